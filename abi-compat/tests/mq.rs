@@ -187,6 +187,33 @@ fn bad_use_is_a_named_error_or_one_line_and_nothing_hangs() {
     }
 }
 
+/// Programs with message queues alone obey what OpenMP's variables say about waits.
+#[test]
+fn waits_spin_as_the_environment_says() {
+    let program = build("basic.c", "inline", &[]);
+    for (name, value, expected) in [
+        ("OMP_WAIT_POLICY", "", "300000 turns of spinning, 10 where"),
+        (
+            "OMP_WAIT_POLICY",
+            "passive",
+            "256 turns of spinning, 0 where",
+        ),
+        (
+            "OMP_WAIT_POLICY",
+            "ACTIVE",
+            "30000000000 turns of spinning, 1000 where",
+        ),
+        ("GOMP_SPINCOUNT", "12", "12 turns of spinning, 10 where"),
+    ] {
+        let text = passes(&program, &["3"], &[(name, value), ("HETMP_VERBOSE", "1")]);
+        let said: Vec<&str> = text.lines().filter(|l| l.contains("waits: ")).collect();
+        assert!(
+            said.len() == 1 && said[0].contains(expected),
+            "{name}={value}: {text}"
+        );
+    }
+}
+
 #[test]
 fn a_bad_platform_is_one_line() {
     let program = build("paper.c", "platform", &[]);

@@ -13,6 +13,7 @@
 //! | `hydra`, `openmpi`, `slurm`, `hosts` | some programs under other launchers, and on two hosts |
 //! | `oshmem` | what 1.4 has, also on Open MPI's library: the output is the same |
 //! | `races` | a program without a fence: what the model shows and its checker reports |
+//! | `waits` | `OMP_WAIT_POLICY` and its kin, with OpenMP in the program and without |
 //! | `errors`, `ends` | what is said, how soon the job ends, and with which status |
 //!
 //! Variables for longer runs: `HETMP_TEST_SEEDS=N` (2), `HETMP_TEST_COMPUTE=SECONDS` of a PE that calls nothing (3),
@@ -33,6 +34,8 @@ mod program;
 mod races;
 #[path = "shmem/slurm.rs"]
 mod slurm;
+#[path = "shmem/waits.rs"]
+mod waits;
 
 use launch::{Ending, Launcher, Outcome};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -338,6 +341,7 @@ fn main() -> ExitCode {
     trials.extend(races::trials());
     trials.extend(errors::trials());
     trials.extend(ends::trials());
+    trials.extend(waits::trials());
     hetmp_abi_compat::sample::thin(&mut trials, arguments.filter.is_some(), Trial::name)
         .unwrap_or_else(|why| panic!("hetmp: {why}"));
     let conclusion = libtest_mimic::run(&arguments, trials);

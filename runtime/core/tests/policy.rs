@@ -7,11 +7,11 @@ use hetmp_core::park::Policy;
 #[test]
 fn engines_say_what_they_know_in_any_order() {
     // OpenMP knows the two cores of this process, OpenSHMEM that four processes share eight.
-    Policy::set_cpus(2);
+    Policy::join(2);
     Policy::join_job(3, 8);
     assert!(!Policy::oversubscribed(), "one thread of each process");
     // OpenMP comes later, or again: what the job knows stays.
-    Policy::set_cpus(2);
+    Policy::join(2);
     assert!(!Policy::oversubscribed());
     Policy::add_threads(5);
     assert!(Policy::oversubscribed(), "nine on eight");

@@ -16,7 +16,7 @@ use crate::settings::{Engine, Settings};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicU8, Ordering};
 use hetmp_core::bell::Bell;
 use hetmp_core::park::Policy;
-use hetmp_core::{bootstrap, quota, spins, thread, topo};
+use hetmp_core::{bootstrap, quota, thread, topo};
 use hetmp_goal::rank::{Failure, StartError};
 use hetmp_goal::schedule::Schedule;
 use hetmp_nic::descriptor::Key;
@@ -270,9 +270,6 @@ fn set_policy(job: &Job) {
         None => own as usize,
     };
     Policy::join_job(local.saturating_sub(1), cpus);
-    if let Some(spins) = spins::from_env() {
-        Policy::set_spins(spins.free, spins.throttled);
-    }
 }
 
 /// Joins the job that another library of this process has begun.

@@ -99,6 +99,7 @@ fn set_up() -> &'static Registry {
         if platform.strict {
             crate::strict::install();
         }
+        hetmp_core::park::Policy::join(hetmp_core::quota::available_cpus());
         hetmp_core::sleep::prepare();
         callers::at_masters_end(|caller| get().thread_ended(caller));
         let stores = (0..platform.clusters as usize * SLAVES)

@@ -5,8 +5,8 @@ use crate::error::Error;
 use crate::registry;
 use crate::slave::{self, current, Slave};
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicU32, Ordering};
-use hetmp_core::park::Policy;
+use core::sync::atomic::{AtomicBool, Ordering};
+use hetmp_core::park::{Flag, Policy};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 struct Group {
@@ -35,8 +35,29 @@ struct Start {
     slave: Arc<Slave>,
     function: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
     argument: *mut c_void,
-    /// 0: wait; 1: go; 2: not all slaves could be started.
-    gate: Arc<AtomicU32>,
+    gate: Arc<Gate>,
+}
+
+/// Where new slaves wait until all of a group are there.
+#[derive(Default)]
+struct Gate {
+    open: Flag,
+    /// Not all could be started: those that were end again. Written before the gate opens.
+    failed: AtomicBool,
+}
+
+impl Gate {
+    /// Opens the gate.
+    fn open(&self, failed: bool) {
+        self.failed.store(failed, Ordering::Relaxed);
+        self.open.signal(1);
+    }
+
+    /// Waits until the gate is open. False: the slave is not to run.
+    fn pass(&self) -> bool {
+        self.open.wait(1);
+        !self.failed.load(Ordering::Relaxed)
+    }
 }
 
 extern "C" fn run(start: *mut c_void) -> *mut c_void {
@@ -48,13 +69,7 @@ extern "C" fn run(start: *mut c_void) -> *mut c_void {
         argument,
         gate,
     } = *start;
-    let mut spinner = hetmp_core::park::Spinner::new();
-    while gate.load(Ordering::Acquire) == 0 {
-        if !spinner.turn() {
-            hetmp_core::sys::futex_wait(&gate, 0);
-        }
-    }
-    if gate.load(Ordering::Acquire) != 1 {
+    if !gate.pass() {
         return core::ptr::null_mut();
     }
     drop(gate);
@@ -131,7 +146,7 @@ pub(crate) fn start(
     {
         return Err(Error::SlavesRunning);
     }
-    let gate = Arc::new(AtomicU32::new(0));
+    let gate = Arc::new(Gate::default());
     let (mut slaves, mut threads) = (Vec::new(), Vec::new());
     for number in 0..n as u32 {
         let controller = registry.controller(cluster);
@@ -149,8 +164,7 @@ pub(crate) fn start(
         if failed != 0 {
             // SAFETY: no thread was made, so nobody else has the box.
             drop(unsafe { Box::from_raw(start) });
-            gate.store(2, Ordering::Release);
-            hetmp_core::sys::futex_wake(gate.as_ptr(), i32::MAX);
+            gate.open(true);
             for thread in threads.into_iter().flatten() {
                 // SAFETY: the threads were just created, and each is joined once.
                 unsafe { libc::pthread_join(thread, core::ptr::null_mut()) };
@@ -173,8 +187,7 @@ pub(crate) fn start(
     })));
     drop(state);
     Policy::add_threads(n as isize);
-    gate.store(1, Ordering::Release);
-    hetmp_core::sys::futex_wake(gate.as_ptr(), i32::MAX);
+    gate.open(false);
     Ok(id)
 }
 

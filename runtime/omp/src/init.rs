@@ -5,13 +5,14 @@
 //! by the first call of a thread.
 
 use crate::affinity::{places, subset, PlaceKind};
-use crate::icv::text::quoted;
-use crate::icv::{display, libomp, Globals, Machine, WaitPolicy};
+use crate::icv::{display, libomp, Globals, Machine};
 use crate::unlike::{modes, nodes};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use hetmp_core::env::text::quoted;
 use hetmp_core::park::Policy;
+use hetmp_core::spins::{self, WaitPolicy};
 use hetmp_core::topo::{self, Topology};
-use hetmp_core::{env, program, quota, report, spins};
+use hetmp_core::{env, program, quota, report};
 use std::sync::OnceLock;
 
 static GLOBALS: OnceLock<Globals> = OnceLock::new();
@@ -122,13 +123,7 @@ fn start() -> Globals {
         }
     }
     modes::configure(&globals);
-    Policy::set_cpus(cpus);
-    let spins = if globals.wait_policy == WaitPolicy::Passive && !globals.spin_count_given {
-        spins::PASSIVE.free
-    } else {
-        globals.spin_count
-    };
-    Policy::set_spins(spins, globals.throttled_spin_count);
+    Policy::join(cpus);
     watch_forks();
     globals
 }
@@ -265,7 +260,7 @@ pub fn set_blocktime(ms: i32) {
         ms => u64::from(ms.unsigned_abs()) * 1000,
     };
     let spins = spins::in_microseconds(spins);
-    Policy::set_spins(spins, globals.throttled_spin_count);
+    Policy::set_spins(spins, globals.waits.spins().throttled);
 }
 
 /// The value passed to [`set_blocktime`], or the equivalent of `KMP_BLOCKTIME` or `OMP_WAIT_POLICY`, in
@@ -273,7 +268,7 @@ pub fn set_blocktime(ms: i32) {
 pub fn blocktime() -> Option<i32> {
     match BLOCKTIME.load(Ordering::Relaxed).checked_sub(1) {
         Some(ms) => i32::try_from(ms).ok(),
-        None => match globals().wait_policy {
+        None => match globals().waits.policy() {
             _ if globals().libomp.blocktime_us.is_some() => {
                 let us = globals().libomp.blocktime_us.unwrap_or(0);
                 Some(i32::try_from(us / 1000).unwrap_or(i32::MAX))

@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use hetmp_core::bootstrap;
 use hetmp_core::lock::Lock;
 use hetmp_core::park::Policy;
-use hetmp_core::{quota, report, spins, statics, topo};
+use hetmp_core::{quota, report, statics, topo};
 use hetmp_nic::engine::Sizes;
 use hetmp_nic::job::{self, Handler, Job, Refused, Request};
 use std::sync::Mutex;
@@ -268,9 +268,6 @@ fn set_policy(job: &Job, cpus: &[u64; CPU_WORDS]) {
         None => cpus as usize,
     };
     Policy::join_job(pes.saturating_sub(1), cpus);
-    if let Some(spins) = spins::from_env() {
-        Policy::set_spins(spins.free, spins.throttled);
-    }
 }
 
 /// Prints what `SHMEM_VERSION`, `SHMEM_INFO` and `SHMEM_DEBUG` ask for.

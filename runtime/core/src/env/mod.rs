@@ -14,6 +14,7 @@
 mod libomp;
 mod snapshot;
 mod table;
+pub mod text;
 
 pub use snapshot::{preset, snapshot, Snapshot};
 pub use table::{lookup, Family, Kind, Suffixes, Variable, TABLE};

@@ -30,11 +30,17 @@
 //! closes, the next one is twice as long. So a machine that stays loaded is probed ever more rarely, and on a machine
 //! that becomes quiet waits spin again within a second.
 
+#[cfg(not(loom))]
+use crate::env::snapshot;
+#[cfg(not(loom))]
+use crate::spins::{self, Spins, UNSET};
 use crate::sync::pause;
 #[cfg(not(loom))]
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 #[cfg(not(loom))]
-use crate::sys;
+use crate::{report, sys};
+#[cfg(not(loom))]
+use std::sync::Once;
 
 /// Process-wide waiting policy. All numbers are turns of the spin loop or ticks of
 /// [`crate::sys::ticks`].
@@ -44,7 +50,7 @@ pub struct Policy {
     /// Turns to spin when every thread has a core.
     pub(super) free: AtomicU64,
     /// Turns to spin when threads outnumber cores or the machine is loaded.
-    throttled: AtomicU64,
+    pub(super) throttled: AtomicU64,
     /// CPUs that the managed threads may use: the larger of the next two.
     pub(super) cpus: AtomicUsize,
     /// CPUs that this process may use; 0 until somebody says how many.
@@ -64,8 +70,8 @@ pub struct Policy {
 
 #[cfg(not(loom))]
 pub(super) static POLICY: Policy = Policy {
-    free: AtomicU64::new(300_000),
-    throttled: AtomicU64::new(100),
+    free: AtomicU64::new(UNSET.free),
+    throttled: AtomicU64::new(UNSET.throttled),
     cpus: AtomicUsize::new(usize::MAX),
     own_cpus: AtomicUsize::new(0),
     job_cpus: AtomicUsize::new(0),
@@ -106,27 +112,45 @@ const LONGEST_WINDOW: u64 = 1_300_000_000;
 
 #[cfg(not(loom))]
 impl Policy {
-    /// Sets the spin lengths in turns: `free` while every thread has a core, `throttled` otherwise.
+    /// An engine of threads begins, in a process that may use `cpus` CPUs (affinity mask and cgroup quota). Engines begin in
+    /// any order. None of them says how long waits spin: the first one has the environment read.
+    pub fn join(cpus: usize) {
+        Self::read_spins();
+        POLICY.own_cpus.store(cpus.max(1), Ordering::Relaxed);
+        Self::settle_cpus();
+    }
+
+    /// An engine of processes begins: `others` besides this one are on this machine, and `cpus` are the CPUs that all of
+    /// them may use. See [`Policy::join`].
+    pub fn join_job(others: usize, cpus: usize) {
+        Self::read_spins();
+        Self::add_threads(others as isize);
+        POLICY.job_cpus.store(cpus.max(1), Ordering::Relaxed);
+        Self::settle_cpus();
+    }
+
+    /// Takes the spin lengths from the environment, once in the process: what the program sets later stays.
+    fn read_spins() {
+        static READ: Once = Once::new();
+        READ.call_once(|| {
+            let Spins { free, throttled } = spins::from_env().spins();
+            Self::set_spins(free, throttled);
+            let verbose = snapshot().get("HETMP_VERBOSE");
+            if verbose.is_some_and(|v| v == b"1" || v.eq_ignore_ascii_case(b"true")) {
+                report::warn(format_args!(
+                    "waits: {free} turns of spinning, {throttled} where threads outnumber CPUs, then sleep"
+                ));
+            }
+        });
+    }
+
+    /// Sets the spin lengths in turns, because the program asks for it (`kmp_set_blocktime`): `free` while every thread has a
+    /// core, `throttled` otherwise.
     pub fn set_spins(free: u64, throttled: u64) {
         POLICY.free.store(free, Ordering::Relaxed);
         POLICY
             .throttled
             .store(throttled.min(free), Ordering::Relaxed);
-    }
-
-    /// Sets how many CPUs the process may use (affinity mask and cgroup quota).
-    pub fn set_cpus(cpus: usize) {
-        POLICY.own_cpus.store(cpus.max(1), Ordering::Relaxed);
-        Self::settle_cpus();
-    }
-
-    /// Adds a job: `others` more processes on this machine, and the CPUs that all its processes may use. May come
-    /// before or after [`Policy::set_cpus`]: an OpenMP engine and an OpenSHMEM engine of one process start in any
-    /// order.
-    pub fn join_job(others: usize, cpus: usize) {
-        Self::add_threads(others as isize);
-        POLICY.job_cpus.store(cpus.max(1), Ordering::Relaxed);
-        Self::settle_cpus();
     }
 
     fn settle_cpus() {

@@ -136,6 +136,27 @@ fn brief_waits_yield_to_the_signaller_on_their_own_core() {
 }
 
 #[test]
+fn engines_that_begin_later_leave_what_the_program_set() {
+    let _turn = POLICY_TESTS.lock();
+    let spins = || {
+        let (free, throttled) = (&POLICY.free, &POLICY.throttled);
+        (
+            free.load(Ordering::Relaxed),
+            throttled.load(Ordering::Relaxed),
+        )
+    };
+    // So many CPUs that nothing is oversubscribed, as for the other tests of this process.
+    Policy::join(usize::MAX);
+    let before = spins();
+    Policy::set_spins(5, 9);
+    assert_eq!(spins(), (5, 5));
+    Policy::join(usize::MAX);
+    Policy::join_job(0, usize::MAX);
+    assert_eq!(spins(), (5, 5));
+    Policy::set_spins(before.0, before.1);
+}
+
+#[test]
 fn contention_windows_grow_and_close() {
     let _turn = POLICY_TESTS.lock();
     let now = sys::ticks();

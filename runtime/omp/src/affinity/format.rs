@@ -185,7 +185,7 @@ fn field(rest: &mut &[u8], lenient: bool) -> Result<Field, BadFormat> {
         let (_, _, field) = known.ok_or_else(|| {
             BadFormat(format!(
                 "unknown field type {}",
-                crate::icv::text::quoted(&[*first])
+                hetmp_core::env::text::quoted(&[*first])
             ))
         })?;
         *rest = after;
@@ -194,7 +194,7 @@ fn field(rest: &mut &[u8], lenient: bool) -> Result<Field, BadFormat> {
     let Some(end) = after.iter().position(|&b| b == b'}') else {
         return Err(BadFormat(format!(
             "long field type {} without closing brace",
-            crate::icv::text::quoted(after)
+            hetmp_core::env::text::quoted(after)
         )));
     };
     let name = &after[..end];
@@ -205,7 +205,7 @@ fn field(rest: &mut &[u8], lenient: bool) -> Result<Field, BadFormat> {
     let (_, _, field) = FIELDS.iter().find(|f| f.1 == name).ok_or_else(|| {
         BadFormat(format!(
             "unknown long field type {}",
-            crate::icv::text::quoted(name)
+            hetmp_core::env::text::quoted(name)
         ))
     })?;
     *rest = &after[end + 1..];

@@ -12,7 +12,7 @@
 //! ```
 
 use super::{CpuSet, PlaceKind};
-use crate::icv::text::Cursor;
+use hetmp_core::env::text::Cursor;
 
 /// Most places that are accepted, as in libgomp.
 const MOST_PLACES: u64 = 65_536;

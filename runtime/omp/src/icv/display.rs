@@ -1,9 +1,10 @@
 //! The text of `OMP_DISPLAY_ENV` and `omp_display_env` (OpenMP 5.1, sections 6.12 and 3.15). It has libgomp
 //! 12's format byte by byte, because scripts read it.
 
-use super::{libomp, Globals, SchedKind, TargetOffload, WaitPolicy};
+use super::{Globals, SchedKind, TargetOffload};
 use crate::affinity::places;
 use crate::icv::ProcBind;
+use hetmp_core::spins::{Library, WaitPolicy};
 
 /// Device-wide variables that a program may have changed since the start.
 #[derive(Clone, Copy, Debug)]
@@ -97,7 +98,7 @@ fn libomps(g: &Globals, out: &mut Vec<u8>) {
     line(
         out,
         "KMP_LIBRARY",
-        k.library.map_or("throughput", libomp::Library::name),
+        k.library.map_or("throughput", Library::name),
     );
     line(out, "KMP_STACKSIZE", g.stack_size.to_string());
     line(
@@ -155,7 +156,7 @@ fn specified(g: &Globals, current: &Current<'_>, out: &mut Vec<u8>) {
     line(
         out,
         "OMP_WAIT_POLICY",
-        match g.wait_policy {
+        match g.waits.policy() {
             WaitPolicy::Active => "ACTIVE",
             WaitPolicy::Passive | WaitPolicy::Unset => "PASSIVE",
         },
@@ -193,11 +194,19 @@ fn specified(g: &Globals, current: &Current<'_>, out: &mut Vec<u8>) {
     );
 }
 
+/// What libgomp would show: a passive policy is no turn there.
+fn spin_count(g: &Globals) -> u64 {
+    match (g.waits.number(), g.waits.policy()) {
+        (None, WaitPolicy::Passive) => 0,
+        _ => g.waits.spins().free,
+    }
+}
+
 fn libgomps(g: &Globals, out: &mut Vec<u8>) {
     // Always empty: the CPUs have become OMP_PLACES.
     line(out, "GOMP_CPU_AFFINITY", "");
     line(out, "GOMP_STACKSIZE", g.stack_size.to_string());
-    line(out, "GOMP_SPINCOUNT", g.spin_count.to_string());
+    line(out, "GOMP_SPINCOUNT", spin_count(g).to_string());
 }
 
 fn ours(g: &Globals, out: &mut Vec<u8>) {

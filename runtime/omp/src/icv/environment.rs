@@ -2,14 +2,13 @@
 
 use super::globals::int_range;
 use super::parse::{self, Bad};
-use super::text::quoted;
 use super::{
     libomp, schedule, Allocator, Globals, Icv, Ours, ProcBind, RunSched, SchedKind, TargetOffload,
-    WaitPolicy, SUPPORTED_ACTIVE_LEVELS, UNLIMITED_THREADS,
+    SUPPORTED_ACTIVE_LEVELS, UNLIMITED_THREADS,
 };
 use crate::affinity::{places, CpuSet, PlaceKind};
-use hetmp_core::env;
-use hetmp_core::spins;
+use hetmp_core::env::{self, text::quoted};
+use hetmp_core::spins::{self, Asked, Library};
 use hetmp_sched::schedule::{Kind, Modifier, Schedule};
 
 /// The properties of the machine that the values depend on. Plain data, so that tests can invent a machine.
@@ -173,7 +172,7 @@ impl Source<'_> {
         let binds = binds.unwrap_or_else(|| Box::new([ProcBind::False]));
         icv.bind = binds[0];
         icv.max_active_levels = self.active_levels(nthreads.len() > 1 || binds.len() > 1);
-        if libomp.library == Some(libomp::Library::Serial) {
+        if libomp.library == Some(Library::Serial) {
             icv.max_active_levels = 0;
         }
         let (mut places, places_instead) = self.places(&mut icv, unbound, machine);
@@ -189,21 +188,14 @@ impl Source<'_> {
         let affinity_format = self
             .get("OMP_AFFINITY_FORMAT")
             .map_or_else(|| format.into(), Vec::into_boxed_slice);
-        let wait_policy = self.read_or_all("OMP_WAIT_POLICY", parse::wait_policy);
-        let wait_policy = match libomp.library {
-            Some(libomp::Library::Turnaround) => WaitPolicy::Active,
-            Some(libomp::Library::Throughput) => WaitPolicy::Passive,
-            _ => wait_policy.unwrap_or(WaitPolicy::Unset),
+        // For what is displayed, and for complaints. The waiting policy reads the same variables by itself.
+        let policy = self.read_or_all("OMP_WAIT_POLICY", |v| spins::wait_policy(v).ok_or(Bad));
+        let waits = Asked {
+            policy,
+            library: libomp.library,
+            turns: self.read("GOMP_SPINCOUNT", |v| spins::spin_count(v).ok_or(Bad)),
+            blocktime_us: libomp.blocktime_us,
         };
-        let spins = self
-            .read("GOMP_SPINCOUNT", parse::spin_count)
-            .or(libomp.blocktime_us.map(spins::in_microseconds));
-        let (spin, throttled) = match wait_policy {
-            WaitPolicy::Active => (spins::ACTIVE.free, spins::ACTIVE.throttled),
-            WaitPolicy::Unset => (spins::UNSET.free, spins::UNSET.throttled),
-            WaitPolicy::Passive => (0, 0),
-        };
-        let spin_count = spins.unwrap_or(spin);
         let (stack_size, thread_stack) = self.stack_size(machine.min_stack, libomp.stack_size);
         let (display_env, display_verbose) = self.display_env();
         let acc_device_num = self
@@ -226,10 +218,7 @@ impl Source<'_> {
             places_instead,
             available_cpus: machine.default_threads.max(1),
             allowed: machine.allowed.clone(),
-            wait_policy,
-            spin_count,
-            throttled_spin_count: throttled.min(spin_count),
-            spin_count_given: spins.is_some(),
+            waits,
             stack_size,
             thread_stack,
             cancellation,
@@ -534,7 +523,8 @@ mod tests {
             let (g, warnings) = read(&env);
             prop_assert!(warnings.iter().all(|w| !w.contains('\n') && w.contains(": ")));
             prop_assert!(g.icv.nthreads >= 1 && !g.nthreads.is_empty() && !g.binds.is_empty());
-            prop_assert!(g.throttled_spin_count <= g.spin_count);
+            let spins = g.waits.spins();
+            prop_assert!(spins.throttled <= spins.free);
             let text = display::text(&g, &display::Current::unchanged(&g), true);
             prop_assert!(text.ends_with(b"ENVIRONMENT END\n"));
         }

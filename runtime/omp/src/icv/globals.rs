@@ -1,10 +1,9 @@
 //! The device-wide variables, and the values that a new team takes from them. [`super::environment`] reads
 //! the environment.
 
-use super::{
-    schedule, Allocator, Icv, Libomp, ProcBind, RunSched, StaticLoops, TargetOffload, WaitPolicy,
-};
+use super::{schedule, Allocator, Icv, Libomp, ProcBind, RunSched, StaticLoops, TargetOffload};
 use crate::affinity::{CpuSet, PlaceKind};
+use hetmp_core::spins::Asked;
 use hetmp_sched::decide::Objective;
 use hetmp_sched::schedule::Schedule;
 use std::borrow::Cow;
@@ -64,14 +63,8 @@ pub struct Globals {
     pub(crate) available_cpus: u32,
     /// The affinity mask at the start: the CPUs that a thread without a place may run on.
     pub allowed: CpuSet,
-    /// `wait-policy-var`.
-    pub(crate) wait_policy: WaitPolicy,
-    /// Number of turns that a waiting thread spins, in libgomp's units.
-    pub(crate) spin_count: u64,
-    /// [`spin_count`](Self::spin_count) for times with more threads than CPUs.
-    pub(crate) throttled_spin_count: u64,
-    /// Was `GOMP_SPINCOUNT` given? Otherwise the waiting code may adapt.
-    pub(crate) spin_count_given: bool,
+    /// `wait-policy-var`, and what else the environment says about waits.
+    pub(crate) waits: Asked,
     /// `stacksize-var` as displayed, in bytes; 0 where it was not given.
     pub(crate) stack_size: u64,
     /// The stack size that threads really get, in bytes; `None`: the system's default.

@@ -46,17 +46,6 @@ impl ProcBind {
     }
 }
 
-/// `wait-policy-var`, with a value for "not set".
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WaitPolicy {
-    /// Not set: spin a while, then sleep.
-    Unset,
-    /// `ACTIVE`: spin for minutes.
-    Active,
-    /// `PASSIVE`: sleep at once.
-    Passive,
-}
-
 /// `target-offload-var` (section 6.17); the numbers are libgomp's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]

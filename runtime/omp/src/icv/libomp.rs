@@ -9,29 +9,7 @@ use super::parse::Bad;
 use crate::affinity::order::{self, Affinity};
 use crate::affinity::PlaceKind;
 use core::str;
-
-/// `KMP_LIBRARY`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Library {
-    /// Regions have one thread.
-    Serial,
-    /// Waiting threads spin.
-    Turnaround,
-    /// Waiting threads sleep.
-    Throughput,
-}
-
-impl Library {
-    /// The library's name in `KMP_LIBRARY`.
-    #[must_use]
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Library::Serial => "serial",
-            Library::Turnaround => "turnaround",
-            Library::Throughput => "throughput",
-        }
-    }
-}
+use hetmp_core::spins::{self, Library};
 
 /// The values of libomp's variables.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,8 +60,8 @@ pub(super) fn read(from: &mut Source<'_>, given: bool) -> Libomp {
     Libomp {
         given,
         affinity: from.read("KMP_AFFINITY", |v| order::parse(v).ok_or(Bad)),
-        blocktime_us: from.read("KMP_BLOCKTIME", blocktime),
-        library: from.read("KMP_LIBRARY", library),
+        blocktime_us: from.read("KMP_BLOCKTIME", |v| spins::blocktime(v).ok_or(Bad)),
+        library: from.read("KMP_LIBRARY", |v| spins::library(v).ok_or(Bad)),
         thread_limit: limit.or(older),
         stack_size: from.read("KMP_STACKSIZE", size),
         throttles_tasks,
@@ -167,35 +145,6 @@ fn buffers(from: &mut Source<'_>) {
     }
 }
 
-/// Reads microseconds.
-fn blocktime(value: &[u8]) -> Result<u64, Bad> {
-    let text = text(value)?;
-    if text == "infinite" || text == "infinity" {
-        return Ok(u64::MAX);
-    }
-    let (number, unit) = match text.strip_suffix("us") {
-        Some(number) => (number, 1),
-        None => (text.strip_suffix("ms").unwrap_or(&text), 1000),
-    };
-    let n: u64 = number.trim().parse().map_err(|_| Bad)?;
-    // Milliseconds that do not fit an `int` mean for ever.
-    let us = n.saturating_mul(unit);
-    Ok(if us / 1000 < i32::MAX as u64 {
-        us
-    } else {
-        u64::MAX
-    })
-}
-
-fn library(value: &[u8]) -> Result<Library, Bad> {
-    match text(value)?.as_str() {
-        "serial" => Ok(Library::Serial),
-        "turnaround" | "dedicated" => Ok(Library::Turnaround),
-        "throughput" | "multiuser" => Ok(Library::Throughput),
-        _ => Err(Bad),
-    }
-}
-
 fn teams_bind(value: &[u8]) -> Result<ProcBind, Bad> {
     match text(value)?.as_str() {
         "spread" => Ok(ProcBind::Spread),
@@ -231,20 +180,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocktimes() {
-        let of = |v: &str| blocktime(v.as_bytes()).ok();
-        assert_eq!(of("0"), Some(0));
-        assert_eq!(of(" 200 "), Some(200_000));
-        assert_eq!(of("50ms"), Some(50_000));
-        assert_eq!(of("50 US"), Some(50));
-        assert_eq!(of("Infinite"), Some(u64::MAX));
-        assert_eq!(of("99999999999999"), Some(u64::MAX));
-        for bad in ["", "-1", "1s", "us", "infinitely"] {
-            assert_eq!(of(bad), None, "{bad}");
-        }
-    }
-
-    #[test]
     fn sizes() {
         let of = |v: &str| size(v.as_bytes()).ok();
         assert_eq!(of("65536"), Some(65536));
@@ -274,8 +209,6 @@ mod tests {
         assert_eq!(boolean(b" ON ").ok(), Some(true));
         assert_eq!(boolean(b"0").ok(), Some(false));
         assert!(boolean(b"maybe").is_err() && boolean(b"\xff").is_err());
-        assert_eq!(library(b"Serial").ok(), Some(Library::Serial));
-        assert!(library(b"s").is_err());
         assert_eq!(teams_bind(b"MASTER").ok(), Some(ProcBind::Primary));
         assert!(positive(b"0").is_err() && positive(b"3000000000").is_err());
     }

@@ -22,11 +22,10 @@ pub(crate) mod kinds;
 pub(crate) mod libomp;
 mod parse;
 mod schedule;
-pub(crate) mod text;
 
 pub use environment::Machine;
 pub use globals::{Globals, Ours, TeamIcv};
-pub use kinds::{Allocator, ProcBind, RunSched, SchedKind, StaticLoops, TargetOffload, WaitPolicy};
+pub use kinds::{Allocator, ProcBind, RunSched, SchedKind, StaticLoops, TargetOffload};
 pub(crate) use libomp::Libomp;
 pub(crate) use parse::target_offload;
 

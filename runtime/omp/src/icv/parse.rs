@@ -5,8 +5,8 @@
 //! (`OMP_DYNAMIC="true x"` is reported, and sets true). In these cases the error carries that part, because a
 //! program must not behave differently here.
 
-use super::kinds::{Allocator, ProcBind, StaticLoops, TargetOffload, WaitPolicy};
-use super::text::{Cursor, Number};
+use super::kinds::{Allocator, ProcBind, StaticLoops, TargetOffload};
+use hetmp_core::env::text::{Cursor, Number};
 use hetmp_sched::decide::Objective;
 
 /// The value is not acceptable.
@@ -93,16 +93,6 @@ pub(crate) fn target_offload(value: &[u8]) -> Result<TargetOffload, Bad> {
     )
 }
 
-pub(super) fn wait_policy(value: &[u8]) -> Result<WaitPolicy, Bad> {
-    word(
-        value,
-        &[
-            ("active", WaitPolicy::Active),
-            ("passive", WaitPolicy::Passive),
-        ],
-    )
-}
-
 pub(super) fn allocator(value: &[u8]) -> Result<Allocator, Bad> {
     word(value, &Allocator::NAMES)
 }
@@ -156,31 +146,6 @@ pub(super) fn stack_size(value: &[u8]) -> Result<u64, Bad> {
         return Err(Bad);
     }
     Ok(n << shift)
-}
-
-/// Reads a number of turns; overflowing numbers and `infinite` give `u64::MAX`.
-pub(super) fn spin_count(value: &[u8]) -> Result<u64, Bad> {
-    let mut at = Cursor::new(value);
-    at.skip_blanks();
-    if at.eat_word("infinite") || at.eat_word("infinity") {
-        return if at.only_blanks_left() {
-            Ok(u64::MAX)
-        } else {
-            Err(Bad)
-        };
-    }
-    let n = at.unsigned(10).value().ok_or(Bad)?;
-    at.skip_blanks();
-    let factor: u64 = match at.peek().map(|b| b.to_ascii_lowercase()) {
-        None => 1,
-        Some(b'k') => 1_000,
-        Some(b'm') => 1_000_000,
-        Some(b'g') => 1_000_000_000,
-        Some(b't') => 1_000_000_000_000,
-        Some(_) => return Err(Bad),
-    };
-    one_unit_left(at)?;
-    Ok(n.saturating_mul(factor))
 }
 
 /// Accepts the end of a number: nothing, or one unit letter (which the caller has looked at) and blanks.
@@ -303,10 +268,6 @@ mod tests {
         for bad in ["", "k", "1kb", "1t", "17179869184g", "1 k k"] {
             assert_eq!(stack_size(bad.as_bytes()), Err(Bad), "{bad}");
         }
-        assert_eq!(spin_count(b"5K"), Ok(5000));
-        assert_eq!(spin_count(b"infinity "), Ok(u64::MAX));
-        assert_eq!(spin_count(b"99999999999t"), Ok(u64::MAX));
-        assert_eq!(spin_count(b"1b"), Err(Bad));
     }
 
     #[test]
@@ -342,8 +303,8 @@ mod tests {
         #[test]
         fn no_bytes_make_any_parser_panic(v in proptest::collection::vec(any::<u8>(), 0..48)) {
             let _ = (long(&v, true), int(&v, false), list(&v), boolean(&v), switch(&v));
-            let _ = (target_offload(&v), wait_policy(&v), allocator(&v), proc_bind(&v));
-            let _ = (stack_size(&v), spin_count(&v), display_env(&v), acc_dimensions(&v));
+            let _ = (target_offload(&v), allocator(&v), proc_bind(&v));
+            let _ = (stack_size(&v), display_env(&v), acc_dimensions(&v));
         }
     }
 }

@@ -5,14 +5,14 @@
 //! slices that need no terminating zero.
 
 /// A position in a value.
-#[derive(Clone, Copy)]
-pub(crate) struct Cursor<'a> {
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor<'a> {
     rest: &'a [u8],
 }
 
 /// The result of reading a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Number<T> {
+pub enum Number<T> {
     /// A number that fits.
     Value(T),
     /// No digits; the cursor did not move.
@@ -23,7 +23,7 @@ pub(crate) enum Number<T> {
 
 impl<T> Number<T> {
     /// The value, if there is one.
-    pub(crate) fn value(self) -> Option<T> {
+    pub fn value(self) -> Option<T> {
         match self {
             Self::Value(v) => Some(v),
             Self::Missing | Self::Overflow => None,
@@ -37,20 +37,25 @@ fn is_blank(b: u8) -> bool {
 }
 
 impl<'a> Cursor<'a> {
-    pub(crate) fn new(text: &'a [u8]) -> Self {
+    /// The beginning of `text`.
+    #[must_use]
+    pub fn new(text: &'a [u8]) -> Self {
         Self { rest: text }
     }
 
     /// The next byte; the cursor does not move.
-    pub(crate) fn peek(&self) -> Option<u8> {
+    pub fn peek(&self) -> Option<u8> {
         self.rest.first().copied()
     }
 
-    pub(crate) fn at_end(&self) -> bool {
+    /// Is nothing left?
+    #[must_use]
+    pub fn at_end(&self) -> bool {
         self.rest.is_empty()
     }
 
-    pub(crate) fn skip_blanks(&mut self) -> &mut Self {
+    /// Steps over blanks.
+    pub fn skip_blanks(&mut self) -> &mut Self {
         while let [first, rest @ ..] = self.rest {
             if !is_blank(*first) {
                 break;
@@ -61,7 +66,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Steps over `byte`, if that is next. Returns whether it was.
-    pub(crate) fn eat(&mut self, byte: u8) -> bool {
+    pub fn eat(&mut self, byte: u8) -> bool {
         match self.rest {
             [first, rest @ ..] if *first == byte => {
                 self.rest = rest;
@@ -73,7 +78,7 @@ impl<'a> Cursor<'a> {
 
     /// Steps over `word` (lower-case ASCII), if that is next in letters of any case. The byte behind it may
     /// be anything.
-    pub(crate) fn eat_word(&mut self, word: &str) -> bool {
+    pub fn eat_word(&mut self, word: &str) -> bool {
         match self.rest.split_at_checked(word.len()) {
             Some((head, rest)) if head.eq_ignore_ascii_case(word.as_bytes()) => {
                 self.rest = rest;
@@ -84,13 +89,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// Are only blanks left?
-    pub(crate) fn only_blanks_left(&self) -> bool {
+    pub fn only_blanks_left(&self) -> bool {
         self.rest.iter().all(|&b| is_blank(b))
     }
 
     /// C's `strtoul(.., base)` for base 10 or 0 (0: decimal, `0x` hexadecimal, `0` octal). Leading blanks and
     /// a sign belong to the number; a negative number wraps, as in C.
-    pub(crate) fn unsigned(&mut self, base: u32) -> Number<u64> {
+    pub fn unsigned(&mut self, base: u32) -> Number<u64> {
         match self.magnitude(base) {
             None => Number::Missing,
             Some((_, None)) => Number::Overflow,
@@ -99,7 +104,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// C's `strtol(.., 10)`.
-    pub(crate) fn signed(&mut self) -> Number<i64> {
+    pub fn signed(&mut self) -> Number<i64> {
         match self.magnitude(10) {
             None => Number::Missing,
             Some((_, None)) => Number::Overflow,
@@ -149,7 +154,7 @@ impl<'a> Cursor<'a> {
 
 /// `value` as a part of a one-line message: in quotes, with control characters and broken UTF-8 escaped, and
 /// shortened if it is long.
-pub(crate) fn quoted(value: &[u8]) -> String {
+pub fn quoted(value: &[u8]) -> String {
     const LONGEST: usize = 120;
     let mut out = String::from("'");
     for chunk in value[..value.len().min(LONGEST)].utf8_chunks() {
