@@ -1,6 +1,8 @@
-//! Gives `libhetmp.so` the soname and the version nodes of libgomp and libomp, and OpenSHMEM's names.
+//! Compiles the C parts of `libhetmp.so`, and gives the library the soname of libgomp, the version nodes of libgomp
+//! and libomp, and the names of OpenSHMEM.
 
-/// The functions of `c/calls.c`: names of the system's that a program may give to its own.
+/// The functions that `c/calls.c` wraps. A program may define functions of these names itself; the linker sends
+/// the library's own calls to the wrappers, so that the library never calls the program's functions by mistake.
 const CALLS: [&str; 15] = [
     "read", "write", "writev", "close", "lseek64", "open", "open64", "unlink", "readlink", "poll",
     "connect", "bind", "listen", "send", "recv",
@@ -12,7 +14,8 @@ fn main() {
     println!("cargo:rerun-if-changed=shmem.map");
     println!("cargo:rerun-if-changed=c/atomics.c");
     println!("cargo:rerun-if-changed=c/calls.c");
-    // Plain complex arithmetic: without calls of the compiler's library that look after infinities.
+    // OpenMP's atomic updates of complex numbers multiply and divide inline. Without this option the compiler calls
+    // functions of its own library (`__muldc3`), which handle infinities.
     cc::Build::new()
         .file("c/atomics.c")
         .flag_if_supported("-fcx-limited-range")
@@ -30,12 +33,13 @@ fn main() {
         println!("cargo:rustc-cdylib-link-arg=-Wl,--wrap={name}");
     }
     let dir = std::env::var("CARGO_MANIFEST_DIR").expect("set by cargo");
-    // GNU ld cannot combine rustc's own (anonymous) version script with ours; lld can.
+    // rustc passes an anonymous version script of its own. GNU ld cannot combine that script with ours, lld can.
     println!("cargo:rustc-cdylib-link-arg=-fuse-ld=lld");
     println!("cargo:rustc-cdylib-link-arg=-Wl,--version-script={dir}/nodes.map");
     println!("cargo:rustc-cdylib-link-arg=-Wl,--version-script={dir}/libomp.map");
     println!("cargo:rustc-cdylib-link-arg=-Wl,--version-script={dir}/shmem.map");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libgomp.so.1");
-    // Pool threads outlive a dlclose of the library that brought us in.
+    // A program opens a plug-in that needs libgomp, and closes it again. The pool threads still run this library's
+    // code then: the library must stay mapped.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
 }

@@ -1,10 +1,15 @@
-//! `hetmp/device.h`: the host's part of device-side posting. The rest are inline functions of the header.
+//! `hetmp/device.h`: the functions of device-side posting that run on the host. All other functions of the header
+//! are inline and compiled into the program.
+//!
+//! Each entry calls one function of [`hetmp_shmem::device`]. "The header" in the SAFETY comments means the inline
+//! functions of `hetmp/device.h`, which are the only callers of the entries that it does not document.
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 use hetmp_shmem::device::{self, Queue};
 use hetmp_shmem::team::Team;
 
-/// `hetmp_device_queue_open`, with the layout that the program was compiled with.
+/// `hetmp_device_queue_open` and `_open_flags`. The header adds the layout number and the size of the structure
+/// that the program was compiled with; the engine refuses others.
 #[no_mangle]
 unsafe extern "C" fn hetmp_device_queue_open_layout(
     team: Team,
@@ -15,18 +20,19 @@ unsafe extern "C" fn hetmp_device_queue_open_layout(
     bytes: usize,
 ) -> c_int {
     let f = "hetmp_device_queue_open";
-    // SAFETY: the header passes the program's structure and its size.
+    // SAFETY: the header passes the program's structure, and in `bytes` its size.
     unsafe { device::open(f, team, depth, flags, queue, layout, bytes) }
 }
 
-/// The library's half of `hetmp_device_queue_close`, which has waited for what was posted.
+/// The library's half of `hetmp_device_queue_close`. The header's half has already waited until all posted
+/// operations were done.
 #[no_mangle]
 unsafe extern "C" fn hetmp_device_queue_drop(queue: *mut Queue) -> c_int {
-    // SAFETY: the program passes a structure that open has filled.
+    // SAFETY: the program passes a structure that `hetmp_device_queue_open_layout` has filled, and no longer uses it.
     unsafe { device::close("hetmp_device_queue_close", queue) }
 }
 
-/// Memory that a device has to map.
+/// `hetmp_device_queue_range`: the `i`-th range of memory that a device has to map.
 #[no_mangle]
 unsafe extern "C" fn hetmp_device_queue_range(
     queue: *const Queue,
@@ -34,25 +40,27 @@ unsafe extern "C" fn hetmp_device_queue_range(
     base: *mut *mut c_void,
     bytes: *mut usize,
 ) -> c_int {
-    // SAFETY: the program passes a structure that open has filled, and places of its own for both answers.
+    // SAFETY: the program passes a structure that `hetmp_device_queue_open_layout` has filled, and variables of its
+    // own for both answers.
     unsafe { device::range("hetmp_device_queue_range", queue, i, base, bytes) }
 }
 
-/// The doorbell of a queue was rung on the CPU.
+/// Called by `hetmp_ring` on the CPU, for a queue that is not polled: wakes the engine.
 #[no_mangle]
 unsafe extern "C" fn hetmp_device_doorbell(host: *mut c_void) {
     // SAFETY: the header passes the host end of an open queue, from its initiator.
     unsafe { device::doorbell(host) }
 }
 
-/// Waits for operations of a queue.
+/// Called by `hetmp_quiet`, and by a post into a full queue, on the CPU: waits until the queue's first `done`
+/// operations are done.
 #[no_mangle]
 unsafe extern "C" fn hetmp_device_wait(host: *mut c_void, done: u64) {
     // SAFETY: the header passes the host end of an open queue, from its initiator.
     unsafe { device::wait(host, done) }
 }
 
-/// Words for a status.
+/// `hetmp_device_error_text`.
 #[no_mangle]
 extern "C" fn hetmp_device_error_text(status: c_int) -> *const c_char {
     device::error_text(status).as_ptr()

@@ -24,7 +24,7 @@ pub(crate) struct Piece {
 
 const _: () = assert!(size_of::<Piece>() == 24 && align_of::<Piece>() == 8);
 
-/// The code of a result; the words of an error are kept.
+/// The code that the program gets for a result. The words of an error are kept for `GOAL_Last_error`.
 fn code(result: Result<()>) -> c_int {
     match result {
         Ok(()) => Code::Success as c_int,
@@ -35,10 +35,10 @@ fn code(result: Result<()>) -> c_int {
     }
 }
 
-/// Stores a value where the program wants it.
+/// Stores an answer in the program's variable.
 ///
 /// # Safety
-/// `at` is null or valid.
+/// `at` is null, or a variable that may be written and that no other thread uses meanwhile.
 unsafe fn put<T>(at: *mut T, value: Result<T>) -> Result<()> {
     if at.is_null() {
         return Err(null("result"));
@@ -48,10 +48,11 @@ unsafe fn put<T>(at: *mut T, value: Result<T>) -> Result<()> {
     Ok(())
 }
 
-/// Makes something with a handle, unless there is no place for the handle.
+/// Creates an object and stores its handle in the program's variable. Without a variable nothing is created: nobody
+/// could free the object.
 ///
 /// # Safety
-/// As [`put`].
+/// `at` is null, or a variable that may be written and that no other thread uses meanwhile.
 unsafe fn make(at: *mut Key, make: impl FnOnce() -> Result<Key>) -> c_int {
     if at.is_null() {
         return code(Err(null("handle")));
@@ -60,10 +61,10 @@ unsafe fn make(at: *mut Key, make: impl FnOnce() -> Result<Key>) -> c_int {
     code(unsafe { put(at, make()) })
 }
 
-/// Frees what a handle stands for.
+/// Frees the object of a handle. The program's variable becomes the null handle, also after an error.
 ///
 /// # Safety
-/// As [`put`].
+/// `at` is null, or a variable that may be read and written and that no other thread uses meanwhile.
 unsafe fn free(at: *mut Key, free: impl FnOnce(Key) -> Result<()>) -> c_int {
     if at.is_null() {
         return code(Err(null("handle")));
@@ -73,10 +74,11 @@ unsafe fn free(at: *mut Key, free: impl FnOnce(Key) -> Result<()>) -> c_int {
     code(free(key))
 }
 
-/// Adds an operation, and stores its number where the program wants it.
+/// Adds an operation to a graph, and stores the operation's number in `op`. A null `op` is accepted: the program
+/// does not need the number.
 ///
 /// # Safety
-/// As [`put`].
+/// `op` is null, or a variable that may be written and that no other thread uses meanwhile.
 unsafe fn add(graph: Key, work: Result<Work>, op: *mut c_int) -> c_int {
     code(work.and_then(|work| api::add(graph, work)).map(|number| {
         if !op.is_null() {
@@ -86,6 +88,7 @@ unsafe fn add(graph: Key, work: Result<Work>, op: *mut c_int) -> c_int {
     }))
 }
 
+/// The error of a null argument.
 fn null(what: &str) -> Error {
     Error::new(
         Code::Argument,
@@ -93,6 +96,7 @@ fn null(what: &str) -> Error {
     )
 }
 
+/// The error of an argument with a value that is not accepted.
 fn wrong(what: &str, value: impl core::fmt::Display, accepted: &str) -> Error {
     Error::new(
         Code::Argument,
@@ -113,6 +117,7 @@ fn tag(number: c_int) -> Result<u32> {
     u32::try_from(number).map_err(|_| wrong("tag", number, "a number from 0"))
 }
 
+/// An element type from its number in `goal.h`: bits 8 and 9 hold the kind, the low eight bits the width.
 fn element(number: c_int) -> Result<Type> {
     let bits = number & 0xff;
     match number & !0xff {
@@ -157,12 +162,14 @@ fn vector(count: usize, type_: c_int, operation: c_int) -> Result<Vector> {
 }
 
 fn piece(start: *const c_void, space: c_int, bytes: usize) -> Result<Buffer> {
-    // Operations reach the memory by its address.
+    // A run later turns this address back into a pointer.
     api::piece(space, start.expose_provenance(), bytes)
 }
 
+/// A list of `GOAL_Piece` as buffers.
+///
 /// # Safety
-/// `pieces` is null or has `n`.
+/// `pieces` is null, or an array of `n` pieces.
 unsafe fn pieces(pieces: *const Piece, n: c_int) -> Result<Vec<Buffer>> {
     let n = usize::try_from(n).map_err(|_| wrong("number of pieces", n, "a number from 0"))?;
     if n == 0 {
@@ -197,7 +204,7 @@ unsafe extern "C" fn GOAL_Last_error(text: *mut c_char, n: usize) -> c_int {
     }
     let words = api::last_words();
     let len = words.len().min(n - 1);
-    // SAFETY: the program passes `n` bytes.
+    // SAFETY: the program passes `n` bytes; `len` and the final zero are at most `n`.
     unsafe {
         core::ptr::copy_nonoverlapping(words.as_ptr().cast(), text, len);
         *text.add(len) = 0;
@@ -220,42 +227,42 @@ extern "C" fn GOAL_Finalize() -> c_int {
 /// `GOAL_Rank`.
 #[no_mangle]
 unsafe extern "C" fn GOAL_Rank(rank: *mut c_int) -> c_int {
-    // SAFETY: the program passes null or an int.
+    // SAFETY: the program passes null or a variable of type int.
     code(unsafe { put(rank, api::place().map(|p| p.0 as c_int)) })
 }
 
 /// `GOAL_Size`.
 #[no_mangle]
 unsafe extern "C" fn GOAL_Size(size: *mut c_int) -> c_int {
-    // SAFETY: the program passes null or an int.
+    // SAFETY: the program passes null or a variable of type int.
     code(unsafe { put(size, api::place().map(|p| p.1 as c_int)) })
 }
 
 /// `GOAL_Create`.
 #[no_mangle]
 unsafe extern "C" fn GOAL_Create(graph: *mut Key) -> c_int {
-    // SAFETY: the program passes null or a handle.
+    // SAFETY: the program passes null or a variable of its own for the handle.
     unsafe { make(graph, api::create) }
 }
 
 /// `GOAL_Free_graph`.
 #[no_mangle]
 unsafe extern "C" fn GOAL_Free_graph(graph: *mut Key) -> c_int {
-    // SAFETY: the program passes null or a handle.
+    // SAFETY: the program passes null or a variable of its own for the handle.
     unsafe { free(graph, api::free_graph) }
 }
 
 /// `GOAL_Scratchpad`.
 #[no_mangle]
 unsafe extern "C" fn GOAL_Scratchpad(graph: Key, bytes: usize, offset: *mut usize) -> c_int {
-    // SAFETY: the program passes null or a size_t.
+    // SAFETY: the program passes null or a variable of type size_t.
     code(unsafe { put(offset, api::scratch(graph, bytes).map(|o| o as usize)) })
 }
 
 /// `GOAL_Bind`.
 #[no_mangle]
 unsafe extern "C" fn GOAL_Bind(graph: Key, bytes: usize, space: *mut c_int) -> c_int {
-    // SAFETY: the program passes null or an int.
+    // SAFETY: the program passes null or a variable of type int.
     code(unsafe { put(space, api::segment(graph, bytes)) })
 }
 
@@ -287,7 +294,7 @@ unsafe extern "C" fn GOAL_Send(
     op: *mut c_int,
 ) -> c_int {
     let from = piece(buffer, space, bytes).map(|p| vec![p]);
-    // SAFETY: the program passes null or an operation's place.
+    // SAFETY: the program passes null or a variable for the operation's number.
     unsafe { add(graph, send(to, tag, from), op) }
 }
 
@@ -303,7 +310,7 @@ unsafe extern "C" fn GOAL_Recv(
     op: *mut c_int,
 ) -> c_int {
     let into = piece(buffer, space, bytes).map(|p| vec![p]);
-    // SAFETY: the program passes null or an operation's place.
+    // SAFETY: the program passes null or a variable for the operation's number.
     unsafe { add(graph, recv(from, tag, into), op) }
 }
 
@@ -358,7 +365,7 @@ unsafe extern "C" fn GOAL_Local(
             operand: vec![piece(operand, operand_space, bytes)?],
         })
     };
-    // SAFETY: the program passes null or an operation's place.
+    // SAFETY: the program passes null or a variable for the operation's number.
     unsafe { add(graph, work(), op) }
 }
 
@@ -379,7 +386,7 @@ unsafe extern "C" fn GOAL_Copy(
             from: vec![piece(from, from_space, bytes)?],
         })
     };
-    // SAFETY: the program passes null or an operation's place.
+    // SAFETY: the program passes null or a variable for the operation's number.
     unsafe { add(graph, work(), op) }
 }
 
@@ -392,7 +399,7 @@ unsafe extern "C" fn GOAL_Timestamp(
     op: *mut c_int,
 ) -> c_int {
     let work = piece(buffer, space, 8).map(|into| Work::Timestamp { into });
-    // SAFETY: the program passes null or an operation's place.
+    // SAFETY: the program passes null or a variable for the operation's number.
     unsafe { add(graph, work, op) }
 }
 
@@ -411,7 +418,7 @@ extern "C" fn GOAL_Requires_begun(graph: Key, later: c_int, earlier: c_int) -> c
 /// `GOAL_Compile`.
 #[no_mangle]
 unsafe extern "C" fn GOAL_Compile(graph: Key, schedule: *mut Key) -> c_int {
-    // SAFETY: the program passes null or a handle.
+    // SAFETY: the program passes null or a variable of its own for the handle.
     unsafe { make(schedule, || api::compile(graph)) }
 }
 
@@ -425,21 +432,22 @@ unsafe extern "C" fn GOAL_Load(bytes: *const c_void, n: usize, schedule: *mut Ke
         // SAFETY: the program passes `n` bytes.
         api::load(unsafe { core::slice::from_raw_parts(bytes.cast(), n) })
     };
-    // SAFETY: the program passes null or a handle.
+    // SAFETY: the program passes null or a variable of its own for the handle.
     unsafe { make(schedule, load) }
 }
 
 /// `GOAL_Free_schedule`.
 #[no_mangle]
 unsafe extern "C" fn GOAL_Free_schedule(schedule: *mut Key) -> c_int {
-    // SAFETY: the program passes null or a handle.
+    // SAFETY: the program passes null or a variable of its own for the handle.
     unsafe { free(schedule, api::free_schedule) }
 }
 
 /// `GOAL_Run`.
 #[no_mangle]
 unsafe extern "C" fn GOAL_Run(schedule: Key, handle: *mut Key) -> c_int {
-    // SAFETY: the program passes null or a handle, and keeps the buffers of the schedule until the run has ended.
+    // SAFETY: the program passes null or a variable of its own for the handle, and keeps the buffers of the schedule
+    // until the run has ended (`goal.h`, GOAL_USERSPACE).
     unsafe { make(handle, || api::run(schedule, 0, &[])) }
 }
 
@@ -461,7 +469,7 @@ unsafe extern "C" fn GOAL_Run_bound(
         }
         let mut bound = Vec::new();
         for i in 0..count {
-            // SAFETY: the program passes as many addresses and lengths as it says.
+            // SAFETY: not null, hence arrays of `n` addresses and `n` lengths; `i` is less than `n`.
             let (start, bytes) = unsafe { (*segments.add(i), *bytes.add(i)) };
             if start.is_null() && bytes > 0 {
                 return Err(null("segment"));
@@ -471,10 +479,10 @@ unsafe extern "C" fn GOAL_Run_bound(
                 bytes: bytes as u64,
             });
         }
-        // SAFETY: the program keeps the buffers until the run has ended.
+        // SAFETY: the program keeps the segments, and the buffers of the schedule, until the run has ended.
         unsafe { api::run(schedule, context, &bound) }
     };
-    // SAFETY: the program passes null or a handle.
+    // SAFETY: the program passes null or a variable of its own for the handle.
     unsafe { make(handle, run) }
 }
 
@@ -484,7 +492,7 @@ unsafe extern "C" fn GOAL_Test(handle: *mut Key, done: *mut c_int) -> c_int {
     if handle.is_null() || done.is_null() {
         return code(Err(null("handle or done")));
     }
-    // SAFETY: the program passes a handle and an int.
+    // SAFETY: not null, hence the program's variables for the handle and the answer.
     let (handle, done) = unsafe { (&mut *handle, &mut *done) };
     *done = 1;
     if *handle == 0 {
@@ -505,14 +513,15 @@ unsafe extern "C" fn GOAL_Wait(handle: *mut Key) -> c_int {
     if handle.is_null() {
         return code(Err(null("handle")));
     }
-    // SAFETY: the program passes a handle.
+    // SAFETY: not null, hence the program's variable that holds the handle.
     match unsafe { core::mem::take(&mut *handle) } {
         0 => Code::Success as c_int,
         key => code(api::wait(key)),
     }
 }
 
-/// Defines a collective's two forms: arguments, and what they mean.
+/// Defines the two forms of a collective: `$now` returns when the collective is complete, `$later` returns a handle
+/// at once. `$what` turns the C arguments into the [`Collective`].
 macro_rules! collectives {
     ($(
         $now:ident, $later:ident ( $($a:ident : $t:ty),* ; $give:ident, $get:ident ) $what:block
@@ -521,7 +530,7 @@ macro_rules! collectives {
         #[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
         unsafe extern "C" fn $now($give: *const c_void, $get: *mut c_void, $($a: $t),*) -> c_int {
             let what = || -> Result<Collective> { $what };
-            // SAFETY: the program passes buffers of the lengths that `goal.h` says.
+            // SAFETY: the program passes buffers of the lengths that `goal.h` asks for.
             code(what().and_then(|w| unsafe { api::blocking(w, $give.cast(), $get.cast()) }))
         }
 
@@ -534,7 +543,8 @@ macro_rules! collectives {
             handle: *mut Key,
         ) -> c_int {
             let what = || -> Result<Collective> { $what };
-            // SAFETY: the program passes null or a handle, and keeps the buffers until the run has ended.
+            // SAFETY: the program passes null or a variable of its own for the handle, buffers of the lengths that
+            // `goal.h` asks for, and keeps the buffers until the run has ended.
             unsafe { make(handle, || api::start(what()?, $give.cast(), $get.cast())) }
         }
     )* };
@@ -573,7 +583,7 @@ collectives! {
 /// `goal_barrier`.
 #[no_mangle]
 unsafe extern "C" fn goal_barrier() -> c_int {
-    // SAFETY: no buffers.
+    // SAFETY: a barrier has no buffers.
     code(unsafe {
         api::blocking(
             Collective::Barrier,
@@ -587,7 +597,7 @@ unsafe extern "C" fn goal_barrier() -> c_int {
 #[no_mangle]
 unsafe extern "C" fn goal_ibarrier(handle: *mut Key) -> c_int {
     let start = || {
-        // SAFETY: no buffers.
+        // SAFETY: a barrier has no buffers.
         unsafe {
             api::start(
                 Collective::Barrier,
@@ -596,14 +606,14 @@ unsafe extern "C" fn goal_ibarrier(handle: *mut Key) -> c_int {
             )
         }
     };
-    // SAFETY: the program passes null or a handle.
+    // SAFETY: the program passes null or a variable of its own for the handle.
     unsafe { make(handle, start) }
 }
 
-/// A list of ranks.
+/// A list of neighbours' ranks.
 ///
 /// # Safety
-/// `list` is null or has `n`.
+/// `list` is null, or an array of `n` ranks.
 unsafe fn ranks(list: *const c_int, n: c_int) -> Result<Box<[u32]>> {
     let n = usize::try_from(n).map_err(|_| wrong("number of neighbours", n, "a number from 0"))?;
     if n == 0 {
@@ -617,7 +627,8 @@ unsafe fn ranks(list: *const c_int, n: c_int) -> Result<Box<[u32]>> {
     list.iter().map(|r| rank(*r)).collect()
 }
 
-/// Defines an exchange with neighbours in its two forms.
+/// Defines the two forms of an exchange with neighbours: `$now` returns when the exchange is complete, `$later`
+/// returns a handle at once.
 macro_rules! neighbours {
     ($($now:ident, $later:ident, $what:ident;)*) => { $(
         #[no_mangle]
@@ -630,7 +641,8 @@ macro_rules! neighbours {
             get: *mut c_void,
             bytes: usize,
         ) -> c_int {
-            // SAFETY: the program passes lists of these lengths, and buffers as `goal.h` says.
+            // SAFETY: the program passes lists of `n_sources` and `n_destinations` ranks, and buffers of the lengths
+            // that `goal.h` asks for.
             code(unsafe {
                 let what = || -> Result<Collective> {
                     Ok(Collective::$what {

@@ -1,7 +1,7 @@
 //! `hetmp/mq.h`: message queues between a master and slaves.
 //!
-//! The names are our own, so they are exported without a version node. Each entry converts, calls one function of
-//! `hetmp-mq`, and converts back; what becomes of an error is said in [`hetmp_mq::verbs`].
+//! The names are our own, so they are exported without a version node. Each entry converts its arguments, calls one
+//! function of `hetmp-mq`, and converts the result. [`hetmp_mq::verbs`] stores or prints the errors.
 
 use core::ffi::{c_char, c_int, c_void, CStr};
 use hetmp_mq::api::{self, Error, From, Request};
@@ -18,22 +18,22 @@ pub(crate) struct ThreadId {
 
 const _: () = assert!(size_of::<ThreadId>() == 16 && align_of::<ThreadId>() == 8);
 
-/// What a program's pointer points at; none for null.
+/// The program's variable for an answer; `None` if the program passed null.
 ///
 /// # Safety
-/// The pointer is null, or valid for reading and writing for as long as the call runs: by the contract of `hetmp/mq.h`, each
-/// place that a program passes for an answer is a variable of its own.
+/// The pointer is null, or valid for reading and writing as long as the call runs. Programs uphold this: `hetmp/mq.h`
+/// asks for a separate variable for each answer. The SAFETY comments of this file name this contract as "see `place`".
 #[inline(always)]
 unsafe fn place<'a, T>(p: *mut T) -> Option<&'a mut T> {
     // SAFETY: null, or the program's own variable for an answer, as `hetmp/mq.h` asks.
     unsafe { p.as_mut() }
 }
 
-/// Defines a call for both sides: `m...`, whose first argument is the slave's number, and `s...`.
+/// Defines one call for both sides: `m...`, whose first argument is the slave's number, and `s...`.
 ///
-/// `fast` is tried first and answers `Some` where nothing is unusual. Else `slow` is called: a function of the same
-/// arguments, so that the call is a jump and the fast path needs no room on the stack. Both see the side as `$from` and the
-/// call as `$call`.
+/// The expression `fast` is evaluated first; it sees the side as `$from`. `Some` is the answer of the call. After
+/// `None` the expression `slow` is evaluated; it sees the call as `$call`. `slow` is a function of its own with the
+/// same arguments: the compiler can jump to it, so the fast path needs no stack frame.
 macro_rules! both {
     ($(#[$m:meta])* $master:ident $slave:ident ($handle:ident $(, $a:ident : $t:ty)*) $(-> $r:ty)?,
      |$from:ident, $call:ident| fast $fast:expr, slow $slow:expr) => {
@@ -72,7 +72,7 @@ macro_rules! both {
     };
 }
 
-/// One message from the fast path.
+/// Allocates (`send`) or receives one message by the fast path. `None` if the fast path cannot: the slow path decides.
 #[inline(always)]
 fn take(
     from: From,
@@ -88,7 +88,7 @@ fn take(
     Some(at as *mut c_void)
 }
 
-/// Sends or releases by the fast path.
+/// Sends (`send`) or releases messages by the fast path. `None` if the fast path cannot: the slow path decides.
 #[inline(always)]
 fn give(
     from: From,
@@ -102,7 +102,8 @@ fn give(
     api::quick_give(from, handle, send, (first as usize, n), bytes, done).then_some(())
 }
 
-/// Several messages from the fast path.
+/// Allocates (`send`) or receives several messages by the fast path. `None` if the fast path cannot: the slow path
+/// decides.
 #[inline(always)]
 fn batch(
     (from, handle): (From, c_int),
@@ -120,7 +121,7 @@ fn batch(
     Some(taken.at as *mut c_void)
 }
 
-/// The bytes of a C string; none for null.
+/// The bytes of a C string without the final zero; no bytes for null.
 fn text<'a>(s: *const c_char) -> &'a [u8] {
     if s.is_null() {
         return &[];
@@ -129,7 +130,7 @@ fn text<'a>(s: *const c_char) -> &'a [u8] {
     unsafe { CStr::from_ptr(s) }.to_bytes()
 }
 
-/// The waiting policy is set up with the rest of the library: `OMP_WAIT_POLICY` holds here too.
+/// Sets up the rest of the library, so that `OMP_WAIT_POLICY` holds for the waits of queues too.
 fn prepare() {
     hetmp_omp::init::once();
 }
@@ -162,27 +163,27 @@ export_c! {
         .as_ptr()
     }
 
-    /// Slaves of a cluster.
+    /// The number of slaves of a cluster.
     fn mGetSlaveCoreNum(cluster: c_int) -> c_int {
         api::check_cluster(cluster).map_or(0, |_| api::platform().slaves_here() as c_int)
     }
-    /// The most that can be started.
+    /// The most slaves that a cluster can start.
     fn mGetMaxSlaveCoreNum(cluster: c_int) -> c_int {
         api::check_cluster(cluster).map_or(0, |_| api::platform().max_slaves as c_int)
     }
-    /// Clusters.
+    /// The number of clusters.
     fn mGetClusterNum() -> c_int {
         api::platform().clusters as c_int
     }
-    /// Bytes of a local store.
+    /// The size of a slave's local store in bytes.
     fn mGetLocalMemSize(kind: c_int) -> usize {
         if (0..=1).contains(&kind) { api::platform().store_bytes(kind == 1) } else { 0 }
     }
-    /// Bytes left.
+    /// The bytes that are free in a slave's local store.
     fn mGetLocalMemFree(cluster: c_int, slave: c_int, kind: c_int) -> usize {
         api::store_left(cluster, slave, kind).unwrap_or(0)
     }
-    /// Bits of a SIMD register.
+    /// The bits of a slave's SIMD register.
     fn mGetSimdWidth() -> c_int {
         api::platform().simd_bits_here() as c_int
     }
@@ -192,51 +193,51 @@ export_c! {
         NAME.get_or_init(|| std::ffi::CString::new(api::platform().name.replace('\0', "")).unwrap_or_default()).as_ptr()
     }
 
-    /// Slaves of the caller's cluster.
+    /// The number of slaves of the calling slave's cluster.
     fn sGetSlaveCoreNum() -> c_int {
         api::me().map_or(0, |_| api::platform().slaves_here() as c_int)
     }
-    /// Bytes of its store.
+    /// The size of the calling slave's local store in bytes.
     fn sGetLocalMemSize(kind: c_int) -> usize {
         mGetLocalMemSize(kind)
     }
-    /// Bytes left.
+    /// The bytes that are free in the calling slave's local store.
     fn sGetLocalMemFree(kind: c_int) -> usize {
         api::me().map_or(0, |me| mGetLocalMemFree(me.cluster as c_int, me.number as c_int, kind))
     }
-    /// Bits of a SIMD register.
+    /// The bits of a slave's SIMD register.
     fn sGetSimdWidth() -> c_int {
         mGetSimdWidth()
     }
-    /// The calling slave's number.
+    /// The calling slave's number; -1 on a thread that is no slave.
     fn sGetSlaveId() -> c_int {
         api::me().map_or(-1, |me| me.number as c_int)
     }
-    /// Its cluster.
+    /// The calling slave's cluster; -1 on a thread that is no slave.
     fn sGetClusterId() -> c_int {
         api::me().map_or(-1, |me| me.cluster as c_int)
     }
 
-    /// Starts slaves.
+    /// Starts a group of slaves.
     fn mStartSlaveThreads(cluster: c_int, n: c_int, function: *mut c_void, argument: *mut c_void) -> ThreadId {
         prepare();
-        // SAFETY: the program passes a function of the type that the header asks for, or null; a result in
-        // a register is ignored whether there is one or not.
+        // SAFETY: the program passes null or a function that takes one pointer, as the header asks. Whether the
+        // function returns a value does not matter: the value would be in a register, which nobody reads.
         let function: Option<unsafe extern "C" fn(*mut c_void) -> *mut c_void> = unsafe { core::mem::transmute(function) };
         match verbs::start(cluster, n, function, argument) {
             Some(id) => ThreadId { cluster, num: n, id },
             None => ThreadId { cluster, num: 0, id: 0 },
         }
     }
-    /// Waits for slaves.
+    /// Waits until all slaves of a group have ended.
     fn mWaitSlaveThreads(cluster: c_int, threads: ThreadId) {
         verbs::wait(cluster, threads.cluster, threads.id);
     }
-    /// Forgets slaves.
+    /// Waits until all slaves of a group have ended, then forgets the group.
     fn mDestroySlaveThreads(cluster: c_int, threads: ThreadId) {
         verbs::destroy(cluster, threads.cluster, threads.id);
     }
-    /// Does a slave run?
+    /// 1 while the slave runs, else 0.
     fn mIsSlaveAlive(cluster: c_int, slave: c_int) -> c_int {
         c_int::from(api::is_alive(cluster, slave))
     }
@@ -256,7 +257,7 @@ export_c! {
             0
         }
     }
-    /// A function by name.
+    /// The address of a slave function by its name; null if there is none.
     fn mSlaveFunction(name: *const c_char) -> *mut c_void {
         if name.is_null() {
             return core::ptr::null_mut();
@@ -293,59 +294,59 @@ export_c! {
         // SAFETY: the program's place, see `place`.
         verbs::create(&request, unsafe { place(err) })
     }
-    /// Destroys an empty queue.
+    /// Destroys a queue that has no messages.
     fn mDestroyQueue(slave: c_int, handle: c_int, err: *mut c_int) {
         tell(api::destroy(slave, handle), (), err, "mDestroyQueue", From::Master(slave), handle);
     }
-    /// Destroys a queue.
+    /// Destroys a queue with its messages, and returns their number.
     fn mDiscardQueue(slave: c_int, handle: c_int, err: *mut c_int) -> c_int {
         let dropped = api::discard(slave, handle).map(|n| n as c_int);
         tell(dropped, -1, err, "mDiscardQueue", From::Master(slave), handle)
     }
-    /// Takes the master's end over.
+    /// Makes the calling thread the user of the master's end.
     fn mAdoptQueue(slave: c_int, handle: c_int, err: *mut c_int) {
         tell(api::adopt(slave, handle), (), err, "mAdoptQueue", From::Master(slave), handle);
     }
-    /// A handle by name.
+    /// The handle of a slave's queue by name; -1 if there is none.
     fn mGetQueueHandle(slave: c_int, name: *const c_char, err: *mut c_int) -> c_int {
         tell(api::handle_of(From::Master(slave), text(name)), -1, err, "mGetQueueHandle", From::Master(slave), -1)
     }
-    /// A handle by name.
+    /// The handle of the calling slave's queue by name; -1 if there is none.
     fn sGetQueueHandle(name: *const c_char, err: *mut c_int) -> c_int {
         tell(api::handle_of(From::Slave, text(name)), -1, err, "sGetQueueHandle", From::Slave, -1)
     }
-    /// Is there such a queue?
+    /// 1 if the queue exists, else 0.
     fn mQueueExists(slave: c_int, handle: c_int) -> c_int {
         c_int::from(api::status(From::Master(slave), handle).is_ok())
     }
-    /// Largest message.
+    /// The size of the queue's largest message in bytes.
     fn mGetQueueMsgSize(slave: c_int, handle: c_int, err: *mut c_int) -> usize {
         let from = From::Master(slave);
         tell(api::status(from, handle).map(|s| s.msg_bytes as usize), 0, err, "mGetQueueMsgSize", from, handle)
     }
-    /// Messages in it.
+    /// The number of messages that were sent and are not yet released.
     fn mGetQueueMsgNum(slave: c_int, handle: c_int, err: *mut c_int) -> c_int {
         let from = From::Master(slave);
         tell(api::status(from, handle).map(|s| s.queued as c_int), 0, err, "mGetQueueMsgNum", from, handle)
     }
-    /// Direction.
+    /// The queue's direction; -1 on error.
     fn mGetQueueDirection(slave: c_int, handle: c_int, err: *mut c_int) -> c_int {
         let from = From::Master(slave);
         tell(api::status(from, handle).map(|s| s.direction), -1, err, "mGetQueueDirection", from, handle)
     }
-    /// Is there such a queue?
+    /// 1 if the queue exists, else 0.
     fn sQueueExists(handle: c_int) -> c_int {
         c_int::from(api::status(From::Slave, handle).is_ok())
     }
-    /// Largest message.
+    /// The size of the queue's largest message in bytes.
     fn sGetQueueMsgSize(handle: c_int, err: *mut c_int) -> usize {
         tell(api::status(From::Slave, handle).map(|s| s.msg_bytes as usize), 0, err, "sGetQueueMsgSize", From::Slave, handle)
     }
-    /// Messages in it.
+    /// The number of messages that were sent and are not yet released.
     fn sGetQueueMsgNum(handle: c_int, err: *mut c_int) -> c_int {
         tell(api::status(From::Slave, handle).map(|s| s.queued as c_int), 0, err, "sGetQueueMsgNum", From::Slave, handle)
     }
-    /// Direction.
+    /// The queue's direction; -1 on error.
     fn sGetQueueDirection(handle: c_int, err: *mut c_int) -> c_int {
         tell(api::status(From::Slave, handle).map(|s| s.direction), -1, err, "sGetQueueDirection", From::Slave, handle)
     }
@@ -359,33 +360,33 @@ export_c! {
         sTryRecvMsg(handle, bytes, err)
     }
 
-    /// Memory of the slave's store.
+    /// Allocates memory in the calling slave's local store.
     fn sMalloc(kind: c_int, bytes: usize, err: *mut c_int) -> *mut c_void {
         tell(api::allocate(kind, bytes), 0, err, "sMalloc", From::Slave, -1) as *mut c_void
     }
-    /// Gives it back.
+    /// Frees memory of [`sMalloc`].
     fn sFree(p: *mut c_void, err: *mut c_int) {
         tell(api::free(p as usize), (), err, "sFree", From::Slave, -1);
     }
-    /// Starts a transfer to the store.
+    /// Starts a transfer from the master's memory to the local store.
     fn sDmaGet(local: *mut c_void, master: *const c_void, bytes: usize, reply: *mut c_int, err: *mut c_int) {
-        // SAFETY: by the header's contract both sides are that long and the reply outlives the transfer.
+        // SAFETY: the program passes two ranges of `bytes` bytes, and a reply that outlives the transfer.
         let result = unsafe { api::transfer(local as usize, master as usize, bytes, local as usize, reply) };
         tell(result, (), err, "sDmaGet", From::Slave, -1);
     }
-    /// Starts a transfer from the store.
+    /// Starts a transfer from the local store to the master's memory.
     fn sDmaPut(master: *mut c_void, local: *const c_void, bytes: usize, reply: *mut c_int, err: *mut c_int) {
-        // SAFETY: by the header's contract both sides are that long and the reply outlives the transfer.
+        // SAFETY: the program passes two ranges of `bytes` bytes, and a reply that outlives the transfer.
         let result = unsafe { api::transfer(master as usize, local as usize, bytes, local as usize, reply) };
         tell(result, (), err, "sDmaPut", From::Slave, -1);
     }
-    /// Has the reply reached `n`?
+    /// 1 if the reply has reached `n`, else 0.
     fn sDmaTest(reply: *mut c_int, n: c_int) -> c_int {
         api::transfers_done(false);
         // SAFETY: the program passes its counter.
         c_int::from(!reply.is_null() && unsafe { reply.read_volatile() } >= n)
     }
-    /// Waits until it has, or until no transfer is left that could.
+    /// Waits until the reply has reached `n`, or until no transfer is left that could add to the reply.
     fn sDmaWait(reply: *mut c_int, n: c_int) {
         if reply.is_null() {
             return;
@@ -393,47 +394,47 @@ export_c! {
         // SAFETY: the program passes its counter, which lives until its transfers are done.
         verbs::wait_for_reply(|| unsafe { reply.read_volatile() }, n);
     }
-    /// Reads the master's memory directly.
+    /// Copies from the master's memory to the local store, without a transfer that runs on its own.
     fn sDirectRead(local: *mut c_void, master: *const c_void, bytes: usize) {
-        // SAFETY: by the header's contract both sides are that long.
+        // SAFETY: the program passes two ranges of `bytes` bytes.
         unsafe { api::direct(local as usize, master as usize, bytes) };
     }
-    /// Writes it.
+    /// Copies from the local store to the master's memory, without a transfer that runs on its own.
     fn sDirectWrite(master: *mut c_void, local: *const c_void, bytes: usize) {
-        // SAFETY: by the header's contract both sides are that long.
+        // SAFETY: the program passes two ranges of `bytes` bytes.
         unsafe { api::direct(master as usize, local as usize, bytes) };
     }
 
-    /// For the inline paths: the calling thread's tables.
+    /// For the inline functions of the header: the calling thread's tables.
     fn hetmp_mq_caller() -> *const c_void {
         api::caller().cast()
     }
-    /// For the inline paths: the ring of a queue that they do not know yet.
+    /// For the inline functions of the header: the ring of a queue that this thread's tables do not have yet.
     fn hetmp_mq_first_use(slave: c_int, handle: c_int, send: c_int) -> *const c_void {
         let from = if slave == -1 && api::me().is_ok() { From::Slave } else { From::Master(slave) };
         api::first_use(from, handle, send != 0)
     }
-    /// For the inline paths: why there was nothing.
+    /// For the inline functions of the header: stores or prints why a Try form returns null.
     fn hetmp_mq_try_failed(slave: c_int, handle: c_int, _send: c_int, err: *mut c_int) -> *mut c_void {
         let call = inline_call(slave, handle);
         // SAFETY: the program's place, see `place`.
         call.failed(api::why_not(call.from, handle), unsafe { place(err) });
         core::ptr::null_mut()
     }
-    /// For the inline paths: waits until there is something to take from (1: room to send in) a queue. `slave` is -1 on a
-    /// slave. What is wrong is stored, or said.
+    /// For the inline functions of the header: waits until a queue has a message to receive (`send` 0) or a free slot
+    /// to allocate (`send` 1). `slave` is -1 on a slave. An error is stored or printed.
     fn hetmp_mq_wait(slave: c_int, handle: c_int, send: c_int, err: *mut c_int) -> c_int {
         // SAFETY: the program's place, see `place`.
         inline_call(slave, handle).wait(send != 0, unsafe { place(err) })
     }
-    /// For the inline paths: wakes the other side.
+    /// For the inline functions of the header: wakes the other side.
     fn hetmp_mq_wake(ring: *const c_void, sender: c_int) {
         // SAFETY: the header passes a ring that it found in a table of this thread.
         unsafe { api::wake_from(ring, sender != 0) }
     }
 }
 
-/// A call of the inline paths, which say `slave` -1 on a slave.
+/// A call by an inline function of the header. On a slave, `slave` is -1.
 fn inline_call(slave: c_int, handle: c_int) -> Call {
     Call {
         name: "message queue",
@@ -447,13 +448,13 @@ fn inline_call(slave: c_int, handle: c_int) -> Call {
 }
 
 both! {
-    /// Waits for a message to fill.
+    /// Allocates a message for the program to fill; waits for a free slot.
     mAllocateMsg sAllocateMsg (handle, err: *mut c_int) -> *mut c_void,
     |from, call| fast take(from, handle, true, core::ptr::null_mut(), err),
     slow take_slowly(call, true, true, core::ptr::null_mut(), err)
 }
 both! {
-    /// A message to fill, if there is one.
+    /// Allocates a message for the program to fill; null if no slot is free.
     mTryAllocateMsg sTryAllocateMsg (handle, err: *mut c_int) -> *mut c_void,
     |from, call| fast take(from, handle, true, core::ptr::null_mut(), err),
     slow take_slowly(call, true, false, core::ptr::null_mut(), err)
@@ -465,43 +466,43 @@ both! {
     slow give_slowly(call, true, (msg, 1, bytes), err)
 }
 both! {
-    /// Waits for a message.
+    /// Receives a message; waits for one.
     mRecvMsg sRecvMsg (handle, bytes: *mut c_int, err: *mut c_int) -> *mut c_void,
     |from, call| fast take(from, handle, false, bytes, err),
     slow take_slowly(call, false, true, bytes, err)
 }
 both! {
-    /// A message, if there is one.
+    /// Receives a message; null if there is none.
     mTryRecvMsg sTryRecvMsg (handle, bytes: *mut c_int, err: *mut c_int) -> *mut c_void,
     |from, call| fast take(from, handle, false, bytes, err),
     slow take_slowly(call, false, false, bytes, err)
 }
 both! {
-    /// Gives a message back.
+    /// Releases a received message: its slot is free again.
     mReleaseMsg sReleaseMsg (handle, msg: *mut c_void, err: *mut c_int),
     |from, call| fast give(from, handle, false, (msg, 1, 0), err),
     slow give_slowly(call, false, (msg, 1, 0), err)
 }
 both! {
-    /// Several messages to fill.
+    /// Allocates several messages for the program to fill.
     mAllocateBatch sAllocateBatch (handle, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int) -> *mut c_void,
     |from, call| fast batch((from, handle), true, want, (got, stride), err),
     slow batch_slowly(call, true, want, (got, stride), err)
 }
 both! {
-    /// Sends several.
+    /// Sends several messages.
     mSendBatch sSendBatch (handle, first: *mut c_void, n: c_int, bytes: c_int, err: *mut c_int),
     |from, call| fast give(from, handle, true, (first, n, bytes), err),
     slow give_slowly(call, true, (first, n, bytes), err)
 }
 both! {
-    /// Several messages.
+    /// Receives several messages.
     mRecvBatch sRecvBatch (handle, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int) -> *mut c_void,
     |from, call| fast batch((from, handle), false, want, (got, stride), err),
     slow batch_slowly(call, false, want, (got, stride), err)
 }
 both! {
-    /// Gives several back.
+    /// Releases several messages.
     mReleaseBatch sReleaseBatch (handle, first: *mut c_void, n: c_int, err: *mut c_int),
     |from, call| fast give(from, handle, false, (first, n, 0), err),
     slow give_slowly(call, false, (first, n, 0), err)
@@ -541,7 +542,7 @@ fn batch_slowly(
     call.take_batch(send, want, got, stride, err) as *mut c_void
 }
 
-/// The value of a call, or `bad` with its error told.
+/// The value of a result. After an error, `bad`, and the error is stored or printed.
 fn tell<T>(
     result: Result<T, Error>,
     bad: T,

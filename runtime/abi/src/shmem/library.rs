@@ -1,4 +1,4 @@
-//! The routines that stand alone: setup, threads, symmetric heap, signals, barriers, ordering, locks.
+//! Routines without a type in their name: setup, threads, symmetric heap, signals, barriers, ordering, locks.
 
 use super::shapes::*;
 use core::ffi::{c_long, c_void};
@@ -49,11 +49,11 @@ routines! {
         // SAFETY: the program's variable.
         unsafe { *initialized = setup::query_initialized() };
     }
-    // Variadic in C: what follows the level is not looked at.
+    // Variadic in C. The arguments after the level are ignored.
     fn shmem_pcontrol(_level: c_int) {}
 
     fn start_pes(_npes: c_int) {
-        // Called again, it does nothing.
+        // A second call of `start_pes` does nothing (deprecated API of the specification).
         if setup::query_initialized() == 0 {
             setup::init(F);
         }
@@ -91,7 +91,7 @@ routines! {
         heap::malloc_with_hints(F, size, hints)
     }
     fn shmem_realloc(ptr: *mut u8, size: usize) -> *mut u8 {
-        // SAFETY: null or a block of the heap, as the engine finds out.
+        // SAFETY: the program passes null or a block of the symmetric heap; the engine refuses other addresses.
         unsafe { heap::realloc(F, ptr, size) }
     }
     fn shmem_free(ptr: *mut u8) {
@@ -104,7 +104,7 @@ routines! {
         heap::align(F, alignment, size)
     }
     fn shrealloc(ptr: *mut u8, size: usize) -> *mut u8 {
-        // SAFETY: null or a block of the heap, as the engine finds out.
+        // SAFETY: the program passes null or a block of the symmetric heap; the engine refuses other addresses.
         unsafe { heap::realloc(F, ptr, size) }
     }
     fn shfree(ptr: *mut u8) {
@@ -188,7 +188,7 @@ routines! {
         unsafe { lock::test(F, lock) }
     }
 
-    // Memory is coherent.
+    // Deprecated cache routines. Memory is coherent on all supported machines: there is nothing to do.
     fn shmem_set_cache_inv() {}
     fn shmem_clear_cache_inv() {}
     fn shmem_udcflush() {}

@@ -1,5 +1,5 @@
-//! `shmem_longdouble_p` and `_g`: Rust has no `long double`, so that assembly takes and gives the value, and
-//! functions that see 16 bytes do the rest.
+//! `shmem_longdouble_p` and `_g`. Rust has no type `long double`. An assembly stub takes the value from the caller,
+//! or returns it to the caller, in the form of the platform's ABI; a Rust function moves the value as 16 bytes.
 
 use super::shapes::*;
 
@@ -12,7 +12,8 @@ macro_rules! p {
             #[allow(unused, reason = "with a context, it is the parameter")]
             let context = DEFAULT;
             $(let context = $ctx;)?
-            // SAFETY: the program's object; the value lies on the stack of the stub's caller.
+            // SAFETY: `dest` is the program's object. `value` points at 16 bytes on the stack: the argument that the
+            // program passed (x86-64), or the stub's copy of it (AArch64).
             unsafe { rma::put($name, context, dest, value, SIZE, pe) }
         }
     };
@@ -23,7 +24,7 @@ macro_rules! g {
             #[allow(unused, reason = "with a context, it is the parameter")]
             let context = DEFAULT;
             $(let context = $ctx;)?
-            // SAFETY: the program's object; the value lies in the stub's frame.
+            // SAFETY: `source` is the program's object. `value` points at 16 bytes in the stub's frame.
             unsafe { rma::get($name, context, value, source, SIZE, pe) }
         }
     };
@@ -59,7 +60,8 @@ macro_rules! stub {
 #[cfg(target_arch = "x86_64")]
 mod stubs {
     use super::{ctx_g, ctx_p, g, p};
-    // The value is where the caller put it, above the return address: the call is a jump.
+    // The caller has put the value above the return address. The stub needs no frame: it passes the value's address
+    // and jumps.
     stub!("shmem_longdouble_p", p, "lea rdx, [rsp + 8]", "jmp {f}");
     stub!(
         "shmem_ctx_longdouble_p",
@@ -93,7 +95,7 @@ mod stubs {
     );
 }
 
-// AAPCS64: quadruple precision, in q0.
+// AAPCS64: a long double has quadruple precision, and is passed and returned in q0.
 #[cfg(target_arch = "aarch64")]
 mod stubs {
     use super::{ctx_g, ctx_p, g, p};

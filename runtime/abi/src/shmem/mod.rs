@@ -1,8 +1,13 @@
 //! `shmem.h`: OpenSHMEM.
 //!
-//! Every routine is one line: convert, call one function of `hetmp-shmem`, convert back. The typed families are
-//! generated tables over the macros of [`shapes`]; what stands alone is in [`library`]. The hot ones are inlined
-//! from the engine: on the direct way, a `shmem_int_p` is two bounds checks and a store.
+//! Every routine converts its arguments, calls one function of `hetmp-shmem`, and converts the result. The typed
+//! families (`shmem_TYPENAME_put` ...) are generated tables of rows; the macros of [`shapes`] and [`team_shapes`]
+//! turn a row into functions. Routines without types are written by hand, in [`library`] and [`teams`]. The engine's
+//! hot functions are inlined here: if the target's memory is mapped, `shmem_int_p` is two bounds checks and a store.
+//!
+//! The SAFETY comments of these modules say "the program's buffers", "object", "team" and so on. They mean the
+//! contract of the specification: a program passes buffers of the length that it gives, variables for the answers,
+//! and teams and contexts that a routine of OpenSHMEM created and that are not destroyed yet.
 
 mod library;
 mod long_double;

@@ -1,11 +1,12 @@
 //! One macro for every OpenSHMEM routine.
 //!
-//! A routine `NAME` is exported as `pNAME`, and weakly as `NAME` (specification 1.5, section 10), so that a program or
-//! a tool can define `NAME` itself and call `pNAME`. Both are aliases that the assembler makes in the object that holds
-//! the function, for `rustc` has no attribute for them on stable, and gives a name that it exports itself no version
-//! node. The node stands in `shmem.map`.
+//! A routine `NAME` is exported as `pNAME`, and weakly as `NAME` (specification 1.5, section 10): a program or a tool
+//! can define `NAME` itself and call `pNAME`. Both names are aliases, which the assembler defines in the object that
+//! holds the function. There are two reasons against `#[no_mangle]`: stable `rustc` has no attribute for weak names,
+//! and a name that `rustc` exports itself gets no version node. The version node is in `shmem.map`.
 
-/// Defines routines. In a body, `F` is the C name, which the engine takes first, for its messages.
+/// Defines routines. In a body, `F` is the routine's C name. The engine's functions take it as their first argument
+/// and name it in error lines.
 macro_rules! routines {
     ($(
         $(#[$m:meta])*

@@ -1,8 +1,8 @@
-//! The shapes of the typed families but the collective ones: one macro each, used by the generated tables beside this
-//! file.
+//! The shapes of the typed families: one macro for each C signature. The generated tables beside this file use them.
+//! The shapes of collective routines are in [`super::team_shapes`].
 //!
-//! A row is the type (or the bytes of an element, or the element type of a reduction), the routine, and, where there
-//! is one, its twin with a context.
+//! A row of a table is an element type (or the bytes of an element), the routine's name, and, if the routine has a
+//! form with a context, that form's name. The parent module says what the SAFETY comments rely on.
 
 pub(super) use super::routine::routines;
 pub(super) use core::ffi::{c_char, c_int};
@@ -14,19 +14,20 @@ pub(super) use hetmp_shmem::wait::{self, Values};
 /// `SHMEM_CMP_NE`.
 pub(super) const NOT_EQUAL: c_int = 1;
 
-/// Bytes of `n` elements. More than there can be stays more than there can be.
+/// Bytes of `n` elements. A product that overflows becomes `usize::MAX`, which no buffer has: the engine's bounds
+/// check refuses it.
 #[inline(always)]
 pub(super) fn bytes(n: usize, element: usize) -> usize {
     n.saturating_mul(element)
 }
 
-/// A value that atomics take, as the bits of a word.
+/// A C type of the atomic routines. The engine works on words of 32 or 64 bits; this trait converts.
 pub(super) trait Scalar: Copy {
-    /// The word.
+    /// The unsigned integer of the same size.
     type Word: amo::Word;
-    /// Its bits.
+    /// The bits of the value.
     fn bits(self) -> Self::Word;
-    /// The value of bits.
+    /// The value that has these bits.
     fn from_word(word: Self::Word) -> Self;
 }
 
@@ -54,13 +55,13 @@ scalar! {
     f64 as u64: f64::to_bits, f64::from_bits;
 }
 
-/// A word that an operation has no use for.
+/// Zero, for an operand that the operation does not use.
 #[inline(always)]
 pub(super) fn none<T: Scalar>() -> T::Word {
     amo::Word::from_bits(0)
 }
 
-/// put and get, blocking or not: `void name(dest, source, nelems, pe)`.
+/// put and get, blocking and nonblocking: `void name(dest, source, nelems, pe)`.
 macro_rules! block {
     ($function:path; $($size:literal $name:ident $($ctx:ident)?;)*) => { $(
         routines! {
@@ -391,7 +392,7 @@ macro_rules! wait_until {
     )* };
 }
 
-/// `void name(ivar, cmp_value)`: until it is something else.
+/// `void name(ivar, cmp_value)`: waits until the variable has another value than `cmp_value`.
 macro_rules! until_changed {
     ($($t:ident $name:ident;)*) => { $(
         routines! {

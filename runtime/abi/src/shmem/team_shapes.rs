@@ -1,4 +1,6 @@
-//! The shapes of the collective families, over teams and over active sets. See [`super::shapes`].
+//! The shapes of the collective families, over teams and over active sets: one macro for each C signature. The
+//! generated tables beside this file use them. A row of a table is the element's size in bytes, or the element type
+//! of a reduction, and the routine's name. The parent module says what the SAFETY comments rely on.
 
 pub(super) use super::routine::routines;
 pub(super) use super::shapes::bytes;
@@ -55,7 +57,7 @@ macro_rules! reduce {
     )* };
 }
 
-/// `int name(team, dest, source, nelems)`: sums over the PEs before.
+/// `int name(team, dest, source, nelems)`: prefix sums over the PEs of the team, inclusive or exclusive.
 macro_rules! scan {
     ($function:ident; $($t:ident $name:ident;)*) => { $(
         routines! {
@@ -76,7 +78,7 @@ macro_rules! active_block {
                 psync: *mut c_long,
             ) {
                 let set = Set { start, log_stride, size };
-                // SAFETY: the program's buffers.
+                // SAFETY: the program's buffers and work arrays.
                 unsafe { $function(F, dest, source, bytes(nelems, $size), set, psync) }
             }
         }
@@ -92,7 +94,7 @@ macro_rules! broadcast_old {
                 size: c_int, psync: *mut c_long,
             ) {
                 let set = Set { start, log_stride, size };
-                // SAFETY: the program's buffers.
+                // SAFETY: the program's buffers and work arrays.
                 unsafe { active::broadcast(F, dest, source, bytes(nelems, $size), root, set, psync) }
             }
         }
@@ -108,7 +110,7 @@ macro_rules! alltoalls_old {
                 log_stride: c_int, size: c_int, psync: *mut c_long,
             ) {
                 let set = Set { start, log_stride, size };
-                // SAFETY: the program's buffers.
+                // SAFETY: the program's buffers and work arrays.
                 unsafe { active::alltoalls(F, dest, source, dst, sst, $size, nelems, set, psync) }
             }
         }
@@ -124,7 +126,7 @@ macro_rules! to_all {
                 pwrk: *mut u8, psync: *mut c_long,
             ) {
                 let set = Set { start, log_stride, size };
-                // SAFETY: the program's buffers.
+                // SAFETY: the program's buffers and work arrays.
                 unsafe { active::reduce(F, Reduction::$op, Type::$t, dest, source, nreduce, set, pwrk, psync) }
             }
         }

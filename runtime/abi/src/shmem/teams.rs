@@ -1,4 +1,4 @@
-//! Teams, contexts, and the routines over active sets that stand alone.
+//! Teams and contexts, and the routines over active sets that have no type in their name.
 
 use super::shapes::Ctx;
 use super::team_shapes::*;
@@ -46,7 +46,7 @@ routines! {
         unsafe { team::split_2d(F, parent, xrange, xconfig, xmask, xteam, yconfig, ymask, yteam) }
     }
     fn shmem_team_destroy(team: Team) {
-        // SAFETY: the program's team, which it uses no more.
+        // SAFETY: the program's team, which the program no longer uses.
         unsafe { team::destroy(F, team) };
     }
     fn shmem_team_sync(team: Team) -> c_int {
@@ -63,7 +63,7 @@ routines! {
         unsafe { context::team_create(F, team, options, ctx) }
     }
     fn shmem_ctx_destroy(ctx: Ctx) {
-        // SAFETY: the program's context, which it uses no more.
+        // SAFETY: the program's context, which the program no longer uses.
         unsafe { context::destroy(F, ctx) };
     }
     fn shmem_ctx_get_team(ctx: Ctx, team: *mut Team) -> c_int {
