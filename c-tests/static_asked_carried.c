@@ -83,6 +83,20 @@ int main(void)
     }
     printf("threads %d\n", threads);
 
+    int left = -1;
+#pragma omp parallel num_threads(2)
+    {
+        int last = -1;
+#pragma omp for schedule(static)
+        for (int i = 0; i < N; i++) {
+            last = place[i];
+            twin[i] = last + 1;
+        }
+#pragma omp master
+        left = last;
+    }
+    printf("left to the primary thread %d\n", left);
+
     int total = 0;
 #pragma omp parallel num_threads(2)
     {
