@@ -74,8 +74,11 @@ pub(crate) struct Frame {
     /// The lowest place whose address was ever taken: what lies below is a
     /// variable that no pointer reaches, wherever it comes from.
     pub(crate) taken: Option<Place>,
-    /// What each instruction that was executed last reached.
-    pub(crate) touched: BTreeMap<u64, Memory>,
+    /// What each instruction that was executed reached, where that was to be recorded.
+    touched: BTreeMap<u64, Memory>,
+    records: bool,
+    /// The last instruction that reached memory, and what it reached.
+    last: Option<(u64, Memory)>,
     /// By the calls that divide static loops: where the loop's last, lower, upper and stride lie.
     pub(crate) divided: BTreeMap<u64, [Place; 4]>,
     /// Instructions that made a base of their own.
@@ -142,6 +145,31 @@ impl Frame {
         if !origin.is_none() && !self.hidden.contains(&(place, origin, address)) {
             self.hidden.push((place, origin, address));
         }
+    }
+
+    /// Whether [`Frame::touched`] is to tell what is reached from now on.
+    pub(crate) fn record(&mut self, records: bool) {
+        self.records = records;
+    }
+
+    /// The instruction at `address` reaches this.
+    pub(crate) fn touch(&mut self, address: u64, memory: Memory) {
+        self.last = Some((address, memory));
+        if self.records {
+            self.touched.insert(address, memory);
+        }
+    }
+
+    /// What the instruction at `address` reached, if it did so while that was recorded.
+    pub(crate) fn touched(&self, address: u64) -> Option<Memory> {
+        self.touched.get(&address).copied()
+    }
+
+    /// What the instruction at `address` has just reached.
+    pub(crate) fn just_touched(&self, address: u64) -> Option<Memory> {
+        self.last
+            .filter(|&(last, _)| last == address)
+            .map(|(_, memory)| memory)
     }
 
     /// The base that the instruction at `address` makes.

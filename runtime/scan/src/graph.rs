@@ -56,6 +56,78 @@ fn landing(part: &crate::Unwind, call: u64) -> Option<Landing> {
 pub(crate) struct Node {
     pub(crate) instruction: Instruction,
     pub(crate) next: Next,
+    /// A path begins here, or paths meet.
+    pub(crate) leads: bool,
+}
+
+impl Node {
+    /// Addresses of the instructions that may come after it.
+    fn successors(&self) -> [Option<u64>; 2] {
+        let behind = Some(self.instruction.next_ip());
+        match &self.next {
+            Next::Fall => [behind, None],
+            Next::Jump(target) => [Some(*target), None],
+            Next::Branch(target) => [Some(*target), behind],
+            Next::Call { callee, pad } => {
+                let ends = matches!(callee, Callee::Named(name) if library::never_returns(name));
+                [pad.map(|pad| pad.address), behind.filter(|_| !ends)]
+            }
+            Next::TailCall(_) | Next::Return | Next::Stop => [None, None],
+        }
+    }
+}
+
+/// Instructions in the order of their addresses.
+#[derive(Debug, Default)]
+pub(crate) struct Nodes(Vec<Node>);
+
+impl Nodes {
+    /// The number of the instruction at `address`.
+    pub(crate) fn number(&self, address: u64) -> Option<usize> {
+        self.0
+            .binary_search_by_key(&address, |node| node.instruction.ip())
+            .ok()
+    }
+
+    /// The instruction with this number.
+    pub(crate) fn at(&self, number: usize) -> Option<&Node> {
+        self.0.get(number)
+    }
+
+    pub(crate) fn get(&self, address: &u64) -> Option<&Node> {
+        self.at(self.number(*address)?)
+    }
+
+    pub(crate) fn contains_key(&self, address: &u64) -> bool {
+        self.number(*address).is_some()
+    }
+
+    /// The numbers of the instructions that may come after one of these.
+    pub(crate) fn successors(&self, node: &Node) -> [Option<usize>; 2] {
+        node.successors()
+            .map(|to| to.and_then(|to| self.number(to)))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Their addresses.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = u64> + '_ {
+        self.0.iter().map(|node| node.instruction.ip())
+    }
+
+    pub(crate) fn values(&self) -> std::slice::Iter<'_, Node> {
+        self.0.iter()
+    }
+}
+
+impl std::ops::Index<&u64> for Nodes {
+    type Output = Node;
+
+    fn index(&self, address: &u64) -> &Node {
+        self.get(address).expect("the address of an instruction")
+    }
 }
 
 /// The code that is reachable from a function's entry without leaving it.
@@ -63,7 +135,7 @@ pub(crate) struct Node {
 pub(crate) struct Graph {
     /// Address of the first instruction to be executed.
     pub(crate) entry: u64,
-    pub(crate) nodes: BTreeMap<u64, Node>,
+    pub(crate) nodes: Nodes,
     /// Addresses where paths begin or meet.
     pub(crate) leaders: BTreeSet<u64>,
     /// Some instruction reaches thread-local variables.
@@ -91,20 +163,21 @@ impl Graph {
             ..Graph::default()
         };
         let mut tables = Tables::default();
+        let mut nodes: BTreeMap<u64, Node> = BTreeMap::new();
         let mut open = vec![entry];
         while let Some(start) = open.pop() {
-            if !graph.leaders.insert(start) || graph.nodes.contains_key(&start) {
+            if !graph.leaders.insert(start) || nodes.contains_key(&start) {
                 continue;
             }
             let bytes = image.code(start).ok_or((Why::UnknownCode, start))?;
             let mut decoder = Decoder::with_ip(64, bytes, start, DecoderOptions::NONE);
             loop {
                 let at = decoder.ip();
-                if graph.nodes.contains_key(&at) {
+                if nodes.contains_key(&at) {
                     graph.leaders.insert(at);
                     break;
                 }
-                if *budget == 0 || graph.nodes.len() >= LONGEST {
+                if *budget == 0 || nodes.len() >= LONGEST {
                     return Err((Why::TooLong, at));
                 }
                 *budget -= 1;
@@ -132,34 +205,33 @@ impl Graph {
                     }
                     Next::TailCall(_) | Next::Return | Next::Stop => {}
                 }
-                graph.nodes.insert(at, Node { instruction, next });
+                let leads = false;
+                nodes.insert(
+                    at,
+                    Node {
+                        instruction,
+                        next,
+                        leads,
+                    },
+                );
                 if ends {
                     break;
                 }
             }
         }
+        for leader in &graph.leaders {
+            if let Some(node) = nodes.get_mut(leader) {
+                node.leads = true;
+            }
+        }
+        graph.nodes = Nodes(nodes.into_values().collect());
         Ok(graph)
     }
 
     /// The instructions that may come after the one at `address`.
-    pub(crate) fn successors(&self, address: u64) -> Vec<u64> {
-        let Some(node) = self.nodes.get(&address) else {
-            return Vec::new();
-        };
-        let behind = node.instruction.next_ip();
-        match &node.next {
-            Next::Fall => vec![behind],
-            Next::Jump(target) => vec![*target],
-            Next::Branch(target) => vec![*target, behind],
-            Next::Call { callee, pad } => {
-                let mut all: Vec<u64> = pad.iter().map(|pad| pad.address).collect();
-                if !matches!(callee, Callee::Named(name) if library::never_returns(name)) {
-                    all.push(behind);
-                }
-                all
-            }
-            Next::TailCall(_) | Next::Return | Next::Stop => Vec::new(),
-        }
+    pub(crate) fn successors(&self, address: u64) -> impl Iterator<Item = u64> {
+        let both = self.nodes.get(&address).map(Node::successors);
+        both.into_iter().flatten().flatten()
     }
 
     /// Whether the branch at `branch` compares the index of a loop of single iterations with its bound.
@@ -286,7 +358,7 @@ impl Graph {
                     return true;
                 }
             }
-            open.extend(self.successors(at).into_iter().map(|next| (next, left)));
+            open.extend(self.successors(at).map(|next| (next, left)));
         }
         false
     }

@@ -56,6 +56,8 @@ mod operand;
 #[cfg(target_arch = "x86_64")]
 mod polls;
 #[cfg(target_arch = "x86_64")]
+mod slots;
+#[cfg(target_arch = "x86_64")]
 mod state;
 #[cfg(target_arch = "x86_64")]
 mod step;

@@ -175,7 +175,7 @@ impl Step<'_> {
         if let Memory::SomeSlot(from) = memory {
             self.frame.index(from);
         }
-        self.frame.touched.insert(i.ip(), memory);
+        self.frame.touch(i.ip(), memory);
         memory
     }
 

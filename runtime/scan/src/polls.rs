@@ -10,9 +10,9 @@
 //! Not found are loops that also count their rounds, call something, or store
 //! (locks made of compare-and-exchange).
 
-use iced_x86::{Instruction, InstructionInfoFactory, OpAccess, Register};
+use iced_x86::{Instruction, InstructionInfoFactory, OpAccess, OpKind, Register};
 
-use crate::graph::{Graph, Next};
+use crate::graph::{Graph, Next, Node};
 use crate::step::{is_read, is_write};
 
 /// The longest round that is looked at, in instructions.
@@ -24,94 +24,224 @@ const MOST_STEPS: usize = 200_000;
 /// Whether the code has a loop that does nothing but look at memory.
 pub(crate) fn any(graph: &Graph, factory: &mut InstructionInfoFactory) -> bool {
     let mut steps = MOST_STEPS;
+    let mut parts = Parts::of(graph, factory);
     // The first instruction of a loop is one that something jumps to.
-    graph
-        .leaders
-        .iter()
-        .any(|&leader| polls(graph, leader, factory, &mut steps))
+    (0..graph.nodes.len()).any(|number| {
+        let leads = graph.nodes.at(number).is_some_and(|node| node.leads);
+        leads && parts.inside[number] && polls(&mut parts, number, factory, &mut steps)
+    })
+}
+
+/// Registers, as a set of whole ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Registers([u64; 4]);
+
+impl Registers {
+    fn insert(&mut self, register: Register) {
+        let n = register as usize;
+        if let Some(word) = self.0.get_mut(n / 64) {
+            *word |= 1 << (n % 64);
+        }
+    }
+
+    fn with(self, other: Registers) -> Registers {
+        Registers(std::array::from_fn(|n| self.0[n] | other.0[n]))
+    }
+
+    fn without(self, other: Registers) -> Registers {
+        Registers(std::array::from_fn(|n| self.0[n] & !other.0[n]))
+    }
+
+    fn meets(self, other: Registers) -> bool {
+        (0..4).any(|n| self.0[n] & other.0[n] != 0)
+    }
+}
+
+/// What one instruction of a round does.
+#[derive(Clone, Copy, Debug, Default)]
+struct Part {
+    looks: bool,
+    /// Registers that it writes, and those whose old values it needs. What is written under a condition only may keep
+    /// its value.
+    writes: Registers,
+    reads: Registers,
+}
+
+impl Part {
+    /// `None` where it does more than look.
+    fn of(node: &Node, factory: &mut InstructionInfoFactory) -> Option<Part> {
+        if !goes_on(node) {
+            return None;
+        }
+        let i = &node.instruction;
+        let info = factory.info(i);
+        let mut part = Part::default();
+        if !is_fence(i) {
+            for memory in info.used_memory() {
+                if is_write(memory.access()) {
+                    return None;
+                }
+                part.looks |= is_read(memory.access());
+            }
+        }
+        for used in info.used_registers() {
+            let register = used.register().full_register();
+            if used.access() != OpAccess::Write {
+                part.reads.insert(register);
+            }
+            if is_write(used.access()) {
+                part.writes.insert(register);
+            }
+        }
+        Some(part)
+    }
 }
 
 /// What one way through a round has done so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Round {
     length: usize,
     /// It has read memory.
     looks: bool,
     /// Registers that were written, and those that had been read before that.
-    written: Vec<Register>,
-    read: Vec<Register>,
+    written: Registers,
+    read: Registers,
 }
 
 impl Round {
     /// Does the next instruction. False: the round does more than look.
-    fn step(&mut self, i: &Instruction, factory: &mut InstructionInfoFactory) -> bool {
+    fn step(&mut self, part: &Part) -> bool {
         self.length += 1;
-        let info = factory.info(i);
-        if !is_fence(i) {
-            for memory in info.used_memory() {
-                if is_write(memory.access()) {
-                    return false;
-                }
-                self.looks |= is_read(memory.access());
-            }
+        self.looks |= part.looks;
+        self.read = self.read.with(part.reads.without(self.written));
+        // What is read before it is written is carried on to the next round.
+        if part.writes.meets(self.read) {
+            return false;
         }
-        let registers = || {
-            let all = info.used_registers().iter();
-            all.map(|r| (r.register().full_register(), r.access()))
-        };
-        for (register, access) in registers() {
-            let before = !self.written.contains(&register);
-            // What is written under a condition only may keep its value.
-            if before && access != OpAccess::Write && !self.read.contains(&register) {
-                self.read.push(register);
-            }
-        }
-        for (register, access) in registers() {
-            if is_write(access) {
-                if self.read.contains(&register) {
-                    // Carried on to the next round.
-                    return false;
-                }
-                if !self.written.contains(&register) {
-                    self.written.push(register);
-                }
-            }
-        }
+        self.written = self.written.with(part.writes);
         self.length <= LONGEST
+    }
+}
+
+/// The instructions of a function by their numbers.
+struct Parts<'a> {
+    graph: &'a Graph,
+    /// The numbers of those that may come next.
+    next: Vec<[Option<usize>; 2]>,
+    /// Whether it may belong to a round: ways lead from it back to it on which nothing is called or stored.
+    inside: Vec<bool>,
+    /// What they do, of those that were looked at.
+    known: Vec<Option<Option<Part>>>,
+}
+
+impl<'a> Parts<'a> {
+    fn of(graph: &'a Graph, factory: &mut InstructionInfoFactory) -> Parts<'a> {
+        let nodes = graph.nodes.values();
+        let mut parts = Parts {
+            graph,
+            next: nodes.map(|node| graph.nodes.successors(node)).collect(),
+            inside: Vec::new(),
+            known: vec![None; graph.nodes.len()],
+        };
+        parts.inside = (0..parts.known.len())
+            .map(|number| parts.may_look(number, factory))
+            .collect();
+        parts.leave_circles();
+        parts
+    }
+
+    /// Whether an instruction may belong to a round, at first sight: nearly all that store do so to their first
+    /// operand.
+    fn may_look(&mut self, number: usize, factory: &mut InstructionInfoFactory) -> bool {
+        self.graph.nodes.at(number).is_some_and(|node| {
+            let i = &node.instruction;
+            goes_on(node)
+                && (i.op_count() == 0
+                    || i.op0_kind() != OpKind::Memory
+                    || self.part(number, factory).is_some())
+        })
+    }
+
+    /// Takes out of `inside` what nothing leads to, or what leads nowhere, until only circles and the ways between
+    /// them are left.
+    fn leave_circles(&mut self) {
+        let count = self.next.len();
+        let mut before = vec![Vec::new(); count];
+        let mut ways = vec![(0usize, 0usize); count];
+        for (number, next) in self.next.iter().enumerate() {
+            for &to in next.iter().flatten() {
+                if self.inside[number] && self.inside[to] {
+                    before[to].push(number);
+                    ways[number].1 += 1;
+                    ways[to].0 += 1;
+                }
+            }
+        }
+        let ends = |&number: &usize| ways[number].0 == 0 || ways[number].1 == 0;
+        let mut open: Vec<usize> = (0..count).filter(ends).collect();
+        while let Some(number) = open.pop() {
+            if !std::mem::replace(&mut self.inside[number], false) {
+                continue;
+            }
+            for &to in self.next[number].iter().flatten() {
+                if self.inside[to] {
+                    ways[to].0 -= 1;
+                    if ways[to].0 == 0 {
+                        open.push(to);
+                    }
+                }
+            }
+            for &from in &before[number] {
+                if self.inside[from] {
+                    ways[from].1 -= 1;
+                    if ways[from].1 == 0 {
+                        open.push(from);
+                    }
+                }
+            }
+        }
+    }
+
+    fn part(&mut self, number: usize, factory: &mut InstructionInfoFactory) -> Option<Part> {
+        let known = self.known.get_mut(number)?;
+        if known.is_none() {
+            *known = Some(Part::of(self.graph.nodes.at(number)?, factory));
+        }
+        (*known)?
     }
 }
 
 /// Whether some way from `first` leads back to it and only looks.
 fn polls(
-    graph: &Graph,
-    first: u64,
+    parts: &mut Parts,
+    first: usize,
     factory: &mut InstructionInfoFactory,
     steps: &mut usize,
 ) -> bool {
     let mut open = vec![(first, Round::default())];
-    while let Some((at, mut round)) = open.pop() {
-        if at == first && round.length > 0 {
+    while let Some((number, mut round)) = open.pop() {
+        if number == first && round.length > 0 {
             if round.looks {
                 return true;
             }
             continue;
         }
-        let Some(node) = graph.nodes.get(&at) else {
-            continue;
-        };
         if *steps == 0 {
             return false;
         }
         *steps -= 1;
-        if matches!(node.next, Next::Fall | Next::Jump(_) | Next::Branch(_))
-            && round.step(&node.instruction, factory)
-        {
-            for next in graph.successors(at) {
-                open.push((next, round.clone()));
-            }
+        let part = parts.part(number, factory);
+        if part.is_some_and(|part| round.step(&part)) {
+            let next = parts.next[number].into_iter().flatten();
+            open.extend(next.filter(|&to| parts.inside[to]).map(|to| (to, round)));
         }
     }
     false
+}
+
+/// Whether what comes after an instruction is in the same function, with no call between.
+fn goes_on(node: &Node) -> bool {
+    matches!(node.next, Next::Fall | Next::Jump(_) | Next::Branch(_))
 }
 
 /// A locked instruction that adds nothing to the stack: compilers' cheapest full fence.

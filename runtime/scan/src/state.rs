@@ -1,7 +1,6 @@
 //! Everything that is known at one point of a function.
 
-use std::collections::BTreeMap;
-
+use crate::slots::{Slot, Slots};
 use crate::value::{join, Order, Origin, Place, Split, Value};
 use crate::Form;
 
@@ -54,13 +53,6 @@ pub(crate) enum Source {
     Constant(i64),
 }
 
-/// One word of the frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Slot {
-    size: i64,
-    value: Value,
-}
-
 /// Registers, flags and frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct State {
@@ -75,7 +67,7 @@ pub(crate) struct State {
     /// for the remainder.
     pub(crate) divided: Option<(Split, Source)>,
     /// What was stored and is not plain; a missing place is plain.
-    slots: BTreeMap<Place, Slot>,
+    slots: Slots,
 }
 
 impl State {
@@ -89,7 +81,7 @@ impl State {
             order: Order::Unknown,
             copied: None,
             divided: None,
-            slots: BTreeMap::new(),
+            slots: Slots::default(),
         }
     }
 
@@ -107,48 +99,22 @@ impl State {
     pub(crate) fn join(&mut self, other: &State) -> bool {
         let (mine, theirs) = (self.order, other.order);
         let mut changed = false;
-        let mut merge = |a: &mut Value, b: Value| {
-            let value = join((*a, mine), (b, theirs));
+        let mut merge = |a: &mut Value, b: &Value| {
+            // As nearly always.
+            if a == b {
+                return;
+            }
+            let value = join((*a, mine), (*b, theirs));
             changed |= value != *a;
             *a = value;
         };
-        for (a, b) in self.general.iter_mut().zip(other.general) {
+        for (a, b) in self.general.iter_mut().zip(&other.general) {
             merge(a, b);
         }
-        for (a, b) in self.vector.iter_mut().zip(other.vector) {
+        for (a, b) in self.vector.iter_mut().zip(&other.vector) {
             merge(a, b);
         }
-        let mut slots = BTreeMap::new();
-        let places: Vec<Place> = self
-            .slots
-            .keys()
-            .chain(other.slots.keys())
-            .copied()
-            .collect();
-        for place in places {
-            let a = self.slots.get(&place).copied();
-            let b = other.slots.get(&place).copied();
-            let size = match (a, b) {
-                (Some(a), Some(b)) => a.size.max(b.size),
-                (Some(slot), None) | (None, Some(slot)) => slot.size,
-                (None, None) => continue,
-            };
-            let same_size = a.is_none() || b.is_none() || a.map(|s| s.size) == b.map(|s| s.size);
-            let x = a.map_or(Value::Plain, |slot| slot.value);
-            let y = b.map_or(Value::Plain, |slot| slot.value);
-            let value = if same_size {
-                join((x, mine), (y, theirs))
-            } else {
-                x.mixed(y)
-            };
-            if value != Value::Plain {
-                slots.insert(place, Slot { size, value });
-            }
-        }
-        if slots != self.slots {
-            self.slots = slots;
-            changed = true;
-        }
+        changed |= self.slots.join(&other.slots, mine, theirs);
         if self.flags != other.flags {
             let origin = self.flags.origin().with(other.flags.origin());
             let flags = if origin.is_none() {
@@ -198,10 +164,7 @@ impl State {
         };
         self.general.iter_mut().for_each(outdated);
         self.vector.iter_mut().for_each(outdated);
-        self.slots
-            .values_mut()
-            .for_each(|slot| outdated(&mut slot.value));
-        self.slots.retain(|_, slot| slot.value != Value::Plain);
+        self.slots.change(outdated);
         if matches!(self.flags, Flags::IdRemainder { split: s, .. } if s == split) {
             self.flags = Flags::Taint(self.flags.origin());
         }
@@ -255,7 +218,7 @@ impl State {
         let mut seen = self
             .slots
             .iter()
-            .filter(|(at, slot)| reached(**at, slot) && !own(slot));
+            .filter(|(at, slot)| reached(*at, slot) && !own(slot));
         let origin = seen.clone().fold(Origin::NONE, |origin, (_, slot)| {
             origin.with(slot.value.origin())
         });
@@ -272,7 +235,7 @@ impl State {
     pub(crate) fn tainted(&self, which: impl Fn(Place) -> bool) -> Origin {
         self.slots
             .iter()
-            .filter(|(place, slot)| which(**place) && !slot.value.is_handed())
+            .filter(|(place, slot)| which(*place) && !slot.value.is_handed())
             .fold(Origin::NONE, |origin, (_, slot)| {
                 origin.with(slot.value.origin())
             })
@@ -284,18 +247,18 @@ impl State {
         let old: Vec<(Place, Slot)> = self.overlapping(place, size).collect();
         for (at, slot) in old {
             if at.offset >= place.offset && at.offset + slot.size <= end {
-                self.slots.remove(&at);
+                self.slots.remove(at);
             } else if slot.value.is_pointer() && slot.size <= 8 {
                 // What is left of an address is none.
-                self.slots.remove(&at);
-            } else if let Some(slot) = self.slots.get_mut(&at) {
+                self.slots.remove(at);
+            } else if let Some(slot) = self.slots.get_mut(at) {
                 slot.value = slot.value.blurred();
             }
         }
-        let blurred = self.slots.get(&place).map(|slot| slot.value);
+        let blurred = self.slots.get(place).map(|slot| slot.value);
         if let Some(old) = blurred {
             // A longer slot at the same place keeps its length.
-            if let Some(slot) = self.slots.get_mut(&place) {
+            if let Some(slot) = self.slots.get_mut(place) {
                 slot.value = old.mixed(value);
             }
         } else if value != Value::Plain {
@@ -304,18 +267,6 @@ impl State {
     }
 
     fn overlapping(&self, place: Place, size: i64) -> impl Iterator<Item = (Place, Slot)> + '_ {
-        // No slot is longer than a vector register.
-        let low = Place {
-            offset: place.offset.saturating_sub(64),
-            ..place
-        };
-        let high = Place {
-            offset: place.offset.saturating_add(size),
-            ..place
-        };
-        self.slots
-            .range(low..high.max(low))
-            .filter(move |(at, slot)| at.offset + slot.size > place.offset)
-            .map(|(at, slot)| (*at, *slot))
+        self.slots.overlapping(place, size)
     }
 }

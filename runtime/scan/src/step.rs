@@ -47,7 +47,7 @@ impl Step<'_> {
         match i.mnemonic() {
             M::Endbr64 | M::Nop | M::Pause => {}
             M::Mov if width == 4 && self.is_told(i) => {
-                self.frame.touched.insert(i.ip(), Memory::Outside);
+                self.frame.touch(i.ip(), Memory::Outside);
                 self.write(i, 0, Value::Told);
             }
             M::Mov if width >= 4 => {
@@ -95,7 +95,7 @@ impl Step<'_> {
             M::Push => self.push(i)?,
             M::Pop if width == 8 => {
                 let place = self.stack_pointer()?;
-                self.frame.touched.insert(i.ip(), Memory::Slot(place));
+                self.frame.touch(i.ip(), Memory::Slot(place));
                 let value = self.load(Memory::Slot(place), 8);
                 self.state.general[RSP] = Value::Frame(place).add_constant(8);
                 self.write(i, 0, value);
@@ -104,7 +104,7 @@ impl Step<'_> {
                 let Value::Frame(place) = self.state.general[RBP] else {
                     return Err(Why::StackPointer);
                 };
-                self.frame.touched.insert(i.ip(), Memory::Slot(place));
+                self.frame.touch(i.ip(), Memory::Slot(place));
                 self.state.general[RBP] = self.load(Memory::Slot(place), 8);
                 self.state.general[RSP] = Value::Frame(place).add_constant(8);
             }
@@ -199,8 +199,8 @@ impl Step<'_> {
                     .filter(|&n| n != RAX)
                     .map(Source::Register),
                 // As it was before: the address may have been overwritten by now.
-                OpKind::Memory => match self.frame.touched.get(&i.ip()) {
-                    Some(&Memory::Slot(place)) if !self.frame.is_exposed(place) => {
+                OpKind::Memory => match self.frame.just_touched(i.ip()) {
+                    Some(Memory::Slot(place)) if !self.frame.is_exposed(place) => {
                         Some(Source::Slot(place))
                     }
                     _ => None,
@@ -276,7 +276,7 @@ impl Step<'_> {
         };
         let place = Place { offset, ..place };
         self.state.general[RSP] = Value::Frame(place);
-        self.frame.touched.insert(i.ip(), Memory::Slot(place));
+        self.frame.touch(i.ip(), Memory::Slot(place));
         self.state.store(place, 8, value);
         Ok(())
     }

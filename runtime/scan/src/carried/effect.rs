@@ -223,8 +223,8 @@ impl Function<'_> {
         if i.mnemonic() == Mnemonic::Lea {
             effect.address.clear();
         } else if loads || stores {
-            match self.frame.touched.get(&i.ip()) {
-                Some(&Memory::Slot(place)) => {
+            match self.frame.touched(i.ip()) {
+                Some(Memory::Slot(place)) => {
                     let mut words = self.words_of(place, size);
                     // What a function preserves for its caller, and arguments, is
                     // nothing that a pointer reaches.

@@ -77,7 +77,7 @@ pub(crate) fn check(
     form: Form,
     factory: &mut InstructionInfoFactory,
 ) -> Result<(), u64> {
-    let first = graph.nodes.keys().next().copied().unwrap_or(0);
+    let first = graph.nodes.keys().next().unwrap_or(0);
     let mut function = Function::read(graph, frame, known, inner, factory).ok_or(first)?;
     let nodes = |all: &BTreeSet<u64>| -> BTreeSet<usize> {
         all.iter()
@@ -114,7 +114,7 @@ impl<'a> Function<'a> {
         inner: bool,
         factory: &mut InstructionInfoFactory,
     ) -> Option<Function<'a>> {
-        let at: Vec<u64> = graph.nodes.keys().copied().collect();
+        let at: Vec<u64> = graph.nodes.keys().collect();
         let mut function = Function {
             graph,
             frame,
@@ -156,8 +156,7 @@ impl<'a> Function<'a> {
             function.effects.push(effect);
             let next: Vec<usize> = graph
                 .successors(address)
-                .iter()
-                .filter_map(|to| function.at.binary_search(to).ok())
+                .filter_map(|to| function.at.binary_search(&to).ok())
                 .collect();
             for &to in &next {
                 function.predecessors[to].push(index);

@@ -167,11 +167,15 @@ impl Analysis<'_> {
         self.calls.polls |= crate::polls::any(&graph, &mut self.factory);
         let mut frame = Frame::default();
         let states = self.settle_frame(&graph, entry, state, &mut frame)?;
-        let mut exit = self.judge(&graph, &states, &mut frame)?;
-        if self.findings.id.is_some() && self.finds_strided(&mut graph, &states, &frame) {
+        let records = self.divided.is_some();
+        let mut exit = self.judge(&graph, &states, &mut frame, records)?;
+        if self.may_be_strided() {
+            exit = self.judge(&graph, &states, &mut frame, true)?;
+        }
+        if self.may_be_strided() && self.finds_strided(&mut graph, &states, &frame) {
             frame = Frame::default();
             let states = self.settle_frame(&graph, entry, state, &mut frame)?;
-            exit = self.judge(&graph, &states, &mut frame)?;
+            exit = self.judge(&graph, &states, &mut frame, records)?;
             let headers = graph.strided.iter().map(|strided| strided.header);
             self.findings.splits.extend(headers);
             if let Some(divided @ Ok(())) = &mut self.divided {

@@ -33,14 +33,16 @@ impl Analysis<'_> {
     }
 
     /// Only the settled states are judged: what a path brings before the others have joined it may look worse than it
-    /// is.
+    /// is. `records` tells whether the frame is to remember what each instruction reaches.
     pub(super) fn judge(
         &mut self,
         graph: &Graph,
         states: &BTreeMap<u64, State>,
         frame: &mut Frame,
+        records: bool,
     ) -> Result<Option<State>, (Why, u64)> {
         self.findings = Findings::default();
+        frame.record(records);
         let mut exit = None;
         for (&leader, state) in states {
             self.block(
@@ -52,6 +54,7 @@ impl Analysis<'_> {
                 &mut exit,
             )?;
         }
+        frame.record(false);
         for &(place, origin, address) in &frame.hidden {
             if frame.is_exposed(place) {
                 self.findings.escape(origin, Why::Frame, address);
@@ -152,8 +155,9 @@ impl Analysis<'_> {
         exit: &mut Option<State>,
     ) -> Result<(), (Why, u64)> {
         let mut at = leader;
+        let mut number = graph.nodes.number(leader);
         loop {
-            let Some(node) = graph.nodes.get(&at) else {
+            let Some(node) = number.and_then(|n| graph.nodes.at(n)) else {
                 return Err((Why::UnknownCode, at));
             };
             if self.executed == 0 {
@@ -226,7 +230,14 @@ impl Analysis<'_> {
                 }
                 Next::Stop => return Ok(()),
             }
-            if graph.leaders.contains(&behind) {
+            // Mostly the next one; not so where something jumps between the bytes of one.
+            number = number.map(|n| n + 1);
+            let mut next = number.and_then(|n| graph.nodes.at(n));
+            if next.is_none_or(|next| next.instruction.ip() != behind) {
+                number = graph.nodes.number(behind);
+                next = number.and_then(|n| graph.nodes.at(n));
+            }
+            if next.map_or_else(|| graph.leaders.contains(&behind), |next| next.leads) {
                 send(behind, &state);
                 return Ok(());
             }

@@ -13,6 +13,14 @@ use crate::strided::Strided;
 use crate::Callee;
 
 impl Analysis<'_> {
+    /// Whether a function whose numbers escape may have loops of single iterations in which they do not.
+    pub(super) fn may_be_strided(&self) -> bool {
+        // The bounds of chunks pass for plain numbers, and yet each thread has its own: where a loop of single
+        // iterations began or ended there, its iterations would be no longer the same in a team of any size.
+        let divides = !self.findings.splits.is_empty();
+        self.findings.id.is_some() && self.asked == (true, true) && !divides
+    }
+
     /// Looks for loops of single iterations, which threads take in turn, and remembers them in the graph.
     pub(super) fn finds_strided(
         &mut self,
@@ -20,12 +28,6 @@ impl Analysis<'_> {
         states: &BTreeMap<u64, State>,
         frame: &Frame,
     ) -> bool {
-        // The bounds of chunks pass for plain numbers, and yet each thread has its own: where a loop of single
-        // iterations began or ended there, its iterations would be no longer the same in a team of any size.
-        let divides = !self.findings.splits.is_empty();
-        if self.asked != (true, true) || divides {
-            return false;
-        }
         let mut known = self.interfaces.clone();
         self.written_by_callees(graph, &mut known, 0);
         let findings = self.findings.clone();

@@ -37,7 +37,7 @@ impl Step<'_> {
                     }
                 }
                 let reached = *memory.get_or_insert(Memory::Outside);
-                self.frame.touched.insert(i.ip(), reached);
+                self.frame.touch(i.ip(), reached);
             }
         }
         let is_operand = |register: Register| {
