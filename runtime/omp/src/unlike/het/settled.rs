@@ -7,7 +7,8 @@
 //! them into the construct's node.
 //!
 //! One execution in [`EVERY`] (each thread counts for itself) takes the full way and is measured. So drift is
-//! noticed, but later than in loops that are always measured.
+//! noticed, but later than in loops that are always measured. Brief loops take no longer than the full way. They are
+//! measured more and more seldom while their plan holds, down to one execution in [`SELDOM`].
 //!
 //! **Loops of many lengths.** One place of a program often runs with another trip count each time: a loop
 //! over the elements of one material, and then of the next. Knowledge of a loop holds for all trip counts of
@@ -30,6 +31,8 @@ use std::sync::Arc;
 
 /// One in this many executions is measured.
 const EVERY: u32 = 32;
+/// Of a brief loop whose plan holds, one in this many executions is measured in the end.
+const SELDOM: u32 = 1024;
 /// Number of sets in a thread's table, and number of loops in each set.
 const SETS: usize = 64;
 const WAYS: usize = 4;
@@ -105,6 +108,8 @@ struct Kept {
     number: u32,
     /// Executions left before the next measured one.
     left: u32,
+    /// One execution in this number is measured.
+    every: u32,
     way: Option<Way>,
     /// The trip count that `pieces` are for.
     n: u64,
@@ -184,9 +189,14 @@ impl Settled {
             return;
         };
         let kept = &mut ways[at];
+        let holds = kept.which == which && kept.number == number;
+        kept.every = match way {
+            Way::Cursor if holds => (2 * kept.every).clamp(EVERY, SELDOM),
+            _ => EVERY,
+        };
         kept.which = which;
         kept.number = number;
-        kept.left = EVERY - 1;
+        kept.left = kept.every - 1;
         kept.way = Some(way);
         kept.cut(n);
     }
@@ -275,5 +285,26 @@ mod tests {
             Way::Cursor,
         );
         assert_eq!(kept.next((key, 90), (7, 2)), Some(Next::Cursor));
+    }
+
+    #[test]
+    fn brief_loops_are_measured_more_and_more_seldom() {
+        let mut kept = Settled::new();
+        let key = 0x52_0080;
+        let unmeasured = |kept: &mut Settled| {
+            let number = plan_number(key, magnitude(5));
+            kept.keep((key, 5), (7, 2), number, Way::Cursor);
+            let all = (0..5000).take_while(|_| kept.next((key, 5), (7, 2)).is_some());
+            all.count() as u32
+        };
+        for every in [EVERY, 2 * EVERY, 4 * EVERY] {
+            assert_eq!(unmeasured(&mut kept), every - 1);
+        }
+        for _ in 0..10 {
+            unmeasured(&mut kept);
+        }
+        assert_eq!(unmeasured(&mut kept), SELDOM - 1);
+        forget(key, magnitude(5));
+        assert_eq!(unmeasured(&mut kept), EVERY - 1, "another plan");
     }
 }
