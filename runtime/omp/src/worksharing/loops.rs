@@ -73,6 +73,11 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
                 work.kind.set(Handing::Fixed);
                 return;
             }
+            Some(Settled::Static) => {
+                work.chunk.set(0);
+                work.kind.set(Handing::Static);
+                return;
+            }
             Some(Settled::Cursor { chunk }) => {
                 work.chunk.set(chunk);
                 work.kind.set(Handing::Dynamic);

@@ -66,6 +66,7 @@ pub(crate) fn settled(
             pieces.extend_from_slice(known);
             Settled::Pieces
         }
+        Next::Static => Settled::Static,
         // Threads that come early take the iterations that late threads would have got.
         Next::Cursor => Settled::Cursor {
             chunk: n.div_ceil(2 * u64::from(nthreads)),
@@ -78,6 +79,8 @@ pub(crate) fn settled(
 pub(crate) enum Settled {
     /// One piece for each thread.
     Pieces,
+    /// As a plain static loop.
+    Static,
     /// Chunks of one size, from one cursor.
     Cursor {
         /// Iterations in a chunk, at least 1.
@@ -144,9 +147,9 @@ pub(crate) fn schedule(
     });
     // With a report, every execution is counted, so all take the full way.
     if !report::wanted() && l.key != 0 {
-        if let Some(way) = execution.settled() {
+        let n = l.bounds.trip_count();
+        if let Some(way) = execution.settled(n, nthreads) {
             let mut kept = th.settled.borrow_mut();
-            let n = l.bounds.trip_count();
             kept.keep((l.key, n), (address(team), nthreads), number, way);
         }
     }

@@ -3,9 +3,10 @@
 
 use super::parts::Parts;
 use super::schedule::{Method, Step};
-use super::settled::Way;
+use super::settled::{is_nearly_static, Way};
 use super::{known, report};
 use crate::team::seat::Seat;
+use crate::unlike::nodes;
 use crate::worksharing::kinds::{Loop, Next, NodeSchedule};
 use core::mem::ManuallyDrop;
 use core::sync::atomic::Ordering;
@@ -115,13 +116,20 @@ impl Execution {
         )))
     }
 
-    /// How the loop's next executions may run without being measured, if it is settled.
-    pub(super) fn settled(&self) -> Option<Way> {
+    /// How the loop's next executions, with about `n` iterations each on `nthreads` threads, may run without being
+    /// measured, if it is settled.
+    pub(super) fn settled(&self, n: u64, nthreads: u32) -> Option<Way> {
         let schedule = &self.0.schedule;
         if schedule.is_brief() {
             return Some(Way::Cursor);
         }
-        schedule.fixed_plan().map(|decision| Way::Pieces {
+        let decision = schedule.fixed_plan()?;
+        // Where nothing tells the nodes apart, what short loops measured of them is noise up to here, and each
+        // thread's own arithmetic is cheaper than pieces that one thread cuts for the others.
+        if !nodes::told_apart() && is_nearly_static(n, decision, &schedule.team, nthreads) {
+            return Some(Way::Static);
+        }
+        Some(Way::Pieces {
             decision: Arc::clone(decision),
             team: Arc::clone(&schedule.team),
         })

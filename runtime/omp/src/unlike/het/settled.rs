@@ -90,6 +90,8 @@ pub(super) enum Way {
     },
     /// From one cursor, to whichever thread comes: the loop is [brief](hetmp_sched::cache::Known::brief).
     Cursor,
+    /// As a plain static loop.
+    Static,
 }
 
 /// How one unmeasured execution is handed out.
@@ -99,6 +101,8 @@ pub(super) enum Next<'a> {
     Pieces(&'a [Range]),
     /// From one cursor.
     Cursor,
+    /// As a plain static loop.
+    Static,
 }
 
 /// One loop on one team.
@@ -157,6 +161,7 @@ impl Settled {
         match kept.way {
             Some(Way::Pieces { .. }) => Some(Next::Pieces(&kept.pieces)),
             Some(Way::Cursor) => Some(Next::Cursor),
+            Some(Way::Static) => Some(Next::Static),
             None => None,
         }
     }
@@ -202,6 +207,20 @@ impl Settled {
     }
 }
 
+/// Whether the largest piece of the plan is hardly larger than that of a static loop with `n` iterations.
+pub(super) fn is_nearly_static(
+    n: u64,
+    decision: &Decision,
+    team: &Placement,
+    threads: u32,
+) -> bool {
+    let mut pieces = Vec::new();
+    fixed::pieces(n, decision, team, &mut pieces);
+    let largest = pieces.iter().map(|piece| piece.len()).max().unwrap_or(n);
+    let fair = n.div_ceil(u64::from(threads.max(1)));
+    largest <= fair.saturating_add(fair / 10)
+}
+
 impl Kept {
     fn cut(&mut self, n: u64) {
         if let Some(Way::Pieces { decision, team }) = &self.way {
@@ -215,6 +234,7 @@ impl Kept {
 mod tests {
     use super::*;
     use hetmp_sched::decide::{decide, NodeInput, Rules};
+    use hetmp_sched::probe::NodeRate;
 
     fn plan() -> Way {
         let team = Arc::new(Placement::placed(&[0, 1], 2));
@@ -285,6 +305,31 @@ mod tests {
             Way::Cursor,
         );
         assert_eq!(kept.next((key, 90), (7, 2)), Some(Next::Cursor));
+    }
+
+    #[test]
+    fn even_plans_are_nearly_static() {
+        let plan_of = |rates: [f64; 2]| {
+            let nodes: Vec<NodeInput> = rates
+                .iter()
+                .map(|&ns| NodeInput {
+                    threads: 1,
+                    rate: Some(NodeRate {
+                        ns_per_iteration: ns,
+                        faults: None,
+                        instructions: None,
+                        cache_misses: None,
+                    }),
+                    ..NodeInput::default()
+                })
+                .collect();
+            decide(&nodes, &Rules::default())
+        };
+        let team = Placement::placed(&[0, 1], 2);
+        let is = |rates, n| is_nearly_static(n, &plan_of(rates), &team, 2);
+        assert!(is([10.0, 10.0], 100) && is([10.0, 11.0], 100));
+        assert!(!is([10.0, 30.0], 100));
+        assert!(is([10.0, 10.0], 1) && is([10.0, 10.0], 3));
     }
 
     #[test]
