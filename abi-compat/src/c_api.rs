@@ -1,7 +1,8 @@
-//! Compiling C programs that link with `libhetmp.so` itself, rather than running under it.
+//! Compiles C programs that are linked with `libhetmp.so` (most tests preload the library instead).
 //!
-//! The library's soname is libgomp's, so that it can stand in for it; a program linked with `-lhetmp` therefore
-//! asks for `libgomp.so.1`, which must lie in its rpath beside `libhetmp.so`, as `scripts/install` has it.
+//! The library has libgomp's soname, so that it can replace libgomp. A program linked with `-lhetmp` therefore
+//! asks the loader for `libgomp.so.1`. The file of this name must lie in the program's rpath, beside
+//! `libhetmp.so`, as `scripts/install` puts it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,8 +10,8 @@ use std::process::Command;
 
 use crate::library;
 
-/// A folder in the target directory with `library` under both of its names, for `-L` and rpath. `name` tells
-/// the folders of different users apart, which may run at the same time.
+/// A folder in the target directory that has `library` under both of its names, for `-L` and rpath. Tests that may
+/// run at the same time pass different values of `name`, so that each has a folder of its own.
 ///
 /// # Errors
 /// One line about the file that cannot be copied.
@@ -30,7 +31,7 @@ pub fn library_folder(library: &Path, name: &str) -> Result<PathBuf, String> {
                 fs::read(library).map_err(|e| format!("library {}: {e}", library.display()))?,
             ),
         };
-        // A program may be running on the old one: it keeps its file.
+        // A program may still run with the old file: remove the name, and leave the content alone.
         let _ = fs::remove_file(&to);
         fs::write(&to, bytes).map_err(|e| format!("file {}: {e}", to.display()))?;
     }
@@ -41,7 +42,7 @@ pub fn library_folder(library: &Path, name: &str) -> Result<PathBuf, String> {
 /// with the library in `lib`.
 ///
 /// # Errors
-/// What the compiler says.
+/// The compiler's messages.
 pub fn compile(source: &str, program: &Path, lib: &Path, flags: &[&str]) -> Result<(), String> {
     let out = Command::new("gcc")
         .current_dir(library::root())

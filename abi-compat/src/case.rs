@@ -1,6 +1,5 @@
-//! The programs of `c-tests/`: what their header lines ask, how they are compiled
-//! and the settings they are run with. The format is documented in
-//! `c-tests/README.md`.
+//! The programs of `c-tests/`: reads their header lines, compiles them, and runs them
+//! with the settings that the lines ask for. `c-tests/README.md` documents the format.
 
 use crate::suite::{find_in_path, Language};
 use crate::{exec, library, sample};
@@ -11,8 +10,8 @@ use std::time::Duration;
 /// A program and its header lines.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// File name with extension: `loop_dynamic.c`; of a kernel, folder and form:
-    /// `kernels/cg.runtime`.
+    /// The file name with its extension (`loop_dynamic.c`). For a kernel, folder, name
+    /// and form (`kernels/cg.runtime`).
     pub name: String,
     source: PathBuf,
     language: Language,
@@ -22,19 +21,19 @@ pub struct Case {
     libs: Vec<String>,
     /// Its arguments.
     pub args: Vec<String>,
-    /// The exit status that is right.
+    /// The exit status that counts as success.
     pub exit: i32,
-    /// Seconds after which it counts as hung.
+    /// A run that takes longer counts as hung.
     pub limit: Duration,
     shared: Vec<String>,
-    /// Ways to compile it, each a case of its own.
+    /// Ways to compile the program. Each becomes a case of its own.
     forms: Vec<String>,
-    /// libgomp cannot run it; the output to be seen is in `expected/`.
+    /// libgomp cannot run the program. The output that is right is in `expected/`.
     pub only_hetmp: bool,
     /// Compiled by clang, against libomp.
     clang: bool,
-    /// The lever or guard that the report must tell of for some region, where virtual teams are
-    /// forced: `tests/static_loops.rs`.
+    /// The lever or guard that the report must name for some region of the program, in a run with
+    /// forced virtual teams (`tests/static_loops.rs`).
     pub lever: Option<String>,
 }
 
@@ -43,7 +42,7 @@ pub struct Case {
 pub struct Binary {
     /// The program.
     pub path: PathBuf,
-    /// The folder it was built in, in which it runs.
+    /// The folder of the program's file, and its working directory when it runs.
     pub dir: PathBuf,
     shared: Vec<PathBuf>,
 }
@@ -51,7 +50,7 @@ pub struct Binary {
 /// Environment of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// What is varied, for messages and to tell settings apart.
+    /// The variables that differ between settings. Messages show them.
     pub env: Vec<(String, String)>,
 }
 
@@ -62,18 +61,18 @@ impl std::fmt::Display for Setting {
     }
 }
 
-/// The compilers of clang's side of the tests; their libomp is the reference.
+/// The compilers of the tests against libomp.
 pub const CLANG: &str = "clang-19";
 const CLANGXX: &str = "clang++-19";
 
-/// The forms of a kernel's loops, and the flag that compiles each: `c-tests/kernels/kernel.h`.
+/// The forms of a kernel's loops, each with the flag that selects it (`c-tests/kernels/kernel.h`).
 pub const FORMS: [(&str, Option<&str>); 3] = [
     ("none", None),
     ("runtime", Some("-DFORM_RUNTIME")),
     ("dynamic", Some("-DFORM_DYNAMIC")),
 ];
 
-/// Every program in `folder`, by name, a program with several forms once for each.
+/// Every program in `folder`, sorted by name. A program with several forms is there once for each form.
 ///
 /// # Errors
 /// One line that names the file and the header line that is not understood.
@@ -99,7 +98,7 @@ pub fn all(folder: &Path) -> Result<Vec<Case>, String> {
     Ok(cases)
 }
 
-/// Whether clang is installed; says so where it is not.
+/// Whether clang is installed. If not, prints that the tests with clang are skipped.
 pub fn has_clang() -> bool {
     let found = find_in_path(CLANG).is_ok();
     if !found {
@@ -108,15 +107,16 @@ pub fn has_clang() -> bool {
     found
 }
 
-/// Programs whose lever holds for gcc's code only: clang puts into the region what gcc calls through a
-/// pointer, and keeps the last index by a flag that the scan does not see through.
+/// Programs that reach their lever only when gcc compiles them. In the first, clang inlines into the region
+/// the function that gcc calls through a pointer. In the second, clang guards the last index by a flag, which
+/// the scan of the code does not follow.
 const OF_GCC_ALONE: [&str; 2] = ["static_callback.c", "static_asked_last.c"];
 
-/// Every how manyth program clang compiles, too, unless all are asked for.
+/// clang compiles one program in this many, unless `HETMP_COMPILERS=all` asks for all.
 const SAMPLE: usize = 8;
 
-/// Those of `cases`, programs of `c-tests/`, that clang compiles, too: a sample, or all with
-/// `HETMP_COMPILERS=all`, without those of `c-tests/not-clang.txt`.
+/// The programs of `cases` that clang compiles too: a sample, or all with `HETMP_COMPILERS=all`. The programs
+/// that `c-tests/not-clang.txt` lists are left out.
 ///
 /// # Errors
 /// One line: the list or the variable is wrong.
@@ -226,12 +226,12 @@ impl Case {
         Ok(())
     }
 
-    /// The same program compiled by clang; `None` where clang has no compiler for the language.
+    /// The same program compiled by clang. `None` if clang has no compiler for the language.
     pub fn by_clang(&self) -> Option<Case> {
         let mut case = self.clone();
         case.name = format!("clang/{}", self.name);
         case.clang = true;
-        // clang warns about what gcc's flags switch off.
+        // The program's -W flags name warnings of gcc. With clang, all warnings are off.
         case.flags.retain(|f| !f.starts_with("-W"));
         case.flags.push("-w".to_owned());
         if OF_GCC_ALONE.contains(&self.name.as_str()) {
@@ -240,8 +240,8 @@ impl Case {
         (self.language != Language::Fortran).then_some(case)
     }
 
-    /// Is the program about OpenMP alone: no library built by gcc, no names of libgomp's own, no
-    /// variables of hetmp's?
+    /// Whether the program needs nothing but OpenMP: no library built by gcc, no names of libgomp, and
+    /// no variables of hetmp.
     pub fn fits_other_runtimes(&self) -> bool {
         !self.only_hetmp
             && self.shared.is_empty()
@@ -264,8 +264,9 @@ impl Case {
         case
     }
 
-    /// Compiles the program, and the libraries it opens, with the plain system
-    /// compiler, unless `cache` holds them newer than every file in `c-tests/`.
+    /// Compiles the program, and the libraries that the program opens, with the plain
+    /// system compiler. Files in `cache` that are newer than all files in `c-tests/`
+    /// are kept.
     ///
     /// # Errors
     /// The compiler's messages.
@@ -293,8 +294,8 @@ impl Case {
         Ok(Binary { path, dir, shared })
     }
 
-    /// The settings to run with: thread counts, then nesting, then waiting. Those
-    /// that the program's own `env` lines make equal are there once.
+    /// The settings to run with: thread counts, then nesting, then wait policies. If the
+    /// program's own `env` lines make two settings equal, the list has one of them.
     pub fn settings(&self) -> Vec<Setting> {
         let middle = self
             .threads
@@ -369,7 +370,7 @@ impl Case {
         .map_err(|e| format!("program {}: {e}", binary.path.display()))
     }
 
-    /// The output to be seen from a program that libgomp cannot run.
+    /// The output that is right for a program that libgomp cannot run.
     ///
     /// # Errors
     /// One line: there is no such file.
@@ -385,7 +386,7 @@ impl Case {
     }
 }
 
-/// Compiles unless `output` is newer than everything it may have been made from.
+/// Compiles, unless `output` is newer than all files that it depends on.
 fn compile(
     compiler: &str,
     source: &Path,
@@ -467,15 +468,15 @@ pub fn prefix_lib(library: &Path, cache: &Path) -> Result<PathBuf, String> {
     Ok(dir)
 }
 
-/// Where the programs are.
+/// The folder of the programs, `c-tests/`.
 pub fn folder() -> PathBuf {
     library::root().join("c-tests")
 }
 
-/// The kernels, each form a case, named `kernels/NAME.FORM`.
+/// The kernels. Each form is a case of its own, named `kernels/NAME.FORM`.
 ///
 /// # Errors
-/// As [`all`].
+/// One line that names the file and the header line that is not understood.
 pub fn kernels() -> Result<Vec<Case>, String> {
     let mut cases = all(&folder().join("kernels"))?;
     for case in &mut cases {

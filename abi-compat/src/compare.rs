@@ -7,11 +7,11 @@ use std::fs;
 use std::hash::{Hash, Hasher};
 use std::path::Path;
 
-/// libgomp's output; remembered beside the binary, which saves half of the time of
-/// every later run.
+/// The program's output under libgomp. It is kept in a file beside the binary: later
+/// test runs do not run libgomp again, which halves their time.
 ///
 /// # Errors
-/// It could not be run, or did not end as the program's header says.
+/// The program could not be run, or did not end as its header says.
 pub fn reference(
     case: &Case,
     binary: &Binary,
@@ -34,11 +34,11 @@ pub fn reference(
     Ok(out.stdout)
 }
 
-/// Times that libgomp is run before its failure is believed.
+/// Attempts under libgomp before its failure counts.
 const TRIES: u32 = 3;
 
-/// libgomp's own races must not decide about us: a run of libgomp that crashes or hangs is made again.
-/// Our runs never are.
+/// Runs the program under libgomp. libgomp has rare races of its own, which must not fail our tests: a run that
+/// crashes or hangs is repeated. Runs under libhetmp.so are never repeated.
 fn patient(case: &Case, binary: &Binary, setting: &Setting) -> Result<Outcome, String> {
     let mut tries = 1;
     loop {
@@ -52,10 +52,10 @@ fn patient(case: &Case, binary: &Binary, setting: &Setting) -> Result<Outcome, S
     }
 }
 
-/// Did the program end as its header says?
+/// Checks that the program ended as its header says.
 ///
 /// # Errors
-/// How it ended, and the end of its output.
+/// How the program ended instead, and the end of its output.
 pub fn check_ending(
     case: &Case,
     setting: &Setting,

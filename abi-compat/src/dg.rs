@@ -1,4 +1,4 @@
-//! DejaGnu directives: what a test's comments ask of whoever compiles and runs it.
+//! DejaGnu directives: comments in a test's source that say how to compile and run the test.
 
 use crate::selector::{glob, Machine};
 use crate::tcl;
@@ -13,33 +13,33 @@ pub enum Action {
     CompileOnly,
 }
 
-/// What the directives of one source file ask for on this machine.
+/// The directives of one source file, evaluated for this machine.
 #[derive(Clone, Debug)]
 pub struct Directives {
     /// How far the test goes.
     pub action: Action,
     /// Replaces the default options, if any `dg-options` applies.
     pub options: Option<Vec<String>>,
-    /// Options that come after those.
+    /// Options that follow `options`, or the default options.
     pub additional_options: Vec<String>,
-    /// Files compiled and linked with it, relative to the source's folder.
+    /// Files that are compiled and linked with the test, relative to the source's folder.
     pub additional_sources: Vec<String>,
     /// Environment of the run.
     pub env: Vec<(String, String)>,
-    /// The program is to end with a status other than zero.
+    /// The program must end with a status other than zero.
     pub should_fail: bool,
-    /// Regular expressions that its output contains one after the other, joined.
+    /// A regular expression for the output: the patterns of all `dg-output` directives, joined in order.
     pub output: Option<String>,
-    /// Time limit of the run where the test sets one.
+    /// The time limit of the run, if the test sets one.
     pub timeout: Option<Duration>,
-    /// The limit's factor where the test sets one.
+    /// The factor for the time limit; 1 if the test sets none.
     pub timeout_factor: f64,
-    /// Why the test is not to be run here.
+    /// Why the test cannot run on this machine, if it cannot.
     pub unsupported: Option<String>,
 }
 
-/// Reads the directives in `source`. `flags` are the options every test of the
-/// directory gets; `dg-skip-if` looks at them.
+/// Reads the directives in `source`. `flags` are the options that every test of the
+/// directory gets: `dg-skip-if` may name them.
 pub fn read(source: &str, machine: &Machine, flags: &[String]) -> Directives {
     let mut d = Directives {
         action: Action::Run,
@@ -108,7 +108,7 @@ impl Directives {
                 };
                 if let Some(a) = args.get(1) {
                     if let Some(yes) = machine.target(a)? {
-                        // Several dg-do lines: any that selects wins.
+                        // With several dg-do lines, one that selects this machine is enough.
                         *selected = Some(selected.unwrap_or(false) || yes);
                     }
                 }
@@ -147,7 +147,7 @@ impl Directives {
             }
             "dg-timeout" => self.timeout = arg(0).parse().ok().map(Duration::from_secs),
             "dg-timeout-factor" => self.timeout_factor = arg(0).parse().unwrap_or(1.0),
-            // What the compiler prints or dumps is gcc's business, not the library's.
+            // These are about the compiler's messages and dumps. The subject here is the library.
             "dg-output" | "dg-error" | "dg-warning" | "dg-message" | "dg-note" | "dg-bogus"
             | "dg-final" | "dg-prune-output" | "dg-excess-errors" | "dg-add-options" => {}
             _ if name.starts_with("dg-require") => {
@@ -225,7 +225,7 @@ mod tests {
             .unsupported
             .unwrap()
             .contains("warp_drive"));
-        // Prose about a directive is not one.
+        // A sentence that mentions a directive is not a directive.
         assert_eq!(
             of("   disturb the 'dg-output' scanning below.  */").output,
             None

@@ -1,4 +1,4 @@
-//! What a shared library promises to the dynamic loader: soname, version nodes,
+//! Reads what a shared library offers to the dynamic loader: soname, version nodes,
 //! versioned exports, thread-local storage.
 
 use object::elf;
@@ -22,7 +22,7 @@ pub struct Symbol {
     pub weak: bool,
 }
 
-/// A shared library's outside.
+/// The parts of a shared library that the dynamic loader sees.
 #[derive(Clone, Debug)]
 pub struct SharedLibrary {
     /// `DT_SONAME`.
@@ -104,7 +104,7 @@ fn parse(data: &[u8]) -> object::Result<SharedLibrary> {
                     parent = Some(name);
                 }
             }
-            // The base definition repeats the soname.
+            // The base definition is no version node: its name is the soname.
             if definition.vd_flags.get(endian) & elf::VER_FLG_BASE == 0 {
                 if let Some(own) = own {
                     library.nodes.insert(own, parent);
@@ -128,7 +128,7 @@ fn parse(data: &[u8]) -> object::Result<SharedLibrary> {
                 (node, !version.is_hidden())
             }
         };
-        // A node is itself an absolute symbol of the node's name.
+        // The linker also defines an absolute symbol of the node's own name for each version node.
         if symbol.st_shndx(endian) == elf::SHN_ABS && node.as_ref() == Some(&name) {
             continue;
         }

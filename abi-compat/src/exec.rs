@@ -1,8 +1,10 @@
 //! Runs one program with a time limit and says how it ended.
 //!
-//! Every child gets a process group of its own, so that a limit ends its children
-//! as well, small limits on file and core size, and an environment without the
-//! variables that steer an OpenMP runtime, except those that the caller names.
+//! Every program gets:
+//! * a process group of its own, so that the end of the time limit also ends its children;
+//! * small limits on the size of files and core dumps;
+//! * an environment without the variables that steer an OpenMP runtime. The caller adds
+//!   the variables that it wants.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -34,12 +36,12 @@ impl std::fmt::Display for Ending {
     }
 }
 
-/// What came out of a run.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// How it ended.
     pub ending: Ending,
-    /// Its standard output (with standard error in it if the two were merged).
+    /// Its standard output. If the two were merged, standard error is in it too.
     pub stdout: Vec<u8>,
     /// Its standard error; empty if merged.
     pub stderr: Vec<u8>,
@@ -85,7 +87,7 @@ pub fn command(path: &str, args: &[&str], env: &[(&str, &str)], limit: Duration)
     run(&program).unwrap_or_else(|e| panic!("{path} {args:?}: {e}"))
 }
 
-/// What such a command prints. The command has to end with status 0.
+/// Like [`command`], and returns the output. The command must end with status 0.
 ///
 /// # Panics
 /// The program cannot be started, or ends in another way.
@@ -96,8 +98,8 @@ pub fn succeed(path: &str, args: &[&str], env: &[(&str, &str)], limit: Duration)
     text
 }
 
-/// The caller's environment without what steers an OpenMP or OpenACC runtime or
-/// swaps libraries.
+/// The caller's environment without the variables that steer an OpenMP or OpenACC
+/// runtime or the dynamic loader.
 pub fn scrubbed_environment() -> Vec<(OsString, OsString)> {
     std::env::vars_os()
         .filter(|(name, _)| {
@@ -111,7 +113,7 @@ pub fn scrubbed_environment() -> Vec<(OsString, OsString)> {
         .collect()
 }
 
-/// Bytes of output that are kept, and that a program may write to any file.
+/// The most bytes that a program may write to one file, and the most that are kept of its output.
 const OUTPUT_LIMIT: u64 = 64 << 20;
 
 /// Runs `program` to its end or its limit.
@@ -122,11 +124,11 @@ pub fn run(program: &Program<'_>) -> io::Result<Outcome> {
     run_watched(program, |_| ())
 }
 
-/// As [`run`]; `watch` is called with the process number once the program has
-/// started. Output and end are waited for after it has returned.
+/// Like [`run`]. Once the program has started, calls `watch` with the process number,
+/// and waits for the program's end after `watch` has returned.
 ///
 /// # Errors
-/// As [`run`].
+/// When the program cannot be started or its output cannot be kept.
 pub fn run_watched(program: &Program<'_>, watch: impl FnOnce(libc::pid_t)) -> io::Result<Outcome> {
     let mut out = unnamed_file()?;
     let mut err = unnamed_file()?;
@@ -159,9 +161,9 @@ pub fn run_watched(program: &Program<'_>, watch: impl FnOnce(libc::pid_t)) -> io
     let pid = child.id() as libc::pid_t;
     watch(pid);
     let in_time = ended_within(pid, program.limit);
-    // Also after a regular end: a grandchild left behind would disturb whatever
-    // runs next. The group is ours, made by `process_group(0)`; while its leader is
-    // not yet waited for, the number cannot be anybody else's.
+    // Done after a regular end too: a grandchild that still runs would disturb the next
+    // test. `process_group(0)` made the group. Its leader is not waited for yet, so the
+    // kernel cannot have given the number to another group.
     // SAFETY: kill(2) takes no pointers.
     unsafe { libc::kill(-pid, libc::SIGKILL) };
     let status = child.wait()?;
@@ -185,8 +187,8 @@ fn limit(resource: libc::__rlimit_resource_t, bytes: u64) {
         rlim_cur: bytes,
         rlim_max: bytes,
     };
-    // SAFETY: `limit` outlives the call; a refusal leaves the old limit, which is
-    // only less convenient.
+    // SAFETY: `limit` outlives the call. If the kernel refuses, the old limit stays,
+    // which does no harm.
     unsafe { libc::setrlimit(resource, &limit) };
 }
 

@@ -1,15 +1,17 @@
-//! Does libhetmp.so keep libgomp's promises?
+//! Compares libhetmp.so with the libraries that it replaces, libgomp and libomp.
 //!
-//! This crate holds what compares the two: the checked-in list of libgomp's
-//! versioned exports ([`symbols`]) and the ELF reader that holds ours against it
-//! ([`elf`]), the coverage matrix ([`coverage`]), the runner of gcc's own libgomp
-//! test suite ([`suite`], with [`dg`] and [`selector`] reading its DejaGnu
-//! directives), and the header format of the programs in `c-tests/` ([`case`]).
-//! Everything runs programs through [`exec`], one child at a time with a limit.
+//! * Exports: [`symbols`] has the checked-in lists of versioned exports, [`elf`] reads
+//!   those of a built library, and [`coverage`] writes the coverage matrices.
+//! * gcc's own libgomp test suite: [`suite`] unpacks, compiles and runs it; [`dg`] and
+//!   [`selector`] read the DejaGnu directives of its tests.
+//! * The programs in `c-tests/`: [`case`] reads their header lines, compiles and runs
+//!   them; [`compare`] holds their output against that under libgomp.
 //!
-//! Nothing here is loaded into other people's processes. Inputs are files in the
+//! All modules run programs through [`exec`], each with a time limit.
+//!
+//! This crate is never loaded into users' processes. **Data in**: files of the
 //! repository, the built library (`HETMP_LIB` or the target directory, see
-//! [`library`]) and Debian's `gcc-12-source`; outputs are test verdicts, tables
+//! [`library`]) and Debian's `gcc-12-source`. **Data out**: test verdicts, tables
 //! and JSON files. Benchmarks are a crate of their own (`abi-compat/bench`), and so is the generator of
 //! the OpenSHMEM headers (`abi-compat/surface`). No line of gcc's test suite is kept in the repository.
 

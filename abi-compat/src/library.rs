@@ -12,7 +12,7 @@ pub fn root() -> PathBuf {
         .to_owned()
 }
 
-/// Where cargo puts what it builds.
+/// Cargo's target directory.
 pub fn target_dir() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(dir) => root().join(dir),
@@ -20,7 +20,7 @@ pub fn target_dir() -> PathBuf {
     }
 }
 
-/// The library under test: `HETMP_LIB`, else the newer of the release and debug
+/// The library under test: `HETMP_LIB`, or else the newer of the release and debug
 /// builds.
 ///
 /// # Errors
@@ -48,8 +48,9 @@ pub fn libhetmp() -> Result<PathBuf, String> {
         })
 }
 
-/// The library under test for `cargo test`: `HETMP_LIB`, else the release build
-/// brought up to date first, so that no test passes on yesterday's library.
+/// The library under test for `cargo test`: `HETMP_LIB`, or else the release build.
+/// The release build is brought up to date first: a test must not pass because it ran
+/// an old library.
 ///
 /// # Panics
 /// With one line when it cannot be built.
@@ -74,8 +75,8 @@ pub fn fresh() -> &'static Path {
     })
 }
 
-/// The library under test as `scripts/install` lays it down in `prefix`, made anew; or what
-/// `HETMP_TEST_PREFIX` names.
+/// The folder of an installation of the library under test: `HETMP_TEST_PREFIX`, or else `prefix`, into which
+/// `scripts/install` installs it now.
 ///
 /// # Panics
 /// With one line when it cannot be installed.
@@ -108,6 +109,6 @@ pub fn system_libgomp() -> Option<PathBuf> {
         .ok()?;
     let name = String::from_utf8(out.stdout).ok()?;
     let path = Path::new(name.trim());
-    // gcc repeats the bare name when it finds nothing.
+    // If gcc does not find the file, it prints the bare name.
     path.is_absolute().then(|| path.to_owned())
 }

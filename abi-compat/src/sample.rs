@@ -1,12 +1,12 @@
-//! The sample of tests that a quick run makes do with.
+//! The sample of tests that a quick run takes.
 //!
-//! `scripts/test --quick` sets `HETMP_TEST_SAMPLE=N`: of the programs that a runner compares, every Nth is run. A
-//! program is chosen by its name alone, so that a new one does not change which others are.
+//! `scripts/test --quick` sets `HETMP_TEST_SAMPLE=N`: a test then runs one in N of the programs that it compares. A
+//! program's name alone decides, so a new program does not change the choice among the others.
 
-/// The variable.
+/// The variable's name.
 pub const VARIABLE: &str = "HETMP_TEST_SAMPLE";
 
-/// Whether a name is in the sample of every `step`th.
+/// Whether a name is in the sample of one in `step`.
 #[must_use]
 pub fn keeps(name: &str, step: usize) -> bool {
     let sum = name
@@ -15,8 +15,8 @@ pub fn keeps(name: &str, step: usize) -> bool {
     sum % step.max(1) == 0
 }
 
-/// Leaves of `tests` those in the sample that the environment asks for; all where it asks for none, and where the caller
-/// has named tests (`named`).
+/// Removes the tests that are not in the sample that the environment asks for. Removes nothing if the environment
+/// does not ask for a sample, or if the user has named tests (`named`).
 ///
 /// # Errors
 /// One line: the variable is no number from 1.

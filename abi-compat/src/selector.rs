@@ -1,12 +1,12 @@
 //! Target selectors of DejaGnu directives: which tests apply to this machine.
 //!
-//! The machine is always x86-64 Linux with the host compiler and no offload
-//! device; the few things that differ between such machines (vector units, whether
-//! the compiler has LTO or Graphite) come in through [`Machine`].
+//! The machine is always x86-64 Linux with the host compiler and no offload device.
+//! [`Machine`] holds the few facts that differ between such machines: vector units, and
+//! whether the compiler has LTO or Graphite.
 
 use crate::tcl;
 
-/// What a selector may ask about the machine, the compiler and the test's language.
+/// Facts about the machine, the compiler and the test's language that selectors ask for.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
     /// The processor runs AVX.
@@ -26,8 +26,8 @@ impl Machine {
     /// `!`, `&&`, `||`, and lists, any member of which may hold.
     ///
     /// # Errors
-    /// Names the keyword that is not known here, so that a test is reported as not
-    /// runnable instead of being run, or left out, by guesswork.
+    /// Names a keyword that this module does not know. The test is then reported as not
+    /// runnable, rather than run or left out by a guess.
     pub fn holds(&self, expression: &str) -> Result<bool, String> {
         let words = tcl::words(expression);
         match words.as_slice() {
@@ -64,11 +64,11 @@ impl Machine {
         }
     }
 
-    /// Evaluates `target EXPR` or `xfail EXPR` as they stand in a directive's last
-    /// argument: `Some(true)` where the test is selected.
+    /// Evaluates `target EXPR` or `xfail EXPR`, the last argument of a directive.
+    /// `Some(true)` if the directive applies to this machine.
     ///
     /// # Errors
-    /// As [`Machine::holds`].
+    /// Names a keyword that this module does not know.
     pub fn target(&self, argument: &str) -> Result<Option<bool>, String> {
         let words = tcl::words(argument);
         match words.split_first() {
@@ -76,7 +76,7 @@ impl Machine {
                 let rest: Vec<String> = rest.iter().map(|w| format!("{{{w}}}")).collect();
                 self.holds(&rest.join(" ")).map(Some)
             }
-            // An expected failure on some other machine says nothing here.
+            // An expected failure does not change whether the test applies to this machine.
             Some((kind, _)) if kind == "xfail" => Ok(None),
             _ => Err(format!("selector {{{argument}}}")),
         }
@@ -98,8 +98,8 @@ impl Machine {
             // gcc's probe maps a variable to a target region and looks whether the
             // host sees the region's store: it does when the host is the device.
             "offload_device_shared_as" | "openacc_host_selected" | "weak_undefined" => true,
-            // No offload device or compiler; the long forms of expensive tests are
-            // not asked for; the rest are other machines.
+            // Other machines, and the long forms of expensive tests, which nobody asks
+            // for here. The next arm: there is no offload device or compiler.
             "ia32" | "ilp32" | "run_expensive_tests" | "skip-all-targets" | "aarch64_tiny" => false,
             _ if ["offload_device", "offload_target", "openacc_"]
                 .iter()

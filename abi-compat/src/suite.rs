@@ -1,14 +1,14 @@
-//! gcc's own libgomp test suite: unpacking it, compiling it once, running it.
+//! gcc's own libgomp test suite: unpacks it, compiles each test once, and runs the tests.
 //!
 //! The sources come from Debian's `gcc-12-source` package and stay in a cache
 //! folder outside version control. Every test is compiled by the system's
 //! unmodified gcc, g++ or gfortran with `-fopenmp` and linked with the system's
-//! libgomp; whichever runtime it is run under is decided when it is run.
+//! libgomp. A preload selects the runtime when the test runs.
 //!
-//! One set of options per test: DejaGnu's own for C and C++ (`-O2` unless the test
-//! says otherwise) and `-O2` for Fortran, where DejaGnu loops over five sets. What
-//! a test asks the compiler for (warnings, dumps) is not looked at: the subject is
-//! the run-time library.
+//! Each test is compiled with one set of options: DejaGnu's own for C and C++ (`-O2`
+//! unless the test says otherwise) and `-O2` for Fortran, where DejaGnu loops over five
+//! sets. Directives about the compiler (warnings, dumps) are ignored: the subject is the
+//! run-time library.
 
 use crate::dg::{self, Action, Directives};
 use crate::exec::{self, Ending, Outcome};
@@ -22,8 +22,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// Limit of a run for which the test sets none. DejaGnu's is 300 s; the slowest
-/// test takes less than a tenth of that even with 8 threads on 2 cores.
+/// The time limit of tests that do not set one. DejaGnu allows 300 s. The slowest
+/// test takes less than a tenth of that, even with 8 threads on 2 cores.
 pub const RUN_LIMIT: Duration = Duration::from_secs(60);
 const COMPILE_LIMIT: Duration = Duration::from_secs(300);
 const ARCHIVE_DIR: &str = "/usr/src/gcc-12";
@@ -188,12 +188,12 @@ pub struct Test {
     pub directory: usize,
     /// The source file.
     pub source: PathBuf,
-    /// What its comments ask.
+    /// The directives in its comments.
     pub directives: Directives,
 }
 
 impl Test {
-    /// It is a run-test that applies to this machine.
+    /// Whether the test runs a program, and applies to this machine.
     pub fn runnable(&self) -> bool {
         self.directives.unsupported.is_none() && self.directives.action == Action::Run
     }
@@ -216,7 +216,7 @@ pub struct Suite {
 pub enum Built {
     /// The binary.
     Binary(PathBuf),
-    /// The compiler's first complaint.
+    /// The compiler's first message.
     Refused(String),
 }
 
@@ -253,7 +253,7 @@ impl Suite {
         })?;
         let sources = unpack(cache)?;
         let compiler = version("gcc")?;
-        // One test includes the config.h of a configured libgomp, for this line.
+        // One test includes the config.h of a configured libgomp. It needs only this line.
         let host = cache.join("host");
         fs::create_dir_all(&host)
             .and_then(|()| {
@@ -281,7 +281,7 @@ impl Suite {
                 .map_err(|e| format!("test suite {}: {e}", folder.display()))?;
             found.sort();
             for source in found {
-                // Latin-1 bytes occur in comments.
+                // Some comments are in Latin-1, not in UTF-8.
                 let bytes = fs::read(&source)
                     .map_err(|e| format!("test source {}: {e}", source.display()))?;
                 let flags: Vec<String> = directory.options.iter().map(|s| (*s).into()).collect();
@@ -314,11 +314,11 @@ impl Suite {
         &self.compiler
     }
 
-    /// Compiles `test` unless the cache has it already, compiled the same way.
+    /// Compiles `test`, unless the cache has a binary that was compiled the same way.
     ///
     /// # Errors
-    /// When the cache cannot be written; a compiler that refuses is no error but
-    /// [`Built::Refused`].
+    /// When the cache cannot be written. If the compiler refuses the test, the result
+    /// is [`Built::Refused`], not an error.
     pub fn build(&self, test: &Test) -> Result<Built, String> {
         let dir = self.folder_of(test);
         let binary = dir.join("test.exe");
@@ -356,7 +356,7 @@ impl Suite {
 
     /// Runs a built test in a fresh folder of its own and judges it.
     ///
-    /// `env` comes before the test's own environment.
+    /// The test's own variables override those of `env`.
     ///
     /// # Errors
     /// When the run's folder cannot be made or the binary not started.
@@ -378,7 +378,8 @@ impl Suite {
         let mut all = env.to_vec();
         let own = self.directories[test.directory].env;
         all.extend(own.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())));
-        // DejaGnu's terminal shows what a program printed before it aborted.
+        // Under DejaGnu the output is a terminal: what a program prints before it aborts
+        // is seen. Without this variable gfortran's library would buffer and lose it.
         all.push(("GFORTRAN_UNBUFFERED_PRECONNECTED".into(), "y".into()));
         all.extend(d.env.iter().cloned());
         let out = exec::run(&exec::Program {
@@ -434,7 +435,7 @@ impl Suite {
             None => args.extend(directory.default_options.iter().map(|s| (*s).to_owned())),
         }
         args.extend(d.additional_options.iter().cloned());
-        // Dumps are for dg-final scans of the compiler; nobody reads them here.
+        // The compiler's dumps are for dg-final, which is ignored here.
         args.retain(|a| !a.starts_with("-fdump-") && !a.starts_with("-foffload"));
         if directory.language == Language::Cxx {
             args.extend(["-x".into(), "c++".into()]);
@@ -457,7 +458,7 @@ impl Suite {
     }
 }
 
-/// The first line of output that says something.
+/// The first line of output that is not blank.
 pub fn first_line(output: &[u8]) -> String {
     String::from_utf8_lossy(output)
         .lines()
@@ -469,7 +470,7 @@ pub fn first_line(output: &[u8]) -> String {
         .collect()
 }
 
-/// Calls `work` on every item from `jobs` threads; results in the items' order.
+/// Calls `work` on every item, from `jobs` threads. Returns the results in the items' order.
 pub fn in_parallel<T: Sync, R: Send>(
     items: &[T],
     jobs: usize,
@@ -492,7 +493,7 @@ pub fn in_parallel<T: Sync, R: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// The file that `name` is found as in `PATH`.
+/// The file of the command `name`, found by `PATH`.
 ///
 /// # Errors
 /// One line that names the command.
@@ -552,7 +553,7 @@ fn find(folder: &Path, language: Language, found: &mut Vec<PathBuf>) -> std::io:
     Ok(())
 }
 
-/// Unpacks the parts of gcc's source that tests need; the folder of the result.
+/// Unpacks the parts of gcc's source that the tests need. Returns their folder.
 fn unpack(cache: &Path) -> Result<PathBuf, String> {
     let sources = cache.join("gcc-12");
     if sources.join("libgomp/testsuite/libgomp.c").is_dir()
@@ -594,7 +595,8 @@ fn unpack(cache: &Path) -> Result<PathBuf, String> {
             archive.display()
         ));
     }
-    // Whoever comes second finds the folder there and throws its own copy away.
+    // Two processes may unpack at the same time. The second one finds the folder there,
+    // and removes its own copy.
     if fs::rename(&fresh, &sources).is_err() {
         let _ = fs::remove_dir_all(&fresh);
     }

@@ -1,4 +1,4 @@
-//! The checked-in lists of libgomp's versioned exports (`symbols/`).
+//! The checked-in lists of what libgomp and libomp export (`symbols/`).
 
 /// A function at a version node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -7,7 +7,7 @@ pub struct Export {
     pub name: String,
     /// The version node.
     pub node: String,
-    /// `name@@node`, what a linker picks today, rather than `name@node`.
+    /// True for `name@@node`, the version that a linker picks; false for `name@node`, an old version.
     pub default: bool,
 }
 
@@ -27,7 +27,7 @@ pub fn gcc12() -> Vec<Export> {
     exports(include_str!("../symbols/libgomp-12.txt"))
 }
 
-/// What libgomp gained in gcc 13 to 16.
+/// The exports that libgomp gained in gcc 13 to 16.
 pub fn later() -> Vec<Export> {
     exports(include_str!("../symbols/libgomp-later.txt"))
 }
@@ -37,12 +37,12 @@ pub fn libomp19() -> Vec<&'static str> {
     names(include_str!("../symbols/libomp-19.txt"))
 }
 
-/// Names of that interface that this library does not have.
+/// Names of libomp's interface that libhetmp.so does not export.
 pub fn libomp_missing() -> Vec<&'static str> {
     names(include_str!("../symbols/libomp-missing.txt"))
 }
 
-/// The same, each with the word that says why.
+/// The names of [`libomp_missing`], each with the word that says why it is missing.
 pub fn libomp_missing_why() -> Vec<(&'static str, &'static str)> {
     include_str!("../symbols/libomp-missing.txt")
         .lines()
@@ -69,8 +69,8 @@ pub fn nodes() -> Vec<Node> {
         .collect()
 }
 
-/// The text of `runtime/abi/nodes.map`, the linker's version script: nodes only,
-/// because symbols name their node themselves.
+/// The text of `runtime/abi/nodes.map`, the linker's version script. The script lists
+/// nodes only: `.symver` directives in the library assign symbols to nodes.
 pub fn nodes_map() -> String {
     let mut text = String::from(
         "# Version nodes of libhetmp.so: nodes only, chained as libgomp chains them.\n\

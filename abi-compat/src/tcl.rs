@@ -1,11 +1,11 @@
-//! The few lines of Tcl syntax that DejaGnu directives are written in: lists of
-//! words, where a word is bare, `{braced}` or `"quoted"`.
+//! The part of Tcl's syntax that DejaGnu directives use: lists of words, where a word
+//! is bare, `{braced}` or `"quoted"`.
 
 /// Splits Tcl list text into its words.
 ///
-/// Braced words keep their text untouched (inner braces included); in quoted and
-/// bare words backslash sequences are replaced. Unbalanced input ends the word at
-/// the end of the text, as lenient as DejaGnu's own line matching.
+/// The text of a braced word stays as it is, inner braces included. In quoted and bare
+/// words, backslash sequences are replaced. A word without its closing brace or quote
+/// ends at the end of the text: DejaGnu is as lenient.
 pub fn words(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut rest = text.chars().peekable();

@@ -1,5 +1,5 @@
-//! The counterpart of `c-tests/bench/mq_spsc.c` over queues that Rust programs use: rtrb, message by
-//! message and in chunks, and crossbeam's `ArrayQueue`. Two threads, each on a CPU of its own, that only spin.
+//! Does the work of `c-tests/bench/mq_spsc.c` with queues of Rust crates: rtrb, message by message and in
+//! chunks, and crossbeam's `ArrayQueue`. Two threads, each on a CPU of its own, wait by spinning only.
 //!
 //! `spsc_peers rtrb|rtrb-chunk|array 8|16384 SLOTS MESSAGES` prints the seconds that all messages took.
 //! `scripts/bench mq` starts it.
@@ -19,7 +19,7 @@ const SOURCES: usize = 8;
 const WORDS: usize = 16384 / 8;
 type Large = [u64; WORDS];
 
-/// What travels: made by the sender from its number, added up by the receiver.
+/// A message. The sender fills it from its number, the receiver adds its content to a sum.
 trait Message: Copy + Send + 'static {
     /// Writes message `i` to `to`.
     fn fill(i: u64, source: &[Large; SOURCES], to: &mut MaybeUninit<Self>);
@@ -41,8 +41,8 @@ impl Message for Large {
     #[inline(always)]
     fn fill(i: u64, source: &[Large; SOURCES], to: &mut MaybeUninit<Large>) {
         let from = &source[i as usize % SOURCES];
-        // SAFETY: both are whole messages and do not overlap: `to` is borrowed mutably. Copying in place
-        // keeps the message off the stack.
+        // Copying in place keeps the large message off the stack.
+        // SAFETY: both pointers are to whole messages. They do not overlap: `to` is borrowed mutably.
         unsafe { std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), 1) };
     }
     #[inline(always)]
@@ -51,7 +51,7 @@ impl Message for Large {
     }
 }
 
-/// Keeps the calling thread on the `n`-th CPU of those in `allowed`.
+/// Binds the calling thread to the `n`-th CPU in `allowed`.
 fn pin(allowed: &libc::cpu_set_t, n: usize) {
     // SAFETY: the sets are live and of the size that is passed; CPU numbers are below CPU_SETSIZE.
     unsafe {
@@ -75,10 +75,10 @@ fn allowed_cpus() -> libc::cpu_set_t {
     }
 }
 
-/// Runs both threads; the seconds from the first message to the last one's receipt, and the sum.
+/// Runs both threads. Returns the seconds from the first message to the receipt of the last one, and the sum.
 fn both(send: impl FnOnce() + Send, receive: impl FnOnce() -> u64 + Send + 'static) -> (f64, u64) {
     let allowed = allowed_cpus();
-    // The receiver is on its CPU.
+    // Set once the receiver runs on its own CPU.
     static THERE: AtomicBool = AtomicBool::new(false);
     let receiver = std::thread::spawn(move || {
         pin(&allowed, 1);
@@ -86,8 +86,8 @@ fn both(send: impl FnOnce() + Send, receive: impl FnOnce() -> u64 + Send + 'stat
         let sum = receive();
         (Instant::now(), sum)
     });
-    // Not before: the receiver may begin on this CPU, behind a sender that spins, and wait for a tick of some
-    // milliseconds.
+    // The kernel may start the receiver on this CPU. A sender that spins already would keep the receiver waiting for
+    // some milliseconds, until the kernel switches threads. So send only once the receiver has its own CPU.
     while !THERE.load(Ordering::Acquire) {
         std::thread::yield_now();
     }
@@ -131,7 +131,7 @@ fn rtrb<T: Message>(n: u64, slots: usize, source: &[Large; SOURCES]) -> (f64, u6
     )
 }
 
-/// As rtrb's users write it for small messages.
+/// Messages one by one, as rtrb's documentation shows it.
 fn rtrb_push(n: u64, slots: usize) -> (f64, u64) {
     let (mut producer, mut consumer) = RingBuffer::<u64>::new(slots);
     both(

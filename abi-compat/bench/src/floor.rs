@@ -1,5 +1,6 @@
-//! What the hardware allows, measured beside every run: on a virtual machine
-//! it changes with the cores that the host happens to give.
+//! Lower bounds that the hardware sets: the time of a cache line from core to core, and
+//! of a wake-up. Measured again during every run: the host of a virtual machine may give
+//! it other cores meanwhile.
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -22,9 +23,9 @@ pub(crate) struct Floor {
 }
 
 impl Floor {
-    /// Whether a row of two threads has two hops as its bound: every thread
-    /// must hear of the other (barrier), or the first must be heard and
-    /// answered (region).
+    /// Whether a construct of two threads takes at least two hops: in a barrier each
+    /// thread must see the other's arrival; in a region the primary thread sends the
+    /// work and waits for the answer.
     pub(crate) fn bounds(row: &str) -> bool {
         ["BARRIER", "PARALLEL", "FOR", "PARALLEL FOR", "REDUCTION"].contains(&row)
     }

@@ -1,20 +1,22 @@
 //! Times of the OpenMP runtime against the system's libgomp.
 //!
 //! The programs of `c-tests/bench/` are compiled once with plain
-//! `gcc -fopenmp`; each row of each program is then run as its own process,
+//! `gcc -fopenmp`. Each row of each program is a process of its own, which runs
 //! alternately under libgomp (nothing preloaded) and under the library that is
-//! compared (`LD_PRELOAD`). A round is one such pair, and the ratio of a row
-//! is the median of its rounds' ratios: neighbours in time see the same
-//! machine, whatever it does over the minutes of a whole run.
+//! compared (`LD_PRELOAD`). A round is one such pair. A row's ratio is the median of
+//! its rounds' ratios: the machine may get faster or slower over the minutes of a
+//! whole run, but hardly between the two runs of a round.
 //!
-//! Data flows one way: [`programs`] builds, [`machine`] and [`floor`] say what
-//! the numbers were measured on, [`micro`], [`load`] and [`startup`] measure,
-//! [`report`] and [`plot`] show. Nothing here passes or fails on a time; only a
-//! row that cannot be run at all makes the exit status 1.
+//! Data flows one way: [`programs`] builds, [`machine`] and [`floor`] describe the
+//! machine, [`micro`], [`load`] and [`startup`] measure, [`report`] and [`plot`] show.
+//! No time makes a run fail. The exit status is 1 if a row could not be run.
 //!
-//! [`sched`] measures loop schedules on nodes of unlike speed, with the kernels of
-//! `c-tests/kernels/`; [`simd`] kernels in `hetmp/simd.h` beside intrinsics; [`mq`] message queues
-//! beside what programs write without them; [`shmem`] OpenSHMEM operations beside another library.
+//! The other commands:
+//! * [`sched`]: loop schedules on nodes of unlike speed, with the kernels of `c-tests/kernels/`;
+//! * [`simd`]: kernels in `hetmp/simd.h` beside the same kernels in intrinsics;
+//! * [`mq`]: message queues beside programs' own queues and buffers;
+//! * [`shmem`]: OpenSHMEM operations beside another library's;
+//! * [`gio`]: operations that workgroups post themselves, beside those posted for them.
 
 mod floor;
 mod gio;

@@ -1,7 +1,7 @@
 //! Short regions on quiet cores, and beside busy processes.
 //!
-//! libgomp is measured under each wait policy, since its users must choose one
-//! and each loses somewhere; ours is measured without advice.
+//! libgomp is measured under each wait policy: its users must choose one, and each is
+//! slow in some rows. libhetmp.so is measured without a wait policy set.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -14,7 +14,7 @@ use super::programs::Programs;
 use super::report::Report;
 use super::{stats, OmpArgs, Suite};
 
-/// What else the machine does.
+/// Other processes that keep cores busy during a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Load {
@@ -36,7 +36,7 @@ impl Load {
     }
 }
 
-/// A row of `loadbench.c` under some load, with this many threads per core.
+/// A row of `loadbench.c`, the load beside it, and the threads of the team per core.
 type Setting = (&'static str, Load, usize);
 
 const SHORT: &str = "SHORT REGION 30us";
@@ -58,13 +58,13 @@ const SETTINGS: [Setting; 16] = [
     (LU, Load::EachCore, 1),
     (BARRIER, Load::EachCore, 1),
     (GRAPH, Load::EachCore, 1),
-    // Threads of the program that open regions of two threads, all at once.
+    // 8 or 32 pthreads of the program open regions of two threads at the same time.
     ("8 PTHREADS", Load::Quiet, 1),
     ("32 PTHREADS", Load::Quiet, 1),
     ("100 PTHREADS", Load::Quiet, 1),
 ];
 
-/// Who runs the loop, in the order of the table's columns.
+/// The runtime of a run, or none, in the order of the table's columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Variant {
@@ -102,13 +102,13 @@ impl LoadRow {
         self.median_us[variant as usize]
     }
 
-    /// Ours against the better of libgomp's two wait policies.
+    /// Time under libhetmp.so, divided by that under libgomp with the better of its two wait policies.
     pub(crate) fn against_better(&self) -> f64 {
         self.of(Variant::Ours)
             / f64::min(self.of(Variant::BaseActive), self.of(Variant::BasePassive))
     }
 
-    /// Ours against the same loop without OpenMP.
+    /// Time under libhetmp.so, divided by that of the same loop without OpenMP.
     pub(crate) fn against_serial(&self) -> f64 {
         self.of(Variant::Ours) / self.of(Variant::Serial)
     }
@@ -152,7 +152,7 @@ fn compare(programs: &Programs, system: &System, report: &Report, setting: Setti
     let mut error = None;
     'rounds: for round in 0..report.rounds {
         for turn in 0..VARIANTS.len() {
-            // Every round begins with another variant.
+            // Each round begins with another variant, so that none always runs first.
             let which = (round + turn) % VARIANTS.len();
             match once(programs, system, report, setting, VARIANTS[which]) {
                 Ok(us) => samples[which].push(us),
@@ -187,8 +187,8 @@ fn once(
         Variant::BaseDefault | Variant::Serial => (&system.base, None),
         Variant::Ours => (&system.ours, None),
     };
-    // Beside a busy process a run must see many of the scheduler's slices,
-    // which are milliseconds long.
+    // Beside a busy process the kernel switches threads every few milliseconds. The run
+    // must last long enough for many such switches.
     let ms = report.row_ms * if load == Load::Quiet { 2 } else { 8 };
     let mut command = runtime.command(&programs.path("loadbench"));
     command
@@ -209,8 +209,8 @@ fn once(
     Ok(line.us)
 }
 
-/// Busy processes, ended on drop. They end by themselves as well when this
-/// process dies without dropping anything.
+/// Busy processes, killed on drop. If this process dies without running destructors,
+/// they end by themselves.
 struct Busy(Vec<Child>);
 
 impl Busy {
@@ -247,7 +247,7 @@ impl Busy {
 impl Drop for Busy {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            // It cannot have ended but by a signal, and then both may fail.
+            // Both calls may fail if somebody else has killed the process already.
             let _ = child.kill();
             let _ = child.wait();
         }

@@ -1,4 +1,4 @@
-//! What the numbers were measured on.
+//! The machine that the numbers were measured on.
 
 use std::fs;
 use std::process::Command;
@@ -6,8 +6,8 @@ use std::process::Command;
 use crate::programs::Compiler;
 use serde::Serialize;
 
-/// Facts that a reader of a table of times needs beside it. A fact that this
-/// machine does not tell is "n/a".
+/// Facts about the machine that a reader of a table of times needs. A fact that the
+/// system does not tell is "n/a".
 #[derive(Debug, Serialize)]
 pub(crate) struct Machine {
     /// When the run began, local time with its offset (RFC 3339).
@@ -18,8 +18,8 @@ pub(crate) struct Machine {
     pub(crate) kernel: String,
     pub(crate) compiler: String,
     pub(crate) governor: String,
-    /// Load average of the last minute before the run: something else was
-    /// running where this is far from 0.
+    /// Load average of the last minute before the run. A value far from 0 says that
+    /// something else was running.
     pub(crate) load_before: f64,
 }
 

@@ -1,7 +1,6 @@
-//! `bench omp`: times of OpenMP constructs under our library beside libgomp; `bench sched`: times
-//! of loop schedules on nodes of unlike speed; `bench simd`: kernels in `hetmp/simd.h` beside
-//! intrinsics.
-//! `scripts/bench` builds everything this needs and starts it.
+//! The command `bench`: parses arguments and calls the part of the library (`lib.rs`) that the first
+//! argument names: `omp`, `sched`, `simd`, `mq`, `shmem` or `gio`. `scripts/bench` builds what the parts
+//! need, and starts this program.
 
 use std::process::ExitCode;
 

@@ -55,14 +55,14 @@ const PROGRAMS: [(Suite, &str); 5] = [
     (Suite::Api, "apibench"),
 ];
 
-/// What one process says about one row.
+/// One row as one process measured it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Sample {
     /// Overhead of one execution, in the row's unit.
     pub(crate) value: f64,
-    /// The same with the reference's work still in it.
+    /// The time of one execution before the reference was subtracted.
     pub(crate) raw: f64,
-    /// The work that was subtracted.
+    /// The time of the same work without the construct, which was subtracted.
     pub(crate) reference: f64,
 }
 
@@ -86,8 +86,8 @@ pub(crate) fn measure(
         .filter(|config| args.wants_config(config.name))
     {
         for (suite, program) in PROGRAMS {
-            // No call of the api suite waits: other configurations would
-            // repeat the same numbers.
+            // No call of the api suite waits for another thread: other configurations
+            // would give the same numbers.
             let repeats = suite == Suite::Api && config.name != CONFIGS[0].name;
             if repeats || !args.wants(suite) {
                 continue;
@@ -107,8 +107,8 @@ pub(crate) fn measure(
                     ms: report.row_ms,
                     delay: report.floor_before.delay_turns,
                 };
-                // Measured around the row: the host moves the cores of a
-                // virtual machine apart and together within minutes.
+                // Measured before and after the row: within minutes, the host of a
+                // virtual machine may move its cores closer together or apart.
                 let bounded = config.threads == "2" && Floor::bounds(name);
                 let before = bounded.then(|| floor::measure(programs)).transpose()?;
                 let mut row = bench.compare(system, suite, report.rounds);
@@ -133,7 +133,7 @@ fn rows_of(programs: &Programs, program: &str) -> Result<Vec<String>> {
         .collect())
 }
 
-/// Shows on a terminal what is being measured; "" wipes it.
+/// Shows on a terminal what is being measured. An empty text clears the line.
 fn progress(what: &str) {
     let mut out = std::io::stderr();
     if out.is_terminal() {
@@ -159,8 +159,8 @@ impl Bench<'_> {
         let mut unit = String::new();
         let mut error = None;
         for round in 0..rounds {
-            // Who goes first alternates, so that a drift of the machine's
-            // speed favours neither.
+            // The runtimes take turns in running first: a machine that gets slower
+            // meanwhile favours neither.
             let mut order = [(&system.base, &mut base), (&system.ours, &mut ours)];
             if round % 2 == 1 {
                 order.reverse();
@@ -199,8 +199,8 @@ impl Bench<'_> {
     }
 }
 
-/// The overhead that a row of this kind cannot tell from none: timer and
-/// alignment noise of the reference, which grows with the work subtracted.
+/// The largest overhead that a row of this kind cannot tell from zero: the noise of
+/// timer and code alignment, which grows with the reference's time.
 pub(crate) fn resolution(unit: &str, reference: f64) -> f64 {
     let timer = if unit == "ns" { 0.1 } else { 0.002 };
     f64::max(timer, 0.01 * reference)

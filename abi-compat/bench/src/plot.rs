@@ -1,5 +1,5 @@
-//! The ratios of a run as one picture: a panel per configuration, a line per
-//! row, on a logarithmic axis with parity and the bound of 1.2 drawn in.
+//! Draws the ratios of a run as one picture: a panel for each configuration, a line for
+//! each row, on a logarithmic axis with marks at parity and at the bound of 1.2.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ const LINE: i32 = 15;
 const TOP: i32 = 62;
 const LABELS: i32 = 210;
 const PANEL: i32 = 200;
-/// Ends of the axis; ratios beyond are drawn at the edge.
+/// The ends of the axis. Ratios beyond an end are drawn at that end.
 const LOW: f64 = 0.1;
 const HIGH: f64 = 10.0;
 
@@ -38,7 +38,7 @@ pub(crate) fn draw(report: &Report, file: &Path) -> Result<()> {
             lines.push((row.suite, &row.row));
         }
     }
-    // Suites stay together, whatever the order of configurations.
+    // The rows of a suite stay together, although the report lists them by configuration.
     lines.sort_by_key(|(suite, _)| *suite as u8);
 
     let width = LABELS + PANEL * configs.len().max(1) as i32 + 20;
@@ -88,7 +88,7 @@ fn line_y(index: usize) -> i32 {
     TOP + LINE * index as i32
 }
 
-/// Where a ratio lies in the panel whose left edge is `left`.
+/// The horizontal place of a ratio, in the panel whose left edge is `left`.
 fn x(left: i32, ratio: f64) -> i32 {
     let share = (ratio.clamp(LOW, HIGH) / LOW).ln() / (HIGH / LOW).ln();
     left + 12 + (share * f64::from(PANEL - 24)) as i32

@@ -1,5 +1,5 @@
-//! Starts one benchmark process under one runtime, in an environment that
-//! holds only what the configuration says.
+//! Starts one benchmark process under one runtime, with only the OpenMP variables that
+//! the configuration sets.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::programs::Programs;
 
 /// The two runtimes of a comparison.
 pub(crate) struct System {
-    /// What an unmodified program gets.
+    /// The runtime that an unmodified program gets.
     pub(crate) base: Runtime,
     pub(crate) ours: Runtime,
 }
@@ -25,14 +25,14 @@ pub(crate) struct Runtime {
     preload: bool,
 }
 
-/// The part of a row's line that says who ran it.
+/// The part of a row's line that names the library that served the run.
 #[derive(Deserialize)]
 struct Served {
     runtime: PathBuf,
 }
 
 impl Runtime {
-    /// The library that the dynamic linker finds by itself.
+    /// The library that the dynamic linker finds without a preload.
     pub(crate) fn system(programs: &Programs) -> Result<Self> {
         let mut runtime = Runtime {
             file: PathBuf::new(),
@@ -50,8 +50,8 @@ impl Runtime {
         }
     }
 
-    /// Refuses a preload that does not take effect: two runs of the same
-    /// library would look exactly like parity.
+    /// Refuses a preload that does not take effect: both runs of a round would then use
+    /// the same library, and the table would show parity.
     pub(crate) fn check(&self, programs: &Programs) -> Result<()> {
         let serving = self.serving(programs).with_context(|| {
             format!(
@@ -79,7 +79,7 @@ impl Runtime {
         Ok(served.runtime)
     }
 
-    /// `program` under this runtime and nothing else that steers one.
+    /// `program` under this runtime, without other variables that steer a runtime.
     pub(crate) fn command(&self, program: &Path) -> Command {
         let mut command = bare(program);
         if self.preload {
@@ -89,7 +89,7 @@ impl Runtime {
     }
 }
 
-/// `program` without a preload, whatever this process was started with.
+/// `program` without a preload, even if this process was started with one.
 pub(crate) fn bare(program: &Path) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {

@@ -1,4 +1,4 @@
-//! Compiles the C programs of `c-tests/bench/`, once per content.
+//! Compiles the C programs of `c-tests/bench/`, each once for each content of its sources.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{bail, Context, Result};
 use hetmp_abi_compat::library;
 
-/// The optimisation of a released program; what is timed is the runtime.
+/// Flags as for a released program: slow code of the program would hide the runtime's time.
 const FLAGS: [&str; 4] = ["-O2", "-std=gnu11", "-D_GNU_SOURCE", "-pthread"];
 
 /// The programs of this benchmark, without `.c`; the others of the folder belong to other benchmarks.
@@ -29,7 +29,7 @@ const PROGRAMS: [&str; 10] = [
 /// Programs that know nothing of OpenMP: neither compiled nor linked for it.
 const WITHOUT_OPENMP: [&str; 2] = ["plain", "busy"];
 
-/// Who compiles the programs, and with that whose runtime they ask for.
+/// The compiler of the programs, which also decides the runtime that they ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Compiler {
     /// gcc: libgomp.
@@ -47,7 +47,7 @@ impl Compiler {
         }
     }
 
-    /// The runtime that its programs find by themselves.
+    /// The runtime that its programs use without a preload.
     pub(crate) fn runtime(self) -> &'static str {
         match self {
             Compiler::Gcc => "libgomp",
@@ -56,15 +56,15 @@ impl Compiler {
     }
 }
 
-/// The compiled programs. They lie beside the runner in the target folder,
-/// named by a hash of their sources: an edited source is another program.
+/// The compiled programs. They lie beside this program in the target folder. Their names
+/// have a hash of the sources: an edited source is compiled to another file.
 pub(crate) struct Programs {
     folder: PathBuf,
     hash: u64,
 }
 
 impl Programs {
-    /// Compiles what is not there yet.
+    /// Compiles the programs that are not there yet.
     pub(crate) fn build(compiler: Compiler) -> Result<Self> {
         let sources = library::root().join("c-tests/bench");
         let source = |name: &str| sources.join(format!("{name}.c"));
@@ -102,8 +102,8 @@ impl Programs {
     }
 
     fn compile(&self, compiler: Compiler, name: &str, source: &Path, shared: &Path) -> Result<()> {
-        // Compiled beside the goal and renamed: another run that starts at the
-        // same moment must not execute half a file.
+        // Another run may start at the same moment, and must not execute a file that is
+        // half written. So compile to another name, then rename.
         let part = self
             .folder
             .join(format!("{name}-{}.part", std::process::id()));
@@ -112,7 +112,7 @@ impl Programs {
         if !WITHOUT_OPENMP.contains(&name) {
             command.arg("-fopenmp").arg(shared);
             if compiler == Compiler::Clang {
-                // Atomic operations on 16 bytes, which gcc's runtime has itself.
+                // For atomic operations on 16 bytes. clang's code calls libatomic, gcc's code calls libgomp.
                 command.arg("-latomic");
             }
         }

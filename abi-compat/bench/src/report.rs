@@ -1,4 +1,4 @@
-//! Everything that was measured, and the tables that show it.
+//! All results of a run, and the tables that show them.
 
 use serde::Serialize;
 
@@ -9,17 +9,17 @@ use super::micro::Sample;
 use super::startup::Startup;
 use super::{stats, Suite};
 
-/// The whole run; this is what `--json` writes.
+/// The results of a whole run. `--json` writes this structure.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(crate) machine: Machine,
-    /// Its name: libgomp, or for programs that clang compiled libomp.
+    /// The name of the library compared with: libgomp, or libomp for programs that clang compiled.
     pub(crate) peer: &'static str,
-    /// The library compared with: the system's.
+    /// The file of the library compared with.
     pub(crate) base: String,
-    /// The library compared.
+    /// The file of the library that is compared.
     pub(crate) library: String,
-    /// Both are the same file: the ratios show the tool's noise.
+    /// Whether both are the same file. The ratios then show the noise of the measurement.
     pub(crate) self_check: bool,
     pub(crate) rounds: usize,
     pub(crate) row_ms: u32,
@@ -36,7 +36,7 @@ pub(crate) struct Row {
     pub(crate) suite: Suite,
     pub(crate) config: String,
     pub(crate) row: String,
-    /// Of `base`, `ours` and the samples: us or ns.
+    /// The unit of `base`, `ours` and the samples: us or ns.
     pub(crate) unit: String,
     /// Median overhead under libgomp.
     pub(crate) base: f64,
@@ -46,32 +46,32 @@ pub(crate) struct Row {
     pub(crate) ratio: f64,
     pub(crate) ratio_min: f64,
     pub(crate) ratio_max: f64,
-    /// Ours are larger than libgomp's beyond chance (rank-sum test).
+    /// Whether our samples are larger than libgomp's beyond chance (rank-sum test).
     pub(crate) clearly_larger: bool,
-    /// Neither overhead can be told from none.
+    /// Whether neither overhead can be told from zero.
     pub(crate) below_resolution: bool,
-    /// Time of two cache-line hops around this row, in us, where its construct
-    /// cannot be faster.
+    /// The time of two cache-line hops, in us, measured around this row. Only for rows
+    /// whose construct cannot be faster.
     pub(crate) two_hops_us: Option<f64>,
     pub(crate) base_samples: Vec<Sample>,
     pub(crate) our_samples: Vec<Sample>,
-    /// How a run of this row ended, if not well; the numbers then hold the
-    /// rounds before it.
+    /// How a run of this row ended, if it failed. The numbers are then those of the
+    /// rounds before.
     pub(crate) error: Option<String>,
 }
 
-/// What a row's ratio says.
+/// The meaning of a row's ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Neither overhead can be told from none.
+    /// Neither overhead can be told from zero.
     Unresolved,
-    /// At most [`CLOSE`].
+    /// The ratio is at most [`CLOSE`].
     Parity,
-    /// More, but the samples of both overlap as chance would have it.
+    /// The ratio is above [`CLOSE`], but chance can explain the difference.
     Noise,
-    /// More, at most [`BOUND`].
+    /// The ratio is above [`CLOSE`], at most [`BOUND`].
     Above,
-    /// More than [`BOUND`].
+    /// The ratio is above [`BOUND`].
     FarAbove,
 }
 
@@ -88,7 +88,7 @@ impl Verdict {
 
 /// Above this, a median ratio is more than noise.
 const CLOSE: f64 = 1.05;
-/// No row is meant to be above this.
+/// The aim: no row is above this ratio.
 const BOUND: f64 = 1.2;
 
 impl Row {

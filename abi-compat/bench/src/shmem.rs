@@ -1,9 +1,10 @@
 //! `bench shmem`: OpenSHMEM operations beside another library of the machine, and beside plain memory.
 //!
 //! One source, `c-tests/bench/shmem_bench.c`, is compiled by our `oshcc` and by the peer's (Open MPI's, where it is
-//! installed). A round is one job of each, in turns; a row's ratio is the median of its rounds' ratios. Floors
-//! (a copy into shared memory, a cache line's way) are measured inside of every job. The second part runs our
-//! library through its queue pairs (`HETMP_NIC=emulated` and `tcp`), which no peer here offers on one machine.
+//! installed). A round is one job under each library. A row's ratio is the median of its rounds' ratios. Every job
+//! also measures lower bounds: a copy into shared memory, and a cache line from core to core. The second part runs
+//! our library through its queue pairs (`HETMP_NIC=emulated` and `tcp`). It has no peer: no other library offers
+//! this on one machine.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -59,7 +60,7 @@ struct Library {
     launcher: &'static [&'static str],
 }
 
-/// A row's name and bytes.
+/// A row's name, and the bytes of one operation.
 type Key = (String, u64);
 
 /// A row over all rounds.
@@ -71,7 +72,7 @@ struct Row {
     engine: String,
     ours: Vec<f64>,
     peer: Vec<f64>,
-    /// The floor that belongs to it, from our jobs.
+    /// The row's lower bound, measured in our jobs.
     floor: Vec<f64>,
 }
 
@@ -141,8 +142,8 @@ impl ShmemArgs {
     }
 }
 
-/// What the `oshrun` in `bin` needs to be told so that it starts jobs here. Open MPI's refuses the
-/// superuser and more PEs than cores; another installation of ours, an earlier one, needs nothing.
+/// Arguments that the `oshrun` in `bin` needs. Without them, Open MPI's refuses to run as the superuser, and
+/// to start more PEs than cores. An `oshrun` of ours needs none.
 fn launcher_of(bin: &Path) -> &'static [&'static str] {
     let version = Command::new(bin.join("oshrun")).arg("--version").output();
     match version {
@@ -178,7 +179,8 @@ fn compile(name: &'static str, bin: &Path, launcher: &'static [&'static str]) ->
     })
 }
 
-/// One job: medians by row. Rows count once the line "end" has come, since Open MPI 4.1 crashes in finalize.
+/// Runs one job and returns the medians by row. A job that has printed the line "end" counts, whatever its exit
+/// status: Open MPI 4.1 crashes in finalize.
 fn job(
     args: &ShmemArgs,
     library: &Library,
@@ -199,7 +201,7 @@ fn job(
     for name in ["HETMP_NIC", "HETMP_NIC_MODEL", "HETMP_CHECK", "SHMEM_DEBUG"] {
         command.env_remove(name);
     }
-    // Blocks of 64 KiB from every PE, and a megabyte of each buffer a PE.
+    // Enough for blocks of 64 KiB from every PE, and for buffers of one megabyte.
     command.env("SHMEM_SYMMETRIC_SIZE", "256M");
     if let Some(rows) = &args.rows {
         command.args(["--rows", rows]);
@@ -248,7 +250,7 @@ fn measure(
     rows: &mut Vec<Row>,
 ) -> Result<bool> {
     let mut failed = false;
-    // In the order in which the program measures them.
+    // The rows, in the order in which the program measures them.
     let mut found: Vec<Row> = Vec::new();
     let of = |rows: &[(Key, f64)], key: &Key| rows.iter().find(|(k, _)| k == key).map(|r| r.1);
     for _ in 0..args.rounds() {
@@ -291,7 +293,7 @@ fn measure(
             };
             row.floor.extend(floor);
         }
-        // Two processes of the next round begin on cores that are quiet again.
+        // The processes of this round may still be ending. The next round begins on quiet cores.
         std::thread::sleep(Duration::from_millis(50));
     }
     rows.extend(found);

@@ -1,8 +1,8 @@
 //! `bench simd`: kernels in `hetmp/simd.h` beside the same kernels in Intel's intrinsics.
 //!
-//! `c-tests/bench/simd_kernels.c` holds both and takes their times in turns within one process;
-//! here it is compiled for each backend that this processor has, and its numbers become a table.
-//! A kernel whose two versions give different results ends the run.
+//! `c-tests/bench/simd_kernels.c` has both versions of each kernel and times them in turns, within
+//! one process. This module compiles the program for each backend that this processor supports, runs
+//! it, and prints a table. If the two versions of a kernel give different results, the run ends.
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};

@@ -1,5 +1,5 @@
-//! What a program pays before its first useful instruction: a preload into a
-//! program without OpenMP, and the first region of one with it.
+//! Times at the start of a program: the cost of a preload for a program without OpenMP,
+//! and the first region of a program with OpenMP.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -12,19 +12,19 @@ use super::programs::Programs;
 use super::report::Report;
 use super::{stats, OmpArgs};
 
-/// Executions per round: one takes about a millisecond.
+/// Executions in a round. One takes about a millisecond.
 const PLAIN_PER_ROUND: usize = 20;
 const REGION_PER_ROUND: usize = 6;
 
-/// Medians; `base` is libgomp, `none` no preload.
+/// Medians. In the names, `base` means libgomp, `none` no preload.
 #[derive(Debug, Serialize)]
 pub(crate) struct Startup {
     /// From spawn to exit of a program without OpenMP, in ms.
     pub(crate) plain_none_ms: f64,
     pub(crate) plain_base_ms: f64,
     pub(crate) plain_ours_ms: f64,
-    /// What the preload adds to it: median of the differences between
-    /// neighbours in time.
+    /// The time that the preload adds: the median of the differences between a run with
+    /// the preload and the run without it just before.
     pub(crate) added_base_ms: f64,
     pub(crate) added_ours_ms: f64,
     /// From main to the end of the first region of two threads, in us.

@@ -26,14 +26,14 @@ pub(crate) fn over(values: &[f64], other: &[f64]) -> f64 {
     median(values.iter().zip(other).map(|(a, b)| a / b))
 }
 
-/// Median, least and most, in so many digits as tell them apart.
+/// Median, smallest and largest value, with enough digits to tell them apart.
 pub(crate) fn shown(values: &[f64]) -> String {
     let (least, most) = range(values.iter().copied());
     let middle = median(values.iter().copied());
     format!("{} ({}-{})", short(middle), short(least), short(most))
 }
 
-/// A value with three digits, more before the point.
+/// A value with three significant digits; digits before the point are never dropped.
 pub(crate) fn short(x: f64) -> String {
     match x {
         x if x >= 99.5 => format!("{x:.0}"),
@@ -43,7 +43,7 @@ pub(crate) fn short(x: f64) -> String {
     }
 }
 
-/// The mean of ratios, in the sense in which 2 and 1/2 cancel.
+/// The geometric mean of ratios: that of 2 and 1/2 is 1.
 pub(crate) fn geometric_mean(ratios: impl IntoIterator<Item = f64>) -> f64 {
     let (sum, count) = ratios.into_iter().fold((0.0, 0u32), |(sum, count), ratio| {
         (sum + ratio.ln(), count + 1)
@@ -51,17 +51,15 @@ pub(crate) fn geometric_mean(ratios: impl IntoIterator<Item = f64>) -> f64 {
     (sum / f64::from(count)).exp()
 }
 
-/// Ratio of two overheads, of which neither is known better than `resolution`:
-/// what lies below counts as the resolution itself, since the ratio of two
-/// noises says nothing.
+/// Ratio of two overheads. An overhead below `resolution` counts as `resolution`: such
+/// values are noise, and a ratio of noise means nothing.
 pub(crate) fn ratio(ours: f64, base: f64, resolution: f64) -> f64 {
     ours.max(resolution) / base.max(resolution)
 }
 
-/// Whether `ours` are larger than `base` beyond what chance makes of equal
-/// distributions: the rank-sum test of Mann and Whitney in its normal
-/// approximation, one-sided, at 2.5 %. With three samples each, that means that
-/// all of ours are larger than all of base.
+/// Whether `ours` are larger than `base` beyond chance, by the rank-sum test of Mann and
+/// Whitney (normal approximation, one-sided, at 2.5 %). With three samples on each side,
+/// the answer is yes only if every value of `ours` is larger than every value of `base`.
 pub(crate) fn clearly_larger(ours: &[f64], base: &[f64]) -> bool {
     let wins: f64 = ours
         .iter()
@@ -105,7 +103,7 @@ mod tests {
         assert!(!clearly_larger(&[4.0, 2.5, 6.0], &[1.0, 2.0, 3.0]));
         assert!(!clearly_larger(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0]));
         assert!(!clearly_larger(&[], &[]));
-        // Two modes that both runtimes show.
+        // Samples with two modes, equal on both sides: no difference.
         let modes = [0.013, 0.18, 0.012, 0.19, 0.013, 0.18, 0.18, 0.012, 0.013];
         assert!(!clearly_larger(&modes, &modes));
     }

@@ -1,5 +1,5 @@
-//! `bench sched` measures what it says: on one small kernel, every part ends well, all
-//! times are there, and what cannot be is refused in one line.
+//! `bench sched` on one small kernel: every part succeeds and writes all its times, and bad
+//! arguments are refused in one line.
 
 use hetmp_abi_compat::library;
 use serde_json::Value;
@@ -20,7 +20,7 @@ fn with(library: &Path, args: &[&str]) -> Output {
         .unwrap()
 }
 
-/// Runs `parts` on one small kernel and returns what was written, after a look at the times.
+/// Runs `parts` on one small kernel. Checks the times, and returns the JSON that was written.
 fn measured(parts: &str) -> Option<Value> {
     if std::thread::available_parallelism().map_or(1, |n| n.get()) < 2 {
         eprintln!("skipped: one CPU is one node");
@@ -29,7 +29,7 @@ fn measured(parts: &str) -> Option<Value> {
     let name = format!("hetmp-bench-{parts}-{}.json", std::process::id());
     let file = std::env::temp_dir().join(name);
     let path = file.to_str().unwrap();
-    // Laps enough for the threads to be found while they run.
+    // Enough laps: the threads must still run when the watcher looks for them.
     let out = bench(&[
         "--size",
         "S",
@@ -52,8 +52,8 @@ fn measured(parts: &str) -> Option<Value> {
     .unwrap();
     std::fs::remove_file(&file).unwrap();
     for series in series(&written) {
-        // A busy machine can keep the watcher from finding a thread in time; that is an error of
-        // that run, and said.
+        // On a busy machine the watcher may find a thread too late. The run then reports this error,
+        // which is accepted.
         let error = series["error"].as_str().unwrap_or("");
         if !error.contains("were found on the slow CPUs") {
             assert_eq!(error, "", "{text}");
@@ -84,14 +84,14 @@ fn every_variant_is_measured_in_every_round() {
     let Some(written) = measured("a,b,d") else {
         return;
     };
-    // a: nine schedules; d: two, for each of two forms.
+    // Part a: nine schedules. Part d: two schedules, for each of two forms.
     assert_eq!(series(&written).len(), 13);
 }
 
 #[test]
 fn both_runtimes_are_slowed_from_outside() {
     let Some(written) = measured("c") else { return };
-    // Two under emulated nodes, and three where there are quotas.
+    // Two under emulated nodes, and three more if this machine has quotas.
     let quota = written["quota"].is_null();
     assert_eq!(series(&written).len(), if quota { 5 } else { 2 });
 }

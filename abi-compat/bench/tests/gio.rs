@@ -17,7 +17,7 @@ fn run(args: &[&str], limit: u64) -> Ran {
     let out = exec::run(&exec::Program {
         path: Path::new(env!("CARGO_BIN_EXE_bench")),
         args: &args,
-        // The files of a test may have 64 MiB; symmetric memory is one.
+        // Tests limit the size of files to 64 MiB, and symmetric memory is a file.
         env: &[("SHMEM_SYMMETRIC_SIZE".to_owned(), "24M".to_owned())],
         dir: &library::root(),
         limit: Duration::from_secs(limit),
@@ -31,7 +31,7 @@ fn run(args: &[&str], limit: u64) -> Ran {
     }
 }
 
-/// `bench gio` runs to its end, with a time for every mode, and refuses what cannot be.
+/// `bench gio` succeeds with a time for every mode, and refuses bad arguments.
 #[test]
 fn the_benchmark_measures_every_mode() {
     let folder = library::target_dir().join("gio-bench-tests");

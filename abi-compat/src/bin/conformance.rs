@@ -1,4 +1,4 @@
-//! `conformance`: runs gcc's libgomp test suite under libgomp or under us.
+//! `conformance`: runs gcc's libgomp test suite under libgomp or under libhetmp.so.
 
 use clap::{Parser, ValueEnum};
 use hetmp_abi_compat::suite::{
@@ -194,8 +194,8 @@ fn conformance(options: &Options) -> Result<bool, String> {
     Ok(report.tests.iter().all(|v| v.result != "fail"))
 }
 
-/// ld.so only warns when it cannot preload a library, and every test would then
-/// pass on libgomp.
+/// Refuses a library that cannot be preloaded. ld.so only prints a warning in that
+/// case: every test would then run on libgomp, and pass.
 fn check_preload(library: &Path) -> Result<(), String> {
     let out = exec::run(&exec::Program {
         path: Path::new("/bin/true"),
@@ -281,8 +281,8 @@ fn judge(
     Ok(verdict)
 }
 
-/// One test in eight, by a hash of the name, so that the choice stays the same
-/// when tests are added.
+/// Whether a test is in the sample: one test in eight, chosen by a hash of its own
+/// name. A test that is added later does not change the choice among the others.
 fn in_sample(id: &str) -> bool {
     let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
         (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)

@@ -1,5 +1,5 @@
-//! `demo`: one unmodified program under libgomp and under libhetmp.so, then on two
-//! nodes of unlike speed under our schedules. See `scripts/demo --help`.
+//! `demo`: runs one unmodified program under libgomp and under libhetmp.so, then under
+//! libhetmp.so on two nodes of unlike speed. See `scripts/demo --help`.
 //!
 //! **Data in**: times that the program prints, and the file that `HETMP_REPORT`
 //! names. **Data out**: a table on standard output, and the same as JSON.
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What `HETMP_REPORT` writes, as far as it is shown.
+/// The fields of `HETMP_REPORT`'s file that the table shows.
 #[derive(Debug, Deserialize)]
 struct Report {
     loops: Vec<Region>,
@@ -122,14 +122,14 @@ struct Demo {
     program: PathBuf,
     args: Vec<String>,
     report: PathBuf,
-    /// What the first run printed; all others must print the same.
+    /// Output of the first run. Every later run must print the same.
     result: Option<Vec<u8>>,
     equal: bool,
 }
 
 impl Demo {
     fn sample(&mut self, row: &mut Row) -> Result<()> {
-        // Of a run before.
+        // A report of an earlier run must not be taken for this run's.
         let _ = fs::remove_file(&self.report);
         let mut env = row.env.clone();
         env.push(("OMP_NUM_THREADS".into(), "2".into()));
@@ -153,7 +153,7 @@ impl Demo {
         for line in errors.lines() {
             match line.strip_prefix("seconds ").map(str::parse) {
                 Some(Ok(time)) => seconds = Some(time),
-                // A message of the runtime: the reader of a demo must see it.
+                // A message of the runtime, which the reader of a demo must see.
                 _ => println!("  ({}) {line}", row.name),
             }
         }
@@ -175,8 +175,8 @@ impl Demo {
         Ok(())
     }
 
-    /// Runs all rows `runs` times, in turns, so that a machine that changes its speed
-    /// meanwhile favours none.
+    /// Runs all rows `runs` times, in turns. A machine that changes its speed meanwhile
+    /// then changes all rows alike.
     fn measure(&mut self, rows: &mut [Row], runs: u32) -> Result<()> {
         for _ in 0..runs {
             for row in &mut *rows {
@@ -313,8 +313,8 @@ fn show_divided(rows: &[Row]) {
             sample.seconds,
             sample.seconds / fixed
         );
-        // Only what was run as virtual threads is in the report: the program divides the loop in
-        // halves by itself.
+        // The report has shares only for regions that ran as virtual threads. In the other rows the
+        // program itself gives each thread one half of the loop.
         let shares: Vec<f64> = match &sample.region {
             Some(region) => region.nodes.iter().map(|n| n.share).collect(),
             None => vec![0.5, 0.5],
@@ -402,7 +402,7 @@ fn compile(dir: &Path, name: &str, flags: &[&str]) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// The OpenMP library that the loader would take by itself.
+/// The OpenMP library that the loader takes without a preload.
 fn openmp_of(program: &Path) -> Result<String> {
     let out = Command::new("ldd").arg(program).output().context("ldd")?;
     let text = String::from_utf8_lossy(&out.stdout);
@@ -414,9 +414,9 @@ fn openmp_of(program: &Path) -> Result<String> {
         .context("the program is not linked with libgomp")
 }
 
-/// Two CPUs that this process may use, of different cores where there are any.
+/// Two CPUs that this process may use, on different cores if it may use several cores.
 fn two_cpus() -> Result<(usize, usize)> {
-    // SAFETY: all-zero is a valid cpu_set_t, and the call writes into it only.
+    // SAFETY: all-zero is a valid cpu_set_t, and the call writes only into that set.
     let (rc, set) = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         let rc = libc::sched_getaffinity(0, std::mem::size_of_val(&set), &mut set);

@@ -1,6 +1,6 @@
-//! `simd_table`: writes docs/simd.md from `include/hetmp/simd.h`: what each operation computes
-//! (the comments of the header) and how many instructions it is on each backend (counted in
-//! what gcc makes of a function that holds that operation alone).
+//! `simd_table`: writes docs/simd.md from `include/hetmp/simd.h`. The page says what each operation
+//! computes (from the header's comments) and how many instructions it takes on each backend. For the
+//! counts, gcc compiles one function for each operation, and objdump disassembles it.
 
 use clap::Parser;
 use hetmp_abi_compat::library;
@@ -90,7 +90,8 @@ fn generate(options: &Options) -> Result<bool, String> {
         .to_owned();
     let counted = format!("gcc {version}");
     if options.check && !old.contains(&counted) {
-        // Another compiler counts otherwise; what the operations mean must agree all the same.
+        // Another compiler makes other instructions, so the counts cannot be compared. The texts about
+        // the operations must be up to date anyway.
         println!("docs/simd.md: counts not compared: they are of another compiler than {counted}");
         return Ok(report(old.contains(&meaning)));
     }
@@ -125,7 +126,7 @@ fn opening(counted: &str) -> String {
     )
 }
 
-/// The groups of operations with the comment that stands above each.
+/// The groups of operations, each with the comment above it in the header.
 fn meanings() -> Result<String, String> {
     let mut text = String::new();
     let comment =
@@ -184,7 +185,7 @@ fn run(program: &str, args: &[String]) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&out.stdout).into_owned())
 }
 
-/// What one operation became.
+/// For each operation, its instruction count as the table shows it.
 type Counts = BTreeMap<String, String>;
 
 fn count(backend: &Backend) -> Result<Counts, String> {
@@ -216,7 +217,7 @@ fn count(backend: &Backend) -> Result<Counts, String> {
             if parameter == "void" {
                 continue;
             }
-            // Vectors and masks come through memory, which costs no instruction that counts.
+            // Vectors and masks are passed through memory. Loads and stores are not counted.
             let kind = parameter
                 .rsplit_once([' ', '*'])
                 .map_or(parameter, |(k, _)| k)
@@ -309,15 +310,14 @@ fn lanes(name: &str, backend: &Backend) -> usize {
     bits / width
 }
 
-/// The instructions that work, as a number; "s" where lanes are handled one by one.
-/// What instructions look like, on both architectures.
+/// Patterns that sort the lines of a disassembly, for both architectures.
 struct Patterns {
     /// Moves between registers and memory, constants, returns: not counted.
     free: Regex,
-    /// All zeroes or all ones made of a register and itself.
+    /// An operation on a register and itself that gives all zeroes or all ones.
     constant: Regex,
     stack: Regex,
-    /// One lane, or a general register in place of a lane.
+    /// An instruction on a single lane, or on a general register that holds a lane.
     single: Regex,
     jump: Regex,
 }
@@ -341,8 +341,10 @@ impl Patterns {
     }
 }
 
+/// What the table shows for one function: the number of its instructions that do work, or "s" if the function handles
+/// its lanes one by one.
 fn weigh(patterns: &Patterns, name: &str, lines: &[(usize, &str)], lanes: usize) -> String {
-    // A broadcast belongs to a constant, save where it is the operation.
+    // A broadcast makes a constant and is not counted, unless broadcasting is the operation itself.
     let broadcasts = name.contains("SET1") || name.contains("BROADCAST");
     let mut work = 0;
     let mut singles = 0;
@@ -364,7 +366,8 @@ fn weigh(patterns: &Patterns, name: &str, lines: &[(usize, &str)], lanes: usize)
             work += 1;
         }
     }
-    // With two lanes, one by one is so short that only the operation tells.
+    // With two lanes, code that handles each lane alone is as short as vector code. Only the presence
+    // of the vector instruction tells the two apart.
     let has = |part: &str| lines.iter().any(|(_, line)| line.contains(part));
     let memory = |op: &str, native: &str| name.ends_with(op) && !has(native) && !has("[x0, z");
     let tests = ["_LOAD_MASK", "_STORE_MASK", "_DIV", "_REM"]

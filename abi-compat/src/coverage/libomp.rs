@@ -1,4 +1,4 @@
-//! The coverage matrix of LLVM's libomp: which of its functions and variables we export, by family.
+//! The coverage matrix of LLVM's libomp: the functions and variables that libhetmp.so exports of it, by family.
 
 use super::matches;
 use crate::elf::SharedLibrary;
@@ -7,7 +7,7 @@ use crate::symbols;
 /// A family of names.
 struct Family {
     title: &'static str,
-    /// How calls are carried out.
+    /// How libhetmp.so carries out calls of the family.
     how: &'static str,
     /// Names, or patterns with one `*`, without the underscore of Fortran's forms.
     names: &'static [&'static str],
@@ -15,7 +15,7 @@ struct Family {
 
 const ENGINE: &str = "engine";
 
-/// The first family that has a name gets it.
+/// The families in order. A name belongs to the first family with a matching pattern.
 const FAMILIES: &[Family] = &[
     Family {
         title: "atomic operations",
@@ -232,7 +232,7 @@ const FAMILIES: &[Family] = &[
     },
 ];
 
-/// What the second word of a line of `libomp-missing.txt` means.
+/// The sentence for the second word of a line of `libomp-missing.txt`.
 fn reason(why: &str) -> &'static str {
     match why {
         "collapse" => "no released clang calls it: clang computes such nests itself",

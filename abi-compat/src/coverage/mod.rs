@@ -1,4 +1,4 @@
-//! The coverage matrix: which of libgomp's functions we export, by family.
+//! The coverage matrix of libgomp: the functions that libhetmp.so exports of it, by family.
 
 pub mod libomp;
 
@@ -8,7 +8,7 @@ use crate::symbols::{self, Export};
 /// A family of entry points.
 struct Family {
     title: &'static str,
-    /// How calls are carried out.
+    /// How libhetmp.so carries out calls of the family.
     how: &'static str,
     /// Names, or beginnings that end in `*`, without the Fortran suffixes.
     names: &'static [&'static str],
@@ -19,7 +19,7 @@ const HOST: &str = "host fallback";
 const HOST_TEAM: &str = "host fallback: the region's body runs on the calling thread";
 const NO_PLUGIN: &str = "for offload plugins; none is ever loaded";
 
-/// The first family that has a name gets it.
+/// The families in order. A name belongs to the first family with a matching pattern.
 const FAMILIES: &[Family] = &[
     Family {
         title: "parallel regions",
@@ -210,7 +210,8 @@ const FAMILIES: &[Family] = &[
     },
 ];
 
-/// `omp_get_level_` and `acc_copyin_64_h_` belong with the C form.
+/// The C name of a Fortran entry: the row of `omp_get_level` also counts `omp_get_level_`, and that of `acc_copyin`
+/// counts `acc_copyin_64_h_`.
 fn c_name(name: &str) -> &str {
     ["_32_h_", "_64_h_", "_array_h_", "_h_", "_8_", "_"]
         .iter()

@@ -83,7 +83,7 @@ impl Jobs {
             }
         }
         command.env("HETMP_NIC", engine);
-        // Enough for a million rows, and little enough where files are limited to 64 MiB.
+        // Enough for a million rows. Less than 64 MiB, since tests limit the size of files to that.
         command.env("SHMEM_SYMMETRIC_SIZE", "40M");
         if !model.is_empty() {
             command.env("HETMP_NIC_MODEL", model);

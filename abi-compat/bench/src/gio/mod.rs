@@ -1,12 +1,15 @@
 //! `bench gio`: the comparison of "GPU Initiated OpenSHMEM" (Hamidouche and LeBeane, PPoPP 2020), on CPU threads.
 //!
-//! Four ways to communicate (see `c-tests/apps/gio.h`): the initiator posts from templates (gio), it asks a CPU thread
-//! (ikn), the main thread communicates between kernels, blocking (interk) or overlapped (overlap). A kernel is a
-//! parallel region. All of them go through the same engine. Within a job the modes are measured in turns; a round is one
-//! job of each row; a value is the median of the rounds, with the least and the most, a ratio the median of the
-//! rounds' ratios.
+//! The modes are four ways to communicate (`c-tests/apps/gio.h`). A kernel is a parallel region.
+//! * gio: the initiator posts from templates.
+//! * ikn: the initiator asks a CPU thread to post.
+//! * interk: the main thread communicates between kernels, and waits.
+//! * overlap: like interk, but nonblocking: the data travel while the rest of the work is computed.
 //!
-//! [`jobs`] compiles and runs the programs, the parts here say which and print tables, [`plot`] draws.
+//! All modes use the same engine. A job measures the modes in turns. A round is one job of each row. A value is the
+//! median of the rounds, shown with the smallest and the largest; a ratio is the median of the rounds' ratios.
+//!
+//! [`jobs`] compiles and runs the programs, this module chooses them and prints tables, [`plot`] draws.
 
 mod jobs;
 mod plot;
@@ -71,7 +74,7 @@ pub struct GioArgs {
 #[derive(Debug, serde::Serialize)]
 struct Series {
     mode: String,
-    /// Of each round, in the row's unit.
+    /// The value of each round, in the row's unit.
     values: Vec<f64>,
 }
 
@@ -135,7 +138,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Runs the job once a round; it gives (row, mode, value) triples.
+    /// Calls `job` once for each round. A job returns triples of row, mode and value.
     fn rounds(
         &mut self,
         part: &'static str,

@@ -1,4 +1,5 @@
-//! One picture of a run: a line a row, a dot a mode, at its time relative to gio's on a logarithmic axis.
+//! Draws a run as one picture: a line for each row, with a dot for each mode. A dot's place on the logarithmic axis is
+//! the mode's time divided by gio's.
 
 use std::path::Path;
 
@@ -14,7 +15,7 @@ const LINE: i32 = 16;
 const TOP: i32 = 84;
 const LABELS: i32 = 330;
 const AXIS: i32 = 520;
-/// Ends of the axis; ratios beyond are drawn at the edge.
+/// The ends of the axis. Ratios beyond an end are drawn at that end.
 const LOW: f64 = 0.1;
 const HIGH: f64 = 100.0;
 
@@ -72,7 +73,7 @@ pub(super) fn draw(report: &Report, file: &Path) -> Result<()> {
         let y = TOP + LINE * index as i32;
         let label = format!("{} {}", row.part, row.name);
         text(&root, &label, (LABELS - 8, y), 10, HPos::Right)?;
-        // Without gio, to the first mode.
+        // A row without the mode gio is shown relative to its mode `plain`.
         let base = row.mode("gio").or(row.mode("plain"));
         let Some(base) = base.map(super::Series::median) else {
             continue;
@@ -94,7 +95,7 @@ pub(super) fn draw(report: &Report, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Where a ratio lies.
+/// The horizontal place of a ratio.
 fn x(ratio: f64) -> i32 {
     let share = (ratio.clamp(LOW, HIGH) / LOW).ln() / (HIGH / LOW).ln();
     LABELS + 8 + (share * f64::from(AXIS - 16)) as i32

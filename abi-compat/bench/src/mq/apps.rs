@@ -1,4 +1,5 @@
-//! Matrix multiplication and password search with queues and by hand, the same schedule in both.
+//! Matrix multiplication and password search, with queues and with hand-written buffers. Both versions use the same
+//! schedule.
 
 use anyhow::Result;
 

@@ -1,4 +1,4 @@
-//! Messages from the master to 1 to 64 slaves, over double buffers that a program writes by hand.
+//! Messages from the master to 1 to 64 slaves, compared with hand-written double buffers.
 
 use anyhow::Result;
 
@@ -19,7 +19,7 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
     println!("| ---: | ---: | ---: | ---: | ---: | ---: |");
     for &bytes in &[64u64, 1024, 16384, 65536] {
         for &n in slaves {
-            // About a tenth of a second at a few GB/s, and as many small messages as take that.
+            // Bytes that take about a tenth of a second: at a few GB/s, and less for small messages.
             let total = match bytes {
                 64 => 64 << 20,
                 1024 => 256 << 20,
@@ -36,7 +36,7 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
                 )
             };
             let mut sides = sides_of(&["queues", "threads"], messages);
-            // Some sixty times as slow for small messages.
+            // Condition variables are some sixty times as slow for small messages.
             let fewer = if bytes < 16384 { 16 } else { 1 };
             sides.extend(sides_of(&["condvar"], (messages / fewer).max(4)));
             let name = format!("{n} slaves, {bytes} bytes");

@@ -1,15 +1,17 @@
-//! `bench mq`: message queues beside what programs write without them.
+//! `bench mq`: message queues beside the queues and buffers that programs write by hand.
 //!
-//! Every comparison is within one run of this program, its sides in turns: A B C A B C. A value is the
-//! median of the rounds, with the least and the most; a ratio is the median of the rounds' ratios, so
-//! that what the machine did meanwhile hits both of its sides. The parts:
+//! The sides of a comparison run in turns: A B C A B C. A value is the median of the rounds, shown with the smallest
+//! and the largest. A ratio is the median of the rounds' ratios: a machine that gets slower meanwhile slows both
+//! sides of a round. The parts:
 //!
-//! * `bandwidth`: messages to 1 to 64 slaves over the same threads' hand-written double buffers;
-//! * `platform`: the same under the modelled SW26010 over the slaves' own transfers, beside the paper's figures;
-//! * `spsc`: one thread to one other, beside rtrb and crossbeam's `ArrayQueue`;
-//! * `apps`: matrix multiplication and password search, with queues and by hand.
+//! * `bandwidth`: messages to 1 to 64 slaves, divided by hand-written double buffers of the same threads;
+//! * `platform`: the same on the modelled SW26010, divided by transfers that the slaves start themselves, beside the
+//!   paper's figures;
+//! * `spsc`: from one thread to one other, beside rtrb and crossbeam's `ArrayQueue`;
+//! * `apps`: matrix multiplication and password search, with queues and with hand-written buffers.
 //!
-//! [`programs`] compiles and runs, the parts say what, [`Bench::compare`] takes turns and prints.
+//! [`programs`] compiles and runs the programs, the modules of the parts choose them, [`Bench::compare`] runs the sides
+//! in turns and prints.
 
 mod apps;
 mod bandwidth;
@@ -68,7 +70,7 @@ struct Side {
     args: Vec<String>,
     /// HETMP_PLATFORM.
     platform: Option<String>,
-    /// How much one run of it does, in the row's unit.
+    /// The amount of work of one run: bytes, messages or operations, as the row counts.
     amount: f64,
 }
 
@@ -84,11 +86,11 @@ impl Side {
     }
 }
 
-/// What one side reached in each round.
+/// The results of one side in all rounds.
 #[derive(serde::Serialize)]
 struct Reached {
     name: &'static str,
-    /// In the row's unit, for each round.
+    /// The value of each round, in the row's unit.
     values: Vec<f64>,
 }
 
@@ -97,7 +99,7 @@ impl Reached {
         median(self.values.iter().copied())
     }
 
-    /// Median, least and most, in so many characters as tell them apart.
+    /// Median, smallest and largest value, with enough digits to tell them apart.
     fn shown(&self) -> String {
         shown(&self.values)
     }
@@ -124,7 +126,7 @@ struct Report {
     rows: Vec<Row>,
 }
 
-/// What the parts share.
+/// State that all parts share.
 struct Bench {
     programs: Programs,
     quick: bool,
@@ -142,7 +144,7 @@ enum Unit {
 }
 
 impl Bench {
-    /// An application of size A, done in several ways: `APP A WAY ARGS`.
+    /// The sides of an application: each runs `APP A WAY ARGS` with another way.
     fn app_sides(
         &self,
         app: &str,
@@ -162,7 +164,7 @@ impl Bench {
             .collect()
     }
 
-    /// Runs the sides in turns; the row is kept in the report, too.
+    /// Runs the sides in turns, and adds the row to the report.
     fn compare(
         &mut self,
         part: &'static str,

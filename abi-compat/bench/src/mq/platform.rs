@@ -1,8 +1,8 @@
-//! The paper's bandwidth test on the modelled SW26010: messages of 16 KiB through queues, over transfers that the slaves
-//! start themselves.
+//! The paper's bandwidth test on the modelled SW26010: messages of 16 KiB through queues, compared with transfers that
+//! the slaves start themselves.
 //!
-//! The model's times are stretched by [`SCALE`], so that two cores can play 64 without their own speed
-//! showing; what is printed is divided by it again.
+//! The model multiplies its times by [`SCALE`]: two cores then have the time to play 64 slaves, and their own speed
+//! does not show. Printed values are divided by [`SCALE`] again.
 
 use anyhow::Result;
 
@@ -24,7 +24,7 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
     println!("| slaves | queues | own transfers | ratio | paper |");
     println!("| ---: | ---: | ---: | ---: | ---: |");
     for &n in slaves {
-        // A message takes one slave 2 us, and all together 0.6 us each.
+        // A message takes a single slave 2 us. With many slaves, the memory's bandwidth allows one message in 0.6 us.
         let each = (f64::from(n) * 0.6e-6).max(2e-6) * SCALE;
         let messages = (if bench.quick { 0.2 } else { 0.5 } / each).max(8.0) as u64;
         let sides = bench.app_sides(

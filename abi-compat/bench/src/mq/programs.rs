@@ -15,7 +15,7 @@ pub(super) struct Programs {
     peers: PathBuf,
 }
 
-/// What each program is compiled from and with.
+/// The programs: name, source, and flags of the compiler.
 const SOURCES: [(&str, &str, &[&str]); 5] = [
     (
         "bandwidth",
@@ -28,7 +28,7 @@ const SOURCES: [(&str, &str, &[&str]); 5] = [
         "c-tests/apps/passwords.c",
         &["-O3", "-march=native"],
     ),
-    // As cargo builds the peers: for any x86-64.
+    // No -march: cargo builds the peers for any x86-64, too.
     ("mq_spsc", "c-tests/bench/mq_spsc.c", &["-O3"]),
     (
         "mq_spsc_calls",
@@ -78,7 +78,7 @@ pub(super) fn seconds(mut command: Command) -> Result<f64> {
         .spawn()
         .with_context(|| format!("program {shown}: one that starts"))?;
     let began = Instant::now();
-    // What they print fits into a pipe, so it can be read at the end.
+    // The output fits into a pipe, so it can be read after the program's end.
     while child.try_wait()?.is_none() {
         if began.elapsed() > LIMIT {
             child.kill()?;

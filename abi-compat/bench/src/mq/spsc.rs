@@ -1,10 +1,10 @@
-//! One thread to one other on two CPUs: `c-tests/bench/mq_spsc.c` and `examples/spsc_peers.rs`.
+//! Messages from one thread to one other, on two CPUs: `c-tests/bench/mq_spsc.c` and `examples/spsc_peers.rs`.
 
 use anyhow::Result;
 
 use super::{words, Bench, Side, Unit};
 
-/// Sides: how they are called, program, its first argument.
+/// The sides: name in the table, program, first argument.
 const SIDES: [(&str, &str, &str); 7] = [
     ("hetmp inline", "mq_spsc", "single"),
     ("hetmp calls", "mq_spsc_calls", "single"),
@@ -16,7 +16,7 @@ const SIDES: [(&str, &str, &str); 7] = [
 ];
 
 pub(super) fn measure(bench: &mut Bench) -> Result<()> {
-    // So many that starting the threads is nothing beside them.
+    // Enough messages to make the time of starting the threads negligible.
     let many = if bench.quick { 5_000_000 } else { 20_000_000 };
     let large = if bench.quick { 20_000 } else { 80_000 };
     println!("\n## One sender, one receiver, two CPUs\n");

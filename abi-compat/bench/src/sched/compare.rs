@@ -1,4 +1,4 @@
-//! Runs what is compared in turns.
+//! Runs the variants of a comparison in turns.
 
 use anyhow::Result;
 use serde::Serialize;
@@ -13,14 +13,14 @@ use crate::stats;
 pub(super) struct Variant<'a> {
     pub(super) name: &'static str,
     pub(super) env: Vec<(String, String)>,
-    /// The library is put before everything else; without it, libgomp serves.
+    /// True: the library is preloaded. False: libgomp serves the program.
     pub(super) preload: bool,
-    /// Slows the threads of some CPUs from outside.
+    /// CPU quotas that slow the threads on some CPUs, if the variant uses them.
     pub(super) quota: Option<&'a Quota>,
 }
 
 impl Variant<'_> {
-    /// Under the library, with these variables.
+    /// A run under the library, with these variables.
     pub(super) fn ours(name: &'static str, env: &[(&str, &str)]) -> Self {
         Variant {
             name,
@@ -40,22 +40,22 @@ pub(super) struct Series {
     pub(super) variant: &'static str,
     pub(super) env: Vec<(String, String)>,
     pub(super) samples: Vec<Sample>,
-    /// How a run ended, if not well; there are none after it.
+    /// How a run ended, if it failed. The variant is not run again after that.
     pub(super) error: Option<String>,
 }
 
-/// What was compared with each other.
+/// One comparison: variants that ran in turns on the same kernel.
 #[derive(Debug, Serialize)]
 pub(super) struct Group {
     pub(super) part: Part,
     pub(super) kernel: String,
     pub(super) form: &'static str,
     pub(super) region: Region,
-    /// Threads were slowed by a quota, not by the library.
+    /// Whether quotas slowed the threads, instead of the library.
     pub(super) from_outside: bool,
-    /// Percent, of the irregular mix.
+    /// The irregularity of the irregular mix in percent; `None` for other kernels.
     pub(super) irregularity: Option<u32>,
-    /// Parts of the range that differ, of the irregular mix.
+    /// The number of unlike parts of the irregular mix's range; `None` for other kernels.
     pub(super) phases: Option<u32>,
     pub(super) series: Vec<Series>,
 }
@@ -75,7 +75,7 @@ impl std::fmt::Display for Ratio {
 }
 
 impl Group {
-    /// Runs every variant once a round; each round begins with another one.
+    /// Runs every variant once a round. Each round begins with another variant.
     pub(super) fn measure(
         mut self,
         bench: &Bench,
@@ -113,7 +113,7 @@ impl Group {
         self.series.iter().find(|s| s.variant == variant)
     }
 
-    /// Median time of a variant in milliseconds; NaN where there is none.
+    /// Median time of a variant in milliseconds; NaN if it has no runs.
     pub(super) fn ms(&self, variant: &str, measure: Measure) -> f64 {
         let samples = self.of(variant).map_or(&[][..], |s| &s.samples);
         1e3 * stats::median(samples.iter().map(measure))
@@ -139,7 +139,7 @@ impl Group {
         })
     }
 
-    /// What went wrong, variant by variant.
+    /// The errors of all variants.
     pub(super) fn errors(&self) -> Vec<String> {
         self.series
             .iter()

@@ -1,10 +1,11 @@
-//! The CPUs that play the nodes: the first half of those allowed is the fast node.
+//! The CPUs that play the nodes. The first half of the CPUs that this process may use is the fast node, the second half
+//! the slow one.
 
 use std::fmt::Write as _;
 
 use anyhow::{bail, Result};
 
-/// CPUs of the fast and of the slow node; as many in each.
+/// The CPUs of the fast and of the slow node, the same number in each.
 #[derive(Clone, Debug)]
 pub(super) struct Cores {
     pub(super) fast: Vec<usize>,
@@ -12,9 +13,9 @@ pub(super) struct Cores {
 }
 
 impl Cores {
-    /// The CPUs this process may use, an odd one left out.
+    /// Divides the CPUs that this process may use. Of an odd number, one is left out.
     pub(super) fn allowed() -> Result<Cores> {
-        // SAFETY: all-zero is a valid cpu_set_t, and the call writes into it only.
+        // SAFETY: all-zero is a valid cpu_set_t, and the call writes only into that set.
         let set = unsafe {
             let mut set: libc::cpu_set_t = std::mem::zeroed();
             libc::sched_getaffinity(0, std::mem::size_of_val(&set), &mut set);
@@ -53,14 +54,14 @@ impl Cores {
         format!("cores={};cores={}", list(&self.fast), list(&self.slow))
     }
 
-    /// One CPU a place, for runtimes that know no nodes: a value of `OMP_PLACES`.
+    /// A place for each CPU, for runtimes without nodes: a value of `OMP_PLACES`.
     pub(super) fn places(&self) -> String {
         let each = self.fast.iter().chain(&self.slow);
         let places: Vec<String> = each.map(|cpu| format!("{{{cpu}}}")).collect();
         places.join(",")
     }
 
-    /// The node file for the irregular mix: each of its two kernels prefers another node. As
+    /// The node file for the irregular mix, in which each of the mix's two kernels is faster on another node. Like
     /// `c-tests/kernels/mix-nodes.toml`, with these CPUs and this speed.
     pub(super) fn mix_file(&self, speed: f64) -> String {
         let mut text = String::new();

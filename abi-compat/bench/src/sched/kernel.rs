@@ -12,22 +12,22 @@ use hetmp_abi_compat::case::{self, Binary};
 use hetmp_abi_compat::exec::{self, Ending};
 use hetmp_abi_compat::library;
 
-/// What may keep a region from being run as more pieces than threads.
+/// The property of a kernel's region that may prevent virtual teams: running the region as more pieces than threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Region {
-    /// Nothing.
+    /// None.
     Plain,
-    /// Barriers: pieces need stacks of their own.
+    /// The region has barriers: pieces need stacks of their own.
     Barriers,
-    /// It indexes arrays by its thread number.
+    /// The region indexes arrays by its thread number.
     ThreadNumber,
-    /// It works in thread-local variables.
+    /// The region uses thread-local variables.
     ThreadLocal,
 }
 
 impl Region {
-    /// In a table.
+    /// The property's name in a table.
     pub(super) fn word(self) -> &'static str {
         match self {
             Region::Plain => "plain",
@@ -37,13 +37,13 @@ impl Region {
         }
     }
 
-    /// Whether a gain can be expected without a schedule clause.
+    /// Whether hetprobe can gain in a kernel whose loops have no schedule clause.
     pub(super) fn can_gain(self) -> bool {
         matches!(self, Region::Plain | Region::Barriers)
     }
 }
 
-/// In the order of the tables; the irregular mix is a part to itself.
+/// The kernels in the order of the tables. The irregular mix has a part of its own.
 pub(super) const KERNELS: [(&str, Region); 13] = [
     ("blackscholes", Region::Plain),
     ("ep", Region::Plain),
@@ -60,7 +60,7 @@ pub(super) const KERNELS: [(&str, Region); 13] = [
     ("ep_fortran", Region::ThreadLocal),
 ];
 
-/// Those of a quick run.
+/// The kernels of a quick run.
 pub(super) const QUICK: [&str; 6] = ["blackscholes", "lavamd", "streamcluster", "bt", "cg", "mix"];
 
 /// All names, for messages.
@@ -70,7 +70,7 @@ pub(super) fn names() -> String {
     names.join(", ")
 }
 
-/// What every run has in common.
+/// Settings that all runs share.
 pub(super) struct Bench {
     pub(super) library: PathBuf,
     pub(super) threads: usize,
@@ -78,8 +78,8 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// Refuses a library that does not serve a program it is put before: all schedules would look
-    /// alike. A library of ours writes the report that it is asked for.
+    /// Refuses a library whose preload does not take effect: the program would run under libgomp, and
+    /// all schedules would take the same time. The library takes effect if it writes a report.
     pub(super) fn check(&self) -> Result<()> {
         let program = Program::build("ep", "none")?;
         let file = std::env::temp_dir().join(format!("hetmp-serves-{}", std::process::id()));
@@ -110,7 +110,7 @@ pub(super) struct Program {
 /// Times of one run, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Sample {
-    /// A lap, on average over all of them.
+    /// The mean time of a lap, over all laps.
     pub(super) whole: f64,
     /// The first lap.
     pub(super) first: f64,
@@ -118,7 +118,7 @@ pub(super) struct Sample {
     pub(super) settled: f64,
 }
 
-/// Which time of a run.
+/// Selects one of the times of a run.
 pub(super) type Measure = fn(&Sample) -> f64;
 
 pub(super) const WHOLE: Measure = |s| s.whole;
@@ -126,7 +126,7 @@ pub(super) const FIRST: Measure = |s| s.first;
 pub(super) const SETTLED: Measure = |s| s.settled;
 
 impl Program {
-    /// Compiles kernel `name` in `form`, unless that was done before.
+    /// Compiles kernel `name` in `form`, unless the binary is there already.
     pub(super) fn build(name: &str, form: &str) -> Result<Program> {
         let wanted = format!("kernels/{name}.{form}");
         let cases = case::kernels().map_err(anyhow::Error::msg)?;
@@ -144,8 +144,8 @@ impl Program {
         })
     }
 
-    /// One run. The error says how it ended, if not well: also when the kernel could not verify
-    /// its result.
+    /// Runs the program once. The error says how the program failed. A kernel also fails if it finds
+    /// its own result wrong.
     pub(super) fn run(
         &self,
         bench: &Bench,
@@ -177,7 +177,7 @@ impl Program {
     }
 }
 
-/// Keeps others from compiling into `folder` until the file is dropped.
+/// Locks `folder`: until the returned file is dropped, no other process compiles into it.
 fn alone(folder: &Path) -> std::io::Result<File> {
     std::fs::create_dir_all(folder)?;
     let file = File::create(folder.join("lock"))?;

@@ -1,16 +1,16 @@
 //! Times of the loop schedules on nodes of unlike speed: `bench sched`.
 //!
 //! The kernels of `c-tests/kernels/` are compiled with plain `gcc -fopenmp` and run under the
-//! library with emulated nodes, one node at full speed and one at a third of it. What is compared
-//! runs in turns, a round is one run of each, and a ratio is the median of the rounds' ratios, shown
-//! with the smallest and the largest. Since the library's nodes slow its own threads only, the
-//! baseline is its own `static` under the same nodes; a comparison with libgomp slows both from
-//! outside ([`quota`]).
+//! library with emulated nodes: one node at full speed, the other at a third of it. The variants of
+//! a comparison run in turns; a round is one run of each. A ratio is the median of the rounds'
+//! ratios, shown with the smallest and the largest. Emulated nodes slow only threads of the library,
+//! so the baseline is the library's own `static` under the same nodes. A comparison with libgomp
+//! slows the threads of both from outside ([`quota`]).
 //!
-//! Data flows one way: [`cores`] says which CPUs are which node, [`kernel`] builds and runs,
-//! [`compare`] takes turns, [`parts`] says what is compared and prints it, [`reach`] reads the reports
-//! that the library writes, [`report`] holds everything for `--json`. Nothing passes or fails on
-//! a time; a value that misses what is aimed at is marked.
+//! Data flows one way: [`cores`] divides the CPUs among the nodes, [`kernel`] builds and runs,
+//! [`compare`] runs variants in turns, [`parts`] chooses the variants and prints the tables,
+//! [`reach`] reads the reports that the library writes, [`report`] holds all results for `--json`.
+//! No time makes a run fail. The tables mark values that miss the aim.
 
 mod compare;
 mod cores;
@@ -33,7 +33,7 @@ use cores::Cores;
 use kernel::Bench;
 use report::Report;
 
-/// A question, by the letter that issue and documentation give it.
+/// The parts of the benchmark, by the letters that the documentation uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Part {
@@ -132,7 +132,7 @@ pub fn sched(args: &SchedArgs) -> Result<ExitCode> {
     let bench = Bench {
         library,
         threads: cores.count(),
-        // A kernel needs seconds at most; this is for one that hangs.
+        // A kernel takes some seconds at most. This limit ends a kernel that hangs.
         limit: Duration::from_secs(120),
     };
     bench.check()?;

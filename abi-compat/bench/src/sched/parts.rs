@@ -1,6 +1,6 @@
-//! The questions, one function each: what is compared, and the table that shows it.
+//! The parts of `bench sched`, one function each: runs the comparisons, and prints their table.
 //!
-//! Tables are in Markdown's form, a line as soon as its row is measured.
+//! Tables are in Markdown. Each line is printed as soon as its row is measured.
 
 use anyhow::Result;
 
@@ -13,15 +13,15 @@ use super::{Part, SchedArgs};
 use crate::report::short;
 use crate::stats;
 
-/// What is aimed at.
+/// The aims. The tables mark ratios that miss them.
 mod aim {
-    /// Of a settled hetprobe beside the ideal split; of hetprobe beside static on equal nodes.
+    /// The most for hetprobe / ideal split, once hetprobe has settled; and for hetprobe / static on equal nodes.
     pub(super) const OVERHEAD: f64 = 1.02;
-    /// Of static beside hetprobe, at a third of the speed, where 2.0 is the limit.
+    /// The least for static / hetprobe with a slow node at a third of the speed. The limit is 2.0 there.
     pub(super) const GAIN: f64 = 1.8;
-    /// Of hetprobe-i beside hetprobe on regular loops.
+    /// The most for hetprobe-i / hetprobe on regular loops.
     pub(super) const REGULAR: f64 = 1.03;
-    /// From this irregularity on, hetprobe-i is to be faster.
+    /// The irregularity in percent from which on hetprobe-i must be faster than hetprobe.
     pub(super) const IRREGULAR: u32 = 50;
 }
 
@@ -51,7 +51,7 @@ fn group(part: Part, (kernel, region): (&str, Region), form: &'static str) -> Gr
     }
 }
 
-/// A ratio in a table, marked where it is not what is aimed at.
+/// The text of a ratio in a table, marked if the ratio is not `good`.
 fn cell(ratio: Option<Ratio>, good: impl Fn(f64) -> bool) -> String {
     match ratio {
         Some(r) if good(r.median) => r.to_string(),
@@ -64,7 +64,7 @@ fn any(_: f64) -> bool {
     true
 }
 
-/// The geometric mean of a ratio over groups; a dash where there is none.
+/// The text of the geometric mean of a ratio over groups; a dash if no group has the ratio.
 fn mean<'a>(
     groups: impl Iterator<Item = &'a Group>,
     over: &str,
@@ -180,12 +180,12 @@ pub(super) fn without_clause(
             &[("HETMP_NODES", &*nodes), ("HETMP_SCHEDULE", schedule)],
         )
     });
-    // Equal shares end with the slow node; at best both end together.
+    // With equal shares, the loop ends when the slow node ends. At best, both nodes end together.
     let limit = (1.0 + args.speed) / (2.0 * args.speed);
     println!("\n### (c) Loops without a schedule clause: static / hetprobe (limit {limit:.2})\n");
     println!("| kernel | region | static, ms | hetprobe, ms | whole run | settled |");
     println!("| --- | --- | ---: | ---: | --- | --- |");
-    // The aim is for a third of the speed; for others, the same part of what can be had.
+    // The aim holds for a third of the speed. For other speeds, the same part of the possible gain is the aim.
     let enough = |r: f64| r >= 1.0 + (aim::GAIN - 1.0) * (limit - 1.0);
     for kernel in chosen(args) {
         let program = Program::build(kernel.0, "none")?;
@@ -222,7 +222,7 @@ pub(super) fn without_clause(
     Ok(())
 }
 
-/// (c), second half: libgomp and ours, both slowed from outside.
+/// (c), second half: libgomp and libhetmp.so, both slowed from outside.
 pub(super) fn against_libgomp(
     args: &SchedArgs,
     bench: &Bench,
@@ -292,7 +292,7 @@ pub(super) fn against_libgomp(
     Ok(())
 }
 
-/// (d): equal nodes, where nothing is to be gained.
+/// (d): equal nodes, where hetprobe can gain nothing.
 pub(super) fn equal_nodes(args: &SchedArgs, bench: &Bench, report: &mut Report) -> Result<()> {
     println!("\n### (d) Equal nodes: hetprobe / static\n");
     println!(
@@ -336,7 +336,7 @@ pub(super) fn equal_nodes(args: &SchedArgs, bench: &Bench, report: &mut Report) 
     Ok(())
 }
 
-/// (e): the irregular mix, and what hetprobe-i costs where nothing is irregular.
+/// (e): the irregular mix, and the cost of hetprobe-i in regular loops.
 pub(super) fn irregular(
     args: &SchedArgs,
     bench: &Bench,
@@ -402,14 +402,14 @@ fn mix(
     } else {
         &[0, 25, 50, 75, 100]
     };
-    // With an even number, front and back of the range are of unlike kinds, which suits two nodes that
-    // begin there; with an odd one they are of the same.
+    // With an even number of phases, the front and the back of the range are of unlike kinds. This suits two nodes
+    // that begin at the two ends. With an odd number, both ends are of the same kind.
     let phases: &[u32] = if args.quick { &[4] } else { &[4, 5] };
     for (&phases, &percent) in phases
         .iter()
         .flat_map(|phases| percents.iter().map(move |percent| (phases, percent)))
     {
-        // The number of laps comes before the irregularity.
+        // The kernel takes the irregularity as the argument after the laps, so the laps must be given.
         let laps = args.laps.unwrap_or(4);
         let arguments = [
             args.size.clone(),

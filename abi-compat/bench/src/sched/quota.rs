@@ -1,8 +1,8 @@
-//! Slows threads of any program from outside: a CPU quota of its own for each thread of the slow
-//! node's CPUs, by a cgroup of the version 1 CPU controller.
+//! Slows threads of any program from outside. Each thread on a CPU of the slow node gets a CPU quota
+//! of its own, by a cgroup of the version 1 CPU controller.
 //!
-//! Both runtimes of a comparison are slowed the same way, and neither is told. Threads are found by
-//! their affinity: the runtimes bind theirs.
+//! Both runtimes of a comparison are slowed the same way, and do not know of it. The runtimes bind their
+//! threads, so a thread's affinity says which node it belongs to.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use anyhow::{bail, Context, Result};
 
 use crate::load;
 
-/// Length of a quota's period in microseconds. A slow thread is stopped once a period: short ones
-/// are felt less, and 10 ms is what the kernel keeps well.
+/// The length of a quota's period in microseconds. The kernel stops a slow thread once a period. Short
+/// periods disturb less, and 10 ms is a length that the kernel keeps accurately.
 const PERIOD_US: u64 = 10_000;
 
-/// Cgroups for the threads of some CPUs, removed on drop.
+/// A cgroup for the thread on each of some CPUs. The cgroups are removed on drop.
 #[derive(Debug)]
 pub(super) struct Quota {
     folder: PathBuf,
@@ -24,7 +24,7 @@ pub(super) struct Quota {
 }
 
 impl Quota {
-    /// Quotas of `speed` for one thread on each of `cpus`. The error says why there can be none.
+    /// Makes a quota of `speed` for one thread on each of `cpus`. The error says why that is not possible.
     pub(super) fn new(cpus: &[usize], speed: f64) -> Result<Quota> {
         let parent = controller()?;
         let folder = parent.join(format!("hetmp-bench-{}", std::process::id()));
@@ -40,7 +40,8 @@ impl Quota {
     }
 
     fn make(&self, quota_us: u64) -> std::io::Result<()> {
-        // They may be there: a run that was killed leaves its own, and process numbers come again.
+        // The folder may exist: a run that was killed does not remove its folder, and the kernel may give
+        // this process the same number.
         fs::create_dir_all(&self.folder)?;
         for index in 0..self.cpus.len() {
             let group = self.group(index);
@@ -55,8 +56,9 @@ impl Quota {
         self.folder.join(index.to_string())
     }
 
-    /// Puts the threads of process `pid` that are bound to the slow CPUs under their quotas, as they
-    /// appear, and returns when all are or the program has ended: how many there were.
+    /// Puts each thread of process `pid` that is bound to a slow CPU under that CPU's quota, as soon as
+    /// the thread appears. Returns when every slow CPU has one, or when the program has ended. The result
+    /// is the number of threads found.
     pub(super) fn hold(&self, pid: libc::pid_t) -> usize {
         let end = Instant::now() + Duration::from_secs(10);
         let mut held: Vec<String> = Vec::new();
@@ -67,7 +69,7 @@ impl Quota {
                 if !slow || held.contains(&thread) || held.len() == self.cpus.len() {
                     continue;
                 }
-                // It may have ended since.
+                // The write fails if the thread has ended meanwhile.
                 if fs::write(self.group(held.len()).join("tasks"), &thread).is_ok() {
                     held.push(thread);
                 }
@@ -91,7 +93,7 @@ impl Quota {
 
 impl Drop for Quota {
     fn drop(&mut self) {
-        // The programs have ended; a group that still has a thread stays, and is said nowhere.
+        // The programs have ended. If a group still has a thread, it cannot be removed, which does no harm.
         for index in 0..self.cpus.len() {
             let _ = fs::remove_dir(self.group(index));
         }
@@ -120,7 +122,7 @@ fn controller() -> Result<PathBuf> {
             controllers.split(',').any(|c| c == "cpu").then_some(path)
         })
         .unwrap_or("/");
-    // In a container the path may be one of the host's.
+    // In a container the path may be the host's, which does not exist here.
     let inner = Path::new(mount).join(own.trim_start_matches('/'));
     Ok(if inner.is_dir() {
         inner
@@ -129,7 +131,7 @@ fn controller() -> Result<PathBuf> {
     })
 }
 
-/// Threads of a process and the CPUs each may use; none once it has ended.
+/// The threads of a process, and the CPUs that each may use; `None` once the process has ended.
 fn threads(pid: libc::pid_t) -> Option<Vec<(String, Vec<usize>)>> {
     let mut all = Vec::new();
     for entry in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
@@ -138,7 +140,7 @@ fn threads(pid: libc::pid_t) -> Option<Vec<(String, Vec<usize>)>> {
         };
         let field = |name: &str| status.lines().find_map(|l| l.strip_prefix(name));
         if field("State:").is_some_and(|s| s.trim_start().starts_with('Z')) {
-            // Ended, not yet waited for.
+            // The process has ended, and its parent has not waited for it yet.
             return None;
         }
         let cpus = field("Cpus_allowed_list:").unwrap_or_default().trim();

@@ -1,8 +1,8 @@
-//! How far the levers reach: of the time that programs spend in parallel regions, the part that ran
-//! under each lever, and the part that each guard kept an ordinary team.
+//! The reach of the levers: of the time that programs spend in parallel regions, the share that ran
+//! under each lever, and the share in which each guard kept an ordinary team.
 //!
-//! **Data in**: the files of `HETMP_REPORT`, one a process (docs/nodes.md). **Data out**: a table of
-//! shares.
+//! **Data in**: the files of `HETMP_REPORT`, one for each process (docs/nodes.md). **Data out**: a table
+//! of shares.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,8 +18,7 @@ use super::report::Report;
 use super::SchedArgs;
 use hetmp_abi_compat::library;
 
-/// Of packaged programs, those whose regions a report can tell of; by the names of
-/// `scripts/real-programs`.
+/// The packaged programs whose regions appear in a report, by their names in `scripts/real-programs`.
 const PROGRAMS: [&str; 9] = [
     "graphicsmagick",
     "imagemagick",
@@ -36,26 +35,26 @@ const PROGRAMS: [&str; 9] = [
 #[derive(Debug, Serialize)]
 pub(super) struct Reach {
     pub(super) program: String,
-    /// Time in outermost regions, in seconds; of all processes and runs of the program.
+    /// Time in outermost regions in seconds, over all processes and runs of the program.
     pub(super) seconds: f64,
     pub(super) ways: Vec<Way>,
     pub(super) error: Option<String>,
 }
 
-/// What happened to a part of the regions.
+/// A lever or guard, and the regions under it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Way {
     /// The lever's or the guard's name.
     pub(super) name: String,
-    /// It kept an ordinary team.
+    /// True for a guard: the regions ran with an ordinary team.
     pub(super) guard: bool,
-    /// Part of the time in regions, 0 to 1.
+    /// Share of the time in regions, 0 to 1.
     pub(super) share: f64,
     /// Executions of regions.
     pub(super) runs: u64,
 }
 
-/// What a report says of it.
+/// The fields of a report file that are used here.
 #[derive(Deserialize)]
 struct File {
     reach: Option<Totals>,
@@ -74,7 +73,7 @@ struct By {
     elapsed_ns: u64,
 }
 
-/// (g): the kernels without a schedule clause, and packaged programs where asked for.
+/// (g): the kernels without a schedule clause, and packaged programs if `--programs` asks for them.
 pub(super) fn measure(
     args: &SchedArgs,
     bench: &Bench,
@@ -125,7 +124,7 @@ fn environment(nodes: &str, folder: &Path) -> [(String, String); 3] {
     .map(|(n, v)| (n.to_owned(), v.to_owned()))
 }
 
-/// Runs a packaged program as `scripts/real-programs` does, once; says why where it is not there.
+/// Runs a packaged program once, as `scripts/real-programs` does. If it is not installed, the text says so.
 fn packaged(name: &str, bench: &Bench, env: &[(String, String)]) -> Result<Option<String>> {
     let output = Command::new(library::root().join("scripts/real-programs"))
         .arg("--lib")
@@ -227,7 +226,7 @@ impl Reach {
             println!("| {} | | | failed: {error} |", self.program);
             return;
         }
-        // From a positive zero: the sum of nothing would print as -0.
+        // The fold begins at +0: an empty `sum` is -0, which would be printed as -0.
         let levers = self
             .ways
             .iter()

@@ -1,4 +1,4 @@
-//! Everything that was measured: what `--json` writes, and the head of the tables.
+//! All results of a run: the structure that `--json` writes, and the head of the tables.
 
 use serde::Serialize;
 
@@ -20,13 +20,13 @@ pub(super) struct Report {
     pub(super) rounds: usize,
     pub(super) size: String,
     pub(super) groups: Vec<Group>,
-    /// Why nothing was compared with libgomp.
+    /// Why nothing was compared with libgomp; `None` if something was.
     pub(super) quota: Option<String>,
     pub(super) reach: Vec<Reach>,
 }
 
 impl Report {
-    /// What could not be run.
+    /// The number of variants and programs that failed.
     pub(super) fn failures(&self) -> usize {
         self.groups.iter().map(|g| g.errors().len()).sum::<usize>()
             + self.reach.iter().filter(|r| r.error.is_some()).count()
