@@ -1,7 +1,7 @@
-//! The applications of `c-tests/apps/`: the same standard output whoever moves the data, on every platform
-//! and with any number of slaves; and what they say about bad arguments.
+//! The applications of `c-tests/apps/`: their standard output must be the same in every mode of moving the data, on
+//! every platform, and with any number of slaves. Bad arguments must be refused in one line.
 //!
-//! The programs check their own results; that they can tell a wrong one is seen by spoiling each.
+//! The programs check their own results. One test spoils each program: the check must notice that.
 
 use hetmp_abi_compat::exec::{self, Ending, Outcome, Program};
 use hetmp_abi_compat::{c_api, library};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// An application: what it prints at size S, and whether its slaves can fetch the data themselves.
+/// An application of `c-tests/apps/`.
 struct App {
     name: &'static str,
     prints: &'static str,
@@ -32,7 +32,7 @@ const APPS: [App; 4] = [
         name: "bandwidth",
         prints: "bandwidth: 60 messages of 16384 bytes to every slave, all right\n",
         dma: true,
-        // One number in one message.
+        // Spoils one number in one message.
         spoil: (
             "(size_t)t->values * sizeof(double));\n",
             "(size_t)t->values * sizeof(double));\n    if (k == 59) p->values[t->values - 1]++;\n",
@@ -42,7 +42,7 @@ const APPS: [App; 4] = [
         name: "matmul",
         prints: "matmul: 192 by 192, sum of the elements 197, right\n",
         dma: true,
-        // The last product of each element.
+        // Leaves out the last product of each element.
         spoil: (
             "for (int k = 0; k < n; k++) {\n                const",
             "for (int k = 0; k < n - 1; k++) {\n                const",
@@ -62,7 +62,7 @@ fd9db5044cd33b4a3488d316ee5f96da9ca05359d09fc5ebf2002a2087164b27 SHA-256 wbkm
 passwords: 456976 words twice, all found
 ",
         dma: false,
-        // The last two of the first two letters are not tried.
+        // Does not try the last two of the pairs of first letters.
         spoil: (
             "i < PAIRS; i += _VU32_SIZE) {",
             "i < PAIRS - 2 * _VU32_SIZE; i += _VU32_SIZE) {",
@@ -76,7 +76,7 @@ fn folder() -> PathBuf {
     folder
 }
 
-/// The folder with the library under test under both of its names.
+/// The folder that has the library under test under both of its names.
 fn lib() -> &'static Path {
     static LIB: OnceLock<PathBuf> = OnceLock::new();
     LIB.get_or_init(|| c_api::library_folder(library::fresh(), "apps-test").expect("a copy"))
@@ -89,7 +89,7 @@ fn program(app: usize) -> &'static Path {
         let name = APPS[app].name;
         let program = folder().join(name);
         let source = format!("c-tests/apps/{name}.c");
-        // -O1: simd.h is slow to run without, and slow to compile with more.
+        // -O1, because of simd.h: with -O0 its code is slow, and -O2 takes long to compile.
         c_api::compile(&source, &program, lib(), &["-O1", "-Werror"])
             .unwrap_or_else(|why| panic!("hetmp: {why}"));
         program
@@ -180,7 +180,7 @@ fn with_slow_transfers() {
     }
 }
 
-/// Other messages than size S has: the smallest, and more slots than messages.
+/// Message sizes that size S does not use: the smallest, and one that gives more slots than messages.
 #[test]
 fn messages_of_other_sizes() {
     for (bytes, messages, slots) in [(16, 5000, 1), (64, 5000, 16), (65536, 40, 3), (24, 1, 2)] {
@@ -199,7 +199,7 @@ fn messages_of_other_sizes() {
     }
 }
 
-/// What does not fit into the local store is refused as on the chip.
+/// A message that does not fit into the local store is refused, as on the chip.
 #[test]
 fn messages_larger_than_the_store() {
     let out = run(program(BANDWIDTH), "S queues 2 40000 10 2", Some("sw26010"));
@@ -247,7 +247,7 @@ fn bad_arguments_are_one_line() {
     }
 }
 
-/// A program that cannot fail would show nothing: each says so when its work is done wrongly.
+/// The programs' checks work: a program whose computation was spoiled fails.
 #[test]
 fn a_wrong_result_is_seen() {
     for app in &APPS {

@@ -1,15 +1,16 @@
-//! No corridor leads in a circle through too many rooms: the files of an engine import each other in circles of
-//! a few files at most.
+//! Limits the size of import cycles: the files of a crate may import each other in a cycle, but only a few files may
+//! belong to one.
 //!
-//! A file imports another one where a path in its code (`crate::`, `super::`, `self::`, or a child's name in the
-//! file that declares the child) leads to that file or to something in it. Comments and a file's own tests do not
-//! count. A name that is taken through a re-export counts as an import of the file that re-exports it.
+//! A file imports another one if a path in its code leads to that file or to an item in it. Such a path begins with
+//! `crate::`, `super::`, `self::`, or, in the file that declares a module, with that module's name. Comments and a
+//! file's own tests do not count. A name that is taken through a re-export counts as an import of the file that
+//! re-exports it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders, and the most files that a circle in them may have.
+/// Folders, and the most files that a cycle in them may have.
 const BARS: [(&str, usize); 4] = [
     ("runtime/omp/src", 6),
     ("runtime/shmem/src", 6),
@@ -46,7 +47,7 @@ fn module_of(root: &Path, file: &Path) -> Module {
 
 /// The code of a file without comments and without its module of tests.
 fn code(text: &str) -> String {
-    // The attribute before it may name more than `test`.
+    // Look for the module's name, not for `#[cfg(test)]`: the attribute may have other conditions too.
     let text = text.split("\nmod tests {").next().unwrap_or("");
     text.lines()
         .map(|line| line.split("//").next().unwrap_or(""))
@@ -81,7 +82,7 @@ fn expand(tree: &str) -> Vec<String> {
         .collect()
 }
 
-/// All paths in `code`, those of `use` trees expanded.
+/// All paths in `code`. The trees of `use` are expanded.
 fn paths(code: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = String::new();
@@ -89,7 +90,7 @@ fn paths(code: &str) -> Vec<String> {
     rest.push_str(pieces.next().unwrap_or(""));
     for piece in pieces {
         let (tree, after) = piece.split_once(';').unwrap_or((piece, ""));
-        // The word stands in texts, too, which have other characters than paths.
+        // The word `use` also occurs in string literals. These have characters that no path has.
         let is_tree = |c: char| c.is_alphanumeric() || c.is_whitespace() || "_:{},*".contains(c);
         if tree.chars().all(is_tree) {
             found.extend(expand(tree));
@@ -140,7 +141,7 @@ fn resolve(here: &Module, path: &str, all: &BTreeSet<Module>) -> Option<Module> 
         }
         inner = true;
     }
-    // A path that begins with a plain name is ours only if that is a child.
+    // A path that begins with a plain name is inside this crate only if the name is a child module's.
     let ours = inner
         || ["crate", "super", "self"]
             .iter()
@@ -162,7 +163,8 @@ fn imports(root: &Path) -> Imports {
             let to = paths(&code(&text))
                 .iter()
                 .filter_map(|path| resolve(&here, path, &all))
-                // The crate's root declares all and is imported for a constant or two.
+                // Imports of the crate's root do not count. The root declares all modules, so with one constant taken
+                // from the root, all files would be one cycle.
                 .filter(|to| !to.is_empty())
                 .collect();
             (here, to)
@@ -183,7 +185,7 @@ fn reachable<'a>(from: &'a Module, imports: &'a Imports) -> BTreeSet<&'a Module>
     seen
 }
 
-/// The circles, largest first: sets of modules each of which leads to all others.
+/// The cycles, largest first: sets of modules in which each imports all others, directly or through others.
 fn circles(imports: &Imports) -> Vec<BTreeSet<&Module>> {
     let reach: BTreeMap<&Module, BTreeSet<&Module>> =
         imports.keys().map(|m| (m, reachable(m, imports))).collect();

@@ -1,17 +1,17 @@
-//! Every program of `c-tests/` and every form of the kernels in `c-tests/kernels/`, compiled once by the plain system compiler, under
-//! libgomp and under libhetmp.so: standard output and exit status must be equal.
+//! Runs every program of `c-tests/` and every form of the kernels in `c-tests/kernels/` under libgomp and under
+//! libhetmp.so. The system's compiler compiles each program once. Standard output and exit status must be equal.
 //!
-//! One test a program, named after its file, so `cargo test --test differential
-//! task_` runs the task programs. Each setting (threads, nesting, waiting) is run
-//! under libgomp once and under us once, in turns through `LD_PRELOAD` and through
-//! `LD_LIBRARY_PATH` with a hard link named `libgomp.so.1`.
+//! There is one test for each program, named after its file: `cargo test --test differential
+//! task_` runs the task programs. With each setting (threads, nesting, wait policy) a program
+//! runs once under libgomp and once under libhetmp.so. `LD_PRELOAD`, and `LD_LIBRARY_PATH`
+//! with a hard link named `libgomp.so.1`, take turns in bringing the library in.
 //!
-//! Those in C and C++ are also compiled by clang (`clang/NAME`), and run under libomp and under us: a
-//! sample of `c-tests/`, all with `HETMP_COMPILERS=all`, and those in `c-tests/clang/`, which only clang
-//! compiles. `c-tests/not-clang.txt` says which programs are left out, and why.
+//! Programs in C and C++ are also compiled by clang (`clang/NAME`) and run under libomp and under libhetmp.so: a
+//! sample of `c-tests/` (all with `HETMP_COMPILERS=all`), and the programs in `c-tests/clang/`, which only clang
+//! compiles. `c-tests/not-clang.txt` lists the programs that are left out, and why.
 //!
-//! `HETMP_DIFFERENTIAL=self` runs libgomp against itself, which shows whether a
-//! program's output is deterministic; then no library of ours is needed.
+//! `HETMP_DIFFERENTIAL=self` compares libgomp with itself, which shows whether a
+//! program's output is deterministic. libhetmp.so is not needed then.
 
 use hetmp_abi_compat::case::{self, Case, Setting};
 use hetmp_abi_compat::compare::{check_ending, difference, reference, tail};
@@ -21,14 +21,14 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// How our library gets into the process.
+/// The two ways to bring libhetmp.so into a process.
 struct Ours {
     preload: PathBuf,
     prefix: PathBuf,
 }
 
 impl Ours {
-    /// The variables that bring it in, and their values.
+    /// The variables that bring the library in, and their values.
     fn ways(&self) -> [(&'static str, &Path); 2] {
         [
             ("LD_PRELOAD", &self.preload),
@@ -39,7 +39,7 @@ impl Ours {
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    // More at once would turn "8 threads" into a test of the machine's patience.
+    // A test may run 8 threads. Many such tests at once would take very long on a small machine.
     arguments.test_threads = arguments
         .test_threads
         .or_else(|| Some(std::thread::available_parallelism().map_or(1, |n| n.get())));
@@ -75,7 +75,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// The cases of clang's side.
+/// The cases that clang compiles.
 fn with_clang(cases: &[Case]) -> Result<Vec<Case>, String> {
     if !case::has_clang() {
         return Ok(Vec::new());
@@ -86,8 +86,8 @@ fn with_clang(cases: &[Case]) -> Result<Vec<Case>, String> {
     Ok(both)
 }
 
-/// The dynamic loader goes on without a library that it cannot load, and every
-/// test would then compare libgomp with itself.
+/// Checks that the loader loads libhetmp.so. If it cannot preload a library, it only
+/// prints a warning: every test would then compare libgomp with itself.
 fn check_loaded(case: &Case, cache: &Path, ours: &Ours) -> Result<(), String> {
     let binary = case.build(cache)?;
     let none = Setting { env: vec![] };
@@ -99,7 +99,8 @@ fn check_loaded(case: &Case, cache: &Path, ours: &Ours) -> Result<(), String> {
         let out = case.run(&binary, &none, &extra)?;
         let loaded = String::from_utf8_lossy(&out.stdout);
         let is_ours = |l: &&str| l.contains(&*value.to_string_lossy());
-        // The loader's own word for the library comes first; folders behind it may have any name.
+        // A line begins with the name that the loader looked for. Only this name counts: the folders
+        // after it may have any name.
         let other_gomp = |l: &&str| l.trim_start().starts_with("libgomp.so") && !is_ours(l);
         if loaded.lines().filter(is_ours).count() != 1 || loaded.lines().any(|l| other_gomp(&l)) {
             return Err(format!(

@@ -1,6 +1,6 @@
 //! Unmodified programs on several nodes of a software DSM: `HETMP_NODES=dsm:N`.
 //!
-//! Where this machine forbids userfaultfd, the library says so, and the tests that need nodes are skipped with a line.
+//! If this machine forbids userfaultfd, the library says so, and the tests that need nodes are skipped with a line.
 
 use hetmp_abi_compat::library::{fresh, root, target_dir};
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// A file of the release build: what the tests of nodes need is built once.
+/// A file of the release build. The first call builds all that the tests of nodes need.
 fn built(name: &str) -> PathBuf {
     static ONCE: OnceLock<()> = OnceLock::new();
     ONCE.get_or_init(|| {
@@ -30,7 +30,7 @@ fn built(name: &str) -> PathBuf {
     target_dir().join("release").join(name)
 }
 
-/// `LD_PRELOAD` of both libraries.
+/// The value of `LD_PRELOAD` that loads both libraries.
 fn preload() -> OsString {
     let mut both = OsString::from(built("libhetmp_dsm.so"));
     both.push(":");
@@ -38,11 +38,11 @@ fn preload() -> OsString {
     both
 }
 
-/// Compiles by the compiler of the file's language.
+/// Compiles a program with the compiler of its language.
 fn compile(source: &str, flags: &[&str]) -> PathBuf {
     let folder = target_dir().join("dsm-tests");
     std::fs::create_dir_all(&folder).expect("a folder");
-    // Tests run side by side: each way to compile has a file of its own.
+    // Tests run at the same time, so each set of flags has a file of its own.
     let name = format!("{source}{}", flags.concat()).replace(['/', '.'], "_");
     let program = folder.join(name);
     let compiler = match source.rsplit('.').next() {
@@ -68,7 +68,7 @@ fn compile(source: &str, flags: &[&str]) -> PathBuf {
     program
 }
 
-/// Runs the program, on `nodes` nodes where that is not 0.
+/// Runs the program on `nodes` nodes, or without nodes if that is 0.
 fn run(program: &PathBuf, args: &[&str], nodes: u32, more: &[(&str, &str)]) -> Output {
     let mut command = Command::new(program);
     command.args(args).env("OMP_NUM_THREADS", "4");
@@ -82,9 +82,10 @@ fn run(program: &PathBuf, args: &[&str], nodes: u32, more: &[(&str, &str)]) -> O
     finish(command, program, nodes)
 }
 
-/// Waits for its end, and returns what it wrote.
+/// Runs the command to its end, and returns its output.
 fn finish(mut command: Command, program: &Path, tag: u32) -> Output {
-    // To files: a node that outlived the program must not keep a pipe open.
+    // The output goes to files, not to pipes: a node that wrongly outlives the program would keep a pipe open,
+    // and the test would hang.
     static RUNS: AtomicU32 = AtomicU32::new(0);
     let run = RUNS.fetch_add(1, Ordering::Relaxed);
     let base = program.with_extension(format!("{tag}-{run}-{}", std::process::id()));
@@ -119,7 +120,7 @@ fn finish(mut command: Command, program: &Path, tag: u32) -> Output {
     }
 }
 
-/// True, with a line, where there can be no nodes here.
+/// True, after printing a line, if this machine cannot run nodes.
 fn skipped(output: &Output) -> bool {
     let text = String::from_utf8_lossy(&output.stderr);
     let refused = text.lines().find(|l| l.contains("HETMP_DSM uffd: root"));
@@ -129,7 +130,7 @@ fn skipped(output: &Output) -> bool {
     refused.is_some()
 }
 
-/// The same output as under libgomp; every node faulted.
+/// Checks that the output is the same as under libgomp, and that every node had page faults.
 fn same(source: &str, args: &[&str], nodes: u32) {
     same_with(source, args, nodes, &[]);
 }
@@ -144,7 +145,7 @@ fn same_with(source: &str, args: &[&str], nodes: u32, more: &[(&str, &str)]) {
     }
 }
 
-/// The same output, and faults of every node.
+/// Checks that the outputs are equal, and that every node had page faults.
 fn is_same(got: &Output, expected: &Output, nodes: u32) {
     let said = String::from_utf8_lossy(&got.stderr);
     assert!(got.status.success(), "{}: {said}", got.status);
@@ -189,14 +190,15 @@ fn what_the_runtime_hands_out_crosses() {
     }
 }
 
-/// The program's functions `read`, `write` and others are not those that the nodes talk by; its signals are for its own
-/// threads; and thread-local variables do not change hands where a region stays and the next one could cross.
+/// Programs may define `read`, `write` and other names of the C library: the nodes do not call these. A program's
+/// signals reach its own threads. Thread-local variables stay with their threads when one region stays at the origin
+/// and the next one may cross.
 #[test]
 fn what_programs_rely_on() {
     for (source, flags) in [
         ("c-tests/own_system_calls.c", &["-rdynamic"][..]),
         ("c-tests/signal_mask.c", &[]),
-        // Its variable `environ` lies in its own data.
+        // The variable `environ` lies in this program's own data.
         ("c-tests/proc_spawn_in_region.c", &[]),
         ("c-tests/static_thread_local_pointer.c", &[]),
     ] {
@@ -216,7 +218,7 @@ fn what_programs_rely_on() {
     }
 }
 
-/// Regions with entries that know nothing of other nodes stay at the origin, and say which entry that is.
+/// A region that calls an entry without support for several nodes stays at the origin, and a line names the entry.
 #[test]
 fn what_does_not_cross_stays() {
     for (source, entry) in [
@@ -244,7 +246,8 @@ fn what_does_not_cross_stays() {
 
 #[test]
 fn every_form_of_allocation() {
-    // The nested function is called by its address, which nobody vouches for.
+    // The program calls a nested function by its address. The library cannot know that function; HETMP_DSM_TRUST
+    // vouches for it.
     same_with("c-tests/dsm/memory.c", &[], 2, &[("HETMP_DSM_TRUST", "1")]);
     same("c-tests/dsm/memory.c", &[], 3);
 }
@@ -290,7 +293,7 @@ fn calls_that_cannot_be_fail_and_say_so() {
     }
 }
 
-/// A preload of the first library alone finds the second one beside it, and the program begins again.
+/// If only the first library is preloaded, it finds the second one beside itself, and starts the program again.
 #[test]
 fn the_second_library_is_found() {
     let program = compile("c-tests/dsm/objects.cpp", &["-DFOUND"]);
@@ -304,7 +307,7 @@ fn the_second_library_is_found() {
     if !skipped(&got) {
         is_same(&got, &expected, 2);
     }
-    // A copy of the library elsewhere has none beside it.
+    // A copy of the library in another folder has no second library beside it.
     let alone = program.with_extension("alone");
     std::fs::create_dir_all(&alone).expect("a folder");
     let copy = alone.join("libhetmp.so");
@@ -331,7 +334,7 @@ fn hetmp_run_makes_nodes() {
         .arg("--library")
         .arg(fresh())
         .arg(&program);
-    // It looks beside the library, and the tests may use one from elsewhere.
+    // The command looks for the second library beside the first, which need not be this build's.
     let beside = fresh().with_file_name("libhetmp_dsm.so");
     if !beside.exists() {
         println!("skipped: no {}", beside.display());
@@ -343,7 +346,7 @@ fn hetmp_run_makes_nodes() {
     }
 }
 
-/// hetrun starts each node by itself: nothing is inherited.
+/// hetrun starts each node as a process of its own: the nodes inherit nothing from each other.
 #[test]
 fn hetrun_makes_nodes_of_started_processes() {
     if built("hetrun").with_file_name("libhetmp.so") != *fresh() {
@@ -366,8 +369,8 @@ fn hetrun_makes_nodes_of_started_processes() {
     }
 }
 
-/// Network name spaces `a` and `b` of a private network; they go away with it. What is started in one has processes
-/// and System V memory of its own, too: nothing but the network is common.
+/// Two network name spaces `a` and `b`, joined by a private network, removed on drop. A command that is started in one
+/// also has name spaces of its own for processes and System V memory: the two share nothing but the network.
 struct Network {
     spaces: [String; 2],
     folder: PathBuf,
@@ -376,7 +379,7 @@ struct Network {
 const ADDRESSES: [&str; 2] = ["10.215.7.1", "10.215.7.2"];
 
 impl Network {
-    /// `None`, and a line that says why, where such a network cannot be made.
+    /// `None`, after printing a line with the reason, if such a network cannot be made.
     fn new() -> Option<Network> {
         let id = std::process::id();
         let spaces = [format!("hda{id}"), format!("hdb{id}")];
@@ -462,7 +465,7 @@ fn two_hosts_run_one_program() {
     }
 }
 
-/// As in containers whose profile forbids userfaultfd: one line, nothing else happens.
+/// In containers whose profile forbids userfaultfd, the library prints one line, and the program runs without nodes.
 #[test]
 fn a_refused_userfaultfd_is_one_line() {
     let program = compile("c-tests/dsm/shared.c", &["-DREFUSED"]);
@@ -470,7 +473,7 @@ fn a_refused_userfaultfd_is_one_line() {
     command
         .env("LD_PRELOAD", preload())
         .env("HETMP_NODES", "dsm:3");
-    // SAFETY: runs between fork and exec: system calls only.
+    // SAFETY: the closure runs between fork and exec, and makes only system calls.
     unsafe { command.pre_exec(forbid_userfaultfd) };
     let got = finish(command, &program, 6);
     let said = String::from_utf8_lossy(&got.stderr);
@@ -483,7 +486,8 @@ fn a_refused_userfaultfd_is_one_line() {
     assert!(got.stdout.is_empty());
 }
 
-/// Has the kernel refuse the system call, and the device's request, for this process and its children.
+/// Makes the kernel refuse the system call userfaultfd, and the ioctl of `/dev/userfaultfd`, for this process and its
+/// children.
 fn forbid_userfaultfd() -> std::io::Result<()> {
     const fn step(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
         libc::sock_filter {
@@ -511,7 +515,7 @@ fn forbid_userfaultfd() -> std::io::Result<()> {
         len: steps.len() as u16,
         filter: steps.as_mut_ptr(),
     };
-    // SAFETY: a live program of that many steps.
+    // SAFETY: `prctl` reads a filter program that lives during the call and has the length that it gives.
     let failed = unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
             || libc::prctl(
@@ -526,7 +530,7 @@ fn forbid_userfaultfd() -> std::io::Result<()> {
     Ok(())
 }
 
-/// A shell in between gives each rank another program.
+/// A shell as the job's command starts another program on each rank.
 #[test]
 fn different_programs_are_no_nodes_of_one() {
     let program = compile("c-tests/dsm/shared.c", &["-DOF_RANK_0"]);
@@ -583,7 +587,7 @@ fn threads_are_in_processes_with_memory_of_their_own() {
             String::from_utf8_lossy(&got.stderr)
         );
     }
-    // Nobody vouches for getpid: the region stays at the origin.
+    // getpid is not known to work on other nodes: the region stays at the origin.
     let got = run(&program, &[], 2, &[]);
     assert_eq!(
         String::from_utf8_lossy(&got.stdout),
@@ -592,12 +596,14 @@ fn threads_are_in_processes_with_memory_of_their_own() {
     assert!(String::from_utf8_lossy(&got.stderr).contains("at the origin: it may call"));
 }
 
-/// `timeout`, `time` and shells get the variables first, and start processes, which a program on several nodes may not.
+/// Under `timeout`, `time` or a shell, that command sees the variables first. It starts a process, which a program on
+/// several nodes must not do: so it leaves the nodes to the process that it starts.
 #[test]
 fn a_shell_in_between_passes_the_nodes_on() {
     let program = compile("c-tests/kernels/ep.c", &["-DBY_A_SHELL"]);
     let expected = run(&program, &["S"], 0, &[]);
-    // A link, so that its name's folder takes what the shell writes.
+    // `finish` writes the outputs of a run beside the program, which is impossible beside /bin/sh. So the shell is
+    // started by a symbolic link in the test's folder.
     let shell = program.with_extension("shell");
     let _ = std::fs::remove_file(&shell);
     std::os::unix::fs::symlink("/bin/sh", &shell).expect("a link");

@@ -1,5 +1,5 @@
-//! The ELF promises of libhetmp.so: libgomp's names at libgomp's nodes, libgomp's
-//! soname, nothing else that would be seen by a program.
+//! The dynamic symbols of libhetmp.so: libgomp's names at libgomp's nodes, libgomp's
+//! soname, and no other names that could collide with a program's.
 
 use hetmp_abi_compat::{coverage, elf, library, symbols};
 use std::fs;
@@ -27,7 +27,8 @@ fn check_same_text(file: &str, generated: &str) {
     );
 }
 
-/// The lists themselves: the system's libgomp, if it is gcc 12's, is what they say.
+/// Checks the lists themselves: if the system's libgomp is gcc 12's, it must export exactly
+/// the list's names.
 #[test]
 fn the_list_is_what_gcc_12_has() {
     let Some(system) = library::system_libgomp() else {
@@ -38,7 +39,7 @@ fn the_list_is_what_gcc_12_has() {
     for wanted in symbols::gcc12() {
         assert!(coverage::exports(&system, &wanted), "{wanted:?}");
     }
-    // A newer system libgomp has more nodes; those we know must agree.
+    // A newer libgomp of the system has more nodes. The nodes in our list must agree.
     for node in symbols::nodes() {
         if let Some(parent) = system.nodes.get(&node.name) {
             assert_eq!(*parent, node.parent, "{}", node.name);
@@ -72,8 +73,8 @@ fn every_libgomp_export_is_ours_too() {
     );
 }
 
-/// lld leaves the chain out of the file, which the dynamic loader does not look at;
-/// a linker that writes it must write libgomp's.
+/// All of libgomp's version nodes exist. lld does not write which node inherits from which,
+/// and the dynamic loader does not need it. If a linker writes it, it must be as in libgomp.
 #[test]
 fn every_node_exists() {
     let ours = ours();
@@ -86,8 +87,8 @@ fn every_node_exists() {
     }
 }
 
-/// A name of libgomp's at a node where libgomp does not have it would bind old
-/// programs to the wrong thing.
+/// libhetmp.so exports a name at a node of libgomp only if libgomp does. Otherwise an old
+/// program could be bound to a function of another meaning.
 #[test]
 fn versioned_exports_are_libgomp_s() {
     let known: Vec<_> = symbols::gcc12()
@@ -109,8 +110,8 @@ fn versioned_exports_are_libgomp_s() {
     }
 }
 
-/// What libomp has is here or in the list of what is missing; and what is
-/// here at libomp's node is libomp's, or an OpenMP routine that newer programs ask for.
+/// Every name of libomp is exported, or in the list of missing names. Every name exported at
+/// libomp's node is libomp's, or an OpenMP routine that newer programs use.
 #[test]
 fn libomp_exports_are_ours_or_listed() {
     let at_node: Vec<String> = ours()
@@ -176,8 +177,8 @@ fn gather(folder: &Path, text: &mut String) {
 fn loads_like_libgomp() {
     let ours = ours();
     assert_eq!(ours.soname.as_deref(), Some("libgomp.so.1"));
-    // Our own word, that of the message queues, and the panic counter of Rust's standard
-    // library (16 bytes), which comes with every cdylib. libgomp takes 136.
+    // One word of the OpenMP runtime, one of the message queues, and 16 bytes of Rust's standard
+    // library (the panic counter), which every cdylib has. libgomp takes 136 bytes.
     assert!(
         ours.tls_size <= 8 + 8 + 16,
         "{} bytes of TLS: static TLS space is scarce for libraries opened late",

@@ -26,7 +26,7 @@ struct Ran {
 }
 
 fn run(path: &Path, args: &[String], env: &[(&str, &str)], limit: u64) -> Ran {
-    // The files of a test may have 64 MiB; symmetric memory is one.
+    // Tests limit the size of files to 64 MiB, and symmetric memory is a file.
     let env: Vec<(String, String)> = [("SHMEM_SYMMETRIC_SIZE", "24M")]
         .iter()
         .chain(env)
@@ -54,7 +54,7 @@ fn folder() -> PathBuf {
     folder
 }
 
-/// The library under test as `scripts/install` lays it down.
+/// The folder of an installation of the library under test.
 fn prefix() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| library::installed(&folder().join("prefix")))
@@ -157,7 +157,7 @@ fn programs_that_fence_pass_on_device_memory_with_any_seed() {
     }
 }
 
-/// The header's descriptors are those of the engine, field by field.
+/// The header writes descriptors in the format that the engine reads, field by field.
 #[test]
 fn the_header_writes_what_the_engine_reads() {
     let out = passes("c-tests/device/device.c", 1, &["words"], &[]);
@@ -247,7 +247,7 @@ fn the_header_writes_what_the_engine_reads() {
     }
 }
 
-/// The last lines of a run of all modes: each right, and one result.
+/// Checks the output of a run of all modes: every mode verified its result, and all results are equal.
 fn all_right(out: &str) {
     let right = out.lines().filter(|l| *l == "right").count();
     assert_eq!(right, 4, "{out}");
@@ -259,7 +259,7 @@ fn jacobi_is_equal_to_the_last_bit_in_every_mode_on_every_engine() {
     for env in SETTINGS {
         for pes in [1, 2, 4] {
             let pes_text = pes.to_string();
-            // 60 rows in all: the result must not depend on the PEs either.
+            // 60 rows in all, however many PEs: the result must not depend on their number either.
             let args = ["--strong", "--size", "60", "--iterations", "45"];
             let out = passes("c-tests/apps/jacobi2d.c", pes, &args, env);
             all_right(&out);
@@ -366,7 +366,7 @@ fn bad_matrix_market_files_are_one_line() {
     refused(&["--matrix", "/nonexistent"], "No such file");
 }
 
-/// Whatever bytes a file has, there is a result or one line, and no crash.
+/// With random bytes in its file, the solver gives a result or one line, and never crashes.
 #[test]
 fn random_matrix_market_files_never_crash() {
     let good =
@@ -444,7 +444,7 @@ fn bad_arguments_are_one_line() {
     assert_eq!(ran.ending, exec::Ending::Exit(2), "{}", ran.err);
 }
 
-/// Compiles `source` to nothing; the flags are the test.
+/// Compiles `source` and throws the result away: only the compiler's success counts.
 fn compiles(compiler: &str, flags: &[&str], source: &str) {
     let Ok(path) = suite::find_in_path(compiler) else {
         eprintln!("skipped: {compiler} is not installed");
@@ -495,7 +495,8 @@ fn the_header_compiles_as_c_and_cxx() {
     }
 }
 
-/// Host and device side; with stand-ins for the SDKs' headers, since clang brings the languages itself.
+/// The header compiles for the host and for the device. clang knows both languages; small files stand in for the
+/// headers of the SDKs.
 #[test]
 fn the_header_compiles_as_cuda_and_hip() {
     let common = [
@@ -531,7 +532,7 @@ fn the_header_compiles_as_cuda_and_hip() {
             );
         }
     }
-    // Where an SDK is installed.
+    // With the SDK's own compiler, if it is installed.
     compiles("nvcc", &["-std=c++17", "-O2"], "c-tests/device/kernel.cu");
     compiles(
         "hipcc",

@@ -1,16 +1,16 @@
-//! Programs that use `goal.h`, as users build and start them: installed by `scripts/install`, linked with what its
-//! pkg-config file says, started by `hetrun`.
+//! Programs that use `goal.h`, built and started as users do: `scripts/install` installs the library, its pkg-config
+//! file gives the flags, `hetrun` starts the program.
 //!
-//! Every program of `c-tests/goal` checks itself and prints one line. A test is one program, one engine and one way between
-//! the ranks, on 1, 2, 4 and 7 of them. Lines `goal-test: NAME=VALUE` in a program's head:
+//! Every program of `c-tests/goal` checks itself and prints one line. A test is one program with one engine and one
+//! transport between the ranks, on 1, 2, 4 and 7 ranks. A program's head may have lines `goal-test: NAME=VALUE`:
 //!
 //! | line | meaning |
 //! | --- | --- |
-//! | `ranks=2 4` | only so many |
-//! | `engine=user` | only this one |
-//! | `env=NAME=VALUE` | a further run with this variable; may come several times |
-//! | `file` | gets the name of a file, where rank 0 writes the line; how the job ends does not matter |
-//! | `ends=STATUS TEXT` | ends with this status, and with `TEXT` on standard error, instead of the line |
+//! | `ranks=2 4` | runs with these numbers of ranks only |
+//! | `engine=user` | runs with this engine only |
+//! | `env=NAME=VALUE` | one more run, with this variable; may be given several times |
+//! | `file` | the argument is the name of a file; rank 0 writes the line there; the job's status does not matter |
+//! | `ends=STATUS TEXT` | ends with this status, and with `TEXT` on standard error; prints no line |
 
 use hetmp_abi_compat::{exec, library};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// For a loaded machine; what hangs is to be seen all the same.
+/// Long enough for a loaded machine. A program that hangs is ended after this time.
 const LIMIT: Duration = Duration::from_secs(120);
 
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ fn prefix() -> &'static Path {
     INSTALLED.get_or_init(|| library::installed(&scratch().join("prefix")))
 }
 
-/// What `pkg-config hetmp-goal` would say: the flags to compile with, and to link with.
+/// The flags of `pkg-config hetmp-goal`: those to compile with, and those to link with.
 fn flags() -> (Vec<String>, Vec<String>) {
     let shown = prefix().display().to_string();
     let text = fs::read_to_string(prefix().join("lib/pkgconfig/hetmp-goal.pc"))
@@ -163,7 +163,7 @@ fn build(program: &Program) -> Result<PathBuf, Failed> {
     Ok(out)
 }
 
-/// The line that a program prints when all was right.
+/// Checks that a program ended well and printed its line.
 fn verdict(program: &Program, ranks: u32, out: &exec::Outcome) -> Result<(), Failed> {
     let text = |bytes: &[u8]| {
         String::from_utf8_lossy(bytes)
@@ -291,7 +291,7 @@ fn dialects(compiler: &str, cxx: bool) -> Result<(), Failed> {
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    // A job has several busy processes already.
+    // Each job already has several busy processes.
     arguments.test_threads.get_or_insert(2);
     let mut trials = Vec::new();
     for (compiler, cxx) in [

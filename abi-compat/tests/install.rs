@@ -1,5 +1,5 @@
-//! `scripts/install --prefix DIR`: what it lays down, and that an unmodified
-//! program runs on it without preload.
+//! `scripts/install --prefix DIR`: checks the installed files, and that an unmodified
+//! program runs on the installation without a preload.
 
 use hetmp_abi_compat::{exec, library};
 use std::fs;
@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Longer than any command here takes, also on a busy machine.
+/// Longer than any command here takes, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(600);
 
 fn run(path: &str, args: &[&str], env: &[(&str, &str)]) -> exec::Outcome {
@@ -71,13 +71,13 @@ int main(void) {
 }
 "#;
 
-/// The wrappers and the launcher of an installation, as a user calls them.
+/// Checks the compiler wrappers and the launcher of an installation.
 fn check_openshmem(prefix: &Path, dir: &Path) {
     let bin = |name: &str| text(&prefix.join("bin").join(name));
     let source = text(&dir.join("openshmem.c"));
     fs::write(&source, OPENSHMEM).unwrap();
     let program = text(&dir.join("openshmem"));
-    // make CC=oshcc puts the wrapper's name into its own environment.
+    // `make CC=oshcc` exports CC=oshcc: the wrapper must not call itself.
     let itself = [("CC", "oshcc"), ("CXX", "oshc++")];
     let small = ("SHMEM_SYMMETRIC_SIZE", "1M");
     for (wrapper, language) in [("oshcc", "-xc"), ("oshc++", "-xc++"), ("oshcxx", "-xc++")] {
@@ -91,7 +91,8 @@ fn check_openshmem(prefix: &Path, dir: &Path) {
         let out = succeed(&bin("oshrun"), &["-n", "2", &program], &[small]);
         assert_eq!(out, "1.5 0.5 3\n", "{wrapper}");
     }
-    // A libgomp of a compiler's module does not come before ours.
+    // A module file of a compiler may put that compiler's libgomp into LD_LIBRARY_PATH. The program must still
+    // run on ours.
     if let Some(system) = library::system_libgomp() {
         let folder = text(system.parent().unwrap());
         let env = [small, ("LD_LIBRARY_PATH", folder.as_str())];
@@ -123,7 +124,7 @@ fn check_openshmem(prefix: &Path, dir: &Path) {
 
 #[test]
 fn a_program_runs_on_the_installed_library() {
-    // Folders may have our names: `git clone` makes one named hetmp.
+    // The path has our names in it: users have folders such as hetmp, which `git clone` makes.
     let scratch =
         Scratch(library::target_dir().join(format!("hetmp-libgomp.so-{}", std::process::id())));
     let dir = &scratch.0;
@@ -133,7 +134,7 @@ fn a_program_runs_on_the_installed_library() {
     let lib = text(library::fresh());
     let env = [("HETMP_LIB", lib.as_str()), ("CARGO_TARGET_DIR", &target)];
     succeed("scripts/install", &["--prefix", &text(&prefix)], &env);
-    // Again over itself, as an update would.
+    // Installs again over the first installation, like an update.
     succeed("scripts/install", &["--prefix", &text(&prefix)], &env);
 
     let ours = fs::metadata(prefix.join("lib/libhetmp.so")).unwrap();
@@ -160,7 +161,7 @@ fn a_program_runs_on_the_installed_library() {
         &[],
     );
 
-    // One OpenMP runtime, and not ours.
+    // Without the installation the program has one OpenMP runtime, and it is not ours.
     let before = succeed(&program, &[], &[]);
     let mapped: Vec<_> = before.lines().skip(1).map(Path::new).collect();
     let named = mapped[0].file_name().unwrap().to_string_lossy();
@@ -179,7 +180,7 @@ fn a_program_runs_on_the_installed_library() {
     assert!(pc.contains(&format!("prefix={}", text(&prefix))), "{pc}");
     assert!(pc.contains("-Wl,-rpath,${libdir}"), "{pc}");
 
-    // The command finds the library that was installed with it, and shows what was done.
+    // `hetmp run` finds the library that was installed with it.
     let hetmp = text(&prefix.join("bin/hetmp"));
     let on_ours = succeed(&hetmp, &["run", &program], &[]);
     assert_eq!(on_ours, format!("499500\n{libdir}/libgomp.so.1\n"));

@@ -1,10 +1,10 @@
-//! Every form of every kernel of `c-tests/kernels/` under each of our schedules, on
-//! two nodes of unlike speed, with more and fewer pieces than threads: the kernels
-//! verify themselves, and must print what they print under one thread.
+//! Runs every form of every kernel of `c-tests/kernels/` under each schedule of
+//! libhetmp.so, on two nodes of unlike speed, with more and fewer pieces than threads.
+//! The kernels verify their results, and must print the same as with one thread.
 //!
-//! `HETMP_STATIC=force` divides regions without a schedule clause too, also where
-//! nothing is to be gained. On one CPU there is one node only: then the tests say so
-//! and pass.
+//! `HETMP_STATIC=force` also divides regions without a schedule clause, even if nothing
+//! can be gained. On a machine with one CPU there are no two nodes: the tests then say
+//! so and pass.
 
 use hetmp_abi_compat::case::{self, Case, Setting};
 use hetmp_abi_compat::exec::Ending;
@@ -23,7 +23,7 @@ const SCHEDULES: [&str; 7] = [
 
 /// Two CPUs that this process may use.
 fn cpus() -> Option<(usize, usize)> {
-    // SAFETY: all-zero is a valid cpu_set_t, and the call writes into it only.
+    // SAFETY: all-zero is a valid cpu_set_t, and the call writes only into that set.
     let set = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::sched_getaffinity(0, std::mem::size_of_val(&set), &mut set);
@@ -97,7 +97,7 @@ fn results_do_not_depend_on_nodes_and_schedules() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Two kernels that prefer different nodes: the file with their speeds is understood.
+/// The mix of two kernels that prefer different nodes runs with the node file that gives their speeds.
 #[test]
 fn the_mix_runs_on_its_own_nodes() {
     let Some((0, 1)) = cpus() else {

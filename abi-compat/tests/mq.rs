@@ -1,6 +1,6 @@
-//! `hetmp/mq.h`: C programs on the library, as users build them: installed by `scripts/install`, linked with what its
-//! pkg-config file says, run without `LD_LIBRARY_PATH`; with the inline paths and without, on every platform, on the
-//! static libraries, under sanitizers, and over stand-ins for the chips' libraries.
+//! C programs that use `hetmp/mq.h`, built as users do: `scripts/install` installs the library, its pkg-config file
+//! gives the flags, and programs run without `LD_LIBRARY_PATH`. They run with the header's inline functions and
+//! without, on every platform, on the static libraries, under sanitizers, and with stand-ins for the chips' libraries.
 
 use hetmp_abi_compat::{exec, library};
 use std::fs;
@@ -44,7 +44,7 @@ struct Installed {
     libs: Vec<String>,
 }
 
-/// The library under test as `scripts/install` lays it down, and the flags of its pkg-config file.
+/// An installation of the library under test, with the flags of its pkg-config file.
 fn installed() -> &'static Installed {
     static INSTALLED: OnceLock<Installed> = OnceLock::new();
     INSTALLED.get_or_init(|| {
@@ -88,7 +88,7 @@ fn compile(compiler: &str, args: &[String]) {
     assert!(!text.contains("warning"), "{compiler} {args:?}: {text}");
 }
 
-/// A program of `c-tests/mq`, built with `flags`; `kind` tells its files apart.
+/// A program of `c-tests/mq`, built with `flags`. `kind` is part of its file's name: one name for each set of flags.
 fn build(source: &str, kind: &str, flags: &[&str]) -> PathBuf {
     let at = installed();
     let out = scratch(&format!("{}-{kind}", source.replace('.', "-")));
@@ -187,7 +187,7 @@ fn bad_use_is_a_named_error_or_one_line_and_nothing_hangs() {
     }
 }
 
-/// Programs with message queues alone obey what OpenMP's variables say about waits.
+/// OpenMP's variables about waiting also hold in programs that use only message queues.
 #[test]
 fn waits_spin_as_the_environment_says() {
     let program = build("basic.c", "inline", &[]);
@@ -260,7 +260,7 @@ fn strict_platforms_say_who_touched_what_and_where() {
             text.starts_with(&format!("hetmp: {who}address 0x")),
             "{text}"
         );
-        // addr2line comes with the linker that built the program.
+        // addr2line is installed: it is part of the same package as the linker.
         let line = 1 + source
             .lines()
             .position(|l| l.contains(&format!("LINE {what}")))
@@ -268,7 +268,7 @@ fn strict_platforms_say_who_touched_what_and_where() {
         assert!(text.contains(&format!("strict.c:{line}")), "{line}: {text}");
     }
     passes(&program, &["none"], &[("HETMP_PLATFORM", "sw26010,strict")]);
-    // The same mistakes on x86 are only mistakes: nothing is mapped apart there.
+    // On x86 nothing protects one side's memory from the other: the same mistakes do not crash there.
     passes(&program, &["slot"], &[]);
 }
 
@@ -292,7 +292,7 @@ fn a_slave_that_crashes_is_named() {
             assert!(text.contains(", instruction "), "{what}: {text}");
         }
     }
-    // The instruction is where addr2line finds it.
+    // addr2line finds the source line of the address in the message.
     let (_, text) = run(&program, &strings(&["segv"]), &[]);
     let offset = text.split_once("+0x").expect("an offset").1;
     let offset = offset.split_once(':').expect("an end").0;
@@ -304,7 +304,7 @@ fn a_slave_that_crashes_is_named() {
         .position(|l| l.contains("LINE segv"))
         .unwrap();
     assert!(place.contains(&format!("crash.c:{line}")), "{text}{place}");
-    // Not a slave: nothing to say. The program's own handler: not ours.
+    // If the master crashes, no slave is named. A handler of the program's own replaces ours.
     let (ending, text) = run(&program, &strings(&["master"]), &[]);
     assert_eq!(
         (ending, text.as_str()),
@@ -315,15 +315,16 @@ fn a_slave_that_crashes_is_named() {
 
 #[test]
 fn sanitizers_find_nothing() {
-    // The inline paths are compiled into the program, so the thread sanitizer sees every access to the ring.
+    // The header's inline functions are compiled into the program, so the thread sanitizer sees every access to the
+    // ring.
     for (kind, flag) in [
         ("tsan", "-fsanitize=thread"),
         ("asan", "-fsanitize=address,undefined"),
     ] {
         for (source, args) in [("stream.c", &["2"][..]), ("basic.c", &["3"])] {
-            // Fewer messages than elsewhere: sanitized polling is slow where other programs run, too.
+            // Fewer messages than in other tests: polling under a sanitizer is slow on a busy machine.
             let program = build(source, kind, &[flag, "-DMESSAGES=250"]);
-            // Tables of the library and of its threads live until the end.
+            // The tables of the library and of its threads live until the process ends: these are no leaks.
             let env = [
                 ("TSAN_OPTIONS", "exitcode=66"),
                 ("ASAN_OPTIONS", "detect_leaks=0:exitcode=66"),

@@ -1,8 +1,8 @@
-//! Nodes and the schedules that know of them, in unmodified programs: every
-//! iteration once, nobody waits for a thread that has not come, threads are where
-//! they should be, and what is said about it is true.
+//! Nodes, and the schedules that use them, in unmodified programs: every iteration runs
+//! once, no thread waits for a thread that is not there, threads run on the CPUs of their
+//! nodes, and the library's messages about all this are true.
 //!
-//! On one CPU there is one node only: then these tests say so and pass.
+//! On a machine with one CPU there are no two nodes: these tests then say so and pass.
 
 use hetmp_abi_compat::exec::{self, Ending, Outcome};
 use hetmp_abi_compat::library;
@@ -30,7 +30,7 @@ const SCHEDULES: [&str; 13] = [
 
 /// CPUs that the tests may use, if they are at least two.
 fn cpus() -> Option<Vec<usize>> {
-    // SAFETY: all-zero is a valid cpu_set_t, and the call writes into it only.
+    // SAFETY: all-zero is a valid cpu_set_t, and the call writes only into that set.
     let set = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::sched_getaffinity(0, std::mem::size_of_val(&set), &mut set);
@@ -152,8 +152,8 @@ fn every_schedule_runs_every_iteration_once() {
     }
 }
 
-/// Prints the affinity mask of each thread of a team, of an inner team, and what
-/// `omp_get_num_procs` says.
+/// Prints the affinity mask of each thread of a team and of an inner team, and the
+/// value of `omp_get_num_procs`.
 const PLACED: &str = r#"
 #define _GNU_SOURCE
 #include <omp.h>
@@ -207,7 +207,7 @@ fn threads_are_where_their_nodes_are() {
     let shown = text(&out.stderr);
     let line = format!("thread 1 of level 1 on {a}\n");
     assert!(shown.contains(&line), "{shown}");
-    // Places win, and tell the node.
+    // If places are set too, they decide where threads run, and thereby each thread's node.
     let places = format!("{{{a}}},{{{b}}}");
     let out = scratch.run(
         &program,
@@ -219,7 +219,7 @@ fn threads_are_where_their_nodes_are() {
     assert!(out.ends_with(" 1\n"), "{out}");
 }
 
-/// Regions of one thread inside a region, by the limit on active levels and by a clause.
+/// Inner regions of one thread: one by the limit on active levels, one by a clause.
 const INNER: &str = r#"
 #define _GNU_SOURCE
 #include <omp.h>
@@ -293,7 +293,7 @@ fn bad_values_cost_one_line_each() {
         "{lines:?}"
     );
     let named = format!("{two},speed.nbody=0.5");
-    // A speed for a single kernel is a good value.
+    // A value that gives a speed to a single kernel is accepted.
     assert_eq!(run(&[("HETMP_NODES", &named)]), [""; 0]);
     let lines = run(&[
         ("HETMP_NODES", &two),
@@ -307,7 +307,8 @@ fn bad_values_cost_one_line_each() {
     );
 }
 
-/// A variable that names a pipe without a writer, or a device without an end, by a slip.
+/// By mistake, a variable names a pipe without a writer, or a device that never ends. The library must not read from
+/// either for ever.
 #[test]
 fn no_file_is_read_for_ever() {
     let Some(cpus) = cpus() else { return };
@@ -330,7 +331,7 @@ fn no_file_is_read_for_ever() {
         "HETMP_TRACE",
     ] {
         let writes = matches!(name, "HETMP_REPORT" | "HETMP_TRACE");
-        // What is written to /dev/zero is gone, and nothing is wrong with that.
+        // Writing to /dev/zero succeeds, so a variable for output may name it.
         let files = [pipe.as_str(), "/dev/zero"];
         for file in &files[..if writes { 1 } else { 2 }] {
             let at = matches!(name, "HETMP_NODES" | "HETMP_COUNTER");
@@ -354,7 +355,7 @@ fn no_file_is_read_for_ever() {
     }
 }
 
-/// Emulated speed takes a signal that nobody uses. A program may have used all.
+/// Emulated speeds need a signal that the program does not use. Here the program uses all signals.
 #[test]
 fn no_signal_is_free() {
     let Some(cpus) = cpus() else { return };
@@ -382,7 +383,8 @@ int main(void) {
     );
 }
 
-/// libgomp ends the program there, and says only that a thread cannot be created.
+/// Places that name CPUs which the machine does not have. libgomp ends the program, and says only that a thread cannot
+/// be created.
 #[test]
 fn places_beyond_the_machine() {
     let Some(cpus) = cpus() else { return };
@@ -454,8 +456,8 @@ fn decisions_are_said_and_written() {
     }
 }
 
-/// HetProbe finds out that a node is slow. Other processes on the cores make single
-/// runs say anything, so one run of several has to be right.
+/// HetProbe measures that a node is slow. Other processes on the cores can spoil the measurement of a run, so one
+/// right run of several is enough.
 #[test]
 fn a_slow_node_gets_less() {
     let Some(cpus) = cpus() else { return };
@@ -464,7 +466,8 @@ fn a_slow_node_gets_less() {
     let report = scratch.0.join("report.json");
     let nodes = format!("cores={},speed=1;cores={},speed=0.33", cpus[0], cpus[1]);
     let mut seen = Vec::new();
-    // An even division would be far outside; other programs on the machine move both a little.
+    // The range is wide, since other programs on the machine change the shares a little. An even division is far
+    // outside of it.
     for _ in 0..20 {
         scratch.run(
             &program,
@@ -488,7 +491,7 @@ fn a_slow_node_gets_less() {
     panic!("core speed ratio near 3.03 and share near 0.75 not seen: {seen:?}");
 }
 
-/// A loop before the fork, the same one in the child, and one more in the parent.
+/// Runs a loop, forks, runs the loop again in the child, and once more in the parent.
 const FORK: &str = r#"
 #include <stdio.h>
 #include <sys/wait.h>

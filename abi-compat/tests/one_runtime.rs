@@ -1,6 +1,7 @@
-//! One process, four parts with OpenMP: the program by clang, a library by gcc, and two libraries with renamed
-//! copies of libgomp and libomp, as Python wheels bring them. Under the preload every OpenMP name that a part uses
-//! is bound to ours, and all parts share one pool; through the library path no other runtime is even mapped.
+//! One process with four parts that use OpenMP: a program compiled by clang, a library compiled by gcc, and two
+//! libraries with renamed copies of libgomp and libomp, like those in Python wheels. Under the preload, the loader
+//! binds every OpenMP name of every part to libhetmp.so, and all parts share one pool. If LD_LIBRARY_PATH brings the
+//! library in, no other runtime is mapped at all.
 
 use hetmp_abi_compat::{case, exec, library};
 use std::collections::BTreeSet;
@@ -9,10 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Longer than any command here takes, also on a busy machine.
+/// Longer than any command here takes, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// A part: how many threads its region has, and how many of these it numbered.
+/// The source of a part. Its function returns the number of threads of its region, or -1 if a thread has a number
+/// beyond that.
 const PART: &str = r"
 #include <omp.h>
 int NAME(int *most) {
@@ -29,7 +31,7 @@ int NAME(int *most) {
 }
 ";
 
-/// Calls every part, counts the process' threads, then does the same in a forked child.
+/// Calls every part and counts the threads of the process, then does the same in a forked child.
 const PROGRAM: &str = r#"
 #include <dirent.h>
 #include <stdio.h>
@@ -75,7 +77,7 @@ int main(void) {
 }
 "#;
 
-/// A folder that goes when the test ends.
+/// A folder that is removed when the test ends.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
@@ -106,7 +108,8 @@ fn succeed(path: &str, args: &[&str]) {
     exec::succeed(path, args, &[], LIMIT);
 }
 
-/// A library `lib<name>.so` of one part in `s`, which needs the runtime of `compiler`, or the one that `more` names.
+/// Builds the library `lib<name>.so` of one part in `s`. It needs the runtime of `compiler`, or another runtime that the
+/// flags in `more` name.
 fn part(s: &Scratch, compiler: &str, name: &str, more: &[&str]) -> String {
     let source = s.source(&format!("{name}.c"), &PART.replace("NAME", name));
     let file = s.path(&format!("lib{name}.so"));
@@ -116,8 +119,8 @@ fn part(s: &Scratch, compiler: &str, name: &str, more: &[&str]) -> String {
     file
 }
 
-/// A copy of a runtime under another name of the same length, inside the file too: what auditwheel makes of the
-/// libgomp that a wheel brings.
+/// Copies a runtime under another name of the same length. The soname inside the file changes too. auditwheel does the
+/// same with the libgomp that it puts into a wheel.
 fn renamed(s: &Scratch, runtime: &Path, soname: &str, new: &str) -> String {
     assert_eq!(soname.len(), new.len());
     let mut bytes = fs::read(runtime).unwrap();
@@ -144,7 +147,7 @@ fn printed_path(compiler: &str, name: &str) -> Option<PathBuf> {
     path.is_absolute().then(|| fs::canonicalize(path).ok())?
 }
 
-/// The program in `s`, with or without the two libraries that bring renamed copies.
+/// Builds the program in `s`, with or without the two libraries that bring renamed copies.
 fn program(s: &Scratch, wheels: bool) -> Option<String> {
     let (gomp, omp) = (
         printed_path("gcc", "libgomp.so.1")?,
@@ -161,7 +164,7 @@ fn program(s: &Scratch, wheels: bool) -> Option<String> {
     if wheels {
         let gomp = renamed(s, &gomp, "libgomp.so.1", "libgowhl.so1");
         let omp = renamed(s, &omp, "libomp.so.5", "libowhl.so5");
-        // -fopenmp would name the compiler's own runtime; the wheel's is named in its place.
+        // When linking, -fopenmp would add the compiler's own runtime. The flags name the renamed copy instead.
         let own_runtime = ["-fno-openmp", origin];
         let with = |compiler: &str, name: &str, runtime: &str| {
             let source = s.source(&format!("{name}.c"), &PART.replace("NAME", name));
@@ -194,7 +197,7 @@ fn is_openmp(symbol: &str) -> bool {
     .any(|start| symbol.starts_with(start))
 }
 
-/// A line of `LD_DEBUG=bindings`: who uses which name of whom.
+/// Parses a line of `LD_DEBUG=bindings`: the file that uses a name, the file that defines it, and the name.
 fn binding(line: &str) -> Option<(&str, &str, &str)> {
     let (_, rest) = line.split_once("binding file ")?;
     let (user, rest) = rest.split_once(" [0] to ")?;
@@ -231,7 +234,7 @@ fn under_the_preload_every_part_is_bound_to_ours() {
     let said = exec::succeed(&program, &[], &traced, LIMIT);
     let mut users = BTreeSet::new();
     for (user, owner, symbol) in said.lines().filter_map(binding) {
-        // The other runtimes are mapped as well, since the parts name them, and use each other's names.
+        // The other runtimes are mapped too, because the parts need them. Bindings between those runtimes do not count.
         let user = file_name(user);
         if !is_openmp(symbol) || user.starts_with("libgo") || user.starts_with("libo") {
             continue;
@@ -265,7 +268,7 @@ fn through_the_library_path_no_other_runtime_is_mapped() {
     let teams = "teams 3 3 0 0, numbers to 2 2 0 0, threads 3\n";
     let rest = said.strip_prefix(&format!("parent: {teams}child: {teams}"));
     let rest = rest.unwrap_or_else(|| panic!("{said}"));
-    // One file under several names; the names are of our folder.
+    // The installation has one file under several names, all in our folder.
     assert!(rest.contains("mapped "), "{said}");
     for mapped in rest.lines().filter_map(|l| l.strip_prefix("mapped ")) {
         assert!(mapped.starts_with(&path), "{said}");

@@ -1,11 +1,11 @@
-//! `scripts/package`: each package, put where a user puts it, runs a program that gcc built.
+//! `scripts/package`: each package is installed as a user would install it, and must then run a program that gcc built.
 
 use hetmp_abi_compat::{exec, library};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Longer than any command here takes, also on a busy machine.
+/// Longer than any command here takes, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(900);
 
 fn run(path: &str, args: &[&str], env: &[(&str, &str)]) -> exec::Outcome {
@@ -38,7 +38,7 @@ impl Scratch {
         text(&self.0.join(name))
     }
 
-    /// Makes packages of one kind; answers their files.
+    /// Makes the packages of one kind, and returns their files.
     fn packages(&self, kind: &str) -> Vec<String> {
         let target = text(&library::target_dir());
         let lib = text(library::fresh());
@@ -52,7 +52,7 @@ impl Scratch {
         files
     }
 
-    /// A program that names the OpenMP runtime that it runs on.
+    /// A program that prints which OpenMP runtime it runs on.
     fn program(&self) -> String {
         let (source, program) = (self.path("p.c"), self.path("p"));
         fs::write(&source, PROGRAM).unwrap();
@@ -99,7 +99,7 @@ fn the_archive_works_wherever_it_is_unpacked() {
         &["-xzf", &files[0], "-C", &place],
         &[],
     );
-    // LD_PRELOAD cannot name a folder with a blank: that is said, and links stay possible.
+    // LD_PRELOAD cannot name a folder with a blank in its path. The command says so; linking with the library works.
     let tree = fs::read_dir(&place)
         .unwrap()
         .next()
@@ -149,7 +149,7 @@ fn module_systems_load_it(tree: &Path) {
         eprintln!("skipped: neither lmod nor environment-modules is installed");
     }
     for system in systems.iter().flatten() {
-        // What a module system prints is for the shell to evaluate.
+        // A module system prints shell commands, which the shell must evaluate.
         let script = r#"eval "$("$1" bash load hetmp)"; command -v hetmp; echo "$HETMP_ROOT""#;
         let shown = output(
             "/bin/bash",
@@ -181,7 +181,7 @@ fn debian_packages_hold_what_their_links_name() {
     assert_eq!(shown, format!("499500 {}\n", text(&library)));
     let fields = output(&dpkg, &["-f", &files[0], "Depends"], &[]);
     assert!(fields.contains("libc6 (>= "), "{fields}");
-    // Nothing where the loader or a compiler looks unasked: other packages own those names.
+    // The package must have no files where the loader or a compiler looks by default: other packages own those names.
     for name in ["usr/bin/oshcc", "usr/bin/oshrun", "usr/include"] {
         assert!(
             fs::symlink_metadata(format!("{root}/{name}")).is_err(),
@@ -196,7 +196,8 @@ fn debian_packages_hold_what_their_links_name() {
     }
 }
 
-/// A module with OpenMP, as extension modules are, and what the wheel says of this process.
+/// Loads a library with OpenMP, as Python's extension modules are, and prints what the wheel's functions say about this
+/// process.
 const SCRIPT: &str = r#"
 import ctypes, os, sys, time, hetmp
 where = hetmp.library()
@@ -227,7 +228,7 @@ long total(void) {
 #[test]
 fn the_wheel_brings_library_and_commands() {
     let s = Scratch::new("wheel");
-    // Packages of other versions of Python than the one that pip belongs to do not matter here.
+    // Several versions of Python may be installed. The test uses the one that pip belongs to.
     let Some(python) = there("python3") else {
         eprintln!("skipped: no python3");
         return;
@@ -237,7 +238,7 @@ fn the_wheel_brings_library_and_commands() {
         eprintln!("skipped: python3 -m venv makes no environment (Debian's python3-venv)");
         return;
     }
-    // pip builds a wheel with a setuptools that it fetches.
+    // To build a wheel, pip downloads setuptools.
     let fetch = [
         "-m",
         "pip",
@@ -322,7 +323,7 @@ with threadpool_limits(3, 'openmp'):
     print('teams', {pool['num_threads'] for pool in pools()})
 ";
 
-/// Each brings a libgomp; both, and threadpoolctl, see one pool: ours.
+/// Two libraries each bring a copy of libgomp. Both of them, and threadpoolctl, must see one pool: ours.
 #[test]
 fn two_clients_of_one_process_share_a_pool() {
     let s = Scratch::new("pool");
@@ -350,7 +351,7 @@ fn two_clients_of_one_process_share_a_pool() {
         eprintln!("skipped: pip reaches no index of packages");
         return;
     }
-    // pip builds our wheel with a setuptools that it fetches.
+    // To build our wheel, pip downloads setuptools.
     let files = s.packages("wheel");
     let install = ["-m", "pip", "install", "--quiet", "--no-index", &files[0]];
     output(&inside, &install, &[]);

@@ -1,7 +1,8 @@
-//! What decisions rest on beside elapsed times, in unmodified programs: profiles of earlier runs,
-//! recorded counters and faults, calibrations, watts, and speeds of single kernels.
+//! HetProbe decides by elapsed times, and also by profiles of earlier runs, recorded counters and
+//! faults, calibrations, watts, and speeds of single kernels. These tests give such data to unmodified
+//! programs and check the decisions.
 //!
-//! On one CPU there is one node only: then these tests say so and pass.
+//! On a machine with one CPU there are no two nodes: these tests then say so and pass.
 
 use hetmp_abi_compat::exec::{self, Outcome};
 use hetmp_abi_compat::library;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Two kernels, and a region that holds both; which run, and how often, is said by the arguments.
+/// Two kernels, and a region that contains both. The arguments say which run, and how often.
 const PROGRAM: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,9 +64,9 @@ struct Bench {
 }
 
 impl Bench {
-    /// A folder with the program in it; `None`, and a word, where there is only one CPU.
+    /// A folder with the program in it. `None`, after printing a line, on a machine with one CPU.
     fn new(name: &str) -> Option<Bench> {
-        // SAFETY: all-zero is a valid cpu_set_t, and the call writes into it only.
+        // SAFETY: all-zero is a valid cpu_set_t, and the call writes only into that set.
         let set = unsafe {
             let mut set: libc::cpu_set_t = std::mem::zeroed();
             libc::sched_getaffinity(0, std::mem::size_of_val(&set), &mut set);
@@ -102,7 +103,7 @@ impl Bench {
         assert!(out.status.success(), "{}", text(&out.stderr));
     }
 
-    /// Both nodes at full speed but for what `first` and `second` add.
+    /// A value of `HETMP_NODES` for two nodes. `first` and `second` are appended to their entries.
     fn nodes(&self, first: &str, second: &str) -> String {
         let [a, b] = self.cpus;
         format!("cores={a}{first};cores={b}{second}")
@@ -137,7 +138,7 @@ impl Bench {
         outcome
     }
 
-    /// The decisions of a run, in order, of the loop in each function.
+    /// The decisions in a run, for each function's loop, in order of time.
     fn decisions(&self, args: &[&str], env: &[(&str, &str)]) -> Vec<Vec<Value>> {
         let report = self.dir.join("report.json");
         let name = report.display().to_string();
@@ -173,11 +174,11 @@ impl Drop for Bench {
     }
 }
 
-/// So often is a loop run where a decision is asked for: on a busy machine one thread may do all of
-/// it before the other comes, and then there is none.
+/// Runs of a loop in tests that need a decision. On a busy machine one thread may finish a whole loop
+/// before the other thread starts; that run gives no decision.
 const TIMES: usize = 8;
 
-/// The first decision that rests on all nodes.
+/// The first decision that was made with measurements of all nodes.
 fn decided(decisions: &[Value]) -> &Value {
     decisions
         .iter()
@@ -189,7 +190,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Standard error of a run, which must be one line for each of `starts`.
+/// Checks standard error: one line for each of `starts`, which begins with that text.
 fn expect_lines(outcome: &Outcome, starts: &[&str]) {
     let err = text(&outcome.stderr);
     let lines: Vec<&str> = err.lines().collect();
@@ -217,7 +218,7 @@ fn a_second_run_starts_settled() {
     );
     let written = fs::read_to_string(&profile).unwrap();
     assert!(written.starts_with("hetmp-profile 1\n"), "{written}");
-    // What runs once in a process gains by it, too.
+    // A loop that runs only once in each process uses the profile of an earlier process.
     let second = b.decisions(&["alpha", "beta"], &env);
     assert_eq!(second.len(), 2);
     for d in &second {
@@ -227,7 +228,7 @@ fn a_second_run_starts_settled() {
             "{d:?}"
         );
     }
-    // Other nodes, other rates: nothing of it holds, which is said; and the old part is kept.
+    // With other nodes the rates of the profile do not hold. A line says so, and the file keeps its old part.
     let slower = b.nodes("", ",speed=0.25");
     let env = [
         ("HETMP_NODES", slower.as_str()),
@@ -290,7 +291,7 @@ fn files_that_are_no_profiles() {
         );
         assert_eq!(fs::read_to_string(&file).unwrap(), content);
     }
-    // One of ours that was cut is not taken, and is written anew.
+    // A profile that was cut off is not used, and is written again.
     let good = b.dir.join("good").display().to_string();
     expect_lines(&run(&good), &[]);
     let whole = fs::read_to_string(&good).unwrap();
@@ -298,7 +299,7 @@ fn files_that_are_no_profiles() {
     let line = format!("hetmp: HETMP_PROFILE {cut}: a whole profile is accepted (line ");
     expect_lines(&run(&cut), &[&line]);
     expect_lines(&run(&cut), &[]);
-    // Not files, and places where none can be made.
+    // Paths that are not files, and paths where no file can be made.
     let dir = b.dir.display().to_string();
     expect_lines(
         &run(&dir),
@@ -314,7 +315,7 @@ fn files_that_are_no_profiles() {
         &run("/dev/null"),
         &["hetmp: HETMP_PROFILE /dev/null: a readable file"],
     );
-    // A program without a build-id cannot be told from others.
+    // Profiles belong to a program by its build-id. A program without one gets no profile.
     b.compile("nameless", &["-Wl,--build-id=none"]);
     let none = b.dir.join("none").display().to_string();
     let outcome = b.run(
@@ -361,7 +362,7 @@ fn processes_that_end_together_lose_nothing() {
     assert_eq!(all.matches("\nregion ").count(), 3, "{all}");
 }
 
-/// The same counts give the same decisions on every machine.
+/// With recorded counts instead of measured ones, the decisions are the same on every machine.
 #[test]
 fn recorded_counts_decide() {
     let Some(b) = Bench::new("recorded") else {
@@ -373,8 +374,8 @@ fn recorded_counts_decide() {
         let name = format!("@{}", b.file("recorded.toml", &node.repeat(2)));
         name
     };
-    // A fault an iteration, each far below 100 us: never several nodes. On unlike numbers of misses
-    // the one with the most cores (the first of equals), or the one with the fastest ones.
+    // One page fault in each iteration, and iterations far below 100 us: never several nodes. The misses
+    // then decide between the node with the most cores (the first of equals) and that with the fastest.
     let counter = recorded(5.0, 1.0);
     let base = [("HETMP_NODES", nodes.as_str()), ("HETMP_COUNTER", &counter)];
     let reason = b.reason(&base);
@@ -394,7 +395,7 @@ fn recorded_counts_decide() {
         reason.contains("do not exceed 6.5: fastest cores"),
         "{reason}"
     );
-    // Thresholds: the user's, the calibrated one of this pair of nodes, and the user's again.
+    // The threshold: from the user, then from the calibration of this pair of nodes, then from the user again.
     let reason = with(&[("HETMP_FAULT_PERIOD", "0.001")]);
     assert!(
         reason.starts_with("split, ") && reason.contains("exceed 0.001 us"),
@@ -412,7 +413,7 @@ fn recorded_counts_decide() {
         ("HETMP_FAULT_PERIOD", "9e9"),
     ]);
     assert!(reason.contains("do not exceed 9000000000 us"), "{reason}");
-    // Without faults the nodes share memory coherently.
+    // A record without faults means that the nodes share memory coherently.
     let counter = b.file("none.toml", "[[node]]\ninstructions = 10\nevents = 1\n");
     let counter = format!("@{counter}");
     let reason = b.reason(&[("HETMP_NODES", nodes.as_str()), ("HETMP_COUNTER", &counter)]);
@@ -427,8 +428,8 @@ fn energy_decides_where_it_is_the_objective() {
     let nodes = b.nodes(",watts=30", ",speed=0.33,watts=2");
     let objective =
         |o: &str, nodes: &str| b.reason(&[("HETMP_NODES", nodes), ("HETMP_OBJECTIVE", o)]);
-    // Speeds are measured here, and another program may take a core for a time slice: one good try
-    // of five is asked for.
+    // Here speeds are measured. Another program may take a core for a time slice, so one good try of five
+    // is enough.
     let in_time = |wanted: &str, o: &str, nodes: &str| {
         let mut tries = Vec::new();
         for _ in 0..5 {
@@ -444,13 +445,14 @@ fn energy_decides_where_it_is_the_objective() {
     };
     assert!(objective("time", &nodes).starts_with("split, "));
     in_time("node 1 alone", "energy", &nodes);
-    // The product takes both: 3/4 of the time at 32 W is better than 3 times of it at 2 W.
+    // The energy-delay product chooses both nodes: 3/4 of the time at 32 W is better than 3 times the time
+    // at 2 W.
     in_time(
         "split, ",
         "edp",
         &b.nodes(",watts=30", ",speed=0.33,watts=6"),
     );
-    // Watts may come from the calibration.
+    // The watts may also come from the calibration.
     let names = b.nodes(",name=big", ",speed=0.33,name=little");
     let reason = objective("energy", &names);
     assert!(
@@ -470,21 +472,21 @@ fn energy_decides_where_it_is_the_objective() {
     assert!(reason.contains("objective energy, modelled: "), "{reason}");
 }
 
-/// Two kernels prefer different nodes, the region around them being the same; and so they are split.
+/// Two kernels in the same region prefer different nodes. Each kernel's loop is split by its own speeds.
 #[test]
 fn kernels_prefer_their_nodes() {
     let Some(b) = Bench::new("kernels") else {
         return;
     };
     let nodes = b.nodes(",speed.alpha=0.25", ",speed.beta=0.25");
-    // Another program may take a core for a time slice: one good try of three is asked for.
+    // Another program may take a core for a time slice, so one good try of three is enough.
     for last in [false, false, true] {
         let decisions = b.decisions(
             &["alpha", "beta", "told"].repeat(TIMES),
             &[("HETMP_NODES", nodes.as_str())],
         );
         assert_eq!(decisions.len(), 3);
-        // By address, which is the order in the source.
+        // Sorted by address, which is the order in the source.
         let csr: Vec<[f64; 2]> = decisions
             .iter()
             .map(|d| [0, 1].map(|i| decided(d)["nodes"][i]["decided_csr"].as_f64().unwrap()))

@@ -1,4 +1,4 @@
-//! `scripts/reach`: the table it prints, what it takes for a difference, and what it refuses.
+//! `scripts/reach`: the table that it prints, the differences that it reports, and the arguments that it refuses.
 
 use hetmp_abi_compat::{exec, library};
 use std::fs;
@@ -14,7 +14,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Divides a static loop; with an argument, tells whether the runtime is ours, which must be found.
+/// Divides a static loop. With an argument, the output also says whether a library is preloaded: the script must report
+/// this difference.
 const PROGRAM: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,7 +92,7 @@ fn a_table_of_reach_results_and_ratios() {
     let (ending, said) = reach(&[
         "--list", &list, "--lib", &lib, "--rounds", "1", "--json", &json,
     ]);
-    // The program that tells of the preload prints something else under hetmp, as it should be found.
+    // One program prints another text under hetmp. The script must report this as a difference.
     assert_eq!(ending, exec::Ending::Exit(1), "{said}");
     let row = |name: &str| {
         let start = format!("| {name} |");
@@ -116,7 +117,7 @@ fn a_table_of_reach_results_and_ratios() {
     ]);
     assert_eq!(ending, exec::Ending::Exit(0));
 
-    // A program that hangs is ended, and said to have been.
+    // The script ends a program that hangs, and says so.
     let (ending, said) = reach(&["--lib", &lib, "--limit", "1", "slow=sleep 60"]);
     assert_eq!(ending, exec::Ending::Exit(1), "{said}");
     assert!(said.contains("libgomp: not over after 1 s"), "{said}");

@@ -1,7 +1,7 @@
-//! The files of `HETMP_REPORT` and `HETMP_TRACE`, from unmodified programs: the files are whole, their figures add up, and
-//! they are written however the program ends.
+//! The files of `HETMP_REPORT` and `HETMP_TRACE`, from unmodified programs: the files are complete, their figures add
+//! up, and they are written however the program ends.
 //!
-//! On one CPU there is one node only: then these tests say so and pass.
+//! On a machine with one CPU there are no two nodes: these tests then say so and pass.
 
 #[path = "report/even.rs"]
 mod even;
@@ -92,9 +92,9 @@ fn however_a_program_ends() {
         ("abort", Ending::Signal(libc::SIGABRT), "signal 6", 5, true),
         ("segv", Ending::Signal(libc::SIGSEGV), "signal 11", 5, true),
         ("term", Ending::Signal(libc::SIGTERM), "signal 15", 5, true),
-        // No handler runs at SIGKILL: the file is the last checkpoint.
+        // SIGKILL runs no handler: the file is that of the last checkpoint.
         ("kill", Ending::Signal(libc::SIGKILL), "running", 5, false),
-        // A program's own handler, and a signal that the program ignores, work as without the library.
+        // A handler of the program, and a signal that the program ignores, work as without the library.
         ("own", Ending::Exit(libc::SIGTERM), "exit", 5, true),
         ("ignored", Ending::Exit(0), "exit", 6, true),
         ("fork", Ending::Exit(0), "exit", 6, true),
@@ -126,7 +126,7 @@ fn however_a_program_ends() {
                 .count();
             assert_eq!(in_midst > 0, executions == 5, "{how}: {in_midst}");
         }
-        // Nothing half written is left, and no child wrote.
+        // No half-written file is left, and no child process has written a report.
         assert_eq!(scratch.files(), files, "{how}");
         for file in files {
             fs::remove_file(scratch.0.join(file)).unwrap();
@@ -148,7 +148,7 @@ fn regions_and_loops_add_up() {
             &["300", "6"],
             &[
                 ("HETMP_NODES", "2"),
-                // Like nodes: or else regions are left alone.
+                // The nodes are alike: without `force` the library leaves such regions alone.
                 ("HETMP_STATIC", "force"),
                 ("HETMP_SCHEDULE", schedule),
                 ("HETMP_REPORT", "r-%p.json"),
@@ -189,7 +189,7 @@ fn regions_and_loops_add_up() {
         let by = list(reach, "by");
         let shares: f64 = by.iter().map(|p| p["share"].as_f64().unwrap()).sum();
         assert!((shares - 1.0).abs() < 1e-4, "{reach}");
-        // One of our schedules reaches the program's loop, and another one does not claim to.
+        // The report counts the schedule that ran the program's loop, and no other.
         let reached: u64 = by
             .iter()
             .filter(|p| p["guard"] == false)
@@ -210,8 +210,8 @@ fn regions_and_loops_add_up() {
     }
 }
 
-/// Regions of which the report must say what happened in them: `sections`, which nothing divides, a
-/// loop beside a call that leads anywhere, and regions and loops as old gcc compiles them.
+/// Regions for which the report must name the lever or the guard: `sections`, which no schedule divides; a loop beside
+/// a call through a pointer; and regions and loops as old versions of gcc compile them.
 const KINDS: &str = r#"
 #include <omp.h>
 #include <stdbool.h>
@@ -303,7 +303,7 @@ fn what_is_reached_is_counted() {
     }
     let scratch = Scratch::new("kinds");
     let program = scratch.compile_text("kinds", KINDS);
-    // The lever that has most time, the guard beside it, and the schedule of the loop, if there is one.
+    // The lever with the most time, the guard, and the loop's schedule; `None` if there is none.
     for (what, lever, guard, schedule) in [
         ("sections", "sections", None, None),
         (
@@ -315,7 +315,7 @@ fn what_is_reached_is_counted() {
         ("old-loop", "dispatched", Some("inline"), Some("hetprobe")),
         ("old-static", "inline", None, None),
     ] {
-        // Like nodes: or else regions are left alone.
+        // The nodes are alike: without `force` the library leaves such regions alone.
         let env = [BOTH[0], BOTH[1], BOTH[2], ("HETMP_STATIC", "force")];
         let out = scratch.run(&program, &[what], &env);
         assert_eq!(out.ending, Ending::Exit(0), "{what}: {}", stderr(&out));
@@ -344,7 +344,7 @@ fn what_is_reached_is_counted() {
     }
 }
 
-/// A pipe gets the report at the end, once: checkpoints are for files.
+/// If the report goes to a pipe, it is written once, at the end. Only files get checkpoints.
 #[test]
 fn a_pipe_gets_one_report() {
     if !two_cpus() {
@@ -361,7 +361,7 @@ fn a_pipe_gets_one_report() {
         .output()
         .unwrap();
     let text = String::from_utf8(out.stdout).unwrap();
-    // The program's own line comes before or behind.
+    // The program's own output may come before or after the report.
     let (from, to) = (text.find('{').unwrap(), text.rfind('}').unwrap());
     let report: Value =
         serde_json::from_str(&text[from..=to]).unwrap_or_else(|e| panic!("{e}: {text}"));
@@ -369,7 +369,7 @@ fn a_pipe_gets_one_report() {
     assert_eq!(number(&report["reach"], "runs"), 6, "{text}");
 }
 
-/// Without nodes and schedules of ours there is a report too, with the guards.
+/// Without nodes and without a schedule of the library's, there is a report too. It names the guards.
 #[test]
 fn a_report_of_a_plain_run() {
     let scratch = Scratch::new("plain");
@@ -385,10 +385,11 @@ fn a_report_of_a_plain_run() {
     assert_eq!(number(&list(&report, "loops")[0], "executions"), 6);
 }
 
-/// What the trace event format asks for, and what makes a picture of it true.
+/// Checks a trace against the trace event format, and checks that its events are properly nested. Returns the number of
+/// events by category.
 fn check_trace(trace: &Value) -> BTreeMap<String, usize> {
     let mut categories = BTreeMap::new();
-    // Of each thread: where the last event began, in nanoseconds, and the ends of those around it.
+    // For each thread: the begin of its last event in nanoseconds, and the ends of the events around that one.
     let mut threads: BTreeMap<u64, (u64, Vec<u64>)> = BTreeMap::new();
     let ns = |e: &Value, field: &str| {
         let us = e[field]
@@ -457,7 +458,7 @@ fn check_trace(trace: &Value) -> BTreeMap<String, usize> {
     categories
 }
 
-/// Barriers, and a loop without a clause, which one of our schedules runs as virtual threads.
+/// Barriers, and a loop without a schedule clause, which runs as virtual threads.
 const BUSY: &str = r"
 #include <omp.h>
 static double a[100000];
@@ -499,7 +500,7 @@ fn a_trace_shows_each_thread() {
             assert!(seen.contains_key(category), "{schedule}: {seen:?}");
         }
         if schedule == "dynamic" {
-            // Ten loops of a hundred chunks; no more and no fewer.
+            // Ten loops of a hundred chunks each.
             assert_eq!(seen["chunk"], 1000, "{seen:?}");
             // Two threads, twenty regions.
             assert_eq!(seen["region"], 40, "{seen:?}");
@@ -523,7 +524,7 @@ fn a_full_trace_says_so() {
     let trace = scratch.json("trace.json");
     let kept: usize = check_trace(&trace).values().sum();
     assert!((16..=32).contains(&kept), "{kept}");
-    // 1200 chunks at least were to be traced.
+    // The program has at least 1200 chunks, and the trace has room for few of them.
     assert!(number(&trace["otherData"], "dropped_events") > 1000);
     for bad in ["15", "x", "", "99999999999"] {
         let env = [("HETMP_TRACE", "t"), ("HETMP_TRACE_EVENTS", bad)];
@@ -548,9 +549,9 @@ fn files_that_cannot_be_written_cost_one_line() {
             assert_eq!(scratch.files(), [""; 0]);
         }
     }
-    // An old file stays when the new one does not fit: files of at most no bytes.
+    // If the new file cannot be written, the old one stays. The limit on the size of files is 0 bytes here.
     fs::write(scratch.0.join("old.json"), "old").unwrap();
-    // (What is said goes through a pipe, which has no size.)
+    // (Messages go through a pipe, for which this limit does not hold.)
     let shell = format!(
         "(trap '' XFSZ; ulimit -f 0; exec {}) 2>&1 | cat",
         program.display()

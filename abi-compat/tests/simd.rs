@@ -1,9 +1,10 @@
-//! `include/hetmp/simd.h`: every operation on every backend against plain C, run natively or
-//! under QEMU; the kernels' machine code; what the header refuses; and that the tests can fail.
+//! `include/hetmp/simd.h`: every operation on every backend is compared with plain C, natively or
+//! under QEMU. Other trials look at the kernels' machine code, check that the header refuses wrong
+//! settings, and check that faults in the header are noticed.
 //!
 //! A trial compiles `c-tests/simd/ops.c` for one backend, compiler, language and optimisation.
-//! `HETMP_SIMD_ALL=1` adds the combinations that mostly repeat others (about ten minutes).
-//! What this machine lacks is shown as ignored, with the reason in the trial's name.
+//! `HETMP_SIMD_ALL=1` adds combinations that mostly repeat others (about ten minutes). A trial that
+//! this machine cannot run is shown as ignored, with the reason in its name.
 
 #[path = "simd/mutants.rs"]
 mod mutants;
@@ -22,7 +23,7 @@ use std::time::Duration;
 use mutants::{Mutant, MUTANTS};
 use ways::{way, Machine, Way, ANY, ARM_GCC, AVX2, AVX512, WAYS};
 
-/// What the header refuses, and the line it says.
+/// Settings that the header refuses, each with the line that it prints.
 const REFUSED: &[(&str, &str)] = &[
     (
         "-DHETMP_SIMD_BACKEND=altivec",
@@ -57,7 +58,7 @@ const REFUSED: &[(&str, &str)] = &[
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    // Each is a compiler that takes hundreds of megabytes.
+    // Each trial runs a compiler that takes hundreds of megabytes.
     arguments.test_threads = arguments
         .test_threads
         .or_else(|| Some(std::thread::available_parallelism().map_or(1, |n| n.get().min(8))));
@@ -114,7 +115,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// A trial of this way, or an ignored one that says what is missing.
+/// A trial of one way to compile. If a tool is missing, the trial is ignored and its name says which.
 fn trial(
     what: &str,
     way: &'static Way,
@@ -143,7 +144,7 @@ fn missing(way: &Way) -> Option<String> {
     }
     let mut programs = vec![way.compiler];
     if arm {
-        // clang takes its C library from the cross compiler.
+        // clang uses the C library of the cross compiler.
         programs.extend([ARM_GCC, "qemu-aarch64-static"]);
     }
     programs
@@ -158,7 +159,7 @@ fn which(program: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Whether what this machine is told to run exists in this processor.
+/// Whether this processor, or the emulator, can run code for `machine`.
 fn runs_here(machine: Machine) -> bool {
     match machine {
         Machine::X86("") | Machine::Arm(_) => true,
@@ -268,7 +269,7 @@ fn check(way: &Way, source: &str, extra: &str) -> Result<(), String> {
     }
 }
 
-/// The kernels' results, and that their code calls nothing.
+/// Checks the kernels' results, and that their machine code calls no functions.
 fn kernels(way: &Way) -> Result<(), String> {
     let program = compile(way, "c-tests/bench/simd_kernels.c", "", &include())?;
     let objdump = match way.machine {
@@ -286,7 +287,7 @@ fn kernels(way: &Way) -> Result<(), String> {
     let call = Regex::new(r"\t(call|bl|blr|jmp|b) .*<([^+>]*)>").expect("a valid expression");
     for kernel in ["saxpy", "dot", "mandelbrot", "md5", "sha256"] {
         let name = format!("simd_{kernel}");
-        // C++ names hold ours, with the length before and the parameters behind.
+        // A mangled C++ name has our name in it, after the length and before the parameters.
         let lines: Vec<&str> = listing
             .lines()
             .skip_while(|l| !(l.ends_with(">:") && l.contains(&name)))
@@ -345,7 +346,7 @@ fn notices(number: usize, mutant: &Mutant) -> Result<(), String> {
     let way = way("gcc", mutant.flags, "", 0, ANY);
     let extra = format!("-O0 -ffp-contract=off -w -DMUTANT={number}");
     let program = compile(&way, "c-tests/simd/ops.c", &extra, &copy)?;
-    // A crash is a failure, too: division by -1 traps, a masked lane faults.
+    // A crash also counts as noticed: some faults trap, such as a division by -1 or a load of a masked lane.
     match start(&way, &program, &[]) {
         Ok((true, text)) => Err(format!("not noticed:\n{text}")),
         Ok((false, text)) if text.contains(mutant.noticed) && text.contains("WRONG") => Ok(()),
@@ -368,7 +369,7 @@ fn refuses(flags: &str, line: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The table is what its generator would write now.
+/// docs/simd.md is what its generator writes for the present header.
 fn table_is_fresh() -> Result<(), String> {
     let (same, text) = run(env!("CARGO_BIN_EXE_simd_table"), &["--check".to_owned()])?;
     if same {
@@ -378,8 +379,8 @@ fn table_is_fresh() -> Result<(), String> {
     }
 }
 
-/// Nothing but the C library's headers: no -I of ours but the one, no library to link, and no
-/// macro of a user's in the way.
+/// The header needs only the C library's headers: one -I, and no library to link. A user's macros do not
+/// disturb it.
 fn stands_alone() -> Result<(), String> {
     let source = folder().join("alone.c");
     fs::write(
@@ -401,7 +402,7 @@ fn stands_alone() -> Result<(), String> {
     Ok(())
 }
 
-/// Every operation that the common headers define is named by a test.
+/// Every operation that the common headers define occurs in a test.
 fn every_operation() -> Result<(), String> {
     let root = library::root();
     let read = |file: &str| fs::read_to_string(root.join(file)).map_err(|e| format!("{file}: {e}"));

@@ -1,11 +1,11 @@
-//! Every program of `c-tests/` and every kernel without a schedule clause, with its regions forced
-//! into virtual teams wherever that is safe: the output must be that of libgomp.
+//! Runs every program of `c-tests/`, and every kernel without a schedule clause, with virtual teams forced
+//! wherever that is safe. The output must be the same as under libgomp. There is one test for each program.
 //!
-//! `HETMP_STATIC=force` transforms also where nothing is to be gained, so this is the test that the
-//! guards refuse what they must: a program that a virtual team does not fit prints something else,
-//! crashes, or hangs. Programs whose header names a `lever` must report it. One test a program.
+//! `HETMP_STATIC=force` makes virtual teams even if nothing can be gained. So this test checks the guards: if a
+//! guard lets a region through that does not work as a virtual team, the program prints another output, crashes,
+//! or hangs. A program whose header names a `lever` must report that lever.
 //!
-//! On one CPU both nodes are the same; the teams are virtual all the same.
+//! On a machine with one CPU, both nodes have the same CPU, and teams are virtual too.
 
 use hetmp_abi_compat::case::{self, Case, Setting};
 use hetmp_abi_compat::compare::{check_ending, difference, reference, tail};
@@ -17,7 +17,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Programs about settings that this test changes itself: the schedule, and what is said about it.
+/// True for programs about settings that this test itself changes: the schedule, and messages about schedules.
 fn is_about_settings(case: &Case) -> bool {
     const ABOUT_SCHEDULES: [&str; 5] = [
         "api_schedule.c",
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     cases.extend(case::kernels().unwrap_or_else(|why| panic!("hetmp: {why}")));
     cases.extend(clang);
     cases.retain(|c| !is_about_settings(c) && !c.only_hetmp);
-    // The other forms of the kernels are not divided by compiled code.
+    // Only loops without a schedule clause are divided by compiled code. The other forms of the kernels have one.
     cases.retain(|c| !c.name.ends_with(".runtime") && !c.name.ends_with(".dynamic"));
     assert!(!cases.is_empty(), "hetmp: folder c-tests: no programs");
     sample::thin(&mut cases, arguments.filter.is_some(), |c| &c.name)
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// What clang compiles, too: the kernels, the programs about static loops, and a sample of the others.
+/// The programs that clang compiles too: the kernels, the programs about static loops, and a sample of the others.
 fn with_clang(cases: &[Case]) -> Result<Vec<Case>, String> {
     if !case::has_clang() {
         return Ok(Vec::new());
@@ -142,8 +142,8 @@ fn compare(case: &Case, cache: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// A team of one is no team, and one of more threads than cores gets exactly those as virtual ones,
-/// whatever the program does with them.
+/// True for settings in which the library makes no virtual team of its own size: with one thread there is no team,
+/// and with more threads than cores, exactly these threads become virtual ones.
 fn is_another_matter(setting: &Setting) -> bool {
     let cpus = std::thread::available_parallelism().map_or(1, |n| n.get());
     setting.env.iter().any(|(n, v)| {
@@ -151,7 +151,7 @@ fn is_another_matter(setting: &Setting) -> bool {
     })
 }
 
-/// What the report says of each way in which each region ran.
+/// The levers and guards that the report names, over all regions.
 fn levers(report: &Path) -> Result<Vec<String>, String> {
     let text =
         fs::read_to_string(report).map_err(|e| format!("report {}: {e}", report.display()))?;

@@ -4,11 +4,11 @@ use super::table::Family;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// The files, by name, with their text.
+/// The text of each file, by its name.
 #[must_use]
 pub fn files(table: &[Family]) -> BTreeMap<String, String> {
     let mut files: BTreeMap<String, String> = BTreeMap::new();
-    // Rows of one shape stand together, in the order of the table.
+    // Rows of one shape are put together, in the order of the table.
     let mut blocks: Vec<(&str, &str, String)> = Vec::new();
     for family in table {
         let Some((file, shape)) = family.entry else {
@@ -18,7 +18,8 @@ pub fn files(table: &[Family]) -> BTreeMap<String, String> {
         for row in family.rows() {
             let names = row.names.join(" ");
             let of = match row.of {
-                // By value, and so in assembly: no Rust type is passed as long double is.
+                // These pass a long double by value. No Rust type is passed like a long double, so these
+                // entries are written in assembly, not generated.
                 Some(t) if matches!(shape, "p" | "g") && t.name == "longdouble" => continue,
                 Some(t) if typed(shape) => t.rust.to_owned(),
                 Some(t) if reducing(shape) => t.element.to_owned(),
@@ -36,7 +37,7 @@ pub fn files(table: &[Family]) -> BTreeMap<String, String> {
     }
     for (file, shape, rows) in blocks {
         let (name, rest) = shape.split_once(' ').unwrap_or((shape, ""));
-        // A path is the engine's function; the shape is then that of its last part's kind.
+        // A shape with `::` is the path of the engine's function. `of_function` then gives the macro.
         let (name, rest) = match name.split_once("::") {
             Some((module, function)) => (of_function(module, function), name),
             None => (name, rest),

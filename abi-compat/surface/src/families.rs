@@ -1,4 +1,4 @@
-//! The one table: every family of routines, its shape, its types and where it comes from.
+//! The table: every family of routines, with its shape, its types and its specification.
 
 mod access;
 mod atomic;
@@ -7,7 +7,7 @@ mod library;
 
 use crate::table::{Family, Names};
 
-/// A function that stands alone.
+/// A function that is a family of its own: no types, no form with a context.
 const fn one(
     group: &'static str,
     result: &'static str,

@@ -1,4 +1,4 @@
-//! `shmem.h` and `pshmem.h`: the frame with what is generated put in.
+//! `shmem.h` and `pshmem.h`: frames written by hand (`*.h.in`), with generated declarations put in.
 
 use super::table::{Family, Names, Since};
 use super::types::{Set, COMPLEX_DOUBLE, COMPLEX_FLOAT};
@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 const FRAME: &str = include_str!("shmem.h.in");
 const PROFILING: &str = include_str!("pshmem.h.in");
 
-/// Names that are a function and, with C11, a macro too.
+/// Names of functions that are also macros in C11.
 pub const ALSO_MACROS: [&str; 4] = [
     "shmem_sync",
     "shmem_wait_until",
@@ -16,7 +16,7 @@ pub const ALSO_MACROS: [&str; 4] = [
     "shmem_signal_add",
 ];
 
-/// Fills the frame: a line `@NAME` becomes what is generated for it.
+/// Fills a frame: each line `@NAME` is replaced by the text that `made` has for the name.
 ///
 /// # Panics
 /// When the frame names something that does not exist, or leaves a group out.
@@ -66,7 +66,7 @@ pub fn pshmem_h(table: &[Family]) -> String {
     )
 }
 
-/// The declarations of each group; `prefix` before each name.
+/// The declarations of each group. Every name gets the prefix `prefix`.
 fn declarations(table: &[Family], prefix: &str) -> BTreeMap<String, String> {
     let mut groups: BTreeMap<String, String> = BTreeMap::new();
     for family in table {
@@ -74,7 +74,7 @@ fn declarations(table: &[Family], prefix: &str) -> BTreeMap<String, String> {
         for mut routine in family.routines() {
             routine.name.insert_str(0, prefix);
             let end = match &routine.instead {
-                // Not to be broken at its blanks.
+                // `wrapped` breaks lines at blanks. It must not break this text, so `~` stands for a blank.
                 Some(instead) => format!(" HETMP_SHMEM_OLD_(\"{}\");", instead.replace(' ', "~")),
                 None => ";".to_owned(),
             };
@@ -104,7 +104,7 @@ fn wrapped(out: &mut String, text: &str) {
     out.push('\n');
 }
 
-/// What a type-generic name selects from.
+/// The types that a type-generic name selects from, and the family's name after the type.
 fn set_of(family: &Family) -> (Set, &'static str) {
     match family.names {
         Names::Typed(set, what) => (set, what),
@@ -164,7 +164,7 @@ fn generics(table: &[Family]) -> String {
         };
         let (set, what) = set_of(family);
         let arguments = family.arguments();
-        // The first pointer to the type.
+        // The macro selects by the first argument that is a pointer to the type.
         let chosen = arguments
             .iter()
             .find(|a| !matches!(**a, "team"))
@@ -236,7 +236,7 @@ fn overloads(table: &[Family]) -> String {
             );
         }
         if generic == "wait_until" {
-            // For long, it is the deprecated C function of that name.
+            // The deprecated C function of this name serves long.
             for t in set.distinct().iter().filter(|t| t.name != "long") {
                 let _ = writeln!(out, "HETMP_SHMEM_X_({}, {})", t.name, t.basic);
             }
@@ -251,9 +251,10 @@ fn overloads(table: &[Family]) -> String {
     out
 }
 
-/// Overloads for C's complex types in C++: each routine that takes `std::complex`, and its type-generic name.
+/// C++ overloads for C's complex types, for each routine that takes `std::complex` and for its type-generic name.
 ///
-/// A program that is C and C++ at once passes `double _Complex *`, which does not convert to `std::complex<double> *`.
+/// A program that compiles as C and as C++ passes `double _Complex *`, which does not convert to
+/// `std::complex<double> *`.
 fn c_complex(table: &[Family]) -> String {
     let mut out = String::new();
     for t in ["complexd", "complexf"] {
@@ -306,7 +307,7 @@ fn c_complex(table: &[Family]) -> String {
     out
 }
 
-/// The numbers of the documentation: names by group and specification.
+/// The text of `docs/shmem-coverage.md`: the numbers of names, by group and specification.
 #[must_use]
 pub fn coverage_md(table: &[Family]) -> String {
     let mut out = String::from(

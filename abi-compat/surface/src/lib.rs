@@ -1,10 +1,14 @@
 //! The C surface of OpenSHMEM, made from one table.
 //!
-//! [`families`] lists every family of routines with its shape, types and specification; [`types`] the types. From it
-//! come `include/shmem.h` and `include/pshmem.h` (a frame written by hand, with the documentation, around
-//! declarations, C11 selections and C++ overloads), the entry tables in `runtime/abi/src/shmem/`, and
-//! `docs/shmem-coverage.md`. The lists of names in `abi-compat/symbols/openshmem-*.txt` were taken from the
-//! specifications' text on their own, so that the tests hold two readings against each other.
+//! [`families`] lists every family of routines with its shape, types and specification; [`types`] lists the types.
+//! These files are generated from the table:
+//! * `include/shmem.h` and `include/pshmem.h`: declarations, C11 selections and C++ overloads, in frames that are
+//!   written by hand and hold the documentation;
+//! * the entry tables in `runtime/abi/src/shmem/`;
+//! * `docs/shmem-coverage.md`.
+//!
+//! The lists of names in `abi-compat/symbols/openshmem-*.txt` were taken from the specifications' text, not from the
+//! table. The tests compare the two: a mistake in reading the specification must then be made twice to stay unseen.
 
 pub mod entries;
 pub mod families;

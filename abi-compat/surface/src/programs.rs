@@ -1,10 +1,10 @@
-//! C programs for the tests of the header: every type-generic name with every type, against a library of stubs that
-//! only remember which of them was called.
+//! C programs for the tests of the header. A program calls every type-generic name with every type. It is linked with
+//! stubs, each of which only records that it was called.
 
 use super::table::{Family, Names};
 use std::fmt::Write as _;
 
-/// The stubs: every routine, by its own declaration.
+/// The stubs: a definition of every routine, with the declaration of the header.
 #[must_use]
 pub fn stubs(table: &[Family]) -> String {
     let mut out = String::from(
@@ -38,7 +38,7 @@ pub fn stubs(table: &[Family]) -> String {
     out
 }
 
-/// The program: C11 and C++.
+/// The program, which compiles as C11 and as C++.
 #[must_use]
 pub fn callers(table: &[Family]) -> String {
     let mut out = String::from(
@@ -77,7 +77,7 @@ pub fn callers(table: &[Family]) -> String {
                     "sig_addr" => "&sig",
                     "status" => "NULL",
                     "team" => "SHMEM_TEAM_WORLD",
-                    // An array and a pointer to constants, as programs have them.
+                    // `v` is an array and `c` a pointer to const, the forms that programs pass.
                     _ if parameter.starts_with("const TYPE *") => "c",
                     _ if parameter.starts_with("TYPE *") => "v",
                     _ => "1",
@@ -103,7 +103,7 @@ pub fn callers(table: &[Family]) -> String {
             body += " }\n";
         }
     }
-    // C++ has the deprecated C function of this name for long.
+    // In C++, the deprecated C function of this name serves long.
     let long = "check(\"shmem_wait_until\", \"shmem_long_wait_until\");";
     assert_eq!(body.matches(long).count(), 1, "wait_until has long once");
     let body = body.replace(

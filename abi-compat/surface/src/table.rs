@@ -1,4 +1,4 @@
-//! What the table is made of: families of routines, and the C functions that follow from them.
+//! The elements of the table: families of routines, and the C functions that follow from them.
 
 use super::types::{Set, Type};
 
@@ -13,16 +13,16 @@ pub enum Since {
     V16,
 }
 
-/// Which names a family has.
+/// The names of a family's routines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
-    /// `shmem_TYPENAME_` and this, for each type.
+    /// `shmem_TYPENAME_` and this text, for each type.
     Typed(Set, &'static str),
-    /// `shmem_`, this, a number of bits, and that: for `Bits` in 8, 16, 32, 64, 128.
+    /// `shmem_`, the first text, a number of bits (8, 16, 32, 64 or 128), and the second text.
     Sized(&'static str, &'static str),
-    /// `shmem_`, this, and 32 or 64: the element sizes of the active-set collectives.
+    /// `shmem_`, this text, and 32 or 64: the element sizes of the active-set collectives.
     Old(&'static str),
-    /// This name; elements are bytes where a length is given.
+    /// Exactly this name. Lengths count bytes.
     One(&'static str),
 }
 
@@ -33,19 +33,19 @@ pub struct Family {
     pub group: &'static str,
     /// The specification.
     pub since: Since,
-    /// What to use instead, if it is deprecated.
+    /// The routine that replaces it, if it is deprecated.
     pub instead: Option<&'static str>,
     /// Its names.
     pub names: Names,
     /// The C type of the value; `TYPE` is the family's type.
     pub result: &'static str,
-    /// The C parameters; `TYPE` as above.
+    /// The C parameters; `TYPE` is the family's type.
     pub parameters: &'static str,
-    /// Whether there is a second form, `shmem_ctx_`, with a context first.
+    /// Whether there is a second form, `shmem_ctx_...`, with a context as the first argument.
     pub context: bool,
     /// The type-generic name, without `shmem_`.
     pub generic: Option<&'static str>,
-    /// The file and the shape (a macro) of its entries; none where they are written by hand.
+    /// The file of its entries, and their shape (a macro of that file). `None` if they are written by hand.
     pub entry: Option<(&'static str, &'static str)>,
 }
 
@@ -58,7 +58,7 @@ pub struct Routine {
     pub result: String,
     /// Its parameters.
     pub parameters: String,
-    /// What to use instead, if it is deprecated.
+    /// The routine that replaces it, if it is deprecated.
     pub instead: Option<String>,
 }
 
@@ -74,16 +74,16 @@ impl Routine {
 /// A line of a generated entry table.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The type, where the family has one.
+    /// The type, if the family has types.
     pub of: Option<&'static Type>,
     /// Bytes of an element.
     pub bytes: usize,
-    /// The name without context, then the one with.
+    /// The name of the form without a context, then that of the form with one.
     pub names: Vec<String>,
 }
 
 impl Family {
-    /// Its rows: the names that differ in the context only stand in one.
+    /// The family's rows. The forms with and without a context share a row.
     #[must_use]
     pub fn rows(&self) -> Vec<Row> {
         let row = |of: Option<&'static Type>, bytes: usize, rest: String| {
@@ -114,7 +114,7 @@ impl Family {
         }
     }
 
-    /// Its C functions.
+    /// The family's C functions.
     #[must_use]
     pub fn routines(&self) -> Vec<Routine> {
         let mut out = Vec::new();

@@ -3,14 +3,14 @@
 /// A type with a `TYPENAME` in the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Type {
-    /// As it stands in function names.
+    /// The type's word in function names.
     pub name: &'static str,
-    /// As C spells it.
+    /// The type in C.
     pub c: &'static str,
-    /// The C type that it is on the LP64 machines we run on. A `_Generic` selection must not name one
-    /// type twice, nor may C++ overload a function for it twice.
+    /// The basic C type that the type is an alias of on LP64 machines. Two aliases of one basic type must
+    /// not both appear in a `_Generic` selection, nor in the overloads of a C++ function.
     pub basic: &'static str,
-    /// As the entries spell it.
+    /// The type in the entries' Rust code.
     pub rust: &'static str,
     /// Its size in bytes.
     pub bytes: usize,
@@ -36,9 +36,9 @@ const fn t(
     }
 }
 
-/// Spelled by a macro of the header: C and C++ have different words for it.
+/// The macro of the header for C's `double _Complex` and C++'s `std::complex<double>`.
 pub const COMPLEX_DOUBLE: &str = "HETMP_SHMEM_COMPLEX_DOUBLE_";
-/// As [`COMPLEX_DOUBLE`].
+/// The macro of the header for C's `float _Complex` and C++'s `std::complex<float>`.
 pub const COMPLEX_FLOAT: &str = "HETMP_SHMEM_COMPLEX_FLOAT_";
 
 static ALL: &[Type] = &[
@@ -116,15 +116,16 @@ pub enum Set {
     AmoExtended,
     /// The bitwise AMO types.
     AmoBitwise,
-    /// The types of atomics before they were called so.
+    /// The types of the old atomic routines (`shmem_TYPENAME_add` ...), before names had `atomic` in them.
     AmoOld,
-    /// As `AmoOld`, for fetch, set and swap.
+    /// The types of the old routines fetch, set and swap.
     AmoOldExtended,
-    /// `Amo`, and short and unsigned short, which are deprecated.
+    /// The types of `Amo`, and short and unsigned short, which are deprecated.
     Wait,
     /// The types of `shmem_wait`.
     WaitOld,
-    /// Reductions over teams: and, or, xor. The 1.5 text has two tables; this is what either says.
+    /// Reductions over teams: and, or, xor. The text of 1.5 has two tables of these types, which differ. This set is
+    /// the union of both.
     Bits,
     /// Maximum and minimum.
     Order,
@@ -168,7 +169,7 @@ impl Set {
         ALL.iter().filter(move |t| self.has(t.name))
     }
 
-    /// As [`Set::types`], each C type once.
+    /// The types without those whose basic C type an earlier one has.
     pub fn distinct(self) -> Vec<&'static Type> {
         let mut found: Vec<&'static Type> = Vec::new();
         for t in self.types() {
@@ -179,7 +180,7 @@ impl Set {
         found
     }
 
-    /// The part of macro names that stands for it.
+    /// The set's word in the names of macros.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {

@@ -59,7 +59,7 @@ fn succeed(path: &str, args: &[&str], env: &[(&str, &str)]) -> String {
     text
 }
 
-/// Those of these compilers that are installed; the first must be.
+/// The compilers of `names` that are installed. The first one must be.
 fn compilers(names: &[&str]) -> Vec<String> {
     let found: Vec<String> = names
         .iter()
@@ -156,7 +156,7 @@ fn the_library_exports_every_routine_under_both_names() {
     assert!(more.is_empty(), "in no specification: {more:?}");
 }
 
-/// Uses what every dialect has.
+/// Uses only the features that the header offers in every dialect.
 const PLAIN: &str = r#"
 #include <shmem.h>
 #include <shmemx.h>
@@ -184,7 +184,7 @@ int main(void)
 }
 "#;
 
-/// A tool: what is a macro in C11 can be defined after pshmem.h.
+/// A profiling tool: defines routines whose names are macros in C11. After pshmem.h this compiles.
 const TOOL: &str = r"
 #include <pshmem.h>
 void shmem_long_put(long *d, const long *s, size_t n, int pe) { pshmem_long_put(d, s, n, pe); }
@@ -216,7 +216,7 @@ fn the_header_is_clean_in_every_dialect() {
             check(&compiler, &[&std, &plain]);
             check(&compiler, &[&std, &tool]);
         }
-        // Inside of the header, too.
+        // With HETMP_SHMEM_WARN, compilers also show warnings about the header itself.
         for std in ["-std=c99", "-std=c11", "-std=c17"] {
             check(&compiler, &[std, "-DHETMP_SHMEM_WARN", &plain, &tool]);
         }
@@ -296,7 +296,7 @@ fn each_generic_name_calls_the_routine_of_the_type() {
                 &[],
             );
             let text = succeed(&program, &[], &[]);
-            // 71 generic names, most of them for 14 types and with and without a context.
+            // There are 71 generic names, most of them with 14 types, with and without a context.
             assert!(text.ends_with(" calls, 0 wrong\n"), "{compiler}: {text}");
             let calls: usize = text.split(' ').next().unwrap().parse().unwrap();
             assert!(calls > 900, "{text}");
@@ -304,7 +304,7 @@ fn each_generic_name_calls_the_routine_of_the_type() {
     }
 }
 
-/// Counts the puts that go through it.
+/// A profiling library that counts puts.
 const PROFILER: &str = r#"
 #include <pshmem.h>
 #include <stdio.h>
@@ -341,7 +341,7 @@ int main(void)
 #[test]
 fn a_profiler_comes_first_linked_in_or_preloaded() {
     let scratch = Scratch::new("shmem-profiling");
-    // As it is installed: the soname is libgomp's.
+    // As in an installation: programs find the library by its soname, which is libgomp's.
     let library = library::fresh();
     fs::copy(library, scratch.0.join("libhetmp.so")).unwrap();
     fs::hard_link(
@@ -372,7 +372,7 @@ fn a_profiler_comes_first_linked_in_or_preloaded() {
     build(&[&program, &profiler, "-o", &linked]);
     build(&["-shared", "-fPIC", &profiler, "-o", &preload]);
 
-    // Programs of the tests may not make large files, nor large heaps in them.
+    // Tests limit the size of files, and a symmetric heap is a file.
     let small = ("SHMEM_SYMMETRIC_SIZE", "1M");
     assert_eq!(succeed(&plain, &[], &[small]), "");
     assert_eq!(succeed(&linked, &[], &[small]), "puts 2 quiets 1\n");
@@ -382,7 +382,7 @@ fn a_profiler_comes_first_linked_in_or_preloaded() {
     );
 }
 
-/// Without the rpath, the system's libgomp is found, and says so at the start rather than at some call.
+/// Without the rpath, the loader finds the system's libgomp. The program must fail at its start, not at some call.
 #[test]
 fn a_libgomp_that_is_not_ours_is_noticed_at_the_start() {
     let scratch = Scratch::new("shmem-wrong-library");

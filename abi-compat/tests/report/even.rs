@@ -1,9 +1,9 @@
-//! Regions on nodes that nothing sets apart: left alone until their threads have waited for each other.
+//! Regions on nodes that are alike: the library leaves them alone until their threads have waited for each other.
 
 use super::scratch::{list, stderr, two_cpus, Scratch};
 use hetmp_abi_compat::exec::Ending;
 
-/// One loop whose iterations are alike, and one whose first half takes three times as long.
+/// One loop with equal iterations, and one whose first half takes three times as long as the second.
 const EVEN: &str = r#"
 #include <omp.h>
 #include <stdio.h>
@@ -47,8 +47,9 @@ int main(int argc, char **argv)
 }
 "#;
 
-/// Two nodes that nothing tells apart: a region runs as if there were none (`even`) until its threads have waited for each
-/// other at a barrier. A region whose threads never wait stays so; an uneven one gets virtual threads (`fibers`).
+/// Two nodes that are alike. A region runs as without nodes (guard `even`) until its threads have waited for each other
+/// at a barrier. A region whose threads never wait keeps running so. An uneven region gets virtual threads (lever
+/// `fibers`).
 #[test]
 fn even_regions_on_like_nodes_are_left_alone() {
     if !two_cpus() {
@@ -60,7 +61,7 @@ fn even_regions_on_like_nodes_are_left_alone() {
     let threads = format!("{cpus}\n");
     for (extra, left_alone) in [
         (("HETMP_SCHEDULE", "hetprobe"), true),
-        // Weights in the schedule tell the nodes apart, and `force` asks for our schedules everywhere.
+        // Weights in the schedule make the nodes unlike, and `force` asks for virtual teams everywhere.
         (("HETMP_SCHEDULE", "static-csr:2,1"), false),
         (("HETMP_STATIC", "force"), false),
     ] {
@@ -72,7 +73,7 @@ fn even_regions_on_like_nodes_are_left_alone() {
         ];
         let out = scratch.run(&program, &[], &env);
         assert_eq!((out.ending, stderr(&out)), (Ending::Exit(0), String::new()));
-        // `omp_get_max_threads` counts virtual threads only where regions get them from the start.
+        // `omp_get_max_threads` counts virtual threads only if regions get them from the start.
         let told = String::from_utf8_lossy(&out.stdout).into_owned();
         assert_eq!(told == threads, left_alone, "{extra:?}: {told:?}");
         let report = scratch.json("report.json");

@@ -1,4 +1,5 @@
-//! What the tests of reports and traces share: a folder for each test, programs compiled and run there, and JSON read.
+//! Shared by the tests of reports and traces: a folder for each test, in which programs are compiled and run, and from
+//! which JSON files are read.
 
 use hetmp_abi_compat::exec::{self, Outcome};
 use hetmp_abi_compat::library;
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// False on one CPU, where there is one node only: the caller then returns, after the line that is said here.
+/// Whether this process may use two CPUs, for two nodes. If not, prints a line; the test then returns.
 pub(crate) fn two_cpus() -> bool {
     let two = std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);
     if !two {
@@ -27,7 +28,7 @@ impl Scratch {
         Scratch(dir)
     }
 
-    /// Compiles a C source with OpenMP. The program lies here, and is called like its source.
+    /// Compiles a C source with OpenMP. The program is put into this folder, under its source's name.
     pub(crate) fn compile(&self, source: &Path) -> PathBuf {
         let program = self.0.join(source.file_stem().unwrap());
         let out = Command::new("gcc")
@@ -44,7 +45,7 @@ impl Scratch {
         program
     }
 
-    /// Compiles a program that stands in a test.
+    /// Compiles a program from a text in a test.
     pub(crate) fn compile_text(&self, name: &str, text: &str) -> PathBuf {
         let source = self.0.join(name).with_extension("c");
         fs::write(&source, text).unwrap();
@@ -78,7 +79,8 @@ impl Scratch {
         serde_json::from_str(&text).unwrap_or_else(|e| panic!("{name}: {e}"))
     }
 
-    /// The files that a program has written here: all but the source and the program `ends`, which the test made.
+    /// The files that a program has written into this folder: all files but the source and the program `ends`, which
+    /// the test made.
     pub(crate) fn files(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).unwrap();
         let mut names: Vec<String> = entries

@@ -1,12 +1,12 @@
 //! Faults put into a copy of `hetmp/simd.h`, each of which a test must notice.
 
-/// The header's text and the test that must notice the change, .
+/// A change of a header's text, and the test that must notice the change.
 pub(crate) struct Mutant {
     pub(crate) file: &'static str,
     pub(crate) from: &'static str,
     pub(crate) to: &'static str,
     pub(crate) flags: &'static str,
-    /// Where it must be noticed: a part of the test's report.
+    /// A part of the test's report that names the operation.
     pub(crate) noticed: &'static str,
 }
 
@@ -27,7 +27,7 @@ pub(crate) const fn mutant(
 }
 
 pub(crate) const GENERIC: &str = "-DHETMP_SIMD_BACKEND=generic";
-/// The first three run always, all of them with HETMP_SIMD_ALL.
+/// The faults. Every run tries the first three; with HETMP_SIMD_ALL a run tries all.
 pub(crate) const MUTANTS: &[Mutant] = &[
     mutant(
         "ints.h",

@@ -1,11 +1,11 @@
 //! The ways in which the tests of `hetmp/simd.h` are compiled and run.
 
-/// What runs the program that was compiled.
+/// The machine that runs a compiled program.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Machine {
     /// This processor, if it has this feature ("" for none).
     X86(&'static str),
-    /// 64-bit Arm, emulated, with SVE vectors of this many bits (0: without).
+    /// 64-bit Arm, emulated, with SVE vectors of this many bits (0: without SVE).
     Arm(u32),
 }
 
@@ -16,7 +16,7 @@ pub(crate) struct Way {
     pub(crate) backend: &'static str,
     pub(crate) bits: u32,
     pub(crate) machine: Machine,
-    /// Only with HETMP_SIMD_ALL.
+    /// True: only with HETMP_SIMD_ALL.
     pub(crate) more: bool,
 }
 
@@ -48,8 +48,9 @@ pub(crate) const ANY: Machine = Machine::X86("");
 pub(crate) const AVX2: Machine = Machine::X86("avx2");
 pub(crate) const AVX512: Machine = Machine::X86("avx512vl");
 
-/// -O0 compiles in a fraction of the time of -O2 and finds what only constants would hide; -O2
-/// is what users run. Each backend has both in C; C++ and clang take the rest in turns.
+/// The ways. -O0 compiles in a fraction of the time of -O2, and finds faults that constant folding hides.
+/// -O2 is the optimisation that users run. In C with gcc each backend has both. C++ and clang each cover
+/// some backends.
 pub(crate) const WAYS: &[Way] = &[
     way("gcc", "-std=c11 -O2", "sse2", 128, ANY),
     way("gcc", "-O0 -march=x86-64-v2", "sse2", 128, ANY),

@@ -1,4 +1,4 @@
-//! Remote memory access, signals and waiting: see `families`.
+//! The part of the table in `families` about remote memory access, signals and waiting.
 
 use super::one;
 use crate::table::{Family, Names, Since};

@@ -1,4 +1,4 @@
-//! Atomic memory operations: see `families`.
+//! The part of the table in `families` about atomic memory operations.
 
 use crate::table::{Family, Names};
 use crate::types::Set;

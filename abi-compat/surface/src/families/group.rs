@@ -1,4 +1,4 @@
-//! Collectives and reductions: see `families`.
+//! The part of the table in `families` about collectives and reductions.
 
 use super::one;
 use crate::table::{Family, Names, Since};

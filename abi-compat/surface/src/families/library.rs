@@ -1,4 +1,4 @@
-//! Setup, memory, teams and memory ordering: see `families`.
+//! The part of the table in `families` about setup, memory, teams and memory ordering.
 
 use super::one;
 use crate::table::{Family, Since};
