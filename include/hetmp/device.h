@@ -1,10 +1,10 @@
 /* Posting from where the data are made (hetmp/device.h): one-sided operations of OpenSHMEM from inside of a kernel.
  *
- * A hetmp_device_queue is a send queue of 64-byte descriptors in memory that a device can map. The library fills it with
- * templates when it is opened; posting stores the words that change (target, two addresses, length) and nothing else,
- * ringing stores one word. No lock, no call into the library on the way, no help by a CPU thread: Hamidouche and
- * LeBeane, "GPU Initiated OpenSHMEM" (PPoPP 2020), section 5.3. The functions here are inline and compile as C99 and
- * later, C++11 and later, CUDA and HIP (there as __host__ __device__ functions).
+ * A hetmp_device_queue is a send queue of 64-byte descriptors in memory that a device can map. When a queue is opened, the
+ * library fills it with templates. Posting an operation stores only the words that differ from the template (target, two
+ * addresses, length). Ringing stores one word. Posting takes no lock, and needs no call into the library and no CPU
+ * thread: Hamidouche and LeBeane, "GPU Initiated OpenSHMEM" (PPoPP 2020), section 5.3. The functions here are inline and
+ * compile as C99 and later, C++11 and later, CUDA and HIP (as __host__ __device__ functions).
  *
  *     hetmp_device_queue q[THREADS];                          // one for each initiator
  *     hetmp_device_queue_open(SHMEM_TEAM_WORLD, 64, &q[i]);   // on the host, any PE, not collective
@@ -12,40 +12,41 @@
  *     {
  *         hetmp_device_queue *mine = &q[omp_get_thread_num()];
  *         hetmp_put_signal(mine, right, halo, row, bytes, &arrived, step);
- *         hetmp_ring(mine);                                   // what was posted is on its way
+ *         hetmp_ring(mine);                                   // the posted operations begin
  *         ... compute ...
- *         hetmp_quiet(mine);                                  // it has arrived, its sources may be changed
+ *         hetmp_quiet(mine);                                  // they are done, their sources may be changed
  *     }
  *     hetmp_device_queue_close(&q[i]);
  *
  * Rules
- *   - A queue has one initiator at a time: a thread, or the leader of a workgroup. It may be handed on with whatever
- *     synchronisation hands on ordinary data; a device may copy the structure to faster memory while it uses it and
- *     copies it back. Queues are opened after shmem_init, and closed (or given up) before shmem_finalize.
- *   - Operations are nonblocking. A source must keep its content until hetmp_quiet; the `inline` forms (p, signals,
- *     atomics) carry their value in the descriptor. They are not ordered among each other: hetmp_fence orders those to
- *     one PE, put_signal orders its signal after its own data.
+ *   - A queue has one initiator at a time: a thread, or the leader of a workgroup. Another one may take over, with the
+ *     same synchronisation as for ordinary data. A device may copy the structure to faster memory, use the copy, and
+ *     copy it back. Open queues after shmem_init, and close them (or stop using them) before shmem_finalize.
+ *   - Operations are nonblocking. A source must keep its content until hetmp_quiet. Values of p, of signals and of
+ *     atomics are stored in the descriptor. Operations are not ordered among each other: hetmp_fence orders those to
+ *     each PE; put_signal orders its signal after its own data.
  *   - PE numbers are those of the team that the queue was opened with. `dest` of puts, atomics and signals, and `source`
- *     of gets, are symmetric addresses (symmetric heap or static data) as in shmem.h; the other end is any memory of
- *     this process that the library can read or write.
- *   - A full queue waits for room (what was posted is rung first): nothing is dropped. Zero bytes are nothing.
- *   - hetmp_ring announces; posting alone does not. hetmp_quiet and waiting for room ring by themselves.
+ *     of gets, are symmetric addresses (symmetric heap or static data) as in shmem.h. The other address is any memory
+ *     of this process that the library can read or write.
+ *   - Posting to a full queue rings, then waits for room: nothing is dropped. An operation of zero bytes does nothing.
+ *   - The engine sees posted operations after hetmp_ring. hetmp_quiet, and posting to a full queue, ring too.
  *
  * Errors
- *   Functions return HETMP_DEVICE_OK or a negative HETMP_DEVICE_ constant, with nothing posted. What the engine found
- *   wrong comes back from the next hetmp_quiet as the positive status of the first failed operation.
- *   hetmp_device_error_text gives the words (on the host).
+ *   Functions return HETMP_DEVICE_OK, or a negative HETMP_DEVICE_ constant; then nothing was posted. If an operation
+ *   fails later, the next hetmp_quiet returns the positive status of the first failed operation.
+ *   hetmp_device_error_text gives the text of both (on the host).
  *
  * Workgroups
- *   The _wg forms are called by every thread of a workgroup with the same arguments: a barrier, so that what they wrote
- *   is there; one leader posts, rings or waits; a barrier. Only the leader's return value means something. HETMP_WG_LEADER()
- *   and HETMP_WG_BARRIER() are the workgroup: threadIdx and __syncthreads in CUDA and HIP; on the CPU a workgroup is one
- *   OpenMP thread, and both are nothing. Define them before including this file for groups of another kind.
+ *   Every thread of a workgroup calls a _wg form, with the same arguments. First all threads meet at a barrier, so that
+ *   what they wrote is visible. Then the leader posts, rings or waits. Then all meet at a second barrier. Only the
+ *   leader's return value has a meaning. The macros HETMP_WG_LEADER() and HETMP_WG_BARRIER() define the workgroup: by
+ *   threadIdx and __syncthreads in CUDA and HIP. On the CPU a workgroup is one OpenMP thread, which is always the leader
+ *   and needs no barrier. Define both macros before including this file for groups of another kind.
  *
  * Doorbells
- *   On the CPU hetmp_ring also calls the library, which wakes its engine if it sleeps. On a device it stores the doorbell
- *   record and nothing else; open the queue with HETMP_DEVICE_POLLED and the engine keeps looking at it.
- *   hetmp_device_queue_range names the memory to be mapped (for instance with cudaHostRegister).
+ *   On the CPU, hetmp_ring stores the doorbell record and calls the library, which wakes a sleeping engine. On a device,
+ *   hetmp_ring only stores the doorbell record: open the queue with HETMP_DEVICE_POLLED, so that the engine keeps
+ *   looking at the record. hetmp_device_queue_range names the memory to map (for instance with cudaHostRegister).
  */
 #ifndef HETMP_DEVICE_H
 #define HETMP_DEVICE_H
@@ -61,7 +62,7 @@
 #else
 #define HETMP_DEVICE_FN static inline
 #endif
-/* The pass of a GPU compiler that makes device code. */
+/* Defined while a GPU compiler compiles device code. */
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
 #define HETMP_DEVICE_PASS 1
 #endif
@@ -70,70 +71,72 @@
 extern "C" {
 #endif
 
-/* Layout of hetmp_device_queue; the library refuses another one. */
+/* The number of this layout of hetmp_device_queue. The library refuses programs with another one. */
 #define HETMP_DEVICE_LAYOUT 1
 
 enum {
     HETMP_DEVICE_OK = 0,
     HETMP_DEVICE_BAD_PE = -1,      /* not a PE of the team */
     HETMP_DEVICE_BAD_ADDRESS = -2, /* not symmetric, or beyond its end */
-    HETMP_DEVICE_MISALIGNED = -3,  /* the word of an atomic, a signal or a p */
-    HETMP_DEVICE_BAD_QUEUE = -4,   /* not open */
-    HETMP_DEVICE_BAD_VALUE = -5,   /* signal operation, depth, flags */
+    HETMP_DEVICE_MISALIGNED = -3,  /* the word of an atomic, a signal or a p is not aligned to its size */
+    HETMP_DEVICE_BAD_QUEUE = -4,   /* the queue is not open */
+    HETMP_DEVICE_BAD_VALUE = -5,   /* a signal operation, depth or flag that is not accepted */
     HETMP_DEVICE_NO_MEMORY = -6,   /* no more queues */
     HETMP_DEVICE_BAD_TEAM = -7     /* SHMEM_TEAM_INVALID */
 };
 
 /* Flags of hetmp_device_queue_open_flags. */
-#define HETMP_DEVICE_POLLED 1 /* the engine looks at the doorbell by itself, as a device needs it */
+#define HETMP_DEVICE_POLLED 1 /* the engine keeps looking at the doorbell record: needed if a device rings */
 
 typedef struct hetmp_device_queue {
     /* The rings, in memory that a device can map. */
-    uint64_t *slots;             /* mask + 1 of eight words */
-    uint64_t *posted;            /* the doorbell record */
-    const uint64_t *done;        /* operations done */
-    const uint64_t *written;     /* completions written */
-    const uint64_t *completions; /* mask + 1 of four words */
+    uint64_t *slots;             /* the descriptors: mask + 1 slots of eight words */
+    uint64_t *posted;            /* the doorbell record: the number of operations announced */
+    const uint64_t *done;        /* the number of operations done */
+    const uint64_t *written;     /* the number of completions written */
+    const uint64_t *completions; /* mask + 1 completions of four words */
     uint64_t mask;
-    /* The words that every descriptor of this queue shares. */
-    uint64_t number;    /* of the queue pair, in the high half: word 0 */
-    uint64_t keys;      /* of the targets, in both halves: word 3 */
-    uint64_t local_key; /* of this process's memory, in the high half: word 4 */
-    /* Symmetric memory of this PE, and where it lies in the region of the targets. */
+    /* The parts that all descriptors of this queue share. */
+    uint64_t number;    /* word 0: the number of the queue pair, in the high half */
+    uint64_t keys;      /* word 3: the key of the targets' memory, in both halves */
+    uint64_t local_key; /* word 4: the key of this process's memory, in the high half */
+    /* Symmetric memory of this PE: first address, length, and offset in the region of the targets. */
     uint64_t heap, heap_bytes, heap_at;
     uint64_t data, data_bytes, data_at;
-    const uint32_t *members; /* number in the job of each PE of the team */
-    uint32_t pes;            /* in the team */
-    uint32_t host_only;      /* the doorbell is a call: not POLLED */
+    const uint32_t *members; /* the number in the job of each PE of the team; NULL for the world */
+    uint32_t pes;            /* the number of PEs of the team */
+    uint32_t host_only;      /* not 0: not POLLED, so hetmp_ring calls the library */
     uint64_t flush;          /* PEs of the job whose memory holds writes back (HETMP_NIC_MODEL=gpu), else 0 */
-    /* The initiator's own. */
-    uint64_t staged;     /* descriptors written */
-    uint64_t rung;       /* of them announced */
-    uint64_t credits;    /* posts before the next look at what the engine tells */
-    uint64_t read;       /* completions read */
-    uint64_t plain_from; /* from this position on slots hold untouched templates */
+    /* Words that only the initiator uses. */
+    uint64_t staged;     /* the number of descriptors written */
+    uint64_t rung;       /* the number of descriptors announced */
+    uint64_t credits;    /* posts that are possible before the next look at `done` */
+    uint64_t read;       /* the number of completions read */
+    uint64_t plain_from; /* slots from this position on hold templates for puts */
     uint64_t error;      /* status of the first operation that failed since the last quiet */
     uint64_t error_value;
-    uint64_t awaited; /* ticket of the fetching operation that is waited for, plus 1 */
-    uint64_t fetched;
-    void *host; /* the library's end; NULL: not open */
+    uint64_t awaited; /* the ticket of the fetching operation that the initiator waits for, plus 1 */
+    uint64_t fetched; /* the value that this operation brought */
+    void *host;       /* the library's end; NULL: the queue is not open */
 } hetmp_device_queue;
 
 /* Opens a queue of `depth` descriptors (rounded up to a power of two, 2 to 65536) on the host, for operations on the PEs
- * of `team`. Not collective. 0, or a negative HETMP_DEVICE_ constant and *queue is closed. */
+ * of `team`. Not collective. Programs call hetmp_device_queue_open or hetmp_device_queue_open_flags instead. Returns 0, or
+ * a negative HETMP_DEVICE_ constant; then *queue is not open. */
 int hetmp_device_queue_open_layout(shmem_team_t team, size_t depth, unsigned flags, hetmp_device_queue *queue, int layout,
                                    size_t bytes);
-/* The library's half of hetmp_device_queue_close. */
+/* The library's half of hetmp_device_queue_close. Not for programs. */
 int hetmp_device_queue_drop(hetmp_device_queue *queue);
-/* The i-th range of memory that a device has to map for this queue: 0, or HETMP_DEVICE_BAD_VALUE behind the last. */
+/* The i-th range of memory that a device has to map for this queue. Returns 0, or HETMP_DEVICE_BAD_VALUE if there are
+ * only i ranges or fewer. */
 int hetmp_device_queue_range(const hetmp_device_queue *queue, unsigned i, void **base, size_t *bytes);
-/* Words for a return value of these functions; never NULL. */
+/* The text of a return value of these functions; never NULL. */
 const char *hetmp_device_error_text(int status);
-/* Used by the functions below on the host. */
+/* The inline functions below call these two on the host. Not for programs. */
 void hetmp_device_doorbell(void *host);
 void hetmp_device_wait(void *host, uint64_t done);
 
-/* As hetmp_device_queue_open, with HETMP_DEVICE_ flags. */
+/* Opens a queue with flags (HETMP_DEVICE_POLLED), or without. Parameters and errors: hetmp_device_queue_open_layout. */
 static inline int hetmp_device_queue_open_flags(shmem_team_t team, size_t depth, unsigned flags, hetmp_device_queue *queue) {
     return hetmp_device_queue_open_layout(team, depth, flags, queue, HETMP_DEVICE_LAYOUT, sizeof *queue);
 }
@@ -141,12 +144,13 @@ static inline int hetmp_device_queue_open(shmem_team_t team, size_t depth, hetmp
     return hetmp_device_queue_open_flags(team, depth, 0, queue);
 }
 
-/* ---- Memory: single-copy atomic 64-bit words, and order towards the engine (system scope on devices). */
+/* ---- Memory: accesses to 64-bit words that are never torn, and their order as the engine sees it (on devices: fences of
+ * system scope). */
 
 #if defined(HETMP_DEVICE_PASS)
 HETMP_DEVICE_FN void hetmp_word_set(uint64_t *at, uint64_t value) { *(volatile uint64_t *)at = value; }
 HETMP_DEVICE_FN uint64_t hetmp_word_get(const uint64_t *at) { return *(const volatile uint64_t *)at; }
-/* What this thread wrote before is seen before what it writes after, by the engine and by peers. */
+/* The engine and the peers see everything that this thread wrote before, no later than this word. */
 HETMP_DEVICE_FN void hetmp_word_release(uint64_t *at, uint64_t value) {
     __threadfence_system();
     *(volatile uint64_t *)at = value;
@@ -177,9 +181,9 @@ HETMP_DEVICE_FN void hetmp_word_publish(void) { __atomic_thread_fence(__ATOMIC_R
 #endif
 #endif
 
-/* ---- Descriptors: eight words (runtime/nic/src/descriptor.rs). Word 0: opcode, flags, inline bytes, detail (8 bits each),
- * queue pair (32 bits). 1: PE. 2: remote address. 3: keys. 4: length, local key. 5: local address, or inline data from
- * here. 6: operand, or address of the signal. 7: comparand, or value of the signal. */
+/* ---- Descriptors of eight words (runtime/nic/src/descriptor.rs). Word 0: opcode, flags, inline bytes, detail (8 bits
+ * each), queue pair (32 bits). 1: PE. 2: remote address. 3: keys. 4: length, local key. 5: local address, or the begin of
+ * inline data. 6: operand, or address of the signal. 7: comparand, or value of the signal. */
 
 #define HETMP_D_WORDS 8
 #define HETMP_D_COMPLETION_WORDS 4
@@ -202,10 +206,10 @@ HETMP_DEVICE_FN void hetmp_word_publish(void) { __atomic_thread_fence(__ATOMIC_R
 #define HETMP_D_AND 5u
 #define HETMP_D_OR 6u
 #define HETMP_D_XOR 7u
-/* Longest transfer of one descriptor; longer ones are cut. */
+/* The longest transfer of one descriptor in bytes. hetmp_put and hetmp_get divide longer transfers. */
 #define HETMP_D_LONGEST ((uint64_t)1 << 30)
 
-/* Announces what was posted. */
+/* Announces all posted operations to the engine. */
 HETMP_DEVICE_FN void hetmp_ring(hetmp_device_queue *q) {
     if (q->rung == q->staged) return;
     q->rung = q->staged;
@@ -215,7 +219,7 @@ HETMP_DEVICE_FN void hetmp_ring(hetmp_device_queue *q) {
 #endif
 }
 
-/* Reads the completions: errors, and the value of a fetching operation. */
+/* Reads new completions: keeps the first error, and the value of the awaited fetching operation. */
 HETMP_DEVICE_FN void hetmp_device_drain(hetmp_device_queue *q) {
     uint64_t written = hetmp_word_acquire(q->written);
     while (q->read != written) {
@@ -233,7 +237,7 @@ HETMP_DEVICE_FN void hetmp_device_drain(hetmp_device_queue *q) {
     }
 }
 
-/* Waits until so many operations are done in all. */
+/* Waits until the queue's first `done` operations are done. */
 HETMP_DEVICE_FN void hetmp_device_wait_done(hetmp_device_queue *q, uint64_t done) {
 #if defined(HETMP_DEVICE_PASS)
     while (hetmp_word_acquire(q->done) < done) {}
@@ -242,8 +246,9 @@ HETMP_DEVICE_FN void hetmp_device_wait_done(hetmp_device_queue *q, uint64_t done
 #endif
 }
 
-/* The next slot. An operation turns from under way into at most one completion that is not read yet, so that the sum of
- * both only grows by posting: as long as it is below the depth, neither ring can overrun. */
+/* The next slot; waits for a free one. An operation under way becomes at most one completion that is not read yet. So the
+ * sum of operations under way and unread completions grows only by posting. While the sum is below the depth, neither
+ * ring can overrun. */
 HETMP_DEVICE_FN uint64_t *hetmp_device_slot(hetmp_device_queue *q) {
     if (q->credits == 0) {
         uint64_t done = hetmp_word_acquire(q->done);
@@ -252,7 +257,8 @@ HETMP_DEVICE_FN uint64_t *hetmp_device_slot(hetmp_device_queue *q) {
             hetmp_device_wait_done(q, q->staged - q->mask);
             done = hetmp_word_acquire(q->done);
         }
-        /* What is done has its completion written; what is written from here on counts as under way. */
+        /* The completions of operations that are done have been written: `drain` reads them. Those that are written later
+         * belong to operations that count as under way. */
         hetmp_device_drain(q);
         q->credits = q->mask + 1 - (q->staged - done);
     }
@@ -260,10 +266,11 @@ HETMP_DEVICE_FN uint64_t *hetmp_device_slot(hetmp_device_queue *q) {
     return q->slots + (q->staged & q->mask) * HETMP_D_WORDS;
 }
 
-/* True when nothing waits for hetmp_quiet. */
+/* 1 if all posted operations are done, else 0. */
 HETMP_DEVICE_FN int hetmp_is_quiet(const hetmp_device_queue *q) { return hetmp_word_acquire(q->done) == q->staged; }
 
-/* Where `bytes` at a symmetric address of this PE lie in the region of a target; all ones: nowhere. */
+/* The offset of `bytes` at a symmetric address of this PE in the region of a target. All ones: the address is not
+ * symmetric. */
 HETMP_DEVICE_FN uint64_t hetmp_device_place(const hetmp_device_queue *q, const void *address, uint64_t bytes) {
     uint64_t off = (uint64_t)(uintptr_t)address - q->heap;
     if (off < q->heap_bytes && bytes <= q->heap_bytes - off) return off + q->heap_at;
@@ -272,16 +279,17 @@ HETMP_DEVICE_FN uint64_t hetmp_device_place(const hetmp_device_queue *q, const v
     return ~(uint64_t)0;
 }
 
-/* The number in the job of a PE of the team; all ones: there is none. */
+/* The number in the job of a PE of the team. All ones: the team has no such PE. */
 HETMP_DEVICE_FN uint64_t hetmp_device_member(const hetmp_device_queue *q, int pe) {
     if ((uint32_t)pe >= q->pes) return ~(uint64_t)0;
     return q->members ? q->members[pe] : (uint64_t)(uint32_t)pe;
 }
 
-/* A descriptor of another kind than the template was stored at this position. */
+/* Notes that a descriptor of another kind than the template's is stored at this position: the slot is no template when
+ * the ring comes round to it. */
 HETMP_DEVICE_FN void hetmp_device_spoilt(hetmp_device_queue *q) { q->plain_from = q->staged + q->mask + 2; }
 
-/* Four words into a template; six where the slot held something else. `opcode`: put or get. */
+/* Posts a put or get (`opcode`). Stores four words into a template, or six if the slot is no template. */
 HETMP_DEVICE_FN void hetmp_device_patch(hetmp_device_queue *q, uint64_t opcode, uint64_t pe, uint64_t remote, const void *local,
                                         uint64_t bytes) {
     uint64_t *slot = hetmp_device_slot(q);
@@ -343,7 +351,7 @@ HETMP_DEVICE_FN int hetmp_get(hetmp_device_queue *q, int pe, void *dest, const v
     return hetmp_device_transfer(q, HETMP_D_GET, pe, source, dest, bytes);
 }
 
-/* As hetmp_put, with the whole descriptor built: what the template saves, for comparison. */
+/* Like hetmp_put, but stores the whole descriptor. For benchmarks, to measure what templates save. */
 HETMP_DEVICE_FN int hetmp_put_built(hetmp_device_queue *q, int pe, void *dest, const void *source, size_t bytes) {
     uint64_t to = hetmp_device_member(q, pe), at;
     if (to == ~(uint64_t)0) return HETMP_DEVICE_BAD_PE;
@@ -354,7 +362,7 @@ HETMP_DEVICE_FN int hetmp_put_built(hetmp_device_queue *q, int pe, void *dest, c
     return HETMP_DEVICE_OK;
 }
 
-/* Writes a value of 1, 2, 4 or 8 bytes (`bytes`, of the low end of `value`), which travels in the descriptor. */
+/* Writes the low `bytes` (1, 2, 4 or 8) of `value` to `dest` at `pe`. The value is stored in the descriptor. */
 HETMP_DEVICE_FN int hetmp_p(hetmp_device_queue *q, int pe, void *dest, uint64_t value, unsigned bytes) {
     uint64_t to = hetmp_device_member(q, pe), at;
     if (to == ~(uint64_t)0) return HETMP_DEVICE_BAD_PE;
@@ -375,7 +383,8 @@ HETMP_DEVICE_FN int hetmp_device_signal_place(const hetmp_device_queue *q, const
     return *at == ~(uint64_t)0 ? HETMP_DEVICE_BAD_ADDRESS : HETMP_DEVICE_OK;
 }
 
-/* Writes `bytes` (at most 1 GiB), then sets or adds to `signal` at the same PE, which never shows before the data. */
+/* Writes `bytes` (at most 1 GiB), then sets or adds to `signal` at the same PE. The PE never sees the signal before the
+ * data. */
 HETMP_DEVICE_FN int hetmp_put_signal_op(hetmp_device_queue *q, int pe, void *dest, const void *source, size_t bytes,
                                         uint64_t *signal, uint64_t value, int op) {
     uint64_t to = hetmp_device_member(q, pe), at = 0, signal_at = 0;
@@ -398,7 +407,7 @@ HETMP_DEVICE_FN int hetmp_put_signal(hetmp_device_queue *q, int pe, void *dest, 
     return hetmp_put_signal_op(q, pe, dest, source, bytes, signal, value, SHMEM_SIGNAL_SET);
 }
 
-/* The same with a 64-bit value that travels in the descriptor: data and signal in one. */
+/* Writes a 64-bit value, then sets a signal. Both values are stored in the descriptor. */
 HETMP_DEVICE_FN int hetmp_p64_signal(hetmp_device_queue *q, int pe, uint64_t *dest, uint64_t value, uint64_t *signal,
                                      uint64_t signal_value) {
     uint64_t to = hetmp_device_member(q, pe), at, signal_at = 0;
@@ -426,7 +435,7 @@ HETMP_DEVICE_FN int hetmp_device_atomic(hetmp_device_queue *q, int pe, const voi
     return HETMP_DEVICE_OK;
 }
 
-/* Atomic updates; nothing comes back. */
+/* Atomic updates, which return no old value. */
 HETMP_DEVICE_FN int hetmp_atomic_add(hetmp_device_queue *q, int pe, uint64_t *dest, uint64_t value) {
     return hetmp_device_atomic(q, pe, dest, HETMP_D_ADD, 8, 0, value, 0);
 }
@@ -437,8 +446,8 @@ HETMP_DEVICE_FN int hetmp_atomic_set(hetmp_device_queue *q, int pe, uint64_t *de
     return hetmp_device_atomic(q, pe, dest, HETMP_D_WRITE, 8, 0, value, 0);
 }
 
-/* Waits for what was posted so far. 0, or the status of the first operation that failed since the last quiet (positive;
- * the others took effect), with the value at fault in `error_value`. */
+/* Rings, and waits until all posted operations are done. Returns 0, or the positive status of the first operation that
+ * failed since the last quiet; `error_value` is then the value at fault. All operations that did not fail took effect. */
 HETMP_DEVICE_FN int hetmp_quiet(hetmp_device_queue *q) {
     int status;
     uint64_t pe;
@@ -452,8 +461,8 @@ HETMP_DEVICE_FN int hetmp_quiet(hetmp_device_queue *q) {
     return status;
 }
 
-/* Atomics that bring the old value back in *old; they wait for it (and for what was posted before). A failure of the
- * operation is returned as by hetmp_quiet. */
+/* Atomics that return the old value in *old. They wait for the value, and for all operations that were posted before. If
+ * an operation fails, they return its status like hetmp_quiet. */
 HETMP_DEVICE_FN int hetmp_device_fetch(hetmp_device_queue *q, int pe, const void *dest, unsigned op, unsigned bytes,
                                        uint64_t operand, uint64_t comparand, uint64_t *old) {
     int bad = hetmp_device_atomic(q, pe, dest, op, bytes, HETMP_D_SIGNALLED | HETMP_D_FETCH, operand, comparand);
@@ -476,22 +485,23 @@ HETMP_DEVICE_FN int hetmp_atomic_fetch(hetmp_device_queue *q, int pe, const uint
     return hetmp_device_fetch(q, pe, source, HETMP_D_READ, 8, 0, 0, value);
 }
 
-/* Later operations of this queue on `pe` take effect after earlier ones on it. Other PEs are not concerned. */
+/* Operations of this queue on `pe` that are posted later take effect after those posted before. Operations on other PEs
+ * are not ordered. */
 HETMP_DEVICE_FN int hetmp_fence_pe(hetmp_device_queue *q, int pe) {
     uint64_t to = hetmp_device_member(q, pe);
     if (to == ~(uint64_t)0) return HETMP_DEVICE_BAD_PE;
     hetmp_device_post(q, HETMP_D_FENCE, to, 0, 0, 0, 0, 0, 0);
     return HETMP_DEVICE_OK;
 }
-/* The same for every PE of the team. */
+/* hetmp_fence_pe for every PE of the team. */
 HETMP_DEVICE_FN int hetmp_fence(hetmp_device_queue *q) {
     uint32_t pe;
     for (pe = 0; pe < q->pes; pe++) hetmp_fence_pe(q, (int)pe);
     return HETMP_DEVICE_OK;
 }
 
-/* Waits for what was posted and closes the queue, on the host. The status as of hetmp_quiet, or
- * HETMP_DEVICE_BAD_QUEUE for one that is not open. */
+/* Waits until all posted operations are done, and closes the queue. Called on the host. Returns the status of hetmp_quiet,
+ * or HETMP_DEVICE_BAD_QUEUE if the queue is not open. */
 static inline int hetmp_device_queue_close(hetmp_device_queue *q) {
     int status, dropped;
     if (q->host == NULL) return HETMP_DEVICE_BAD_QUEUE;
@@ -545,7 +555,7 @@ HETMP_DEVICE_FN void hetmp_ring_wg(hetmp_device_queue *q) {
     if (HETMP_WG_LEADER()) hetmp_ring(q);
     HETMP_WG_BARRIER();
 }
-/* What the operations brought is visible to every thread of the group afterwards. */
+/* hetmp_quiet for a workgroup. Afterwards every thread of the group sees the data that the operations fetched. */
 HETMP_DEVICE_FN int hetmp_quiet_wg(hetmp_device_queue *q) {
     int status = HETMP_DEVICE_OK;
     HETMP_WG_BARRIER();

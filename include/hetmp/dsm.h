@@ -1,7 +1,7 @@
 /* hetmp/dsm.h: what libhetmp_dsm.so, which gives several processes one memory, says to libhetmp.so.
  *
  * Not for programs: both libraries must be of one version, which the table begins with. docs/dsm.md
- * says how a program is run on several processes. */
+ * says how to run a program on several processes. */
 #ifndef HETMP_DSM_H
 #define HETMP_DSM_H
 
@@ -18,8 +18,8 @@ struct hetmp_across;
  * False if the table is of another version: the program then runs on this process alone. */
 bool hetmp_across_install(const struct hetmp_across *table);
 
-/* The life of a node that does not run main: takes part in regions until the program ends. Does not
- * return. */
+/* Runs a node that does not run main: the calling process takes part in regions until the program
+ * ends. Does not return. */
 void hetmp_across_node(void);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
-/* Nodes of unlike speed, seen from a program.
+/* Nodes of unlike speed, for programs that emulate them.
  *
- * A program needs nothing of this. It is for experiments in which one parallel region holds several
- * kernels that are to run at different speeds on emulated nodes.
+ * Programs do not need this header to run on nodes. It is for experiments in which one parallel
+ * region contains several kernels, and an emulated node runs each at another speed.
  */
 #ifndef HETMP_NODES_H
 #define HETMP_NODES_H
@@ -10,11 +10,11 @@
 extern "C" {
 #endif
 
-/* The calling thread runs the kernel called `name` from now on: where HETMP_NODES gives nodes a
- * speed for it (speed.NAME), that speed holds at once. It holds until the thread calls this
- * again or its parallel region ends. A name without a speed of its own stands for the node's
- * general speed; a null pointer leaves it to hetmp again, which takes the function that the
- * region or loop was written in. Outside of parallel regions nothing is slowed.
+/* Tells hetmp that the calling thread runs the kernel `name` from now on. If HETMP_NODES gives the
+ * thread's node a speed for this kernel (speed.NAME), the thread runs at that speed at once, until
+ * it calls hetmp_kernel again or its parallel region ends. For a name without a speed, the node's
+ * general speed holds. With a null pointer, hetmp again takes the name of the function that contains
+ * the region or loop. Outside of parallel regions nothing is slowed.
  *
  * The declaration is weak: in a process without hetmp the function's address is null, and
  * HETMP_KERNEL does nothing.

@@ -1,8 +1,8 @@
 /* Schedules of hetmp for omp_set_schedule and omp_get_schedule.
  *
- * OpenMP leaves values of omp_sched_t to implementations. These select hetmp's own schedules for
- * loops with schedule(runtime); other OpenMP runtimes ignore them, so a program that uses them
- * still runs everywhere. The environment variable OMP_SCHEDULE takes the names in quotes.
+ * OpenMP lets implementations add values of omp_sched_t. The values below select hetmp's own
+ * schedules for loops with schedule(runtime). Other OpenMP runtimes ignore them, so a program that
+ * uses them still runs everywhere. The names in quotes are values of the variable OMP_SCHEDULE.
  *
  *     #include <omp.h>
  *     #include <hetmp/omp_schedule.h>
@@ -17,17 +17,17 @@
  *       the percentage of the iterations that is used to measure the nodes, 1 to 100; 0 or less
  *       for the usual percentage.
  *   hetmp_sched_static_csr
- *       nothing. The ratios are those of OMP_SCHEDULE=static-csr:R0,R1,...; where that was not
- *       given the schedule is static.
+ *       nothing. The ratios are those of OMP_SCHEDULE=static-csr:R0,R1,...; without this variable,
+ *       the schedule is static.
  *   hetmp_sched_cross_dynamic
  *       the chunk size in iterations; 0 or less for the usual size.
  *
  *   hetmp_sched_aid_static, hetmp_sched_aid_hybrid, hetmp_sched_aid_dynamic
- *       the chunk size in iterations; 0 or less for 1. What the last two take beside it is that of
- *       OMP_SCHEDULE where it names the same schedule, and otherwise the usual: 80 % of the loop at
- *       once, or five chunks in a phase.
+ *       the chunk size in iterations; 0 or less for 1. aid-hybrid and aid-dynamic have a second
+ *       parameter: the part of the loop that is divided at once, or the chunks in a phase. Its value
+ *       is that of OMP_SCHEDULE if this variable names the same schedule, and else 80 % or 5.
  *
- * omp_get_schedule gives the same values back.
+ * omp_get_schedule returns the same values.
  */
 #ifndef HETMP_OMP_SCHEDULE_H
 #define HETMP_OMP_SCHEDULE_H
