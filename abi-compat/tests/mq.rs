@@ -198,11 +198,6 @@ fn waits_spin_as_the_environment_says() {
             "passive",
             "256 turns of spinning, 0 where",
         ),
-        (
-            "OMP_WAIT_POLICY",
-            "ACTIVE",
-            "30000000000 turns of spinning, 1000 where",
-        ),
         ("GOMP_SPINCOUNT", "12", "12 turns of spinning, 10 where"),
     ] {
         let text = passes(&program, &["3"], &[(name, value), ("HETMP_VERBOSE", "1")]);

@@ -33,7 +33,7 @@ const STATE: u32 = 3;
 #[repr(C)]
 pub struct Flag<const SHARED: bool = false> {
     word: AtomicU32,
-    /// The core on which the flag was last signalled while the machine was contended or spins were brief, or [`NOWHERE`].
+    /// The core on which the flag was last signalled while the machine was contended, or [`NOWHERE`].
     /// A hint that may be out of date; nothing is ordered by it.
     pub(super) core: core::sync::atomic::AtomicU32,
     #[cfg(loom)]
@@ -137,7 +137,7 @@ impl<const SHARED: bool> Flag<SHARED> {
         let word = flag.word.as_ptr();
         // Stored before the swap, after which the memory may belong to somebody else.
         #[cfg(not(loom))]
-        if Policy::wants_cores() {
+        if Policy::was_contended() {
             flag.core.store(core_here(), Ordering::Relaxed);
         }
         let before = flag.word.swap(epoch << 2, Ordering::AcqRel);

@@ -22,10 +22,6 @@
 //! fast as one core can. If a yield takes a whole time slice, the kernel gave the core to the other program instead.
 //! Then all waiters sleep rather than yield for a while.
 //!
-//! Under `OMP_WAIT_POLICY=passive` two threads sleep and wake each other so often that the kernel keeps both on *one*
-//! core, even on a machine that has nothing else to do. A thread that spins there, however briefly, delays the awaited
-//! thread in every barrier. So the signaller's core is noted under that policy, too, and a waiter on that core yields.
-//!
 //! Signs 2 and 3 open a *contended* window, in which spins are short. If contention is seen again soon after a window
 //! closes, the next one is twice as long. So a machine that stays loaded is probed ever more rarely, and on a machine
 //! that becomes quiet waits spin again within a second.
@@ -94,10 +90,6 @@ pub(super) const CONTENDED: u64 = 500;
 /// How often a thread that shares its core with other threads of the runtime yields before it sleeps.
 #[cfg(not(loom))]
 pub(super) const YIELDS: u32 = 32;
-/// The same for two threads that sleep and wake each other on one core: the first yield hands the core over. If the awaited
-/// thread has left this core meanwhile, these yields cost a microsecond for nothing.
-#[cfg(not(loom))]
-pub(super) const BRIEF_YIELDS: u32 = 2;
 /// How long no thread yields, once a yield has taken a time slice: some 50 ms. A slice is some milliseconds, so even
 /// if the first yield of each period costs one, a tenth of the time is lost at most.
 #[cfg(not(loom))]
@@ -182,17 +174,10 @@ impl Policy {
         until != 0 && sys::ticks() < until
     }
 
-    /// True when waits need to know from which core a flag was signalled: contention was seen in this process before, or
-    /// waits are brief.
+    /// True if contention was ever seen in this process.
     #[inline(always)]
-    pub(super) fn wants_cores() -> bool {
-        POLICY.contended_until.load(Ordering::Relaxed) != 0 || Self::brief()
-    }
-
-    /// True when the program asked for spins so short that waits often end in sleep (`OMP_WAIT_POLICY=passive`).
-    #[inline(always)]
-    fn brief() -> bool {
-        POLICY.free.load(Ordering::Relaxed) < CONTENDED
+    pub(super) fn was_contended() -> bool {
+        POLICY.contended_until.load(Ordering::Relaxed) != 0
     }
 
     /// True while yielding is known to give the core to another program.
@@ -217,8 +202,6 @@ impl Policy {
             }
         } else if Self::oversubscribed() {
             (POLICY.throttled.load(Ordering::Relaxed), YIELDS)
-        } else if core != NOWHERE && Self::brief() && core == core_here() {
-            (0, BRIEF_YIELDS)
         } else {
             (POLICY.free.load(Ordering::Relaxed), 0)
         }

@@ -1,6 +1,6 @@
 //! Flags and spins: under the policy as it stands, and under one that a loaded machine makes.
 
-use super::spin::{core_here, BRIEF_YIELDS, CONTENDED, NOWHERE, POLICY, YIELDS};
+use super::spin::{core_here, CONTENDED, NOWHERE, POLICY, YIELDS};
 use super::*;
 use crate::sync::{AtomicUsize, Ordering};
 use crate::sys;
@@ -110,50 +110,6 @@ fn beside_other_load_a_waiter_yields_to_the_signaller_on_its_own_core() {
     threads.store(before.1, Ordering::Relaxed);
     assert!((0..1000).any(|_| Policy::budget(core_here() + 1) == (CONTENDED, 0)));
     POLICY.contended_until.store(0, Ordering::Relaxed);
-}
-
-#[test]
-fn brief_waits_yield_to_the_signaller_on_their_own_core() {
-    let _turn = POLICY_TESTS.lock();
-    let f = Flag::new();
-    // The test may be moved to another core at any moment, and tests beside this one may see contention, but not each
-    // time.
-    let on_core = || {
-        POLICY.contended_until.store(0, Ordering::Relaxed);
-        f.signal(1);
-        Policy::budget(f.core.load(Ordering::Relaxed))
-    };
-    let free = POLICY.free.swap(CONTENDED - 1, Ordering::Relaxed);
-    assert!((0..1000).any(|_| on_core() == (0, BRIEF_YIELDS)));
-    let elsewhere = || {
-        POLICY.contended_until.store(0, Ordering::Relaxed);
-        Policy::budget(core_here() + 1)
-    };
-    assert!((0..1000).any(|_| elsewhere() == (CONTENDED - 1, 0)));
-    // Where waits spin for long, the core that was noted before says nothing.
-    POLICY.free.store(free, Ordering::Relaxed);
-    assert!((0..1000).any(|_| on_core() == (free, 0)));
-}
-
-#[test]
-fn engines_that_begin_later_leave_what_the_program_set() {
-    let _turn = POLICY_TESTS.lock();
-    let spins = || {
-        let (free, throttled) = (&POLICY.free, &POLICY.throttled);
-        (
-            free.load(Ordering::Relaxed),
-            throttled.load(Ordering::Relaxed),
-        )
-    };
-    // So many CPUs that nothing is oversubscribed, as for the other tests of this process.
-    Policy::join(usize::MAX);
-    let before = spins();
-    Policy::set_spins(5, 9);
-    assert_eq!(spins(), (5, 5));
-    Policy::join(usize::MAX);
-    Policy::join_job(0, usize::MAX);
-    assert_eq!(spins(), (5, 5));
-    Policy::set_spins(before.0, before.1);
 }
 
 #[test]
