@@ -1,24 +1,24 @@
-//! OpenSHMEM programs on the library as users build and start them: installed by `scripts/install`, compiled with its
-//! `oshcc` and `oshc++`, started by its `oshrun`, by MPICH's and Open MPI's launchers, and on several hosts.
+//! OpenSHMEM programs, built and started as users do: `scripts/install` installs the library, its `oshcc` and `oshc++`
+//! compile the programs, its `oshrun`, MPICH's, Open MPI's or Slurm's launcher starts them, also on several hosts.
 //!
 //! Every program of `c-tests/shmem` checks itself and prints one line. A test is one program in one setting:
 //!
 //! | group | setting |
 //! | --- | --- |
-//! | `auto` | 1, 2, 4 and 7 PEs, as they reach each other on this machine, and each way to build the program |
+//! | `auto` | 1, 2, 4 and 7 PEs with the default transport of this machine, and each way to build the program |
 //! | `emulated`, `tcp` | the engines of `HETMP_NIC`, 2 and 4 PEs |
-//! | `check` | `HETMP_CHECK=1`, 3 PEs: a correct program is not complained about |
+//! | `check` | `HETMP_CHECK=1`, 3 PEs: the checker must not report anything in a correct program |
 //! | `asan` | the program under the address and undefined behaviour sanitizers |
 //! | `gpu` | `HETMP_NIC_MODEL=gpu` with seeds, with and without its checker |
 //! | `hydra`, `openmpi`, `slurm`, `hosts` | some programs under other launchers, and on two hosts |
-//! | `oshmem` | what 1.4 has, also on Open MPI's library: the output is the same |
-//! | `races` | a program without a fence: what the model shows and its checker reports |
-//! | `waits` | `OMP_WAIT_POLICY` and its kin, with OpenMP in the program and without |
-//! | `errors`, `ends` | what is said, how soon the job ends, and with which status |
+//! | `oshmem` | programs that use only 1.4, also on Open MPI's library: the output must be the same |
+//! | `races` | a program without a fence: the model shows the wrong result, and its checker reports it |
+//! | `waits` | `OMP_WAIT_POLICY` and related variables, with OpenMP in the program and without |
+//! | `errors`, `ends` | mistakes, and PEs that die: the lines on standard error, the time to the job's end, the status |
 //!
-//! Variables for longer runs: `HETMP_TEST_SEEDS=N` (2), `HETMP_TEST_COMPUTE=SECONDS` of a PE that calls nothing (3),
-//! `HETMP_TEST_TIMES=N` multiplies what programs repeat, `HETMP_TEST_FULL=1` runs `emulated`, `tcp`, `check`, `asan`
-//! with all numbers of PEs. `HETMP_TEST_PREFIX=DIR` tests what is installed there.
+//! Variables for longer runs: `HETMP_TEST_SEEDS=N` is the number of seeds (2), `HETMP_TEST_COMPUTE=SECONDS` the time in
+//! which a PE calls nothing (3), `HETMP_TEST_TIMES=N` multiplies the repetitions in programs, `HETMP_TEST_FULL=1` runs
+//! `emulated`, `tcp`, `check`, `asan` with all numbers of PEs. `HETMP_TEST_PREFIX=DIR` tests the installation in DIR.
 
 #[path = "shmem/ends.rs"]
 mod ends;
@@ -43,7 +43,7 @@ use program::{Library, Program};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// The number that a variable of ours gives, or another.
+/// The value of a variable as a number, or `otherwise` if the variable is not set.
 pub(crate) fn number(name: &str, otherwise: u32) -> u32 {
     std::env::var(name)
         .ok()
@@ -55,7 +55,7 @@ fn full() -> bool {
     number("HETMP_TEST_FULL", 0) != 0
 }
 
-/// What a run did, for a message.
+/// The status and the output of a run, for a message.
 pub(crate) fn shown(out: &Outcome) -> String {
     let cut = |text: &str| text.chars().take(3000).collect::<String>();
     format!(
@@ -92,7 +92,7 @@ impl Setting {
     }
 }
 
-/// Variables that reach the programs.
+/// The variables of the test that are passed on to the programs.
 fn passed_on() -> Vec<(String, String)> {
     ["HETMP_TEST_TIMES", "HETMP_TEST_COMPUTE"]
         .iter()
@@ -100,7 +100,7 @@ fn passed_on() -> Vec<(String, String)> {
         .collect()
 }
 
-/// The one line of a program that found everything right.
+/// Checks that a program ended well and printed its one line.
 fn verdict(
     program: &Program,
     pes: u32,
@@ -274,8 +274,8 @@ fn sample(group: &'static str, launcher: Launcher, programs: &[Program]) -> Vec<
         .collect()
 }
 
-/// Under Open MPI's library and under ours: the same lines. Theirs ends with a fault in `shmem_finalize` on Debian 12,
-/// after its output, so its status says nothing.
+/// Checks that a program prints the same lines under Open MPI's library and under ours. On Debian 12, Open MPI's crashes
+/// in `shmem_finalize`, after the program's output. So its status does not count.
 fn peer(program: &Program) -> Result<(), Failed> {
     let theirs = program.build(&program.builds[0], Library::OpenMpi)?;
     let ours = program.build(&program.builds[0], Library::Ours)?;
@@ -306,7 +306,7 @@ fn peer(program: &Program) -> Result<(), Failed> {
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    // Jobs have several processes each: more at once would test the machine's patience.
+    // Each job has several processes. More jobs at once would take very long on a small machine.
     arguments.test_threads = arguments
         .test_threads
         .or_else(|| Some(std::thread::available_parallelism().map_or(1, |n| n.get())));

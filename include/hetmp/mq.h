@@ -67,7 +67,7 @@
 #define HETMP_MQ_NO_INLINE 1
 #endif
 
-/* Calls of a shared library that skip the jump by way of its table. */
+/* Calls of the library's functions skip the jump through the procedure linkage table. */
 #if defined(__has_attribute)
 #if __has_attribute(noplt)
 #define HETMP_MQ_CALL __attribute__((noplt))
@@ -150,7 +150,7 @@ int mGetSimdWidth(void);
 /* The platform's name. */
 const char *mGetPlatform(void);
 
-/* The same on a slave, and its own number (-1 on a thread that is no slave) and cluster. */
+/* The same for the calling slave. Its number and its cluster: -1 on a thread that is no slave. */
 int sGetSlaveCoreNum(void);
 size_t sGetLocalMemSize(int kind);
 size_t sGetLocalMemFree(int kind);
@@ -228,9 +228,10 @@ HETMP_MQ_CALL void sReleaseMsg(int handle, void *msg, int *err);
 HETMP_MQ_CALL void *sResvMsg(int handle, int *bytes, int *err);
 HETMP_MQ_CALL void *sTryResvMsg(int handle, int *bytes, int *err);
 
-/* Several messages at once. Allocate and receive wait for the first one and take what more the last look at the other
- * side showed, up to `want` and up to the end of the ring; `*got` says how many, and message i lies at the returned address plus
- * i times `*stride`. Send gives all of them the same length. Send and release take the oldest n held. */
+/* Several messages at once. Allocate and receive wait for the first message, and also take those that the last look at
+ * the other side showed, up to `want` and up to the end of the ring. `*got` is their number. Message i lies at the
+ * returned address plus i times `*stride` bytes. Send gives all messages the same length. Send and release take the n
+ * oldest messages that the caller holds. */
 HETMP_MQ_CALL void *mAllocateBatch(int slave, int handle, int want, int *got, size_t *stride, int *err);
 HETMP_MQ_CALL void mSendBatch(int slave, int handle, void *first, int n, int bytes, int *err);
 HETMP_MQ_CALL void *mRecvBatch(int slave, int handle, int want, int *got, size_t *stride, int *err);
@@ -245,14 +246,15 @@ HETMP_MQ_CALL void sReleaseBatch(int handle, void *first, int n, int *err);
 /* Memory in the slave's own local store, 64-byte aligned; it is given back by sFree or when the slave ends. */
 void *sMalloc(int kind, size_t bytes, int *err);
 void sFree(void *p, int *err);
-/* Starts a transfer and adds 1 to *reply when it is done, which sDmaTest (or sDmaWait) finds out.
- * Get: master memory to local store; Put: the reverse. */
+/* Start a transfer of `bytes`; when the transfer is done, *reply grows by 1 (sDmaTest and sDmaWait look at it).
+ * Get: from master memory to the local store; Put: the reverse. */
 void sDmaGet(void *local, const void *master, size_t bytes, volatile int *reply, int *err);
 void sDmaPut(void *master, const void *local, size_t bytes, volatile int *reply, int *err);
-/* 1 if *reply has reached n. */
+/* 1 if *reply has reached n, else 0. */
 int sDmaTest(volatile int *reply, int n);
+/* Waits until *reply has reached n, or, after one line, until no transfer is left that could add to it. */
 void sDmaWait(volatile int *reply, int n);
-/* Permitted direct access to master memory, at the modelled price. */
+/* Copy between the local store and master memory at once. A modelled platform charges the time of direct accesses. */
 void sDirectRead(void *local, const void *master, size_t bytes);
 void sDirectWrite(void *master, const void *local, size_t bytes);
 
@@ -262,7 +264,7 @@ void sDirectWrite(void *master, const void *local, size_t bytes);
 } /* extern "C" */
 static inline void mWaitSlaveThreads(ThreadID t) { mWaitSlaveThreads(t.m_cluster, t); }
 static inline void mDestroySlaveThreads(ThreadID t) { mDestroySlaveThreads(t.m_cluster, t); }
-/* C++ turns no function into a void * by itself. */
+/* C++ does not convert a function to a void * implicitly. */
 static inline ThreadID mStartSlaveThreads(int cluster, int n, void (*fn)(void *), void *arg) {
     return mStartSlaveThreads(cluster, n, reinterpret_cast<void *>(fn), arg);
 }

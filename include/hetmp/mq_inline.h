@@ -1,25 +1,27 @@
-/* The inline paths of hetmp/mq.h; included by it, not by programs.
+/* The inline functions of hetmp/mq.h. hetmp/mq.h includes this file; programs do not.
  *
- * What is here is part of the library's binary interface: the layout of a ring, and the steps by which a
- * message goes through it. The library runs the same steps (runtime/mq/src/ring.rs).
+ * The layout of a ring, and the steps by which a message goes through it, are part of the library's binary
+ * interface. The library runs the same steps (runtime/mq/src/ring.rs).
  *
- * A ring is a row of slots that hold messages and nothing else, and two addresses: how far the sender has sent, which
- * only it writes, and how far the receiver has released, which only that writes. Each side keeps what it saw of the
- * other's beside its own positions, and looks again only when it has used that up. Every other field belongs to one side
- * alone. So no step is a read-modify-write, and in the steady state many messages share one look.
- * Messages that are shorter than the queue's have their lengths beside the ring, from the first one on.
+ * A ring is a row of slots, which hold only messages, and two addresses. One says how far the sender has sent; only the
+ * sender writes it. The other says how far the receiver has released; only the receiver writes it. Each side keeps a copy
+ * of the other side's address, and reads the address itself again only when the copy allows no further step. Every other
+ * field belongs to one side alone. So no step is a read-modify-write, and in the steady state one read of the other
+ * side's address serves many messages. If messages are shorter than the queue's message size, their lengths are stored
+ * beside the ring, from the first short message on.
  *
- * A thread finds its rings in tables of its own, one for each thing it may do with them; whatever is not there (no such
- * queue, another thread's end, a queue of two stages) is the library's business. The rings that it used last it keeps in
- * storage of the file, where they are known again by one word, `pass`, that says which thread may use which handle; the
- * library clears it where a queue goes away, and never uses a ring's memory for anything else.
+ * A thread finds its rings in tables of its own, one table for each kind of use. If a ring is not in the table (no such
+ * queue, another thread's end, a queue of two stages), the library handles the call. A thread also keeps the rings that it
+ * used last in thread-local storage of each source file. To find such a ring again takes one comparison: the word `pass`
+ * of each end says which thread may use which handle. The library clears `pass` when a queue is destroyed, and never uses
+ * a ring's memory for anything else.
  *
- * One message at a time is the usual case and has a short way: `stop` says up to where the next slot is there and the
- * ring goes on, and a message that is given back and is the only one held leaves `oldest` where `next` is.
+ * To handle one message at a time is the usual case, and has a short path. `stop` is the slot up to which slots are
+ * available and the ring does not wrap. If a thread gives back the only message that it holds, `oldest` becomes `next`.
  *
- * Sleeping: a side that goes to sleep sets its `waits` word and has the kernel run a memory barrier on
- * the other side's thread (membarrier) before it looks a last time; so the other side needs none of its own between
- * its store and its look at `waits`.
+ * Sleeping. A side that goes to sleep sets its `waits` word. Before its last look it makes the kernel run a memory
+ * barrier on the other side's thread (membarrier). So the other side needs no barrier of its own between its store and
+ * its look at `waits`.
  */
 #ifndef HETMP_MQ_INLINE_H
 #define HETMP_MQ_INLINE_H
@@ -28,12 +30,12 @@
 extern "C" {
 #endif
 
-/* One side of a ring; touched by that side's thread. */
+/* One side of a ring, for that side's thread. Destroying the queue changes `handle` and `pass`. */
 struct hetmp_mq_end {
     uint32_t handle;   /* all ones once the queue is destroyed */
     uint32_t shift;    /* a message's length lies at its offset shifted right by this */
-    char *next;        /* what the next allocate or receive returns */
-    char *oldest;      /* what the next send or release must be given */
+    char *next;        /* the message that the next allocate or receive returns */
+    char *oldest;      /* the message that the next send or release must be given */
     char *first;       /* the first message of the ring ... */
     char *last;        /* ... and the address after the last slot */
     char *limit;       /* the other side's position as last seen; sender: `next` may not reach it, receiver: not pass */
@@ -42,10 +44,10 @@ struct hetmp_mq_end {
     uint64_t owner;
     uint64_t fresh;    /* bits that are 0 in the addresses at which the sender begins a line */
     uint64_t usual;    /* sender: msg_bytes while every message had that length, then a length that none has */
-    uint32_t patience; /* pauses between two looks: many while a look brings many messages */
+    uint32_t patience; /* pauses between two looks; grows while a look finds many messages */
     uint32_t reserved_half;
     char *stop;        /* up to this slot, `next` goes forward without another test */
-    uint64_t pass;     /* whose end by what handle: see hetmp_mq_me; 0 for nobody's */
+    uint64_t pass;     /* the thread and the handle that may use this end, as hetmp_mq_me describes; 0 for none */
     uint64_t reserved[2];
 } __attribute__((aligned(128)));
 
@@ -54,14 +56,15 @@ struct hetmp_mq_ring {
     struct hetmp_mq_end receiver;
     char *released;    /* the receiver's `oldest`, on a line of its own */
     char *padding[15];
-    char *sent;        /* the sender's, likewise */
+    char *sent;        /* the sender's `oldest`, on a line of its own */
     char *padding_too[15];
     uint32_t waits[2]; /* not 0: the sender (the receiver) sleeps */
     uint32_t varied;   /* not 0: a message was shorter than msg_bytes, and `missing` counts */
-    uint32_t *missing; /* how many bytes each message has less than msg_bytes */
+    uint32_t *missing; /* for each message, msg_bytes minus its length */
 };
 
-/* What a thread may do with its rings: 256 slaves of 4096 entries, and for slaves 4096. */
+/* A thread's tables of rings, by the use that the thread may make of a ring. A master's tables have 4096 entries for each
+ * of 256 slaves, a slave's have 4096. */
 struct hetmp_mq_tables {
     struct hetmp_mq_ring *const *m_send;
     struct hetmp_mq_ring *const *m_recv;
@@ -73,12 +76,13 @@ struct hetmp_mq_tables {
 
 /* The calling thread's tables; never NULL, valid until the thread ends. */
 const struct hetmp_mq_tables *hetmp_mq_caller(void);
-/* The calling thread's ring where the tables do not have it yet; NULL where it is none, or not this thread's. */
+/* The calling thread's ring, if the tables do not have it yet. NULL if there is no such ring, or if another thread uses
+ * this end. */
 struct hetmp_mq_ring *hetmp_mq_first_use(int slave, int handle, int send);
-/* Says why a Try form took nothing; NULL. */
+/* Stores or prints why a Try form took nothing. Returns NULL. */
 void *hetmp_mq_try_failed(int slave, int handle, int send, int *err);
-/* Waits until the queue has something to take. slave: -1 on a slave. MQ_OK: try again; else NULL is to be returned,
- * and the error is stored or said. */
+/* Waits until the queue has a message or a free slot to take. slave: -1 on a slave. After MQ_OK the caller tries again.
+ * After an error, which was stored or printed, the caller returns NULL. */
 int hetmp_mq_wait(int slave, int handle, int send, int *err);
 /* Wakes the other side. */
 void hetmp_mq_wake(struct hetmp_mq_ring *ring, int sender);
@@ -88,7 +92,7 @@ void hetmp_mq_wake(struct hetmp_mq_ring *ring, int sender);
 #endif
 
 #define HETMP_MQ_LIKELY(x) __builtin_expect(!!(x), 1)
-/* A slot's address is not NULL; so the caller's check costs nothing. */
+/* Tells the compiler that a slot's address is not NULL, so that it drops the program's check. */
 #define HETMP_MQ_NOT_NULL(p) \
     do \
         if (!(p)) __builtin_unreachable(); \
@@ -97,21 +101,21 @@ void hetmp_mq_wake(struct hetmp_mq_ring *ring, int sender);
 #define HETMP_MQ_APART static __attribute__((noinline, unused))
 #define HETMP_MQ_INLINE static inline __attribute__((always_inline, unused))
 
-/* A ring that is nobody's. */
+/* A ring that no thread may use. Entries that hold no ring point to it. */
 static struct hetmp_mq_ring hetmp_mq_none __attribute__((unused));
 #define HETMP_MQ_RECENT 64
 #define HETMP_MQ_NONE_4 &hetmp_mq_none, &hetmp_mq_none, &hetmp_mq_none, &hetmp_mq_none
 #define HETMP_MQ_NONE_16 HETMP_MQ_NONE_4, HETMP_MQ_NONE_4, HETMP_MQ_NONE_4, HETMP_MQ_NONE_4
 #define HETMP_MQ_NONE_64 HETMP_MQ_NONE_16, HETMP_MQ_NONE_16, HETMP_MQ_NONE_16, HETMP_MQ_NONE_16
-/* The rings that the calling thread used last, by some bits of slave and handle. */
+/* The rings that the calling thread used last, by a hash of slave and handle. */
 static __thread struct {
     struct hetmp_mq_ring *send[HETMP_MQ_RECENT];
     struct hetmp_mq_ring *recv[HETMP_MQ_RECENT];
 } hetmp_mq_recent __attribute__((unused)) = {{HETMP_MQ_NONE_64}, {HETMP_MQ_NONE_64}};
 
-/* The calling thread's tables, and where they are from: fetched once by each thread for each file, by the slow paths;
- * NULL before. An end's `pass` is `key`, 2^32 times the slave's number (0 on slaves) and the handle; `key` is 2^40 times the
- * thread's number, at first one that no thread has, so that it is never 0. */
+/* The calling thread's tables, NULL at first. In each source file, each thread's first slow path fetches them. An end's
+ * `pass` is the bitwise or of `key`, of 2^32 times the slave's number (0 on slaves), and of the handle. `key` is 2^40 times
+ * the thread's number; before the tables are fetched, it has a number that no thread has. So a `pass` is never 0. */
 static __thread struct {
     uint64_t key;
     struct hetmp_mq_ring *const *m_send;
@@ -131,18 +135,19 @@ HETMP_MQ_SLOW void hetmp_mq_fetch(void) {
     if (me->number) hetmp_mq_me.key = (uint64_t)me->number << 40;
 }
 
-/* The ring of an entry if it is the handle's, else NULL. Entries are made by this thread; another one may take a queue
- * away meanwhile, which is noticed at the latest after the next call into the library, where waits and failures
- * lead: so these loads need no order, and one may serve a receive and the release after it. */
+/* The ring of a table's entry if it belongs to the handle, else NULL. This thread made the entry. Another thread may
+ * destroy the queue meanwhile; this thread then notices it at the latest after its next call into the library, which every
+ * wait and every failure makes. So these loads need no order, and the compiler may use one load for a receive and for the
+ * release after it. */
 HETMP_MQ_INLINE struct hetmp_mq_ring *hetmp_mq_entry(struct hetmp_mq_ring *const *entry, int handle, int send) {
     struct hetmp_mq_ring *r = *entry;
     if (!HETMP_MQ_LIKELY(r)) return NULL;
     return HETMP_MQ_LIKELY((send ? r->sender.handle : r->receiver.handle) == (uint32_t)handle) ? r : NULL;
 }
-/* A `pass` that another thread clears meanwhile may still be seen here, as may the tables' entries above. Not an atomic
- * load, for the same reason: compilers would not compare it in place. */
+/* Another thread may clear a `pass` meanwhile, and this thread may still see the old value. That is allowed, as for the
+ * tables' entries. The load is not atomic: compilers would not compare an atomic in place. */
 
-/* Of a ring from the tables: keeps it where it is found at once. */
+/* Keeps a ring from the tables among the rings that the thread used last. */
 HETMP_MQ_INLINE struct hetmp_mq_ring *hetmp_mq_keep(struct hetmp_mq_ring **recent, struct hetmp_mq_ring *r, uint64_t pass,
                                                     int send) {
     if (r && (send ? r->sender.pass : r->receiver.pass) == pass) *recent = r;
@@ -152,7 +157,7 @@ HETMP_MQ_INLINE uint64_t hetmp_mq_pass(int slave, int handle) {
     return hetmp_mq_me.key | (uint64_t)(unsigned)slave << 32 | (unsigned)handle;
 }
 HETMP_MQ_INLINE struct hetmp_mq_ring **hetmp_mq_at(int slave, int handle, int send) {
-    /* Apart for 64 slaves with a queue each, and for 64 queues of a slave. */
+    /* 64 slaves with one queue each have different places, and so have 64 queues of one slave. */
     unsigned i = ((unsigned)slave + (unsigned)handle * 17) % HETMP_MQ_RECENT;
     return send ? &hetmp_mq_recent.send[i] : &hetmp_mq_recent.recv[i];
 }
@@ -185,18 +190,19 @@ HETMP_MQ_INLINE struct hetmp_mq_ring *hetmp_mq_s(int handle, int send) {
     return r;
 }
 
-/* Stores a position of this thread's end. Others may look, for status queries. Not an atomic store, which compilers
- * take for a reason to load everything anew. */
+/* Stores a position of this thread's end. Other threads may read it, for status queries. The store is not atomic: after
+ * an atomic store, compilers load all other words again. */
 HETMP_MQ_INLINE void hetmp_mq_put(char **position, char *p) { *(char *volatile *)position = p; }
 
-/* Is the other side elsewhere than here? `limit` is what was last seen of it. */
+/* 1 if the other side's position is not `here`. Reads that position only if the copy in `limit` is `here`. */
 HETMP_MQ_INLINE int hetmp_mq_look(struct hetmp_mq_end *e, char *const *other, const char *here) {
     if (HETMP_MQ_LIKELY(here != e->limit)) return 1;
     e->limit = __atomic_load_n(other, __ATOMIC_ACQUIRE);
     return here != e->limit;
 }
 
-/* The sender will soon write this line, which the receiver has. A hint: the address need not exist. */
+/* The sender will soon write this cache line, which is in the receiver's cache: asks for it early. Only a hint, so the
+ * address need not be valid. */
 HETMP_MQ_INLINE void hetmp_mq_soon(const char *line) {
 #if defined(__x86_64__)
     __asm__ volatile("prefetchw (%0)" : : "r"(line));
@@ -216,8 +222,9 @@ HETMP_MQ_INLINE char *hetmp_mq_after_n(const struct hetmp_mq_end *e, char *p, in
     return HETMP_MQ_LIKELY(p < e->last) ? p : p - (e->last - e->first);
 }
 
-/* Where an end that goes on at `next` has to stop: the sender at the slot before what the receiver has, the receiver at
- * what the sender has; both at the last slot, after which the ring begins anew. */
+/* Sets `stop` for an end that goes on at `next`. The sender stops one slot before the oldest message that the receiver
+ * has not released. The receiver stops where the sender has not sent. Both stop at the last slot, after which the ring
+ * wraps. */
 HETMP_MQ_INLINE void hetmp_mq_set_stop(struct hetmp_mq_end *e, const char *next, int send) {
     if (send)
         e->stop = (e->limit > next ? e->limit : e->last) - e->stride;
@@ -225,7 +232,7 @@ HETMP_MQ_INLINE void hetmp_mq_set_stop(struct hetmp_mq_end *e, const char *next,
         e->stop = e->limit >= next ? e->limit : e->last - e->stride;
 }
 
-/* At the stop: looks, and goes on where there is something. */
+/* An end has reached its `stop`: reads the other side's position, and goes on if that allows a step. */
 HETMP_MQ_APART void *hetmp_mq_turn_send(struct hetmp_mq_ring *r) {
     struct hetmp_mq_end *e = &r->sender;
     char *p = e->next, *n = hetmp_mq_after(e, p);
@@ -280,14 +287,14 @@ HETMP_MQ_INLINE void hetmp_mq_pause(void) {
 #endif
 }
 
-/* After a store that the other side may wait for. */
+/* Called after a store that the other side may wait for: wakes that side if it sleeps. */
 HETMP_MQ_INLINE void hetmp_mq_published(struct hetmp_mq_ring *r, int sender) {
     /* The compiler keeps the order; the sleeper's membarrier keeps it for the processor. */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (!HETMP_MQ_LIKELY(__atomic_load_n(&r->waits[sender], __ATOMIC_RELAXED) == 0)) hetmp_mq_wake(r, sender);
 }
 
-/* Before the messages are sent: their length, where not all messages have msg_bytes. */
+/* Notes the messages' length before they are sent, if not all messages have msg_bytes. */
 HETMP_MQ_INLINE void hetmp_mq_note_lengths(struct hetmp_mq_ring *r, char *p, int n, uint32_t missing) {
     struct hetmp_mq_end *e = &r->sender;
     e->usual = ~(uint64_t)0;
@@ -338,7 +345,7 @@ HETMP_MQ_INLINE void hetmp_mq_ok(int *err) {
     if (err) *err = MQ_OK;
 }
 
-/* The short ways of send and release: 1 if done. */
+/* The short paths of send and release. Return 1 if the message was sent or released. */
 HETMP_MQ_INLINE int hetmp_mq_send_only(struct hetmp_mq_ring *r, void *msg, int bytes, int *err) {
     struct hetmp_mq_end *e = &r->sender;
     char *p = (char *)msg, *n = p + e->stride;
@@ -360,7 +367,7 @@ HETMP_MQ_INLINE int hetmp_mq_release_only(struct hetmp_mq_ring *r, void *msg, in
     return 1;
 }
 
-/* Batches: as many as there are without a second look, up to the end of the ring. */
+/* Batches take the messages that are available without another look at the other side, up to the end of the ring. */
 HETMP_MQ_INLINE int hetmp_mq_in_a_row(const struct hetmp_mq_end *e, const char *p, uint64_t all, int want) {
     uint64_t here = (uint64_t)(e->last - p), bytes = all < here ? all : here;
     return HETMP_MQ_LIKELY(bytes >= (uint64_t)(unsigned)want * e->stride) ? want : (int)(bytes / e->stride);
@@ -400,9 +407,9 @@ HETMP_MQ_INLINE void *hetmp_mq_try_receive_batch(struct hetmp_mq_ring *r, int wa
 
 /* -- Slow paths: once for each file, out of the way ------------------------------------------------------ */
 
-/* Any of the calls below that take something, waiting if need be, for a thread that may not have asked for its ring
- * yet. `got`: NULL for single messages, whose length then goes to `bytes`. NULL: nothing was done, and the library's
- * own function is to be called if *again is 1. */
+/* Allocates or receives for all calls below, and waits if necessary. The thread need not have asked for its ring yet.
+ * `got` is NULL for a single message; the length of a received message is stored in `bytes`. Returns NULL if nothing was
+ * taken; if *again is 1 then, the caller calls the library's own function. */
 HETMP_MQ_SLOW void *hetmp_mq_slow_take(int m, int slave, int handle, int send, int want, int *got, size_t *stride,
                                        int *bytes, int *err, int *again) {
     if (!hetmp_mq_me.caller) hetmp_mq_fetch();
@@ -418,8 +425,9 @@ HETMP_MQ_SLOW void *hetmp_mq_slow_take(int m, int slave, int handle, int send, i
                   : send ? hetmp_mq_try_allocate(r)
                          : hetmp_mq_try_receive(r, bytes);
         if (p) {
-            /* What one look brings says whether the next pays off soon: a long pause lets the other side get ahead
-             * by many messages, which then cost one look together; a message that somebody waits for comes alone. */
+            /* Adapts the pauses. If a look found many messages, longer pauses are good: the other side then gets further
+             * ahead, and one look serves more messages. If a look found one or two, the other side probably waits for
+             * each answer: shorter pauses are good. */
             uint64_t more = hetmp_mq_between(e, e->next, e->limit);
             if (turn > 0 && more >= 32 * e->stride && e->patience < 16) e->patience *= 2;
             if (turn > 0 && more <= 2 * e->stride && e->patience > 2) e->patience /= 2;
@@ -431,19 +439,20 @@ HETMP_MQ_SLOW void *hetmp_mq_slow_take(int m, int slave, int handle, int send, i
             if (hetmp_mq_wait(m ? slave : -1, handle, send, err) != MQ_OK) return NULL;
             continue;
         }
-        /* A large message is worth a look of its own. */
+        /* For large messages, one look for each message costs little: only one pause. */
         for (uint32_t i = 1; i < e->patience && e->stride < 4096; i++) hetmp_mq_pause();
         hetmp_mq_pause();
     }
 }
 
-/* The ring of a Try, send or release whose thread may not have asked for it yet. */
+/* The ring for a Try form, a send or a release. The thread need not have asked for the ring yet. */
 HETMP_MQ_SLOW struct hetmp_mq_ring *hetmp_mq_slow_ring(int m, int slave, int handle, int send) {
     if (!hetmp_mq_me.caller) hetmp_mq_fetch();
     return hetmp_mq_first_use(m ? slave : -1, handle, send);
 }
 
-/* Sends and releases that have no short way. 0: the library's own function is to be called, which says what is wrong. */
+/* Sends and releases that the short paths refuse. 0: the caller calls the library's own function, which reports the
+ * error. */
 HETMP_MQ_APART int hetmp_mq_long_give(int m, int slave, int handle, int send, void *msg, int bytes, int *err) {
     struct hetmp_mq_ring *r = m ? hetmp_mq_m(slave, handle, send) : hetmp_mq_s(handle, send);
     if (!r) r = hetmp_mq_slow_ring(m, slave, handle, send);

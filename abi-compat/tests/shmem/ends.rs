@@ -20,7 +20,8 @@ fn job(pes: u32, args: &[&str], env: &[(&str, &str)]) -> Result<Outcome, Failed>
     Ok(command.run())
 }
 
-/// Ends with `status`, says `lines` lines that hold `part`, leaves nothing, and is quick.
+/// Checks that a job ended with `status`, printed `lines` lines that contain `part`, left no process behind, and ended
+/// quickly.
 fn ends(
     args: &[&str],
     env: &[(&str, &str)],
@@ -55,7 +56,8 @@ fn ends(
     Err(format!("{args:?} with {env:?}: ended after {took:?}").into())
 }
 
-/// A PE ends well in the middle of the job, and the others wait for it: they say so after some seconds, and end.
+/// A PE ends with status 0 in the middle of the job, and the others wait for it. After some seconds they print a line and
+/// end.
 fn left_alone(env: &'static [(&'static str, &'static str)]) -> Result<(), Failed> {
     for (place, says) in [
         ("barriers", "shmem_barrier_all "),
@@ -81,7 +83,7 @@ fn left_alone(env: &'static [(&'static str, &'static str)]) -> Result<(), Failed
     Ok(())
 }
 
-/// A PE that calls `shmem_finalize` again ends the job, and what it printed before is not lost.
+/// A PE that calls `shmem_finalize` a second time ends the job. The output that it printed before is not lost.
 fn finalized_twice() -> Result<(), Failed> {
     let out = job(3, &["finalize-twice", "1", "0"], &[])?;
     let lines: Vec<&str> = out.stderr.lines().collect();
@@ -92,7 +94,7 @@ fn finalized_twice() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A full heap: null, and with `SHMEM_DEBUG` one line that says why.
+/// If the heap is full, allocation returns null. With `SHMEM_DEBUG`, one line says why.
 fn full_heap() -> Result<(), Failed> {
     ends(&["full"], &[], 0, None)?;
     let out = job(3, &["full"], &[("SHMEM_DEBUG", "1")])?;
@@ -110,7 +112,7 @@ fn full_heap() -> Result<(), Failed> {
     Ok(())
 }
 
-/// SIGKILL for one PE from outside, while the others wait for it in every way there is.
+/// SIGKILL for one PE, while the others wait for it, each time in another way.
 fn killed(env: &'static [(&'static str, &'static str)]) -> Result<(), Failed> {
     for place in ["wait", "barrier", "lock", "compute"] {
         let path = program::named("exit_status").build("default", Library::Ours)?;
@@ -118,7 +120,7 @@ fn killed(env: &'static [(&'static str, &'static str)]) -> Result<(), Failed> {
         let what = format!("stay-{place}");
         let mut command = Launcher::Oshrun
             .start(3, &path)
-            // No PE 9: all of them stay.
+            // The program ends PE 9, which this job does not have: all PEs keep running.
             .args([what.as_str(), "9"])
             .limit(Duration::from_secs(20));
         for (name, value) in env {
@@ -135,9 +137,9 @@ fn killed(env: &'static [(&'static str, &'static str)]) -> Result<(), Failed> {
                     .collect();
                 pes.sort_unstable();
                 if pes.len() == 3 {
-                    // Let them get where they wait.
+                    // Time for the PEs to reach the place where they wait.
                     std::thread::sleep(Duration::from_millis(400));
-                    // SAFETY: kill(2) takes no pointers; the process is this run's.
+                    // SAFETY: kill(2) takes no pointers. This run started the process.
                     unsafe { libc::kill(pes[1], libc::SIGKILL) };
                     *killed_at.lock().expect("a lock") = Some(std::time::Instant::now());
                     return;

@@ -1,5 +1,5 @@
-//! Mistakes of a program: each costs one line that names the function and the value, and ends the whole job within two
-//! seconds with a status that is not zero.
+//! Mistakes of a program. After each, one line names the function and the value, and the whole job ends within two
+//! seconds, with a status that is not zero.
 
 use super::launch::{Ending, Launcher, Outcome};
 use super::program::{self, Library};
@@ -12,10 +12,10 @@ const PES: u32 = 3;
 /// How long a job that fails may take, start included.
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// A mistake that `c-tests/shmem/errors.c` makes, and what the line has to hold.
+/// A mistake that `c-tests/shmem/errors.c` makes, and the parts that the line must have.
 struct Mistake {
     case: &'static str,
-    /// Found only where `HETMP_CHECK=1` asks for it.
+    /// The mistake is found only with `HETMP_CHECK=1`.
     checked: bool,
     /// Parts of the line.
     parts: &'static [&'static str],
@@ -123,18 +123,19 @@ const MISTAKES: &[Mistake] = &[
     checked("malloc-and-barrier", &["shmem_malloc", "shmem_barrier_all"]),
 ];
 
-/// What hetrun adds where the library is not in the job yet, or no more, and so cannot say it through hetrun.
+/// True for a line that hetrun itself adds. Before a PE has joined the job, or after it has left, the library prints its
+/// own line, and hetrun adds one about the process's end.
 fn by_hetrun(line: &str) -> bool {
     line.starts_with("hetmp: rank ") && line.ends_with(": ended with status 1")
 }
 
-/// Lines of standard error that are hetmp's.
+/// The lines of standard error that hetmp has printed.
 fn said(out: &Outcome) -> Vec<&str> {
     let all = out.stderr.lines().filter(|l| l.starts_with("hetmp: "));
     all.filter(|l| !by_hetrun(l)).collect()
 }
 
-/// `by_each`: every PE may say it before the first one's end is known, in the same words.
+/// Checks the lines. With `by_each`, every PE may print the same line, before it hears that another one has ended the job.
 fn judge(out: &Outcome, parts: &[&str], by_each: bool) -> Result<(), String> {
     match out.ending {
         Ending::Exit(status) if status != 0 => {}
@@ -170,11 +171,11 @@ fn judge(out: &Outcome, parts: &[&str], by_each: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// One mistake in one setting.
+/// Runs one mistake in one setting, and checks the line, the status and the time.
 fn noticed(case: &str, parts: &[&str], env: &[(&str, &str)]) -> Result<(), Failed> {
     let path = program::named("errors").build("default", Library::Ours)?;
     let mut slowest = Duration::MAX;
-    // Only the time may be another one on a second try: this machine may be busy with something else.
+    // The test is repeated only if the job took too long: the machine may have been busy.
     for _ in 0..3 {
         let mut command = Launcher::Oshrun
             .start(PES, &path)
@@ -194,7 +195,7 @@ fn noticed(case: &str, parts: &[&str], env: &[(&str, &str)]) -> Result<(), Faile
     Err(format!("errors {case} with {env:?}: the job ended after {slowest:?}").into())
 }
 
-/// A variable that is not understood: one line for the job, and the program runs with the default.
+/// A variable with a bad value gives one line for the whole job, and the program runs with the default.
 fn bad_variable(name: &str, value: &str) -> Result<(), Failed> {
     let path = program::named("errors").build("default", Library::Ours)?;
     let out = Launcher::Oshrun
@@ -242,8 +243,8 @@ pub(crate) fn trials() -> Vec<Trial> {
             move || bad_variable(name, value),
         ));
     }
-    // These end the job: the specification says so of the heap's size, and under another model than was asked for
-    // programs would pass that should not.
+    // These bad values end the job. For the heap's size, the specification demands it. With another memory model than the
+    // user asked for, wrong programs would pass.
     for (name, value, part) in [
         ("SHMEM_SYMMETRIC_SIZE", "much", "much: "),
         ("SHMEM_SYMMETRIC_SIZE", "-5M", "-5M: "),

@@ -1,4 +1,5 @@
-//! PEs on two hosts: network name spaces joined by a pair of virtual interfaces, where this user may make them.
+//! PEs on two hosts, which are network name spaces joined by a pair of virtual interfaces. The tests are ignored if this
+//! user may not create name spaces.
 
 use super::launch::Command;
 use super::program::{self, Library};
@@ -51,7 +52,7 @@ impl Network {
             hosts: folder.join(format!("hosts-{id}")),
             spaces: spaces.clone(),
         };
-        // What hetrun runs instead of ssh: the host's address tells the name space.
+        // hetrun runs this script instead of ssh. The script finds the name space by the host's address.
         fs::write(
             &network.ssh,
             format!(
@@ -92,7 +93,7 @@ impl Drop for Network {
     }
 }
 
-/// One network at a time: they have the same addresses.
+/// Only one network exists at a time, since all use the same addresses.
 static ONE: Mutex<()> = Mutex::new(());
 
 fn on_two_hosts(name: &str) -> Result<(), Failed> {
@@ -132,7 +133,7 @@ fn on_two_hosts(name: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A real `sshd` on the second host, with keys made for this test; ends with it.
+/// A real `sshd` on the second host, with keys made for this test. It is ended on drop.
 struct Sshd {
     daemon: std::process::Child,
     dir: PathBuf,
@@ -192,7 +193,7 @@ impl Sshd {
         Err(format!("sshd does not listen: {log}").into())
     }
 
-    /// What `--ssh` gets.
+    /// The value of hetrun's option `--ssh`.
     fn command(&self) -> String {
         let d = self.dir.display();
         format!(
@@ -202,7 +203,7 @@ impl Sshd {
     }
 }
 
-/// hetrun on the first host reaches the second one by ssh, as users do.
+/// hetrun on the first host starts PEs on the second host by ssh, as for users.
 fn by_ssh(name: &str) -> Result<(), Failed> {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let network = Network::new().ok_or("no network name spaces can be made")?;
@@ -221,11 +222,11 @@ fn by_ssh(name: &str) -> Result<(), Failed> {
         .envs(&program.env)
         .limit(Duration::from_secs(120))
         .run();
-    // ssh says that it has learned a host's key.
+    // Standard error is not empty: ssh prints that it has added the host's key.
     verdict(&program, 4, &out, true).map_err(|why| format!("{name} over ssh: {why}").into())
 }
 
-/// Tests on two hosts; shown as ignored where no network can be made.
+/// The tests on two hosts, shown as ignored if no network can be created.
 pub(crate) fn trials() -> Vec<Trial> {
     let possible = Network::new().is_some();
     let ssh = ["/usr/sbin/sshd", "/usr/bin/ssh", "/usr/bin/ssh-keygen"];

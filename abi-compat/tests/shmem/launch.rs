@@ -1,4 +1,4 @@
-//! Runs a job to its end or its limit, and looks for what it left behind.
+//! Runs a job to its end or its limit, and looks for processes that the job left behind.
 
 use hetmp_abi_compat::exec::scrubbed_environment;
 use std::ffi::{OsStr, OsString};
@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 
 pub(crate) use hetmp_abi_compat::exec::Ending;
 
-/// What a job said, and how it ended.
+/// The output of a job, and how it ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     pub(crate) ending: Ending,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
     pub(crate) took: Duration,
-    /// Command lines of processes that it left running (they were killed).
+    /// The command lines of processes that the job left running. They have been killed.
     pub(crate) left: Vec<String>,
 }
 
@@ -68,8 +68,8 @@ impl Command {
         self.run_watched(|_, _| ())
     }
 
-    /// As [`Command::run`]; `watch` is called with the process and the value of `SHTEST_RUN` in all of its
-    /// processes once it has started.
+    /// Like [`Command::run`]. Once the job has started, calls `watch` with the launcher's process number and with the
+    /// value of `SHTEST_RUN`, which all processes of the job have in their environment.
     pub(crate) fn run_watched(self, watch: impl FnOnce(u32, &str)) -> Outcome {
         static RUNS: AtomicU32 = AtomicU32::new(0);
         let mark = format!(
@@ -115,9 +115,9 @@ impl Command {
         };
         let took = began.elapsed();
         let left = if status.is_none() {
-            // The launcher first, so that it cannot start anything more. The group is the one made above, and
-            // its leader is not waited for yet.
-            // SAFETY: kill(2) takes no pointers.
+            // The launcher is killed first, so that it cannot start more processes.
+            // SAFETY: kill(2) takes no pointers. The group is the one made for this launcher. The launcher is not
+            // waited for yet, so its number is not used again.
             unsafe { libc::kill(-(child.id() as libc::pid_t), libc::SIGKILL) };
             let _ = child.wait();
             end_marked(&mark, Duration::ZERO);
@@ -154,7 +154,7 @@ fn reader(mut from: Box<dyn Read + Send>) -> std::thread::JoinHandle<String> {
     })
 }
 
-/// Processes whose environment has this mark.
+/// The processes that have this value of `SHTEST_RUN` in their environment.
 pub(crate) fn marked(mark: &str) -> Vec<(i32, String)> {
     let wanted = format!("SHTEST_RUN={mark}");
     let Ok(entries) = fs::read_dir("/proc") else {
@@ -167,7 +167,7 @@ pub(crate) fn marked(mark: &str) -> Vec<(i32, String)> {
             if !environ.split(|b| *b == 0).any(|v| v == wanted.as_bytes()) {
                 return None;
             }
-            // What has ended and is waited for by nobody yet is nothing left behind.
+            // A zombie has ended: it is not left behind.
             let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
             if stat.rsplit(')').next()?.trim_start().starts_with('Z') {
                 return None;
@@ -184,7 +184,8 @@ pub(crate) fn marked(mark: &str) -> Vec<(i32, String)> {
         .collect()
 }
 
-/// Waits until no process has the mark; kills those that still have after `patience`, and names them.
+/// Waits until no process has the mark. After `patience`, kills the processes that still have it, and returns their
+/// command lines.
 fn end_marked(mark: &str, patience: Duration) -> Vec<String> {
     let end = Instant::now() + patience;
     loop {
@@ -203,7 +204,7 @@ fn end_marked(mark: &str, patience: Duration) -> Vec<String> {
     }
 }
 
-/// Who starts the PEs.
+/// The launcher that starts the PEs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Launcher {
     /// `oshrun` of the installed prefix.
@@ -215,7 +216,7 @@ pub(crate) enum Launcher {
 }
 
 impl Launcher {
-    /// Where this machine has it.
+    /// The launcher's file, if it is installed.
     pub(crate) fn path(self) -> Option<PathBuf> {
         match self {
             Launcher::Oshrun => Some(super::program::prefix().join("bin/oshrun")),

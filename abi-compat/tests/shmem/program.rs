@@ -1,4 +1,4 @@
-//! The programs of `c-tests/shmem`: what their header lines say, and how they are built.
+//! The programs of `c-tests/shmem`: reads their header lines, and builds them.
 
 use super::launch::{self, Command};
 use hetmp_abi_compat::library;
@@ -11,23 +11,23 @@ use std::time::{Duration, SystemTime};
 /// A program and its header lines (`shmem-test: NAME=VALUE`, described in `c-tests/shmem/README.md`).
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
-    /// The file's name without its ending; what the program calls itself, too.
+    /// The file's name without its extension. The program's line begins with this name.
     pub(crate) name: String,
     source: PathBuf,
-    /// Names of the ways to build it; the first one is the way that most tests use.
+    /// The names of the ways to build it. Most tests use the first one.
     pub(crate) builds: Vec<String>,
     flags: Vec<String>,
     /// Variables for its runs.
     pub(crate) env: Vec<(String, String)>,
     /// Argument lists of its runs; `@pes` stands for the number of PEs.
     pub(crate) args: Vec<Vec<String>>,
-    /// Numbers of PEs, where not all will do.
+    /// The numbers of PEs, if the program does not run with every number.
     pub(crate) pes: Vec<u32>,
     /// Also runs under Open MPI's OpenSHMEM, with the same output.
     pub(crate) peer: bool,
-    /// Not run as it is: the runner has tests of its own for it.
+    /// Not run by the general tests: other modules have tests for it.
     pub(crate) manual: bool,
-    /// Takes seconds by what it is: not repeated for every setting.
+    /// The program takes seconds by its nature, so it is not repeated for every setting.
     pub(crate) slow: bool,
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn scratch() -> PathBuf {
     library::target_dir().join("shmem-tests")
 }
 
-/// The library under test as `scripts/install` lays it down, or what `HETMP_TEST_PREFIX` names.
+/// The folder of an installation of the library under test, or the one that `HETMP_TEST_PREFIX` names.
 pub(crate) fn prefix() -> &'static Path {
     static INSTALLED: OnceLock<PathBuf> = OnceLock::new();
     INSTALLED.get_or_init(|| {
@@ -125,7 +125,7 @@ pub(crate) fn prefix() -> &'static Path {
     })
 }
 
-/// Programs that were built for another prefix have that one as their rpath: they go.
+/// Removes programs that an earlier run built for another prefix: their rpath names that prefix.
 fn forget_others(prefix: &Path) {
     let bin = scratch().join("bin");
     let note = bin.join("prefix");
@@ -178,7 +178,7 @@ fn flags_of(build: &str, cxx: bool) -> Vec<String> {
 type Made = Arc<OnceLock<Result<PathBuf, String>>>;
 
 impl Program {
-    /// The executable of one way to build it, made when it is first asked for.
+    /// The executable for one way to build the program. It is built at the first call.
     pub(crate) fn build(&self, build: &str, library: Library) -> Result<PathBuf, String> {
         static MADE: Mutex<BTreeMap<(String, String, Library), Made>> = Mutex::new(BTreeMap::new());
         let made = {
@@ -228,7 +228,7 @@ impl Program {
     }
 }
 
-/// Whether a program that an earlier run built is newer than all that it was made of.
+/// Whether a program that an earlier run built is newer than all files that it was built from.
 fn current(program: &Path, source: &Path) -> bool {
     let time = |path: &Path| path.metadata().and_then(|m| m.modified()).ok();
     let Some(built) = time(program) else {

@@ -1,5 +1,5 @@
-//! A program that orders nothing between data and flag, under the model of a GPU's memory: the checker names both
-//! operations without luck, and without the checker some seed shows what goes wrong. With a fence neither happens.
+//! A program puts data, then a flag, without a fence between them, under the model of a GPU's memory. The checker reports
+//! both operations in every run. Without the checker, some seeds show wrong data. With a fence, neither happens.
 
 use super::launch::{find, Command, Ending, Launcher, Outcome};
 use super::program::{self, Library};
@@ -19,7 +19,7 @@ fn racy(path: &Path, model: &str, args: &[&str]) -> Outcome {
         .run()
 }
 
-/// How often the data were not there.
+/// How often the flag arrived and the data had not.
 fn stale(out: &Outcome) -> Result<u32, Failed> {
     let line = out.stdout.trim();
     let count = line
@@ -45,7 +45,7 @@ fn place(path: &Path, address: &str) -> String {
         .args([address])
         .run();
     let line = out.stdout.trim().to_owned();
-    // What follows is a note of addr2line's own.
+    // addr2line may add a note after the place.
     let line = line.split(' ').next().unwrap_or_default();
     line.rsplit('/').next().unwrap_or_default().to_owned()
 }
@@ -98,7 +98,7 @@ fn seen() -> Result<(), Failed> {
     if wrong == 0 {
         return Err("no seed of 16 showed the missing fence".into());
     }
-    // Without the model there is nothing to see on this machine: stores are not reordered.
+    // Not tried without the model: this machine does not reorder stores, so nothing would be wrong.
     Ok(())
 }
 

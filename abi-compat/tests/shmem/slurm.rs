@@ -1,6 +1,6 @@
-//! Jobs under Slurm: its own daemons, started here for these tests alone, on the loopback, with a key, a configuration
-//! and ports of their own. Shown as ignored where `slurmctld`, `slurmd`, `munged` and `srun` are not installed, or
-//! where this user may not run them (root is needed: slurmd starts what it is asked to as any user).
+//! Jobs under Slurm. The tests start Slurm's daemons on the loopback interface, with a key, a configuration and ports of
+//! their own. The tests are shown as ignored if `slurmctld`, `slurmd`, `munged` and `srun` are not installed, or if this
+//! user is not root, which slurmd needs to start jobs as any user.
 
 use super::launch::{self, Command, Ending, Outcome};
 use super::program::{self, Library};
@@ -30,7 +30,7 @@ fn tool(name: &str) -> Option<PathBuf> {
     })
 }
 
-/// A port that nobody has at this moment.
+/// A port that is free at this moment.
 fn port() -> Option<u16> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).ok()?;
     Some(listener.local_addr().ok()?.port())
@@ -44,7 +44,7 @@ impl Cluster {
         }
         let (munged, ctld, slurmd) = (tool("munged")?, tool("slurmctld")?, tool("slurmd")?);
         tool("srun")?;
-        // A socket's name must be short, and its folder nobody else's.
+        // munged's socket needs a short path, in a folder that only this user may write.
         let dir = std::env::temp_dir().join(format!("hetmp-slurm-{}", std::process::id()));
         fs::create_dir_all(dir.join("spool")).ok()?;
         fs::create_dir_all(dir.join("state")).ok()?;
@@ -92,7 +92,7 @@ impl Cluster {
         cluster.until(|| socket.exists())?;
         cluster.daemon(&ctld, &["-D".to_owned(), "-i".to_owned()])?;
         cluster.daemon(&slurmd, &["-D".to_owned(), "-N".to_owned(), host])?;
-        // Both daemons are up when a job runs.
+        // Both daemons are ready once a job runs.
         let began = Instant::now();
         while began.elapsed() < Duration::from_secs(60) {
             let out = cluster
@@ -117,7 +117,8 @@ impl Cluster {
             .stdin(Stdio::null())
             .stdout(log.try_clone().ok()?)
             .stderr(log);
-        // SAFETY: prctl is a plain system call; the daemon ends with this process, however that ends.
+        // The daemon ends with this process, however this process ends.
+        // SAFETY: the closure runs between fork and exec, and makes one system call.
         unsafe {
             command.pre_exec(|| {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
@@ -145,7 +146,7 @@ impl Cluster {
         Command::new(tool(name).expect("a command of Slurm")).env("SLURM_CONF", &conf)
     }
 
-    /// `srun` of a job with `pes` PEs, also of more than the machine has cores.
+    /// `srun` for a job with `pes` PEs, which may be more than the machine has cores.
     fn srun(&self, mpi: &str, pes: u32, program: &Path) -> Command {
         self.command("srun")
             .args(["--overcommit", "--quiet", &format!("--mpi={mpi}")])
@@ -177,7 +178,7 @@ fn with_cluster(test: impl FnOnce(&Cluster) -> Result<(), Failed>) -> Result<(),
     test(cluster.as_ref().ok_or("Slurm's daemons did not come up")?)
 }
 
-/// Ends the daemons; after the last test.
+/// Ends the daemons. Called after the last test.
 pub(crate) fn stop() {
     if let Some(mutex) = CLUSTER.get() {
         mutex.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -204,18 +205,18 @@ fn runs(mpi: &str, name: &str) -> Result<(), Failed> {
     })
 }
 
-/// A job whose PEs stay, until `act` does something to it; nothing may be left of it.
+/// Runs a job whose PEs keep running until `act` ends the job in some way. No process may be left.
 fn ended_by(mpi: &str, act: impl FnOnce(&Cluster, &str)) -> Result<Outcome, Failed> {
     let path = program::named("exit_status").build("default", Library::Ours)?;
     let mut result = Err("no cluster".into());
     with_cluster(|cluster| {
         let out = cluster
             .srun(mpi, 3, &path)
-            // A PE number that nobody has: all stay.
+            // The program ends PE 99, which this job does not have: all PEs keep running.
             .args(["stay-wait", "99", "0"])
             .run_watched(|_, mark| {
                 let began = Instant::now();
-                // All PEs, and srun itself.
+                // Wait until all PEs run, and srun itself.
                 while launch::marked(mark)
                     .iter()
                     .filter(|(_, line)| line.contains("stay-wait"))
@@ -248,7 +249,8 @@ fn cancelled(mpi: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The daemon that a step's processes have for a parent is killed: nobody would end them.
+/// slurmstepd, the parent of a step's processes, is killed. Slurm does not end the processes then; they must end
+/// themselves.
 fn orphaned() -> Result<(), Failed> {
     let path = program::named("exit_status").build("default", Library::Ours)?;
     let name = path.display().to_string();
@@ -273,19 +275,19 @@ fn orphaned() -> Result<(), Failed> {
                 until(60, &|| pes().len() == 3);
                 std::thread::sleep(Duration::from_secs(1));
                 if let Some(parent) = pes().first().and_then(|pid| parent(*pid)) {
-                    // SAFETY: a signal to the step's daemon, the parent of a process of this test's job.
+                    // SAFETY: kill(2) takes no pointers. The daemon is the parent of a process of this test's job.
                     unsafe { libc::kill(parent, libc::SIGKILL) };
                 }
                 until(60, &|| pes().is_empty());
                 left = pes();
-                // srun waits for the daemon, and does not see that it is dead.
-                // SAFETY: a signal to our own child, which is not waited for yet.
+                // srun waits for the daemon, and does not notice that the daemon is dead.
+                // SAFETY: kill(2) takes no pointers. srun is our child, and is not waited for yet.
                 unsafe { libc::kill(srun as libc::pid_t, libc::SIGKILL) };
             });
         if !left.is_empty() {
             return Err(format!("PEs {left:?} go on without their daemon: {}", shown(&out)).into());
         }
-        // What the PEs say goes through the dead daemon, so nobody hears it.
+        // The PEs' output goes through the dead daemon and is lost, so it cannot be checked.
         Ok(())
     })
 }
@@ -300,7 +302,7 @@ fn parent(pid: i32) -> Option<i32> {
         .ok()
 }
 
-/// Tests under Slurm; shown as ignored where it is not.
+/// The tests under Slurm, shown as ignored if Slurm is not installed.
 pub(crate) fn trials() -> Vec<Trial> {
     // SAFETY: geteuid has no preconditions.
     let root = unsafe { libc::geteuid() } == 0;

@@ -1,5 +1,5 @@
-//! `OMP_WAIT_POLICY` and its kin mean the same to a program with OpenSHMEM alone and to one with OpenMP beside it: every PE
-//! says under `HETMP_VERBOSE`, once, how long its waits spin.
+//! `OMP_WAIT_POLICY` and related variables mean the same in a program with OpenSHMEM alone and in one with OpenSHMEM and
+//! OpenMP. With `HETMP_VERBOSE`, every PE prints once how long its waits spin.
 
 use super::launch::Ending;
 use super::program::{self, Library};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const PES: u32 = 2;
 
-/// Variables, and what each PE is to say.
+/// Variables, and the line that each PE must print.
 const CASES: &[(&[(&str, &str)], &str)] = &[
     (
         &[],
