@@ -253,6 +253,12 @@ fn every_form_of_allocation() {
 }
 
 #[test]
+fn files_that_are_mapped_to_be_read() {
+    same("c-tests/dsm/files.c", &[], 2);
+    same("c-tests/dsm/files.c", &[], 3);
+}
+
+#[test]
 fn objects_of_cplusplus() {
     same("c-tests/dsm/objects.cpp", &["word"], 2);
     same("c-tests/dsm/objects.cpp", &[], 4);

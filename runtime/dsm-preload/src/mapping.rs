@@ -1,6 +1,6 @@
-//! The mmap family. A writable private mapping of the program becomes a block of the shared heap; a file's
-//! content is copied into the block. Mappings that cannot be shared are refused with a line. Calls of the
-//! runtime go to the kernel.
+//! The mmap family. A private mapping that the program reads or writes becomes a block of the shared heap, and so
+//! does a shared mapping of a file that the program only reads; a file's content is copied into the block. Mappings
+//! that cannot be shared are refused with a line. Calls of the runtime go to the kernel.
 
 use crate::arena::{Arena, SHARED};
 use crate::malloc::{set_errno, with_caller};
@@ -61,25 +61,35 @@ extern "C" fn mmap(
         ];
         kernel(libc::SYS_mmap, a) as *mut c_void
     };
-    if !place::is_shared_for(caller) || may & libc::PROT_WRITE == 0 {
-        // The runtime's mappings, and mappings that the program cannot write, are made by the kernel in this
+    let writable = may & libc::PROT_WRITE != 0;
+    if !place::is_shared_for(caller) || may & libc::PROT_READ == 0 && !writable {
+        // The runtime's mappings, and addresses that the program only reserves, are made by the kernel in this
         // process only.
         return plain();
     }
-    if flags & libc::MAP_SHARED != 0 && flags & libc::MAP_ANONYMOUS == 0 {
+    let fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0;
+    if !writable && (fixed || may & libc::PROT_EXEC != 0 || flags & libc::MAP_ANONYMOUS != 0) {
+        // Code, and zeros that nobody writes: also in this process only.
+        return plain();
+    }
+    if writable && flags & libc::MAP_SHARED != 0 && flags & libc::MAP_ANONYMOUS == 0 {
         refused(format_args!(
             "mmap MAP_SHARED of a file: MAP_PRIVATE is accepted"
         ));
         return libc::MAP_FAILED;
     }
-    if flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0 || may & libc::PROT_EXEC != 0 {
+    if fixed || may & libc::PROT_EXEC != 0 {
         refused(format_args!(
             "mmap {at:#x} with flags {flags:#x}, protection {may:#x}: writable memory that is not executable, at any address, is accepted"
         ));
         return libc::MAP_FAILED;
     }
-    let block = SHARED.allocate(len, 4096, true);
-    if block.is_null() || len == 0 {
+    // Whole pages: zeros follow a file's last byte.
+    let block = match len.checked_next_multiple_of(4096) {
+        Some(room) if len != 0 => SHARED.allocate(room, 4096, true),
+        _ => core::ptr::null_mut(),
+    };
+    if block.is_null() {
         set_errno(if len == 0 { libc::EINVAL } else { libc::ENOMEM });
         return libc::MAP_FAILED;
     }
@@ -99,7 +109,13 @@ extern "C" fn mmap(
                 0 => break,
                 n if n > 0 => done += n as usize,
                 _ if hetmp_core::sys::errno() == libc::EINTR => {}
-                _ => return libc::MAP_FAILED,
+                _ => {
+                    let why = hetmp_core::sys::errno();
+                    // SAFETY: allocated above, and nobody else knows of the block.
+                    unsafe { SHARED.free(block) };
+                    set_errno(why);
+                    return libc::MAP_FAILED;
+                }
             }
         }
     }
