@@ -1,5 +1,5 @@
-//! `hetmp calibrate` as a user runs it: short, so that what is measured is rough, and what is written
-//! is complete.
+//! `hetmp calibrate` as a user runs it, but for a short time: the measured values are rough, and the
+//! file must be complete.
 
 use serde_json::Value;
 use std::process::{Command, Output};
@@ -60,8 +60,8 @@ fn what_is_measured_is_written_and_drawn() {
             .collect();
         assert!(csr.len() == 2 && csr.contains(&1.0), "{kernel}");
     }
-    // Four times as slow on purpose: on a busy machine it need not be four, but most kernels must
-    // show which node is slow.
+    // One node is slowed four times. On a busy machine the measured factor may be another one, but most
+    // kernels must show which node is slow.
     let shown = json["kernels"]
         .as_array()
         .expect("a list")

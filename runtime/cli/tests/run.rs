@@ -1,5 +1,5 @@
-//! `hetmp run` as a user runs it. The library is a stand-in here: what matters is who is told what.
-//! `abi-compat/tests/install.rs` runs the real one.
+//! `hetmp run` as a user runs it. A library that does nothing replaces the real one: these tests look at
+//! the environment of the program, and at messages. `abi-compat/tests/install.rs` uses the real library.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -47,7 +47,7 @@ impl Scratch {
         path
     }
 
-    /// `hetmp run --library l.so`, without anything set that it looks at.
+    /// `hetmp run --library l.so`, in an environment without the variables that the command reads.
     fn hetmp<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hetmp"));
         for name in [
@@ -153,7 +153,7 @@ fn options_become_variables() {
     ];
     let out = s.run(&options);
     assert_eq!(text(&out.stdout), "static-csr:2,1,1,4,2,t.json,p,1\n");
-    // A variable that is set holds where no option says otherwise.
+    // A variable of the environment holds if no option sets another value.
     let out = s
         .hetmp(&["sh", "-c", show])
         .env("HETMP_SCHEDULE", "guided")
@@ -307,7 +307,7 @@ fn beside_the_program_signals_and_endings_pass_through() {
     assert!(text(&out.stderr).contains(none), "{}", text(&out.stderr));
     let out = s.run(&["--report", "sh", "-c", "kill -KILL $$"]);
     assert_eq!(out.status.signal(), Some(libc::SIGKILL));
-    // A signal to hetmp is one to the program. The program says when it is ready.
+    // A signal to hetmp must reach the program. The program prints a line when it is ready.
     let wait = "trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done";
     let mut child = s
         .hetmp(&["--report", "sh", "-c", wait])

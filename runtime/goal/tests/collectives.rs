@@ -1,5 +1,5 @@
-//! Every collective on 1 to 17 ranks, with interleavings drawn from seeds, beside a serial reference; several runs at
-//! once, eager and offered messages, one credit and many.
+//! Every collective on 1 to 17 ranks, with random interleavings, is compared with a serial reference: with several runs at
+//! the same time, with eager and offered messages, and with one credit and many.
 
 use hetmp_goal::collectives::{self as c, Vector};
 use hetmp_goal::element::{apply, Arithmetic, Type};
@@ -39,7 +39,7 @@ fn limits(seed: u64) -> Limits {
     }
 }
 
-/// Bytes that are another for every rank and place.
+/// Bytes that differ between ranks and places.
 fn pattern(rank: u32, bytes: u64, salt: u64) -> Vec<u8> {
     (0..bytes)
         .map(|i| {
@@ -49,7 +49,7 @@ fn pattern(rank: u32, bytes: u64, salt: u64) -> Vec<u8> {
         .collect()
 }
 
-/// Runs the graphs `runs` times at once; answers what each rank got in each run.
+/// Executes `runs` runs of the graphs at the same time. Returns the output of each rank in each run.
 fn execute(
     graphs: &[Graph],
     gives: &dyn Fn(u32, u64) -> Vec<u8>,
@@ -115,7 +115,7 @@ fn execute(
 
 const SIZES: [u64; 3] = [0, 5, 1031];
 
-/// Builds the graph of each rank, and holds what it got against `expected`.
+/// Builds and runs the graph of each rank, and compares the outputs with `expected`.
 fn hold(
     what: &str,
     ranks: u32,

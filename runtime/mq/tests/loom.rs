@@ -1,4 +1,4 @@
-//! The two state machines and the sleep under all interleavings that loom finds with few preemptions.
+//! The state machines of sender and receiver, and their sleep, under all interleavings with few preemptions.
 //! `scripts/model mq` runs it.
 #![cfg(loom)]
 
@@ -74,7 +74,8 @@ fn shape(slots: u32) -> Shape {
     }
 }
 
-/// `n` messages through a ring of `slots` usable slots, each side sleeping when it must. Message i has `length(i)` bytes.
+/// Sends `n` messages through a ring of `slots` usable slots. Each side sleeps if it cannot go on. Message i has `length(i)`
+/// bytes.
 fn through_ring(slots: u32, n: u64, length: fn(u64) -> u32) {
     let model = Arc::new(Model::new(slots as usize + 1));
     let receiver = {
@@ -188,7 +189,7 @@ unsafe impl Sync for Stages {}
 // SAFETY: loom's cells may change threads; accesses that are not ordered are what it finds.
 unsafe impl Send for Stages {}
 
-/// Copies at the start, done one look later: transfer and computation overlap.
+/// A transfer that copies at its start, but is reported as done one look later, as if it overlapped with computation.
 struct Late<'a> {
     stages: &'a Stages,
     store: &'a mut Vec<u64>,
@@ -265,7 +266,7 @@ fn through_stages(direction: Direction, m_slots: usize, s_slots: u32, n: u64) {
                 side.give(8);
                 pump(&mut side, &mut store);
             }
-            // What is left goes as soon as the master has room.
+            // Move the remaining messages as soon as the master has room.
             while side.used() != 0 {
                 if !pump(&mut side, &mut store) && side.used() != 0 {
                     stages.sleeps[1]

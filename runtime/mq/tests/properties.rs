@@ -1,5 +1,5 @@
-//! Any sequence of calls on a queue, against a queue of the standard library: the same messages, in the same
-//! order, refused and accepted at the same moments.
+//! Random sequences of calls on a queue, compared with a queue of the standard library: the same messages in the same
+//! order, and the same calls refused.
 #![cfg(not(loom))]
 
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
@@ -78,7 +78,7 @@ proptest! {
         for call in calls {
             let free = slots as usize - allocated.len() - sent.len() - received.len();
             match call {
-                // One at a time by the short ways.
+                // Single messages use the short paths.
                 Call::Allocate(want) => match if want == 1 {
                     sender.try_allocate(&ring).map(|at| (at, 1))
                 } else {
@@ -206,7 +206,7 @@ proptest! {
             let here = at_master(&list, direction) + slave.messages();
             prop_assert_eq!(here as usize, between.len() + received.len());
         }
-        // Whatever the calls were, what was sent can be received, and in the end nothing is left.
+        // After the random calls, all messages that were sent can be received, and then the queue is empty.
         for _ in 0..1000 {
             slave.pump(&list, &mut mover);
             if received.pop_front().is_some() {

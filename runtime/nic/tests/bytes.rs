@@ -1,4 +1,4 @@
-//! Parsing of descriptors and completions, over any bytes and over every value.
+//! Parsing of descriptors and completions, for random bytes and for every value of the fields.
 #![cfg(not(loom))]
 
 use hetmp_nic::arithmetic::{Arithmetic, Type};
@@ -127,7 +127,7 @@ fn compute() -> impl Strategy<Value = Work> {
         })
 }
 
-/// What the short way to read a put must say of a parsed descriptor.
+/// The result that the short path for puts (`PlainPut::of`) must have for a parsed descriptor.
 fn plain(parsed: &Result<Descriptor, Malformed>) -> Option<PlainPut> {
     match *parsed {
         Ok(Descriptor {
@@ -175,13 +175,13 @@ proptest! {
         prop_assert_eq!(Descriptor::parse(&d.encode()), Ok(d));
     }
 
-    /// Any words are either refused or mean something that can be written down again.
+    /// Random words are refused, or parse to a descriptor that builds the same words again.
     #[test]
     fn any_words_parse_or_are_refused(
         mut words in any::<[u64; WORDS]>(), head in any::<[u8; 4]>(), tame in any::<bool>()
     ) {
         let low = if tame {
-            // Mostly valid heads, so that the fields behind them are reached.
+            // Mostly valid heads, so that the parser also gets to the other fields.
             [head[0] % 11, head[1] & 31 & head[3], head[2] % 26, head[3] % 10]
         } else {
             head
@@ -198,7 +198,7 @@ proptest! {
             prop_assert_eq!(Descriptor::parse(&d.encode()), Ok(d));
         }
         prop_assert_eq!(PlainPut::of(&words), plain(&parsed));
-        // Its opcode is rare among any words.
+        // Random words seldom have the opcode of a put.
         words[0] = words[0] & !0x00ff_ffff | 1;
         prop_assert!(PlainPut::of(&words).is_some());
         for inline in [0, u64::from(head[2] % 26)] {
@@ -231,7 +231,7 @@ proptest! {
         }
     }
 
-    /// A slot that went through any posts holds, after a patch, exactly the descriptor built from scratch.
+    /// After random posts into a slot, patching the slot gives exactly the descriptor that building all words gives.
     #[test]
     fn a_patched_template_is_the_whole_descriptor(
         posts in prop::collection::vec(
@@ -284,7 +284,7 @@ proptest! {
                 }
             };
             prop_assert_eq!(Some(slot), whole.map(|d| d.encode()));
-            // What was built from scratch means what was meant.
+            // The descriptor parses to the operation that was posted.
             prop_assert_eq!(whole.map(Ok), Some(Descriptor::parse(&slot)));
         }
     }

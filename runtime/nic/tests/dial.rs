@@ -1,4 +1,5 @@
-//! Streams that are made when they are first needed: crossing calls, strangers, peers that are gone.
+//! TCP streams that are connected when they are first needed: two ranks that connect to each other at the same time,
+//! strangers that connect, and peers that have ended.
 #![cfg(not(loom))]
 
 use hetmp_nic::descriptor::Status;
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 const SECRET: [u8; 32] = [7; 32];
 
-/// Ranks of one job in this process, each with eight words that all register under one key.
+/// The ranks of a job in this process. Each has eight words of memory, which all ranks register under the same key.
 fn job(n: usize) -> (Vec<Tcp>, Vec<Vec<u64>>, TemplateKeys, Vec<SocketAddr>) {
     let listeners: Vec<_> = (0..n)
         .map(|_| TcpListener::bind("127.0.0.1:0").expect("a port"))
@@ -34,7 +35,7 @@ fn job(n: usize) -> (Vec<Tcp>, Vec<Vec<u64>>, TemplateKeys, Vec<SocketAddr>) {
         let domain = Arc::new(Domain::new(Sizes::default()));
         let engine = Tcp::start_dialling(rank as u32, domain, addresses, None).expect("started");
         let memory = Memory::here(heaps[rank].as_mut_ptr().cast(), 64);
-        // SAFETY: the tests drop the engines before the heaps, and read these when all is quiet.
+        // SAFETY: the tests drop the engines before the heaps, and read the heaps when no operation is under way.
         let key = unsafe { engine.register(memory, Rights::ALL, None) }.expect("room");
         keys = TemplateKeys {
             local: key,
@@ -45,7 +46,7 @@ fn job(n: usize) -> (Vec<Tcp>, Vec<Vec<u64>>, TemplateKeys, Vec<SocketAddr>) {
     (engines, heaps, keys, of)
 }
 
-/// All ranks write to all at the same moment, so that most calls cross.
+/// All ranks write to all ranks at the same time, so most pairs connect to each other at the same time.
 #[test]
 fn calls_that_cross_end_in_one_stream() {
     for round in 0..10u64 {
@@ -80,7 +81,7 @@ fn calls_that_cross_end_in_one_stream() {
 #[test]
 fn strangers_get_nothing_and_keep_nobody_waiting() {
     let (engines, heaps, keys, addresses) = job(2);
-    // More than are heard at a time; some say half a greeting, one the whole of another job's.
+    // More connections than a rank serves at a time. Some send half a greeting, one sends the greeting of another job.
     let mut idle: Vec<TcpStream> = (0..100)
         .map(|_| TcpStream::connect(addresses[1]).expect("listening"))
         .collect();

@@ -1,5 +1,5 @@
-//! What every engine must do, and what one engine alone promises. Several tests are named after
-//! bugs that other libraries had.
+//! Tests that every engine must pass, and tests of single engines' own guarantees. Several tests are
+//! named after bugs that other libraries had.
 #![cfg(not(loom))]
 
 mod common;
@@ -55,7 +55,7 @@ fn bytes_put_arrive_and_bytes_got_come_back() {
     });
 }
 
-/// Longer than a piece of the TCP engine and than its window.
+/// Transfers that are longer than a piece of the TCP engine, and longer than its window.
 #[test]
 fn large_puts_and_gets_arrive_whole_and_a_bad_end_writes_nothing() {
     each_engine(2, |job| {
@@ -65,7 +65,7 @@ fn large_puts_and_gets_arrive_whole_and_a_bad_end_writes_nothing() {
         let mut qp = job.queue_pair(0, 8);
         let signal = Signal {
             remote: job.remote(1, 0),
-            // Once, not once a piece.
+            // The signal is added once, not once for each piece.
             op: SignalOp::Add,
             value: 1,
         };
@@ -117,7 +117,7 @@ fn a_zero_byte_operation_completes_and_quiet_returns() {
             op: SignalOp::Add,
             value: 3,
         };
-        // The signal of an empty put is still given.
+        // A put of zero bytes still sets its signal.
         qp.put_signal(1, job.address(1, 0), job.address(0, 0), 0, signal);
         qp.send_inline(1, 0, 9, &[]).expect("fits");
         qp.quiet().expect("valid");
@@ -127,7 +127,7 @@ fn a_zero_byte_operation_completes_and_quiet_returns() {
     });
 }
 
-/// The value that decides must be the counter's sum, whichever way round the two kinds arrive.
+/// The signal word must hold the sum of both, in whatever order the two kinds of operation arrive.
 #[test]
 fn a_put_with_signal_racing_a_bare_signal_loses_neither() {
     each_engine(3, |job| {
@@ -222,7 +222,7 @@ fn a_bad_key_bound_or_right_completes_in_error_and_touches_nothing() {
                 far.address,
             ),
             (1, put(here, 8, weak, None), Status::RemoteRight, w),
-            // The data is fine, the signal is not: the data must not be written either.
+            // The data's address is valid, the signal's is not: the data must not be written either.
             (
                 1,
                 put(here, 8, there, signal_at(odd)),
@@ -270,7 +270,7 @@ fn a_bad_key_bound_or_right_completes_in_error_and_touches_nothing() {
             ),
         ];
         for (peer, work, status, value) in cases {
-            // Not signalled: an error completes all the same.
+            // The operation asks for no completion, but an error gives one anyway.
             let ticket = qp.post(peer, false, work);
             let failed = qp.quiet().expect_err("must fail").0;
             assert_eq!(failed.len(), 1, "{work:?}");
@@ -373,7 +373,7 @@ fn messages_arrive_whole_in_order_and_wait_for_a_full_inbox() {
                         qp.send_inline(1, 0, n, &vec![n as u8; len]).expect("fits");
                         continue;
                     }
-                    // The buffer is used again: the one before must be gone.
+                    // The buffer is written again, so the earlier operation must be done.
                     qp.quiet().expect("valid");
                     job.write(0, 0, &vec![n as u8; len]);
                     let source = Source::Memory(qp.local(job.address(0, 0)), len as u32);
@@ -400,7 +400,7 @@ fn messages_arrive_whole_in_order_and_wait_for_a_full_inbox() {
     });
 }
 
-/// Long enough for engine and target to have gone to sleep: the doorbell must wake them.
+/// The test pauses until engine and target sleep. The doorbell must wake them.
 #[test]
 fn a_sleeping_engine_is_woken() {
     each_engine(2, |job| {
@@ -452,7 +452,7 @@ fn the_completion_of_a_signalled_operation_says_what_it_moved() {
     });
 }
 
-/// With random delays puts overtake each other; that is what a fence is for, so it has to be seen here.
+/// With random delays, puts overtake each other, and a fence prevents it. The test must see both.
 #[test]
 fn without_a_fence_puts_overtake_each_other_and_with_one_they_do_not() {
     let overtaken = |fenced: bool| {
@@ -465,7 +465,7 @@ fn without_a_fence_puts_overtake_each_other_and_with_one_they_do_not() {
         let mut qp = job.queue_pair(0, 64);
         let mut wrong = 0;
         for n in 1..=40u64 {
-            // The flag says n; the data, put before, must not be older when both are there.
+            // The flag gets the value n after the data of round n. Whoever sees the flag must see these data.
             qp.put_inline(1, job.address(1, 0), &n.to_le_bytes())
                 .expect("fits");
             if fenced {
@@ -484,7 +484,8 @@ fn without_a_fence_puts_overtake_each_other_and_with_one_they_do_not() {
     assert!(wrong > 0, "the model reorders nothing");
 }
 
-/// A fence that waits for every target would here take as long as the large put to the other one.
+/// A fence for one target, after a large put to another target. A fence that waited for all targets would take as long as
+/// the large put.
 #[test]
 fn a_fence_touches_one_target_only() {
     let model = Model {
@@ -529,7 +530,7 @@ fn the_link_costs_what_its_model_says() {
     qp.put(1, job.address(1, 0), job.address(0, 0), 20_000);
     qp.put(1, job.address(1, 0), job.address(0, 0), 20_000);
     qp.quiet().expect("valid");
-    // Two of 2 ms one after the other on the wire, and the latency once.
+    // Two transfers of 2 ms, one after the other on the wire, and the latency once.
     assert!(start.elapsed().as_micros() >= 7_000);
 }
 
@@ -541,7 +542,7 @@ fn triggering() -> [Kind; 3] {
 fn an_operation_waits_for_its_counter_and_runs_without_its_initiator() {
     for kind in triggering() {
         let job = job(kind, 3);
-        // Rank 1 passes on what rank 0 puts, once both halves are there: a step of a collective.
+        // A step of a collective: rank 0 puts two halves, and rank 1 forwards them once both have arrived.
         let arrivals = CounterId(4);
         let halves = job.register_counted(1, 0, 16, arrivals);
         let mut forward = job.queue_pair(1, 8);
@@ -583,7 +584,7 @@ fn operations_counted_when_done_set_off_the_next_and_pass_what_still_waits() {
         let job = job(kind, 2);
         let mut qp = job.queue_pair(0, 16);
         let (first, second) = (CounterId(0), CounterId(1));
-        // Runs last, though posted first.
+        // The wait that is posted first ends last.
         for (counter, threshold) in [(second, 1), (first, 2)] {
             let wait = Work::Wait {
                 counter,
@@ -603,7 +604,7 @@ fn operations_counted_when_done_set_off_the_next_and_pass_what_still_waits() {
             add: 1,
         };
         let counted = qp.post(0, true, again);
-        // Not held up by the two before it.
+        // The two waits that were posted before do not hold this put up.
         let free = qp.post(1, true, inline_put(&qp, job.address(1, 8), &[9; 8]));
         assert_eq!(qp.wait_for(free).expect("signalled").status, Status::Ok);
         assert_eq!(qp.wait_for(counted).expect("signalled").status, Status::Ok);
@@ -613,7 +614,7 @@ fn operations_counted_when_done_set_off_the_next_and_pass_what_still_waits() {
         );
         qp.post(0, false, again);
         qp.quiet().expect("all released");
-        // The swap for `first` wrote 2, then the one for `second` wrote 1.
+        // The swap that waits for `first` wrote 2, then the swap that waits for `second` wrote 1.
         assert_eq!(word(&job, 1, 0), 1);
     }
 }
@@ -634,7 +635,7 @@ fn a_wait_for_a_counter_that_is_not_there_fails_with_what_it_held() {
         let failed = qp.quiet().expect_err("no such counter").0;
         assert!(failed.iter().all(|c| c.status == Status::Counter));
         assert_eq!(failed.len(), 2);
-        // A wait inside of a span is refused; the span still counts it.
+        // A wait inside the span of another wait is refused, but counts as one operation of that span.
         qp.post(0, false, wait(CounterId(0), 1));
         qp.post(0, false, wait(CounterId(0), 1));
         qp.put_inline(0, job.address(0, 0), &[1]).expect("fits");
@@ -649,7 +650,7 @@ fn a_wait_for_a_counter_that_is_not_there_fails_with_what_it_held() {
     }
 }
 
-/// A peer of another process: its memory is mapped here at another address.
+/// A peer in another process: its memory is mapped here, at another address than in its own process.
 #[test]
 fn a_view_is_reached_by_the_addresses_of_its_owner() {
     use hetmp_nic::engine::{shm::Shm, Domain, Engine, Sizes, TemplateKeys};

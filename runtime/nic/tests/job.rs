@@ -1,6 +1,7 @@
-//! Jobs of two processes, joined through an exchange of the test's own: what crosses on every way.
+//! Jobs of two processes, which find each other by an exchange through files: messages, puts and counts must cross on
+//! every transport.
 //!
-//! The second process is this test program again, told by its environment to run one test only.
+//! The second process is this test program again. A variable of its environment makes it run one test only.
 #![cfg(not(loom))]
 
 use hetmp_core::bootstrap::{through, Exchange};
@@ -16,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const FOLDER: &str = "HETMP_NIC_TEST_FOLDER";
-/// A file of rank 0, when all that it posted is done.
+/// The name of a file that rank 0 makes when all operations that it posted are done.
 const THROUGH: &str = "through";
 /// Long enough for a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -28,7 +29,7 @@ const SIZES: Sizes = Sizes {
     counters: 4,
 };
 
-/// An exchange by files.
+/// The exchange between the two ranks: files in a folder that both know.
 struct Files {
     folder: PathBuf,
     rank: u32,
@@ -65,7 +66,8 @@ impl Exchange for Files {
     fn abort(&mut self, _status: i32, _message: &str) {}
 }
 
-/// What came to this process' rank, by kind: memory, messages, counts, and the ports of all of them as bits.
+/// The numbers of events that the rank of this process was told of, by kind (memory, messages, counts), and the ports of
+/// all events as bits.
 #[derive(Default)]
 struct Came {
     memory: AtomicU64,
@@ -92,7 +94,7 @@ fn join(rank: u32, folder: PathBuf, way: Way, came: &'static Came) -> &'static J
         dials: false,
     };
     let joining = job::begin(request, exchange.as_mut()).expect("memory");
-    // SAFETY: nobody else knows it yet.
+    // SAFETY: the peer does not know of this memory yet.
     unsafe { joining.base().cast::<u64>().write(100 + u64::from(rank)) };
     let note = [rank as u8, b'\n'];
     let mut noted = 0;
@@ -127,7 +129,7 @@ fn two(name: &str, way: Way, body: impl Fn(&'static Job, &'static Came)) {
     if let Ok(folder) = std::env::var(FOLDER) {
         let through = PathBuf::from(&folder).join(THROUGH);
         body(join(1, folder.into(), way, came), came);
-        // Rank 0 may still have to hear that its last operation is done, which this process says.
+        // This process must not end yet: its engine may still have to tell rank 0 that the last operation is done.
         until("rank 0", || through.exists());
         return;
     }
@@ -179,14 +181,15 @@ fn receive(job: &Job, port: u8) -> (u32, u32, Vec<u8>) {
     (m.source, m.tag, m.bytes().to_vec())
 }
 
-/// Messages by port, counts, regions that come and go, and what waits for a count of a peer.
+/// Messages to ports, counts, regions that are registered and deregistered, and an operation that waits for a count from
+/// the peer.
 fn everything(job: &'static Job, came: &Came) {
     let engine: &dyn Engine = job.queues().expect("an engine");
     let (me, other) = (job.rank(), 1 - job.rank());
     assert_eq!(word(job, 0).load(Ordering::Relaxed), 100 + u64::from(me));
     let mut qp = engine.queue_pair(8, job.keys());
     let mine = job.domain().port(1).expect("two ports");
-    // The peer's numbers are the same.
+    // The peer makes its counters in the same order, so they have the same numbers.
     let counter = mine.counter(3).expect("four counters");
 
     // More messages than the inbox holds, to port 1; one to port 0.
@@ -205,13 +208,13 @@ fn everything(job: &'static Job, came: &Came) {
     let failed = qp.quiet().expect_err("no such port").0;
     assert_eq!((failed[0].status, failed[0].value), (Status::Port, 9));
 
-    // A region of port 1, made now; its key goes by message.
+    // A region of port 1, registered now. A message takes its key to the peer.
     let region = Memory {
         here: job.peers()[me as usize].base().wrapping_add(4096),
         len: 64,
         base: 1 << 40,
     };
-    // SAFETY: nobody else uses this part of the memory.
+    // SAFETY: no other test uses this part of the memory.
     let key =
         unsafe { job.domain().register(1, region, Rights::ALL, Some(counter)) }.expect("room");
     qp.send_inline(other, 1, 50, &key.0.to_le_bytes())
@@ -242,7 +245,8 @@ fn everything(job: &'static Job, came: &Came) {
         job.domain().counters().value(counter) >= Some(10)
     });
 
-    // The region goes: what is posted to it then touches nothing. Both meet before and after, by messages.
+    // The region is deregistered. Operations that are posted to it afterwards must not write. Both ranks meet before and
+    // after, by messages.
     let mut meet = |tag| {
         qp.send_inline(other, 1, tag, b"").expect("fits");
         assert_eq!(receive(job, 1).1, tag);
@@ -271,7 +275,7 @@ fn everything(job: &'static Job, came: &Came) {
         waiting.post(other, false, wait);
         waiting.post(other, false, put(5, there));
         waiting.ring();
-        // Nobody has counted, and the adapter may have gone to sleep.
+        // The peer has not counted yet, and the adapter may sleep.
         qp.send_inline(other, 1, 70, b"").expect("fits");
         assert_eq!(receive(job, 1).1, 70);
         std::thread::sleep(Duration::from_millis(20));
@@ -288,13 +292,13 @@ fn everything(job: &'static Job, came: &Came) {
     }
     qp.quiet().expect("valid");
     if job.reach() != job::Reach::Nobody && engine.name() == "tcp" {
-        // What brings them there is in this process.
+        // On this transport the engine that delivers them runs in this process.
         assert!(came.memory.load(Ordering::Relaxed) >= 1);
         assert!(came.messages.load(Ordering::Relaxed) >= 14);
         assert_eq!(came.counts.load(Ordering::Relaxed), 2);
     }
 
-    // Memory that comes later.
+    // Memory that is added after the start.
     let more = job
         .segment(c"hetmp-more", 1 << 20, 1 << 21)
         .expect("memory");
@@ -305,7 +309,7 @@ fn everything(job: &'static Job, came: &Came) {
         len: 64,
         base: 0,
     };
-    // SAFETY: nobody else uses it.
+    // SAFETY: only this test uses this memory.
     let key = unsafe { job.domain().register(1, later, Rights::ALL, None) }.expect("in a window");
     qp.send_inline(other, 1, 80, &key.0.to_le_bytes())
         .expect("fits");
@@ -327,8 +331,9 @@ fn everything(job: &'static Job, came: &Came) {
     qp.quiet().expect("valid");
 }
 
-/// An allreduce of two ranks that is posted in whole: each sends its vector, adds the other's when that has come and its
-/// own has left, and sends the sum to the other one. No round begins before the other rank's sum of the last one has come.
+/// An allreduce of two ranks, of which all operations are posted in advance. Each rank sends its vector. When the peer's
+/// vector has come and the own one has left, the rank adds the two, and sends the sum to the peer. A round begins when the
+/// peer's sum of the last round has come.
 fn reductions(job: &'static Job, _: &Came) {
     const ROUNDS: u64 = 60;
     const BYTES: usize = 8192;
@@ -360,10 +365,10 @@ fn reductions(job: &'static Job, _: &Came) {
             len: BYTES,
             base: 0,
         };
-        // SAFETY: only operations of this test go there, and the rank looks between them.
+        // SAFETY: only operations of this test use the region, and the rank reads it between them.
         unsafe { job.domain().register(1, memory, Rights::ALL, Some(counted)) }.expect("room")
     };
-    // The peer registers the same, in the same order: its keys are the same.
+    // The peer registers the same regions in the same order, so its keys are the same.
     let (came_key, sum_key) = (region(CAME, arrived), region(SUM, sums));
     let mut qp = engine.queue_pair(16, job.keys());
     qp.send_inline(other, 1, 1, b"registered").expect("fits");
@@ -392,7 +397,7 @@ fn reductions(job: &'static Job, _: &Came) {
         let element = types[round as usize % types.len()];
         let op = [Arithmetic::Add, Arithmetic::Max][round as usize / types.len() % 2];
         let mut want = vector(me, round);
-        // SAFETY: in bounds; `flush` has said that the sum of the last round has left.
+        // SAFETY: in bounds. `flush` has returned, so the sum of the last round has left.
         unsafe { base.add(OWN).copy_from(want.as_ptr(), BYTES) };
         qp.post_counting_source(other, left, send(came_key));
         for first in [left, arrived] {
@@ -470,11 +475,11 @@ fn everything_crosses_sockets() {
     two("everything_crosses_sockets", Way::Tcp, everything);
 }
 
-/// Over a fabric, where libfabric is installed and has the provider.
+/// Runs a test over a fabric, if libfabric is installed and has the provider.
 fn over(name: &str, provider: &'static str, body: impl Fn(&'static Job, &'static Came)) {
     let memory = vec![0u64; 512].leak();
     let memory = Memory::here(core::ptr::from_mut(&mut memory[0]).cast(), 4096);
-    // SAFETY: leaked, and nobody knows of it.
+    // SAFETY: the memory is leaked, so it lives for ever, and no peer knows of it.
     match unsafe { ofi::open(0, Some(provider), None, false, memory, &[3; 32]) } {
         Ok(_) => two(name, Way::Ofi(Some(provider)), body),
         Err(e) => {
@@ -519,7 +524,7 @@ fn reductions_run_by_themselves_over_a_fabric() {
     );
 }
 
-/// One line each, that names what was asked for and what would do.
+/// Each refusal is one line, which names the value and the values that are accepted.
 #[test]
 fn a_fabric_that_cannot_be_is_refused_in_one_line() {
     let memory = vec![0u64; 512].leak();
@@ -532,7 +537,7 @@ fn a_fabric_that_cannot_be_is_refused_in_one_line() {
             "no ordered messages with remote memory access between these processes: ",
         ),
     ] {
-        // SAFETY: leaked, and nobody knows of it.
+        // SAFETY: the memory is leaked, so it lives for ever, and no peer knows of it.
         let opened = unsafe { ofi::open(0, Some(provider), None, several, memory, &[3; 32]) };
         let why = opened.expect_err("no such thing");
         if why.contains("cannot be loaded") {

@@ -1,4 +1,4 @@
-//! Arithmetic on the initiator's own memory, and when buffers may be used again, on every engine.
+//! On every engine: arithmetic on the initiator's own memory, and the moment at which buffers may be used again.
 #![cfg(not(loom))]
 
 mod common;
@@ -26,7 +26,7 @@ fn compute(job: &Job, op: Arithmetic, element: Type, length: u32) -> Work {
     }
 }
 
-/// Bytes without a pattern that a wrong offset would keep, none of them zero.
+/// Bytes that are not zero and do not repeat, so that a wrong offset gives other bytes.
 fn bytes(n: usize, seed: usize) -> Vec<u8> {
     (0..n)
         .map(|i| ((i * 31 + seed * 17 + i / 251) % 255) as u8 + 1)
@@ -41,7 +41,7 @@ fn every_operation_on_every_type_says_what_arithmetic_says() {
     }
     each_engine(1, |job| {
         let mut qp = job.queue_pair(0, 8);
-        // Longer than what is taken at a time, and no multiple of that.
+        // Longer than the block that the engine handles at a time, and no multiple of it.
         let n = 8 * 389;
         for (seed, element) in types.iter().enumerate() {
             for op in Arithmetic::ALL.into_iter().filter(|op| op.takes(*element)) {
@@ -53,7 +53,7 @@ fn every_operation_on_every_type_says_what_arithmetic_says() {
                 qp.post(0, false, compute(job, op, *element, n as u32));
                 match (result, qp.quiet()) {
                     (Ok(()), Ok(())) => {}
-                    // Some of the bytes are zero in the type's own bits.
+                    // For narrow types, some operands are zero in the bits that the type has.
                     (Err(e), Err(failed)) => {
                         assert_eq!(failed.0[0].status, Status::Divisor);
                         assert_eq!(failed.0[0].value, e.element as u64);
@@ -101,12 +101,12 @@ fn arithmetic_that_may_not_be_is_named_and_touches_nothing() {
             let failed = qp.quiet().expect_err("not allowed").0;
             assert_eq!((failed.len(), failed[0].status), (1, status));
         }
-        // It is for the initiator's own memory.
+        // A local operation on another rank is refused.
         qp.post(1, false, with(target, operand, 8));
         let failed = qp.quiet().expect_err("another rank").0;
         assert_eq!((failed[0].status, failed[0].value), (Status::Peer, 1));
         assert_eq!(job.read(0, 0, 64), [7; 64]);
-        // Nothing at all is allowed, and so is the target as its own operand.
+        // A length of zero is allowed. The target may also be the operand.
         qp.post(0, false, with(target, operand, 0));
         let ticket = qp.post(0, true, with(target, target, 8));
         let done = qp.wait_for(ticket).expect("signalled");
@@ -115,7 +115,7 @@ fn arithmetic_that_may_not_be_is_named_and_touches_nothing() {
     });
 }
 
-/// A put that is held back until a sum is there, and a sum that is held back until its operand is there.
+/// A sum waits until its operand has arrived, and a put of the sum waits until the sum is computed.
 #[test]
 fn a_reduction_runs_without_its_initiator() {
     each_engine(3, |job| {
@@ -201,7 +201,7 @@ fn a_buffer_may_be_written_again_once_it_is_flushed_or_counted() {
                 qp.post_counting_source(1, counter, put);
                 qp.ring();
                 while job.domain(0).counters().value(counter) == Some(before) {
-                    // On engines without a thread of their own.
+                    // Engines without a thread of their own make progress here.
                     if !job.engine(0).progress() {
                         std::thread::yield_now();
                     }
@@ -235,7 +235,7 @@ fn a_buffer_may_be_written_again_once_it_is_flushed_or_counted() {
             assert_eq!(job.receive(1).expect("sent").bytes(), [round; 200]);
         }
         qp.quiet().expect("valid");
-        // Once an operation: not again when it was done.
+        // Each operation counts once, and not a second time when it is done.
         assert_eq!(job.domain(0).counters().value(counter), Some(8));
     }
 }
@@ -255,7 +255,7 @@ fn a_flush_waits_for_what_is_fetched_and_for_nothing_else_that_failed() {
         qp.flush();
         let failed = qp.quiet().expect_err("out of bounds").0;
         assert_eq!(failed[0].status, Status::RemoteBounds);
-        // With nothing under way.
+        // A flush with no operation under way returns at once.
         qp.flush();
     });
 }

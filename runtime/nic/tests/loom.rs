@@ -83,16 +83,16 @@ fn descriptors_pass_a_ring_that_is_full_at_times() {
     });
 }
 
-/// The initiator's buffers, which only a flush makes its own again.
+/// The initiator's buffers. After posting, the initiator may write to them only after a flush.
 struct Buffers([UnsafeCell<u32>; 2]);
-// SAFETY: loom's cells find unordered accesses; that is what is tested.
+// SAFETY: loom's cells report accesses that are not ordered. The test is about this order.
 unsafe impl Sync for Buffers {}
 // SAFETY: cells may change threads; loom finds accesses that are not ordered.
 unsafe impl Send for Buffers {}
 
-/// The engine reads the sources of two operations, says so of the second before it is done, and completes both: once the
-/// initiator sees the queue flushed, it writes to both. Were one operation counted twice, the initiator would write
-/// while the other is read.
+/// The engine reads the sources of two operations. It reports that the second one's source was read before that operation
+/// is done, then completes both. Once the initiator sees the queue flushed, it writes to both sources. If one operation
+/// were counted twice, the initiator would write while the engine reads the other source.
 #[test]
 fn a_flushed_buffer_is_not_read_any_more() {
     bounded(3, || {
@@ -131,8 +131,8 @@ fn a_flushed_buffer_is_not_read_any_more() {
     });
 }
 
-/// The receiver looks without yielding (a thread that yields sees the latest values in the model), and
-/// runs after the senders by default, so that every older value is tried on it.
+/// In the model, a thread that yields sees the latest values. So the receiver polls without yielding, and by default
+/// runs after the senders: the model then tries every older value on it.
 #[test]
 fn messages_of_two_senders_arrive_whole_and_in_order() {
     fn send(inbox: &Inbox, s: u32) {
@@ -166,9 +166,9 @@ fn messages_of_two_senders_arrive_whole_and_in_order() {
     });
 }
 
-/// The owner's memory, which only deregistration makes its own again.
+/// The owner's memory. The owner may write to it only after deregistration.
 struct Owned(UnsafeCell<u32>);
-// SAFETY: loom's cell finds unordered accesses; that is what is tested.
+// SAFETY: loom's cell reports accesses that are not ordered. The test is about this order.
 unsafe impl Sync for Owned {}
 // SAFETY: the cell may change threads; loom finds accesses that are not ordered.
 unsafe impl Send for Owned {}

@@ -1,6 +1,6 @@
-//! Two processes, each with an adapter of its own, over memory that both have mapped.
+//! Two processes, each with an emulated adapter of its own, work on memory that both have mapped.
 //!
-//! The second process is this test program again, told by its environment to run one test only.
+//! The second process is this test program again. A variable of its environment makes it run one test only.
 #![cfg(not(loom))]
 
 use hetmp_nic::descriptor::{
@@ -18,13 +18,14 @@ use std::time::{Duration, Instant};
 
 /// Bytes of each rank's heap.
 const HEAP: usize = 1 << 20;
-/// The first page of the file tells both where the other one sees its heap; the boards follow.
+/// Bytes before the heaps. In the first page, each process writes the addresses at which it has mapped the heaps. The
+/// boards follow.
 const HEAD: usize = 4096 + 2 * BOARD_BYTES;
 const FILE: &str = "HETMP_NIC_TEST_FILE";
 /// Long enough for a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A file in memory, mapped here.
+/// The shared file in memory, as this process has mapped it.
 struct Shared {
     start: *mut u8,
 }
@@ -32,7 +33,7 @@ struct Shared {
 impl Shared {
     fn map(fd: i32) -> Shared {
         let len = HEAD + 2 * HEAP;
-        // SAFETY: a fresh mapping of a file that is long enough; it is never unmapped.
+        // SAFETY: a new mapping of a file that is long enough. It is never unmapped.
         let start = unsafe {
             libc::mmap(
                 core::ptr::null_mut(),
@@ -49,10 +50,10 @@ impl Shared {
         }
     }
 
-    /// A word of the head, then of the heaps.
+    /// The word at `offset` in the file: first the head, then the heaps.
     fn word(&self, offset: usize) -> &AtomicU64 {
         assert!(offset + 8 <= HEAD + 2 * HEAP && offset % 8 == 0);
-        // SAFETY: in bounds and aligned; everybody accesses words atomically, or by the engine.
+        // SAFETY: in bounds and aligned. Both processes access words atomically, or by the engine.
         unsafe { AtomicU64::from_ptr(self.start.add(offset).cast()) }
     }
 
@@ -69,7 +70,7 @@ impl Shared {
     }
 }
 
-/// One rank of two.
+/// One of the two ranks.
 struct Rank {
     rank: usize,
     shared: Shared,
@@ -168,7 +169,7 @@ fn two(name: &str, model: Model, body: impl Fn(&Rank)) {
     // SAFETY: the name is a string of this program; no other preconditions.
     let fd = unsafe { libc::memfd_create(c"hetmp-nic-test".as_ptr(), libc::MFD_CLOEXEC) };
     assert!(fd >= 0);
-    // SAFETY: just made.
+    // SAFETY: the descriptor was opened by `memfd_create` just before.
     assert_eq!(unsafe { libc::ftruncate(fd, (HEAD + 2 * HEAP) as i64) }, 0);
     let mut other = Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", name, "--nocapture"])
@@ -189,7 +190,7 @@ fn two(name: &str, model: Model, body: impl Fn(&Rank)) {
         std::thread::sleep(Duration::from_millis(2));
     };
     assert!(status.success(), "rank 1: {status}");
-    // SAFETY: made above, and not used any more.
+    // SAFETY: `memfd_create` opened the descriptor in this function, and it is not used after this.
     unsafe { libc::close(fd) };
 }
 
@@ -204,7 +205,7 @@ fn add(remote: Remote, operand: u64) -> Atomic {
     }
 }
 
-/// Both at once: puts with signals against each other, gets of what arrived, atomics on one word.
+/// Both ranks at the same time: puts with signals to each other, gets of the data that arrived, and atomics on one word.
 fn exchange(r: &Rank) {
     const ROUNDS: u64 = 200;
     const WORDS: usize = 512;
@@ -233,7 +234,7 @@ fn exchange(r: &Rank) {
         for w in 0..WORDS {
             assert_eq!(r.word(me, 32768 + w * 8).load(Ordering::Relaxed), came);
         }
-        // What the other one put is also what it still has.
+        // The peer still has the data that it put here, and a get fetches the same data.
         qp.get(other as u32, r.at(other, 8192), r.at(me, 65536), bytes);
         assert_eq!(qp.fetch(other as u32, add(r.remote(8), 1)), Ok(round - 1));
         qp.quiet().expect("valid");
@@ -241,13 +242,13 @@ fn exchange(r: &Rank) {
             r.word(me, 65536 + 8 * (WORDS - 1)).load(Ordering::Relaxed),
             came
         );
-        // The next round overwrites what the other one may still be looking at.
+        // The next round overwrites data that the peer may still be reading, so tell the peer that this round is done.
         qp.put_inline(other as u32, r.at(other, 16), &round.to_le_bytes())
             .expect("fits");
         r.await_word(16, round);
     }
     qp.quiet().expect("valid");
-    // A word that both add to, at rank 0; the sum is whole only when both are through.
+    // Both ranks add to a word at rank 0. The sum is complete only when both are done.
     for _ in 0..ROUNDS {
         let word = Remote {
             address: r.at(0, 24),
@@ -303,7 +304,8 @@ fn a_program_that_orders_is_right_on_device_memory() {
     );
 }
 
-/// Rank 0 writes data and a flag, with a fence and without; rank 1 waits and asks what was left unordered.
+/// Rank 0 writes data and a flag, with a fence and without. Rank 1 waits for the flag, and asks the checker for writes that
+/// were not ordered before it.
 #[test]
 fn a_flag_without_a_fence_is_named_at_the_rank_that_waited_for_it() {
     two(
@@ -312,7 +314,7 @@ fn a_flag_without_a_fence_is_named_at_the_rank_that_waited_for_it() {
         |r| {
             let mut qp = r.queue_pair();
             assert!(qp.is_checked());
-            // The same in both processes, wherever they loaded this program.
+            // Sites are the same in both processes, although each may have loaded this program at another address.
             let code = site(exchange as *const () as usize);
             for (round, fenced) in [(1u64, true), (2, false), (3, true), (4, false)] {
                 if r.rank == 0 {
@@ -325,7 +327,7 @@ fn a_flag_without_a_fence_is_named_at_the_rank_that_waited_for_it() {
                         .put_inline(1, r.at(1, 64), &round.to_le_bytes())
                         .expect("fits");
                     qp.quiet().expect("valid");
-                    // Rank 1 has looked.
+                    // Wait until rank 1 has looked.
                     r.await_word(64, round);
                     continue;
                 }
@@ -342,7 +344,7 @@ fn a_flag_without_a_fence_is_named_at_the_rank_that_waited_for_it() {
                     assert_eq!(races[0].first.address, r.at(1, 4096));
                     assert_eq!(races[0].first.len, 1000);
                 }
-                // Internal traffic: nobody's, so not looked at.
+                // Site 0 marks internal traffic, which the checker ignores.
                 qp.at_site(0)
                     .put_inline(0, r.at(0, 64), &round.to_le_bytes())
                     .expect("fits");
@@ -368,7 +370,7 @@ fn what_does_not_cross_processes_is_refused_and_touches_nothing() {
             qp.post(other, false, count);
             let beyond = r.at(1 - r.rank, HEAP - 4);
             qp.put(other, beyond, r.at(r.rank, 0), 8);
-            // A key that the owner never gave out is none in its view either.
+            // A key that the owner never gave out is also refused in the view of its memory.
             let stale = Remote {
                 key: Key(r.keys.remote.0 ^ 1 << 31),
                 ..r.remote(0)

@@ -1,4 +1,4 @@
-//! What only shows with sockets: strangers, ranks that do not come, lost peers.
+//! Failures that only sockets have: strangers that connect, ranks that never connect, and peers that are lost.
 #![cfg(not(loom))]
 
 use hetmp_core::park::Policy;
@@ -24,7 +24,7 @@ fn listeners(n: usize) -> (Vec<TcpListener>, Vec<SocketAddr>) {
 fn strangers_are_turned_away_and_the_job_connects_all_the_same() {
     let (l, addresses) = listeners(2);
     let within = Duration::from_secs(10);
-    // One says nothing sensible, one knows the greeting but not the secret.
+    // One stranger sends noise, the other one sends a greeting with the wrong secret.
     let mut noise = TcpStream::connect(addresses[0]).expect("listening");
     noise.write_all(&[0x55; 100]).expect("sent");
     std::thread::scope(|s| {
@@ -33,7 +33,7 @@ fn strangers_are_turned_away_and_the_job_connects_all_the_same() {
             connect::mesh(1, &own[0], &addresses, &[1; 32], Duration::from_secs(5))
         });
         let real = s.spawn(|| {
-            // The strangers first, so that they are in the queue before it.
+            // Sleep, so that the strangers' connections are in the queue before this rank's.
             std::thread::sleep(Duration::from_millis(20));
             connect::mesh(1, &l[1], &addresses, &[2; 32], within)
         });
@@ -50,7 +50,7 @@ fn strangers_are_turned_away_and_the_job_connects_all_the_same() {
 #[test]
 fn callers_who_say_nothing_keep_nobody_waiting() {
     let (l, addresses) = listeners(2);
-    // More than are heard at a time, all before the rank that is waited for; some say half a greeting.
+    // More connections than are served at a time, all before that of the awaited rank. Some send half a greeting.
     let mut idle: Vec<TcpStream> = (0..100)
         .map(|_| TcpStream::connect(addresses[0]).expect("listening"))
         .collect();
@@ -65,7 +65,7 @@ fn callers_who_say_nothing_keep_nobody_waiting() {
         assert!(mine[1].is_some());
         assert!(real.join().expect("no panic").is_ok());
     });
-    // One after the other, each given a second, they would take longer than `within`.
+    // If each stranger in turn were given a second, all together would take longer than `within`.
     assert!(start.elapsed() < Duration::from_secs(20));
 }
 
@@ -97,7 +97,7 @@ fn a_peer_that_is_gone_ends_the_wait_for_it() {
         };
         let mut qp = engine.queue_pair(4, keys);
         qp.put(1, memory.base, memory.base, 8);
-        // The peer never answers; then it dies.
+        // The peer never answers, and dies after a while.
         let streams = peer.join().expect("no panic").expect("connected");
         std::thread::sleep(Duration::from_millis(20));
         drop(streams);
@@ -125,7 +125,7 @@ fn pair(words: usize) -> ([Tcp; 2], [Vec<u64>; 2], TemplateKeys) {
             let domain = Arc::new(Domain::new(Sizes::default()));
             let engine = Tcp::start(rank as u32, domain, streams).expect("started");
             let memory = Memory::here(heaps[rank].as_mut_ptr().cast(), words * 8);
-            // SAFETY: callers drop the engines before the heaps, and read these by atomics.
+            // SAFETY: the tests that call `pair` drop the engines before the heaps, and read the heaps by atomics.
             let key = unsafe { engine.register(memory, Rights::ALL, None) }.expect("room");
             keys = TemplateKeys {
                 local: key,
@@ -138,8 +138,8 @@ fn pair(words: usize) -> ([Tcp; 2], [Vec<u64>; 2], TemplateKeys) {
     (engines, heaps, keys)
 }
 
-/// Who waits works on the wires itself, and leaves them to nobody when it goes on to compute: the engine's
-/// thread must notice.
+/// A thread that waits moves the sockets' data itself. When it then computes, no thread does so: the engine's own thread
+/// must notice that and take over.
 #[test]
 fn a_rank_that_computes_after_it_waited_serves_its_peers() {
     let (engines, heaps, keys) = pair(8);
@@ -151,14 +151,14 @@ fn a_rank_that_computes_after_it_waited_serves_its_peers() {
             mine.put(1, at(1), at(0), 8);
             mine.quiet().expect("valid");
         }
-        // Rank 0 makes no call now.
+        // From here on, rank 0 makes no call.
         let start = Instant::now();
         theirs
             .put_inline(0, at(0) + 8, &round.to_le_bytes())
             .expect("fits");
         theirs.quiet().expect("valid");
         let took = start.elapsed();
-        // SAFETY: a word of a live heap.
+        // SAFETY: an aligned word of a heap that lives until the end of the test.
         let word = unsafe { AtomicU64::from_ptr(heaps[0].as_ptr().cast_mut().add(1)) };
         assert_eq!(word.load(Ordering::Acquire), round);
         assert!(took < Duration::from_secs(60), "{took:?}");
@@ -166,7 +166,8 @@ fn a_rank_that_computes_after_it_waited_serves_its_peers() {
     drop((mine, theirs, engines));
 }
 
-/// One of them has the wires, the others sleep beside it; when it is done, another one must take them.
+/// Several threads wait. One moves the sockets' data, the others sleep. When that thread is done, another one must take
+/// over.
 fn beside() {
     const THREADS: u64 = 4;
     const ROUNDS: u64 = 150;
@@ -202,7 +203,7 @@ fn beside() {
             });
         }
     });
-    // SAFETY: a word of a live heap.
+    // SAFETY: an aligned word of a heap that lives until the end of the test.
     let sum = unsafe { AtomicU64::from_ptr(heaps[1].as_ptr().cast_mut()) };
     assert_eq!(sum.load(Ordering::Acquire), THREADS * ROUNDS);
     drop(engines);
@@ -210,7 +211,8 @@ fn beside() {
 
 #[test]
 fn initiators_that_wait_beside_each_other_all_get_on() {
-    // Spinning first, then as under a passive waiting policy. Other tests of this program wait either way.
+    // First with spinning, then as under a passive wait policy. This setting holds for the whole program; its other tests
+    // work with both.
     for spins in [300_000, 0] {
         Policy::set_spins(spins, spins.min(100));
         beside();
@@ -218,12 +220,12 @@ fn initiators_that_wait_beside_each_other_all_get_on() {
     Policy::set_spins(300_000, 100);
 }
 
-/// The loop of a rank that waits for memory: with it, bytes arrive although the thread is left out.
+/// A rank that waits for a change of its memory calls `progress` in a loop. Bytes then arrive without the engine's thread.
 #[test]
 fn a_rank_that_looks_for_progress_takes_what_arrives() {
     let (engines, heaps, keys) = pair(8);
     let mut qp = engines[1].queue_pair(8, keys);
-    // SAFETY: a word of a live heap.
+    // SAFETY: an aligned word of a heap that lives until the end of the test.
     let word = unsafe { AtomicU64::from_ptr(heaps[0].as_ptr().cast_mut()) };
     for round in 1..=200u64 {
         qp.put_inline(0, heaps[0].as_ptr() as u64, &round.to_le_bytes())
@@ -238,7 +240,8 @@ fn a_rank_that_looks_for_progress_takes_what_arrives() {
     drop((qp, engines));
 }
 
-/// With initiators asleep in `poll` and beside it: each hears of the loss, and the third rank is not concerned.
+/// One initiator sleeps in `poll`, others sleep and wait for that one. All of them fail when the peer is lost; operations
+/// to the third rank do not.
 #[test]
 fn a_peer_that_dies_fails_all_who_wait_for_it_and_nobody_else() {
     let (l, addresses) = listeners(3);
@@ -273,7 +276,7 @@ fn a_peer_that_dies_fails_all_who_wait_for_it_and_nobody_else() {
             .map(|_| {
                 let mut qp = engine.queue_pair(8, keys);
                 s.spawn(move || {
-                    // Rank 1 never answers; its memory is nobody's business here.
+                    // Rank 1 never answers, so its memory does not matter.
                     qp.put(1, from, from, 8);
                     qp.put(2, there, from, 8);
                     let failed = qp.quiet().expect_err("lost").0;

@@ -19,8 +19,8 @@ fn await_flag(flag: &AtomicU64, value: u64) {
     }
 }
 
-/// Runs `member` as each of `n` members, with few preemptions; more than two have too many interleavings to try all, so
-/// that they get a while.
+/// Runs `member` as each of `n` members, with few preemptions. More than two members have too many interleavings to try all,
+/// so the model then stops after some time.
 fn model(n: usize, member: impl Fn(usize, &Team) + Send + Sync + Clone + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(if n > 2 { 1 } else { 2 });
@@ -74,12 +74,13 @@ impl Team {
         }
     }
 
-    /// An exchange as in `team/steps.rs`: the line of this turn is written without a look whether it was read.
+    /// An exchange as in `team/steps.rs`. A member writes the line of this turn without checking that the peer has read the
+    /// line's last content: the turns make sure of that.
     fn exchange(&self, me: usize, step: u64, mine: u64) -> u64 {
         let turn = (step % 2) as usize;
         for r in (0..self.n).filter(|r| *r != me) {
             let line = &self.lines[r][me][turn];
-            // SAFETY: the model finds accesses that are not ordered.
+            // SAFETY: the protocol orders all accesses to the cell; loom fails the test if it does not.
             line.data.with_mut(|p| unsafe { *p = mine });
             line.step.store(step, Ordering::Release);
         }
@@ -87,7 +88,7 @@ impl Team {
         for r in (0..self.n).filter(|r| *r != me) {
             let line = &self.lines[me][r][turn];
             await_flag(&line.step, step);
-            // SAFETY: the model finds accesses that are not ordered.
+            // SAFETY: the protocol orders all accesses to the cell; loom fails the test if it does not.
             sum += line.data.with(|p| unsafe { *p });
         }
         sum
@@ -133,11 +134,11 @@ fn barriers(n: usize, rounds: u64, barrier: fn(&Step<'_>)) {
                 me,
                 first: 1 + (round * 2 + k) * u64::from(PHASES),
             };
-            // SAFETY: the model finds accesses that are not ordered.
+            // SAFETY: the protocol orders all accesses to the cell; loom fails the test if it does not.
             team.data[me].with_mut(|p| unsafe { *p = round + 1 });
             barrier(&step(0));
             for d in &team.data {
-                // SAFETY: the model finds accesses that are not ordered.
+                // SAFETY: the protocol orders all accesses to the cell; loom fails the test if it does not.
                 assert_eq!(d.with(|p| unsafe { *p }), round + 1);
             }
             if round + 1 < rounds {
@@ -173,7 +174,7 @@ fn exchanges_by_turns_need_no_other_order() {
     }
 }
 
-/// The turns are needed: with one line the model must find the overwritten contribution.
+/// Turns are necessary: with a single line, the model must find a contribution that was overwritten.
 #[test]
 #[should_panic]
 fn one_line_for_all_turns_is_found_out() {

@@ -1,5 +1,5 @@
-//! Jobs on several hosts: network name spaces joined by a pair of virtual interfaces, where this
-//! user may make them.
+//! Jobs on several hosts, which are network name spaces joined by a pair of virtual interfaces. The
+//! tests are skipped if this user may not create name spaces.
 
 use super::{finish, hetrun, quick, role, sorted, text, verdict, within, Scratch, HETRUN};
 use std::io::Write as _;
@@ -189,7 +189,7 @@ fn addresses_that_others_cannot_reach_are_refused() {
     let output = quick(hetrun(&["-n", "2", "--hosts"]).arg(&hosts.0).arg("true"));
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).starts_with("hetmp: host localhost, "));
-    // Alone, it is this machine, without ssh.
+    // `localhost` as the only host is this machine: ssh is not used.
     let hosts = Scratch::new("one-host", "localhost slots=2\n");
     let mut command = hetrun(&["--ssh", "/no/ssh", "--hosts"]);
     let output = quick(command.arg(&hosts.0).args([HETRUN, "--who"]));
@@ -256,7 +256,7 @@ fn a_host_that_falls_silent_ends_the_job() {
     assert_eq!(output.status.code(), Some(1));
 }
 
-/// The other way round: what runs on a host ends when hetrun's falls silent.
+/// The processes on a host end when the host of hetrun gives no sign of life.
 #[test]
 fn processes_end_when_the_host_of_hetrun_falls_silent() {
     let (_ssh, _hosts, mut command) = through_an_agent("orphans");
@@ -273,7 +273,7 @@ fn processes_end_when_the_host_of_hetrun_falls_silent() {
     assert!(!finish(&mut child, Duration::from_secs(60)).status.success());
 }
 
-/// A job that was stopped by its terminal is silent on purpose.
+/// A job that its terminal has stopped gives no sign of life, and must not be ended for that.
 #[test]
 fn a_stopped_job_is_not_given_up() {
     let (_ssh, _hosts, mut command) = through_an_agent("stopped");

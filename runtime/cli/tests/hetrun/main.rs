@@ -104,8 +104,8 @@ fn sorted(bytes: &[u8]) -> Vec<String> {
     lines
 }
 
-/// Checks the exchange between all ranks: every value arrives, the secret is one, and what was not
-/// put is not there.
+/// Checks the exchange between all ranks: every value arrives, all ranks have the same secret, and a key
+/// that nobody put is not found.
 fn exchange(job: &mut dyn Job) {
     let (rank, size) = (job.rank(), job.size());
     assert!(rank < size);
@@ -158,7 +158,7 @@ fn a_process_of_a_job() {
             panic!("{error}");
         }
         "leave" if job.rank() == 1 => {
-            // Ends without a word, with a status that does not tell.
+            // Ends with status 0 and without leaving the job.
             std::process::exit(0);
         }
         "leave" => {
@@ -322,7 +322,7 @@ fn input_goes_to_rank_0() {
     let output = finish(&mut child, Duration::from_secs(20));
     writer.join().expect("a writer").expect("written");
     assert_eq!(sorted(&output.stdout), ["[0] 3000000", "[1] 0"]);
-    // One who does not read does not stop the job, nor is its input's end waited for.
+    // A process that does not read its input does not stop the job. hetrun does not wait for the end of the input.
     let mut child = hetrun(&["-n", "1", "true"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -370,7 +370,7 @@ fn signals_are_passed_on() {
     let output = signalled("trap 'echo bye; exit 0' INT", &[libc::SIGINT]);
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(text(&output.stdout).matches("bye").count(), 2);
-    // Who does not listen is killed by the second one.
+    // Processes that ignore the first signal are killed at the second one.
     let output = signalled("trap '' TERM", &[libc::SIGTERM, libc::SIGTERM]);
     assert_eq!(output.status.code(), Some(137));
     let output = signalled(

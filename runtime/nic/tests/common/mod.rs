@@ -1,4 +1,4 @@
-//! A job of several ranks in this process, on any engine.
+//! A job of several ranks in this process, on any engine, for the other test files.
 
 use hetmp_nic::descriptor::{CounterId, Key, Remote};
 use hetmp_nic::engine::emulated::{self, Model};
@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Shm,
     Emulated(Model),
     Tcp,
-    /// By this provider of libfabric.
+    /// The engine over libfabric, with this provider.
     Ofi(&'static str),
 }
 
@@ -32,7 +32,7 @@ struct Rank {
 
 pub(crate) struct Job(Vec<Rank>);
 
-// SAFETY: the heaps are accessed by the methods below, between operations.
+// SAFETY: only the methods of `Job` access the heaps, and tests call them when no operation is under way.
 unsafe impl Sync for Job {}
 
 const LAYOUT: std::alloc::Layout = match std::alloc::Layout::from_size_align(HEAP, 4096) {
@@ -105,19 +105,19 @@ fn fabric(
     opened.into_iter().enumerate().map(start).collect()
 }
 
-/// The providers that work without an adapter; none, with a line, where libfabric is not installed.
+/// The providers that work without an adapter. None, after printing a line, if libfabric is not installed.
 pub(crate) fn providers() -> &'static [&'static str] {
     static FOUND: std::sync::OnceLock<Vec<&'static str>> = std::sync::OnceLock::new();
     FOUND.get_or_init(|| {
         let memory = vec![0u64; 512].leak();
         let memory = Memory::here(core::ptr::from_mut(&mut memory[0]).cast(), 4096);
-        // Not `sockets`, which libfabric has given up for `tcp`: large puts and gets never ended in one run of it, with two
-        // of its threads (libfabric 1.17) looking at the head of a message again and again.
+        // Not the provider `sockets`, which libfabric has replaced by `tcp`: in one run (libfabric 1.17), large puts and
+        // gets never ended, and two of its threads read the head of a message again and again.
         ["tcp", "shm"]
             .into_iter()
             .filter(|p| {
                 let here = Some(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
-                // SAFETY: leaked, and nobody knows of it.
+                // SAFETY: the memory is leaked, so it lives for ever, and no peer knows of it.
                 match unsafe { ofi::open(0, Some(p), here, false, memory, &[3; 32]) } {
                     Ok(_) => true,
                     Err(e) if e.contains("cannot be loaded") || e.contains("no such provider") => {
@@ -167,7 +167,7 @@ impl Drop for Job {
     fn drop(&mut self) {
         let heaps: Vec<_> = self.0.drain(..).map(|r| r.heap).collect();
         for heap in heaps {
-            // SAFETY: allocated with this layout; the engines are gone.
+            // SAFETY: `Job` allocated the heap with this layout, and has dropped the engines that use it.
             unsafe { std::alloc::dealloc(heap, LAYOUT) };
         }
     }
@@ -212,7 +212,7 @@ impl Job {
     pub(crate) fn queue_pair(&self, rank: usize, depth: usize) -> QueuePair {
         let keys = TemplateKeys {
             local: self.key(rank),
-            // All ranks registered their heap first: one key, as in a symmetric heap.
+            // Every rank registered its heap before other memory, so all heaps have the same key, like a symmetric heap.
             remote: self.key(0),
         };
         self.engine(rank).queue_pair(depth, keys)
@@ -220,7 +220,7 @@ impl Job {
 
     pub(crate) fn register(&self, rank: usize, offset: usize, len: usize, rights: Rights) -> Key {
         let m = Memory::here(self.address(rank, offset) as *mut u8, len);
-        // SAFETY: part of the heap.
+        // SAFETY: `m` is a part of the heap, which lives as long as the job.
         unsafe { self.engine(rank).register(m, rights, None) }.expect("room")
     }
 
@@ -232,7 +232,7 @@ impl Job {
         counter: CounterId,
     ) -> Key {
         let m = Memory::here(self.address(rank, offset) as *mut u8, len);
-        // SAFETY: part of the heap.
+        // SAFETY: `m` is a part of the heap, which lives as long as the job.
         unsafe { self.engine(rank).register(m, Rights::ALL, Some(counter)) }.expect("room")
     }
 

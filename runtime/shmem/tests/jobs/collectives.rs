@@ -100,7 +100,7 @@ impl<T: Copy + PartialEq + std::fmt::Debug> Array<T> {
     }
 }
 
-/// A byte that tells the PE, the place and the turn.
+/// A byte that depends on the PE, the place and the turn.
 fn mark(pe: i32, i: usize, turn: usize) -> u8 {
     (pe as usize * 31 + i * 7 + turn * 101 + i / 251) as u8
 }
@@ -119,7 +119,7 @@ fn moves(job: &Job) {
         let dest = Array::<u8>::new(bytes * n);
         let one = Array::<u8>::new(bytes);
         source.fill(|i| mark(me, i, turn));
-        // SAFETY: arrays of the sizes that are told, ordered by barriers.
+        // SAFETY: the arrays have the sizes that are passed, and barriers order their uses.
         unsafe {
             for root in 0..n.min(6) {
                 one.fill(|_| 0);
@@ -203,7 +203,7 @@ fn moves(job: &Job) {
     collective::barrier_all(F);
 }
 
-/// Sums that are the same bits everywhere; in place; scans.
+/// Reductions: sums with the same bits on all PEs, reductions in place, and scans.
 fn reductions(job: &Job) {
     let (me, n) = (job.me, job.n);
     for len in [1usize, 7, 8, 255, 257, 1000, 40_000] {
@@ -220,7 +220,7 @@ fn reductions(job: &Job) {
         };
         source.fill(|i| value(me, i));
         collective::barrier_all(F);
-        // SAFETY: arrays of the sizes that are told, ordered by barriers.
+        // SAFETY: the arrays have the sizes that are passed, and barriers order their uses.
         unsafe {
             let (d, s) = (dest.bytes(), source.bytes());
             let sum = |i| (1..n).fold(value(0, i), |a, pe| a + value(pe, i));
@@ -262,7 +262,7 @@ fn reductions(job: &Job) {
     collective::barrier_all(F);
 }
 
-/// Many collectives without anything between them, while PEs stop for a while here and there.
+/// Many collectives without barriers between them, while PEs pause at random.
 fn ahead(job: &Job) {
     let (me, n) = (job.me as usize, job.n as usize);
     let rounds = if n > 8 { 150 } else { 300 };
@@ -309,7 +309,7 @@ fn ahead(job: &Job) {
                     700,
                 );
                 long_sum.expect("max", |i| (round + n - 1 + i) as u64);
-                // Nobody may write this one's result of the next round before it has looked.
+                // This PE has to check its result before a peer writes that of the next round.
                 collective::sync_all(F);
             }
         }
@@ -367,7 +367,7 @@ fn teams(job: &Job) {
     let sum = Array::<i64>::new(1);
     mine.fill(|_| i64::from(me));
     collective::barrier_all(F);
-    // Every second one, and the others; both have the same number, and work at the same time.
+    // The PEs with even and with odd numbers. Both teams have the same number, and work at the same time.
     let parity = me % 2;
     let (r, even) = split(WORLD, 0, 2, (n + 1) / 2);
     assert_eq!(r, 0);
@@ -422,7 +422,7 @@ fn teams(job: &Job) {
     team::destroy(F, x);
     team::destroy(F, y);
     team::destroy(F, INVALID);
-    // Numbers are used again, by teams of other sizes, whose counts differ.
+    // The numbers of destroyed teams are used again, by teams of other sizes with other counts.
     for round in 0..60 {
         let size = 1 + round % n;
         let (r, t) = split(WORLD, 0, 1, size);
@@ -444,7 +444,7 @@ fn teams(job: &Job) {
     collective::team_sync(F, t);
 }
 
-/// Plenty of teams at a time, and an error where there are no more.
+/// Many teams at the same time, and an error when no more can be created.
 fn plenty(job: &Job) {
     let n = job.n;
     let mine = Array::<i64>::new(1);

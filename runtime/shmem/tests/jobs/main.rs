@@ -1,7 +1,7 @@
 //! Jobs of several PEs on every engine: this program starts itself under `hetrun`.
 //!
-//! A role (in `HETMP_SHMEM_ROLE`) is a function that every PE of a job runs; it panics (which ends the job) where
-//! something is wrong.
+//! A role (in `HETMP_SHMEM_ROLE`) is a function that every PE of a job runs. If something is wrong, the role panics, which
+//! ends the job.
 
 mod collectives;
 mod hosts;
@@ -16,7 +16,7 @@ const ROLE: &str = "HETMP_SHMEM_ROLE";
 /// Long enough for a loaded machine.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Engine settings: a name for people, and variables.
+/// The engines: a name for messages, and the variables that select the engine.
 const ENGINES: &[(&str, &[(&str, &str)])] = &[
     ("direct", &[]),
     ("check", &[("HETMP_CHECK", "1")]),
@@ -56,7 +56,7 @@ fn job(n: u32, role: &str, variables: &[(&str, &str)]) -> Result<String, String>
     job_by(Command::new(hetrun()), n, role, variables)
 }
 
-/// The same with the start of another command line.
+/// Like [`job`], with another command in place of `hetrun`.
 fn job_by(
     mut command: Command,
     n: u32,
@@ -119,8 +119,8 @@ fn job_by(
     }
 }
 
-/// The link between the machines goes down while a role runs: the job ends, and says why. hetrun does not notice by
-/// itself here: what stands in for ssh needs no link.
+/// The link between the machines goes down while a role runs: the job must end, and say why. hetrun itself does not notice
+/// it here, since the script that replaces ssh needs no link.
 fn vanishes(network: &hosts::Network, role: &str) -> Result<(), String> {
     let file = std::env::temp_dir().join(format!("hetmp-{role}-{}", std::process::id()));
     let _ = std::fs::remove_file(&file);
@@ -160,7 +160,8 @@ fn vanishes(network: &hosts::Network, role: &str) -> Result<(), String> {
     }
 }
 
-/// Two PEs on each of two machines: mapped memory on one, sockets between. How many failed.
+/// Runs the roles with two PEs on each of two machines: mapped memory within a machine, sockets between the two. Returns
+/// the number of failures.
 fn across_hosts(only: &[String]) -> u32 {
     let wanted = |name: &str| only.iter().all(|part| name.contains(part.as_str()));
     let wanted: Vec<(&str, String)> = roles::ACROSS
@@ -250,7 +251,7 @@ fn main() -> ExitCode {
         }
         return ExitCode::SUCCESS;
     }
-    // Not a test: how long small operations take on one engine.
+    // `--times ENGINE` is not a test: it prints the times of small operations.
     if std::env::args().nth(1).as_deref() == Some("--times") {
         for (engine, variables) in ENGINES {
             if std::env::args().nth(2).is_none_or(|e| e == *engine) {
@@ -260,7 +261,7 @@ fn main() -> ExitCode {
         }
         return ExitCode::SUCCESS;
     }
-    // What cargo's own harness is told means nothing here, but for names.
+    // Of the arguments that cargo's own harness knows, only the names of tests have a meaning here.
     let mut only = Vec::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {

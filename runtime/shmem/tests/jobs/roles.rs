@@ -1,4 +1,4 @@
-//! What the PEs of the jobs do.
+//! The roles: functions that the PEs of the jobs run.
 
 mod contexts;
 mod data;
@@ -14,7 +14,7 @@ use order::{flags, locks, ordering, progress, signals};
 use times::times;
 
 const EVERY: &str = "direct check emulated tcp ofi gpu gpu-check";
-/// For those that look at memory of a peer before a fence or quiet says that they may.
+/// The engines for roles that read a peer's memory before a fence or quiet allows that.
 const COHERENT: &str = "direct check emulated tcp ofi";
 
 /// Roles, PEs, and the engines that they are for.
@@ -33,7 +33,7 @@ pub(crate) const ALL: &[(&str, u32, &str)] = &[
     ("abandoned", 2, COHERENT),
 ];
 
-/// Roles that must end the job, PEs, the engine, and what the line about it says.
+/// Roles that must end the job: name, PEs, engine, and a part of the line about it.
 pub(crate) const WRONG: &[(&str, u32, &str, &str)] = &[
     ("race", 2, "gpu-check", "test PE 1: the flag at 0x"),
     ("bad-pe", 2, "tcp", "test PE 2: 0 to 1 is accepted"),
@@ -70,7 +70,7 @@ impl Job {
         (self.me + 1) % self.n
     }
 
-    /// The other one where two play.
+    /// The last PE: the other one in a job of two.
     fn last(&self) -> i32 {
         self.n - 1
     }

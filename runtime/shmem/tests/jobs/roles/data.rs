@@ -1,4 +1,4 @@
-//! What arrives: bytes, values, strides, atomics, and more of them than a queue holds.
+//! Data must arrive: bytes, values, strides, atomics, and more operations than a queue holds.
 
 use super::{byte, room, Job, F};
 use hetmp_shmem::amo::{self, Op};
@@ -40,7 +40,7 @@ pub(super) fn transfers(job: &Job) {
                     rma::put_nbi(F, DEFAULT, target.add(at), source.as_ptr(), n, job.next());
                 } else {
                     rma::put(F, DEFAULT, target.add(at), source.as_ptr(), n, job.next());
-                    // A blocking put has taken it along.
+                    // A blocking put has returned, so its source may be written again.
                     source[..n].fill(0xee);
                 }
                 collective::barrier_all(F);
@@ -48,7 +48,7 @@ pub(super) fn transfers(job: &Job) {
                     let want = byte(job.previous(), i, round + usize::from(nbi));
                     assert_eq!(*target.add(at + i), want, "{n} bytes, at {i}, nbi {nbi}");
                 }
-                // What the next PE got from here is at its place.
+                // Get the data back from the next PE.
                 back[..n].fill(0);
                 if nbi {
                     rma::get_nbi(F, DEFAULT, back.as_mut_ptr(), target.add(at), n, job.next());
@@ -141,7 +141,7 @@ fn values_and_strides(job: &Job) {
     collective::barrier_all(F);
 }
 
-/// Every operation, and sums that only atomics get right.
+/// Every atomic operation, and sums that are right only if the operations are atomic.
 pub(super) fn atomics(job: &Job) {
     let words: *mut u64 = room(4);
     let halves: *mut u32 = room(4);
@@ -184,7 +184,7 @@ pub(super) fn atomics(job: &Job) {
         rma::fence(F, DEFAULT);
         assert_eq!(amo::fetching(F, DEFAULT, Op::Inc, h, 0, 0, to), u32::MAX);
         assert_eq!(amo::fetching(F, DEFAULT, Op::Fetch, h, 0, 0, to), 0);
-        // The neighbour in the same 64 bits is left alone.
+        // A 32-bit atomic does not change the other half of the 64-bit word.
         assert_eq!(amo::fetching(F, DEFAULT, Op::Fetch, h.add(1), 0, 0, to), 0);
         let mut old = [77u64; 2];
         amo::fetching_nbi(F, DEFAULT, &raw mut old[0], Op::Add, w, 7, 0, to);

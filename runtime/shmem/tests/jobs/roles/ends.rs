@@ -1,4 +1,4 @@
-//! Ends that are not the usual one: operations left as they are, mistakes of the program, a PE that is killed.
+//! Unusual ends of a job: operations that nobody waits for, mistakes of the program, and a PE that is killed.
 
 use super::{room, Job, F};
 use hetmp_shmem::context::{self, DEFAULT, INVALID};
@@ -6,7 +6,7 @@ use hetmp_shmem::{collective, rma, wait};
 
 static SEVEN: [u64; 1] = [7];
 
-/// Ends without finalize, contexts and operations left as they are.
+/// Ends without finalize, with contexts that are not destroyed and operations that are not complete.
 pub(super) fn abandoned(job: &Job) {
     let word: *mut u64 = room(1);
     let mut ctx = INVALID;
@@ -32,13 +32,13 @@ pub(super) fn race(job: &Job) {
     }
 }
 
-/// Arguments that cannot be.
+/// Arguments that are refused.
 pub(super) fn bad(job: &Job, role: &str) {
     let word: *mut u64 = room(1);
     collective::barrier_all(F);
     if job.me == 0 {
         let mut elsewhere = Box::new(0u64);
-        // SAFETY: found out before anything is touched.
+        // SAFETY: the library refuses the arguments before it accesses any memory.
         unsafe {
             match role {
                 "bad-pe" => rma::p(F, DEFAULT, word, 1, job.n),
@@ -49,7 +49,7 @@ pub(super) fn bad(job: &Job, role: &str) {
     }
 }
 
-/// One ends in the middle; who waits for it does not wait for ever.
+/// One PE is killed in the middle of the job. The PEs that wait for it must not wait for ever.
 pub(super) fn gone(job: &Job) {
     let word: *mut u64 = room(1);
     collective::barrier_all(F);
@@ -66,8 +66,8 @@ pub(super) fn gone(job: &Job) {
     }
 }
 
-/// Says by a file that all PEs are under way, and never ends by itself: all meet again and again, or all wait for what does
-/// not come.
+/// Writes a file once all PEs run, and never ends by itself. With `busy`, all PEs meet at barriers again and again; without,
+/// all wait for a value that never comes.
 pub(super) fn vanish(busy: bool) {
     let flag: *mut u64 = room(1);
     collective::barrier_all(F);

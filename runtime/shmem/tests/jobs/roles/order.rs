@@ -1,4 +1,4 @@
-//! What arrives before what: signals, fences, flags, locks; and that a PE which computes serves its peers.
+//! The order in which data arrive: signals, fences, flags, locks. Also: a PE that computes serves its peers.
 
 use super::{room, Job, F};
 use hetmp_shmem::amo::{self, Op};
@@ -124,7 +124,7 @@ pub(super) fn ordering(job: &Job) {
     }
 }
 
-/// Flags without fences between them: each is waited for, so that their order is nobody's business.
+/// Flags without fences between them. The PE waits for each flag, so their order does not matter.
 pub(super) fn flags(job: &Job) {
     let there: *mut u64 = room(8);
     let back: *mut u64 = room(1);
