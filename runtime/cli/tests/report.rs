@@ -139,7 +139,7 @@ fn a_table() {
     ] {
         assert!(out.contains(part), "{part} in\n{out}");
     }
-    // What took longer comes first, under the programmer's name for it.
+    // The region that took longer comes first, under the name that it has in the source.
     let (sweep, small) = (out.find("  sweep  "), out.find("  small  "));
     assert!(sweep.is_some() && sweep < small, "{out}");
     let top = text(&hetmp(&[&file, "--top", "1"]).stdout);
@@ -211,14 +211,14 @@ fn source_lines() {
         found["note"].as_str().is_some_and(|n| n.contains("-g")),
         "{found}"
     );
-    // Another binary than the one that ran must not be asked.
+    // The build-id differs: this is not the file that ran, and its debug information must not be used.
     let found = show(&full, Some("0123456789abcdef"), at);
     assert_eq!(found["note"], "the file was changed since");
     assert_eq!(
         (&found["function"], &found["line"]),
         (&json!("small"), &Value::Null)
     );
-    // Debug information that is damaged is as good as none.
+    // With damaged debug information, the result is the same as without any.
     let mut bytes = fs::read(&full).expect("readable");
     let middle = bytes.len() / 3;
     bytes[middle..].fill(0xa5);
@@ -285,7 +285,7 @@ fn files_that_are_no_reports() {
     }
 }
 
-/// The page holds everything, and nothing of the program's ends up as markup.
+/// The page needs no other files, and no text of the program becomes markup.
 #[test]
 fn a_page_of_its_own() {
     let scratch = Scratch::new("page");

@@ -135,7 +135,7 @@ fn files_of_ones_own() {
     }
     assert_eq!(value["energy"], "modelled");
     assert_eq!(runs["hetprobe"]["runs_on"], "split");
-    // Asked for energy, the fast core is left alone.
+    // With energy as the objective, the fast core is not used.
     let thrifty = json(&[&own[..], &["--objective", "energy"]].concat());
     let hetprobe = &thrifty["comparisons"][0]["programs"][0]["runs"]["hetprobe"];
     assert_eq!(hetprobe["runs_on"], "slow");
@@ -192,7 +192,7 @@ fn decisions_are_the_papers() {
     }
 }
 
-/// One coherent memory: nothing but speed counts, on any number of nodes.
+/// With one coherent memory, only the speeds decide, on any number of nodes.
 #[test]
 fn larger_machines() {
     for (platform, least) in [

@@ -151,7 +151,7 @@ fn a_program_of_clang() {
     check_counts(&all["parts"][0], 1, 0);
 }
 
-/// A runtime that was linked in, or found by a path that comes before the user's, or whose name was made up.
+/// Runtimes that a preload or the library path cannot replace: linked statically, found by a path that comes before the user's, or renamed.
 #[test]
 fn what_cannot_be_reached_says_so() {
     let folder = folder("reach");
@@ -348,7 +348,7 @@ fn bad_targets_cost_one_line_each() {
     );
 }
 
-/// Files that end anywhere and hold anything: an answer or one line, never a crash.
+/// Files that are cut off or have random bytes give an answer or one line, and never a crash.
 #[test]
 fn damaged_files() {
     let folder = folder("damaged");
@@ -370,7 +370,7 @@ fn damaged_files() {
             bytes.truncate(next() % whole.len());
         }
         for _ in 0..1 + next() % 64 {
-            // Headers and tables are where it matters.
+            // Half of the changes are in the first 4096 bytes, where the headers and tables are.
             let end = if next() % 2 == 0 {
                 bytes.len().min(4096)
             } else {

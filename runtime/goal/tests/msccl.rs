@@ -1,4 +1,4 @@
-//! MSCCL algorithms: a ring that is written here, run with data, and texts that are none.
+//! MSCCL algorithms: a ring that this file generates is run with data; damaged texts are refused.
 
 use hetmp_goal::global;
 use hetmp_goal::memory::Owned;
@@ -192,7 +192,7 @@ fn mistakes_are_named_with_their_line() {
 }
 
 proptest! {
-    /// Any damage to a text is refused or gives graphs that compile or are refused; nothing panics.
+    /// A damaged text is refused, or gives graphs that compile or are refused. Nothing panics.
     #[test]
     fn damaged_texts_are_refused_or_read(
         n in 2i64..5,

@@ -1,4 +1,4 @@
-//! Random graphs under random interleavings, beside a topological reference; failures; hostile bytes.
+//! Random graphs under random interleavings, compared with a topological reference; failures; hostile bytes and packets.
 
 use hetmp_goal::element::{Arithmetic, Type};
 use hetmp_goal::graph::{After, Graph, OpId, Work};
@@ -30,8 +30,8 @@ fn steps() -> impl Strategy<Value = (u32, Vec<Step>)> {
     })
 }
 
-/// The graphs of the steps in their order, and each rank's cell at the end. Each rank also stamps the time of every
-/// operation's turn.
+/// The graphs that carry out the steps in order, and the value of each rank's cell at the end. Each graph also stores a
+/// timestamp for every step.
 fn job(ranks: u32, steps: &[Step]) -> (Vec<Graph>, Vec<u64>) {
     let mut graphs: Vec<Graph> = (0..ranks)
         .map(|r| {
@@ -70,7 +70,7 @@ fn job(ranks: u32, steps: &[Step]) -> (Vec<Graph>, Vec<u64>) {
             Step::Send(a, b) => {
                 let (from, to) = (*a, *b);
                 let room = Buffer::user(1, 16 * i as u64 + 8, 8);
-                // Posted before everything, so that a send to itself or to one that waits comes to an end.
+                // The receives depend on nothing. So a send to the same rank, or to a rank that waits, can complete.
                 let work = Work::Recv {
                     from,
                     tag: i as u32,
@@ -124,7 +124,7 @@ proptest! {
             let schedule = g.compile().unwrap();
             prop_assert_eq!(&schedule.to_graph().compile().unwrap(), &schedule);
             let memory = Owned::new(vec![vec![0; 8], operands(&steps)]);
-            // The memory comes back with the run.
+            // The end of the run returns the memory.
             handles.push(net.start(&Arc::new(schedule), 1, Box::new(memory)).unwrap());
         }
         net.run();
@@ -182,7 +182,7 @@ proptest! {
             memory.read(&Buffer::user(0, 16 * i as u64 + at, 8), &mut t);
             u64::from_le_bytes(t)
         };
-        // As soon as possible: the longest way of waiting is the time at which an operation begins.
+        // The reference: an operation begins as soon as possible, which is at the end of its longest chain of dependences.
         let mut begins = vec![0u64; n];
         for later in 0..n {
             for (e, l, complete) in &kept {
@@ -217,7 +217,7 @@ proptest! {
             words.truncate(cut.index(words.len() + 1));
         }
         if let Ok(schedule) = Schedule::from_words(words.into()) {
-            // What was accepted can be run: no panic, and no step that does not end.
+            // A schedule that was accepted can be run, without a panic and without a step that never ends.
             let bytes: u64 = schedule.segments().iter().sum::<u64>() + schedule.scratchpad();
             let most = (0..).take(schedule.operations()).count();
             prop_assume!(bytes < 1 << 20 && most < 1000);
@@ -248,8 +248,8 @@ proptest! {
         }
     }
 
-    /// Packets that nobody should send, at a rank that waits: no panic, every one counted or without effect, and what is
-    /// kept stays within the bounds.
+    /// Random packets arrive at a rank that waits: there is no panic, each packet is counted or has no effect, and the
+    /// memory that the rank keeps for packets stays within its limits.
     #[test]
     fn hostile_packets_cost_what_the_limits_say(
         packets in prop::collection::vec((1..3u32, 0..8u8, 0..3u32, 0..3u64, 0..12usize), 0..200),
@@ -288,8 +288,8 @@ proptest! {
     }
 }
 
-/// A run that is given up while its message is on its way: the receiver's part of the run ends, no more of the program's memory
-/// is read, and the link serves later runs.
+/// A run is given up while its message is under way. The receiver's part of the run ends, the sender reads no more of the
+/// program's memory, and the link serves later runs.
 #[test]
 fn a_message_that_breaks_off_ends_its_receive() {
     let limits = Limits {
@@ -335,7 +335,7 @@ fn a_message_that_breaks_off_ends_its_receive() {
     assert!(part(&mut ranks) && part(&mut ranks));
     assert_eq!(ranks[1].state(receives), Some(State::Running));
     ranks[0].abandon(sends);
-    // Whatever comes first: the word that the run has failed, or that no more of the message comes.
+    // Two packets may come in any order: that the run has failed, and that no more of the message comes.
     while part(&mut ranks) {}
     pass(&mut ranks, 0);
     assert_eq!(
@@ -439,7 +439,7 @@ fn a_run_that_begins_after_its_peers_failed_fails() {
         net.rank(1).state(second),
         Some(State::Failed(Failure::PeerLost { peer: 0 }))
     );
-    // A rank that heard of a failure before it began its part.
+    // A rank hears of a failure before it begins its part of the run.
     net.rank(0).packet(
         1,
         Packet::<Payload>::Abort {
@@ -522,7 +522,7 @@ fn one_message(nanoseconds: u64) -> [Arc<Schedule>; 2] {
     [a, b].map(|g| Arc::new(g.compile().unwrap()))
 }
 
-/// A rank may have done its part of a run and leave before another one begins its own.
+/// A rank may do its part of a run, and leave the job, before another rank begins its part.
 #[test]
 fn what_a_peer_sent_before_it_left_stands() {
     for (nanoseconds, begins_before) in [(0, false), (0, true), (50, false), (50, true)] {
@@ -558,7 +558,7 @@ fn what_a_peer_did_not_send_before_it_left_fails() {
         let send = net.start(&a, 0, Box::new(Owned::default())).unwrap();
         assert_eq!(net.rank(0).state(send), lost(1));
     }
-    // An offer cannot be taken up any more, and one that was made is not.
+    // After its sender has left, an offer cannot be accepted; and the offer to a rank that has left is never accepted.
     let eager = 0;
     let limits = Limits {
         eager,

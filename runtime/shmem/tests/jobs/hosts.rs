@@ -1,4 +1,5 @@
-//! Two machines: network name spaces joined by a pair of virtual interfaces, where this user may make them.
+//! Two machines, which are network name spaces joined by a pair of virtual interfaces. The tests on them are skipped if
+//! this user may not create name spaces.
 
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;

@@ -5,7 +5,7 @@ use hetmp_shmem::amo::{self, Op};
 use hetmp_shmem::context::{self, Ctx, DEFAULT, INVALID};
 use hetmp_shmem::{collective, rma, wait};
 
-/// Many contexts, each on its own; some used, some not.
+/// Many contexts at the same time, of which some are used and some are not.
 pub(super) fn contexts(job: &Job) {
     const MANY: usize = 200;
     let words: *mut u64 = room(MANY);
@@ -53,7 +53,7 @@ pub(super) fn contexts(job: &Job) {
     }
 }
 
-/// An address that goes to another thread.
+/// An address that is passed to another thread.
 #[derive(Clone, Copy)]
 struct Shared(*mut u64);
 // SAFETY: symmetric memory, accessed through the library and atomically.
@@ -79,7 +79,7 @@ pub(super) fn threads(job: &Job) {
                     unsafe {
                         rma::p(F, DEFAULT, words.at(t * 8), i, to);
                         amo::update(F, DEFAULT, Op::Add, words.at(THREADS * 8), 1, to);
-                        // Without it, the next value may arrive before this one.
+                        // Without this fence, the next value may arrive before this one.
                         rma::fence(F, DEFAULT);
                         if i % 50 == 0 {
                             rma::quiet(F, DEFAULT);
