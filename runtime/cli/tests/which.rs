@@ -151,7 +151,8 @@ fn a_program_of_clang() {
     check_counts(&all["parts"][0], 1, 0);
 }
 
-/// Runtimes that a preload or the library path cannot replace: linked statically, found by a path that comes before the user's, or renamed.
+/// Runtimes that a preload or the library path cannot replace: linked statically, found by a path that comes before the
+/// user's, or renamed.
 #[test]
 fn what_cannot_be_reached_says_so() {
     let folder = folder("reach");
