@@ -225,7 +225,14 @@ fn unnamed_file() -> io::Result<File> {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: the kernel just handed us this descriptor.
-    Ok(unsafe { File::from_raw_fd(fd) })
+    let file = unsafe { File::from_raw_fd(fd) };
+    // Two threads of a program may write at the same time. The kernel locks the position of ordinary files meanwhile,
+    // and not that of such a file: without O_APPEND both may write to the same place, and one line is lost.
+    // SAFETY: the descriptor is open, and the call has no other precondition.
+    if unsafe { libc::fcntl(fd, libc::F_SETFL, libc::O_APPEND) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(file)
 }
 
 fn contents(file: &mut File) -> io::Result<Vec<u8>> {
