@@ -7,7 +7,8 @@
 //! * The programs in `c-tests/`: [`case`] reads their header lines, compiles and runs
 //!   them; [`compare`] holds their output against that under libgomp.
 //!
-//! All modules run programs through [`exec`], each with a time limit.
+//! All modules run programs through [`exec`], each with a time limit. Tests that compile programs of their own do so in
+//! a [`scratch`] folder.
 //!
 //! This crate is never loaded into users' processes. **Data in**: files of the
 //! repository, the built library (`HETMP_LIB` or the target directory, see
@@ -24,6 +25,7 @@ pub mod elf;
 pub mod exec;
 pub mod library;
 pub mod sample;
+pub mod scratch;
 pub mod selector;
 pub mod suite;
 pub mod symbols;

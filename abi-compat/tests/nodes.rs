@@ -4,13 +4,13 @@
 //!
 //! On a machine with one CPU there are no two nodes: these tests then say so and pass.
 
-use hetmp_abi_compat::exec::{self, Ending, Outcome};
+use hetmp_abi_compat::exec::Ending;
 use hetmp_abi_compat::library;
+use hetmp_abi_compat::scratch::Scratch;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
 
 const SCHEDULES: [&str; 13] = [
     "hetprobe",
@@ -45,68 +45,6 @@ fn cpus() -> Option<Vec<usize>> {
         return None;
     }
     Some(cpus)
-}
-
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let dir = std::env::temp_dir().join(format!("hetmp-nodes-{name}-{}", std::process::id()));
-        fs::create_dir_all(&dir).unwrap();
-        Scratch(dir)
-    }
-
-    fn compile(&self, source: &Path) -> PathBuf {
-        let program = self.0.join(source.file_stem().unwrap());
-        let out = Command::new("gcc")
-            .args(["-fopenmp", "-O2", "-Wall", "-o"])
-            .arg(&program)
-            .arg(source)
-            .arg("-I")
-            .arg(library::root().join("c-tests"))
-            .arg("-lm")
-            .output()
-            .unwrap();
-        assert!(
-            out.status.success(),
-            "{}",
-            String::from_utf8_lossy(&out.stderr)
-        );
-        program
-    }
-
-    fn compile_text(&self, name: &str, text: &str) -> PathBuf {
-        let source = self.0.join(name).with_extension("c");
-        fs::write(&source, text).unwrap();
-        self.compile(&source)
-    }
-
-    fn run(&self, program: &Path, args: &[&str], env: &[(&str, &str)]) -> Outcome {
-        let mut all: Vec<(String, String)> = env
-            .iter()
-            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
-            .collect();
-        all.push((
-            "LD_PRELOAD".to_owned(),
-            library::fresh().display().to_string(),
-        ));
-        let args: Vec<String> = args.iter().map(|a| (*a).to_owned()).collect();
-        exec::run(&exec::Program {
-            path: program,
-            args: &args,
-            env: &all,
-            dir: &self.0,
-            limit: Duration::from_secs(60),
-            merge: false,
-        })
-        .unwrap()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -317,7 +255,7 @@ fn no_file_is_read_for_ever() {
         "one",
         "int main(void) {\n#pragma omp parallel for schedule(runtime)\nfor (int i = 0; i < 9; i++);\n}\n",
     );
-    let pipe = scratch.0.join("pipe");
+    let pipe = scratch.folder.join("pipe");
     let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
     assert!(made.success());
     let pipe = pipe.display().to_string();
@@ -420,7 +358,7 @@ fn decisions_are_said_and_written() {
     let Some(cpus) = cpus() else { return };
     let scratch = Scratch::new("report");
     let program = scratch.compile(&kernel());
-    let report = scratch.0.join("report.json");
+    let report = scratch.folder.join("report.json");
     let nodes = format!("cores={};cores={}", cpus[0], cpus[1]);
     for schedule in SCHEDULES {
         let out = scratch.run(
@@ -463,7 +401,7 @@ fn a_slow_node_gets_less() {
     let Some(cpus) = cpus() else { return };
     let scratch = Scratch::new("slow");
     let program = scratch.compile(&kernel());
-    let report = scratch.0.join("report.json");
+    let report = scratch.folder.join("report.json");
     let nodes = format!("cores={},speed=1;cores={},speed=0.33", cpus[0], cpus[1]);
     let mut seen = Vec::new();
     // The range is wide, since other programs on the machine change the shares a little. An even division is far

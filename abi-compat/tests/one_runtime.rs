@@ -3,6 +3,7 @@
 //! binds every OpenMP name of every part to libhetmp.so, and all parts share one pool. If LD_LIBRARY_PATH brings the
 //! library in, no other runtime is mapped at all.
 
+use hetmp_abi_compat::scratch::Scratch;
 use hetmp_abi_compat::{case, exec, library};
 use std::collections::BTreeSet;
 use std::fs;
@@ -77,31 +78,11 @@ int main(void) {
 }
 "#;
 
-/// A folder that is removed when the test ends.
-struct Scratch(PathBuf);
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let dir = library::target_dir().join(format!("one-runtime-{name}-{}", std::process::id()));
-        fs::create_dir_all(&dir).unwrap();
-        Scratch(dir)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-
-    fn source(&self, name: &str, text: &str) -> String {
-        let path = self.path(name);
-        fs::write(&path, text).unwrap();
-        path
-    }
+/// Writes a C source into the folder, and returns its path.
+fn source(s: &Scratch, name: &str, text: &str) -> String {
+    let path = s.path(name);
+    fs::write(&path, text).unwrap();
+    path
 }
 
 fn succeed(path: &str, args: &[&str]) {
@@ -111,7 +92,7 @@ fn succeed(path: &str, args: &[&str]) {
 /// Builds the library `lib<name>.so` of one part in `s`. It needs the runtime of `compiler`, or another runtime that the
 /// flags in `more` name.
 fn part(s: &Scratch, compiler: &str, name: &str, more: &[&str]) -> String {
-    let source = s.source(&format!("{name}.c"), &PART.replace("NAME", name));
+    let source = source(s, &format!("{name}.c"), &PART.replace("NAME", name));
     let file = s.path(&format!("lib{name}.so"));
     let mut args = vec!["-O2", "-fopenmp", "-fPIC", "-shared", &source, "-o", &file];
     args.extend(more);
@@ -155,8 +136,8 @@ fn program(s: &Scratch, wheels: bool) -> Option<String> {
             .or_else(|| printed_path(case::CLANG, "libomp.so"))?,
     );
     let by_gcc = part(s, "gcc", "by_gcc", &[]);
-    let main = s.source("main.c", PROGRAM);
-    let own = s.source("by_clang.c", &PART.replace("NAME", "by_clang"));
+    let main = source(s, "main.c", PROGRAM);
+    let own = source(s, "by_clang.c", &PART.replace("NAME", "by_clang"));
     let file = s.path("program");
     let origin = "-Wl,-rpath,$ORIGIN";
     let mut args = vec!["-O2", "-fopenmp", origin, &main, &own, &by_gcc, "-o", &file];
@@ -167,7 +148,7 @@ fn program(s: &Scratch, wheels: bool) -> Option<String> {
         // When linking, -fopenmp would add the compiler's own runtime. The flags name the renamed copy instead.
         let own_runtime = ["-fno-openmp", origin];
         let with = |compiler: &str, name: &str, runtime: &str| {
-            let source = s.source(&format!("{name}.c"), &PART.replace("NAME", name));
+            let source = source(s, &format!("{name}.c"), &PART.replace("NAME", name));
             let object = s.path(&format!("{name}.o"));
             succeed(
                 compiler,
@@ -214,7 +195,7 @@ fn under_the_preload_every_part_is_bound_to_ours() {
     if !case::has_clang() {
         return;
     }
-    let s = Scratch::new("preload");
+    let s = Scratch::in_target("one-runtime-preload");
     let Some(program) = program(&s, true) else {
         eprintln!("skipped: gcc's libgomp.so.1 or clang's libomp.so.5 is not found");
         return;
@@ -256,12 +237,12 @@ fn through_the_library_path_no_other_runtime_is_mapped() {
     if !case::has_clang() {
         return;
     }
-    let s = Scratch::new("path");
+    let s = Scratch::in_target("one-runtime-path");
     let Some(program) = program(&s, false) else {
         eprintln!("skipped: gcc's libgomp.so.1 or clang's libomp.so.5 is not found");
         return;
     };
-    let lib = case::prefix_lib(library::fresh(), &s.0).unwrap();
+    let lib = case::prefix_lib(library::fresh(), &s.folder).unwrap();
     let path = lib.display().to_string();
     let env = [("LD_LIBRARY_PATH", path.as_str()), ("OMP_NUM_THREADS", "3")];
     let said = exec::succeed(&program, &[], &env, LIMIT);

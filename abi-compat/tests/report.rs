@@ -129,7 +129,7 @@ fn however_a_program_ends() {
         // No half-written file is left, and no child process has written a report.
         assert_eq!(scratch.files(), files, "{how}");
         for file in files {
-            fs::remove_file(scratch.0.join(file)).unwrap();
+            fs::remove_file(scratch.folder.join(file)).unwrap();
         }
     }
 }
@@ -159,7 +159,7 @@ fn regions_and_loops_add_up() {
         let name = files.iter().find(|f| f.starts_with("r-")).expect("written");
         let report = scratch.json(name);
         assert_eq!(*name, format!("r-{}.json", report["pid"]));
-        fs::remove_file(scratch.0.join(name)).unwrap();
+        fs::remove_file(scratch.folder.join(name)).unwrap();
         let program_name = program.canonicalize().unwrap().display().to_string();
         assert_eq!(report["program"], program_name.as_str());
         let (mut runs, mut time) = (0, 0);
@@ -550,7 +550,7 @@ fn files_that_cannot_be_written_cost_one_line() {
         }
     }
     // If the new file cannot be written, the old one stays. The limit on the size of files is 0 bytes here.
-    fs::write(scratch.0.join("old.json"), "old").unwrap();
+    fs::write(scratch.folder.join("old.json"), "old").unwrap();
     // (Messages go through a pipe, for which this limit does not hold.)
     let shell = format!(
         "(trap '' XFSZ; ulimit -f 0; exec {}) 2>&1 | cat",
@@ -564,5 +564,5 @@ fn files_that_cannot_be_written_cost_one_line() {
     let said = String::from_utf8_lossy(&out.stdout).into_owned();
     assert!(said.contains("hetmp: HETMP_REPORT old.json: "), "{said}");
     assert_eq!(scratch.files(), ["old.json"]);
-    assert_eq!(fs::read(scratch.0.join("old.json")).unwrap(), b"old");
+    assert_eq!(fs::read(scratch.folder.join("old.json")).unwrap(), b"old");
 }
