@@ -21,12 +21,12 @@ static long sum_of(const unsigned char *at)
 
 int main(void)
 {
-    char name[] = "/tmp/hetmp-dsm-files-XXXXXX";
-    int file = mkstemp(name);
-    if (file < 0 || unlink(name)) {
-        perror(name);
+    FILE *unnamed = tmpfile();
+    if (!unnamed) {
+        perror("tmpfile");
         return 1;
     }
+    int file = fileno(unnamed);
     static unsigned char content[BYTES];
     long expected = 0;
     for (int i = 0; i < BYTES; i++) {
