@@ -9,6 +9,7 @@
 //! | `direct` | the way of an operation past the stream |
 //! | `target` | the execution of what arrives |
 //! | `wires` | the sockets around a port |
+//! | `ready` | which of many sockets have bytes |
 //! | `drive` | who works on the sockets: a thread of the engine, or an initiator that waits |
 //! | `driven` | the engine around all of these; `ofi` uses it too |
 
@@ -21,6 +22,7 @@ pub mod frame;
 mod operation;
 mod peer;
 pub(super) mod port;
+mod ready;
 mod target;
 pub(super) mod wires;
 

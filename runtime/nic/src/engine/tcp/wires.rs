@@ -4,6 +4,7 @@ use super::dial::{Dial, Rung};
 use super::direct::StreamOnly;
 use super::drive;
 use super::port::Port;
+use super::ready::Ready;
 use super::Vanished;
 use crate::queue_pair::Consumer;
 use hetmp_core::sys;
@@ -18,7 +19,7 @@ const RETRY_MS: i32 = 1;
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How many looks at the streams lie between two looks at callers, which cost one more system call.
 const LOOKS_PER_CALL: u32 = 32;
-/// With more streams than this, one system call first asks which of them have bytes.
+/// With more streams than this, one system call first asks which of them have bytes ([`Ready`]).
 const FEW: usize = 2;
 
 /// The arguments of a poll, kept so that polling allocates nothing.
@@ -55,7 +56,10 @@ impl Watch {
 pub(super) struct Wires {
     pub(super) port: Port<StreamOnly>,
     streams: Vec<Option<TcpStream>>,
-    ready: Watch,
+    /// Which streams have bytes. `None` if there are few: then each is read to find out.
+    ready: Option<Ready>,
+    /// The peers that the last look found.
+    found: Vec<usize>,
     vanished: Option<Vanished>,
     silence: Silence,
     /// Makes the streams that do not exist yet; `None` once all exist.
@@ -98,14 +102,32 @@ fn is_silent(stream: &TcpStream, ms: u32) -> bool {
 
 impl Wires {
     pub(super) fn new(port: Port<StreamOnly>, streams: Vec<Option<TcpStream>>) -> Wires {
-        Wires {
+        let ranks = streams.len();
+        let mut wires = Wires {
             port,
             streams,
-            ready: Watch::default(),
+            // Without descriptors to spare it works all the same, with a system call for each stream.
+            ready: (ranks > FEW + 1)
+                .then(|| Ready::new(ranks))
+                .and_then(Result::ok),
+            found: Vec::new(),
             vanished: None,
             silence: Silence::default(),
             dial: None,
             looks: 0,
+        };
+        for peer in 0..ranks {
+            wires.ask_for(peer);
+        }
+        wires
+    }
+
+    /// Has looks find the stream of a peer, if there is one.
+    fn ask_for(&mut self, peer: usize) {
+        if let (Some(ready), Some(stream)) = (&mut self.ready, &self.streams[peer]) {
+            if ready.add(peer, stream.as_raw_fd()).is_err() {
+                self.ready = None;
+            }
         }
     }
 
@@ -141,7 +163,10 @@ impl Wires {
     fn rung(&mut self, rung: Rung) {
         match rung {
             Rung::Stream(peer, stream) => match super::prepare(&stream, self.vanished.as_ref()) {
-                Ok(()) => self.streams[peer] = Some(stream),
+                Ok(()) => {
+                    self.streams[peer] = Some(stream);
+                    self.ask_for(peer);
+                }
                 Err(e) => self.fail(peer, &e),
             },
             Rung::Failed(peer, e) => self.fail(peer, &e),
@@ -201,6 +226,9 @@ impl Wires {
     }
 
     fn lose(&mut self, peer: usize) {
+        if let (Some(ready), Some(stream)) = (&mut self.ready, &self.streams[peer]) {
+            ready.remove(peer, stream.as_raw_fd());
+        }
         self.streams[peer] = None;
         if let Some(dial) = &mut self.dial {
             dial.forget(peer);
@@ -208,18 +236,27 @@ impl Wires {
         self.port.lose(peer);
     }
 
-    /// Fills in the streams, and what to ask of each.
-    fn ask(&self, watch: &mut Watch) {
+    /// Fills in what to sleep on: the streams, and what to ask of each.
+    fn ask(&mut self, watch: &mut Watch) {
         watch.fds.clear();
         for (peer, stream) in self.streams.iter().enumerate() {
-            if let Some(s) = stream {
-                let more = !self.port.output(peer).is_empty();
-                watch.fds.push(libc::pollfd {
+            let Some(s) = stream else { continue };
+            let more = !self.port.output(peer).is_empty();
+            match &mut self.ready {
+                Some(ready) => ready.set_writes(peer, s.as_raw_fd(), more),
+                None => watch.fds.push(libc::pollfd {
                     fd: s.as_raw_fd(),
                     events: libc::POLLIN | if more { libc::POLLOUT } else { 0 },
                     revents: 0,
-                });
+                }),
             }
+        }
+        if let Some(ready) = &self.ready {
+            watch.fds.push(libc::pollfd {
+                fd: ready.descriptor(),
+                events: libc::POLLIN,
+                revents: 0,
+            });
         }
     }
 
@@ -236,49 +273,36 @@ impl Wires {
     }
 
     fn read(&mut self) -> bool {
-        let mut ready = core::mem::take(&mut self.ready);
-        let asked = self.streams.len() > FEW + 1;
-        if asked {
-            self.ask(&mut ready);
-            // SAFETY: the array is live and of the length given.
-            let n =
-                unsafe { libc::poll(ready.fds.as_mut_ptr(), ready.fds.len() as libc::nfds_t, 0) };
-            if n <= 0 {
-                self.ready = ready;
-                return false;
-            }
-        }
+        let Some(ready) = &self.ready else {
+            return (0..self.streams.len())
+                .fold(false, |worked, peer| self.read_from(peer) | worked);
+        };
+        let mut found = core::mem::take(&mut self.found);
+        ready.look(&mut found);
         let mut worked = false;
-        let mut place = 0;
-        for peer in 0..self.streams.len() {
-            let Some(stream) = &mut self.streams[peer] else {
-                continue;
-            };
-            let skip = asked && ready.fds[place].revents & !libc::POLLOUT == 0;
-            place += 1;
-            if skip {
-                continue;
-            }
-            match stream.read(self.port.room(peer)) {
-                Ok(n) if n > 0 => {
-                    worked = true;
-                    if !self.port.filled(peer, n) {
-                        self.lose(peer);
-                    }
-                }
-                Err(e) if is_later(&e) => {}
-                Ok(_) => {
-                    worked = true;
+        for &peer in &found {
+            worked |= self.read_from(peer);
+        }
+        self.found = found;
+        worked
+    }
+
+    /// Reads what a peer's stream has. True if there was something, or the stream has ended.
+    fn read_from(&mut self, peer: usize) -> bool {
+        let Some(stream) = &mut self.streams[peer] else {
+            return false;
+        };
+        match stream.read(self.port.room(peer)) {
+            Ok(n) if n > 0 => {
+                if !self.port.filled(peer, n) {
                     self.lose(peer);
                 }
-                Err(e) => {
-                    worked = true;
-                    self.fail(peer, &e);
-                }
             }
+            Err(e) if is_later(&e) => return false,
+            Ok(_) => self.lose(peer),
+            Err(e) => self.fail(peer, &e),
         }
-        self.ready = ready;
-        worked
+        true
     }
 
     /// Writes as much as the sockets take.
