@@ -3,6 +3,7 @@
 //! * `posting`: descriptors from templates against whole descriptors, in instructions and nanoseconds.
 //! * `latency`: put and quiet by size through the emulated adapter, awake and asleep.
 //! * `tcp`: put and quiet of 4 bytes between two processes beside a bare exchange of messages that waits alike.
+//! * `fabric`: puts and gets over libfabric's providers beside libfabric's own programs.
 //!
 //! Rows of one part are measured in turns, round by round, so that whatever else the machine does meets all of
 //! them; a row is the median of its rounds, with the least and the most.
@@ -10,6 +11,8 @@
 #[cfg(loom)]
 fn main() {}
 
+#[cfg(not(loom))]
+mod fabric;
 #[cfg(not(loom))]
 mod latency;
 #[cfg(not(loom))]
@@ -26,25 +29,33 @@ fn main() {
 
 #[cfg(not(loom))]
 mod bench {
-    use super::{latency, posting, rows::Report, tcp};
+    use super::{fabric, latency, posting, rows::Report, tcp};
+    use std::path::PathBuf;
 
     const HELP: &str = "\
-scripts/bench nic [--quick] [--rounds N] [--parts LIST] [--json FILE]
+scripts/bench nic [--quick] [--rounds N] [--parts LIST] [--fabtests DIR] [--json FILE]
 
 posting   from templates and whole, instructions (by valgrind) and nanoseconds,
           at 1, 2, 4 and 8 initiators
 latency   put and quiet through the emulated adapter, by size, awake and asleep
 tcp       put and quiet of 4 bytes beside a bare exchange, spinning and blocking
+fabric    over libfabric's providers tcp, shm and sockets: put and quiet beside
+          fi_pingpong; bandwidth, beside fi_rma_bw with --fabtests (only if named)
 
 --quick   3 short rounds instead of 9
 --rounds N    1 to 99
---parts LIST  some of posting,latency,tcp
+--parts LIST  some of posting,latency,tcp,fabric
+--fabtests DIR  where fi_rma_bw of libfabric's test programs is
 --json FILE   the medians, least and most as JSON";
 
     pub(crate) struct Options {
         pub(crate) rounds: usize,
         pub(crate) quick: bool,
+        /// The folder of libfabric's test programs.
+        pub(crate) fabtests: Option<PathBuf>,
     }
+
+    const PARTS: [&str; 4] = ["posting", "latency", "tcp", "fabric"];
 
     fn refuse(what: &str, value: &str, accepted: &str) -> ! {
         eprintln!("hetmp: {what} {value}: {accepted}");
@@ -53,10 +64,12 @@ tcp       put and quiet of 4 bytes beside a bare exchange, spinning and blocking
 
     pub(crate) fn run() {
         let mut args = std::env::args().skip(1);
-        let mut parts: Vec<String> = ["posting", "latency", "tcp"].map(String::from).into();
+        // The parts of libfabric take a quarter of an hour, and need its programs: only by name.
+        let mut parts: Vec<String> = PARTS[..3].iter().copied().map(String::from).collect();
         let mut options = Options {
             rounds: 9,
             quick: false,
+            fabtests: None,
         };
         let mut json = None;
         while let Some(arg) = args.next() {
@@ -80,10 +93,18 @@ tcp       put and quiet of 4 bytes beside a bare exchange, spinning and blocking
                     let v = value("a list follows");
                     parts = v.split(',').map(String::from).collect();
                     for p in &parts {
-                        if !["posting", "latency", "tcp"].contains(&p.as_str()) {
-                            refuse("part", p, "posting, latency and tcp are accepted");
+                        if !PARTS.contains(&p.as_str()) {
+                            refuse("part", p, "posting, latency, tcp and fabric are accepted");
                         }
                     }
+                }
+                "--fabtests" => {
+                    let folder = PathBuf::from(value("a folder follows"));
+                    if !folder.join("fi_rma_bw").is_file() {
+                        let name = folder.display().to_string();
+                        refuse("folder", &name, "one with fi_rma_bw is accepted");
+                    }
+                    options.fabtests = Some(folder);
                 }
                 "--json" => json = Some(value("a file follows")),
                 "--help" | "-h" => {
@@ -94,6 +115,7 @@ tcp       put and quiet of 4 bytes beside a bare exchange, spinning and blocking
                 "--post" => return posting::alone(&mut args),
                 "--pong" => return tcp::pong(&mut args),
                 "--target" => return tcp::target(&mut args),
+                "--fabric" => return fabric::rank(&mut args),
                 other => refuse("option", other, "see --help"),
             }
         }
@@ -102,7 +124,8 @@ tcp       put and quiet of 4 bytes beside a bare exchange, spinning and blocking
             match part.as_str() {
                 "posting" => posting::measure(&options, &mut report),
                 "latency" => latency::measure(&options, &mut report),
-                _ => tcp::measure(&options, &mut report),
+                "tcp" => tcp::measure(&options, &mut report),
+                _ => fabric::measure(&options, &mut report),
             }
         }
         if let Some(file) = json {

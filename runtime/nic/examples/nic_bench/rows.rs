@@ -38,6 +38,11 @@ impl Rounds {
         }
     }
 
+    /// Leaves a row out.
+    pub(crate) fn remove(&mut self, row: &str) {
+        self.rows.retain(|(name, _)| name != row);
+    }
+
     fn values(&self, row: &str) -> &[f64] {
         self.rows
             .iter()
@@ -45,8 +50,11 @@ impl Rounds {
             .map_or(&[], |(_, v)| v)
     }
 
-    /// A row of the ratios of two others, round by round.
+    /// A row of the ratios of two others, round by round; none if one of them is not there.
     pub(crate) fn ratio(&mut self, name: &str, of: &str, to: &str) {
+        if self.values(of).is_empty() || self.values(to).is_empty() {
+            return;
+        }
         let ratios = self
             .values(of)
             .iter()

@@ -59,7 +59,7 @@ impl Mode {
 }
 
 /// Keeps this process, with all threads it will start, on the first or the last processor it may use.
-fn pin(last: bool) {
+pub(crate) fn pin(last: bool) {
     // SAFETY: a plain bit set, for which zero is a value; it lives through the calls.
     unsafe {
         let size = size_of::<libc::cpu_set_t>();
