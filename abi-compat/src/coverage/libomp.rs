@@ -217,7 +217,7 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         title: "tool interface",
-        how: "there is none: `omp_control_tool` says so",
+        how: "passed on to the tool that is attached ([tools.md](tools.md))",
         names: &["omp_control_tool"],
     },
     Family {

@@ -44,6 +44,18 @@ macro_rules! entries {
     };
     (@fns $node:tt $at:tt ;
         $(#[$m:meta])*
+        watched fn $name:ident ( $($a:ident : $t:ty),* $(,)? ) $(-> $r:ty)? $body:block
+        $($rest:tt)*
+    ) => {
+        $(#[$m])*
+        #[allow(non_snake_case, reason = "the name is the ABI's")]
+        #[allow(clippy::too_many_arguments, reason = "the arguments are the ABI's")]
+        pub(crate) unsafe extern "C" fn $name($($a: $t),*) $(-> $r)? $body
+        $crate::entry::export_watched!($name, stringify!($name), $node, $at);
+        $crate::entry::entries!{ @fns $node $at ; $($rest)* }
+    };
+    (@fns $node:tt $at:tt ;
+        $(#[$m:meta])*
         fn $name:ident ( $($a:ident : $t:ty),* $(,)? ) $(-> $r:ty)? $body:block
         $($rest:tt)*
     ) => {
@@ -60,49 +72,58 @@ macro_rules! entries {
 macro_rules! export {
     ($name:ident, $export:expr, $node:tt, $at:tt) => {
         $crate::entry::stub!($name, $export, $node, $at);
-        $crate::entry::for_clang!($name, $export, $node, $at);
+        $crate::entry::for_clang!(stub, $name, $export, $node, $at);
+    };
+}
+
+/// As [`export`], for an entry whose events tell a tool where the program called it: while a tool is attached, the stub
+/// notes that place first.
+macro_rules! export_watched {
+    ($name:ident, $export:expr, $node:tt, $at:tt) => {
+        $crate::entry::watched_stub!($name, $export, $node, $at);
+        $crate::entry::for_clang!(watched_stub, $name, $export, $node, $at);
     };
 }
 
 /// Exports an `omp_` name at libomp's version node, too.
 macro_rules! for_clang {
-    ($name:ident, $export:expr, "OMP_1.0", "@@") => {
-        $crate::entry::stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $name:ident, $export:expr, "OMP_1.0", "@@") => {
+        $crate::entry::$stub!($name, $export, "VERSION", "@");
     };
-    ($name:ident, $export:expr, "OMP_2.0", "@@") => {
-        $crate::entry::stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $name:ident, $export:expr, "OMP_2.0", "@@") => {
+        $crate::entry::$stub!($name, $export, "VERSION", "@");
     };
-    ($name:ident, $export:expr, "OMP_3.0", "@@") => {
-        $crate::entry::stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $name:ident, $export:expr, "OMP_3.0", "@@") => {
+        $crate::entry::$stub!($name, $export, "VERSION", "@");
     };
-    ($name:ident, $export:expr, "OMP_3.1", "@@") => {
-        $crate::entry::stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $name:ident, $export:expr, "OMP_3.1", "@@") => {
+        $crate::entry::$stub!($name, $export, "VERSION", "@");
     };
-    ($name:ident, $export:expr, "OMP_4.0", "@@") => {
-        $crate::entry::stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $name:ident, $export:expr, "OMP_4.0", "@@") => {
+        $crate::entry::$stub!($name, $export, "VERSION", "@");
     };
-    ($name:ident, $export:expr, "OMP_4.5", "@@") => {
-        $crate::entry::stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $name:ident, $export:expr, "OMP_4.5", "@@") => {
+        $crate::entry::$stub!($name, $export, "VERSION", "@");
     };
-    ($name:ident, $export:expr, "OMP_5.0", "@@") => {
-        $crate::entry::stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $name:ident, $export:expr, "OMP_5.0", "@@") => {
+        $crate::entry::$stub!($name, $export, "VERSION", "@");
     };
-    ($name:ident, $export:expr, "OMP_5.0.1", "@@") => {
-        $crate::entry::stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $name:ident, $export:expr, "OMP_5.0.1", "@@") => {
+        $crate::entry::$stub!($name, $export, "VERSION", "@");
     };
-    ($name:ident, $export:expr, "OMP_5.0.2", "@@") => {
-        $crate::entry::stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $name:ident, $export:expr, "OMP_5.0.2", "@@") => {
+        $crate::entry::$stub!($name, $export, "VERSION", "@");
     };
-    ($name:ident, $export:expr, "OMP_5.1", "@@") => {
-        $crate::entry::stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $name:ident, $export:expr, "OMP_5.1", "@@") => {
+        $crate::entry::$stub!($name, $export, "VERSION", "@");
     };
-    ($name:ident, $export:expr, "OMP_5.1.1", "@@") => {
-        $crate::entry::stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $name:ident, $export:expr, "OMP_5.1.1", "@@") => {
+        $crate::entry::$stub!($name, $export, "VERSION", "@");
     };
-    ($name:ident, $export:expr, "OMP_5.2", "@@") => {
-        $crate::entry::stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $name:ident, $export:expr, "OMP_5.2", "@@") => {
+        $crate::entry::$stub!($name, $export, "VERSION", "@");
     };
-    ($name:ident, $export:expr, $node:tt, $at:tt) => {};
+    ($stub:ident, $name:ident, $export:expr, $node:tt, $at:tt) => {};
 }
 
 /// Defines one stub with its version.
@@ -123,4 +144,35 @@ macro_rules! stub {
     };
 }
 
-pub(crate) use {entries, export, for_clang, stub};
+/// The instructions by which an entry notes where it was called, if there is an observer. They keep all registers that may
+/// hold arguments.
+#[cfg(target_arch = "x86_64")]
+macro_rules! noting {
+    () => {
+        "cmp byte ptr [rip + {observers}], 0\nje 9f\ncall hetmp_note\n9:"
+    };
+}
+
+/// Defines one stub with its version, for an entry that notes where it was called.
+macro_rules! watched_stub {
+    ($name:ident, $export:expr, $node:tt, $at:tt) => {
+        core::arch::global_asm!(
+            ".pushsection .text.hetmp_entry, \"ax\", @progbits",
+            ".p2align 4",
+            concat!(".globl hetmp_entry.", $export, ".", $node),
+            concat!(".type hetmp_entry.", $export, ".", $node, ", @function"),
+            concat!("hetmp_entry.", $export, ".", $node, ":"),
+            ".cfi_startproc",
+            $crate::entry::noting!(),
+            "jmp {f}",
+            ".cfi_endproc",
+            concat!(".size hetmp_entry.", $export, ".", $node, ", . - hetmp_entry.", $export, ".", $node),
+            concat!(".symver hetmp_entry.", $export, ".", $node, ", ", $export, $at, $node, ", remove"),
+            ".popsection",
+            f = sym $name,
+            observers = sym hetmp_core::observers::WORD,
+        );
+    };
+}
+
+pub(crate) use {entries, export, export_watched, for_clang, noting, stub, watched_stub};

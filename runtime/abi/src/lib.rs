@@ -17,6 +17,7 @@ mod kmpc;
 mod mq;
 mod nodes;
 mod omp;
+mod ompt;
 mod shmem;
 mod variadic;
 
@@ -35,6 +36,7 @@ static ALLOCATOR: hetmp_allocator::Allocator = hetmp_allocator::Allocator::new()
 static AT_LOAD: extern "C" fn(c_int, *const *const c_char) = at_load;
 
 extern "C" fn at_load(_count: c_int, arguments: *const *const c_char) {
+    ompt::offer();
     // SAFETY: getenv reads the environment. At the program's start no other thread exists. If the library is
     // opened later: constructors of any library may read the environment, so a program must not let another
     // thread change it during `dlopen`.

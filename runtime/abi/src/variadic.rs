@@ -61,6 +61,21 @@ impl VaList {
     }
 }
 
+/// Notes where the program called the entry, if there is an observer.
+///
+/// # Safety
+/// `named` is what the entry passed.
+#[inline(always)]
+pub(crate) unsafe fn note(named: *const u64) {
+    if hetmp_core::observers::any() {
+        // Above the 208 bytes of the entry's frame: the caller's frame pointer, then the return address.
+        //
+        // SAFETY: `named` is the bottom of the entry's frame: this function's contract.
+        let caller = unsafe { *named.add(27) } as usize;
+        hetmp_omp::tool::events::note(caller, named.wrapping_add(28).addr());
+    }
+}
+
 /// Exports `$f(named: *const u64, rest: *mut VaList)` as the variadic function `$export` with
 /// `$named` named arguments (all in registers) at version node `$node`.
 macro_rules! variadic {

@@ -10,7 +10,7 @@
 //!   * the machine: [`topo`], [`quota`], [`calibration`], [`counters`], [`power`], [`slow`] (emulated slow cores);
 //!   * the job: [`mod@bootstrap`];
 //!   * the user: [`mod@env`] (the table of variables), [`mod@file`] and [`toml`] (files that variables name),
-//!     [`report`] (one-line messages), [`trace`];
+//!     [`report`] (one-line messages), [`trace`], [`observers`] (whether anything is told of events);
 //!   * [`hash`], a table of words.
 //! * **What it owns**: the process-wide waiting policy, the self-pointer word, the snapshot of the environment, and
 //!   the rings of a trace. It knows no API: no team, no queue pair, no page.
@@ -28,6 +28,7 @@ pub mod handover;
 pub mod hash;
 pub mod lock;
 pub mod object;
+pub mod observers;
 pub mod park;
 pub mod power;
 pub mod program;

@@ -1,6 +1,6 @@
 //! What each thread did, and when: one ring buffer of fixed size for each thread.
 //!
-//! While tracing is off, a hook costs one relaxed load ([`on`]). While it is on, a thread writes into its own ring
+//! While tracing is off, a hook costs one relaxed load ([`on`], a bit of [`crate::observers`]). While it is on, a thread writes into its own ring
 //! only: no lock, no shared cache line. A full ring loses its oldest events and counts them. Events that have begun
 //! and not ended stand on a small stack beside the ring, so that a program which ends or crashes inside a region
 //! shows where each thread was.
@@ -17,8 +17,9 @@
 //! * *Stack.* `version` is odd while the stack changes. A reader that saw an odd version, or two different ones,
 //!   tries again.
 
+use crate::observers::{self, TRACE};
 use crate::sys::{gettid, monotonic_ns};
-use core::sync::atomic::{fence, AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{fence, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 /// What happened.
@@ -99,7 +100,6 @@ const DEPTH: usize = 32;
 /// The most texts that are kept.
 const MOST_TEXTS: usize = 4096;
 
-static ON: AtomicBool = AtomicBool::new(false);
 /// Events in a ring.
 static CAPACITY: AtomicU64 = AtomicU64::new(0);
 static RINGS: [AtomicPtr<Ring>; MOST_THREADS] =
@@ -117,7 +117,7 @@ static KEY: AtomicU64 = AtomicU64::new(0);
 #[inline(always)]
 #[must_use]
 pub fn on() -> bool {
-    ON.load(Ordering::Relaxed)
+    observers::has(TRACE)
 }
 
 /// Turns tracing on, with rings of `events` events (at least one) of 48 bytes each. A thread's ring is allocated at
@@ -133,12 +133,12 @@ pub fn start(events: u64) {
         KEY.store(u64::from(key) + 1, Ordering::Relaxed);
     }
     CAPACITY.store(events.max(1), Ordering::Relaxed);
-    ON.store(true, Ordering::Relaxed);
+    observers::begin(TRACE);
 }
 
 /// Turns tracing off: in the child of a `fork`, whose rings are copies of the parent's.
 pub fn stop() {
-    ON.store(false, Ordering::Relaxed);
+    observers::end(TRACE);
 }
 
 /// The calling thread begins an event of this kind.

@@ -3,12 +3,15 @@
 //! A thread that stops running the program's code calls [`Thread::leave_program`], and
 //! [`Thread::enter_program`] with the same reason before it goes on. All code that observes threads is called
 //! from here: emulated slowness (waiting is not work, and takes the same time on a slow core), the comparison
-//! of threads' times, traces, and later tools. If none of these is on, each call is a test or two.
+//! of threads' times, and traces. If none of these is on, each call is a test or two. Tools learn of the same moments in
+//! [`crate::tool`], which needs to know which construct it is.
 //!
 //! Short calls that never wait (a chunk of a dynamic loop, a free lock) do not cross the boundary.
 
 use crate::thread::Thread;
+use crate::tool;
 use crate::unlike::slow::Here;
+use hetmp_core::observers;
 use hetmp_core::trace::{self, Kind as Traced};
 
 /// Why a thread is in the runtime.
@@ -63,11 +66,19 @@ impl Thread {
     /// The thread enters the program's code for its part of a region of `threads` threads.
     #[inline(always)]
     pub(crate) fn begin_part(&self, threads: u32) {
-        if trace::on() {
-            let code = self.team().shared.code.get() as u64;
-            trace::open(Traced::Region, code, threads.into(), self.number().into());
+        if observers::any() {
+            self.begin_observed(threads);
         }
         self.enter_program(Reason::Fork);
+    }
+
+    #[cold]
+    fn begin_observed(&self, threads: u32) {
+        let code = self.team().shared.code.get() as u64;
+        trace::open(Traced::Region, code, threads.into(), self.number().into());
+        if tool::on() {
+            tool::events::part_begins(self, threads);
+        }
     }
 
     /// A worker's part of a region is over, and the thread goes back to where workers wait.

@@ -3,6 +3,7 @@
 use crate::init;
 use crate::task::record::Group;
 use crate::thread::Thread;
+use crate::tool;
 use crate::worksharing::construct;
 use hetmp_core::sync::Ordering;
 
@@ -17,10 +18,24 @@ pub enum Construct {
     Taskgroup,
 }
 
+impl Construct {
+    /// The construct's bit in `ompt_cancel_flag_t`. Sections count as loops, from which the engine does not tell them.
+    fn bit(self) -> u32 {
+        match self {
+            Construct::Parallel => 1,
+            Construct::Worksharing => 4,
+            Construct::Taskgroup => 8,
+        }
+    }
+}
+
 /// Cancels the construct. True when the thread must leave it.
 pub fn cancel(th: &Thread, construct: Construct) -> bool {
     if !init::globals().cancellation {
         return false;
+    }
+    if tool::on() {
+        tool::events::cancels(th, construct.bit(), true);
     }
     let team = th.team();
     match construct {
@@ -36,7 +51,16 @@ pub fn cancel(th: &Thread, construct: Construct) -> bool {
     true
 }
 
-/// A cancellation point: true when the construct was cancelled.
+/// A cancellation point of the program: true when the construct was cancelled.
+pub fn point(th: &Thread, construct: Construct) -> bool {
+    let cancelled = is_cancelled(th, construct);
+    if cancelled && tool::on() {
+        tool::events::cancels(th, construct.bit(), false);
+    }
+    cancelled
+}
+
+/// True when the construct was cancelled.
 pub fn is_cancelled(th: &Thread, construct: Construct) -> bool {
     if !init::globals().cancellation {
         return false;

@@ -10,7 +10,7 @@
 //! * **Data in**: outlined functions and loop bounds from the ABI, environment values at the first
 //!   use. **Data out**: iteration ranges, calls of the program's functions.
 //!
-//! [`across`] runs regions over several processes. The tool interface (OMPT) does not exist yet.
+//! [`across`] runs regions over several processes. [`tool`] tells profilers and race detectors (OMPT) what happens.
 
 // For the model checker, `tests/loom_*.rs` compile the parts that have models by themselves.
 #![cfg(not(loom))]
@@ -29,6 +29,7 @@ pub(crate) mod sync;
 pub mod task;
 pub mod team;
 pub(crate) mod thread;
+pub mod tool;
 pub mod unlike;
 pub(crate) mod worksharing;
 

@@ -18,6 +18,8 @@ use crate::team::members::{Member, Team};
 use crate::team::pool::Pool;
 use crate::team::seat::Seat;
 use crate::team::suspend::Suspend;
+use crate::tool::record::ThreadRecord;
+use crate::tool::{self, attach, life};
 use crate::unlike::het::settled::Settled;
 use crate::unlike::slow::SlowState;
 use crate::unlike::virtual_team::lever::Opened;
@@ -74,6 +76,11 @@ impl SavedContext {
         // SAFETY: null, or the context's member, which lives as long as its team.
         unsafe { self.member.as_ref() }
             .is_some_and(|m| core::ptr::eq(self.task, &raw const m.implicit))
+    }
+
+    /// The task that the thread was in; null for a context of no team.
+    pub(crate) fn task(&self) -> *const Task {
+        self.task
     }
 
     /// A context of no team.
@@ -151,6 +158,8 @@ pub struct Thread {
     /// Runs the tasks that are left when the thread ends. Set by the code that defers tasks outside of
     /// regions.
     pub(crate) at_end: Cell<Option<fn(&Thread)>>,
+    /// What the tool knows of this thread.
+    pub(crate) tool: ThreadRecord,
 }
 
 impl Thread {
@@ -213,6 +222,7 @@ impl Thread {
             virtual_team: RefCell::new(None),
             opened: Cell::new(None),
             at_end: Cell::new(None),
+            tool: ThreadRecord::new(),
         }
     }
 
@@ -280,6 +290,14 @@ impl Thread {
         c.work.set(core::ptr::null());
         c.cursor.set(Cursor::START);
         c.singles.set(0);
+    }
+
+    /// Tells the tool of this thread, which the program made, unless the tool knows it.
+    #[cold]
+    pub(crate) fn tell_begin(&self) {
+        if !self.tool.has_begun() {
+            life::begin_initial(&self.tool, self.task().tool(), &self.team().shared.tool);
+        }
     }
 
     /// Does the thread run virtual threads?
@@ -366,6 +384,13 @@ impl Thread {
 #[inline(never)]
 fn adopt() -> &'static Thread {
     init::once();
+    let tool = attach::attach();
+    if tool {
+        if let Some(th) = Thread::try_current() {
+            // The tool's first function used the runtime, and so registered this thread.
+            return th;
+        }
+    }
     let thread = Box::new(Thread::new());
     let solo = Box::into_raw(Team::solo());
     thread.solo.set(solo);
@@ -375,7 +400,11 @@ fn adopt() -> &'static Thread {
     tls::set(p.cast());
     init::on_thread_exit(p.cast(), release);
     // SAFETY: `p` comes from `Box::into_raw` and is freed by `release`, when the thread ends.
-    unsafe { &*p }
+    let th = unsafe { &*p };
+    if tool {
+        th.tell_begin();
+    }
+    th
 }
 
 /// Frees what a thread of the program owned. The system calls this function when the thread ends.
@@ -384,6 +413,10 @@ unsafe extern "C" fn release(p: *mut libc::c_void) {
     let th = unsafe { &*p.cast::<Thread>() };
     if let Some(finish) = th.at_end.get() {
         finish(th);
+    }
+    if tool::on() {
+        let outside = th.team().level() == 0;
+        life::end_initial(&th.tool, outside.then(|| th.task().tool()));
     }
     tls::set(core::ptr::null_mut());
     // SAFETY: `adopt` registered `p`, and the system passes it exactly once, after the thread's last use of

@@ -102,6 +102,12 @@ impl Dynamic {
         Self::default()
     }
 
+    /// The number of iterations for which the state was prepared last.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.shape.0.n.load(Ordering::Relaxed)
+    }
+
     /// Prepares for a loop of `n` iterations in chunks of `chunk` (0 counts as
     /// 1). The caller makes this visible to the team, and knows that no thread
     /// is still inside the loop that used this state before.

@@ -89,12 +89,14 @@ macro_rules! named {
             concat!(".type hetmp_entry.", $export, ", @function"),
             concat!("hetmp_entry.", $export, ":"),
             ".cfi_startproc",
+            $crate::entry::noting!(),
             $($line,)*
             ".cfi_endproc",
             concat!(".size hetmp_entry.", $export, ", . - hetmp_entry.", $export),
             concat!(".symver hetmp_entry.", $export, ", ", $export, "@@", $node, ", remove"),
             ".popsection",
             f = sym $name,
+            observers = sym hetmp_core::observers::WORD,
         );
     };
 }

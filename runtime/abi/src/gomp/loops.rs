@@ -77,7 +77,7 @@ unsafe fn counts<'a>(n: c_uint, counts: *const c_long) -> &'a [u64] {
 entries! {
     "GOMP_1.0" default:
     /// Enters a loop with `schedule(static)` whose chunks must come in ascending order (`monotonic`).
-    fn GOMP_loop_static_start(
+    watched fn GOMP_loop_static_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
         let l = signed((start, end, incr), Clause::Static, chunk, Order::Monotonic, 0);
@@ -86,7 +86,7 @@ entries! {
     }
 
     /// Enters a loop with `ordered schedule(static)`.
-    fn GOMP_loop_ordered_static_start(
+    watched fn GOMP_loop_ordered_static_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
         let l = signed((start, end, incr), Clause::Static, chunk, Order::Ordered, 0);
@@ -95,7 +95,7 @@ entries! {
     }
 
     /// Enters a loop with `ordered schedule(dynamic)`.
-    fn GOMP_loop_ordered_dynamic_start(
+    watched fn GOMP_loop_ordered_dynamic_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
         let l = signed((start, end, incr), Clause::Dynamic, chunk, Order::Ordered, 0);
@@ -104,7 +104,7 @@ entries! {
     }
 
     /// Enters a loop with `ordered schedule(guided)`.
-    fn GOMP_loop_ordered_guided_start(
+    watched fn GOMP_loop_ordered_guided_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
         let l = signed((start, end, incr), Clause::Guided, chunk, Order::Ordered, 0);
@@ -113,7 +113,7 @@ entries! {
     }
 
     /// Enters a loop with `ordered schedule(runtime)`.
-    fn GOMP_loop_ordered_runtime_start(
+    watched fn GOMP_loop_ordered_runtime_start(
         start: c_long, end: c_long, incr: c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
         let l = signed((start, end, incr), Clause::Runtime, 0, Order::Ordered, 0);
@@ -134,15 +134,17 @@ entries! {
     }
 
     /// Ends a loop, with a barrier.
-    fn GOMP_loop_end() {
+    watched fn GOMP_loop_end() {
         loops::end(Thread::current());
     }
 
     /// Ends a loop without a barrier: nothing to do until the thread enters its next construct.
-    fn GOMP_loop_end_nowait() {}
+    watched fn GOMP_loop_end_nowait() {
+        loops::end_nowait();
+    }
 
     /// Opens a region that consists of a loop with `schedule(static)`.
-    fn GOMP_parallel_loop_static_start(
+    watched fn GOMP_parallel_loop_static_start(
         f: Outlined, data: *mut c_void, num_threads: c_uint,
         start: c_long, end: c_long, incr: c_long, chunk: c_long
     ) {
@@ -153,7 +155,7 @@ entries! {
     }
 
     /// Opens a region that consists of a loop with `schedule(dynamic)`.
-    fn GOMP_parallel_loop_dynamic_start(
+    watched fn GOMP_parallel_loop_dynamic_start(
         f: Outlined, data: *mut c_void, num_threads: c_uint,
         start: c_long, end: c_long, incr: c_long, chunk: c_long
     ) {
@@ -164,7 +166,7 @@ entries! {
     }
 
     /// Opens a region that consists of a loop with `schedule(guided)`.
-    fn GOMP_parallel_loop_guided_start(
+    watched fn GOMP_parallel_loop_guided_start(
         f: Outlined, data: *mut c_void, num_threads: c_uint,
         start: c_long, end: c_long, incr: c_long, chunk: c_long
     ) {
@@ -175,7 +177,7 @@ entries! {
     }
 
     /// Opens a region that consists of a loop with `schedule(runtime)`.
-    fn GOMP_parallel_loop_runtime_start(
+    watched fn GOMP_parallel_loop_runtime_start(
         f: Outlined, data: *mut c_void, num_threads: c_uint,
         start: c_long, end: c_long, incr: c_long
     ) {
@@ -188,7 +190,7 @@ entries! {
     "GOMP_4.0" default:
     /// Runs a region that consists of a loop with `schedule(static)` whose chunks must come in ascending
     /// order (`monotonic`).
-    fn GOMP_parallel_loop_static(
+    watched fn GOMP_parallel_loop_static(
         f: Outlined, data: *mut c_void, num_threads: c_uint,
         start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint
     ) {
@@ -200,7 +202,7 @@ entries! {
 
     /// Runs a region that consists of a loop with `schedule(dynamic)` whose chunks must come in ascending
     /// order (`monotonic`).
-    fn GOMP_parallel_loop_dynamic(
+    watched fn GOMP_parallel_loop_dynamic(
         f: Outlined, data: *mut c_void, num_threads: c_uint,
         start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint
     ) {
@@ -212,7 +214,7 @@ entries! {
 
     /// Runs a region that consists of a loop with `schedule(guided)` whose chunks must come in ascending
     /// order (`monotonic`).
-    fn GOMP_parallel_loop_guided(
+    watched fn GOMP_parallel_loop_guided(
         f: Outlined, data: *mut c_void, num_threads: c_uint,
         start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint
     ) {
@@ -224,7 +226,7 @@ entries! {
 
     /// Runs a region that consists of a loop with `schedule(runtime)` whose chunks must come in ascending
     /// order (`monotonic`).
-    fn GOMP_parallel_loop_runtime(
+    watched fn GOMP_parallel_loop_runtime(
         f: Outlined, data: *mut c_void, num_threads: c_uint,
         start: c_long, end: c_long, incr: c_long, flags: c_uint
     ) {
@@ -235,13 +237,13 @@ entries! {
     }
 
     /// Ends a loop that can be cancelled, with a barrier. True if the region was cancelled.
-    fn GOMP_loop_end_cancel() -> bool {
+    watched fn GOMP_loop_end_cancel() -> bool {
         loops::end_cancel(Thread::current())
     }
 
     "GOMP_4.5" default:
     /// Runs a region that consists of a loop with `schedule(dynamic)`.
-    fn GOMP_parallel_loop_nonmonotonic_dynamic(
+    watched fn GOMP_parallel_loop_nonmonotonic_dynamic(
         f: Outlined, data: *mut c_void, num_threads: c_uint,
         start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint
     ) {
@@ -252,7 +254,7 @@ entries! {
     }
 
     /// Runs a region that consists of a loop with `schedule(guided)`.
-    fn GOMP_parallel_loop_nonmonotonic_guided(
+    watched fn GOMP_parallel_loop_nonmonotonic_guided(
         f: Outlined, data: *mut c_void, num_threads: c_uint,
         start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint
     ) {
@@ -264,7 +266,7 @@ entries! {
 
     /// Enters a loop with `ordered(n) schedule(static)`. `sizes`: the number of iterations of each nested
     /// loop.
-    fn GOMP_loop_doacross_static_start(
+    watched fn GOMP_loop_doacross_static_start(
         n: c_uint, sizes: *const c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
         // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
@@ -277,7 +279,7 @@ entries! {
 
     /// Enters a loop with `ordered(n) schedule(dynamic)`. `sizes`: the number of iterations of each nested
     /// loop.
-    fn GOMP_loop_doacross_dynamic_start(
+    watched fn GOMP_loop_doacross_dynamic_start(
         n: c_uint, sizes: *const c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
         // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
@@ -290,7 +292,7 @@ entries! {
 
     /// Enters a loop with `ordered(n) schedule(guided)`. `sizes`: the number of iterations of each nested
     /// loop.
-    fn GOMP_loop_doacross_guided_start(
+    watched fn GOMP_loop_doacross_guided_start(
         n: c_uint, sizes: *const c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
         // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
@@ -303,7 +305,7 @@ entries! {
 
     /// Enters a loop with `ordered(n) schedule(runtime)`. `sizes`: the number of iterations of each nested
     /// loop.
-    fn GOMP_loop_doacross_runtime_start(
+    watched fn GOMP_loop_doacross_runtime_start(
         n: c_uint, sizes: *const c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
         // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
@@ -316,7 +318,7 @@ entries! {
 
     "GOMP_5.0" default:
     /// Runs a region that consists of a loop with `schedule(nonmonotonic: runtime)`.
-    fn GOMP_parallel_loop_nonmonotonic_runtime(
+    watched fn GOMP_parallel_loop_nonmonotonic_runtime(
         f: Outlined, data: *mut c_void, num_threads: c_uint,
         start: c_long, end: c_long, incr: c_long, flags: c_uint
     ) {
@@ -327,7 +329,7 @@ entries! {
     }
 
     /// Runs a region that consists of a loop with `schedule(runtime)`.
-    fn GOMP_parallel_loop_maybe_nonmonotonic_runtime(
+    watched fn GOMP_parallel_loop_maybe_nonmonotonic_runtime(
         f: Outlined, data: *mut c_void, num_threads: c_uint,
         start: c_long, end: c_long, incr: c_long, flags: c_uint
     ) {
@@ -339,7 +341,7 @@ entries! {
 
     /// Enters a loop with task reductions, or with memory that its threads share. If `istart` is null,
     /// compiled code divides the loop itself, and no chunk is taken.
-    fn GOMP_loop_start(
+    watched fn GOMP_loop_start(
         start: c_long, end: c_long, incr: c_long, sched: c_long, chunk: c_long,
         istart: *mut c_long, iend: *mut c_long, reductions: *mut usize, memory: *mut *mut c_void
     ) -> bool {
@@ -355,7 +357,7 @@ entries! {
     }
 
     /// `GOMP_loop_start` for loops with `ordered`.
-    fn GOMP_loop_ordered_start(
+    watched fn GOMP_loop_ordered_start(
         start: c_long, end: c_long, incr: c_long, sched: c_long, chunk: c_long,
         istart: *mut c_long, iend: *mut c_long, reductions: *mut usize, memory: *mut *mut c_void
     ) -> bool {
@@ -370,7 +372,7 @@ entries! {
     }
 
     /// `GOMP_loop_start` for loops with `ordered(n)`.
-    fn GOMP_loop_doacross_start(
+    watched fn GOMP_loop_doacross_start(
         n: c_uint, sizes: *const c_long, sched: c_long, chunk: c_long,
         istart: *mut c_long, iend: *mut c_long, reductions: *mut usize, memory: *mut *mut c_void
     ) -> bool {

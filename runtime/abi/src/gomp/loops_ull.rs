@@ -53,7 +53,7 @@ unsafe fn counts<'a>(n: c_uint, counts: *const u64) -> &'a [u64] {
 entries! {
     "GOMP_2.0" default:
     /// Enters a loop with `schedule(static)` whose chunks must come in ascending order (`monotonic`).
-    fn GOMP_loop_ull_static_start(
+    watched fn GOMP_loop_ull_static_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
         let l = unsigned((up, start, end, incr), Clause::Static, chunk, Order::Monotonic, 0);
@@ -62,7 +62,7 @@ entries! {
     }
 
     /// Enters a loop with `ordered schedule(static)`.
-    fn GOMP_loop_ull_ordered_static_start(
+    watched fn GOMP_loop_ull_ordered_static_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
         let l = unsigned((up, start, end, incr), Clause::Static, chunk, Order::Ordered, 0);
@@ -71,7 +71,7 @@ entries! {
     }
 
     /// Enters a loop with `ordered schedule(dynamic)`.
-    fn GOMP_loop_ull_ordered_dynamic_start(
+    watched fn GOMP_loop_ull_ordered_dynamic_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
         let l = unsigned((up, start, end, incr), Clause::Dynamic, chunk, Order::Ordered, 0);
@@ -80,7 +80,7 @@ entries! {
     }
 
     /// Enters a loop with `ordered schedule(guided)`.
-    fn GOMP_loop_ull_ordered_guided_start(
+    watched fn GOMP_loop_ull_ordered_guided_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
         let l = unsigned((up, start, end, incr), Clause::Guided, chunk, Order::Ordered, 0);
@@ -89,7 +89,7 @@ entries! {
     }
 
     /// Enters a loop with `ordered schedule(runtime)`.
-    fn GOMP_loop_ull_ordered_runtime_start(
+    watched fn GOMP_loop_ull_ordered_runtime_start(
         up: bool, start: u64, end: u64, incr: u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
         let l = unsigned((up, start, end, incr), Clause::Runtime, 0, Order::Ordered, 0);
@@ -112,7 +112,7 @@ entries! {
     "GOMP_4.5" default:
     /// Enters a loop with `ordered(n) schedule(static)`. `sizes`: the number of iterations of each nested
     /// loop.
-    fn GOMP_loop_ull_doacross_static_start(
+    watched fn GOMP_loop_ull_doacross_static_start(
         n: c_uint, sizes: *const u64, chunk: u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
         // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
@@ -125,7 +125,7 @@ entries! {
 
     /// Enters a loop with `ordered(n) schedule(dynamic)`. `sizes`: the number of iterations of each nested
     /// loop.
-    fn GOMP_loop_ull_doacross_dynamic_start(
+    watched fn GOMP_loop_ull_doacross_dynamic_start(
         n: c_uint, sizes: *const u64, chunk: u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
         // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
@@ -138,7 +138,7 @@ entries! {
 
     /// Enters a loop with `ordered(n) schedule(guided)`. `sizes`: the number of iterations of each nested
     /// loop.
-    fn GOMP_loop_ull_doacross_guided_start(
+    watched fn GOMP_loop_ull_doacross_guided_start(
         n: c_uint, sizes: *const u64, chunk: u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
         // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
@@ -151,7 +151,7 @@ entries! {
 
     /// Enters a loop with `ordered(n) schedule(runtime)`. `sizes`: the number of iterations of each nested
     /// loop.
-    fn GOMP_loop_ull_doacross_runtime_start(
+    watched fn GOMP_loop_ull_doacross_runtime_start(
         n: c_uint, sizes: *const u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
         // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
@@ -165,7 +165,7 @@ entries! {
     "GOMP_5.0" default:
     /// Enters a loop with task reductions, or with memory that its threads share. If `istart` is null,
     /// compiled code divides the loop itself, and no chunk is taken.
-    fn GOMP_loop_ull_start(
+    watched fn GOMP_loop_ull_start(
         up: bool, start: u64, end: u64, incr: u64, sched: c_long, chunk: u64,
         istart: *mut u64, iend: *mut u64, reductions: *mut usize, memory: *mut *mut c_void
     ) -> bool {
@@ -181,7 +181,7 @@ entries! {
     }
 
     /// `GOMP_loop_ull_start` for loops with `ordered`.
-    fn GOMP_loop_ull_ordered_start(
+    watched fn GOMP_loop_ull_ordered_start(
         up: bool, start: u64, end: u64, incr: u64, sched: c_long, chunk: u64,
         istart: *mut u64, iend: *mut u64, reductions: *mut usize, memory: *mut *mut c_void
     ) -> bool {
@@ -196,7 +196,7 @@ entries! {
     }
 
     /// `GOMP_loop_ull_start` for loops with `ordered(n)`.
-    fn GOMP_loop_ull_doacross_start(
+    watched fn GOMP_loop_ull_doacross_start(
         n: c_uint, sizes: *const u64, sched: c_long, chunk: u64,
         istart: *mut u64, iend: *mut u64, reductions: *mut usize, memory: *mut *mut c_void
     ) -> bool {

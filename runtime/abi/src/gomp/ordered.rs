@@ -6,12 +6,12 @@ use hetmp_omp::{ordered, Thread};
 entries! {
     "GOMP_1.0" default:
     /// Begins an ordered region: waits for the iteration's turn.
-    fn GOMP_ordered_start() {
+    watched fn GOMP_ordered_start() {
         ordered::enter(Thread::current());
     }
 
     /// Ends an ordered region.
-    fn GOMP_ordered_end() {
+    watched fn GOMP_ordered_end() {
         ordered::leave(Thread::current());
     }
 }

@@ -51,12 +51,12 @@ pub(super) fn region(
 entries! {
     "GOMP_1.0" default:
     /// A barrier of the current team.
-    fn GOMP_barrier() {
+    watched fn GOMP_barrier() {
         team::barrier(Thread::current());
     }
 
     /// Opens a region. The caller then runs its own part and calls `GOMP_parallel_end`.
-    fn GOMP_parallel_start(f: Outlined, data: *mut c_void, num_threads: c_uint) {
+    watched fn GOMP_parallel_start(f: Outlined, data: *mut c_void, num_threads: c_uint) {
         let th = Thread::current();
         let region = region(th, f, data, num_threads, 0);
         // SAFETY: the compiled code calls GOMP_parallel_end after its own part.
@@ -64,13 +64,13 @@ entries! {
     }
 
     /// Ends the region that the thread opened last.
-    fn GOMP_parallel_end() {
+    watched fn GOMP_parallel_end() {
         team::close(Thread::current());
     }
 
     "GOMP_4.0" default:
     /// Runs a whole region. `flags` holds the `proc_bind` clause.
-    fn GOMP_parallel(f: Outlined, data: *mut c_void, num_threads: c_uint, flags: c_uint) {
+    watched fn GOMP_parallel(f: Outlined, data: *mut c_void, num_threads: c_uint, flags: c_uint) {
         let th = Thread::current();
         let region = region(th, f, data, num_threads, flags);
         // SAFETY: the compiled code made f and data for this call.
@@ -78,13 +78,13 @@ entries! {
     }
 
     /// A barrier that can be cancelled. Returns true if the region was cancelled.
-    fn GOMP_barrier_cancel() -> bool {
+    watched fn GOMP_barrier_cancel() -> bool {
         team::barrier(Thread::current())
     }
 
     /// Cancels the innermost construct of this kind. If `active` is false, only asks whether the construct
     /// was cancelled.
-    fn GOMP_cancel(which: c_int, active: bool) -> bool {
+    watched fn GOMP_cancel(which: c_int, active: bool) -> bool {
         let th = Thread::current();
         match construct(which) {
             Some(c) if active => cancel::cancel(th, c),
@@ -94,8 +94,8 @@ entries! {
     }
 
     /// Returns true if the innermost construct of this kind was cancelled.
-    fn GOMP_cancellation_point(which: c_int) -> bool {
-        construct(which).is_some_and(|c| cancel::is_cancelled(Thread::current(), c))
+    watched fn GOMP_cancellation_point(which: c_int) -> bool {
+        construct(which).is_some_and(|c| cancel::point(Thread::current(), c))
     }
 
     "GOMP_5.0" default:

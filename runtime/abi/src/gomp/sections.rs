@@ -31,7 +31,7 @@ fn region(
 entries! {
     "GOMP_1.0" default:
     /// Enters a construct of `count` sections. Returns the thread's first section.
-    fn GOMP_sections_start(count: c_uint) -> c_uint {
+    watched fn GOMP_sections_start(count: c_uint) -> c_uint {
         sections::start(Thread::current(), count)
     }
 
@@ -41,15 +41,17 @@ entries! {
     }
 
     /// Ends the construct, with a barrier.
-    fn GOMP_sections_end() {
+    watched fn GOMP_sections_end() {
         loops::end(Thread::current());
     }
 
     /// Ends the construct without a barrier: nothing to do until the thread enters its next construct.
-    fn GOMP_sections_end_nowait() {}
+    watched fn GOMP_sections_end_nowait() {
+        loops::end_nowait();
+    }
 
     /// Opens a region that consists of `count` sections.
-    fn GOMP_parallel_sections_start(
+    watched fn GOMP_parallel_sections_start(
         f: Outlined, data: *mut c_void, num_threads: c_uint, count: c_uint
     ) {
         let th = Thread::current();
@@ -59,7 +61,7 @@ entries! {
 
     "GOMP_4.0" default:
     /// Runs a region that consists of `count` sections.
-    fn GOMP_parallel_sections(
+    watched fn GOMP_parallel_sections(
         f: Outlined, data: *mut c_void, num_threads: c_uint, count: c_uint, flags: c_uint
     ) {
         let th = Thread::current();
@@ -68,13 +70,13 @@ entries! {
     }
 
     /// Ends a construct that can be cancelled, with a barrier. Returns true if the region was cancelled.
-    fn GOMP_sections_end_cancel() -> bool {
+    watched fn GOMP_sections_end_cancel() -> bool {
         loops::end_cancel(Thread::current())
     }
 
     "GOMP_5.0" default:
     /// Enters sections with task reductions, or with memory that their threads share.
-    fn GOMP_sections2_start(
+    watched fn GOMP_sections2_start(
         count: c_uint, reductions: *mut usize, memory: *mut *mut c_void
     ) -> c_uint {
         // SAFETY: the compiled code passes its descriptor and pointers to its variables, or null.

@@ -11,34 +11,34 @@ const _: () = assert!(align_of::<Lock>() <= align_of::<*mut ()>());
 entries! {
     "GOMP_1.0" default:
     /// Enters the critical section without a name.
-    fn GOMP_critical_start() {
+    watched fn GOMP_critical_start() {
         critical::enter();
     }
 
     /// Leaves the critical section without a name.
-    fn GOMP_critical_end() {
+    watched fn GOMP_critical_end() {
         critical::leave();
     }
 
     /// Enters a named critical section. `name`: the word that belongs to the name.
-    fn GOMP_critical_name_start(name: *const Lock) {
+    watched fn GOMP_critical_name_start(name: *const Lock) {
         // SAFETY: a static, zero-initialised word of the program that is used for nothing else.
         critical::enter_named(unsafe { &*name });
     }
 
     /// Leaves a named critical section. `name`: the word that belongs to the name.
-    fn GOMP_critical_name_end(name: *const Lock) {
+    watched fn GOMP_critical_name_end(name: *const Lock) {
         // SAFETY: the word of the program that was passed to `GOMP_critical_name_start`.
         critical::leave_named(unsafe { &*name });
     }
 
     /// Begins an atomic construct for which there is no instruction.
-    fn GOMP_atomic_start() {
+    watched fn GOMP_atomic_start() {
         critical::atomic_begin();
     }
 
     /// Ends an atomic construct that `GOMP_atomic_start` began.
-    fn GOMP_atomic_end() {
+    watched fn GOMP_atomic_end() {
         critical::atomic_end();
     }
 }

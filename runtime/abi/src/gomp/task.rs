@@ -122,7 +122,7 @@ entries! {
     /// Makes a task. Arguments: body, its data, copy constructor, bytes and alignment of the data, `if`
     /// clause, flags, dependences, priority, event variable. (Older compilers do not pass the last three; the
     /// entry reads each of them only if a flag says that it is there.)
-    fn GOMP_task(
+    watched fn GOMP_task(
         f: Outlined, data: *mut c_void, copy: Option<CopyData>, size: c_long, align: c_long,
         if_clause: bool, flags: c_uint, depend: *const *mut c_void, priority: c_int,
         event: *mut c_void,
@@ -161,7 +161,7 @@ entries! {
     }
 
     /// Waits for the children of the current task.
-    fn GOMP_taskwait() {
+    watched fn GOMP_taskwait() {
         task::taskwait(Thread::current());
     }
 
@@ -173,18 +173,18 @@ entries! {
 
     "GOMP_4.0" default:
     /// Begins a taskgroup.
-    fn GOMP_taskgroup_start() {
+    watched fn GOMP_taskgroup_start() {
         group::start(Thread::current());
     }
 
     /// Ends the innermost taskgroup: waits for all tasks made in it, and for their descendants.
-    fn GOMP_taskgroup_end() {
+    watched fn GOMP_taskgroup_end() {
         group::end(Thread::current());
     }
 
     "GOMP_4.5" default:
     /// A taskloop over `long`.
-    fn GOMP_taskloop(
+    watched fn GOMP_taskloop(
         f: Outlined, data: *mut c_void, copy: Option<CopyData>, size: c_long, align: c_long,
         flags: c_uint, num_tasks: c_ulong, priority: c_int, start: c_long, end: c_long, step: c_long,
     ) {
@@ -197,7 +197,7 @@ entries! {
     }
 
     /// A taskloop over `unsigned long long`.
-    fn GOMP_taskloop_ull(
+    watched fn GOMP_taskloop_ull(
         f: Outlined, data: *mut c_void, copy: Option<CopyData>, size: c_long, align: c_long,
         flags: c_uint, num_tasks: c_ulong, priority: c_int, start: c_ulonglong, end: c_ulonglong,
         step: c_ulonglong,
@@ -212,7 +212,7 @@ entries! {
 
     "GOMP_5.0" default:
     /// Waits until a task with these dependences could begin.
-    fn GOMP_taskwait_depend(depend: *const *mut c_void) {
+    watched fn GOMP_taskwait_depend(depend: *const *mut c_void) {
         // SAFETY: the compiled code passes an array as `dependences` reads it.
         let list = unsafe { dependences(depend) };
         depend::wait_for(Thread::current(), list.as_slice());

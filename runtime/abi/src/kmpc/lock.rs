@@ -3,91 +3,94 @@
 
 use super::Loc;
 use crate::entry::{entries, export};
+use crate::omp::lock;
 use hetmp_core::lock::Lock;
-use hetmp_omp::lock::{take, NestLock};
-use hetmp_omp::Thread;
+use hetmp_omp::lock::NestLock;
 
 entries! {
     "VERSION" default:
     /// Makes a free lock.
-    fn __kmpc_init_lock(_loc: Loc, _gtid: i32, lock: *mut Lock) {
+    watched fn __kmpc_init_lock(_loc: Loc, _gtid: i32, lock: *mut Lock) {
         // SAFETY: the program passes a variable for a lock.
-        unsafe { lock.write(Lock::new()) };
+        unsafe { lock::omp_init_lock(lock) };
     }
 
     /// `__kmpc_init_lock`; hints have no effect.
-    fn __kmpc_init_lock_with_hint(_loc: Loc, _gtid: i32, lock: *mut Lock, _hint: usize) {
+    watched fn __kmpc_init_lock_with_hint(_loc: Loc, _gtid: i32, lock: *mut Lock, _hint: usize) {
         // SAFETY: the program passes a variable for a lock.
-        unsafe { lock.write(Lock::new()) };
+        unsafe { lock::omp_init_lock(lock) };
     }
 
     /// Destroys a lock.
-    fn __kmpc_destroy_lock(_loc: Loc, _gtid: i32, _lock: *mut Lock) {}
+    watched fn __kmpc_destroy_lock(_loc: Loc, _gtid: i32, lock: *mut Lock) {
+        // SAFETY: the program passes a lock that no thread uses any more.
+        unsafe { lock::omp_destroy_lock(lock) };
+    }
 
     /// Takes a lock.
-    fn __kmpc_set_lock(_loc: Loc, _gtid: i32, lock: *const Lock) {
+    watched fn __kmpc_set_lock(_loc: Loc, _gtid: i32, lock: *const Lock) {
         // SAFETY: the program passes an initialised lock.
-        take(unsafe { &*lock });
+        unsafe { lock::omp_set_lock(lock) };
     }
 
     /// Releases a lock.
-    fn __kmpc_unset_lock(_loc: Loc, _gtid: i32, lock: *const Lock) {
+    watched fn __kmpc_unset_lock(_loc: Loc, _gtid: i32, lock: *const Lock) {
         // SAFETY: the program passes an initialised lock.
-        unsafe { &*lock }.unlock();
+        unsafe { lock::omp_unset_lock(lock) };
     }
 
     /// Takes a lock if it is free.
-    fn __kmpc_test_lock(_loc: Loc, _gtid: i32, lock: *const Lock) -> i32 {
+    watched fn __kmpc_test_lock(_loc: Loc, _gtid: i32, lock: *const Lock) -> i32 {
         // SAFETY: the program passes an initialised lock.
-        i32::from(unsafe { &*lock }.try_lock())
+        unsafe { lock::omp_test_lock(lock) }
     }
 
     /// Makes a free nestable lock.
-    fn __kmpc_init_nest_lock(_loc: Loc, _gtid: i32, lock: *mut NestLock) {
+    watched fn __kmpc_init_nest_lock(_loc: Loc, _gtid: i32, lock: *mut NestLock) {
         // SAFETY: the program passes a variable for a lock.
-        unsafe { lock.write(NestLock::new()) };
+        unsafe { lock::omp_init_nest_lock(lock) };
     }
 
     /// `__kmpc_init_nest_lock`; hints have no effect.
-    fn __kmpc_init_nest_lock_with_hint(_loc: Loc, _gtid: i32, lock: *mut NestLock, _hint: usize) {
+    watched fn __kmpc_init_nest_lock_with_hint(_loc: Loc, _gtid: i32, lock: *mut NestLock, _hint: usize) {
         // SAFETY: the program passes a variable for a lock.
-        unsafe { lock.write(NestLock::new()) };
+        unsafe { lock::omp_init_nest_lock(lock) };
     }
 
     /// Destroys a nestable lock.
-    fn __kmpc_destroy_nest_lock(_loc: Loc, _gtid: i32, lock: *const NestLock) {
+    watched fn __kmpc_destroy_nest_lock(_loc: Loc, _gtid: i32, lock: *const NestLock) {
         // SAFETY: the program passes an initialised lock that no thread uses any more.
-        unsafe { (*lock).destroy() };
+        unsafe { lock::omp_destroy_nest_lock(lock) };
     }
 
     /// Takes a nestable lock. If the task has it already, adds one nesting.
-    fn __kmpc_set_nest_lock(_loc: Loc, _gtid: i32, lock: *const NestLock) {
+    watched fn __kmpc_set_nest_lock(_loc: Loc, _gtid: i32, lock: *const NestLock) {
         // SAFETY: the program passes an initialised lock.
-        unsafe { &*lock }.set(Thread::current());
+        lock::set_nest(unsafe { &*lock });
     }
 
     /// Removes one nesting. Releases the lock if that was the last nesting.
-    fn __kmpc_unset_nest_lock(_loc: Loc, _gtid: i32, lock: *const NestLock) {
+    watched fn __kmpc_unset_nest_lock(_loc: Loc, _gtid: i32, lock: *const NestLock) {
         // SAFETY: the program passes an initialised lock.
-        unsafe { &*lock }.unset();
+        lock::unset_nest(unsafe { &*lock });
     }
 
     /// Takes a nestable lock if that needs no waiting. Returns the new nesting count, or 0.
-    fn __kmpc_test_nest_lock(_loc: Loc, _gtid: i32, lock: *const NestLock) -> i32 {
+    watched fn __kmpc_test_nest_lock(_loc: Loc, _gtid: i32, lock: *const NestLock) -> i32 {
         // SAFETY: the program passes an initialised lock.
-        unsafe { &*lock }.test(Thread::current())
+        lock::test_nest(unsafe { &*lock })
     }
 
     /// Makes a free lock; hints have no effect.
-    fn omp_init_lock_with_hint(lock: *mut Lock, _hint: usize) {
+    watched fn omp_init_lock_with_hint(lock: *mut Lock, _hint: usize) {
         // SAFETY: the program passes a variable for a lock.
-        unsafe { lock.write(Lock::new()) };
+        unsafe { lock::omp_init_lock(lock) };
     }
 
     /// Makes a free nestable lock; hints have no effect.
-    fn omp_init_nest_lock_with_hint(lock: *mut NestLock, _hint: usize) {
+    watched fn omp_init_nest_lock_with_hint(lock: *mut NestLock, _hint: usize) {
         // SAFETY: the program passes a variable for a lock.
-        unsafe { lock.write(NestLock::new()) };
+        unsafe { lock::omp_init_nest_lock(lock) };
     }
 }
 

@@ -4,13 +4,15 @@
 //! with another schedule is entered (`init`), hands out chunks (`next`), and with `ordered` is told when an
 //! iteration has ended (`fini`). Bounds include the last value.
 
-use super::Loc;
+use super::{flags, Loc, DISTRIBUTE, SECTIONS};
 use crate::entry::entries;
 use crate::gomp::keyed;
 use hetmp_omp::ahead::has_doacross;
 use hetmp_omp::icv::SchedKind;
-use hetmp_omp::loops::{Clause, Loop, Order};
+use hetmp_omp::loops::{self, Clause, Loop, Order};
 use hetmp_omp::pieces::{self, first_chunk, plain, LoopBounds, Piece, Range};
+use hetmp_omp::tool::interface::Work;
+use hetmp_omp::tool::{self, events};
 use hetmp_omp::Thread;
 
 /// Schedule numbers of clang (`enum sched_type`), without modifiers, and without the offset that marks loops
@@ -299,6 +301,21 @@ fn bounds_8u(first: u64, last: u64, step: i64) -> LoopBounds {
     Value::bounds(first, last, step)
 }
 
+/// Tells a tool that the thread enters a static loop of `count` iterations.
+///
+/// # Safety
+/// `loc` is null or a place in the source.
+#[cold]
+unsafe fn tell(loc: Loc, count: u64) {
+    // SAFETY: null or a place in the source: this function's contract.
+    let kind = match unsafe { flags(loc) } {
+        f if f & SECTIONS != 0 => Work::Sections,
+        f if f & DISTRIBUTE != 0 => Work::Distribute,
+        _ => Work::LoopStatic,
+    };
+    events::begin(Thread::current(), kind, count);
+}
+
 /// Turns the bounds of a static loop into those of the calling thread (or team).
 ///
 /// # Safety
@@ -400,6 +417,7 @@ unsafe fn next<T: Value>(
 ) -> i32 {
     let th = Thread::current();
     let Some(piece) = pieces::next(th) else {
+        loops::end_nowait();
         return 0;
     };
     // SAFETY: the pointers that are not null are variables of the compiled code: this function's contract.
@@ -422,8 +440,8 @@ macro_rules! family {
         entries! {
             "VERSION" default:
             /// Shares out a static loop among threads, or `distribute` among teams.
-            fn $init(
-                _loc: Loc, _gtid: i32, schedule: i32, last: *mut i32, lower: *mut $t, upper: *mut $t,
+            watched fn $init(
+                loc: Loc, _gtid: i32, schedule: i32, last: *mut i32, lower: *mut $t, upper: *mut $t,
                 stride: *mut <$t as Value>::Signed, step: <$t as Value>::Signed,
                 chunk: <$t as Value>::Signed,
             ) {
@@ -433,12 +451,17 @@ macro_rules! family {
                 } else {
                     Sharers::threads(Thread::current())
                 };
-                // SAFETY: the compiled code passes its variables.
-                unsafe { static_init(who, number, last, lower, upper, stride, step, chunk) };
+                // SAFETY: the compiled code passes its variables, and a place or null.
+                unsafe {
+                    if tool::on() {
+                        tell(loc, <$t as Value>::bounds(*lower, *upper, step).trip_count());
+                    }
+                    static_init(who, number, last, lower, upper, stride, step, chunk);
+                }
             }
 
             /// Shares out `distribute parallel for`.
-            fn $dist_init(
+            watched fn $dist_init(
                 _loc: Loc, _gtid: i32, schedule: i32, last: *mut i32, lower: *mut $t, upper: *mut $t,
                 upper_of_team: *mut $t, stride: *mut <$t as Value>::Signed,
                 step: <$t as Value>::Signed, chunk: <$t as Value>::Signed,
@@ -464,7 +487,7 @@ macro_rules! family {
             }
 
             /// Enters a loop that hands out chunks of the team's part of `distribute`.
-            fn $dist_dispatch(
+            watched fn $dist_dispatch(
                 _loc: Loc, _gtid: i32, schedule: i32, last: *mut i32, lower: $t, upper: $t,
                 step: <$t as Value>::Signed, chunk: <$t as Value>::Signed,
             ) {
@@ -479,7 +502,7 @@ macro_rules! family {
             }
 
             /// Takes the thread's next chunk. Returns 0 if there is none.
-            fn $next(
+            watched fn $next(
                 _loc: Loc, _gtid: i32, last: *mut i32, lower: *mut $t, upper: *mut $t,
                 stride: *mut <$t as Value>::Signed,
             ) -> i32 {
@@ -539,7 +562,9 @@ keyed_entry!(init_8u, "__kmpc_dispatch_init_8u", u64, bounds_8u);
 entries! {
     "VERSION" default:
     /// Called when a static loop has ended. The runtime keeps no state of such a loop.
-    fn __kmpc_for_static_fini(_loc: Loc, _gtid: i32) {}
+    watched fn __kmpc_for_static_fini(_loc: Loc, _gtid: i32) {
+        loops::end_nowait();
+    }
 
     /// Called when a loop that hands out chunks has ended. Its state is freed when all threads have left the
     /// construct.

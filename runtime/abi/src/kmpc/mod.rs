@@ -35,5 +35,24 @@ const _: () = assert!(size_of::<Ident>() == 24);
 /// The compiled code of a reduction has atomic operations.
 const ATOMIC_REDUCTION: i32 = 0x10;
 
+// Which construct a call belongs to, in the flags of its place in the source.
+/// A `barrier` construct.
+const BARRIER: i32 = 0x20;
+/// The barrier at the end of a worksharing construct.
+const BARRIER_OF_WORK: i32 = 0x40;
+/// `sections`, which are shared out as a static loop.
+const SECTIONS: i32 = 0x400;
+/// `distribute`.
+const DISTRIBUTE: i32 = 0x800;
+
+/// The flags of a place.
+///
+/// # Safety
+/// `loc` is null or a place in the source.
+unsafe fn flags(loc: Loc) -> i32 {
+    // SAFETY: null, or a place in the source: this function's contract.
+    unsafe { loc.as_ref() }.map_or(0, |l| l.flags)
+}
+
 /// A place in the source that compiled code passes.
 type Loc = *const Ident;

@@ -1,14 +1,16 @@
 //! Parallel regions, barriers, cancellation, and numbers of threads.
 
-use super::Loc;
+use super::{flags, Loc, BARRIER, BARRIER_OF_WORK};
 use crate::entry::entries;
-use crate::variadic::{variadic, VaList};
+use crate::variadic::{note, variadic, VaList};
 use core::ptr::null;
 use hetmp_core::report;
 use hetmp_omp::ahead::Strict;
 use hetmp_omp::cancel::{self, Construct};
 use hetmp_omp::icv::ProcBind;
 use hetmp_omp::team::{self, resolve_num_threads, Form, Region};
+use hetmp_omp::tool::interface::Sync;
+use hetmp_omp::tool::{self, events};
 use hetmp_omp::{ahead, query, Thread};
 use libc::{c_char, c_void};
 use std::ffi::CStr;
@@ -65,13 +67,14 @@ pub(super) unsafe fn with_fork(
 }
 
 extern "C" {
-    /// Calls `microtask(gtid, tid, arguments...)`.
+    /// Calls `microtask(gtid, tid, arguments...)`. Stores its own frame pointer in `frame` before.
     fn hetmp_kmpc_call(
         microtask: Microtask,
         gtid: *const i32,
         tid: *const i32,
         count: usize,
         arguments: *const usize,
+        frame: *mut usize,
     );
 }
 
@@ -91,6 +94,7 @@ core::arch::global_asm!(
     ".cfi_offset rbp, -16",
     "mov rbp, rsp",
     ".cfi_def_cfa_register rbp",
+    "mov [r9], rbp",
     "mov rax, rdi",
     "mov r10, rcx",
     "mov r11, r8",
@@ -146,6 +150,8 @@ pub(super) unsafe extern "C" fn run(fork: *mut c_void) {
     let th = Thread::current();
     let gtid = ahead::number(th) as i32;
     let tid = th.number() as i32;
+    let mut nowhere = 0;
+    let frame = events::exit_frame(th).map_or(&raw mut nowhere, core::cell::Cell::as_ptr);
     // SAFETY: the function may be called with these arguments now: this function's contract.
     unsafe {
         hetmp_kmpc_call(
@@ -154,6 +160,7 @@ pub(super) unsafe extern "C" fn run(fork: *mut c_void) {
             &raw const tid,
             fork.count,
             fork.arguments,
+            frame,
         );
     }
 }
@@ -209,6 +216,7 @@ unsafe extern "C" fn fork_call(named: *const u64, rest: *mut VaList) {
     // SAFETY: the entry stored the named arguments and the list. The compiled code passes a function, and
     // `count` words.
     unsafe {
+        note(named);
         let microtask: Microtask = core::mem::transmute(*named.add(2) as usize);
         let count = *named.add(1) as u32 as usize;
         with_fork(microtask, count, &mut *rest, |fork| parallel(fork, None));
@@ -239,7 +247,7 @@ entries! {
     "VERSION" default:
     /// Runs a region. The region has more than one thread only if `condition` is true. Its function has one
     /// argument or none.
-    fn __kmpc_fork_call_if(
+    watched fn __kmpc_fork_call_if(
         _loc: Loc, _count: i32, microtask: Microtask, condition: i32, argument: usize,
     ) {
         let fork = Fork {
@@ -252,14 +260,14 @@ entries! {
     }
 
     /// Opens a region of one thread; compiled code calls the region's function itself.
-    fn __kmpc_serialized_parallel(_loc: Loc, _gtid: i32) {
+    watched fn __kmpc_serialized_parallel(_loc: Loc, _gtid: i32) {
         let th = Thread::current();
         let (_, bind) = ahead::take_region(th);
         team::open_alone(th, bind);
     }
 
     /// Ends a region that `__kmpc_serialized_parallel` opened.
-    fn __kmpc_end_serialized_parallel(_loc: Loc, _gtid: i32) {
+    watched fn __kmpc_end_serialized_parallel(_loc: Loc, _gtid: i32) {
         team::close_alone(Thread::current());
     }
 
@@ -347,18 +355,18 @@ entries! {
     fn __kmpc_end(_loc: Loc) {}
 
     /// A barrier of the current team.
-    fn __kmpc_barrier(_loc: Loc, _gtid: i32) {
-        team::barrier(Thread::current());
+    watched fn __kmpc_barrier(loc: Loc, _gtid: i32) {
+        team::barrier_of(Thread::current(), kind(loc));
     }
 
     /// A barrier that can be cancelled; 1 if the region was cancelled.
-    fn __kmpc_cancel_barrier(_loc: Loc, _gtid: i32) -> i32 {
-        i32::from(team::barrier(Thread::current()))
+    watched fn __kmpc_cancel_barrier(loc: Loc, _gtid: i32) -> i32 {
+        i32::from(team::barrier_of(Thread::current(), kind(loc)))
     }
 
     /// A barrier behind which the primary thread runs alone. Returns 1 in the primary thread. The other
     /// threads wait in a second barrier until the primary thread calls `__kmpc_end_barrier_master`.
-    fn __kmpc_barrier_master(_loc: Loc, _gtid: i32) -> i32 {
+    watched fn __kmpc_barrier_master(_loc: Loc, _gtid: i32) -> i32 {
         let th = Thread::current();
         team::barrier(th);
         if th.number() == 0 {
@@ -369,30 +377,33 @@ entries! {
     }
 
     /// The primary thread lets the other threads go on.
-    fn __kmpc_end_barrier_master(_loc: Loc, _gtid: i32) {
+    watched fn __kmpc_end_barrier_master(_loc: Loc, _gtid: i32) {
         team::barrier(Thread::current());
     }
 
     /// A barrier. Returns 1 in the primary thread.
-    fn __kmpc_barrier_master_nowait(_loc: Loc, _gtid: i32) -> i32 {
+    watched fn __kmpc_barrier_master_nowait(_loc: Loc, _gtid: i32) -> i32 {
         let th = Thread::current();
         team::barrier(th);
         i32::from(th.number() == 0)
     }
 
     /// Orders the thread's accesses to memory.
-    fn __kmpc_flush(_loc: Loc) {
+    watched fn __kmpc_flush(_loc: Loc) {
         core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
+        if tool::on() {
+            tool::mutex::flushed();
+        }
     }
 
     /// Cancels the innermost construct of this kind; 1 if the thread must leave the construct.
-    fn __kmpc_cancel(_loc: Loc, _gtid: i32, kind: i32) -> i32 {
+    watched fn __kmpc_cancel(_loc: Loc, _gtid: i32, kind: i32) -> i32 {
         construct(kind).map_or(0, |c| i32::from(cancel::cancel(Thread::current(), c)))
     }
 
     /// 1 if the innermost construct of this kind was cancelled.
-    fn __kmpc_cancellationpoint(_loc: Loc, _gtid: i32, kind: i32) -> i32 {
-        construct(kind).map_or(0, |c| i32::from(cancel::is_cancelled(Thread::current(), c)))
+    watched fn __kmpc_cancellationpoint(_loc: Loc, _gtid: i32, kind: i32) -> i32 {
+        construct(kind).map_or(0, |c| i32::from(cancel::point(Thread::current(), c)))
     }
 
     /// Fortran form of [`kmp_get_cancellation_status`].
@@ -405,6 +416,20 @@ entries! {
     /// `__kmpc_cancellationpoint` for calls by the program itself.
     fn kmp_get_cancellation_status(kind: i32) -> i32 {
         construct(kind).map_or(0, |c| i32::from(cancel::is_cancelled(Thread::current(), c)))
+    }
+}
+
+/// Why there is a barrier at this place, for a tool.
+#[inline(always)]
+fn kind(loc: Loc) -> Sync {
+    if !tool::on() {
+        return Sync::Explicit;
+    }
+    // SAFETY: the compiled code passes a place or null.
+    match unsafe { flags(loc) } {
+        f if f & BARRIER != 0 => Sync::Explicit,
+        f if f & BARRIER_OF_WORK != 0 => Sync::Workshare,
+        _ => Sync::Implementation,
     }
 }
 

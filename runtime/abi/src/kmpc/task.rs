@@ -401,21 +401,21 @@ entries! {
     }
 
     /// Submits a task.
-    fn __kmpc_omp_task(_loc: Loc, _gtid: i32, task: *mut KmpTask) -> i32 {
+    watched fn __kmpc_omp_task(_loc: Loc, _gtid: i32, task: *mut KmpTask) -> i32 {
         // SAFETY: the compiled code submits what it allocated.
         unsafe { submit(task, &List::new(), true) };
         0
     }
 
     /// `__kmpc_omp_task` for untied tasks, which have several parts.
-    fn __kmpc_omp_task_parts(_loc: Loc, _gtid: i32, task: *mut KmpTask) -> i32 {
+    watched fn __kmpc_omp_task_parts(_loc: Loc, _gtid: i32, task: *mut KmpTask) -> i32 {
         // SAFETY: the compiled code submits what it allocated.
         unsafe { submit(task, &List::new(), true) };
         0
     }
 
     /// Submits a task with dependences.
-    fn __kmpc_omp_task_with_deps(
+    watched fn __kmpc_omp_task_with_deps(
         _loc: Loc, _gtid: i32, task: *mut KmpTask, count: i32, list: *const DependInfo,
         more_count: i32, more: *const DependInfo,
     ) -> i32 {
@@ -428,7 +428,7 @@ entries! {
     }
 
     /// Begins a task that compiled code runs itself.
-    fn __kmpc_omp_task_begin_if0(_loc: Loc, _gtid: i32, task: *mut KmpTask) {
+    watched fn __kmpc_omp_task_begin_if0(_loc: Loc, _gtid: i32, task: *mut KmpTask) {
         // SAFETY: the compiled code begins what it allocated, and ends it.
         unsafe {
             let h = head(task);
@@ -475,7 +475,7 @@ entries! {
     }
 
     /// Waits for the children of the current task.
-    fn __kmpc_omp_taskwait(_loc: Loc, _gtid: i32) -> i32 {
+    watched fn __kmpc_omp_taskwait(_loc: Loc, _gtid: i32) -> i32 {
         task::taskwait(Thread::current());
         0
     }
@@ -487,17 +487,17 @@ entries! {
     }
 
     /// Begins a taskgroup.
-    fn __kmpc_taskgroup(_loc: Loc, _gtid: i32) {
+    watched fn __kmpc_taskgroup(_loc: Loc, _gtid: i32) {
         group::start(Thread::current());
     }
 
     /// Ends the innermost taskgroup.
-    fn __kmpc_end_taskgroup(_loc: Loc, _gtid: i32) {
+    watched fn __kmpc_end_taskgroup(_loc: Loc, _gtid: i32) {
         group::end(Thread::current());
     }
 
     /// Cuts a loop into tasks like `task`.
-    fn __kmpc_taskloop(
+    watched fn __kmpc_taskloop(
         _loc: Loc, _gtid: i32, task: *mut KmpTask, if_clause: i32, lower: *mut u64, upper: *mut u64,
         step: i64, nogroup: i32, kind: i32, number: u64,
         copy: Option<unsafe extern "C" fn(*mut KmpTask, *mut KmpTask, i32)>,
@@ -508,7 +508,7 @@ entries! {
     }
 
     /// `__kmpc_taskloop` with the `strict` modifier.
-    fn __kmpc_taskloop_5(
+    watched fn __kmpc_taskloop_5(
         _loc: Loc, _gtid: i32, task: *mut KmpTask, if_clause: i32, lower: *mut u64, upper: *mut u64,
         step: i64, nogroup: i32, kind: i32, number: u64, strict: i32,
         copy: Option<unsafe extern "C" fn(*mut KmpTask, *mut KmpTask, i32)>,

@@ -3,7 +3,7 @@
 use super::parallel::{run, with_fork, Microtask};
 use super::Loc;
 use crate::entry::entries;
-use crate::variadic::{variadic, VaList};
+use crate::variadic::{note, variadic, VaList};
 use hetmp_omp::{ahead, device, query, Thread};
 
 /// `__kmpc_fork_teams(loc, count, microtask, ...)`: runs a whole league.
@@ -11,6 +11,7 @@ unsafe extern "C" fn fork_teams(named: *const u64, rest: *mut VaList) {
     // SAFETY: the entry stored the named arguments and the list. The compiled code passes a function that may
     // run once for each team, and `count` words.
     unsafe {
+        note(named);
         let microtask: Microtask = core::mem::transmute(*named.add(2) as usize);
         let count = *named.add(1) as u32 as usize;
         with_fork(microtask, count, &mut *rest, |fork| {

@@ -229,16 +229,6 @@ entries! {
         }
     }
 
-    /// A tool's answer to a command. There is no tool, so the answer is `omp_control_tool_notool`.
-    fn omp_control_tool(_command: i32, _modifier: i32, _argument: *mut c_void) -> i32 {
-        -2
-    }
-
-    /// Fortran form of `omp_control_tool`.
-    fn omp_control_tool_(_command: *const i32, _modifier: *const i32, _argument: *mut c_void) -> i32 {
-        -2
-    }
-
     /// `omp_pause_resource` for the host, for libomptarget. 0 on success.
     fn __kmpc_pause_resource(_kind: i32) -> i32 {
         i32::from(!query::pause())

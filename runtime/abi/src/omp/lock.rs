@@ -9,6 +9,8 @@ use crate::entry::{entries, export};
 use hetmp_core::lock::Lock;
 use hetmp_omp::across::table as across;
 use hetmp_omp::lock::{take, NestLock, ThreadNestLock};
+use hetmp_omp::tool::interface::Mutex;
+use hetmp_omp::tool::{self, mutex};
 use hetmp_omp::Thread;
 
 // The locks must fit in the types of `omp.h`: `omp_lock_t` (4 bytes in gcc's, 8 in clang's),
@@ -17,72 +19,133 @@ const _: () = assert!(size_of::<Lock>() == 4 && align_of::<Lock>() == 4);
 const _: () = assert!(size_of::<NestLock>() == 8 && align_of::<NestLock>() == 8);
 const _: () = assert!(size_of::<ThreadNestLock>() == 8 && align_of::<ThreadNestLock>() == 4);
 
+/// `omp_set_nest_lock`.
+pub(crate) fn set_nest(lock: &NestLock) {
+    let th = Thread::current();
+    if tool::on() {
+        let set = || {
+            lock.set(th);
+            lock.count()
+        };
+        mutex::nests(Mutex::NestLock, id(lock), set);
+    } else {
+        lock.set(th);
+    }
+}
+
+/// `omp_unset_nest_lock`.
+pub(crate) fn unset_nest(lock: &NestLock) {
+    let left = lock.unset();
+    if tool::on() {
+        mutex::unnested(id(lock), left);
+    }
+}
+
+/// `omp_test_nest_lock`.
+pub(crate) fn test_nest(lock: &NestLock) -> i32 {
+    let th = Thread::current();
+    if tool::on() {
+        return mutex::nests(Mutex::TestNestLock, id(lock), || lock.test(th));
+    }
+    lock.test(th)
+}
+
+/// By what a tool knows a nestable lock.
+fn id(lock: &NestLock) -> usize {
+    core::ptr::from_ref(lock).addr()
+}
+
 entries! {
     "OMP_3.0" default:
     /// Makes a free lock.
-    fn omp_init_lock(lock: *mut Lock) {
+    watched fn omp_init_lock(lock: *mut Lock) {
         // SAFETY: the program passes a variable of the lock's type.
         unsafe { lock.write(Lock::new()) };
+        if tool::on() {
+            mutex::made(Mutex::Lock, 0, lock.addr());
+        }
     }
 
     /// Destroys a lock.
-    fn omp_destroy_lock(_lock: *mut Lock) {}
+    watched fn omp_destroy_lock(lock: *mut Lock) {
+        if tool::on() {
+            mutex::destroyed(Mutex::Lock, lock.addr());
+        }
+    }
 
     /// Takes a lock.
-    fn omp_set_lock(lock: *const Lock) {
+    watched fn omp_set_lock(lock: *const Lock) {
         if across::is_on() {
             return across::lock(lock.addr() as u64);
+        }
+        if tool::on() {
+            // SAFETY: the program passes an initialised lock.
+            return mutex::acquires(Mutex::Lock, lock.addr(), || take(unsafe { &*lock }));
         }
         // SAFETY: the program passes an initialised lock.
         take(unsafe { &*lock });
     }
 
     /// Releases a lock.
-    fn omp_unset_lock(lock: *const Lock) {
+    watched fn omp_unset_lock(lock: *const Lock) {
         if across::is_on() {
             return across::unlock(lock.addr() as u64);
         }
         // SAFETY: the program passes an initialised lock.
         unsafe { &*lock }.unlock();
+        if tool::on() {
+            mutex::released(Mutex::Lock, lock.addr());
+        }
     }
 
     /// Takes a lock if it is free. Returns whether it did.
-    fn omp_test_lock(lock: *const Lock) -> i32 {
+    watched fn omp_test_lock(lock: *const Lock) -> i32 {
         if across::is_on() {
             return i32::from(across::try_lock(lock.addr() as u64));
         }
         // SAFETY: the program passes an initialised lock.
-        i32::from(unsafe { &*lock }.try_lock())
+        let lock = unsafe { &*lock };
+        if tool::on() {
+            let id = core::ptr::from_ref(lock).addr();
+            return i32::from(mutex::tries(Mutex::TestLock, id, || lock.try_lock()));
+        }
+        i32::from(lock.try_lock())
     }
 
     /// Makes a free nestable lock.
-    fn omp_init_nest_lock(lock: *mut NestLock) {
+    watched fn omp_init_nest_lock(lock: *mut NestLock) {
         // SAFETY: the program passes a variable of the lock's type.
         unsafe { lock.write(NestLock::new()) };
+        if tool::on() {
+            mutex::made(Mutex::NestLock, 0, lock.addr());
+        }
     }
 
     /// Destroys a nestable lock.
-    fn omp_destroy_nest_lock(lock: *const NestLock) {
+    watched fn omp_destroy_nest_lock(lock: *const NestLock) {
         // SAFETY: the program passes an initialised lock that no thread uses any more.
         unsafe { (*lock).destroy() };
+        if tool::on() {
+            mutex::destroyed(Mutex::NestLock, lock.addr());
+        }
     }
 
     /// Takes a nestable lock. If the task has it already, adds one nesting.
-    fn omp_set_nest_lock(lock: *const NestLock) {
+    watched fn omp_set_nest_lock(lock: *const NestLock) {
         // SAFETY: the program passes an initialised lock.
-        unsafe { &*lock }.set(Thread::current());
+        set_nest(unsafe { &*lock });
     }
 
     /// Removes one nesting. Releases the lock if that was the last nesting.
-    fn omp_unset_nest_lock(lock: *const NestLock) {
+    watched fn omp_unset_nest_lock(lock: *const NestLock) {
         // SAFETY: the program passes an initialised lock.
-        unsafe { &*lock }.unset();
+        unset_nest(unsafe { &*lock });
     }
 
     /// Takes a nestable lock if that needs no waiting. Returns the new number of nestings, or 0.
-    fn omp_test_nest_lock(lock: *const NestLock) -> i32 {
+    watched fn omp_test_nest_lock(lock: *const NestLock) -> i32 {
         // SAFETY: the program passes an initialised lock.
-        unsafe { &*lock }.test(Thread::current())
+        test_nest(unsafe { &*lock })
     }
 
     "OMP_1.0" hidden:

@@ -7,7 +7,7 @@ mod affinity;
 mod alloc;
 mod control;
 mod interop;
-mod lock;
+pub(crate) mod lock;
 mod query;
 mod target;
 

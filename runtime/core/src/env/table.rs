@@ -268,6 +268,24 @@ const OTHERS: &[Variable] = &[
         .accepts("a text with the fields %t %T %L %n %N %a %A %H %P %i or their long names")
         .help("How a thread's affinity is written.")
         .spec("OpenMP 5.1, 6.14"),
+    omp("OMP_TOOL", Kind::Word)
+        .default("enabled")
+        .accepts("enabled or disabled")
+        .help("Whether a tool (profiler, race detector) is looked for at the first use of OpenMP.")
+        .spec("OpenMP 5.1, 6.18")
+        .not_when_privileged(),
+    omp("OMP_TOOL_LIBRARIES", Kind::Text)
+        .default("none")
+        .accepts("libraries separated by colons")
+        .help("Libraries in which a tool is looked for, if neither the program nor its libraries have one.")
+        .spec("OpenMP 5.1, 6.19")
+        .not_when_privileged(),
+    omp("OMP_TOOL_VERBOSE_INIT", Kind::Text)
+        .default("disabled")
+        .accepts("disabled, stdout, stderr or the name of a file")
+        .help("Where the search for a tool is told.")
+        .spec("OpenMP 5.1, 6.20")
+        .not_when_privileged(),
     omp("OMP_DEFAULT_DEVICE", Kind::Integer)
         .default("0")
         .accepts("an integer from 0")

@@ -1,4 +1,5 @@
 use super::*;
+use core::sync::atomic::AtomicBool;
 
 /// A ring that is not any thread's own.
 fn ring(capacity: u64) -> Ring {

@@ -3,6 +3,8 @@
 
 use crate::across::table::{self as across, is_on};
 use crate::sync::lock::take;
+use crate::tool::interface::Mutex;
+use crate::tool::{self, mutex};
 use hetmp_core::lock::Lock;
 use hetmp_core::sync::CacheLine;
 
@@ -18,6 +20,9 @@ pub fn enter() {
     if is_on() {
         return across::lock(across::UNNAMED);
     }
+    if tool::on() {
+        return mutex::acquires(Mutex::Critical, id(&UNNAMED), || take(&UNNAMED));
+    }
     take(&UNNAMED);
 }
 
@@ -28,6 +33,14 @@ pub fn leave() {
         return across::unlock(across::UNNAMED);
     }
     UNNAMED.unlock();
+    if tool::on() {
+        mutex::released(Mutex::Critical, id(&UNNAMED));
+    }
+}
+
+/// By what a tool knows a lock.
+fn id(lock: &Lock) -> usize {
+    core::ptr::from_ref(lock).addr()
 }
 
 /// Enters the critical section whose lock is `lock`.
@@ -35,6 +48,9 @@ pub fn leave() {
 pub fn enter_named(lock: &Lock) {
     if is_on() {
         return across::lock(core::ptr::from_ref(lock).addr() as u64);
+    }
+    if tool::on() {
+        return mutex::acquires(Mutex::Critical, id(lock), || take(lock));
     }
     take(lock);
 }
@@ -46,6 +62,9 @@ pub fn leave_named(lock: &Lock) {
         return across::unlock(core::ptr::from_ref(lock).addr() as u64);
     }
     lock.unlock();
+    if tool::on() {
+        mutex::released(Mutex::Critical, id(lock));
+    }
 }
 
 /// Begins an atomic construct.
@@ -53,6 +72,9 @@ pub fn leave_named(lock: &Lock) {
 pub fn atomic_begin() {
     if is_on() {
         return across::lock(across::ATOMIC);
+    }
+    if tool::on() {
+        return mutex::acquires(Mutex::Atomic, id(&ATOMIC), || take(&ATOMIC));
     }
     take(&ATOMIC);
 }
@@ -64,4 +86,7 @@ pub fn atomic_end() {
         return across::unlock(across::ATOMIC);
     }
     ATOMIC.unlock();
+    if tool::on() {
+        mutex::released(Mutex::Atomic, id(&ATOMIC));
+    }
 }

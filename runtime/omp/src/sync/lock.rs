@@ -165,6 +165,12 @@ impl NestLock {
         left
     }
 
+    /// The number of nestings of the task that holds the lock, which calls this function.
+    #[must_use]
+    pub fn count(&self) -> i32 {
+        self.nest().count.get()
+    }
+
     /// Takes the lock, or adds one nesting, if that needs no waiting (`omp_test_nest_lock`). Returns the new
     /// number of nestings, or 0.
     #[inline]

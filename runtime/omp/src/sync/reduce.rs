@@ -3,6 +3,7 @@
 
 use crate::sync::lock::take;
 use crate::thread::Thread;
+use crate::tool;
 use hetmp_core::lock::Lock;
 
 /// How the calling thread must combine its partial results.
@@ -21,6 +22,9 @@ const FEW: u32 = 2;
 /// Begins combining. `atomic`: compiled code has atomic operations for its `variables`.
 #[inline]
 pub fn begin(th: &Thread, lock: &Lock, variables: u32, atomic: bool) -> How {
+    if tool::on() {
+        tool::events::reduction_begins(th);
+    }
     if th.nthreads() == 1 {
         return How::Exclusive;
     }
@@ -39,5 +43,8 @@ pub fn end(th: &Thread) {
     // SAFETY: null, or the lock that this thread passed to `begin`, a static variable of the program.
     if let Some(lock) = unsafe { lock.as_ref() } {
         lock.unlock();
+    }
+    if tool::on() {
+        tool::events::reduction_ends(th);
     }
 }

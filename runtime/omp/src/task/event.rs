@@ -213,6 +213,11 @@ pub(crate) fn is_fulfilled(event: Handle) -> bool {
     event.open_slot().word.load(Ordering::Acquire) & FULFILLED != 0
 }
 
+/// Has the body of the open event's task ended?
+pub(crate) fn has_body_ended(event: Handle) -> bool {
+    event.open_slot().word.load(Ordering::Acquire) & BODY_ENDED != 0
+}
+
 /// The body of the event's task has ended. True if the event is fulfilled: the caller then completes the
 /// task, after [`close`].
 pub(crate) fn body_ended(event: Handle) -> bool {

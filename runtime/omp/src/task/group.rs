@@ -3,10 +3,14 @@
 pub use super::record::Group;
 use super::wait;
 use crate::thread::Thread;
+use crate::tool::{self, tasks};
 
 /// Begins a taskgroup in the current task.
 pub fn start(th: &Thread) {
     let task = th.task();
+    if tool::on() {
+        tasks::group_begins(th);
+    }
     let group = Box::new(Group::new(task.group.get(), &raw const th.member().sleep));
     task.group.set(Box::into_raw(group));
 }
@@ -37,7 +41,9 @@ pub fn end(th: &Thread) {
     let Some(group) = Group::of(p) else {
         return;
     };
-    if !group.is_empty() {
+    if tool::on() {
+        tasks::group_ends(th, || wait::for_group(th, group));
+    } else if !group.is_empty() {
         wait::for_group(th, group);
     }
     task.group.set(group.outer.get());

@@ -8,7 +8,8 @@ use super::siblings;
 use super::sleep::Sleep;
 use crate::icv::Icv;
 use crate::team::members::{Outlined, Team};
-use core::cell::{Cell, UnsafeCell};
+use crate::tool::record::TaskRecord;
+use core::cell::{Cell, OnceCell, UnsafeCell};
 use hetmp_core::sync::{AtomicBool, Ordering};
 
 /// The task is an implicit one.
@@ -61,7 +62,12 @@ pub struct Task {
     size: Cell<u32>,
     /// Links free records.
     next_free: Cell<*mut Task>,
+    /// What the tool knows of the task. Made when a tool sees this record for the first time, and kept with it.
+    tool: OnceCell<Box<TaskRecord>>,
 }
+
+// Data begins right behind the record: a larger record makes every task larger.
+const _: () = assert!(size_of::<Task>() == 192);
 
 impl Task {
     /// An implicit task, part of a team member.
@@ -87,7 +93,19 @@ impl Task {
             event: Cell::new(event::Handle::DISCARDED),
             size: Cell::new(0),
             next_free: Cell::new(core::ptr::null_mut()),
+            tool: OnceCell::new(),
         }
+    }
+
+    /// What the tool knows of the task. Called only while a tool is attached, and first by the thread that begins the
+    /// task.
+    pub(crate) fn tool(&self) -> &TaskRecord {
+        self.tool.get_or_init(|| Box::new(TaskRecord::new()))
+    }
+
+    /// Bytes of an explicit task's record and data.
+    pub(crate) fn bytes(&self) -> usize {
+        self.size.get() as usize
     }
 
     /// Begins an implicit task of `team`, run by the member whose sleep is `runner`.

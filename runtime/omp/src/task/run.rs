@@ -9,6 +9,8 @@ use crate::boundary::Reason;
 use crate::init;
 use crate::team::members::{Outlined, Team};
 use crate::thread::Thread;
+use crate::tool;
+use crate::tool::tasks::{self, End};
 use core::sync::atomic::AtomicI32;
 use hetmp_core::sync::Ordering;
 use libc::c_void;
@@ -208,10 +210,18 @@ unsafe fn call(th: &Thread, parent: &Task, f: Outlined, data: *mut c_void, is_fi
     let (t, _) = begin(th, parent, 0, 1);
     t.flags
         .set((parent.flags.get() & FINAL) | if is_final { FINAL } else { 0 });
+    let told = tool::on();
+    if told {
+        tasks::made(th, t, true, &[]);
+        tasks::begins(th, parent, t);
+    }
     th.ctx.task.set(t);
     // SAFETY: `create_simple` passes on the body and data that compiled code made to be called once.
     unsafe { f(data) };
     th.ctx.task.set(parent);
+    if told {
+        tasks::ends(t, parent, End::Complete);
+    }
     if t.spawned.get() == 0 {
         // SAFETY: the body has ended, and without children nobody refers to the record.
         unsafe { th.cache.give(core::ptr::from_ref(t).cast_mut()) };
@@ -251,6 +261,11 @@ unsafe fn run_at_once(th: &Thread, parent: &Task, new: &NewTask<'_>) {
         // SAFETY: a taskloop's data begins with two words for its range.
         unsafe { data.cast::<[u64; 2]>().write_unaligned(range) };
     }
+    let told = tool::on();
+    if told {
+        tasks::made(th, t, true, new.depends.unwrap_or_default());
+        tasks::begins(th, parent, t);
+    }
     th.ctx.task.set(t);
     // SAFETY: `create` passes on the body that compiled code made; `data` is the copy made here, or compiled code's
     // own.
@@ -260,6 +275,9 @@ unsafe fn run_at_once(th: &Thread, parent: &Task, new: &NewTask<'_>) {
         wait::for_event(th, t);
     }
     th.ctx.task.set(parent);
+    if told {
+        tasks::ends(t, parent, End::Complete);
+    }
     leave_children(t);
     // SAFETY: the body has ended; only the task's children refer to the record.
     unsafe { release_undeferred(th, t) };
@@ -302,7 +320,7 @@ pub(super) unsafe fn release_undeferred(th: &Thread, t: &Task) {
 #[inline]
 pub(super) fn count_child(th: &Thread, parent: &Task) {
     if parent.spawned.get() >= MOST_CHILDREN {
-        wait::taskwait(th);
+        wait::for_children(th);
     }
     parent.spawned.set(parent.spawned.get() + 1);
 }
@@ -362,6 +380,9 @@ unsafe fn defer(th: &Thread, team: &Team, parent: &Task, new: &NewTask<'_>, crow
     if new.priority > 0 {
         t.priority
             .set(new.priority.min(init::globals().max_task_priority));
+    }
+    if tool::on() {
+        tasks::made(th, t, false, new.depends.unwrap_or_default());
     }
     // SAFETY: the task was made here from the caller's description, and nobody else knows of it yet.
     unsafe { launch(th, team, parent, t, new.depends, crowded) };
@@ -424,6 +445,12 @@ pub(crate) unsafe fn execute(th: &Thread, t: *const Task) {
     let task = unsafe { &*t };
     let before = th.ctx.task.get();
     task.runner.set(&raw const th.member().sleep);
+    let told = tool::on();
+    let state = th.tool.state();
+    if told {
+        // SAFETY: the thread's current task, which is suspended until this one has ended.
+        tasks::begins(th, unsafe { &*before }, task);
+    }
     th.ctx.task.set(t);
     let team = th.team();
     let skip = team.shared.cancellable.get()
@@ -439,6 +466,18 @@ pub(crate) unsafe fn execute(th: &Thread, t: *const Task) {
     }
     leave_children(task);
     th.ctx.task.set(before);
+    if told {
+        let how = if skip {
+            End::Cancelled
+        } else if task.flags.get() & DETACHED != 0 && !event::is_fulfilled(task.event.get()) {
+            End::Detached
+        } else {
+            End::Complete
+        };
+        // SAFETY: the thread's task before this one, to which it goes back.
+        tasks::ends(task, unsafe { &*before }, how);
+        th.tool.set_state(state);
+    }
     if task.flags.get() & DETACHED != 0 && !end_detached(task.event.get(), skip) {
         // The task completes when its event is fulfilled; from here on the record belongs to the fulfilling
         // thread.
@@ -589,6 +628,9 @@ pub fn fulfill(event: *mut c_void) {
     let runner = task.runner.get();
     // Register as a helper: after the fulfillment nothing else keeps the team from changing.
     team.tasks.helpers.fetch_add(1, Ordering::SeqCst);
+    if tool::on() {
+        tasks::fulfilled(task, event::has_body_ended(handle));
+    }
     let ended = event::fulfill(handle);
     if !deferred {
         // SAFETY: members are not dropped while a helper is registered. (The task's maker waits for it,

@@ -15,6 +15,8 @@ use super::{event, run, siblings, wait};
 use crate::init;
 use crate::team::members::Outlined;
 use crate::thread::Thread;
+use crate::tool;
+use crate::tool::tasks::{self, End};
 use libc::c_void;
 
 /// How a task is to be run.
@@ -166,6 +168,9 @@ pub unsafe fn submit(th: &Thread, data: *mut u8, how: &Submission<'_>) {
         // A taskwait or a barrier may lie between the allocation and this call.
         t.phase.set(th.member().epoch.get() & 1);
     }
+    if tool::on() {
+        tasks::made(th, t, false, how.depends);
+    }
     let depends = Some(how.depends).filter(|d| !d.is_empty());
     // SAFETY: this function's contract, which `abi` keeps: it passes what `allocate` gave, once the compiler's code
     // names the task.
@@ -185,6 +190,10 @@ pub unsafe fn enter(th: &Thread, data: *mut u8, is_final: bool) {
     let inherited = parent.flags.get() & FINAL;
     t.flags
         .set((t.flags.get() & DETACHED) | inherited | if is_final { FINAL } else { 0 });
+    if tool::on() {
+        tasks::made(th, t, true, &[]);
+        tasks::begins(th, parent, t);
+    }
     th.ctx.task.set(t);
 }
 
@@ -201,6 +210,9 @@ pub unsafe fn leave(th: &Thread, data: *mut u8) {
         wait::for_event(th, t);
     }
     th.ctx.task.set(t.parent.get());
+    if tool::on() {
+        tasks::ends(t, th.task(), End::Complete);
+    }
     run::leave_children(t);
     // SAFETY: the body has ended; only the task's children refer to the record.
     unsafe { run::release_undeferred(th, t) };

@@ -4,6 +4,7 @@ use super::group;
 use super::run::{create, CopyData, NewTask};
 use crate::team::members::Outlined;
 use crate::thread::Thread;
+use crate::tool::{self, tasks};
 use hetmp_core::sync::Ordering;
 use libc::c_void;
 
@@ -77,6 +78,20 @@ pub unsafe fn taskloop(th: &Thread, t: &Taskloop) {
     if cancelled || t.trips == 0 {
         return;
     }
+    if tool::on() {
+        // SAFETY: this function's contract, which is the same as `make`'s.
+        return tasks::taskloop(th, t.trips, || unsafe { make(th, t) });
+    }
+    // SAFETY: this function's contract, which is the same as `make`'s.
+    unsafe { make(th, t) };
+}
+
+/// Makes the tasks, and waits for them unless `nogroup`.
+///
+/// # Safety
+/// The same as for [`taskloop`].
+#[inline]
+unsafe fn make(th: &Thread, t: &Taskloop) {
     let (tasks, share) = shares(t.trips, t.cut, th.nthreads());
     if !t.nogroup {
         group::start(th);

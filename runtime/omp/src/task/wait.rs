@@ -8,6 +8,8 @@ use crate::boundary::Reason;
 use crate::team::barrier::{wait_on, Pastime};
 use crate::team::members::{Member, Team};
 use crate::thread::Thread;
+use crate::tool;
+use crate::tool::interface::Sync;
 use hetmp_core::park::{Flag, Poll};
 use hetmp_core::sync::{fence, Ordering};
 
@@ -171,8 +173,17 @@ fn inside(th: &Thread, done: impl Fn() -> bool, mark: impl Fn(bool)) {
     th.enter_program(Reason::Tasks);
 }
 
-/// Waits until the children of the current task are complete (`taskwait`).
+/// The `taskwait` construct.
 pub fn taskwait(th: &Thread) {
+    if tool::on() {
+        return tool::events::waits(th, Sync::Taskwait, || for_children(th));
+    }
+    for_children(th);
+}
+
+/// Waits until the children of the current task are complete.
+#[inline]
+pub(super) fn for_children(th: &Thread) {
     let task = th.task();
     if task.spawned.get() == 0 {
         return;

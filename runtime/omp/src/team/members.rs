@@ -17,6 +17,7 @@ use crate::task::sleep::Sleep;
 use crate::team::barrier::{Barrier, Signals};
 use crate::team::seat::Seat;
 use crate::thread::SavedContext;
+use crate::tool::record::TeamRecord;
 use crate::worksharing::work::WorkChain;
 use core::cell::Cell;
 use hetmp_core::park::Flag;
@@ -66,6 +67,8 @@ pub(crate) struct Shared {
     pub(crate) is_virtual: Cell<bool>,
     /// Some of the region's threads are in other processes: see [`crate::across`].
     pub(crate) across: Cell<bool>,
+    /// What the tool knows of the region.
+    pub(crate) tool: TeamRecord,
 }
 
 /// The threads of one parallel region.
@@ -164,6 +167,7 @@ impl Team {
                 placed_for: Cell::new((0, (0, 0, 0), 0)),
                 is_virtual: Cell::new(false),
                 across: Cell::new(false),
+                tool: TeamRecord::new(),
             }),
             barrier: Barrier::new(),
             members: members(capacity),

@@ -19,4 +19,4 @@ mod worker;
 
 pub use members::{Member, Outlined, Team};
 pub use placement::{close, close_alone, open, open_alone, parallel};
-pub use region::{barrier, resolve_num_threads, Form, Prepare, Region};
+pub use region::{barrier, barrier_of, resolve_num_threads, Form, Prepare, Region};

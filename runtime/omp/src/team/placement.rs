@@ -9,6 +9,7 @@ use crate::icv::ProcBind;
 use crate::init;
 use crate::team::region::{fork, join, ordinary, Form, Prepare, Region};
 use crate::thread::Thread;
+use crate::tool;
 use crate::unlike::{modes, ways};
 
 /// How a region that begins now runs.
@@ -61,6 +62,9 @@ pub unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepare<'_>>)
 /// All threads of the region may call `region.entry` with `region.data` until [`close`], which the same
 /// thread calls.
 pub unsafe fn open(th: &Thread, region: &Region, first: Option<Prepare<'_>>) {
+    if tool::on() {
+        tool::events::program_runs_next_part(th);
+    }
     match Placement::now(th) {
         Placement::Ordinary => {
             // SAFETY: all threads of the region may call its function until `close`: this function's
@@ -78,6 +82,9 @@ pub unsafe fn open(th: &Thread, region: &Region, first: Option<Prepare<'_>>) {
 pub fn open_alone(th: &Thread, bind: Option<ProcBind>) {
     unsafe extern "C" fn nothing(_: *mut libc::c_void) {}
     Placement::now(th);
+    if tool::on() {
+        tool::events::program_runs_next_part(th);
+    }
     let region = Region {
         entry: nothing,
         data: core::ptr::null_mut(),

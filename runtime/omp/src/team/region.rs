@@ -13,11 +13,13 @@ use crate::icv::{ProcBind, UNLIMITED_THREADS};
 use crate::init;
 use crate::task::record::Group;
 use crate::task::wait::{self, TaskPastime};
-use crate::team::members::{Outlined, Team};
+use crate::team::members::{Outlined, Shared, Team};
 use crate::team::pool::{Call, Pool};
 use crate::team::seat::Seat;
 use crate::team::worker;
 use crate::thread::Thread;
+use crate::tool;
+use crate::tool::interface::Sync;
 use crate::unlike::{nodes, place};
 use crate::worksharing::work::Work;
 use hetmp_core::park::Policy;
@@ -83,6 +85,9 @@ pub(crate) unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_
     }
     let s = &team.shared;
     s.code.set(region.code);
+    if tool::on() {
+        tell_begin(th, s, region);
+    }
     let outer = th.team();
     s.level.set(outer.level() + 1);
     s.active_level.set(outer.active_level() + u32::from(n > 1));
@@ -180,9 +185,23 @@ pub(crate) unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_
     n
 }
 
+/// Tells the tool that `th` opens `region`, in a team that shares `shared`.
+#[cold]
+fn tell_begin(th: &Thread, shared: &Shared, region: &Region) {
+    let asked = match region.asked {
+        0 => th.task().icv().nthreads,
+        n => n,
+    };
+    tool::events::region_begins(th, &shared.tool, asked);
+}
+
 /// Ends the region that the calling thread opened last. The caller is thread 0 of it.
 pub(crate) fn join(th: &Thread) {
     th.leave_program(Reason::Join);
+    let told = tool::on();
+    if told {
+        tool::events::part_waits(th);
+    }
     let team = th.team();
     let m = th.member();
     let n = team.seats();
@@ -212,6 +231,9 @@ pub(crate) fn join(th: &Thread) {
         }
         team.tasks.end_region();
     }
+    if told {
+        tool::events::part_ends(th);
+    }
     m.implicit.end_implicit();
     if team.cancelled.load(Ordering::Relaxed) {
         // Some threads may have left out barriers and worksharing constructs that others entered.
@@ -234,6 +256,9 @@ pub(crate) fn join(th: &Thread) {
     let saved = team.shared.saved.get();
     th.depth.set(th.depth.get() - 1);
     th.restore(&saved);
+    if told {
+        tool::events::region_ends(th, &team.shared.tool);
+    }
     th.enter_program(Reason::Join);
 }
 
@@ -242,10 +267,24 @@ fn newer(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) & crate::EPOCH_MASK) < (crate::EPOCH_MASK >> 1) && a != b
 }
 
-/// A barrier of the team: `GOMP_barrier`, or a barrier that another construct implies. Returns true if the
-/// region was cancelled, and the barrier therefore was not completed.
+/// The `barrier` construct. Returns true if the region was cancelled, and the barrier therefore was not completed.
 #[inline]
 pub fn barrier(th: &Thread) -> bool {
+    barrier_of(th, Sync::Explicit)
+}
+
+/// A barrier of the team that is there because of `kind`. Returns as [`barrier`] does.
+#[inline]
+pub fn barrier_of(th: &Thread, kind: Sync) -> bool {
+    if tool::on() {
+        return tool::events::waits(th, kind, || pass(th));
+    }
+    pass(th)
+}
+
+/// Waits in a barrier of the team. Returns as [`barrier`] does.
+#[inline]
+fn pass(th: &Thread) -> bool {
     let team = th.team();
     let m = th.member();
     if th.nthreads() == 1 {
@@ -329,6 +368,9 @@ pub(crate) unsafe fn of_one(th: &Thread, region: &Region) {
     let s = &team.shared;
     let outer = th.team();
     s.code.set(region.code);
+    if tool::on() {
+        tell_begin(th, s, region);
+    }
     s.level.set(outer.level() + 1);
     s.active_level.set(outer.active_level() + 1);
     let level = s.level.get() as usize;

@@ -9,6 +9,7 @@ use crate::team::members::Team;
 use crate::team::pool::{Call, Slot};
 use crate::team::seat::Seat;
 use crate::thread::Thread;
+use crate::tool::{self, life};
 use core::sync::atomic::Ordering;
 use hetmp_core::tls;
 
@@ -42,6 +43,10 @@ unsafe fn work(th: &Thread, seat: Seat, call: &Call) -> u32 {
     // the primary thread keeps the data until the join.
     unsafe { (call.entry)(call.data) };
     th.leave_program(Reason::Join);
+    let told = tool::on();
+    if told {
+        tool::events::part_waits(th);
+    }
     if team.tasks.active() {
         wait::work_off(th);
     }
@@ -60,6 +65,9 @@ unsafe fn work(th: &Thread, seat: Seat, call: &Call) -> u32 {
         );
     }
     th.end_part();
+    if told {
+        tool::events::worker_leaves(th);
+    }
     call.number
 }
 
@@ -71,6 +79,9 @@ pub(super) extern "C" fn main(slot: *mut libc::c_void) -> *mut libc::c_void {
     let slot = unsafe { &*slot };
     let thread = Thread::new();
     tls::set(core::ptr::from_ref(&thread).cast_mut().cast());
+    if tool::on() {
+        life::begin_worker(&thread.tool);
+    }
     let mut number = 0u32;
     let mut team: *const Team = core::ptr::null();
     let mut region = 0;
@@ -92,6 +103,9 @@ pub(super) extern "C" fn main(slot: *mut libc::c_void) -> *mut libc::c_void {
     }
     for pool in thread.pools.take() {
         pool.shut_down();
+    }
+    if tool::on() {
+        life::end_worker(&thread.tool);
     }
     tls::set(core::ptr::null_mut());
     core::ptr::null_mut()

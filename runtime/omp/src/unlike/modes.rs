@@ -73,7 +73,7 @@ pub(super) fn prepared() {
 }
 
 /// From now on regions are not run as virtual teams.
-pub(super) fn forget_levers() {
+pub(crate) fn forget_levers() {
     REGIONS.fetch_and(!LEVERS, Ordering::Relaxed);
 }
 

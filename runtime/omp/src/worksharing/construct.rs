@@ -5,6 +5,7 @@ use super::kinds::Handing;
 use super::work::{Cursor, Shared, Work, Zeroed};
 use crate::task::group;
 use crate::thread::Thread;
+use crate::tool;
 use core::any::Any;
 use hetmp_core::report;
 use hetmp_core::sync::Ordering;
@@ -39,6 +40,15 @@ pub(crate) fn enter_after(
         step.publish();
     }
     (step.node, first)
+}
+
+/// Tells the tool, if there is one, that the thread has entered a construct whose work is in `work`.
+#[inline]
+pub(crate) fn tell<'a>(th: &Thread, work: &'a Work) -> &'a Work {
+    if tool::on() {
+        tool::events::work_begins(th, work);
+    }
+    work
 }
 
 /// Enters a construct that one thread executes and that needs no preparation. Returns true in that thread.

@@ -86,7 +86,8 @@ fn prepare(work: &Work, th: &Thread, l: &Loop, counts: &[u64]) {
 /// nested loop, the outermost first.
 pub fn start(th: &Thread, clause: Clause, chunk: u64, counts: &[u64]) -> Option<(u64, u64)> {
     let l = outermost(clause, chunk, counts);
-    construct::enter(th, |w| prepare(w, th, &l, counts));
+    let (work, _) = construct::enter(th, |w| prepare(w, th, &l, counts));
+    construct::tell(th, work);
     loops::next(th)
 }
 
@@ -104,7 +105,8 @@ pub unsafe fn start_with(
 ) -> Option<(u64, u64)> {
     let l = outermost(clause, chunk, counts);
     // SAFETY: `extras.memory` is as `enter_with` demands: this function's contract.
-    unsafe { construct::enter_with(th, extras, |w| prepare(w, th, &l, counts)) };
+    let work = unsafe { construct::enter_with(th, extras, |w| prepare(w, th, &l, counts)) };
+    construct::tell(th, work);
     loops::next(th)
 }
 

@@ -14,6 +14,8 @@ use crate::team::members::Team;
 use crate::team::placement;
 use crate::team::region::{self as team, Region};
 use crate::thread::Thread;
+use crate::tool;
+use crate::tool::interface::Sync;
 use crate::unlike::het::choose::{self, Settled};
 use crate::worksharing::construct::{self, Extras};
 pub use crate::worksharing::kinds::{Clause, Loop, LoopBounds, Order};
@@ -127,7 +129,7 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
 #[inline]
 pub fn start(th: &Thread, l: &Loop) -> Option<(u64, u64)> {
     let (work, _) = construct::enter(th, |w| prepare(w, th, th.nthreads(), l));
-    take(th, work)
+    take(th, construct::tell(th, work))
 }
 
 /// Enters a loop that has further clauses, without taking a chunk.
@@ -137,7 +139,8 @@ pub fn start(th: &Thread, l: &Loop) -> Option<(u64, u64)> {
 /// overwritten.
 pub unsafe fn enter_with(th: &Thread, l: &Loop, extras: &Extras<'_>) {
     // SAFETY: `extras.memory` is as `construct::enter_with` demands: this function's contract.
-    unsafe { construct::enter_with(th, extras, |w| prepare(w, th, th.nthreads(), l)) };
+    let work = unsafe { construct::enter_with(th, extras, |w| prepare(w, th, th.nthreads(), l)) };
+    construct::tell(th, work);
 }
 
 /// Takes the calling thread's next chunk of its current loop, and stores the chunk's two ends. Returns false
@@ -300,13 +303,21 @@ fn take_fixed(th: &Thread, work: &Work) -> Option<Range> {
 /// Ends a loop with a barrier.
 #[inline]
 pub fn end(th: &Thread) {
-    team::barrier(th);
+    team::barrier_of(th, Sync::Workshare);
+}
+
+/// Ends a construct without a barrier.
+#[inline]
+pub fn end_nowait() {
+    if tool::on() {
+        tool::events::work_ends(Thread::current());
+    }
 }
 
 /// Ends a loop that can be cancelled, with a barrier. Returns true if the region was cancelled.
 #[inline]
 pub fn end_cancel(th: &Thread) -> bool {
-    team::barrier(th)
+    team::barrier_of(th, Sync::Workshare)
 }
 
 /// Prepares the first construct of a region that crosses nodes, on this node, if it is a loop.

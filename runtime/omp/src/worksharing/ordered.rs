@@ -25,6 +25,8 @@
 
 use crate::boundary::Reason;
 use crate::thread::Thread;
+use crate::tool::interface::Mutex;
+use crate::tool::{self, mutex};
 use crate::worksharing::construct::{self, Extras};
 use crate::worksharing::kinds::Loop;
 use crate::worksharing::loops;
@@ -39,7 +41,7 @@ const NOTHING: Range = Range { start: 0, end: 0 };
 /// Enters a loop with an `ordered` clause and takes the thread's first chunk.
 pub fn start(th: &Thread, l: &Loop) -> Option<(u64, u64)> {
     let (work, _) = construct::enter(th, |w| loops::prepare(w, th, th.nthreads(), l));
-    take(th, work)
+    take(th, construct::tell(th, work))
 }
 
 /// [`start`] for a loop that has further clauses.
@@ -51,7 +53,7 @@ pub unsafe fn start_with(th: &Thread, l: &Loop, extras: &Extras<'_>) -> Option<(
     // SAFETY: `extras.memory` is as `construct::enter_with` demands: this function's contract.
     let work =
         unsafe { construct::enter_with(th, extras, |w| loops::prepare(w, th, th.nthreads(), l)) };
-    take(th, work)
+    take(th, construct::tell(th, work))
 }
 
 /// Waits for the turn of the thread's chunk if needed, passes the turn on, and takes the next chunk.
@@ -91,6 +93,9 @@ pub fn enter(th: &Thread) {
     };
     let chunk = th.ctx.cursor.get().chunk;
     if work.ordered.get() && !chunk.is_empty() {
+        if tool::on() {
+            return mutex::acquires(Mutex::Ordered, id(work), || wait(th, work, chunk.start));
+        }
         wait(th, work, chunk.start);
     }
 }
@@ -101,12 +106,20 @@ pub fn leave(th: &Thread) {
     let Some(work) = construct::current(th) else {
         return;
     };
+    if tool::on() && work.ordered.get() {
+        mutex::released(Mutex::Ordered, id(work));
+    }
     let mut cursor = th.ctx.cursor.get();
     if work.ordered.get() && cursor.chunk.len() == 1 {
         pass(th, work, cursor.chunk.end);
         cursor.chunk = NOTHING;
         th.ctx.cursor.set(cursor);
     }
+}
+
+/// By what a tool knows the turns of a loop.
+fn id(work: &Work) -> usize {
+    core::ptr::from_ref(work).addr()
 }
 
 /// Waits until it is the turn of iteration `k`.

@@ -35,7 +35,8 @@ impl Piece {
 
 /// Enters a loop without taking a chunk.
 pub fn enter(th: &Thread, l: &Loop) {
-    construct::enter(th, |w| loops::prepare(w, th, th.nthreads(), l));
+    let (work, _) = construct::enter(th, |w| loops::prepare(w, th, th.nthreads(), l));
+    construct::tell(th, work);
 }
 
 /// The calling thread's next chunk of its current loop.

@@ -35,13 +35,14 @@ fn prepare_in(work: &Work, team: Option<&Team>, count: u32) {
 /// Enters the construct. Returns the number of the thread's first section, or 0.
 pub fn start(th: &Thread, count: u32) -> u32 {
     let (work, _) = construct::enter(th, |w| prepare_in(w, Some(th.team()), count));
-    take(th, work)
+    take(th, construct::tell(th, work))
 }
 
 /// Enters a construct whose number of sections the caller learns only later. The caller ignores numbers
 /// beyond it.
 pub fn enter_unbounded(th: &Thread) {
-    construct::enter(th, |w| prepare(w, u32::MAX));
+    let (work, _) = construct::enter(th, |w| prepare(w, u32::MAX));
+    construct::tell(th, work);
 }
 
 /// [`start`] for a construct that has further clauses.
@@ -51,9 +52,8 @@ pub fn enter_unbounded(th: &Thread) {
 /// overwritten.
 pub unsafe fn start_with(th: &Thread, count: u32, extras: &Extras<'_>) -> u32 {
     // SAFETY: `extras.memory` is as `construct::enter_with` demands: this function's contract.
-    take(th, unsafe {
-        construct::enter_with(th, extras, |w| prepare(w, count))
-    })
+    let work = unsafe { construct::enter_with(th, extras, |w| prepare(w, count)) };
+    take(th, construct::tell(th, work))
 }
 
 /// The number of the thread's next section, or 0.

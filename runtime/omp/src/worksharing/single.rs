@@ -4,6 +4,8 @@
 use crate::across::local as across;
 use crate::team::region as team;
 use crate::thread::Thread;
+use crate::tool;
+use crate::tool::interface::{Sync, Work as Kind};
 use crate::worksharing::construct::{self, Extras, TaskReductions};
 use crate::worksharing::kinds::Handing;
 use crate::worksharing::work::Work;
@@ -22,7 +24,20 @@ const SHORTEST: u64 = 250;
 /// Returns true in the one thread that is to execute the construct.
 #[inline]
 pub fn start(th: &Thread) -> bool {
-    construct::enter_single(th)
+    let executes = construct::enter_single(th);
+    if tool::on() {
+        tell(th, executes);
+    }
+    executes
+}
+
+#[cold]
+fn tell(th: &Thread, executes: bool) {
+    if executes {
+        tool::events::begin(th, Kind::SingleExecutor, 1);
+    } else {
+        tool::events::passes_single(th);
+    }
 }
 
 /// How many ticks a thread hesitates that copied data `since` ticks ago.
@@ -68,13 +83,16 @@ pub fn copy_start(th: &Thread) -> Option<*mut libc::c_void> {
         }
     };
     let (work, first) = construct::enter_after(th, hesitate, prepare);
+    if tool::on() {
+        tell(th, first);
+    }
     if first {
         th.copied_at.set(0);
         return None;
     }
     // The executing thread writes the pointer before this barrier. Compiled code has another barrier after
     // the copying, and the pointer's target lives until that one.
-    team::barrier(th);
+    team::barrier_of(th, Sync::Implementation);
     th.copied_at.set(sys::ticks().max(1));
     Some(work.copyprivate.get())
 }
@@ -88,7 +106,7 @@ pub fn copy_end(th: &Thread, data: *mut libc::c_void) {
     if let Some(work) = construct::current(th) {
         work.copyprivate.set(data);
     }
-    team::barrier(th);
+    team::barrier_of(th, Sync::Implementation);
 }
 
 /// Passes a pointer from the executing thread of a construct to the other threads of the team. The thread
@@ -99,13 +117,13 @@ pub fn broadcast(th: &Thread, data: Option<*mut libc::c_void>) -> *mut libc::c_v
         // Relaxed, because the barrier orders the accesses.
         shared.store(data, Ordering::Relaxed);
     }
-    team::barrier(th);
+    team::barrier_of(th, Sync::Implementation);
     shared.load(Ordering::Relaxed)
 }
 
 /// Ends a [`broadcast`]. Returns when all threads have used the data.
 pub fn broadcast_end(th: &Thread) {
-    team::barrier(th);
+    team::barrier_of(th, Sync::Implementation);
 }
 
 /// Begins a `scope` with task reductions.
