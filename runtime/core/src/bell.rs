@@ -1,7 +1,10 @@
-//! Waking a thread of another process.
+//! Waking threads that wait for a change of some memory.
 //!
-//! A [`Bell`] lies in memory that several processes map. A thread that waits for a change in that memory spins first
-//! ([`crate::park`]) and then sleeps on the bell. A process that makes the change rings the bell afterwards.
+//! A thread that waits spins first ([`crate::park`]) and then sleeps on the bell. Whoever makes the change rings the
+//! bell afterwards. What the change is, only the two of them know: a number that has come, a slot that is free. So a
+//! bell serves waits for which the 30-bit epoch of a [`crate::park::Flag`] is too narrow.
+//!
+//! A [`Bell`] lies in memory that several processes map. A [`LocalBell`] belongs to one process.
 
 #[cfg(loom)]
 use crate::sync::Futex;
@@ -11,6 +14,12 @@ use crate::sys::{self, Scope};
 
 /// Sleeping and waking between processes. Eight zero bytes are a bell that nobody sleeps on.
 ///
+/// **`SHARED`.** A [`Bell`] may lie in memory that several processes map. A [`LocalBell`] belongs to one process, and
+/// its system calls are a little shorter.
+///
+/// **In signal handlers.** Sleeping and ringing are atomics and the system call `futex`, and leave `errno` alone. So
+/// both are async-signal-safe, as far as the closures are.
+///
 /// # Memory ordering
 /// A waiter counts itself in `sleepers`, then looks whether its wait is over, then sleeps on `rings`. A peer makes
 /// the change that ends the wait, then looks at `sleepers`. Both have a sequentially consistent fence between their
@@ -19,16 +28,23 @@ use crate::sys::{self, Scope};
 ///
 /// [`Bell::ring_unfenced`] leaves out the peer's fence, for paths on which that fence would be the largest cost. It
 /// can miss a waiter that goes to sleep within the time that a store needs to become visible (some 0.1 us). For that
-/// reason every sleep ends by itself after a nap. A waiter stays counted until its whole wait ends, so a missed ring
-/// delays it by its first nap at most.
+/// reason every sleep of [`Bell::sleep`] ends by itself after a nap. A waiter stays counted until its whole wait ends,
+/// so a missed ring delays it by its first nap at most.
+///
+/// [`Bell::ring_after_swap`] needs no fence of its own: it is for peers whose change is an atomic exchange. All three
+/// (the exchange, the look at `sleepers`, and the waiter's fence) are sequentially consistent, so that they happen in
+/// one order for everybody.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Bell {
+pub struct Bell<const SHARED: bool = true> {
     rings: AtomicU32,
     sleepers: AtomicU32,
     #[cfg(loom)]
     kernel: Futex,
 }
+
+/// A [`Bell`] for the threads of one process.
+pub type LocalBell = Bell<false>;
 
 /// How long a sleep lasts while nobody rings. Each nap is twice as long as the one before it.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +60,32 @@ impl Bell {
     pub fn new() -> Bell {
         Bell::default()
     }
+}
+
+impl LocalBell {
+    /// A bell that nobody sleeps on.
+    #[cfg(not(loom))]
+    pub const fn local() -> LocalBell {
+        Bell {
+            rings: AtomicU32::new(0),
+            sleepers: AtomicU32::new(0),
+        }
+    }
+
+    /// A bell that nobody sleeps on.
+    #[cfg(loom)]
+    pub fn local() -> LocalBell {
+        Bell::default()
+    }
+}
+
+impl<const SHARED: bool> Bell<SHARED> {
+    #[cfg(not(loom))]
+    const SCOPE: Scope = if SHARED {
+        Scope::Machine
+    } else {
+        Scope::Process
+    };
 
     /// Wakes all sleepers. The caller has made the change that they wait for before.
     #[inline]
@@ -61,11 +103,23 @@ impl Bell {
         }
     }
 
+    /// Like [`Bell::ring`], for a caller that made the change by a sequentially consistent exchange (swap, addition)
+    /// instead of a store. On x86 such an exchange is a fence already, and a second one would cost as much again.
+    #[inline(always)]
+    pub fn ring_after_swap(&self) {
+        // Loom takes sequentially consistent accesses for weaker ones than they are.
+        #[cfg(loom)]
+        fence(Ordering::SeqCst);
+        if self.sleepers.load(Ordering::SeqCst) != 0 {
+            self.awaken();
+        }
+    }
+
     #[cold]
     fn awaken(&self) {
         self.rings.fetch_add(1, Ordering::Release);
         #[cfg(not(loom))]
-        sys::futex_wake_in(Scope::Machine, self.rings.as_ptr(), i32::MAX);
+        sys::futex_wake_in(Self::SCOPE, self.rings.as_ptr(), i32::MAX);
         #[cfg(loom)]
         self.kernel.wake_all();
     }
@@ -88,7 +142,7 @@ impl Bell {
                 break true;
             }
             #[cfg(not(loom))]
-            sys::futex_wait_for_in(Scope::Machine, &self.rings, seen, nap);
+            sys::futex_wait_for_in(Self::SCOPE, &self.rings, seen, nap);
             #[cfg(loom)]
             self.kernel.wait(&self.rings, seen);
             nap = nap.saturating_mul(2).min(naps.longest);
@@ -101,6 +155,25 @@ impl Bell {
         };
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
         held
+    }
+
+    /// Sleeps until `done` says true, however long that takes. Whoever ends this wait must ring with a fence
+    /// ([`Bell::ring`], [`Bell::ring_after_swap`]).
+    pub fn sleep_until(&self, done: &mut dyn FnMut() -> bool) {
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        loop {
+            let seen = self.rings.load(Ordering::Acquire);
+            // Between counting this sleeper and the look at what it waits for: see "Memory ordering".
+            fence(Ordering::SeqCst);
+            if done() {
+                break;
+            }
+            #[cfg(not(loom))]
+            sys::futex_wait_in(Self::SCOPE, &self.rings, seen);
+            #[cfg(loom)]
+            self.kernel.wait(&self.rings, seen);
+        }
+        self.sleepers.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -140,5 +213,28 @@ mod tests {
         });
         assert!(!held && left == 0);
         assert_eq!(bell.sleepers.load(Ordering::Relaxed), 0);
+    }
+
+    /// Each thread sleeps until the other one has taken its step: a ring that is missed hangs the test.
+    #[test]
+    fn threads_that_take_turns_miss_no_ring() {
+        const TURNS: u32 = 2000;
+        let (bells, turn) = ([LocalBell::local(), LocalBell::local()], AtomicU32::new(0));
+        std::thread::scope(|s| {
+            for me in 0..2 {
+                let (bells, turn) = (&bells, &turn);
+                s.spawn(move || {
+                    for k in (me..TURNS).step_by(2) {
+                        bells[me as usize].sleep_until(&mut || turn.load(Ordering::Acquire) == k);
+                        turn.swap(k + 1, Ordering::SeqCst);
+                        bells[1 - me as usize].ring_after_swap();
+                    }
+                });
+            }
+        });
+        assert_eq!(turn.load(Ordering::Relaxed), TURNS);
+        assert!(bells
+            .iter()
+            .all(|b| b.sleepers.load(Ordering::Relaxed) == 0));
     }
 }

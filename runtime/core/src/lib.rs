@@ -1,8 +1,9 @@
 //! `hetmp-core`: what every part of hetmp needs and no single part owns.
 //!
 //! * **What it is**, by subject:
-//!   * waiting and waking: [`park`] and [`spins`] (threads), [`lock`], [`bell`] and [`handover`] (processes),
-//!     [`sleep`] (without a fence on the waker's side), [`sync`] (atomics, or loom's);
+//!   * waiting and waking: [`park`] and [`spins`] (threads), [`lock`], [`bell`] (waits for any change, of threads or
+//!     processes), [`handover`] (processes), [`sleep`] (without a fence on the waker's side), [`sync`] (atomics, or
+//!     loom's);
 //!   * memory that processes share: [`segment`], [`statics`];
 //!   * threads and the system: [`thread`], [`tls`] (the per-thread self pointer), [`aside`] (more stack for a while),
 //!     [`sys`] (system calls);

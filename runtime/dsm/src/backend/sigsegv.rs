@@ -8,22 +8,29 @@ use super::{Backend, Fault, Kind};
 use crate::space::Space;
 use crate::{Access, NodeId};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use hetmp_core::bell::LocalBell;
 use hetmp_core::segment::PAGE;
 use hetmp_core::sys;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Words that faulting threads sleep on, by page. If two pages share a word, a change of one also wakes the
-/// other's threads, which then sleep again.
-const WORDS: usize = 256;
+/// Places where faulting threads sleep, by page. If two pages share a place, a change of one page also wakes the
+/// other's threads: their instructions fault again, and they sleep again.
+const PLACES: usize = 256;
+
+/// A place where faulting threads sleep.
+struct Place {
+    /// Grows when the protection of one of the place's pages has changed.
+    changes: AtomicU32,
+    bell: LocalBell,
+}
 
 /// The view, watched by a signal handler.
 pub struct Sigsegv {
     space: Space,
     /// Reading and writing end.
     pipe: (OwnedFd, OwnedFd),
-    /// One word grows when the protection of one of its pages has changed.
-    changes: [AtomicU32; WORDS],
+    places: [Place; PLACES],
 }
 
 impl core::fmt::Debug for Sigsegv {
@@ -46,8 +53,8 @@ struct Note {
 }
 
 impl Sigsegv {
-    fn word(&self, address: usize) -> &AtomicU32 {
-        &self.changes[address / PAGE % WORDS]
+    fn place(&self, address: usize) -> &Place {
+        &self.places[address / PAGE % PLACES]
     }
 
     /// Watches the view of `space`.
@@ -69,7 +76,12 @@ impl Sigsegv {
         let new = Box::into_raw(Box::new(Sigsegv {
             space: space.clone(),
             pipe,
-            changes: [const { AtomicU32::new(0) }; WORDS],
+            places: [const {
+                Place {
+                    changes: AtomicU32::new(0),
+                    bell: LocalBell::local(),
+                }
+            }; PLACES],
         }));
         if WATCHED
             .compare_exchange(
@@ -112,8 +124,8 @@ impl Sigsegv {
     }
 }
 
-/// The signal handler. Async-signal-safe: it calls only `write` and `futex`, and uses only the runtime's
-/// memory.
+/// The signal handler. Async-signal-safe: it writes to the pipe and sleeps on a bell, and uses only the runtime's
+/// memory. It does not spin first: the thread that serves the fault may be queued on this very core.
 extern "C" fn fault(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the pointer is null, or `start` leaked the object.
     let watched = unsafe { WATCHED.load(Ordering::Acquire).as_ref() };
@@ -131,9 +143,9 @@ extern "C" fn fault(signal: libc::c_int, info: *mut libc::siginfo_t, context: *m
         context.uc_mcontext.gregs[libc::REG_ERR as usize] & 2 != 0
     };
     let saved = sys::errno();
-    let word = watched.word(address);
-    // Read the word before the note is written: the change that answers the note must not be missed.
-    let seen = word.load(Ordering::Acquire);
+    let place = watched.place(address);
+    // Read the count before the note is written: the change that answers the note must not be missed.
+    let seen = place.changes.load(Ordering::Acquire);
     let note = Note {
         address,
         write: write.into(),
@@ -151,9 +163,8 @@ extern "C" fn fault(signal: libc::c_int, info: *mut libc::siginfo_t, context: *m
             break;
         }
     }
-    while word.load(Ordering::Acquire) == seen {
-        sys::futex_wait(word, seen);
-    }
+    let changed = || place.changes.load(Ordering::Acquire) != seen;
+    place.bell.sleep_until(&mut || changed());
     // SAFETY: errno of this thread; the program must find its own value.
     unsafe { *libc::__errno_location() = saved };
 }
@@ -241,8 +252,8 @@ impl Backend for &'static Sigsegv {
     }
 
     fn wake(&self, address: usize) {
-        let word = self.word(address);
-        word.fetch_add(1, Ordering::Release);
-        sys::futex_wake(word.as_ptr(), i32::MAX);
+        let place = self.place(address);
+        place.changes.fetch_add(1, Ordering::SeqCst);
+        place.bell.ring_after_swap();
     }
 }

@@ -16,7 +16,9 @@ use crate::worksharing::kinds::Loop;
 use crate::worksharing::work::{Work, WorkPos};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use hetmp_core::{report, sys};
+use hetmp_core::bell::LocalBell;
+use hetmp_core::park::Spinner;
+use hetmp_core::report;
 
 /// The work-sharing construct that starts together with the region.
 #[derive(Clone, Copy, Debug)]
@@ -61,11 +63,11 @@ pub(super) struct Local {
     part: UnsafeCell<Part>,
     /// Threads of the region on this node.
     threads: AtomicU32,
-    /// Regions opened so far on this node. Threads sleep on this word between regions.
-    start: AtomicU32,
+    /// Regions opened so far on this node. Threads wait for the next one between regions.
+    start: Count,
     /// Threads that have come to the barrier (`arrived`), and barriers that are over (`passed`).
     arrived: AtomicU32,
-    passed: AtomicU32,
+    passed: Count,
     /// The word that a thread of this node hands in at the next barrier (`given`), and the word that the last
     /// barrier returned (`received`).
     given: AtomicU64,
@@ -92,9 +94,9 @@ pub(super) static LOCAL: Local = Local {
         pos: WorkPos::NOWHERE,
     }),
     threads: AtomicU32::new(0),
-    start: AtomicU32::new(0),
+    start: Count::new(),
     arrived: AtomicU32::new(0),
-    passed: AtomicU32::new(0),
+    passed: Count::new(),
     given: AtomicU64::new(0),
     received: AtomicU64::new(0),
     loops: AtomicU64::new(0),
@@ -102,24 +104,48 @@ pub(super) static LOCAL: Local = Local {
     made: AtomicU32::new(0),
 };
 
-/// How often a thread looks at a word before it sleeps.
-const LOOKS: u32 = 2000;
-
-fn wait_while(word: &AtomicU32, seen: u32) {
-    for _ in 0..LOOKS {
-        if word.load(Ordering::Acquire) != seen {
-            return;
-        }
-        hetmp_core::sync::pause();
-    }
-    while word.load(Ordering::Acquire) == seen {
-        sys::futex_wait(word, seen);
-    }
+/// A number that only grows, and on which this node's threads wait.
+struct Count {
+    value: AtomicU32,
+    bell: LocalBell,
 }
 
-fn advance(word: &AtomicU32) {
-    word.fetch_add(1, Ordering::AcqRel);
-    sys::futex_wake(word.as_ptr(), i32::MAX);
+impl Count {
+    /// The most turns of spinning before a sleep, whatever the waiting policy allows beyond. The policy counts the
+    /// threads of this process. What a thread waits for here takes messages to other processes, often on the same
+    /// cores: spinning for longer would keep those from the cores that they need.
+    const LOOKS: u32 = 2000;
+
+    const fn new() -> Count {
+        Count {
+            value: AtomicU32::new(0),
+            bell: LocalBell::local(),
+        }
+    }
+
+    fn now(&self) -> u32 {
+        self.value.load(Ordering::Acquire)
+    }
+
+    /// Waits until the number is no longer `seen`.
+    fn wait_past(&self, seen: u32) {
+        let mut spinner = Spinner::new();
+        for _ in 0..Self::LOOKS {
+            if self.now() != seen {
+                return;
+            }
+            if !spinner.turn() {
+                break;
+            }
+        }
+        self.bell.sleep_until(&mut || self.now() != seen);
+    }
+
+    /// Makes the number one larger, and wakes who waits.
+    fn advance(&self) {
+        self.value.fetch_add(1, Ordering::SeqCst);
+        self.bell.ring_after_swap();
+    }
 }
 
 /// The number of the first thread on `node`, if `total` threads are divided among `nodes` nodes.
@@ -131,15 +157,15 @@ impl Local {
     /// Waits until all threads of this node have called this function. The last of them runs `last` before
     /// any thread goes on. Returns true in that thread.
     pub(super) fn meet(&self, last: impl FnOnce()) -> bool {
-        let passed = self.passed.load(Ordering::Acquire);
+        let passed = self.passed.now();
         let threads = self.threads.load(Ordering::Relaxed);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == threads {
             self.arrived.store(0, Ordering::Relaxed);
             last();
-            advance(&self.passed);
+            self.passed.advance();
             return true;
         }
-        wait_while(&self.passed, passed);
+        self.passed.wait_past(passed);
         false
     }
 
@@ -199,7 +225,7 @@ impl Local {
         unsafe { self.part.get().write(part) };
         let made = self.made.load(Ordering::Relaxed);
         for worker in made.max(own)..threads {
-            let seen = self.start.load(Ordering::Relaxed);
+            let seen = self.start.now();
             let body = move || LOCAL.work(worker, seen);
             if let Err(e) = hetmp_core::thread::start(c"hetmp-across", body) {
                 report::warn(format_args!("node {}: thread of a region: {e}", t.me));
@@ -209,13 +235,13 @@ impl Local {
             }
             self.made.store(worker + 1, Ordering::Relaxed);
         }
-        advance(&self.start);
+        self.start.advance();
     }
 
     fn work(&self, worker: u32, mut seen: u32) {
         loop {
-            wait_while(&self.start, seen);
-            seen = self.start.load(Ordering::Acquire);
+            self.start.wait_past(seen);
+            seen = self.start.now();
             if worker < self.threads.load(Ordering::Relaxed) {
                 self.run(worker);
                 let Some(t) = table() else { return };

@@ -12,16 +12,13 @@
 //! A thread that waits for its turn has left the program (`Reason::Order`). If it emulates a slow core, its
 //! clock stands meanwhile.
 //!
-//! A spinning thread looks at the turn itself. For sleeping threads this file has code of its own, because
-//! nothing in `hetmp-core` fits: a `Lock` wakes any one of its waiters, but each turn belongs to one certain
-//! thread; and a `Flag` has 30 bits, but a turn is the 64-bit number of an iteration. The kernel can only let
-//! threads sleep on 32-bit words. So each team has a few places to sleep. The sleeping thread and the thread
-//! that passes the turn on both compute the place from the iteration's number, so few other threads are woken
-//! in vain.
+//! A spinning thread looks at the turn itself. A sleeping thread lies on a [`LocalBell`]. (A `Lock` would wake
+//! any one of its waiters, but each turn belongs to one certain thread; and a `Flag` has 30 bits, but a turn is
+//! the 64-bit number of an iteration.) Each team has a few bells. The sleeping thread and the thread that passes
+//! the turn on both compute the bell from the iteration's number, so few other threads are woken in vain.
 //!
-//! A sleeping thread must not miss the store of its turn. It first counts itself as a sleeper and then looks
-//! at the turn. The passing thread first stores the turn and then looks at the count. Both are sequentially
-//! consistent, so at least one of the two sees what the other did.
+//! The turn is passed on by a swap, which is a fence already. So the bell is rung without another one: a second
+//! fence would double what the passing costs.
 
 use crate::boundary::Reason;
 use crate::thread::Thread;
@@ -30,10 +27,10 @@ use crate::tool::{self, mutex};
 use crate::worksharing::construct::{self, Extras};
 use crate::worksharing::kinds::Loop;
 use crate::worksharing::loops;
-use crate::worksharing::work::{Parked, Work, PARKED};
+use crate::worksharing::work::{Work, BELLS};
+use hetmp_core::bell::LocalBell;
 use hetmp_core::park::Spinner;
 use hetmp_core::sync::Ordering;
-use hetmp_core::sys;
 use hetmp_sched::ranges::Range;
 
 const NOTHING: Range = Range { start: 0, end: 0 };
@@ -142,46 +139,25 @@ fn wait_long(th: &Thread, work: &Work, k: u64) {
     let mut spinner = Spinner::new();
     while !mine() {
         if !spinner.turn() {
-            sleep(place(th, k), || work.turn.load(Ordering::SeqCst) == k);
+            bell(th, k).sleep_until(&mut || mine());
             break;
         }
     }
     th.enter_program(Reason::Order);
 }
 
-fn sleep(at: &Parked, mine: impl Fn() -> bool) {
-    at.sleepers.fetch_add(1, Ordering::SeqCst);
-    loop {
-        let wakes = at.wakes.load(Ordering::SeqCst);
-        if mine() {
-            break;
-        }
-        sys::futex_wait(&at.wakes, wakes);
-    }
-    at.sleepers.fetch_sub(1, Ordering::Relaxed);
-}
-
 /// Makes it the turn of iteration `k`.
 #[inline]
 fn pass(th: &Thread, work: &Work, k: u64) {
     work.turn.swap(k, Ordering::SeqCst);
-    let at = place(th, k);
-    if at.sleepers.load(Ordering::SeqCst) != 0 {
-        wake(at);
-    }
+    bell(th, k).ring_after_swap();
 }
 
-#[cold]
-fn wake(at: &Parked) {
-    at.wakes.fetch_add(1, Ordering::SeqCst);
-    sys::futex_wake(at.wakes.as_ptr(), i32::MAX);
-}
-
-/// The place where threads sleep that wait for the turn of iteration `k`.
+/// The bell of the threads that wait for the turn of iteration `k`.
 #[inline]
-fn place(th: &Thread, k: u64) -> &Parked {
+fn bell(th: &Thread, k: u64) -> &LocalBell {
     // Fibonacci hashing: it spreads the numbers well even if all chunks begin at multiples of the same
     // number.
-    let hash = k.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - PARKED.trailing_zeros());
-    &th.team().works.parked[hash as usize]
+    let hash = k.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BELLS.trailing_zeros());
+    &th.team().works.bells[hash as usize]
 }

@@ -12,6 +12,7 @@ use core::any::Any;
 use core::cell::{Cell, UnsafeCell};
 use core::fmt;
 use core::ptr::NonNull;
+use hetmp_core::bell::LocalBell;
 use hetmp_core::report;
 use hetmp_core::sync::{AtomicU32, AtomicU64, CacheLine, Ordering};
 use hetmp_sched::plain::{Dynamic, Guided};
@@ -184,18 +185,9 @@ impl Work {
     }
 }
 
-/// A place where threads sleep that wait for an iteration's turn. Several iterations may share a place; then
-/// some threads are woken in vain, which does no harm.
-#[derive(Debug)]
-pub(crate) struct Parked {
-    /// Threads that sleep here or are about to sleep.
-    pub(crate) sleepers: AtomicU32,
-    /// Counts wake-ups. Threads sleep on this word.
-    pub(crate) wakes: AtomicU32,
-}
-
-/// Number of places where threads of one team sleep.
-pub(crate) const PARKED: usize = 16;
+/// Number of bells on which threads of one team sleep that wait for an iteration's turn. Several iterations may
+/// share a bell; then some threads are woken in vain, which does no harm.
+pub(crate) const BELLS: usize = 16;
 
 /// The worksharing constructs of a team.
 #[derive(Debug)]
@@ -203,7 +195,7 @@ pub(crate) struct WorkChain {
     pub(super) chain: Chain<Work, BLOCK>,
     /// The barrier epoch in which a construct was cancelled, plus `VALID`: see [`super::construct::cancel`].
     pub(super) cancelled: AtomicU32,
-    pub(crate) parked: CacheLine<[Parked; PARKED]>,
+    pub(crate) bells: CacheLine<[LocalBell; BELLS]>,
 }
 
 impl WorkChain {
@@ -212,14 +204,7 @@ impl WorkChain {
         WorkChain {
             chain: Chain::new(),
             cancelled: AtomicU32::new(0),
-            parked: CacheLine(
-                [const {
-                    Parked {
-                        sleepers: AtomicU32::new(0),
-                        wakes: AtomicU32::new(0),
-                    }
-                }; PARKED],
-            ),
+            bells: CacheLine([const { LocalBell::local() }; BELLS]),
         }
     }
 

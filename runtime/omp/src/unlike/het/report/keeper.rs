@@ -12,8 +12,9 @@
 //! same core dump.
 
 use super::ending::Ending;
-use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
-use hetmp_core::sys::{futex_wake, gettid, monotonic_ns};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use hetmp_core::bell::{LocalBell, Naps};
+use hetmp_core::sys::{gettid, monotonic_ns};
 
 /// Signals that end a program that does not handle them.
 const SIGNALS: [libc::c_int; 9] = [
@@ -38,10 +39,14 @@ const MOST_WORK: u64 = 100;
 
 /// The process that has a keeper.
 static PROCESS: AtomicI32 = AtomicI32::new(0);
-/// The signal that arrived, or 0. The keeper sleeps on this word.
-static SIGNAL: AtomicU32 = AtomicU32::new(0);
-/// 1 when the keeper has written the last report. Handlers sleep on this word.
-static WRITTEN: AtomicU32 = AtomicU32::new(0);
+/// The signal that arrived, or 0.
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
+/// The keeper sleeps on this bell until a signal arrives.
+static ARRIVED: LocalBell = LocalBell::local();
+/// The keeper has written the last report.
+static WRITTEN: AtomicBool = AtomicBool::new(false);
+/// Handlers sleep on this bell until the last report is written.
+static DONE: LocalBell = LocalBell::local();
 /// Counts what was added to the report.
 static NEWS: AtomicU64 = AtomicU64::new(0);
 static STARTED: AtomicBool = AtomicBool::new(false);
@@ -107,24 +112,17 @@ fn watch(signal: libc::c_int) {
     }
 }
 
-/// The signal handler. It calls only async-signal-safe functions: getpid, futex, sigaction, tgkill, and
-/// atomics.
+/// The signal handler. It does only what is async-signal-safe: getpid, sigaction, tgkill, atomics, and sleeping on a
+/// bell.
 extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     // SAFETY: getpid has no preconditions.
     let ours = unsafe { libc::getpid() } == PROCESS.load(Ordering::Relaxed);
     if ours {
         // The first handler asks the keeper; all handlers wait, since the process must not end while the
         // keeper writes.
-        let _ = SIGNAL.compare_exchange(0, signal as u32, Ordering::AcqRel, Ordering::Relaxed);
-        futex_wake(SIGNAL.as_ptr(), 1);
-        let end = monotonic_ns() + PATIENCE;
-        while WRITTEN.load(Ordering::Acquire) == 0 {
-            let now = monotonic_ns();
-            if now >= end {
-                break;
-            }
-            wait(&WRITTEN, 0, end - now);
-        }
+        let _ = SIGNAL.compare_exchange(0, signal, Ordering::AcqRel, Ordering::Relaxed);
+        ARRIVED.ring();
+        sleep(&DONE, PATIENCE, || WRITTEN.load(Ordering::Acquire));
     }
     // SAFETY: the records are plain data; this restores the signal's default action.
     unsafe {
@@ -139,22 +137,14 @@ extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut
     }
 }
 
-/// Sleeps while `*word == expected`, at most `ns` nanoseconds.
-fn wait(word: &AtomicU32, expected: u32, ns: u64) {
-    let time = libc::timespec {
-        tv_sec: (ns / 1_000_000_000) as libc::time_t,
-        tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+/// Sleeps on `bell` until `done` says true, at most about `ns` nanoseconds.
+fn sleep(bell: &LocalBell, ns: u64, done: impl Fn() -> bool) {
+    let end = monotonic_ns().saturating_add(ns);
+    let nap = Naps {
+        shortest: ns,
+        longest: ns,
     };
-    // SAFETY: the word and the time are live; the kernel only reads them.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            word.as_ptr(),
-            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
-            expected,
-            &raw const time,
-        );
-    }
+    bell.sleep(nap, &mut || done(), &mut || monotonic_ns() < end);
 }
 
 extern "C" fn keep(write: *mut libc::c_void) -> *mut libc::c_void {
@@ -166,14 +156,14 @@ extern "C" fn keep(write: *mut libc::c_void) -> *mut libc::c_void {
     let mut interval = FIRST;
     let mut pause = FIRST;
     loop {
-        wait(&SIGNAL, 0, pause);
+        sleep(&ARRIVED, pause, || SIGNAL.load(Ordering::Acquire) != 0);
         let signal = SIGNAL.load(Ordering::Acquire);
         let from = monotonic_ns();
         let news = NEWS.load(Ordering::Relaxed);
         if signal != 0 {
-            write(Ending::Signal(signal as libc::c_int));
-            WRITTEN.store(1, Ordering::Release);
-            futex_wake(WRITTEN.as_ptr(), i32::MAX);
+            write(Ending::Signal(signal));
+            WRITTEN.store(true, Ordering::Release);
+            DONE.ring();
             return core::ptr::null_mut();
         }
         if news != written {
