@@ -18,6 +18,8 @@ pub(super) struct How {
     pub(super) timed: bool,
     /// The primary thread alone runs all virtual threads.
     pub(super) alone: bool,
+    /// The region's code was read to its end, and nothing in it was seen to wait for another thread.
+    pub(super) was_read: bool,
     /// Each runner's share of the virtual threads, in any unit.
     pub(super) weights: Vec<f64>,
     /// Nanoseconds that each runner needs for a virtual thread; 0: not known.

@@ -160,17 +160,19 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
             suspends,
             trial,
             alone,
+            was_read,
             runners,
             pieces,
         } => {
             let stacks = (fibers, suspends);
+            let looks = (trial, was_read);
             let threads = if alone { 1 } else { runners };
             // SAFETY: `placement` passes a region that compiled code made for all threads.
             let ran = unsafe {
                 if alone {
-                    run_alone(th, &sized, fibers, trial, runners, pieces)
+                    run_alone(th, &sized, fibers, looks, runners, pieces)
                 } else {
-                    run_virtual(th, &sized, stacks, trial, runners, pieces)
+                    run_virtual(th, &sized, stacks, looks, runners, pieces)
                 }
             };
             match ran {
@@ -427,7 +429,7 @@ unsafe fn run_alone(
     th: &Thread,
     region: &Region,
     fibers: bool,
-    measure: bool,
+    (measure, was_read): (bool, bool),
     runners: u32,
     pieces: u32,
 ) -> Option<Lever> {
@@ -447,6 +449,7 @@ unsafe fn run_alone(
             keep: true,
             timed: false,
             alone: true,
+            was_read,
             // The whole region.
             weights: vec![1.0],
             paces: Vec::new(),
@@ -483,7 +486,7 @@ unsafe fn run_virtual(
     th: &Thread,
     region: &Region,
     (fibers, suspends): (bool, bool),
-    trial: bool,
+    (trial, was_read): (bool, bool),
     runners: u32,
     pieces: u32,
 ) -> Option<Lever> {
@@ -500,6 +503,7 @@ unsafe fn run_virtual(
         keep: deal.keep,
         timed: true,
         alone: false,
+        was_read,
         weights: deal.weights,
         paces: deal.paces,
     };

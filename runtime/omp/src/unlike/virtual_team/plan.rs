@@ -33,6 +33,8 @@ pub(super) enum Plan {
         trial: bool,
         /// The calling thread alone runs all virtual threads.
         alone: bool,
+        /// The code was read to its end, and nothing in it was seen to wait for another thread.
+        was_read: bool,
         runners: u32,
         pieces: u32,
     },
@@ -168,6 +170,7 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
             suspends: known.suspends,
             trial,
             alone,
+            was_read: known.fit.any_size.is_ok(),
             runners,
             pieces,
         }),

@@ -73,6 +73,9 @@ pub(crate) struct VirtualTeam {
     expanded: AtomicU8,
     /// Longest stretch of the program's code without a switch so far, in nanoseconds.
     pub(super) longest_ns: AtomicU64,
+    /// [`How::was_read`] of the current region. Relaxed: written while the watchdog does not watch, see
+    /// [`Sight`].
+    pub(super) was_read: AtomicBool,
     /// Nanoseconds of each virtual thread. Written by its runner.
     spent: Box<[AtomicU64]>,
     /// Number of stacks made so far.
@@ -122,6 +125,7 @@ impl VirtualTeam {
             suspended: AtomicBool::new(false),
             expanded: AtomicU8::new(Expanded::NO),
             longest_ns: AtomicU64::new(0),
+            was_read: AtomicBool::new(false),
             spent: (0..pieces).map(|_| AtomicU64::new(0)).collect(),
             deferred: Cell::new(false),
             sight: Sight::new(),
@@ -180,6 +184,7 @@ impl VirtualTeam {
         self.suspended.store(false, Ordering::Relaxed);
         self.expanded.store(Expanded::NO, Ordering::Relaxed);
         self.longest_ns.store(0, Ordering::Relaxed);
+        self.was_read.store(how.was_read, Ordering::Relaxed);
         for spent in &*self.spent {
             spent.store(0, Ordering::Relaxed);
         }

@@ -13,6 +13,9 @@
 //! thread that waits unseen either spins, and uses all of the time, or sleeps, and uses none. In between
 //! nothing is certain. The watchdog then acts late, so that nothing hangs, and its finding does not count
 //! against the region for long.
+//!
+//! Where the code of a region was read to its end ([`super::fit`]), a long stretch is most likely a long
+//! computation: a loop of half a minute has pieces of some seconds. The watchdog is patient there.
 
 use super::fiber::Runner;
 use super::job::Expanded;
@@ -30,8 +33,11 @@ const LOOK_MS: u64 = 20;
 const FAR: u64 = 20;
 /// ...and at least this many milliseconds.
 const LEAST_MS: u64 = 100;
-/// A stretch that takes this many milliseconds is suspicious in any case.
+/// A stretch that takes this many milliseconds is suspicious in any case, unless the region's code was read.
 const ALONE_MS: u64 = 1000;
+/// What was read waits, if at all, in a loop that also counts or stores. Long computations are far more
+/// common than such loops, and look alike, so no stretch shorter than this is suspicious there.
+const READ_MS: u64 = 10_000;
 /// Hundredths of the time. A thread that computes for at least this part has a core to itself.
 const SPINS: u64 = 70;
 /// Hundredths of the time. A thread that computes for less than this part sleeps, and wants no core.
@@ -193,11 +199,7 @@ extern "C" fn look_on(_: *mut libc::c_void) -> *mut libc::c_void {
 
 fn look_at(team: &VirtualTeam) {
     let longest_ns = team.longest_ns.load(Ordering::Relaxed);
-    let limit_ms = if longest_ns == 0 {
-        ALONE_MS
-    } else {
-        (longest_ns / 1_000_000 * FAR).clamp(LEAST_MS, ALONE_MS)
-    };
+    let limit_ms = limit_ms(longest_ns, team.was_read.load(Ordering::Relaxed));
     let now = monotonic_ns();
     let looks = team.runners.iter().map(|r| look(r, now));
     let worst = looks.max_by_key(|l| (l.is_stuck(limit_ms), l.certain));
@@ -214,6 +216,17 @@ fn look_at(team: &VirtualTeam) {
     }
 }
 
+/// From how many milliseconds on a stretch is suspicious. `longest_ns`: the longest one that has ended, 0 if
+/// none has.
+fn limit_ms(longest_ns: u64, was_read: bool) -> u64 {
+    let far = (longest_ns / 1_000_000).saturating_mul(FAR);
+    match longest_ns {
+        _ if was_read => far.max(READ_MS),
+        0 => ALONE_MS,
+        _ => far.clamp(LEAST_MS, ALONE_MS),
+    }
+}
+
 /// The watchdog's view of a runner.
 #[derive(Clone, Copy, Debug)]
 struct Look {
@@ -225,7 +238,8 @@ struct Look {
 
 impl Look {
     fn is_stuck(&self, limit_ms: u64) -> bool {
-        self.ms >= if self.certain { limit_ms } else { ALONE_MS }
+        let least = if self.certain { 0 } else { ALONE_MS };
+        self.ms >= limit_ms.max(least)
     }
 }
 
@@ -314,5 +328,19 @@ mod tests {
         assert!(look(150, true).is_stuck(100));
         assert!(!look(150, false).is_stuck(100));
         assert!(look(ALONE_MS, false).is_stuck(100));
+        assert!(!look(ALONE_MS, false).is_stuck(READ_MS));
+    }
+
+    #[test]
+    fn long_pieces_of_code_that_was_read_are_no_waits() {
+        const S: u64 = 1_000_000_000;
+        // Nothing has ended yet; a short stretch has; a long one has.
+        assert_eq!(limit_ms(0, false), ALONE_MS);
+        assert_eq!(limit_ms(S / 1000, false), LEAST_MS);
+        assert_eq!(limit_ms(3 * S, false), ALONE_MS);
+        assert_eq!(limit_ms(0, true), READ_MS);
+        assert_eq!(limit_ms(S / 1000, true), READ_MS);
+        assert_eq!(limit_ms(3 * S, true), 60_000);
+        assert!(limit_ms(u64::MAX, true) >= READ_MS);
     }
 }
