@@ -202,6 +202,12 @@ pub(crate) fn integers(name: &str) -> usize {
         | "putchar"
         | "fflush"
         | "strdup"
+        | "fileno"
+        | "ferror"
+        | "feof"
+        | "clearerr"
+        | "isatty"
+        | "strerror"
         | "_ZnwmRKSt9nothrow_t" => 1,
         "strtod" | "strtof" | "strtold" | "strcat" | "strstr" | "strcasecmp" | "stpcpy"
         | "fputs" | "fputc" | "putc" | "strnlen" | "clock_gettime" | "gettimeofday" => 2,
@@ -361,6 +367,13 @@ const TEXT: &[&str] = &[
     "fputc",
     "fwrite",
     "fflush",
+    "fileno",
+    "ferror",
+    "feof",
+    "clearerr",
+    "isatty",
+    "strerror",
+    "strerror_r",
     "perror",
     "sscanf",
     "__isoc99_sscanf",
