@@ -50,6 +50,17 @@ pub fn pieces(n: u64, decision: &Decision, team: &Placement, out: &mut Vec<Range
     }
 }
 
+/// Expected nanoseconds of the longest of `pieces`, one for each thread of `team`, by the rates that `decision` rests on;
+/// 0 where none was measured.
+#[must_use]
+pub fn expected_ns(pieces: &[Range], decision: &Decision, team: &Placement) -> f64 {
+    let ns = |(tid, piece): (usize, &Range)| {
+        let rate = decision.nodes.get(team.node_of(tid))?.rate?;
+        Some(piece.len() as f64 * rate.ns_per_iteration)
+    };
+    pieces.iter().enumerate().filter_map(ns).fold(0.0, f64::max)
+}
+
 /// Loops that take longer than this, in nanoseconds, are always handed out in chunks: there the clocks and
 /// the lock cost next to nothing, and evening out may gain much.
 const SHORT_NS: f64 = 200_000.0;

@@ -24,6 +24,7 @@
 pub mod aid;
 pub(crate) mod alone;
 mod arms;
+pub mod budget;
 pub mod cache;
 pub mod cross_dynamic;
 pub mod csr;

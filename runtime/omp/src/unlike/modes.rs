@@ -30,6 +30,8 @@ pub(super) const WIDE: u8 = 8;
 /// For regions: only those whose threads were seen to take unlike times, since no property of the nodes
 /// differs.
 pub(super) const EVEN: u8 = 32;
+/// For regions: their code is read as far as the program's time and gains allow.
+pub(super) const SPARING: u8 = 64;
 /// For regions: the set-up has not happened yet.
 const UNPREPARED: u8 = 16;
 
@@ -145,8 +147,8 @@ pub(crate) fn configure(globals: &Globals) {
         // decided about the nodes, and a profile already knows regions.
         let asks = matches!(kind, SchedKind::HetProbe | SchedKind::HetProbeI);
         let open = asks && regions & FORCE == 0 && globals.ours.profile.is_none();
-        if open && regions & LEVERS != 0 && !nodes::told_apart() {
-            regions |= EVEN;
+        if open && regions & LEVERS != 0 {
+            regions |= if nodes::told_apart() { SPARING } else { EVEN };
         }
     }
     LOOPS.store(loops, Ordering::Relaxed);

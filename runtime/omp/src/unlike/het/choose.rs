@@ -39,6 +39,12 @@ fn probes(clause: Clause, run: RunSched) -> bool {
     }
 }
 
+/// Is a static division right for a loop with this clause, whatever its threads wait for? Yes where the program leaves
+/// the schedule to the user. Threads of a dynamic loop may rely on others running all of it.
+fn may_be_static(clause: Clause) -> bool {
+    clause == Clause::Runtime
+}
+
 /// How this execution of the loop `l` on `team` is handed out, if the loop is settled and this execution need
 /// not be measured. If it runs in fixed pieces, `pieces` holds each thread's piece afterwards. Call this
 /// before [`schedule`], for loops that [`may_replace`] accepts.
@@ -57,7 +63,12 @@ pub(crate) fn settled(
     let n = l.bounds.trip_count();
     // Nothing to divide, and nothing to learn about any division. A report counts every execution.
     if n == 1 && !report::wanted() {
-        return Some(Settled::Cursor { chunk: 1 });
+        // A cursor moves between cores; a static loop's threads do without.
+        return Some(if may_be_static(l.clause) && !nodes::told_apart() {
+            Settled::Static
+        } else {
+            Settled::Cursor { chunk: 1 }
+        });
     }
     let mut kept = th.settled.borrow_mut();
     Some(match kept.next((l.key, n), (address(team), nthreads))? {
@@ -148,7 +159,7 @@ pub(crate) fn schedule(
     // With a report, every execution is counted, so all take the full way.
     if !report::wanted() && l.key != 0 {
         let n = l.bounds.trip_count();
-        if let Some(way) = execution.settled(n, nthreads) {
+        if let Some(way) = execution.settled(n, nthreads, may_be_static(l.clause)) {
             let mut kept = th.settled.borrow_mut();
             kept.keep((l.key, n), (address(team), nthreads), number, way);
         }

@@ -3,7 +3,7 @@
 
 use super::parts::Parts;
 use super::schedule::{Method, Step};
-use super::settled::{is_nearly_static, Way};
+use super::settled::{seldom, Cut, Way, SELDOM};
 use super::{known, report};
 use crate::team::seat::Seat;
 use crate::unlike::nodes;
@@ -117,22 +117,34 @@ impl Execution {
     }
 
     /// How the loop's next executions, with about `n` iterations each on `nthreads` threads, may run without being
-    /// measured, if it is settled.
-    pub(super) fn settled(&self, n: u64, nthreads: u32) -> Option<Way> {
+    /// measured, if it is settled; and in how many of them one is to be measured while the plan holds.
+    /// `may_be_static`: the program leaves the schedule to the user.
+    pub(super) fn settled(&self, n: u64, nthreads: u32, may_be_static: bool) -> Option<(Way, u32)> {
         let schedule = &self.0.schedule;
         if schedule.is_brief() {
-            return Some(Way::Cursor);
+            // On a cursor, threads that come early take what late ones would have got. It moves between cores for each
+            // chunk, though, which takes as long as a brief loop. So only nodes that differ are worth it, or a
+            // program that may rely on threads being absent.
+            let way = if may_be_static && !nodes::told_apart() {
+                Way::Static
+            } else {
+                Way::Cursor
+            };
+            return Some((way, SELDOM));
         }
         let decision = schedule.fixed_plan()?;
+        let cut = Cut::of(n, decision, &schedule.team, nthreads);
         // Where nothing tells the nodes apart, what short loops measured of them is noise up to here, and each
         // thread's own arithmetic is cheaper than pieces that one thread cuts for the others.
-        if !nodes::told_apart() && is_nearly_static(n, decision, &schedule.team, nthreads) {
-            return Some(Way::Static);
-        }
-        Some(Way::Pieces {
-            decision: Arc::clone(decision),
-            team: Arc::clone(&schedule.team),
-        })
+        let way = if !nodes::told_apart() && cut.is_nearly_static {
+            Way::Static
+        } else {
+            Way::Pieces {
+                decision: Arc::clone(decision),
+                team: Arc::clone(&schedule.team),
+            }
+        };
+        Some((way, seldom(cut.ns)))
     }
 }
 

@@ -7,8 +7,9 @@
 //! them into the construct's node.
 //!
 //! One execution in [`EVERY`] (each thread counts for itself) takes the full way and is measured. So drift is
-//! noticed, but later than in loops that are always measured. Brief loops take no longer than the full way. They are
-//! measured more and more seldom while their plan holds, down to one execution in [`SELDOM`].
+//! noticed, but later than in loops that are always measured. The shorter the loop, the more the full way costs
+//! beside it. So a loop is measured more and more seldom while its plan holds: a brief loop, which takes no longer than
+//! the full way, down to one execution in [`SELDOM`], others as [`seldom`] says.
 //!
 //! **Loops of many lengths.** One place of a program often runs with another trip count each time: a loop
 //! over the elements of one material, and then of the next. Knowledge of a loop holds for all trip counts of
@@ -32,7 +33,13 @@ use std::sync::Arc;
 /// One in this many executions is measured.
 const EVERY: u32 = 32;
 /// Of a brief loop whose plan holds, one in this many executions is measured in the end.
-const SELDOM: u32 = 1024;
+pub(super) const SELDOM: u32 = 1024;
+/// Of another loop, one in at most this many: the system's time slices differ, and drift must show within seconds.
+const SELDOM_AT_MOST: u32 = 128;
+/// Nanoseconds that a measured execution takes more than an unmeasured one.
+const MEASURING_NS: f64 = 1000.0;
+/// Part of a loop's time that may go into measuring it.
+const MEASURING_COST: f64 = 0.005;
 /// Number of sets in a thread's table, and number of loops in each set.
 const SETS: usize = 64;
 const WAYS: usize = 4;
@@ -78,6 +85,12 @@ impl Which {
     fn set(self) -> usize {
         mixed(self.key, self.magnitude) % SETS * WAYS
     }
+}
+
+/// Of a loop that takes `ns` nanoseconds, one in this many executions is measured while its plan holds.
+pub(super) fn seldom(ns: f64) -> u32 {
+    let affordable = MEASURING_NS / (MEASURING_COST * ns.max(1.0));
+    (affordable as u32).clamp(EVERY, SELDOM_AT_MOST)
 }
 
 /// How the unmeasured executions of a settled loop are handed out.
@@ -167,14 +180,14 @@ impl Settled {
     }
 
     /// Keeps `way` for the next executions of loop `key` with trip counts like `n`. `number` is the plan's
-    /// number.
+    /// number. While the plan holds, ever fewer executions are measured, down to one in `seldom`.
     #[cold]
     pub(super) fn keep(
         &mut self,
         (key, n): (usize, u64),
         (team, threads): (usize, u32),
         number: u32,
-        way: Way,
+        (way, seldom): (Way, u32),
     ) {
         if self.0.is_empty() {
             self.0.resize_with(SETS * WAYS, Kept::default);
@@ -195,9 +208,10 @@ impl Settled {
         };
         let kept = &mut ways[at];
         let holds = kept.which == which && kept.number == number;
-        kept.every = match way {
-            Way::Cursor if holds => (2 * kept.every).clamp(EVERY, SELDOM),
-            _ => EVERY,
+        kept.every = if holds {
+            (2 * kept.every).clamp(EVERY, seldom.max(EVERY))
+        } else {
+            EVERY
         };
         kept.which = which;
         kept.number = number;
@@ -207,18 +221,33 @@ impl Settled {
     }
 }
 
-/// Whether the largest piece of the plan is hardly larger than that of a static loop with `n` iterations.
-pub(super) fn is_nearly_static(
-    n: u64,
-    decision: &Decision,
-    team: &Placement,
-    threads: u32,
-) -> bool {
-    let mut pieces = Vec::new();
-    fixed::pieces(n, decision, team, &mut pieces);
-    let largest = pieces.iter().map(|piece| piece.len()).max().unwrap_or(n);
-    let fair = n.div_ceil(u64::from(threads.max(1)));
-    largest <= fair.saturating_add(fair / 10)
+/// The pieces of a loop with `n` iterations by its plan, seen as a whole.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cut {
+    /// Expected nanoseconds of the longest piece.
+    pub(super) ns: f64,
+    /// The largest piece is hardly larger than that of a static loop.
+    pub(super) is_nearly_static: bool,
+}
+
+/// Below this time, in nanoseconds, what was measured of a loop is mostly the way into and out of it, and a difference
+/// of a quarter says nothing about the nodes.
+const MOSTLY_OVERHEAD_NS: f64 = 5_000.0;
+
+impl Cut {
+    /// How `decision` cuts a loop with `n` iterations for the `threads` threads of `team`.
+    pub(super) fn of(n: u64, decision: &Decision, team: &Placement, threads: u32) -> Cut {
+        let mut pieces = Vec::new();
+        fixed::pieces(n, decision, team, &mut pieces);
+        let largest = pieces.iter().map(|piece| piece.len()).max().unwrap_or(n);
+        let fair = n.div_ceil(u64::from(threads.max(1)));
+        let ns = fixed::expected_ns(&pieces, decision, team);
+        let tolerance = if ns < MOSTLY_OVERHEAD_NS { 4 } else { 10 };
+        Cut {
+            ns,
+            is_nearly_static: largest <= fair.saturating_add(fair / tolerance),
+        }
+    }
 }
 
 impl Kept {
@@ -258,7 +287,12 @@ mod tests {
         let lengths = [3, 17, 19, 40, 63, 100];
         for &key in &keys {
             for &n in &lengths {
-                kept.keep((key, n), (7, 2), plan_number(key, magnitude(n)), plan());
+                kept.keep(
+                    (key, n),
+                    (7, 2),
+                    plan_number(key, magnitude(n)),
+                    (plan(), EVERY),
+                );
             }
         }
         let mut found = 0;
@@ -289,10 +323,20 @@ mod tests {
     fn one_in_so_many_is_measured_and_a_new_plan_is_asked_for() {
         let mut kept = Settled::new();
         let key = 0x51_0040;
-        kept.keep((key, 100), (7, 2), plan_number(key, magnitude(100)), plan());
+        kept.keep(
+            (key, 100),
+            (7, 2),
+            plan_number(key, magnitude(100)),
+            (plan(), EVERY),
+        );
         let unmeasured = (0..100).take_while(|_| kept.next((key, 100), (7, 2)).is_some());
         assert_eq!(unmeasured.count(), EVERY as usize - 1);
-        kept.keep((key, 100), (7, 2), plan_number(key, magnitude(100)), plan());
+        kept.keep(
+            (key, 100),
+            (7, 2),
+            plan_number(key, magnitude(100)),
+            (plan(), EVERY),
+        );
         assert!(kept.next((key, 100), (7, 2)).is_some());
         forget(key, magnitude(3));
         assert!(kept.next((key, 100), (7, 2)).is_some(), "another length");
@@ -302,7 +346,7 @@ mod tests {
             (key, 100),
             (7, 2),
             plan_number(key, magnitude(100)),
-            Way::Cursor,
+            (Way::Cursor, SELDOM),
         );
         assert_eq!(kept.next((key, 90), (7, 2)), Some(Next::Cursor));
     }
@@ -326,10 +370,37 @@ mod tests {
             decide(&nodes, &Rules::default())
         };
         let team = Placement::placed(&[0, 1], 2);
-        let is = |rates, n| is_nearly_static(n, &plan_of(rates), &team, 2);
+        let is = |rates, n| Cut::of(n, &plan_of(rates), &team, 2).is_nearly_static;
         assert!(is([10.0, 10.0], 100) && is([10.0, 11.0], 100));
         assert!(!is([10.0, 30.0], 100));
         assert!(is([10.0, 10.0], 1) && is([10.0, 10.0], 3));
+        // 58 : 42. In a loop of half a microsecond that is no difference, in one of 50 us it is.
+        assert!(is([10.0, 14.0], 100) && !is([1000.0, 1400.0], 100));
+        let ns = Cut::of(100, &plan_of([10.0, 30.0]), &team, 2).ns;
+        assert!((ns - 750.0).abs() < 1.0, "{ns}");
+    }
+
+    /// A measured execution takes about a microsecond more, which short loops feel.
+    #[test]
+    fn short_loops_are_measured_more_seldom_while_their_plan_holds() {
+        assert_eq!(seldom(0.0), SELDOM_AT_MOST);
+        assert_eq!(seldom(400.0), SELDOM_AT_MOST);
+        assert_eq!(seldom(3_000.0), 66);
+        assert_eq!(seldom(45_000.0), EVERY);
+        let mut kept = Settled::new();
+        let key = 0x53_0140;
+        let mut unmeasured = |ns| {
+            let number = plan_number(key, magnitude(100));
+            kept.keep((key, 100), (7, 2), number, (plan(), seldom(ns)));
+            let all = (0..5000).take_while(|_| kept.next((key, 100), (7, 2)).is_some());
+            all.count() as u32
+        };
+        let first: Vec<u32> = (0..4).map(|_| unmeasured(400.0)).collect();
+        let at_most = SELDOM_AT_MOST - 1;
+        assert_eq!(first, [EVERY - 1, 2 * EVERY - 1, at_most, at_most]);
+        assert_eq!(unmeasured(45_000.0), EVERY - 1, "it has become long");
+        forget(key, magnitude(100));
+        assert_eq!(unmeasured(400.0), EVERY - 1, "another plan");
     }
 
     #[test]
@@ -338,7 +409,7 @@ mod tests {
         let key = 0x52_0080;
         let unmeasured = |kept: &mut Settled| {
             let number = plan_number(key, magnitude(5));
-            kept.keep((key, 5), (7, 2), number, Way::Cursor);
+            kept.keep((key, 5), (7, 2), number, (Way::Cursor, SELDOM));
             let all = (0..5000).take_while(|_| kept.next((key, 5), (7, 2)).is_some());
             all.count() as u32
         };

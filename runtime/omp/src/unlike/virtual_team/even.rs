@@ -1,14 +1,17 @@
-//! Regions whose threads take equally long, on nodes that do not differ by any known property.
+//! Regions whose code is not read yet: their threads take equally long, or the program has spent enough on reading.
 //!
-//! Such regions keep ordinary teams, and their code is not read: see [`hetmp_sched::even`]. To find them,
-//! some executions are timed, each thread by itself. A thread that waits at a barrier, for a lock or for
+//! Such regions keep ordinary teams: see [`hetmp_sched::even`] and [`hetmp_sched::budget`]. To see which regions are worth
+//! reading, some executions are timed, each thread by itself. A thread that waits at a barrier, for a lock or for
 //! tasks is not in the program's code. So even in regions with barriers the times show how long each thread
 //! works.
 
+use super::budget;
 use crate::team::members::Outlined;
 use crate::team::region::{self as team, Region};
 use crate::thread::Thread;
+use crate::unlike::{modes, nodes};
 use core::sync::atomic::{AtomicU64, Ordering};
+use hetmp_core::sys::monotonic_ns;
 use hetmp_sched::even::{Even, Seen};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -16,13 +19,14 @@ use std::sync::Mutex;
 /// What is known, by address of the outlined function and number of threads.
 static KNOWN: Mutex<BTreeMap<(usize, u32), Even>> = Mutex::new(BTreeMap::new());
 
-/// Should the region of `code` be looked at, when `threads` threads run it?
-pub(super) fn is_to_be_looked_at(code: usize, threads: u32) -> bool {
+/// May the code of the region at `code` be read now, when `threads` threads run it?
+pub(super) fn may_be_read(code: usize, threads: u32) -> bool {
+    let budget = budget::so_far();
+    let ran_ns = monotonic_ns().saturating_sub(modes::started_ns()) as f64;
     // No code that can panic runs under this lock.
     KNOWN.lock().is_ok_and(|known| {
-        known
-            .get(&(code, threads))
-            .is_some_and(Even::is_to_be_looked_at)
+        let seen = known.get(&(code, threads));
+        budget.may_read(seen, ran_ns, nodes::told_apart())
     })
 }
 

@@ -29,6 +29,8 @@ pub(crate) enum Guard {
     /// The nodes do not differ by any known property, and the threads take equally long: the region was not
     /// examined.
     Even,
+    /// The program has not run, gained or lost enough yet for its code to be read.
+    Unread,
     /// The team has one thread (as with `if(false)`, too).
     OneThread,
     /// Inside another parallel region.
@@ -102,6 +104,7 @@ impl Guard {
             Guard::Off => "off",
             Guard::AlikeNodes => "alike-nodes",
             Guard::Even => "even",
+            Guard::Unread => "unread",
             Guard::OneThread => "one-thread",
             Guard::Nested => "nested",
             Guard::Cancellation => "cancellation",
@@ -130,6 +133,7 @@ impl Guard {
             Guard::Off => "not asked for",
             Guard::AlikeNodes => "all nodes are alike",
             Guard::Even => "its threads take equally long",
+            Guard::Unread => "has not yet run for long enough to be worth reading",
             Guard::OneThread => "a team of one thread",
             Guard::Nested => "inside another region",
             Guard::Cancellation => "cancellation is on",

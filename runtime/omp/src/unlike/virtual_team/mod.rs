@@ -9,7 +9,7 @@
 //! * [`fit`]: does the region's machine code allow a virtual team (`hetmp-scan`)?
 //! * [`regions`]: what its executions have shown, and whether a virtual team gains ([`hetmp_sched::gain`]).
 //!   [`disturbance`]: which measurements do not count. [`unasked`]: regions of which enough is known.
-//! * [`even`]: regions that are not examined, as their threads take equally long.
+//! * [`even`]: regions that are not examined, as their threads take equally long. [`budget`]: what examining has cost.
 //! * [`plan`]: which of these ways a region takes. [`parallel`]: runs it that way.
 //! * [`run`]: the team, and how it runs a region. [`job`]: what the team is told, and what it has measured.
 //! * [`fiber`]: the team's real threads (*runners*), and stacks that they can leave. [`stacks`]: how runners
@@ -27,6 +27,7 @@
 //! Otherwise a region looks at one byte (`modes::watches`).
 
 mod announce;
+mod budget;
 mod disturbance;
 mod even;
 mod exceptions;

@@ -275,7 +275,11 @@ unsafe fn timed(th: &Thread, region: &Region) -> u32 {
     report::region(
         address,
         RegionRun {
-            lever: Lever::Plain(Guard::Even),
+            lever: Lever::Plain(if modes::regions() & EVEN != 0 {
+                Guard::Even
+            } else {
+                Guard::Unread
+            }),
             threads,
             pieces: 0,
             elapsed_ns,

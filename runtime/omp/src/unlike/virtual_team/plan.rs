@@ -8,7 +8,7 @@ use crate::icv::{ProcBind, StaticLoops, UNLIMITED_THREADS};
 use crate::init;
 use crate::team::region::Region;
 use crate::thread::Thread;
-use crate::unlike::modes::{self, EVEN, FORCE, LEVERS, WIDE};
+use crate::unlike::modes::{self, EVEN, FORCE, LEVERS, SPARING, WIDE};
 use hetmp_sched::virtual_team::pieces;
 
 /// The way of one execution of a region.
@@ -51,16 +51,27 @@ pub(super) fn left_alone(threads: u32) -> Option<Guard> {
     (threads == 1).then_some(Guard::OneThread)
 }
 
-/// Is `region` one that is not examined, since the nodes do not differ by any known property and its threads
-/// were not seen to take unlike times?
+/// Is `region` one that is not examined yet: because the nodes do not differ by any known property and its threads were
+/// not seen to take unlike times, or because the program has spent enough on reading code for the time being?
 pub(super) fn is_left_to_itself(th: &Thread, region: &Region) -> bool {
-    modes::regions() & EVEN != 0
+    let mode = modes::regions();
+    mode & (EVEN | SPARING) != 0
         && left_alone(region.nthreads).is_none()
         // Regions that fail the following tests are refused for these reasons, and must be reported so.
         && region.group.is_null()
         && th.task().icv().thread_limit == UNLIMITED_THREADS
         && !init::globals().cancellation
-        && !even::is_to_be_looked_at(region.code, region.nthreads)
+        && (mode & EVEN != 0 || !is_bound(th, region))
+        // At the announced size a region must run as virtual threads, whatever reading costs.
+        && announce::told().is_none_or(|_| region.asked != 0)
+        && !regions::is_known(region.code, region.nthreads)
+        && !even::may_be_read(region.code, region.nthreads)
+}
+
+/// Must the region's threads be in certain places?
+fn is_bound(th: &Thread, region: &Region) -> bool {
+    let bound = th.task().icv().bind != ProcBind::False || !init::globals().places.is_empty();
+    bound || region.bind.is_some() && announce::told() != Some(region.nthreads)
 }
 
 /// The announced size, if it applies to this outermost region without a `num_threads` clause.
@@ -115,8 +126,7 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
     if icv.thread_limit != UNLIMITED_THREADS {
         return no(Guard::ThreadLimit);
     }
-    let bound = icv.bind != ProcBind::False || !globals.places.is_empty();
-    if bound || region.bind.is_some() && announce::told() != Some(region.nthreads) {
+    if is_bound(th, region) {
         return no(Guard::Bound);
     }
     let address = region.code;

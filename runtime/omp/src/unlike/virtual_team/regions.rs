@@ -3,6 +3,7 @@
 //! Kept by the address of the outlined function and the number of threads. Each execution looks its region up
 //! once, under a lock that is held only for that.
 
+use super::budget;
 use super::fit::{self, Fit};
 use super::job::{Expanded, Outcome};
 use super::lever::Guard;
@@ -141,9 +142,14 @@ impl Knowledge {
                 Guard::NoGain
             };
         }
+        let equal_ns = slowest * f64::from(pieces) / threads;
+        // While ways are compared, the estimate alone is no proof of a gain.
+        if !disturbed && !self.gain.is_in_trial() {
+            budget::gain((equal_ns as u64).saturating_sub(ns));
+        }
         self.gain.learn_virtual(&Run {
             elapsed_ns: ns as f64,
-            equal_ns: slowest * f64::from(pieces) / threads,
+            equal_ns,
             best_ns: if speeds > 0.0 {
                 f64::from(pieces) / speeds
             } else {
@@ -188,16 +194,24 @@ pub(super) fn of(region: &Region, asked: bool) -> Knowledge {
     }
     super::exceptions::look_again();
     // Without the lock: reading the program's files takes a while.
-    let mut fit = known.map_or_else(|| fit::of(address, region.form), |k| k.fit);
-    if asked {
-        fit.look_at_division(address, region.form);
-    }
+    let fit = budget::spend(|| {
+        let mut fit = known.map_or_else(|| fit::of(address, region.form), |k| k.fit);
+        if asked {
+            fit.look_at_division(address, region.form);
+        }
+        fit
+    });
     let mut regions = lock();
     let region = regions
         .entry((address, threads))
         .or_insert_with(|| Knowledge::new(fit));
     region.fit = fit;
     *region
+}
+
+/// Has the code at `address` been read for teams of this many threads?
+pub(super) fn is_known(address: usize, threads: u32) -> bool {
+    lock().contains_key(&(address, threads))
 }
 
 /// Has an object been unloaded since the last call?

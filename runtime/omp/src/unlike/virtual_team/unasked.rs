@@ -9,8 +9,10 @@
 
 use core::cell::{Cell, OnceCell};
 
-/// Number of entries, a power of two.
-const ENTRIES: usize = 256;
+/// Number of sets, a power of two, and of entries in a set. A program with some hundred regions finds room: two regions
+/// that shared an entry would drive each other out, and both would ask each time.
+const SETS: usize = 128;
+const WAYS: usize = 4;
 
 #[derive(Debug, Default)]
 struct Entry {
@@ -41,21 +43,28 @@ pub(crate) struct Unasked {
 }
 
 impl Unasked {
-    /// The entry for `code`. Functions begin at multiples of 16, so the low four bits are dropped.
-    fn of(entries: &[Entry], code: usize) -> &Entry {
-        &entries[(code >> 4) % ENTRIES]
+    /// The set that `code` belongs to. Functions begin at multiples of 16, so the low four bits are dropped.
+    fn set(entries: &[Entry], code: usize) -> &[Entry] {
+        let first = (code >> 4) % SETS * WAYS;
+        &entries[first..first + WAYS]
+    }
+
+    /// The entry of `code`, if it has one.
+    #[inline]
+    fn find(&self, code: usize) -> Option<&Entry> {
+        let set = Self::set(self.entries.get()?, code);
+        set.iter().find(|entry| entry.code.get() == code)
     }
 
     /// May the region of `code` run without asking, if a team has `threads` threads? If so, the execution
     /// counts as done.
     #[inline]
     pub(super) fn may_pass(&self, code: usize, threads: u32) -> Pass {
-        let Some(entries) = self.entries.get() else {
+        let Some(entry) = self.find(code) else {
             return Pass::No;
         };
-        let entry = Self::of(entries, code);
         let left = entry.left.get();
-        if left == 0 || entry.code.get() != code || entry.threads.get() != threads {
+        if left == 0 || entry.threads.get() != threads {
             return Pass::No;
         }
         entry.left.set(left - 1);
@@ -66,8 +75,13 @@ impl Unasked {
     }
 
     fn pass(&self, code: usize, threads: u32, times: u32, longest: u64) {
-        let fresh = || (0..ENTRIES).map(|_| Entry::default()).collect();
-        let entry = Self::of(self.entries.get_or_init(fresh), code);
+        let fresh = || (0..SETS * WAYS).map(|_| Entry::default()).collect();
+        let set = Self::set(self.entries.get_or_init(fresh), code);
+        let own = set.iter().find(|entry| entry.code.get() == code);
+        let least = || set.iter().min_by_key(|entry| entry.left.get());
+        let Some(entry) = own.or_else(least) else {
+            return;
+        };
         entry.code.set(code);
         entry.threads.set(threads);
         entry.left.set(times);
@@ -87,15 +101,7 @@ impl Unasked {
     /// The region must ask again. Returns how many more times it might have run.
     #[cold]
     pub(super) fn take_back(&self, code: usize) -> u32 {
-        let Some(entries) = self.entries.get() else {
-            return 0;
-        };
-        let entry = Self::of(entries, code);
-        if entry.code.get() == code {
-            entry.left.replace(0)
-        } else {
-            0
-        }
+        self.find(code).map_or(0, |entry| entry.left.replace(0))
     }
 }
 
@@ -109,12 +115,40 @@ mod tests {
         assert_eq!(ways.may_pass(0x1230, 2), Pass::No);
         ways.let_pass(0x1230, 2, 3);
         assert_eq!(ways.may_pass(0x1230, 3), Pass::No);
-        // Another function with the same entry of the table.
-        assert_eq!(ways.may_pass(0x1230 + 16 * ENTRIES, 2), Pass::No);
+        // Another function of the same set.
+        assert_eq!(ways.may_pass(0x1230 + 16 * SETS, 2), Pass::No);
         for _ in 0..3 {
             assert_eq!(ways.may_pass(0x1230, 2), Pass::Ordinary);
         }
         assert_eq!(ways.may_pass(0x1230, 2), Pass::No);
+    }
+
+    /// The regions of a program with 200 of them, one after the other, time and again.
+    #[test]
+    fn many_regions_have_room() {
+        let ways = Unasked::default();
+        let regions: Vec<usize> = (0..200usize)
+            .map(|i| 0x40_1000 + i * 0x130 + i % 7 * 0x40)
+            .collect();
+        for &code in &regions {
+            ways.let_pass(code, 2, 100);
+        }
+        let pass = |&&code: &&usize| ways.may_pass(code, 2) == Pass::Ordinary;
+        let found = regions.iter().filter(pass).count();
+        assert!(found >= 190, "{found} of 200");
+    }
+
+    #[test]
+    fn a_full_set_drops_the_region_that_must_ask_soonest() {
+        let ways = Unasked::default();
+        let code = |i: usize| 0x1230 + 16 * SETS * i;
+        for i in 0..WAYS {
+            ways.let_pass(code(i), 2, 10 - i as u32);
+        }
+        ways.let_pass(code(WAYS), 2, 3);
+        assert_eq!(ways.may_pass(code(WAYS - 1), 2), Pass::No);
+        assert_eq!(ways.may_pass(code(0), 2), Pass::Ordinary);
+        assert_eq!(ways.may_pass(code(WAYS), 2), Pass::Ordinary);
     }
 
     #[test]
@@ -124,7 +158,7 @@ mod tests {
         for _ in 0..4 {
             assert_eq!(ways.may_pass(0x1230, 2), Pass::TeamOfOne { longest: 500 });
         }
-        assert_eq!(ways.take_back(0x1230 + 16 * ENTRIES), 0);
+        assert_eq!(ways.take_back(0x1230 + 16 * SETS), 0);
         assert_eq!(ways.take_back(0x1230), 6);
         assert_eq!(ways.may_pass(0x1230, 2), Pass::No);
     }

@@ -1,0 +1,46 @@
+//! What reading regions' code has cost this process, and what virtual teams have gained ([`hetmp_sched::budget`]).
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use hetmp_sched::budget::Budget;
+
+// Relaxed: the sums are estimates, and carry no other data. Times are nanoseconds.
+static SPENT_NS: AtomicU64 = AtomicU64::new(0);
+static READ: AtomicU32 = AtomicU32::new(0);
+static GAINED_NS: AtomicU64 = AtomicU64::new(0);
+
+/// The sums so far.
+pub(super) fn so_far() -> Budget {
+    Budget {
+        spent_ns: SPENT_NS.load(Ordering::Relaxed) as f64,
+        regions: READ.load(Ordering::Relaxed),
+        gained_ns: GAINED_NS.load(Ordering::Relaxed) as f64,
+    }
+}
+
+/// Runs `read`, which reads a region's code, and counts its time. This is the processor's time, so that other processes,
+/// which may hold the core meanwhile, do not count.
+pub(super) fn spend<R>(read: impl FnOnce() -> R) -> R {
+    let began = cpu_ns();
+    let result = read();
+    SPENT_NS.fetch_add(cpu_ns().saturating_sub(began), Ordering::Relaxed);
+    READ.fetch_add(1, Ordering::Relaxed);
+    result
+}
+
+/// A virtual team was faster than an ordinary one by about `ns` nanoseconds.
+pub(super) fn gain(ns: u64) {
+    GAINED_NS.fetch_add(ns, Ordering::Relaxed);
+}
+
+/// The calling thread's processor time.
+fn cpu_ns() -> u64 {
+    let mut t = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the pointer is to a live timespec, and the clock exists on every Linux.
+    unsafe {
+        libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut t);
+    }
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}

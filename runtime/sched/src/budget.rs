@@ -1,0 +1,192 @@
+//! What looking for gains may cost a program.
+//!
+//! To find out whether a region may run as a virtual team, its code is read, which takes a millisecond or two. A program
+//! of some hundred milliseconds with ten such regions ends before that has paid for itself. So the time spent on reading
+//! stays below a small part of the time that the program has run, and of what was gained so far. A region whose turn has
+//! not come keeps its ordinary team.
+//!
+//! **Regions that lose much** are read all the same: where threads have waited for each other several times as long as
+//! reading takes ([`Even::lost_ns`]), most of that time could have been gained.
+//!
+//! **Where nodes differ** a first allowance comes on top, because the gain is likely, and a program may have a single
+//! region that runs once. Where they do not, the threads must have waited in any case.
+//!
+//! Pure: no clock. Times are nanoseconds.
+
+use crate::even::Even;
+
+/// What reading one region's code is expected to take before any was read.
+const FIRST_NS: f64 = 1e6;
+/// The allowance at the start, where nodes differ.
+const ALLOWANCE_NS: f64 = 2e6;
+/// Part of the program's time that may go into reading...
+const OF_TIME: f64 = 0.02;
+/// ...and part of what virtual teams have gained.
+const OF_GAIN: f64 = 0.25;
+/// A region is read if its threads have waited this many times as long as reading takes, where nodes differ...
+const LOSES_MUCH: f64 = 4.0;
+/// ...and where they do not: there, waits are more often the doing of other processes.
+const LOSES_MUCH_ALIKE: f64 = 20.0;
+
+/// What a program has spent on reading its regions' code, and what it has gained.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Budget {
+    /// Nanoseconds spent.
+    pub spent_ns: f64,
+    /// Number of regions that were read.
+    pub regions: u32,
+    /// Nanoseconds by which virtual teams were faster than ordinary teams would have been.
+    pub gained_ns: f64,
+}
+
+impl Budget {
+    /// What reading one more region will take.
+    fn expected_ns(&self) -> f64 {
+        if self.regions == 0 {
+            FIRST_NS
+        } else {
+            self.spent_ns / f64::from(self.regions)
+        }
+    }
+
+    /// May a region be read now, when the program has run for `ran_ns`? `seen`: what is known of the region's executions
+    /// as an ordinary team. `unlike`: the nodes differ by a known property.
+    #[must_use]
+    pub fn may_read(&self, seen: Option<&Even>, ran_ns: f64, unlike: bool) -> bool {
+        let next = self.expected_ns();
+        let evident = seen.filter(|s| s.is_to_be_looked_at());
+        if !unlike && evident.is_none() {
+            return false;
+        }
+        let (allowance, much) = if unlike {
+            (ALLOWANCE_NS, LOSES_MUCH)
+        } else {
+            (0.0, LOSES_MUCH_ALIKE)
+        };
+        let budget = allowance + OF_TIME * ran_ns + OF_GAIN * self.gained_ns;
+        self.spent_ns + next <= budget || evident.is_some_and(|s| s.lost_ns() >= much * next)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::even::Seen;
+
+    const MS: f64 = 1e6;
+
+    /// One region of a program: how long it takes, and which of its executions are observed.
+    #[derive(Clone, Copy)]
+    struct Region {
+        ns: f64,
+        seen: Even,
+        rest: u32,
+        read: bool,
+    }
+
+    impl Region {
+        fn new(ms: f64) -> Region {
+            Region {
+                ns: ms * MS,
+                seen: Even::new(),
+                rest: 0,
+                read: false,
+            }
+        }
+
+        /// An execution in which the threads wait for a third of the time.
+        fn run(&mut self) {
+            match self.rest.checked_sub(1) {
+                Some(fewer) => self.rest = fewer,
+                None => {
+                    let seen = Seen {
+                        elapsed_ns: self.ns,
+                        most_ns: self.ns,
+                        mean_ns: self.ns * 2.0 / 3.0,
+                    };
+                    self.rest = self.seen.see(&seen, true);
+                }
+            }
+        }
+    }
+
+    /// Plays a program whose regions take `ms` milliseconds each and run in turn `rounds` times. To read one takes
+    /// `read_ms`; `gain` is the part of its time that a region saves once it was read. Returns milliseconds without
+    /// reading, and with it.
+    fn play(ms: &[f64], rounds: u32, read_ms: f64, gain: f64, unlike: bool) -> (f64, f64) {
+        let mut budget = Budget::default();
+        let mut regions: Vec<Region> = ms.iter().map(|&ms| Region::new(ms)).collect();
+        let (mut plain, mut ran) = (0.0, 0.0);
+        for _ in 0..rounds {
+            for region in &mut regions {
+                plain += region.ns;
+                let asks = !region.read && region.rest == 0;
+                if asks && budget.may_read(Some(&region.seen), ran, unlike) {
+                    region.read = true;
+                    ran += read_ms * MS;
+                    budget.spent_ns += read_ms * MS;
+                    budget.regions += 1;
+                }
+                let saved = if region.read { gain * region.ns } else { 0.0 };
+                budget.gained_ns += saved;
+                ran += region.ns - saved;
+                if !region.read {
+                    region.run();
+                }
+            }
+        }
+        (plain / MS, ran / MS)
+    }
+
+    #[test]
+    fn the_first_region_is_read_at_once_where_nodes_differ() {
+        let none = Budget::default();
+        assert!(none.may_read(None, 0.0, true));
+        assert!(!none.may_read(None, 1e12, false), "its threads may be even");
+    }
+
+    /// NPB LU and SP, class S: seven regions, a tenth of a second, nothing to gain.
+    #[test]
+    fn a_short_program_without_gain_loses_little() {
+        for unlike in [true, false] {
+            let (plain, ran) = play(&[0.2; 7], 60, 1.9, 0.0, unlike);
+            assert!(ran <= plain * 1.05, "{plain} ms became {ran} ms ({unlike})");
+        }
+        // A second.
+        let (plain, ran) = play(&[0.3; 7], 500, 1.9, 0.0, true);
+        assert!(ran <= plain * 1.03, "{plain} ms became {ran} ms");
+    }
+
+    /// Two hundred regions of 5 us each, none of which gains.
+    #[test]
+    fn many_short_regions_cost_no_more_than_few() {
+        for unlike in [true, false] {
+            let (plain, ran) = play(&[0.005; 200], 1000, 1.0, 0.0, unlike);
+            assert!(ran <= plain * 1.03, "{plain} ms became {ran} ms ({unlike})");
+        }
+    }
+
+    /// LULESH on unlike nodes: 45 regions, ten of which make up four fifths of half a second. Half of it can be gained.
+    #[test]
+    fn what_gains_is_read_soon() {
+        let ms: Vec<f64> = (0..45).map(|i| 1.2 * 0.85f64.powi(i)).collect();
+        let (plain, ran) = play(&ms, 60, 0.45, 0.5, true);
+        assert!(ran <= plain * 0.58, "{plain} ms became {ran} ms");
+    }
+
+    #[test]
+    fn regions_that_lose_much_are_read_whatever_was_spent() {
+        let broke = Budget {
+            spent_ns: 100.0 * MS,
+            regions: 100,
+            gained_ns: 0.0,
+        };
+        let may_after = |runs: u32, unlike| {
+            let mut region = Region::new(1.0);
+            (0..runs).for_each(|_| region.run());
+            broke.may_read(Some(&region.seen), 0.0, unlike)
+        };
+        assert!(!may_after(8, true) && may_after(16, true));
+        assert!(!may_after(16, false) && may_after(140, false));
+    }
+}
