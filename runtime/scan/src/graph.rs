@@ -142,7 +142,13 @@ pub(crate) struct Graph {
     pub(crate) thread_local: bool,
     /// The loops of single iterations that were found in it.
     pub(crate) strided: Vec<Strided>,
+    /// By calls of functions that call back (`qsort`): the function of the program that is called, where the code before the
+    /// call says which.
+    pub(crate) called_back: BTreeMap<u64, u64>,
 }
+
+/// So many instructions before a call are looked at for its arguments.
+const STRAIGHT: usize = 32;
 
 /// The longest function that is followed, in instructions.
 const LONGEST: usize = 30_000;
@@ -225,7 +231,61 @@ impl Graph {
             }
         }
         graph.nodes = Nodes(nodes.into_values().collect());
+        graph.find_called_back(image);
         Ok(graph)
+    }
+
+    /// Fills [`Graph::called_back`].
+    fn find_called_back(&mut self, image: &dyn Image) {
+        for (number, node) in self.nodes.values().enumerate() {
+            let Next::Call {
+                callee: Callee::Named(name),
+                ..
+            } = &node.next
+            else {
+                continue;
+            };
+            let Some(argument) = library::calls_argument(name) else {
+                continue;
+            };
+            let target = self.function_in(number, ARGUMENTS[argument]);
+            if let Some(target) = target.filter(|&target| image.code(target).is_some()) {
+                self.called_back.insert(node.instruction.ip(), target);
+            }
+        }
+    }
+
+    /// The address that the register holds before the instruction with this number, where the straight code before it puts a
+    /// constant there (`lea function(%rip),%rcx`): nothing jumps in between, and nothing else writes the register.
+    fn function_in(&self, number: usize, register: usize) -> Option<u64> {
+        let mut after = self.nodes.at(number)?;
+        for number in (0..number).rev().take(STRAIGHT) {
+            let node = self.nodes.at(number)?;
+            let i = &node.instruction;
+            if after.leads || node.next != Next::Fall || i.next_ip() != after.instruction.ip() {
+                return None;
+            }
+            let to = i.op0_register();
+            let is_it = |register_: Register| {
+                register_.is_gpr() && register_.full_register().number() == register
+            };
+            if i.op_count() > 0 && i.op0_kind() == OpKind::Register && is_it(to) {
+                return (i.mnemonic() == Mnemonic::Lea && i.is_ip_rel_memory_operand())
+                    .then(|| i.ip_rel_memory_address());
+            }
+            // Registers that are written without being the first operand.
+            let mut factory = InstructionInfoFactory::new();
+            let writes = factory
+                .info(i)
+                .used_registers()
+                .iter()
+                .any(|used| is_write(used.access()) && is_it(used.register()));
+            if writes {
+                return None;
+            }
+            after = node;
+        }
+        None
     }
 
     /// The instructions that may come after the one at `address`.

@@ -146,6 +146,59 @@ pub(crate) fn takes_no_integers(name: &str) -> bool {
     MATHEMATICS.contains(&name) || MATHEMATICS.contains(&without_suffix)
 }
 
+/// Whether a function of this name gives the thread that calls it memory which nobody else knows, with nothing in it that a
+/// program could rely on.
+pub(crate) fn takes_memory(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "malloc",
+        "aligned_alloc",
+        "memalign",
+        "valloc",
+        "_Znwm",
+        "_Znam",
+        "_ZnwmRKSt9nothrow_t",
+        "_ZnamRKSt9nothrow_t",
+        "_ZnwmSt11align_val_t",
+        "_ZnamSt11align_val_t",
+    ];
+    NAMES.contains(&base(name))
+}
+
+/// Whether a function of this name gives such memory back.
+pub(crate) fn gives_memory_back(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "free",
+        "_ZdlPv",
+        "_ZdaPv",
+        "_ZdlPvm",
+        "_ZdaPvm",
+        "_ZdlPvSt11align_val_t",
+        "_ZdaPvSt11align_val_t",
+        "_ZdlPvmSt11align_val_t",
+        "_ZdaPvmSt11align_val_t",
+    ];
+    NAMES.contains(&base(name))
+}
+
+/// Whether a function of this name keeps no address that it is given, in whatever way, beyond its return; it may return one.
+pub(crate) fn keeps_no_address(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "memcpy", "memmove", "memset", "memcmp", "memchr", "bcmp", "strlen", "strcmp", "strncmp",
+        "strcpy", "strncpy", "frexp", "modf", "sincos", "sincosf",
+    ];
+    takes_no_integers(name) || NAMES.contains(&base(name))
+}
+
+/// Which argument of a function of this name, counted from 0, is a function of the program that it calls. It does nothing else
+/// that could be noticed.
+pub(crate) fn calls_argument(name: &str) -> Option<usize> {
+    match base(name) {
+        "qsort" => Some(3),
+        "bsearch" => Some(4),
+        _ => None,
+    }
+}
+
 /// How many integer arguments a function of this name takes at most.
 pub(crate) fn integers(name: &str) -> usize {
     let name = base(name);
@@ -221,7 +274,8 @@ pub(crate) fn integers(name: &str) -> usize {
         | "__ctype_b_loc"
         | "__ctype_tolower_loc"
         | "__ctype_toupper_loc" => 0,
-        "fwrite" => 4,
+        "fwrite" | "qsort" => 4,
+        "bsearch" => 5,
         "calloc" | "realloc" | "_ZdlPvm" | "_ZdaPvm" | "strcmp" | "strcpy" | "strchr"
         | "strrchr" | "aligned_alloc" => 2,
         "memcpy" | "memmove" | "memset" | "memcmp" | "memchr" | "strncmp" | "strncpy"

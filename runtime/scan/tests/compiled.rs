@@ -208,7 +208,10 @@ fn divisions_that_are_noticed() {
             }
             seen += 1;
             let fits = scan(&*file, address, Form::Data).fits();
-            let freely = fits.is_ok() && divides_freely(&*file, address, Form::Data).is_ok();
+            // As the runtime asks: a region with an unknown callee is not divided.
+            let known = !scan(&*file, address, Form::Data).calls.unknown;
+            let freely =
+                fits.is_ok() && known && divides_freely(&*file, address, Form::Data).is_ok();
             let unusual = [
                 "-march=x86-64-v3",
                 "-funroll-loops",
@@ -219,7 +222,9 @@ fn divisions_that_are_noticed() {
             let usual = options.iter().all(|o| !unusual.contains(o));
             // Unoptimised, the index lies among the arrays, and `lastprivate` compares it instead of the chunk's end.
             let hard = ["scratch", "_last_"].iter().any(|word| name.contains(word));
-            let apart = options != &["-O0"] || !hard;
+            // Elsewhere the function's address goes through another register before it becomes an argument.
+            let direct = !name.contains("_sorted") || options.contains(&"-shared");
+            let apart = (options != &["-O0"] || !hard) && direct;
             let must = usual && apart && name.starts_with("free_");
             if freely && name.starts_with("counts_") || !freely && must {
                 let found = divides_freely(&*file, address, Form::Data);
@@ -227,6 +232,34 @@ fn divisions_that_are_noticed() {
             }
         }
         assert!(seen > 30, "{options:?}: {seen}");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The same programs by clang, whose unoptimised loops end where they begin. Nothing that must be free is asked for: clang has its
+/// own ways.
+#[test]
+fn divisions_that_are_noticed_by_clang() {
+    if !compilers().contains(&"clang-19") {
+        return;
+    }
+    let mut wrong = Vec::new();
+    for level in ["-O0", "-O2"] {
+        let file = compile_by("clang-19", "divided.c", &[level, "-w"]);
+        let regions = file.functions.iter().filter(|(name, _)| {
+            // An argument that clang stores beside the frame's variables is not followed.
+            name.starts_with("counts_") && !name.contains("_seventh_argument")
+        });
+        for (name, &address) in regions {
+            let Some(form) = form(name) else {
+                continue;
+            };
+            let scan = scan(&*file, address, form);
+            let fits = scan.fits().is_ok() && !scan.calls.unknown;
+            if fits && divides_freely(&*file, address, form).is_ok() {
+                wrong.push(format!("{level} {name}"));
+            }
+        }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -31,6 +31,9 @@ pub(super) struct Effect {
     pub(super) loses: Vec<Location>,
     /// Marks that the result has beside those of what is read.
     pub(super) fresh: Mark,
+    /// It may read memory outside of the frame.
+    pub(super) loads: bool,
+    /// What it reads there counts: unlike the old value of an atomic update.
     pub(super) loads_outside: bool,
     pub(super) stores_outside: bool,
     pub(super) atomic: bool,
@@ -40,6 +43,8 @@ pub(super) struct Effect {
     pub(super) fetches: bool,
     /// A `lock cmpxchg`.
     pub(super) exchanges: bool,
+    /// For a call whose callee leaves what is made of its arguments nowhere but there: in these locations.
+    pub(super) hands_back: Option<Vec<Location>>,
     /// The result as a sum.
     pub(super) moves: Option<Moves>,
 }
@@ -66,6 +71,14 @@ impl Effect {
         }
         // Beside it only what the instruction has as an address.
         parts == 1 && !self.loads_outside
+    }
+
+    /// The call of a function whose result is a number or an address: nothing that could be relied on is left in the other
+    /// registers that calls may change.
+    fn returns_number(&mut self) {
+        self.kills.push(0);
+        self.loses
+            .extend(caller_saved().filter(|l| *l != 0 && *l != FLOATS));
     }
 
     /// A call's results; what else it may change.
@@ -111,7 +124,11 @@ impl Function<'_> {
         match callee {
             Callee::Runtime(entry) => {
                 effect.reads.extend(&ARGUMENTS[..entry.arguments()]);
-                effect.returns();
+                if *entry == Entry::Time {
+                    effect.returns();
+                } else {
+                    effect.returns_number();
+                }
                 if *entry == Entry::ThreadNumber {
                     effect.fresh |= BOUND;
                 }
@@ -132,13 +149,17 @@ impl Function<'_> {
                     .reads
                     .extend(VECTORS..VECTORS + library::vectors(name));
                 effect.returns();
-                sees_frame &= !library::takes_no_integers(name) && !library::never_returns(name);
+                sees_frame &= !library::takes_no_integers(name)
+                    && !library::never_returns(name)
+                    && !library::takes_memory(name)
+                    && !library::gives_memory_back(name);
             }
             Callee::Inside(target) => {
                 let any = Interface::any();
                 let interface = known.get(target).unwrap_or(&any);
                 effect.reads.extend(&interface.takes);
                 effect.may.extend(&interface.changes);
+                effect.hands_back = (!interface.keeps).then(|| interface.hands_back.clone());
             }
             Callee::Unknown => {
                 effect.reads.extend(ARGUMENTS);
@@ -169,10 +190,12 @@ impl Function<'_> {
                 .address
                 .extend(address.iter().filter_map(|&r| location(r)));
         }
+        // `mov (%rax),%rax` uses the old value as an address alone.
         let is_operand = |register: Register| {
             (0..i.op_count()).any(|o| {
                 i.op_kind(o) == OpKind::Register
                     && i.op_register(o).full_register() == register.full_register()
+                    && is_read(info.op_access(o))
             })
         };
         for used in info.used_registers() {
@@ -255,6 +278,7 @@ impl Function<'_> {
                     }
                 }
                 _ => {
+                    effect.loads = loads;
                     effect.loads_outside = loads && !targets.contains(&operand(i));
                     // A pointer into the frame may have come back from there.
                     if loads && self.frame.exposed.is_some() {

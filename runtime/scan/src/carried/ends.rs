@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use iced_x86::{ConditionCode, Mnemonic};
 
 use super::function::{Function, Location, Mark};
-use super::function::{BOUND, COUNTER, INDEX, LAST, ODD, POINTED, STRIDE, SUM, WORDS};
+use super::function::{BOUND, COUNTER, HEAP, INDEX, LAST, ODD, POINTED, STRIDE, SUM, WORDS};
 use crate::graph::Next;
 
 impl Function<'_> {
@@ -35,7 +35,7 @@ impl Function<'_> {
         let same_operand = |l: Location| l == end || (l >= WORDS && end >= WORDS);
         let known = effect.reads.iter().all(|&l| {
             if is_bound(l) {
-                same_operand(l) && l != POINTED && state[l] & ODD == 0
+                same_operand(l) && l != POINTED && l != HEAP && state[l] & ODD == 0
             } else {
                 state[l] & (INDEX | STRIDE | COUNTER | SUM | LAST) == 0
             }

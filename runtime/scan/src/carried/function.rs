@@ -17,10 +17,12 @@ pub(super) const MASKS: Location = 49;
 pub(super) const FLOATS: Location = 50;
 /// What lies in the frame and is reached through pointers.
 pub(super) const POINTED: Location = 51;
-pub(super) const WORDS: Location = 52;
+/// Memory that the thread has taken from the heap; see [`super::taken`].
+pub(super) const HEAP: Location = 52;
+pub(super) const WORDS: Location = 53;
 
 /// What a value has to do with the division, as a set.
-pub(super) type Mark = u16;
+pub(super) type Mark = u32;
 /// Computed from the split: bounds of the chunk.
 pub(super) const BOUND: Mark = 1;
 /// An index that grows by one.
@@ -40,6 +42,18 @@ pub(super) const OWN: Mark = 128;
 pub(super) const SET: Mark = 256;
 /// Computed from the split, and not known to be the end of the chunk plus a constant.
 pub(super) const ODD: Mark = 512;
+/// By what a sum was collected; see [`super::sums`].
+pub(super) const ADDED: Mark = 1 << 10;
+pub(super) const ORED: Mark = 1 << 11;
+pub(super) const XORED: Mark = 1 << 12;
+pub(super) const MOST: Mark = 1 << 13;
+pub(super) const LEAST: Mark = 1 << 14;
+/// Made of a sum by something that collects nothing.
+pub(super) const SPOILT: Mark = 1 << 15;
+/// No sum, as far as the function's own code made it.
+pub(super) const PLAIN: Mark = 1 << 16;
+/// All that is remembered of how a sum was made.
+pub(super) const COLLECTED: Mark = ADDED | ORED | XORED | MOST | LEAST | SPOILT;
 
 pub(super) struct Function<'a> {
     pub(super) graph: &'a Graph,
@@ -54,4 +68,7 @@ pub(super) struct Function<'a> {
     /// Where the end of a chunk is computed, if all are of the same loop.
     pub(super) ends: BTreeSet<usize>,
     pub(super) form: Form,
+    /// The calls outside of loops by which the thread takes memory for itself and gives it back. How often that is done only the
+    /// allocator notices.
+    pub(super) own_calls: BTreeSet<usize>,
 }

@@ -17,6 +17,12 @@ pub(crate) struct Interface {
     pub(super) takes: Vec<Location>,
     /// It writes them.
     pub(super) changes: Vec<Location>,
+    /// It may keep an address that it is given beyond its return, elsewhere than in what it returns.
+    pub(super) keeps: bool,
+    /// It may read arguments that are passed in memory.
+    pub(super) reads_stack: bool,
+    /// What it changes may be made of an address that it is given there.
+    pub(super) hands_back: Vec<Location>,
 }
 
 impl Interface {
@@ -25,6 +31,9 @@ impl Interface {
         Interface {
             takes: caller_saved().collect(),
             changes: caller_saved().collect(),
+            keeps: true,
+            reads_stack: true,
+            hands_back: caller_saved().collect(),
         }
     }
 
@@ -46,6 +55,9 @@ impl Interface {
         Interface {
             takes: caller_saved().collect(),
             changes: caller_saved().filter(|l| written.contains(l)).collect(),
+            keeps: true,
+            reads_stack: true,
+            hands_back: caller_saved().collect(),
         }
     }
 
@@ -66,9 +78,13 @@ impl Interface {
             .iter()
             .flat_map(|effect| effect.writes())
             .collect();
+        let handed_back = function.handed_back(known);
         Interface {
             takes: caller_saved().filter(|l| live[first].contains(l)).collect(),
             changes: caller_saved().filter(|l| written.contains(l)).collect(),
+            keeps: handed_back.is_none(),
+            reads_stack: function.reads_stack(),
+            hands_back: handed_back.unwrap_or_else(|| caller_saved().collect()),
         }
     }
 }

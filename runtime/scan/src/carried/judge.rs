@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::function::{Function, Location, Mark};
-use super::function::{BOUND, COUNTER, INDEX, LAST, OWN, SET, SOME, STRIDE, SUM, VECTORS};
+use super::function::{
+    BOUND, COUNTER, INDEX, LAST, OWN, PLAIN, SET, SOME, SPOILT, STRIDE, SUM, VECTORS,
+};
 use super::levels::Level;
+use super::sums;
 use iced_x86::Mnemonic;
 
 use crate::entry::Entry;
@@ -13,7 +16,7 @@ use crate::library;
 use crate::Callee;
 
 impl Function<'_> {
-    fn is_push(&self, index: usize) -> bool {
+    pub(super) fn is_push(&self, index: usize) -> bool {
         self.graph.nodes[&self.at[index]].instruction.mnemonic() == Mnemonic::Push
     }
 
@@ -41,6 +44,17 @@ impl Function<'_> {
         before
     }
 
+    /// Whether the sum that the atomic instruction stores is put together with others by the operation that collected it.
+    fn is_put_together(&self, index: usize, state: &[Mark]) -> bool {
+        let i = &self.graph.nodes[&self.at[index]].instruction;
+        let has = self.effects[index]
+            .reads
+            .iter()
+            .fold(0, |m, &l| m | state[l]);
+        let by = sums::collects(i, &|l| state[l] & SUM != 0, has, false);
+        by.is_some_and(|by| has & SPOILT == 0 && !sums::is_mixed(has | by))
+    }
+
     pub(super) fn judge(
         &self,
         marks: &[Option<Vec<Mark>>],
@@ -54,8 +68,9 @@ impl Function<'_> {
                 continue;
             };
             let level = levels.iter().find(|level| level.nodes.contains(&index));
-            let all =
-                |locations: &[Location]| locations.iter().fold(0, |m, &l| m | state[l]) & !SET;
+            let all = |locations: &[Location]| {
+                locations.iter().fold(0, |m, &l| m | state[l]) & !(SET | PLAIN)
+            };
             let effect = &self.effects[index];
             let data = all(&effect.reads);
             let address = all(&effect.address);
@@ -68,7 +83,9 @@ impl Function<'_> {
                     fine &= if level.is_none() && copies(callee) {
                         data & (BOUND | INDEX | STRIDE) == 0 || !before.contains(&index)
                     } else {
-                        data & BOUND == 0 && (level.is_some() || may_be_done_by_each(callee))
+                        let by_each =
+                            || may_be_done_by_each(callee) || self.own_calls.contains(&index);
+                        data & BOUND == 0 && (level.is_some() || by_each())
                     };
                 }
                 Next::Branch(_) => {
@@ -97,7 +114,9 @@ impl Function<'_> {
                     fine &= match (level.is_some(), effect.atomic) {
                         (true, _) => data & !(INDEX | SOME | OWN) == 0,
                         (false, true) => {
-                            data & SUM != 0 && data & (BOUND | STRIDE | COUNTER | LAST) == 0
+                            data & SUM != 0
+                                && data & (BOUND | STRIDE | COUNTER | LAST) == 0
+                                && self.is_put_together(index, state)
                         }
                         // An iteration that the compiler took out of the loop.
                         (false, false) if based => data & !(INDEX | SOME | OWN) == 0,

@@ -15,6 +15,8 @@ pub(super) struct Level {
     /// What lives from one iteration to the next.
     pub(super) carried: BTreeMap<Location, Kind>,
     pub(super) written: BTreeSet<Location>,
+    /// Of what it writes, where iterations put something.
+    pub(super) leaves: BTreeSet<Location>,
 }
 
 /// What is known about each instruction before loops are looked for.
@@ -85,6 +87,11 @@ impl Function<'_> {
                 .iter()
                 .flat_map(|&n| self.effects[n].writes())
                 .collect();
+            let leaves = cycle
+                .iter()
+                .flat_map(|&n| self.effects[n].kills.iter().chain(&self.effects[n].may))
+                .copied()
+                .collect();
             let steps = self.steps(header, &cycle, &written, &facts.same);
             let carried = facts.live[header]
                 .intersection(&written)
@@ -97,6 +104,7 @@ impl Function<'_> {
                 nodes: cycle,
                 carried,
                 written,
+                leaves,
             });
         }
         Ok(())

@@ -23,7 +23,8 @@
 //!
 //! * an index may be anything; a counter only part of an address that has the
 //!   chunk's first one in it as well; both may end the loop;
-//! * a sum may be added to memory by an atomic instruction after the loop;
+//! * a sum may be added to memory by an atomic instruction after the loop, by the operation that its iterations
+//!   collected it by ([`sums`]);
 //! * what an iteration computed, and the index, may be stored after the loop where the chunk's end was found equal to
 //!   the number of iterations (`lastprivate`): the thread with the last chunk is the only one that does so. Anywhere else
 //!   it would be what the last iteration of *some* chunk left (`master`, `single`);
@@ -32,7 +33,8 @@
 //! * nothing else is added to memory, and no function called, once a thread.
 //!
 //! Memory outside of the frame is taken to be shared: what one iteration
-//! stores there, no other one reads without a race.
+//! stores there, no other one reads without a race. Memory that each thread takes from the heap before its loop is not shared, and
+//! is treated like an array of the frame ([`taken`]).
 
 mod effect;
 mod ends;
@@ -43,6 +45,8 @@ mod levels;
 mod same;
 mod steps;
 mod strided;
+mod sums;
+mod taken;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,16 +94,15 @@ pub(crate) fn check(
     }
     function.form = form;
     function.alone();
-    let facts = Facts {
-        bounds: function.flow(&splits, &[])?,
-        live: function.live(),
-        same: function.same(),
-    };
-    let mut levels = Vec::new();
-    let all: BTreeSet<usize> = (0..function.at.len()).collect();
-    function.levels(&all, &splits, &facts, &mut levels, 0)?;
-    if levels.is_empty() && !splits.is_empty() {
-        return Err(first);
+    let mut levels = function.static_loops(&splits)?;
+    let takes = function.takes(&levels);
+    if !inner && !takes.is_empty() {
+        function.follow_taken(takes, known)?;
+        // With what goes through that memory.
+        levels = function.static_loops(&splits)?;
+        if !function.takes(&levels).is_subset(&function.own_calls) {
+            return Err(first);
+        }
     }
     let marks = function.flow(&splits, &levels)?;
     function.judge(&marks, &splits, &levels)
@@ -126,6 +129,7 @@ impl<'a> Function<'a> {
             inner,
             ends: BTreeSet::new(),
             form: Form::Data,
+            own_calls: BTreeSet::new(),
             at,
         };
         let instructions = || graph.nodes.values().map(|node| &node.instruction);
@@ -165,6 +169,22 @@ impl<'a> Function<'a> {
         }
         let size = function.at.len() * function.locations;
         (function.words.len() <= MOST_WORDS && size <= MOST_MARKS).then_some(function)
+    }
+
+    /// The static loops of the function, whose chunks are computed at `splits`.
+    fn static_loops(&self, splits: &BTreeSet<usize>) -> Result<Vec<Level>, u64> {
+        let facts = Facts {
+            bounds: self.flow(splits, &[])?,
+            live: self.live(),
+            same: self.same(),
+        };
+        let mut levels = Vec::new();
+        let all: BTreeSet<usize> = (0..self.at.len()).collect();
+        self.levels(&all, splits, &facts, &mut levels, 0)?;
+        if levels.is_empty() && !splits.is_empty() {
+            return Err(self.at.first().copied().unwrap_or(0));
+        }
+        Ok(levels)
     }
 
     /// What is still needed at each instruction.
@@ -235,8 +255,13 @@ impl<'a> Function<'a> {
                         Some(level) if level.header == to => {
                             let mut sent = state.clone();
                             for (&l, kind) in &level.carried {
+                                let is_sum =
+                                    || states[to].as_ref().is_some_and(|s| s[l] & SUM != 0);
                                 sent[l] = match kind {
                                     Kind::AlwaysOrNever => sent[l] | LAST,
+                                    // Overwritten by something else, it is no sum.
+                                    _ if is_sum() && sent[l] & PLAIN != 0 => SPOILT,
+                                    _ if is_sum() => sent[l] & COLLECTED,
                                     _ => 0,
                                 };
                             }
@@ -249,7 +274,9 @@ impl<'a> Function<'a> {
                         if let Some(a) = a {
                             for &l in &levels[a].written {
                                 let known = INDEX | STRIDE | COUNTER | SUM;
-                                if sent[l] != 0 && sent[l] & known == 0 {
+                                // Nothing is known of it either where the loop is left at its header.
+                                let is_left = sent[l] != 0 || levels[a].leaves.contains(&l);
+                                if is_left && sent[l] & known == 0 {
                                     sent[l] |= LAST;
                                 }
                             }
@@ -343,7 +370,7 @@ impl<'a> Function<'a> {
     /// What is carried becomes an index, a counter, or a sum.
     fn enter(&self, level: &Level, state: &mut [Mark]) -> Result<(), u64> {
         for (&l, kind) in &level.carried {
-            let before = state[l] & !SET;
+            let before = state[l] & !(SET | PLAIN);
             let chunk = before & (BOUND | INDEX | STRIDE) != 0;
             let made = match kind {
                 // Nothing is there before the first iteration, so that each one
@@ -363,7 +390,12 @@ impl<'a> Function<'a> {
                         STRIDE | OWN
                     }
                 }
-                _ if before & !(SUM | INDEX | OWN) == 0 && l != POINTED => SUM | OWN,
+                _ if before & !(SUM | INDEX | OWN | COLLECTED) == 0
+                    && l != POINTED
+                    && l != HEAP =>
+                {
+                    SUM | OWN | before & COLLECTED
+                }
                 _ => return Err(self.at[level.header]),
             };
             state[l] = made | SET;
@@ -406,15 +438,40 @@ impl<'a> Function<'a> {
                 mark |= LAST;
             }
         }
+        if mark & SUM != 0 && mark & INDEX != 0 {
+            // A sum of indexes. After the loop it would be the index of some chunk's last iteration.
+            if in_level {
+                mark &= !INDEX;
+            } else {
+                mark |= LAST;
+            }
+        }
+        if mark & SUM != 0 {
+            let i = &self.graph.nodes[&self.at[index]].instruction;
+            let is_sum = |l: Location| state[l] & SUM != 0;
+            mark |= sums::collects(i, &is_sum, mark, in_level).unwrap_or(SPOILT);
+        }
         // What is made of nothing is nothing.
         if mark != 0 {
             mark |= SET;
         }
+        if mark & SUM == 0 && mark != 0 {
+            mark |= PLAIN;
+        } else {
+            mark &= !PLAIN;
+        }
         for &l in &effect.kills {
             state[l] = mark;
         }
-        for &l in &effect.may {
-            state[l] |= mark;
+        // What a callee computes without handing its arguments back: of numbers in vector registers, and of memory.
+        let of_others = effect.hands_back.as_ref().map_or(mark, |_| {
+            let others = effect.reads.iter().filter(|l| !ARGUMENTS.contains(l));
+            others.fold(effect.fresh | SET, |mark, &l| mark | state[l])
+        });
+        let is_handed_back =
+            |l: &Location| effect.hands_back.as_ref().is_none_or(|all| all.contains(l));
+        for l in &effect.may {
+            state[*l] |= if is_handed_back(l) { mark } else { of_others };
         }
         for &l in &effect.loses {
             state[l] = 0;

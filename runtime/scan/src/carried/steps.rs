@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 
 use super::effect::{location, Effect};
-use super::function::{Function, Location, FLAGS, POINTED, WORDS};
+use super::function::{Function, Location, FLAGS, HEAP, POINTED, WORDS};
 use super::same::Same;
 use crate::graph::Next;
 use crate::step::Step;
@@ -380,7 +380,7 @@ impl Function<'_> {
         cycle: &BTreeSet<usize>,
         is_steady: &dyn Fn(usize) -> bool,
     ) -> bool {
-        if l == POINTED {
+        if l == POINTED || l == HEAP {
             return false;
         }
         let kills = |node: usize| self.effects[node].kills.contains(&l);

@@ -20,6 +20,7 @@ impl Analysis<'_> {
         &mut self,
         i: &Instruction,
         callee: &Callee,
+        called_back: Option<u64>,
         state: &mut State,
         frame: &mut Frame,
     ) -> Result<bool, (Why, u64)> {
@@ -71,7 +72,10 @@ impl Analysis<'_> {
             Callee::Named(name) => {
                 self.calls.foreign = true;
                 self.calls.thread_local |= library::tells_thread_local(name);
-                if !library::stays_within_itself(name) && !library::never_returns(name) {
+                let known = library::stays_within_itself(name)
+                    || library::never_returns(name)
+                    || called_back.is_some_and(|target| self.is_called_back(target));
+                if !known {
                     self.unknown(at);
                 }
                 self.hand_over(at, library::integers(name), state, frame);
@@ -136,6 +140,15 @@ impl Analysis<'_> {
                     }
                 }
             }
+        }
+    }
+
+    /// Follows a function that another object's calls back, with arguments of its own. Tells whether it was followed to its end, and
+    /// returns nothing that stems from the numbers.
+    fn is_called_back(&mut self, target: u64) -> bool {
+        match self.function(target, State::entry()) {
+            Ok(exit) => !exit.as_ref().is_some_and(super::leaves_numbers),
+            Err(_) => false,
         }
     }
 

@@ -166,6 +166,7 @@ impl Analysis<'_> {
             self.executed -= 1;
             let i = &node.instruction;
             let behind = i.next_ip();
+            let called_back = || graph.called_back.get(&at).copied();
             match &node.next {
                 Next::Fall => {
                     let mut step = Step {
@@ -206,7 +207,7 @@ impl Analysis<'_> {
                     return Ok(());
                 }
                 Next::Call { callee, pad } => {
-                    let returns = self.call(i, callee, &mut state, frame)?;
+                    let returns = self.call(i, callee, called_back(), &mut state, frame)?;
                     if let Some(pad) = pad {
                         let mut caught = state.clone();
                         clobber(&mut caught);
@@ -219,7 +220,7 @@ impl Analysis<'_> {
                     }
                 }
                 Next::TailCall(callee) => {
-                    if self.call(i, callee, &mut state, frame)? {
+                    if self.call(i, callee, called_back(), &mut state, frame)? {
                         leave(exit, &state);
                     }
                     return Ok(());

@@ -754,4 +754,498 @@ void free_master_plain(int n, int k) {
     }
 }
 
+/* A piece of memory that each thread takes before its loop, and fills in each iteration before it reads there. */
+static __attribute__((noinline)) void fill(double *to, const double *from, int m)
+{
+    for (int j = 0; j < m; j++) to[j] = from[j] + 1;
+}
+static __attribute__((noinline)) double most(const double *of, int m)
+{
+    double x = of[0];
+    for (int j = 1; j < m; j++)
+        if (of[j] > x) x = of[j];
+    return x;
+}
+
+void free_heap_scratch(int n, int m)
+{
+#pragma omp parallel num_threads(2)
+    {
+        double *row = malloc(m * sizeof *row);
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            double s = 0;
+            for (int j = 0; j < m; j++) row[j] = a[i * m + j] * j;
+            for (int j = 0; j < m; j++) s += row[m - 1 - j];
+            b[i] = s;
+        }
+        free(row);
+    }
+}
+
+void free_heap_scratch_cleared_in_each(int n, int m)
+{
+#pragma omp parallel num_threads(2)
+    {
+        int *seen = malloc(m * sizeof *seen);
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            memset(seen, 0, m * sizeof *seen);
+            for (int j = 0; j < m; j++) seen[counts[i * m + j]]++;
+            out[i] = seen[m / 2];
+        }
+        free(seen);
+    }
+}
+
+void free_heap_scratch_by_callees(int n, int m)
+{
+#pragma omp parallel num_threads(2)
+    {
+        double *row = malloc(m * sizeof *row);
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            fill(row, a + i * m, m);
+            b[i] = most(row, m);
+        }
+        free(row);
+    }
+}
+
+void free_heap_scratch_and_a_sum(int n, int m)
+{
+    double sum = 0;
+#pragma omp parallel num_threads(2) reduction(+ : sum)
+    {
+        double *row = malloc(m * sizeof *row);
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            fill(row, a + i * m, m);
+            sum += row[0] * row[m - 1];
+        }
+        free(row);
+    }
+    total = sum;
+}
+
+/* The same, but something goes through the memory: from one iteration to the next, from before the loop into it, or out of it. */
+void counts_heap_cleared_before(int n, int m)
+{
+#pragma omp parallel num_threads(2)
+    {
+        int *seen = calloc(m, sizeof *seen);
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            out[i] = seen[counts[i]];
+            seen[counts[i]] = 1;
+        }
+        free(seen);
+    }
+}
+
+void counts_heap_memset_before(int n, int m)
+{
+#pragma omp parallel num_threads(2)
+    {
+        int *seen = malloc(m * sizeof *seen);
+        memset(seen, 0, m * sizeof *seen);
+#pragma omp for
+        for (int i = 0; i < n; i++) out[i] = seen[counts[i]]++;
+        free(seen);
+    }
+}
+
+void counts_heap_stored_before(int n)
+{
+#pragma omp parallel num_threads(2)
+    {
+        double *last = malloc(sizeof *last);
+        *last = many;
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            b[i] = *last;
+            *last = a[i];
+        }
+        free(last);
+    }
+}
+
+void counts_heap_filled_before_by_callee(int n, int m)
+{
+#pragma omp parallel num_threads(2)
+    {
+        double *row = malloc(m * sizeof *row);
+        fill(row, a, m);
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            b[i] = most(row, m);
+            row[counts[i]] = 0;
+        }
+        free(row);
+    }
+}
+
+void counts_heap_read_after(int n, int m)
+{
+#pragma omp parallel num_threads(2)
+    {
+        int *row = malloc(m * sizeof *row);
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            for (int j = 0; j < m; j++) row[j] = counts[i + j];
+            out[i] = row[counts[i]];
+        }
+#pragma omp atomic
+        sum_of += row[0];
+        free(row);
+    }
+}
+
+void counts_heap_read_by_master(int n, int m)
+{
+#pragma omp parallel num_threads(2)
+    {
+        int *row = malloc(m * sizeof *row);
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            for (int j = 0; j < m; j++) row[j] = counts[i + j];
+            out[i] = row[counts[i]];
+        }
+#pragma omp master
+        shared = row[many];
+        free(row);
+    }
+}
+
+int *kept;
+void counts_heap_kept_by_master(int n, int m)
+{
+#pragma omp parallel num_threads(2)
+    {
+        int *row = malloc(m * sizeof *row);
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            for (int j = 0; j < m; j++) row[j] = counts[i + j];
+            out[i] = row[counts[i]];
+        }
+#pragma omp master
+        kept = row;
+    }
+}
+
+void counts_heap_kept_by_the_last(int n, int m)
+{
+#pragma omp parallel num_threads(2)
+    {
+        int *row = malloc(m * sizeof *row);
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            row[i % m] = counts[i];
+            out[i] = row[i % m] + 1;
+            if (i == n - 1) kept = row;
+        }
+    }
+}
+
+int **all_kept;
+void counts_heap_kept_in_a_list(int n, int m)
+{
+#pragma omp parallel num_threads(2)
+    {
+        int *row = malloc(m * sizeof *row);
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            row[i % m] = counts[i];
+            all_kept[i] = row;
+        }
+    }
+}
+
+static __attribute__((noinline)) void keep(int *row, int i, int n)
+{
+    if (i == n - 1) kept = row;
+}
+
+void counts_heap_kept_by_callee(int n, int m)
+{
+#pragma omp parallel num_threads(2)
+    {
+        int *row = malloc(m * sizeof *row);
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            row[i % m] = counts[i];
+            keep(row, i, n);
+        }
+    }
+}
+
+struct bag { int *rows[3]; };
+static __attribute__((noinline)) void keep_bag(struct bag bag, int i, int n)
+{
+    if (i == n - 1) kept = bag.rows[1];
+}
+
+void counts_heap_kept_from_a_bag(int n, int m)
+{
+#pragma omp parallel num_threads(2)
+    {
+        int *row = malloc(m * sizeof *row);
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            row[i % m] = counts[i];
+            struct bag bag = {{row, row, row}};
+            keep_bag(bag, i, n);
+        }
+    }
+}
+
+void counts_heap_in_two_loops(int n, int m)
+{
+#pragma omp parallel num_threads(2)
+    {
+        int *row = malloc(m * sizeof *row);
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            row[i % m] = counts[i];
+            out[i] = row[i % m] + 1;
+        }
+#pragma omp for
+        for (int i = 0; i < n; i++) counts[i] = row[out[i] % m];
+        free(row);
+    }
+}
+
+void counts_heap_grows(int n)
+{
+#pragma omp parallel num_threads(2)
+    {
+        int *list = NULL, length = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++)
+            if (counts[i] > 3) {
+                list = realloc(list, (length + 1) * sizeof *list);
+                list[length++] = i;
+                out[i] = list[length / 2];
+            }
+        free(list);
+    }
+}
+
+void counts_heap_taken_once(int n, int m)
+{
+#pragma omp parallel num_threads(2)
+    {
+        int *row = NULL;
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            if (!row) row = calloc(m, sizeof *row);
+            out[i] = row[counts[i]]++;
+        }
+        free(row);
+    }
+}
+
+void counts_heap_by_cursor(int n, int m)
+{
+#pragma omp parallel num_threads(2)
+    {
+        int *row = malloc(m * sizeof *row), *next = row;
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            *next++ = i;
+            out[i] = next - row;
+        }
+        free(row);
+    }
+}
+
+/* How many pieces of memory there are, or how large each is. */
+void counts_heap_by_length(int n)
+{
+#pragma omp parallel num_threads(2)
+    {
+        int team = omp_get_num_threads(), me = omp_get_thread_num();
+        int q = n / team, r = n % team;
+        if (me < r) { q++; r = 0; }
+        int first = q * me + r, end = first + q;
+        int *part = malloc((end - first) * sizeof *part);
+        for (int i = first; i < end; i++) {
+            put(&part[i - first], i);
+            out[i] = part[i - first];
+        }
+        free(part);
+    }
+}
+
+void counts_heap_given_back(int n)
+{
+#pragma omp parallel num_threads(2)
+    {
+        double *row = malloc(8);
+#pragma omp for
+        for (int i = 0; i < n; i++) { *row = a[i]; b[i] = *row; }
+        free(row);
+        free(kept);
+    }
+}
+
+/* Added to a sum behind the loop. */
+void counts_sum_and_last_index(int n)
+{
+#pragma omp parallel num_threads(2)
+    {
+        long mine = 0, last = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            mine += counts[i];
+            if (counts[i] > 0) last = i;
+        }
+#pragma omp atomic
+        sum_of += mine + last;
+    }
+}
+
+void counts_sum_and_private_last(int n)
+{
+    long last;
+#pragma omp parallel num_threads(2) private(last)
+    {
+        long mine = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            mine += counts[i];
+            if (counts[i] > 0) last = i;
+        }
+#pragma omp atomic
+        sum_of += mine + last;
+    }
+}
+
+/* What starts at zero and grows, but not as a sum does: threads' parts cannot be added up. */
+void counts_hash(int n)
+{
+#pragma omp parallel num_threads(2)
+    {
+        unsigned long h = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++) h = h * 37 + counts[i];
+#pragma omp atomic
+        sum_of += h;
+    }
+}
+
+void counts_horner(int n, double x)
+{
+#pragma omp parallel num_threads(2)
+    {
+        double y = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++) y = y * x + a[i];
+#pragma omp atomic
+        total += y;
+    }
+}
+
+void counts_turned(int n)
+{
+#pragma omp parallel num_threads(2)
+    {
+        double y = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++) y = a[i] - y;
+#pragma omp atomic
+        total += y;
+    }
+}
+
+void counts_shifted(int n)
+{
+#pragma omp parallel num_threads(2)
+    {
+        unsigned long h = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++) h = (h << 1) ^ counts[i];
+#pragma omp atomic
+        sum_of += h;
+    }
+}
+
+/* A row of each iteration, handed to a function that does not say where the row lies; and one that does. */
+void free_rows_by_callee(int n, int m)
+{
+#pragma omp parallel for num_threads(2)
+    for (int i = 0; i < n; i++) b[i] = most(a + i * m, m);
+}
+
+static __attribute__((noinline)) int compare(const void *x, const void *y)
+{
+    return *(const int *)x - *(const int *)y;
+}
+
+void free_sorted(int n, int m)
+{
+#pragma omp parallel for num_threads(2)
+    for (int i = 0; i < n; i++) qsort(counts + i * m, m, sizeof *counts, compare);
+}
+
+/* Begins anew here and there, or is what was last found. */
+void counts_sum_begun_anew(int n)
+{
+#pragma omp parallel num_threads(2)
+    {
+        long mine = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            mine += counts[i];
+            if (out[i] > 3) mine = 0;
+        }
+#pragma omp atomic
+        sum_of += mine;
+    }
+}
+
+void counts_sum_of_the_last_found(int n)
+{
+#pragma omp parallel num_threads(2)
+    {
+        long mine = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++)
+            if (out[i] > 3) mine = counts[i];
+#pragma omp atomic
+        sum_of += mine;
+    }
+}
+
+/* Each thread's part overwrites the others'. */
+void counts_written_atomically(int n)
+{
+#pragma omp parallel num_threads(2)
+    {
+        long mine = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++) mine += counts[i];
+#pragma omp atomic write seq_cst
+        sum_of = mine;
+    }
+}
+
+static __attribute__((noinline)) int compare_by_thread(const void *x, const void *y)
+{
+    return *(const int *)x - *(const int *)y + omp_get_thread_num();
+}
+
+void counts_sorted_by_thread(int n, int m)
+{
+#pragma omp parallel for num_threads(2)
+    for (int i = 0; i < n; i++) qsort(counts + i * m, m, sizeof *counts, compare_by_thread);
+}
+
+typedef int comparison(const void *, const void *);
+void counts_sorted_by_any(int n, int m, comparison *first, comparison *second)
+{
+#pragma omp parallel for num_threads(2)
+    for (int i = 0; i < n; i++) qsort(counts + i * m, m, sizeof *counts, out[i] ? first : second);
+}
+
 int main(void) { return 0; }
