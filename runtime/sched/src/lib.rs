@@ -27,6 +27,7 @@ mod arms;
 pub mod budget;
 pub mod cache;
 pub mod cross_dynamic;
+pub mod crossing;
 pub mod csr;
 pub mod deal;
 pub mod decide;

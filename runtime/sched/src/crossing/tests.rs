@@ -1,0 +1,278 @@
+use super::*;
+
+const US: f64 = 1_000.0;
+
+/// A region of a simulated program, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Model {
+    home: f64,
+    /// A crossing if the region's pages are where the last one left them.
+    steady: f64,
+    /// How much longer a crossing takes if the region ran at home before.
+    cold: f64,
+    /// How much longer an execution at home takes behind a crossing.
+    back: f64,
+    /// How much longer a crossing takes for each other region that ran at home since.
+    coupled: f64,
+}
+
+const LONG: Model = Model {
+    home: 4_000.0 * US,
+    steady: 2_300.0 * US,
+    cold: 3_000.0 * US,
+    back: 1_000.0 * US,
+    coupled: 0.0,
+};
+
+struct World {
+    regions: Vec<Model>,
+    last: Vec<Place>,
+    rule: Crossings,
+    total: f64,
+    across: u64,
+    done: u64,
+}
+
+impl World {
+    fn new(regions: &[Model]) -> World {
+        World {
+            regions: regions.to_vec(),
+            last: vec![Place::Home; regions.len()],
+            rule: Crossings::new(2),
+            total: 0.0,
+            across: 0,
+            done: 0,
+        }
+    }
+
+    /// One time step: each region once.
+    fn step(&mut self) {
+        self.done += 1;
+        for i in 0..self.regions.len() {
+            let m = self.regions[i];
+            let place = self.rule.next(i);
+            let others = (0..self.regions.len()).filter(|&k| k != i);
+            let at_home = others.filter(|&k| self.last[k] == Place::Home).count();
+            let (ns, waited) = match (place, self.last[i]) {
+                (Place::Home, Place::Home) => (m.home, 0.0),
+                (Place::Home, Place::Across) => (m.home + m.back, m.back),
+                (Place::Across, Place::Across) => (m.steady + m.coupled * at_home as f64, 0.0),
+                (Place::Across, Place::Home) => {
+                    (m.steady + m.cold + m.coupled * at_home as f64, 0.0)
+                }
+            };
+            self.across += u64::from(place == Place::Across);
+            self.last[i] = place;
+            self.total += ns;
+            self.rule.ran(i, place, ns as u64, waited as u64);
+        }
+    }
+
+    fn steps(&mut self, count: usize) -> &mut World {
+        for _ in 0..count {
+            self.step();
+        }
+        self
+    }
+
+    fn home(&self) -> f64 {
+        self.regions.iter().map(|m| m.home).sum()
+    }
+}
+
+#[test]
+fn a_region_that_gains_crosses_and_stays_there() {
+    let mut w = World::new(&[LONG]);
+    w.steps(8);
+    assert!(w.across > 0);
+    let before = w.across;
+    w.steps(100);
+    assert_eq!(w.across, before + 100);
+    assert_eq!(w.rule.why(0), Why::Faster);
+    let (home, across) = w.rule.times(0);
+    assert_eq!((home, across), (4_000_000, 2_300_000));
+}
+
+#[test]
+fn a_region_that_loses_is_tried_ever_more_seldom() {
+    let bad = Model {
+        steady: 40_000.0 * US,
+        ..LONG
+    };
+    let mut w = World::new(&[bad]);
+    let mut tried = Vec::new();
+    for step in 0..20_000 {
+        let before = w.across;
+        w.step();
+        if w.across > before {
+            tried.push(step);
+        }
+    }
+    assert!((2..30).contains(&tried.len()), "{tried:?}");
+    let home = w.home() * 20_000.0;
+    assert!(w.total < 1.05 * home, "{}", w.total / home);
+    assert_eq!(w.rule.why(0), Why::Slower);
+}
+
+#[test]
+fn short_regions_are_never_tried() {
+    let short = Model {
+        home: 150.0 * US,
+        steady: 90.0 * US,
+        ..LONG
+    };
+    let mut w = World::new(&[short]);
+    w.steps(10_000);
+    assert_eq!(w.across, 0);
+    assert_eq!(w.rule.why(0), Why::Short);
+}
+
+/// Two regions of a time step work on the same arrays. Each loses if it crosses alone.
+#[test]
+fn regions_that_gain_only_together_cross_together() {
+    let coupled = Model {
+        coupled: 3_000.0 * US,
+        ..LONG
+    };
+    let mut w = World::new(&[coupled, coupled]);
+    w.steps(1_000);
+    assert!(w.across > 1_900, "{}", w.across);
+}
+
+#[test]
+fn a_region_that_loses_stays_while_others_cross() {
+    let bad = Model {
+        steady: 8_000.0 * US,
+        back: 0.0,
+        ..LONG
+    };
+    let mut w = World::new(&[LONG, bad, LONG]);
+    w.steps(500);
+    assert_eq!(w.rule.why(0), Why::Faster);
+    assert_eq!(w.rule.why(1), Why::Slower);
+    let best = 500.0 * (2.0 * LONG.steady + bad.home);
+    assert!(w.total < 1.05 * best, "{}", w.total / best);
+}
+
+/// A program whose first half is no use to cross does not keep its second half at home.
+#[test]
+fn later_regions_have_a_trial_of_their_own() {
+    let bad = Model {
+        steady: 400_000.0 * US,
+        ..LONG
+    };
+    let mut w = World::new(&[bad]);
+    w.steps(200);
+    assert_eq!(w.rule.why(0), Why::Slower);
+    w.regions.push(LONG);
+    w.last.push(Place::Home);
+    w.steps(100);
+    assert_eq!((w.rule.why(0), w.rule.why(1)), (Why::Slower, Why::Faster));
+}
+
+/// What the origin fetches between regions counts: a serial part that reads all the data makes crossing lose.
+#[test]
+fn pages_fetched_by_serial_code_count_against_crossing() {
+    let mut w = World::new(&[LONG]);
+    for _ in 0..2_000 {
+        w.step();
+        if w.last[0] == Place::Across {
+            w.rule.fetched(2_500_000);
+            w.total += 2.5e6;
+        }
+    }
+    assert_eq!(w.rule.why(0), Why::Slower);
+    assert!(w.total < 1.05 * 2_000.0 * w.home());
+}
+
+#[test]
+fn a_kept_region_whose_work_shrinks_is_measured_at_home_again() {
+    let mut w = World::new(&[LONG]);
+    w.steps(50);
+    assert_eq!(w.rule.why(0), Why::Faster);
+    w.regions[0].home = 20.0 * US;
+    w.regions[0].steady = 200.0 * US;
+    w.steps(100);
+    assert_eq!(w.rule.why(0), Why::Short);
+}
+
+#[test]
+fn a_kept_region_that_becomes_slow_goes_home() {
+    let mut w = World::new(&[LONG]);
+    w.steps(50);
+    w.regions[0].steady = 9_000.0 * US;
+    w.steps(100);
+    assert_eq!(w.rule.why(0), Why::Slower);
+}
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// A number between `low` and `high`; each order of magnitude is equally likely.
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        let unit = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
+        low * (high / low).powf(unit)
+    }
+}
+
+/// Random programs: whatever their regions cost, the program takes little more time than at home, and little more
+/// than with all regions across.
+#[test]
+fn the_loss_against_the_best_choice_is_bounded() {
+    let mut random = Random(0x5eed_cafe_1234_5677);
+    for case in 0..400 {
+        let count = 1 + (random.next() % 6) as usize;
+        let share = random.between(0.5, 40.0);
+        let regions: Vec<Model> = (0..count)
+            .map(|_| {
+                let home = random.between(10.0 * US, 20_000.0 * US);
+                let steady = home * share * random.between(0.8, 1.25) + 60.0 * US;
+                Model {
+                    home,
+                    steady,
+                    cold: home * random.between(0.01, 30.0),
+                    back: home * random.between(0.01, 2.0),
+                    coupled: 0.0,
+                }
+            })
+            .collect();
+        let mut w = World::new(&regions);
+        // The excess of one execution, which cannot be stopped half-way, of a trial.
+        let excess = |m: &Model| m.steady + m.cold - m.home;
+        let once = regions.iter().map(excess).fold(0.0, f64::max);
+        let way_back: f64 = regions.iter().map(|m| m.back).sum();
+        for steps in [20.0, 200.0, 4_000.0] {
+            while (w.done as f64) < steps {
+                w.step();
+            }
+            let home = w.home() * steps;
+            let part = if steps < 1_000.0 { 1.3 } else { 1.12 };
+            let bound = part * home + 3.0 * once + 8.0 * way_back;
+            assert!(
+                w.total <= bound,
+                "case {case}, {steps} steps: {} of {home}, {regions:?}",
+                w.total
+            );
+        }
+        let across: f64 = regions.iter().map(|m| m.steady).sum::<f64>() * 4_000.0;
+        let all = regions
+            .iter()
+            .all(|m| m.steady < 0.8 * m.home && m.home > 300.0 * US);
+        if all {
+            // Moving the data is tried again when the program has run for many times as long.
+            let bound = 1.08 * across + 80.0 * (once + w.home());
+            assert!(
+                w.total <= bound,
+                "case {case}: {} across {across}, {regions:?}",
+                w.total
+            );
+        }
+    }
+}
