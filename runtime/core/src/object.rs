@@ -146,7 +146,7 @@ impl Functions {
     pub fn of(path: &Path) -> Functions {
         let small = std::fs::metadata(path).is_ok_and(|m| m.len() <= LARGEST_FILE);
         match std::fs::read(path) {
-            Ok(bytes) if small => Functions::parse(&bytes).unwrap_or_default(),
+            Ok(bytes) if small => Functions::parse(&bytes, FUNCTIONS).unwrap_or_default(),
             _ => Functions::default(),
         }
     }
@@ -162,12 +162,17 @@ impl Functions {
             .rev()
             .take(16)
             .find(|f| offset - f.0 < f.1)?;
-        let name = &self.names[found.2 as usize..];
+        self.name(found.2)
+    }
+
+    fn name(&self, at: u32) -> Option<&str> {
+        let name = &self.names[at as usize..];
         let length = name.iter().position(|&b| b == 0)?;
         core::str::from_utf8(&name[..length]).ok()
     }
 
-    fn parse(file: &[u8]) -> Option<Functions> {
+    /// The symbols of these kinds.
+    fn parse(file: &[u8], kinds: [u64; 2]) -> Option<Functions> {
         let little = u16::from_ne_bytes([1, 0]) == 1;
         let class = [2, if little { 1 } else { 2 }];
         if !file.starts_with(b"\x7fELF") || file.get(4..6)? != class {
@@ -186,7 +191,7 @@ impl Functions {
                 .filter_map(|i| sections.row(i))
                 .find(|s| number(s, 4, 4) == Some(wanted));
             if let Some(table) = table {
-                out.read(file, &sections, table)?;
+                out.read(file, &sections, table, kinds)?;
                 break;
             }
         }
@@ -194,7 +199,13 @@ impl Functions {
         Some(out)
     }
 
-    fn read(&mut self, file: &[u8], sections: &Table<'_>, table: &[u8]) -> Option<()> {
+    fn read(
+        &mut self,
+        file: &[u8],
+        sections: &Table<'_>,
+        table: &[u8],
+        kinds: [u64; 2],
+    ) -> Option<()> {
         let entry = number(table, 56, 8)?.max(24);
         let symbols = Table {
             file,
@@ -210,13 +221,57 @@ impl Functions {
             let symbol = symbols.row(i)?;
             let (kind, section) = (number(symbol, 4, 1)? & 15, number(symbol, 6, 2)?);
             let name = number(symbol, 0, 4)?;
-            // STT_FUNC or STT_GNU_IFUNC, defined here.
-            if matches!(kind, 2 | 10) && section != 0 && name < self.names.len() as u64 {
+            // Of these kinds, and defined here.
+            if kinds.contains(&kind) && section != 0 && name < self.names.len() as u64 {
                 let (value, size) = (number(symbol, 8, 8)?, number(symbol, 16, 8)?);
                 self.all.push((value, size.max(1), name as u32));
             }
         }
         Some(())
+    }
+}
+
+/// STT_FUNC and STT_GNU_IFUNC.
+const FUNCTIONS: [u64; 2] = [2, 10];
+/// STT_OBJECT.
+const VARIABLES: [u64; 2] = [1, 1];
+
+/// The variables of one file, by address: global ones, and static ones of files and functions.
+#[derive(Debug, Default)]
+pub struct Variables(Functions);
+
+/// A variable of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variable<'a> {
+    /// Its name in the symbol table.
+    pub name: &'a str,
+    /// Its address in the object's own numbering.
+    pub start: u64,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+impl Variables {
+    /// The variables named in the file's symbol tables; none where [`Functions::of`] finds no functions.
+    #[must_use]
+    pub fn of(path: &Path) -> Variables {
+        let small = std::fs::metadata(path).is_ok_and(|m| m.len() <= LARGEST_FILE);
+        let found = match std::fs::read(path) {
+            Ok(bytes) if small => Functions::parse(&bytes, VARIABLES),
+            _ => None,
+        };
+        Variables(found.unwrap_or_default())
+    }
+
+    /// The variables that have bytes between the addresses `from` and before `to`, in the order of their
+    /// addresses.
+    pub fn within(&self, from: u64, to: u64) -> impl Iterator<Item = Variable<'_>> {
+        let all = self.0.all.iter();
+        all.filter(move |v| v.0 < to && v.0 + v.1 > from)
+            .filter_map(|&(start, size, name)| {
+                let name = self.0.name(name)?;
+                Some(Variable { name, start, size })
+            })
     }
 }
 
@@ -334,12 +389,12 @@ mod tests {
             let old = bytes[at];
             for value in [0, 1, 0x7f, 0xff] {
                 bytes[at] = value;
-                let _ = Functions::parse(&bytes);
+                let _ = Functions::parse(&bytes, FUNCTIONS);
             }
             bytes[at] = old;
         }
         for cut in [0, 5, 63, 64, 200, bytes.len() / 2, bytes.len() - 1] {
-            let _ = Functions::parse(&bytes[..cut]);
+            let _ = Functions::parse(&bytes[..cut], FUNCTIONS);
         }
         assert!(Functions::of(Path::new("/nonexistent")).at(0).is_none());
     }
@@ -364,5 +419,24 @@ mod tests {
         ] {
             assert_eq!(plain_name(symbol), name, "{symbol}");
         }
+    }
+
+    #[test]
+    fn variables_of_ours_are_found() {
+        static KNOWN_VARIABLE: [core::sync::atomic::AtomicU64; 600] =
+            [const { core::sync::atomic::AtomicU64::new(0) }; 600];
+        let address = KNOWN_VARIABLE.as_ptr() as usize;
+        let place = Place::of(address).expect("in this program");
+        let all = Variables::of(&place.path);
+        let found: Vec<_> = all.within(place.offset + 8, place.offset + 9).collect();
+        let [found] = found[..] else {
+            panic!("{found:?}")
+        };
+        assert!(found.name.contains("KNOWN_VARIABLE"), "{found:?}");
+        assert_eq!((found.start, found.size), (place.offset, 4800));
+        let before = all.within(place.offset - 1, place.offset);
+        assert!(before
+            .map(|v| v.name)
+            .all(|n| !n.contains("KNOWN_VARIABLE")));
     }
 }
