@@ -2,6 +2,7 @@
 //!
 //! If this machine forbids userfaultfd, the library says so, and the tests that need nodes are skipped with a line.
 
+use hetmp_abi_compat::case::CLANG;
 use hetmp_abi_compat::library::{fresh, root, target_dir};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
@@ -38,18 +39,22 @@ fn preload() -> OsString {
     both
 }
 
-/// Compiles a program with the compiler of its language.
+/// Compiles a program with gcc, g++ or gfortran.
 fn compile(source: &str, flags: &[&str]) -> PathBuf {
-    let folder = target_dir().join("dsm-tests");
-    std::fs::create_dir_all(&folder).expect("a folder");
-    // Tests run at the same time, so each set of flags has a file of its own.
-    let name = format!("{source}{}", flags.concat()).replace(['/', '.'], "_");
-    let program = folder.join(name);
     let compiler = match source.rsplit('.').next() {
         Some("cpp") => "g++",
         Some("f90") => "gfortran",
         _ => "gcc",
     };
+    compile_by(compiler, source, flags)
+}
+
+fn compile_by(compiler: &str, source: &str, flags: &[&str]) -> PathBuf {
+    let folder = target_dir().join("dsm-tests");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    // Tests run at the same time, so each set of flags has a file of its own.
+    let name = format!("{source}{compiler}{}", flags.concat()).replace(['/', '.'], "_");
+    let program = folder.join(name);
     let out = Command::new(compiler)
         .args(["-O2", "-fopenmp", "-Ic-tests/kernels", source, "-o"])
         .arg(&program)
@@ -76,6 +81,8 @@ fn run(program: &PathBuf, args: &[&str], nodes: u32, more: &[(&str, &str)]) -> O
         command
             .env("LD_PRELOAD", preload())
             .env("HETMP_NODES", format!("dsm:{nodes}"))
+            // Whether a region is faster across is not what most tests are about.
+            .env("HETMP_DSM_CROSS", "always")
             .env("HETMP_VERBOSE", "1");
     }
     command.envs(more.iter().copied());
@@ -145,6 +152,26 @@ fn same_with(source: &str, args: &[&str], nodes: u32, more: &[(&str, &str)]) {
     }
 }
 
+/// [`same`] for a program that clang compiled, in C or C++. Skipped, with a line, where clang is not installed.
+fn same_by_clang(source: &str, args: &[&str], nodes: u32, flags: &[&str]) {
+    let compiler = if source.ends_with(".cpp") {
+        CLANG.replace("clang", "clang++")
+    } else {
+        CLANG.to_owned()
+    };
+    if Command::new(&compiler).arg("--version").output().is_err() {
+        println!("skipped: {compiler} is not installed");
+        return;
+    }
+    let program = compile_by(&compiler, source, flags);
+    let expected = run(&program, args, 0, &[]);
+    assert!(expected.status.success(), "under libomp");
+    let got = run(&program, args, nodes, &[]);
+    if !skipped(&got) {
+        is_same(&got, &expected, nodes);
+    }
+}
+
 /// Checks that the outputs are equal, and that every node had page faults.
 fn is_same(got: &Output, expected: &Output, nodes: u32) {
     let said = String::from_utf8_lossy(&got.stderr);
@@ -188,6 +215,100 @@ fn what_the_runtime_hands_out_crosses() {
     for nodes in [2, 3, 4] {
         same("c-tests/dsm/shared.c", &[], nodes);
     }
+}
+
+/// clang's regions: a function with as many arguments as the region has shared variables.
+#[test]
+fn programs_by_clang_cross() {
+    for nodes in [2, 3, 4] {
+        same_by_clang("c-tests/dsm/shared.c", &[], nodes, &[]);
+        same_by_clang("c-tests/dsm/clang.c", &[], nodes, &[]);
+    }
+    same_by_clang("c-tests/dsm/constructs.c", &[], 2, &[]);
+    same_by_clang("c-tests/kernels/ep.c", &["S"], 2, &[]);
+    same_by_clang("c-tests/kernels/cg.c", &["S"], 2, &["-O0"]);
+    same_by_clang("c-tests/dsm/files.c", &[], 3, &[]);
+    same_by_clang("c-tests/dsm/objects.cpp", &["word"], 2, &[]);
+}
+
+/// Without `HETMP_DSM_CROSS`, a region is tried at home and across, and runs where it is faster.
+#[test]
+fn regions_run_where_they_are_faster() {
+    let program = compile("c-tests/dsm/weighed.c", &[]);
+    let expected = run(&program, &[], 0, &[]);
+    let report = program.with_extension("json");
+    let file = report.to_str().expect("a path");
+    let auto = [("HETMP_DSM_CROSS", "auto"), ("HETMP_REPORT", file)];
+    let got = run(&program, &[], 2, &auto);
+    if skipped(&got) {
+        return;
+    }
+    let said = String::from_utf8_lossy(&got.stderr);
+    assert!(got.status.success(), "{}: {said}", got.status);
+    assert_eq!(
+        String::from_utf8_lossy(&got.stdout),
+        String::from_utf8_lossy(&expected.stdout),
+        "{said}"
+    );
+    let text = std::fs::read_to_string(&report).expect("a report");
+    let all: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let rows = all["dsm"]["regions"].as_array().expect("regions");
+    // Where a region is faster depends on the machine and on what else runs there. But each region first runs at
+    // home, and some are long enough to be tried across.
+    let mut crossed = 0;
+    for (name, runs) in [("short_loop", 2000), ("fight", 300), ("compute", 20)] {
+        let named =
+            |r: &&serde_json::Value| r["symbol"].as_str().is_some_and(|s| s.starts_with(name));
+        let row = rows
+            .iter()
+            .find(named)
+            .unwrap_or_else(|| panic!("{name}: {text}"));
+        let number = |field: &str| row[field].as_u64().expect("a number");
+        assert_eq!(number("crossed") + number("stayed"), runs, "{text}");
+        assert!(number("stayed") >= 2, "{text}");
+        crossed += number("crossed");
+    }
+    assert!(crossed > 0, "{text}");
+    let _ = std::fs::remove_file(&report);
+}
+
+#[test]
+fn a_report_has_every_node_and_region() {
+    let program = compile("c-tests/dsm/weighed.c", &["-DALWAYS"]);
+    let report = program.with_extension("json");
+    let file = report.to_str().expect("a path");
+    let got = run(&program, &[], 3, &[("HETMP_REPORT", file)]);
+    if skipped(&got) {
+        return;
+    }
+    let text = std::fs::read_to_string(&report).expect("a report");
+    let all: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let nodes = all["dsm"]["nodes"].as_array().expect("nodes");
+    assert_eq!(nodes.len(), 3, "{text}");
+    for node in &nodes[1..] {
+        assert!(node["read_faults"].as_u64() > Some(0), "{text}");
+        assert!(node["waited_ns"].as_u64() > Some(0), "{text}");
+    }
+    let regions = all["regions"].as_array().expect("regions");
+    let across = |r: &serde_json::Value| r["ways"][0]["lever"] == "across";
+    assert_eq!(regions.len(), 3, "{text}");
+    assert!(regions.iter().all(across), "{text}");
+    let pages = all["dsm"]["pages"].as_array().expect("pages");
+    let contents = |p: &serde_json::Value| p["contents"].as_str().map(str::to_owned);
+    let named = pages.iter().filter_map(contents);
+    assert!(named.clone().any(|c| c.contains("fought_for[")), "{text}");
+    // `hetmp report` shows them.
+    let out = Command::new(built("hetmp"))
+        .arg("report")
+        .arg(&report)
+        .output()
+        .expect("hetmp");
+    let table = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success(), "{table}");
+    for words in ["Distributed shared memory on 3 nodes", "fought_for["] {
+        assert!(table.contains(words), "{words}: {table}");
+    }
+    let _ = std::fs::remove_file(&report);
 }
 
 /// Programs may define `read`, `write` and other names of the C library: the nodes do not call these. A program's
@@ -238,7 +359,10 @@ fn what_does_not_cross_stays() {
             "{said}"
         );
         assert!(got.status.success(), "{said}");
-        assert!(!said.contains("on all nodes"), "{said}");
+        assert!(
+            !said.contains("on all nodes") && !said.contains("may cross"),
+            "{said}"
+        );
         let line = format!("at the origin: {entry} is not done across nodes");
         assert!(said.contains(&line), "{said}");
     }
@@ -339,7 +463,8 @@ fn hetmp_run_makes_nodes() {
         .args(["run", "--nodes", "dsm:2", "--verbose", "--threads", "4"])
         .arg("--library")
         .arg(fresh())
-        .arg(&program);
+        .arg(&program)
+        .env("HETMP_DSM_CROSS", "always");
     // The command looks for the second library beside the first, which need not be this build's.
     let beside = fresh().with_file_name("libhetmp_dsm.so");
     if !beside.exists() {
@@ -367,6 +492,7 @@ fn hetrun_makes_nodes_of_started_processes() {
             .args(["--dsm", "-n", &nodes.to_string()])
             .arg(&program)
             .env("OMP_NUM_THREADS", "4")
+            .env("HETMP_DSM_CROSS", "always")
             .env("HETMP_VERBOSE", "1");
         let got = finish(command, &program, nodes);
         if !skipped(&got) {
@@ -462,6 +588,7 @@ fn two_hosts_run_one_program() {
             .arg(&program)
             .args(arguments)
             .env("OMP_NUM_THREADS", "4")
+            .env("HETMP_DSM_CROSS", "always")
             .env("HETMP_VERBOSE", "1");
         let got = finish(command, &program, 7);
         if skipped(&got) {
@@ -566,6 +693,7 @@ fn a_killed_node_of_hetrun_ends_the_job() {
     command
         .args(["--dsm", "-n", "2"])
         .arg(&program)
+        .env("HETMP_DSM_CROSS", "always")
         .env("HETMP_DSM_TRUST", "1");
     let got = finish(command, &program, 8);
     if skipped(&got) {

@@ -53,6 +53,8 @@ esac
 target=${CARGO_TARGET_DIR:-target}
 cargo build --quiet --release -p hetmp -p hetmp-dsm-preload -p hetmp-cli
 scratch=$(mktemp -d)
+# What crossing costs is measured, not whether it pays.
+export HETMP_DSM_CROSS=always
 trap 'rm -rf "$scratch"' EXIT
 gcc -O2 -fopenmp c-tests/bench/dsm_bench.c -o "$scratch/faults"
 gcc -O2 -fopenmp -Ic-tests/kernels c-tests/kernels/ep.c -o "$scratch/ep" -lm

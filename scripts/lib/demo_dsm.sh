@@ -40,6 +40,9 @@ cat "$scratch/libgomp.out"
 echo "\$ hetmp run --threads 2 ./ep A                        one process"
 "$bin/hetmp" run --threads 2 "$scratch/ep" A >"$scratch/one.out" 2>"$scratch/one.err" || failed one
 show one
+# EP's one region runs once: without this it would be measured at home, and never cross.
+export HETMP_DSM_CROSS=always
+echo "\$ export HETMP_DSM_CROSS=always                     regions cross without being tried at home first"
 echo "\$ hetmp run --nodes dsm:2 --threads 2 --verbose ./ep A     two processes, each thread in its own"
 if ! "$bin/hetmp" run --nodes dsm:2 --threads 2 --verbose "$scratch/ep" A >"$scratch/two.out" 2>"$scratch/two.err"; then
     grep -q 'HETMP_DSM uffd: root' "$scratch/two.err" || failed two

@@ -4,7 +4,7 @@ use crate::arena::SHARED;
 use crate::objects::{is_system_library, objects, Object};
 use crate::{layout, place, threads};
 use core::ffi::{c_char, c_void, CStr};
-use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use hetmp_core::bootstrap::{self, Job};
 use hetmp_core::segment::PAGE;
 use hetmp_core::{report, statics};
@@ -38,9 +38,11 @@ struct Table {
     ask: extern "C" fn(u32, *mut u64),
     /// Is the address in memory that all nodes share?
     is_shared: extern "C" fn(usize) -> bool,
-    /// Writes three counts of this node: read faults that asked another node, write faults that asked another
-    /// node, and pages sent.
-    counts: extern "C" fn(*mut u64),
+    /// Writes five counts of the node that the first argument names, those of another node as they were when its
+    /// part of the last region ended (at the origin only): read faults that asked another node, write faults
+    /// that asked another node, pages sent, pages taken away, and the nanoseconds from a fault's arrival to the
+    /// page's, summed over faults.
+    counts: extern "C" fn(u32, *mut u64),
     /// Called by the origin when the program ends: the other nodes may end.
     leave: extern "C" fn(),
 }
@@ -60,19 +62,43 @@ extern "C" fn ask(op: u32, words: *mut u64) {
     let words: *mut [u64; 3] = words.cast();
     if let Some(op) = Op::of(op) {
         // SAFETY: `hetmp-omp` passes the address of three words of its own.
-        unsafe { words.write(together().ask(op, words.read())) };
+        let mut given = unsafe { words.read() };
+        if op == Op::Done {
+            given = packed();
+        }
+        // SAFETY: `hetmp-omp` passes the address of three words of its own.
+        unsafe { words.write(together().ask(op, given)) };
     }
+}
+
+/// This node's counts in the three words of a message: reads and writes, pages sent and taken away (each a half
+/// of a word), and the time waited.
+fn packed() -> [u64; 3] {
+    let c = together().driver().counts();
+    let n = |a: &AtomicU64| a.load(Ordering::Relaxed);
+    let half = |a: &AtomicU64| n(a) & u64::from(u32::MAX);
+    [
+        half(&c.reads) << 32 | half(&c.writes),
+        half(&c.sent) << 32 | half(&c.lost),
+        n(&c.waited_ns),
+    ]
 }
 
 extern "C" fn is_shared(address: usize) -> bool {
     together().driver().space().page_of(address).is_some()
 }
 
-extern "C" fn counts(words: *mut u64) {
-    let c = together().driver().counts();
-    let n = [&c.reads, &c.writes, &c.sent].map(|n| n.load(Ordering::Relaxed));
-    // SAFETY: `hetmp-omp` passes the address of three words of its own.
-    unsafe { words.cast::<[u64; 3]>().write(n) };
+extern "C" fn counts(node: u32, words: *mut u64) {
+    let together = together();
+    let [faults, pages, waited] = if node == u32::from(together.driver().me()) {
+        packed()
+    } else {
+        together.told(node as u8)
+    };
+    let low = |w: u64| w & u64::from(u32::MAX);
+    let n = [faults >> 32, low(faults), pages >> 32, low(pages), waited];
+    // SAFETY: `hetmp-omp` passes the address of five words of its own.
+    unsafe { words.cast::<[u64; 5]>().write(n) };
 }
 
 /// Tells launched nodes that the program ends. (Forked nodes notice the origin's end without that.)
@@ -268,7 +294,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
     };
     TOGETHER.store(core::ptr::from_ref(together).cast_mut(), Ordering::Release);
     let table: &'static Table = Box::leak(Box::new(Table {
-        version: 2,
+        version: 3,
         me: me.into(),
         nodes: count.into(),
         ask,

@@ -67,6 +67,8 @@ pub struct Counts {
     pub sent: AtomicU64,
     /// Pages taken away.
     pub lost: AtomicU64,
+    /// Nanoseconds from the arrival of a fault that asked another node to its page's, summed over faults.
+    pub waited_ns: AtomicU64,
 }
 
 struct Hold {
@@ -85,6 +87,10 @@ struct Core {
     due: Vec<u64>,
     random: u64,
     out: Vec<Action>,
+    /// Pages that this node has asked another one for, and when it did.
+    asked: Vec<(u64, u64)>,
+    /// How often nodes asked for each page whose home this node is.
+    wanted: BTreeMap<u64, u64>,
 }
 
 /// A callback for messages outside of the page protocol: sender, tag, bytes. Runs on the thread that waits
@@ -220,6 +226,8 @@ pub unsafe fn start(
         due: Vec::new(),
         random: sys::monotonic_ns() | 1,
         out: Vec::new(),
+        asked: Vec::new(),
+        wanted: BTreeMap::new(),
     };
     let driver: &'static Driver = Box::leak(Box::new(Driver {
         me,
@@ -325,6 +333,16 @@ impl Driver {
         unsafe { libc::_exit(0) }
     }
 
+    /// The address of the page for which nodes asked most often but for `rank` other pages, and the number of
+    /// requests. Only pages whose home this node is are counted. Not for threads on shared stacks.
+    pub(crate) fn hot(&self, rank: usize) -> Option<(usize, u64)> {
+        let core = self.lock();
+        let mut all: Vec<(u64, u64)> = core.wanted.iter().map(|(&p, &n)| (n, p)).collect();
+        all.sort_unstable_by(|a, b| b.cmp(a));
+        let &(requests, page) = all.get(rank)?;
+        Some((self.address(page), requests))
+    }
+
     fn lock(&self) -> MutexGuard<'_, Core> {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -359,6 +377,9 @@ impl Driver {
                 &self.counts.writes
             };
             counter.fetch_add(1, Ordering::Relaxed);
+            if core.node.access(page) < fault.access && core.asked.iter().all(|a| a.0 != page) {
+                core.asked.push((page, sys::monotonic_ns()));
+            }
             if core.node.is_untouched(page) && core.node.access(page) == Access::Write {
                 self.touch(core, page);
             }
@@ -430,6 +451,9 @@ impl Driver {
             self.fail(format_args!("{violation}"));
         }
         let page = message.page();
+        if let Message::Want { .. } = message {
+            *core.wanted.entry(page).or_insert(0) += 1;
+        }
         if core.node.is_demanded(page) && !core.due.contains(&page) {
             core.due.push(page);
         }
@@ -494,6 +518,11 @@ impl Driver {
                     }
                 }
                 Action::Wake { page } => {
+                    if let Some(i) = core.asked.iter().position(|a| a.0 == page) {
+                        let (_, since) = core.asked.swap_remove(i);
+                        let waited = sys::monotonic_ns().saturating_sub(since);
+                        self.counts.waited_ns.fetch_add(waited, Ordering::Relaxed);
+                    }
                     if core.node.is_held(page) {
                         self.begin_hold(core, page);
                     }

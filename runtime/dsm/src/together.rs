@@ -10,6 +10,7 @@
 mod state;
 
 use crate::driver::Driver;
+use crate::{NodeId, MAX_NODES};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use hetmp_core::{report, sys};
 use state::{Effect, State, Tag, Unexpected, SLOTS};
@@ -42,6 +43,8 @@ pub struct Together {
     /// Grows with each request; the agent sleeps on this word.
     bell: AtomicU32,
     state: Mutex<State>,
+    /// What each node told with its last [`Op::Done`]. Program threads read this without a lock.
+    told: [[AtomicU64; 3]; MAX_NODES],
 }
 
 /// Starts the agent of this node. Called once.
@@ -60,11 +63,18 @@ pub fn start(driver: &'static Driver) -> Result<&'static Together, String> {
         }; SLOTS],
         bell: AtomicU32::new(0),
         state: Mutex::new(State::new(driver.me(), driver.nodes())),
+        told: [const { [const { AtomicU64::new(0) }; 3] }; MAX_NODES],
     }));
     driver.on_message(Box::new(|from, tag, bytes| {
         let mut words = [0; 3];
         for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
             *word = bytes.iter().rev().fold(0, |w, b| w << 8 | u64::from(*b));
+        }
+        if tag == Tag::Done as u32 {
+            // Relaxed: the message's effect, the answer to `Join`, publishes the words.
+            let told = together.told.get(usize::from(from)).into_iter().flatten();
+            told.zip(words)
+                .for_each(|(to, w)| to.store(w, Ordering::Relaxed));
         }
         let run = |s: &mut State, out: &mut Vec<Effect>| match Tag::of(tag) {
             Some(tag) => s.message(from, tag, words, out),
@@ -84,6 +94,14 @@ impl Together {
     /// This node's driver.
     pub fn driver(&self) -> &'static Driver {
         self.driver
+    }
+
+    /// What the node told with its last [`Op::Done`]; zeros before the first one.
+    pub fn told(&self, node: NodeId) -> Words {
+        match self.told.get(usize::from(node)) {
+            Some(words) => [0, 1, 2].map(|i: usize| words[i].load(Ordering::Relaxed)),
+            None => [0; 3],
+        }
     }
 
     /// Makes a request and waits for its answer. May be called on a shared stack.
@@ -138,6 +156,15 @@ impl Together {
         }
     }
 
+    fn answer(&self, slot: usize, words: Words) {
+        let slot = &self.slots[slot];
+        for (to, word) in slot.words.iter().zip(words) {
+            to.store(word, Ordering::Relaxed);
+        }
+        slot.stage.store(ANSWERED, Ordering::Release);
+        sys::futex_wake(slot.stage.as_ptr(), 1);
+    }
+
     fn run(
         &self,
         step: impl FnOnce(&mut State, &mut Vec<Effect>) -> Result<(), Unexpected>,
@@ -157,20 +184,17 @@ impl Together {
         // Send under the lock, so that messages leave in the order of their causes.
         for effect in out {
             match effect {
-                Effect::Answer(slot, words) => {
-                    let slot = &self.slots[slot];
-                    for (to, word) in slot.words.iter().zip(words) {
-                        to.store(word, Ordering::Relaxed);
-                    }
-                    slot.stage.store(ANSWERED, Ordering::Release);
-                    sys::futex_wake(slot.stage.as_ptr(), 1);
-                }
+                Effect::Answer(slot, words) => self.answer(slot, words),
                 Effect::Send(to, tag, words) => {
                     let mut bytes = [0; 24];
                     for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
                         to.copy_from_slice(&word.to_le_bytes());
                     }
                     self.driver.send(to, tag as u32, &bytes);
+                }
+                Effect::Hot(slot, rank) => {
+                    let (address, requests) = self.driver.hot(rank as usize).unwrap_or_default();
+                    self.answer(slot, [address as u64, requests, 0]);
                 }
                 Effect::End => self.driver.end(),
             }

@@ -138,6 +138,8 @@ pub struct Thread {
     pub(crate) slow: SlowState,
     /// This thread's number among the threads of the process.
     pub(crate) index: Index,
+    /// Critical sections that this thread is in: see `across::critical`. Used on several nodes only.
+    pub(crate) sections: Cell<u64>,
     /// Clauses that the program passed before the construct to which they belong.
     pub(crate) ahead: Ahead,
     /// This thread's copies of threadprivate variables.
@@ -214,6 +216,7 @@ impl Thread {
             acc: Attached::new(),
             slow: SlowState::new(),
             index: Index::new(),
+            sections: Cell::new(0),
             ahead: Ahead::new(),
             privates: Copies::new(),
             settled: RefCell::new(Settled::new()),

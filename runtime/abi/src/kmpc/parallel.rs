@@ -34,8 +34,11 @@ impl Fork {
     }
 }
 
-/// Up to this number of arguments lie on the stack.
+/// Up to this number of arguments lie on the stack of every region.
 const FEW: usize = 16;
+/// Up to this number of arguments lie on the stack: on several nodes, stacks are shared, and the memory of the
+/// runtime is not. A region with more arguments stays at the origin there.
+const MANY: usize = 256;
 
 /// Collects the `count` variable arguments of an entry and passes them on as a [`Fork`].
 ///
@@ -47,23 +50,69 @@ pub(super) unsafe fn with_fork(
     rest: &mut VaList,
     run: impl FnOnce(&Fork),
 ) {
-    let mut few = [0usize; FEW];
-    let mut many = Vec::new();
-    let arguments = if count <= FEW {
-        &mut few[..count]
-    } else {
-        many.resize(count, 0);
-        &mut many[..]
-    };
-    for a in &mut *arguments {
-        // SAFETY: the list has `count` words, and each turn of this loop takes one: this function's contract.
-        *a = unsafe { rest.next_word() };
+    // SAFETY: the list has `count` words: this function's contract.
+    unsafe {
+        if count <= FEW {
+            with_arguments(microtask, &mut [0; FEW][..count], rest, run);
+        } else if count <= MANY {
+            with_many(microtask, count, rest, run);
+        } else {
+            let mut all = vec![0; count];
+            collect(&mut all, rest);
+            // In the runtime's memory like its arguments, so that a check of this address tells where they are.
+            run(&Box::new(Fork {
+                microtask,
+                count,
+                arguments: all.as_ptr(),
+            }));
+        }
     }
+}
+
+/// [`with_fork`] for more than [`FEW`] arguments. A function of its own, because it needs much stack.
+///
+/// # Safety
+/// `rest` has at least `count` arguments, each a word. `count` is at most [`MANY`].
+#[cold]
+#[inline(never)]
+unsafe fn with_many(
+    microtask: Microtask,
+    count: usize,
+    rest: &mut VaList,
+    run: impl FnOnce(&Fork),
+) {
+    // SAFETY: the list has `count` words: this function's contract.
+    unsafe { with_arguments(microtask, &mut [0; MANY][..count], rest, run) };
+}
+
+/// Fills `arguments` from the list and passes them on.
+///
+/// # Safety
+/// `rest` has at least as many arguments as there are places, each a word.
+#[inline(always)]
+unsafe fn with_arguments(
+    microtask: Microtask,
+    arguments: &mut [usize],
+    rest: &mut VaList,
+    run: impl FnOnce(&Fork),
+) {
+    // SAFETY: the list has as many words as there are places: this function's contract.
+    unsafe { collect(arguments, rest) };
     run(&Fork {
         microtask,
-        count,
+        count: arguments.len(),
         arguments: arguments.as_ptr(),
     });
+}
+
+/// # Safety
+/// `rest` has at least as many arguments as there are places, each a word.
+#[inline(always)]
+unsafe fn collect(arguments: &mut [usize], rest: &mut VaList) {
+    for a in arguments {
+        // SAFETY: each turn of this loop takes one word, and there are enough: this function's contract.
+        *a = unsafe { rest.next_word() };
+    }
 }
 
 extern "C" {

@@ -22,6 +22,60 @@ pub(super) struct Report {
     pub(super) regions: Vec<Region>,
     #[serde(default)]
     pub(super) loops: Vec<Loop>,
+    /// Only of programs on several nodes (`HETMP_NODES=dsm:N`).
+    pub(super) dsm: Option<Dsm>,
+}
+
+/// What a distributed shared memory did.
+#[derive(Debug, Deserialize)]
+pub(super) struct Dsm {
+    pub(super) nodes: Vec<Traffic>,
+    pub(super) regions: Vec<Crossing>,
+    pub(super) pages: Vec<Page>,
+}
+
+/// Events of one node.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub(super) struct Traffic {
+    pub(super) read_faults: u64,
+    pub(super) write_faults: u64,
+    pub(super) bytes_sent: u64,
+    pub(super) pages_taken_away: u64,
+    pub(super) waited_ns: u64,
+}
+
+impl core::iter::Sum for Traffic {
+    fn sum<I: Iterator<Item = Traffic>>(all: I) -> Traffic {
+        all.fold(Traffic::default(), |a, b| Traffic {
+            read_faults: a.read_faults + b.read_faults,
+            write_faults: a.write_faults + b.write_faults,
+            bytes_sent: a.bytes_sent + b.bytes_sent,
+            pages_taken_away: a.pages_taken_away + b.pages_taken_away,
+            waited_ns: a.waited_ns + b.waited_ns,
+        })
+    }
+}
+
+/// A region that may cross nodes.
+#[derive(Debug, Deserialize)]
+pub(super) struct Crossing {
+    #[serde(flatten)]
+    pub(super) place: Place,
+    pub(super) crossed: u64,
+    pub(super) across_ns: u64,
+    pub(super) stayed: u64,
+    pub(super) home_ns: u64,
+    pub(super) reason: String,
+    /// What happened on each node while the region crossed; empty if it never did.
+    pub(super) nodes: Vec<Traffic>,
+}
+
+/// A page that nodes asked for often.
+#[derive(Debug, Deserialize)]
+pub(super) struct Page {
+    pub(super) address: u64,
+    pub(super) requests: u64,
+    pub(super) contents: String,
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,6 +1,6 @@
 //! The report as text.
 
-use super::model::{Loop, Region};
+use super::model::{Loop, Region, Traffic};
 use super::source::Source;
 use super::{csr, name, shares, time, Resolved};
 use std::fmt::Write as _;
@@ -75,6 +75,7 @@ pub(super) fn text(all: &Resolved) -> String {
     reach(all, &mut out);
     regions(all, &mut out);
     loops(all, &mut out);
+    dsm(all, &mut out);
     notes(all, &mut out);
     out
 }
@@ -178,6 +179,90 @@ fn regions(all: &Resolved, out: &mut String) {
             .zip(&all.regions)
             .map(row)
             .collect(),
+    }
+    .print(out);
+}
+
+/// The cells of a row that tell a node's or a region's traffic.
+fn traffic(t: Traffic) -> [String; 5] {
+    [
+        t.read_faults.to_string(),
+        t.write_faults.to_string(),
+        format!("{} KiB", t.bytes_sent / 1024),
+        t.pages_taken_away.to_string(),
+        time(t.waited_ns),
+    ]
+}
+
+fn dsm(all: &Resolved, out: &mut String) {
+    let Some(dsm) = &all.report.dsm else { return };
+    let _ = writeln!(
+        out,
+        "\nDistributed shared memory on {} nodes\n",
+        dsm.nodes.len()
+    );
+    let rows = dsm.nodes.iter().enumerate().map(|(i, t)| {
+        let mut row = vec![i.to_string()];
+        row.extend(traffic(*t));
+        row
+    });
+    Table {
+        titles: &[
+            ">node",
+            ">read faults",
+            ">write faults",
+            ">sent",
+            ">taken away",
+            ">waited",
+        ],
+        rows: rows.collect(),
+    }
+    .print(out);
+    let mean = |ns: u64, runs: u64| ns.checked_div(runs).map_or("-".to_owned(), time);
+    let rows = dsm.regions.iter().map(|r| {
+        let mut row = vec![
+            r.crossed.to_string(),
+            mean(r.across_ns, r.crossed),
+            r.stayed.to_string(),
+            mean(r.home_ns, r.stayed),
+        ];
+        row.extend(traffic(r.nodes.iter().copied().sum()));
+        let function = r.place.symbol.as_ref().unwrap_or(&r.place.region);
+        row.extend([function.clone(), r.reason.clone()]);
+        row
+    });
+    out.push('\n');
+    Table {
+        titles: &[
+            ">crossed",
+            ">mean",
+            ">at origin",
+            ">mean",
+            ">read faults",
+            ">write faults",
+            ">sent",
+            ">taken away",
+            ">waited",
+            "function",
+            "why",
+        ],
+        rows: rows.collect(),
+    }
+    .print(out);
+    if dsm.pages.is_empty() {
+        return;
+    }
+    out.push('\n');
+    let rows = dsm.pages.iter().map(|p| {
+        vec![
+            p.requests.to_string(),
+            format!("{:#x}", p.address),
+            p.contents.clone(),
+        ]
+    });
+    Table {
+        titles: &[">requests", "page", "contents"],
+        rows: rows.collect(),
     }
     .print(out);
 }

@@ -421,6 +421,11 @@ const OTHERS: &[Variable] = &[
         .accepts("uffd")
         .help("How a program on nodes dsm:N catches page faults: userfaultfd.")
         .spec("hetmp"),
+    hetmp("HETMP_DSM_CROSS", Kind::Word)
+        .default("auto")
+        .accepts("auto, always or never")
+        .help("Which of the regions that may cross nodes of dsm:N do: those that are faster so as measured, all, or none.")
+        .spec("hetmp"),
     hetmp("HETMP_DSM_TRUST", Kind::Boolean)
         .default("false")
         .accepts("true (1) or false (0)")

@@ -18,7 +18,7 @@ pub enum Op {
     /// Origin: start a region on all other nodes. The three words go there and answer their [`Op::Next`].
     /// Answered at once.
     Fork = 1,
-    /// Origin: answered when all nodes have said [`Op::Done`], with the sums of their words.
+    /// Origin: answered when all nodes have said [`Op::Done`].
     Join,
     /// Node: answered with the words of the next region.
     Next,
@@ -31,8 +31,9 @@ pub enum Op {
     Lock,
     /// Gives the lock back. Answered at once.
     Unlock,
-    /// Origin: the words of the last [`Op::Done`] of the node that the first word names.
-    Counts,
+    /// Origin: the address of the page of its part of memory for which nodes asked most often but for as many
+    /// other pages as the first word says, and the number of requests; 0 if there is none.
+    Hot,
     /// Takes iterations of a loop for this node. Words: the loop's number in the region, its trip count, and
     /// the number of iterations of which each part is a multiple. Answered with the first iteration and the
     /// one behind the last; equal if none are left.
@@ -54,7 +55,7 @@ impl Op {
             Op::Barrier,
             Op::Lock,
             Op::Unlock,
-            Op::Counts,
+            Op::Hot,
             Op::Take,
             Op::TryLock,
             Op::Leave,
@@ -110,6 +111,8 @@ impl Tag {
 pub(super) enum Effect {
     Answer(usize, Words),
     Send(NodeId, Tag, Words),
+    /// Answer to the slot with a page that was asked for often: see [`Op::Hot`].
+    Hot(usize, u64),
     /// The program has ended.
     End,
 }
@@ -127,7 +130,6 @@ pub(super) struct State {
     waits_for_region: Option<usize>,
     done: NodeSet,
     waits_for_join: Option<usize>,
-    counts: BTreeMap<NodeId, Words>,
     arrived: NodeSet,
     waits_at_barrier: Option<usize>,
     /// The bitwise or of the words that nodes brought to the barrier.
@@ -148,7 +150,6 @@ impl State {
             waits_for_region: None,
             done: NodeSet::default(),
             waits_for_join: None,
-            counts: BTreeMap::new(),
             arrived: NodeSet::default(),
             waits_at_barrier: None,
             carried: 0,
@@ -201,11 +202,7 @@ impl State {
                 }
                 out.push(Effect::Answer(slot, words));
             }
-            Op::Counts if at_origin => {
-                let node = words[0] as NodeId;
-                let counts = self.counts.get(&node).copied().unwrap_or_default();
-                out.push(Effect::Answer(slot, counts));
-            }
+            Op::Hot if at_origin => out.push(Effect::Hot(slot, words[0])),
             Op::Take if at_origin => {
                 let (first, end) = self.take(words);
                 out.push(Effect::Answer(slot, [first, end, 0]));
@@ -253,7 +250,6 @@ impl State {
                     return Err(Unexpected);
                 }
                 self.done = self.done.with(from);
-                self.counts.insert(from, words);
                 self.joined(out);
             }
             Tag::Arrived => self.arrive(from, words[0], out)?,
@@ -325,13 +321,7 @@ impl State {
         if self.done.len() + 1 == u32::from(self.nodes) {
             if let Some(slot) = self.waits_for_join.take() {
                 self.done = NodeSet::default();
-                let mut all = [0; 3];
-                for words in self.counts.values() {
-                    for (sum, word) in all.iter_mut().zip(words) {
-                        *sum += word;
-                    }
-                }
-                out.push(Effect::Answer(slot, all));
+                out.push(Effect::Answer(slot, [0; 3]));
             }
         }
     }
@@ -546,7 +536,7 @@ mod tests {
         assert_eq!(tell(&mut origin, 1, Tag::Done, [4, 5, 6]), []);
         assert_eq!(
             ask(&mut origin, 1, Op::Join, NONE),
-            [Effect::Answer(1, [4, 5, 6])]
+            [Effect::Answer(1, NONE)]
         );
         assert_eq!(ask(&mut origin, 1, Op::Join, NONE), []);
         let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! Decides which regions cross nodes: before a region first runs, its machine code is read, and the functions
+//! Decides which regions may cross nodes: before a region first runs, its machine code is read, and the functions
 //! that it calls are looked up.
 
 use core::cell::RefCell;
@@ -168,10 +168,8 @@ const HARMLESS_BEGINNINGS: &[&str] = &[
 
 /// Does this function of the OpenMP runtime work in a region that crosses nodes?
 fn works(name: &str) -> bool {
-    // A region that clang compiled calls `__kmpc_*` with structures that lie in the memory of the origin's
-    // runtime, which other nodes do not share.
-    if name.starts_with("__kmpc_") {
-        return false;
+    if let Some(rest) = name.strip_prefix("__kmpc_") {
+        return works_for_clang(rest);
     }
     let name = name.strip_suffix("_8_").unwrap_or(name);
     let name = name.strip_suffix('_').unwrap_or(name);
@@ -217,6 +215,55 @@ fn works(name: &str) -> bool {
     }
 }
 
+/// Does the entry `__kmpc_` + `rest` work in a region that crosses nodes? Entries with places in the source,
+/// names of critical sections and lists of variables get addresses in the program's shared memory.
+fn works_for_clang(rest: &str) -> bool {
+    matches!(
+        rest,
+        "global_thread_num"
+            | "bound_thread_num"
+            | "bound_num_threads"
+            | "in_parallel"
+            | "barrier"
+            | "flush"
+            | "for_static_init_4"
+            | "for_static_init_4u"
+            | "for_static_init_8"
+            | "for_static_init_8u"
+            | "for_static_fini"
+            | "dispatch_init_4"
+            | "dispatch_init_4u"
+            | "dispatch_init_8"
+            | "dispatch_init_8u"
+            | "dispatch_next_4"
+            | "dispatch_next_4u"
+            | "dispatch_next_8"
+            | "dispatch_next_8u"
+            | "dispatch_fini_4"
+            | "dispatch_fini_4u"
+            | "dispatch_fini_8"
+            | "dispatch_fini_8u"
+            | "dispatch_deinit"
+            | "single"
+            | "end_single"
+            | "copyprivate"
+            | "copyprivate_light"
+            | "master"
+            | "end_master"
+            | "masked"
+            | "end_masked"
+            | "critical"
+            | "critical_with_hint"
+            | "end_critical"
+            | "reduce"
+            | "reduce_nowait"
+            | "end_reduce"
+            | "end_reduce_nowait"
+            | "scope"
+            | "end_scope"
+    )
+}
+
 /// Kinds of entries in which [`works`] accepts at least one name.
 fn may_work(entry: Entry) -> bool {
     matches!(
@@ -235,6 +282,9 @@ fn may_work(entry: Entry) -> bool {
             | Entry::Sections
             | Entry::Query
             | Entry::Setting
+            | Entry::StaticLoop
+            | Entry::ProcessNumber
+            | Entry::Mark
     )
 }
 
@@ -268,12 +318,23 @@ struct Kept {
     said: bool,
 }
 
-/// Does a region with this code cross nodes? `unfit`: why this execution of the region cannot, if there is a
+/// Whether a region crosses nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It runs at the origin.
+    Stays,
+    /// It may run at the origin or across nodes, this time and another time in the other place.
+    MayCross,
+    /// It crosses each time, because its thread-local variables would have other values at the origin.
+    Crosses,
+}
+
+/// May a region with this code cross nodes? `form`: how its function is called. `unfit`: why this execution of the region cannot, if there is a
 /// reason outside its code.
 ///
 /// Under `HETMP_VERBOSE` the user is told what was found when the region is first met, and again each time
 /// the answer changes.
-pub(super) fn admit(code: usize, unfit: Option<&'static str>) -> bool {
+pub(super) fn admit(code: usize, form: Form, unfit: Option<&'static str>) -> Verdict {
     static KNOWN: Mutex<(BTreeMap<usize, Known>, Kept)> = Mutex::new((
         BTreeMap::new(),
         Kept {
@@ -292,7 +353,7 @@ pub(super) fn admit(code: usize, unfit: Option<&'static str>) -> bool {
     let mut news = false;
     let mut known = *all.entry(code).or_insert_with(|| {
         news = true;
-        let (judged, keeps) = hetmp_core::aside::run(|| judge(code));
+        let (judged, keeps) = hetmp_core::aside::run(|| judge(code, form));
         if let Err(why) = &judged {
             say(&format_args!("at the origin: {why}"));
         }
@@ -308,7 +369,8 @@ pub(super) fn admit(code: usize, unfit: Option<&'static str>) -> bool {
     if known.crosses && (news || known.said != unfit) {
         match unfit {
             Some(why) => say(&format_args!("at the origin: {why}")),
-            None => say(&"on all nodes"),
+            None if known.keeps => say(&"on all nodes"),
+            None => say(&"may cross nodes"),
         }
     }
     known.said = unfit;
@@ -323,7 +385,11 @@ pub(super) fn admit(code: usize, unfit: Option<&'static str>) -> bool {
             ));
         }
     }
-    crosses
+    match (crosses, known.keeps) {
+        (false, _) => Verdict::Stays,
+        (true, false) => Verdict::MayCross,
+        (true, true) => Verdict::Crosses,
+    }
 }
 
 fn trusted() -> bool {
@@ -337,7 +403,7 @@ fn trusted() -> bool {
 
 /// Reads the region's code. Returns why the region cannot cross, if its code shows a reason; and whether the
 /// region may reach thread-local variables.
-fn judge(code: usize) -> (Result<(), String>, bool) {
+fn judge(code: usize, form: Form) -> (Result<(), String>, bool) {
     let Some(object) = Loaded::at(code as u64) else {
         return (Err("its code is in no object".to_owned()), true);
     };
@@ -345,7 +411,7 @@ fn judge(code: usize) -> (Result<(), String>, bool) {
         object: &object,
         names: RefCell::new(Vec::new()),
     };
-    let found = scan(&noting, code as u64, Form::Data);
+    let found = scan(&noting, code as u64, form);
     // Code with a counter that all threads share may cross, because such a counter works across nodes, too.
     let limit = found.limit.filter(|why| *why != Why::Counter);
     let keeps = object.object().has_tls
@@ -404,6 +470,10 @@ mod tests {
             "omp_set_lock",
             "GOMP_single_copy_start",
             "omp_get_thread_num_",
+            "__kmpc_for_static_init_8u",
+            "__kmpc_dispatch_next_4",
+            "__kmpc_end_reduce_nowait",
+            "__kmpc_copyprivate",
         ] {
             assert!(works(name), "{name}");
         }
@@ -416,6 +486,14 @@ mod tests {
             "GOMP_parallel",
             "omp_get_ancestor_thread_num_",
             "GOMP_cancel",
+            "__kmpc_ordered",
+            "__kmpc_omp_task_alloc",
+            "__kmpc_threadprivate_cached",
+            "__kmpc_fork_call",
+            "__kmpc_cancel_barrier",
+            "__kmpc_sections_init",
+            "__kmpc_dist_for_static_init_4",
+            "__kmpc_not_made_yet",
         ] {
             assert!(!works(name), "{name}");
         }

@@ -4,32 +4,36 @@
 //! [`Table`] of functions. When the program reaches a parallel region at the origin (the process that the
 //! user started), `admit` decides whether the region crosses nodes. It does if its code calls only
 //! functions that are known to work across nodes, and if its data is in shared memory. Otherwise the region
-//! runs at the origin like any other. Threads are numbered through all nodes: node 0 has the first threads,
-//! node 1 the next.
+//! runs at the origin like any other. Of the regions that may cross, those do that are faster so (`weigh`).
+//! Threads are numbered through all nodes: node 0 has the first threads, node 1 the next.
 //!
 //! * [`table`]: how to ask other nodes, and how to take locks of all nodes.
 //! * `local`: this node's threads, and the place where they meet.
+//! * `critical`: critical sections, inside and outside of such regions.
 //! * `shares`: loops whose iterations the runtime hands out.
-//! * `admit`: which regions cross.
+//! * `admit`: which regions may cross.
+//! * `weigh`: which of these do.
 //! * `said`: what the user is told at the program's end.
 
 pub(crate) mod admit;
+pub(crate) mod critical;
 pub(crate) mod local;
-mod said;
+pub(crate) mod said;
 pub(crate) mod shares;
 pub mod table;
+mod weigh;
 
 use crate::boundary::Reason;
 use crate::team::region::Region;
 use crate::thread::Thread;
-use core::sync::atomic::{AtomicBool, Ordering};
+use crate::unlike::ways;
+use admit::Verdict;
+use hetmp_scan::Form;
+use hetmp_sched::crossing::Place;
 use local::{Construct, Opening, Prepare, LOCAL};
 use table::{ask, FORK, JOIN, NEXT, VERSION};
 
 pub use table::Table;
-
-/// A region that crosses nodes is under way. There can be only one at a time.
-static BUSY: AtomicBool = AtomicBool::new(false);
 
 /// Makes this process a node. Returns false, and does nothing, if the table has another version than this
 /// library.
@@ -68,56 +72,102 @@ pub fn serve() -> ! {
     }
 }
 
-/// Runs the region across nodes; `None` if the region does not cross. `first`: the construct that starts
-/// together with the region.
+/// Runs the region, on all nodes if it may cross them and is faster so, and otherwise by `home`, which runs it at
+/// the origin and returns its number of threads. `first`: the construct that starts together with the region.
 ///
 /// # Safety
 /// The region's function may be called with the region's data, once for each of its threads, as
 /// [`crate::team::placement::parallel`] demands.
+#[cold]
 pub(crate) unsafe fn parallel(
     th: &Thread,
     region: &Region,
     first: Option<(Prepare, Construct)>,
-) -> Option<u32> {
-    let t = table::table()?;
-    let why_not = unfit(t, th, region);
-    if !admit::admit(region.code, why_not) || BUSY.swap(true, Ordering::Acquire) {
-        return None;
+    home: &mut dyn FnMut() -> u32,
+) -> u32 {
+    let Some(t) = table::table() else {
+        return home();
+    };
+    let code = region.code;
+    let weighed = match admit::admit(code, region.form, unfit(t, th, region)) {
+        Verdict::Stays => return home(),
+        Verdict::MayCross => true,
+        Verdict::Crosses => false,
+    };
+    let mut place = if weighed {
+        weigh::place(t, code)
+    } else {
+        Place::Across
+    };
+    if place == Place::Across && !critical::begin_crossing() {
+        place = Place::Home;
     }
+    let began = weigh::now();
+    let n = match place {
+        Place::Home => home(),
+        // SAFETY: the function may be called with the data: this function's contract.
+        Place::Across => unsafe { cross(t, th, region, first) },
+    };
+    let ns = weigh::now() - began;
+    if weighed {
+        weigh::ran(t, code, place, ns, region.nthreads);
+    }
+    match place {
+        Place::Home => said::stayed(code, ns),
+        Place::Across => ways::crossed(code, n, ns),
+    }
+    n
+}
+
+/// Runs the region on all nodes. `critical::begin_crossing` was called, and this function ends what that began.
+///
+/// # Safety
+/// The same as for [`parallel`].
+unsafe fn cross(
+    t: &Table,
+    th: &Thread,
+    region: &Region,
+    first: Option<(Prepare, Construct)>,
+) -> u32 {
     th.leave_program(Reason::Fork);
+    let began = weigh::now();
+    let before = said::own(t);
     // What the program printed before the region must come out first. SAFETY: null means all streams.
     unsafe { libc::fflush(core::ptr::null_mut()) };
-    let before = said::begin(t);
     let data = region.data.expose_provenance() as u64;
     let opening = Opening {
         total: region.nthreads,
         icv: *th.task().icv(),
         first,
     };
-    let code = region.code as u64;
+    let entry = region.entry as usize as u64;
     let at = core::ptr::from_ref(&opening).expose_provenance() as u64;
-    ask(t, FORK, [code, data, at]);
-    LOCAL.open(t, code, data, &opening, 1);
+    ask(t, FORK, [entry, data, at]);
+    LOCAL.open(t, entry, data, &opening, 1);
     LOCAL.run(0);
     LOCAL.meet(|| ());
-    let others = ask(t, JOIN, [0; 3]);
-    said::end(t, region.code, before, others);
-    BUSY.store(false, Ordering::Release);
+    ask(t, JOIN, [0; 3]);
+    said::crossed(t, region.code, weigh::now() - began, before);
+    critical::end_crossing();
     th.enter_program(Reason::Fork);
-    Some(region.nthreads)
+    region.nthreads
 }
 
 /// Why this execution of the region must stay at the origin, whatever its code is; `None` if there is no
 /// reason.
 fn unfit(t: &Table, th: &Thread, region: &Region) -> Option<&'static str> {
-    let is_plain = region.entry as usize == region.code && region.group.is_null();
+    // Code by clang is called by a function of this library, which passes the arguments on.
+    let is_called_as_made = region.entry as usize == region.code || region.form == Form::Numbers;
+    let is_plain = is_called_as_made && region.group.is_null() && th.league.get() == (0, 0);
     let is_shared = |address: usize| (t.is_shared)(address);
     if !is_plain {
-        Some("it is not of gcc's plain kind")
+        Some("it is not of the plain kind")
     } else if t.me != 0 || th.depth.get() != 0 || th.team().level() != 0 {
         Some("it is inside another region")
     } else if region.nthreads < t.nodes {
         Some("it has fewer threads than there are nodes")
+    } else if weigh::mode() == weigh::Mode::Never {
+        Some("HETMP_DSM_CROSS=never")
     } else if !is_shared(here()) {
         Some("its opener's stack is not shared")
     } else if !(region.data.is_null() || is_shared(region.data.addr())) {

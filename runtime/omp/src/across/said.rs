@@ -1,81 +1,266 @@
-//! What the user is told at the program's end: how often each region and each node had to fetch pages.
+//! What the user is told at the program's end: where each region ran and why, and how often each region and
+//! each node had to fetch pages, and which variables these pages hold.
 
-use super::table::{ask, Table, COUNTS};
-use hetmp_core::report;
+use super::table::{ask, table, Table, HOT};
+use super::weigh;
+use hetmp_core::{object, report};
+use hetmp_sched::crossing::Why;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 
-/// Read faults that asked another node, write faults that asked another node, and pages that this node sent.
-type Counts = [u64; 3];
+/// Pages that are listed.
+const HOTTEST: u64 = 10;
 
+/// Events of one node: the words that [`Table::counts`] writes.
 #[derive(Clone, Copy, Debug, Default)]
-struct Row {
-    runs: u64,
-    ns: u64,
-    /// Counts of all nodes together while the region ran.
-    counts: Counts,
+pub(super) struct Counts([u64; 5]);
+
+impl Counts {
+    /// Faults that asked another node for a page to read.
+    fn reads(self) -> u64 {
+        self.0[0]
+    }
+
+    /// Faults that asked another node for a page to write.
+    fn writes(self) -> u64 {
+        self.0[1]
+    }
+
+    /// Pages sent to other nodes.
+    fn sent(self) -> u64 {
+        self.0[2]
+    }
+
+    /// Pages taken away by other nodes.
+    fn lost(self) -> u64 {
+        self.0[3]
+    }
+
+    /// Nanoseconds from a fault's arrival to the page's, summed over faults.
+    pub(super) fn waited_ns(self) -> u64 {
+        self.0[4]
+    }
+
+    fn of(t: &Table, node: u32) -> Counts {
+        let mut words = [0; 5];
+        (t.counts)(node, words.as_mut_ptr());
+        Counts(words)
+    }
+
+    fn since(self, before: Counts) -> Counts {
+        Counts(core::array::from_fn(|i| {
+            self.0[i].saturating_sub(before.0[i])
+        }))
+    }
+
+    fn add(&mut self, more: Counts) {
+        for (sum, word) in self.0.iter_mut().zip(more.0) {
+            *sum += word;
+        }
+    }
+
+    fn text(self) -> String {
+        format!(
+            "{} read faults, {} write faults, {} KiB moved, {} pages taken away, {} us waited",
+            self.reads(),
+            self.writes(),
+            self.sent() * 4,
+            self.lost(),
+            self.waited_ns() / 1000
+        )
+    }
+
+    fn json(self) -> String {
+        format!(
+            "\"read_faults\":{},\"write_faults\":{},\"bytes_sent\":{},\"pages_taken_away\":{},\"waited_ns\":{}",
+            self.reads(),
+            self.writes(),
+            self.sent() * 4096,
+            self.lost(),
+            self.waited_ns()
+        )
+    }
 }
 
-/// One row per region, by the address of the region's code.
+#[derive(Clone, Debug, Default)]
+struct Row {
+    crossed: u64,
+    across_ns: u64,
+    stayed: u64,
+    home_ns: u64,
+    /// What happened on each node while the region crossed.
+    nodes: Vec<Counts>,
+}
+
+/// One row per region that may cross, by the address of the region's code.
 static ROWS: Mutex<BTreeMap<usize, Row>> = Mutex::new(BTreeMap::new());
 /// Counts of all nodes but the origin, as they were at the last join.
-static OTHERS: Mutex<Counts> = Mutex::new([0; 3]);
+static LAST: Mutex<Vec<Counts>> = Mutex::new(Vec::new());
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn own(t: &Table) -> Counts {
-    let mut counts = [0; 3];
-    (t.counts)(counts.as_mut_ptr());
-    counts
+/// This node's counts.
+pub(super) fn own(t: &Table) -> Counts {
+    Counts::of(t, t.me)
 }
 
-/// The time in nanoseconds and this node's counts when a region begins.
-pub(super) fn begin(t: &Table) -> (u64, Counts) {
-    (hetmp_core::sys::monotonic_ns(), own(t))
-}
-
-/// Adds an execution of a region. `began`, `before`: what `begin` returned. `others`: the counts of all other
-/// nodes since their start.
-pub(super) fn end(t: &Table, code: usize, (began, before): (u64, Counts), others: Counts) {
-    let now = own(t);
-    let mut last = locked(&OTHERS);
+/// Adds an execution of a region on all nodes that took `ns`. `before`: this node's counts at its beginning.
+pub(super) fn crossed(t: &Table, code: usize, ns: u64, before: Counts) {
+    let mut last = locked(&LAST);
+    last.resize(t.nodes as usize, Counts::default());
+    last[0] = before;
     let mut rows = locked(&ROWS);
     let row = rows.entry(code).or_default();
-    row.runs += 1;
-    row.ns += hetmp_core::sys::monotonic_ns() - began;
-    for (i, count) in row.counts.iter_mut().enumerate() {
-        *count += (now[i] - before[i]) + others[i].saturating_sub(last[i]);
+    row.crossed += 1;
+    row.across_ns += ns;
+    row.nodes.resize(t.nodes as usize, Counts::default());
+    for (node, (sum, last)) in (0..).zip(row.nodes.iter_mut().zip(last.iter_mut())) {
+        let now = Counts::of(t, node);
+        sum.add(now.since(*last));
+        *last = now;
     }
-    *last = others;
 }
 
-/// Reports each region and each node, under `HETMP_VERBOSE`.
+/// Adds an execution of a region that could have crossed, but ran at the origin.
+pub(super) fn stayed(code: usize, ns: u64) {
+    let mut rows = locked(&ROWS);
+    let row = rows.entry(code).or_default();
+    row.stayed += 1;
+    row.home_ns += ns;
+}
+
+/// Pages that nodes asked for most often: address, and number of requests. Only pages of the origin's part of
+/// memory and of the program's variables are counted.
+fn hottest(t: &Table) -> Vec<(usize, u64)> {
+    (0..HOTTEST)
+        .map(|rank| ask(t, HOT, [rank, 0, 0]))
+        .map(|[address, requests, _]| (address as usize, requests))
+        .take_while(|&(_, requests)| requests > 0)
+        .collect()
+}
+
+/// Names what lies in the page at `address`: `variable[512..767]` are the bytes of a large variable. Other pages
+/// have several variables, whose names are listed, or none.
+fn contents(address: usize, variables: &mut Option<object::Variables>) -> String {
+    let Some(place) = object::Place::of(address) else {
+        return "memory of the heap or of a stack".to_owned();
+    };
+    let variables = variables.get_or_insert_with(|| object::Variables::of(&place.path));
+    let end = place.offset + 4096;
+    let mut text = String::new();
+    for v in variables.within(place.offset, end) {
+        if !text.is_empty() {
+            text.push_str(", ");
+        }
+        text.push_str(v.name);
+        let from = place.offset.saturating_sub(v.start);
+        let to = (end - v.start).min(v.size);
+        if from > 0 || to < v.size {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "[{from}..{}]", to - 1);
+        }
+    }
+    if text.is_empty() {
+        text.push_str("variables without a name");
+    }
+    text
+}
+
+fn why(code: usize) -> &'static str {
+    weigh::why(code).map_or("", Why::text)
+}
+
+/// Reports each region, each node and the hottest pages, under `HETMP_VERBOSE`.
 pub(super) fn say(t: &Table) {
     let ours = &crate::init::globals().ours;
     if !ours.verbose {
         return;
     }
-    let rows = locked(&ROWS);
-    for (code, row) in rows.iter() {
-        let [reads, writes, sent] = row.counts;
-        let us = row.ns / 1000;
-        report::warn(format_args!(
-            "dsm: region {code:#x}: {} times, {us} us, {reads} read faults, {writes} write faults, {} KiB moved",
-            row.runs,
-            sent * 4
-        ));
+    let rows = locked(&ROWS).clone();
+    for (code, row) in &rows {
+        let mut all = Counts::default();
+        row.nodes.iter().for_each(|n| all.add(*n));
+        let mut line = format!(
+            "dsm: region {code:#x}: {} times, {} us, {}",
+            row.crossed,
+            row.across_ns / 1000,
+            all.text()
+        );
+        if row.stayed > 0 {
+            let _ = write!(
+                line,
+                "; at the origin {} times, {} us: {}",
+                row.stayed,
+                row.home_ns / 1000,
+                why(*code)
+            );
+        }
+        report::warn(format_args!("{line}"));
     }
-    let regions: u64 = rows.values().map(|r| r.runs).sum();
+    let regions: u64 = rows.values().map(|r| r.crossed).sum();
     for node in 0..t.nodes {
-        let [reads, writes, sent] = if node == 0 {
-            own(t)
-        } else {
-            ask(t, COUNTS, [u64::from(node), 0, 0])
-        };
+        let counts = Counts::of(t, node);
         report::warn(format_args!(
-            "dsm: node {node}: {regions} regions, {reads} read faults, {writes} write faults, {sent} pages sent"
+            "dsm: node {node}: {regions} regions, {}",
+            counts.text()
         ));
     }
+    let mut variables = None;
+    for (address, requests) in hottest(t) {
+        report::warn(format_args!(
+            "dsm: page {address:#x}: asked for {requests} times: {}",
+            contents(address, &mut variables)
+        ));
+    }
+}
+
+/// Writes what [`say`] reports as the field `dsm` of the report, if this process is the origin of several nodes.
+/// `place` writes the fields that identify a region. `ended`: the program has ended, so that there is time to find
+/// the hottest pages.
+pub(crate) fn json(out: &mut String, place: &mut dyn FnMut(usize, &mut String), ended: bool) {
+    let Some(t) = table() else { return };
+    // A thread that crashed may hold the lock.
+    let Some(rows) = ROWS.try_lock().ok().map(|rows| rows.clone()) else {
+        return;
+    };
+    let comma = |i: usize| if i == 0 { "" } else { "," };
+    let nodes = |out: &mut String, all: &mut dyn Iterator<Item = Counts>| {
+        for (i, counts) in all.enumerate() {
+            // Writing to a String cannot fail, here and below.
+            let _ = write!(out, "{}{{{}}}", comma(i), counts.json());
+        }
+    };
+    out.push_str(",\n \"dsm\":{\"nodes\":[");
+    nodes(out, &mut (0..t.nodes).map(|n| Counts::of(t, n)));
+    out.push_str("],\n  \"regions\":[");
+    for (i, (&code, row)) in rows.iter().enumerate() {
+        let _ = write!(out, "{}\n   {{", comma(i));
+        place(code, out);
+        let _ = write!(
+            out,
+            ",\"crossed\":{},\"across_ns\":{},\"stayed\":{},\"home_ns\":{},\"reason\":\"{}\",\"nodes\":[",
+            row.crossed,
+            row.across_ns,
+            row.stayed,
+            row.home_ns,
+            why(code)
+        );
+        nodes(out, &mut row.nodes.iter().copied());
+        out.push_str("]}");
+    }
+    out.push_str("],\n  \"pages\":[");
+    let mut variables = None;
+    let pages = if ended { hottest(t) } else { Vec::new() };
+    for (i, (address, requests)) in pages.into_iter().enumerate() {
+        let contents = contents(address, &mut variables).replace(['"', '\\'], "?");
+        let _ = write!(
+            out,
+            "{}\n   {{\"address\":{address},\"requests\":{requests},\"contents\":\"{contents}\"}}",
+            comma(i)
+        );
+    }
+    out.push_str("]}");
 }

@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 #[repr(C)]
 #[derive(Debug)]
 pub struct Table {
-    /// 2: both libraries must have the same number here.
+    /// 3: both libraries must have the same number here.
     pub(crate) version: u32,
     /// This node's number. The origin is 0.
     pub(crate) me: u32,
@@ -17,14 +17,16 @@ pub struct Table {
     pub(crate) ask: extern "C" fn(u32, *mut u64),
     /// Is the address in memory that all nodes share?
     pub(crate) is_shared: extern "C" fn(usize) -> bool,
-    /// Writes three counts of this node: read faults that asked another node, write faults that asked another
-    /// node, and pages sent.
-    pub(crate) counts: extern "C" fn(*mut u64),
+    /// Writes five counts of the node that the first argument names, those of another node as they were when its
+    /// part of the last region ended (at the origin only): read faults that asked another node, write faults
+    /// that asked another node, pages sent, pages taken away, and the nanoseconds from a fault's arrival to the
+    /// page's, summed over faults.
+    pub(crate) counts: extern "C" fn(u32, *mut u64),
     /// Called by the origin when the program ends: the other nodes may end.
     pub(crate) leave: extern "C" fn(),
 }
 
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 // Requests. Their numbers are those of `hetmp_dsm::together::Op`.
 pub(super) const FORK: u32 = 1;
@@ -34,7 +36,7 @@ pub(super) const DONE: u32 = 4;
 pub(super) const BARRIER: u32 = 5;
 const LOCK: u32 = 6;
 const UNLOCK: u32 = 7;
-pub(super) const COUNTS: u32 = 8;
+pub(super) const HOT: u32 = 8;
 pub(super) const TAKE: u32 = 9;
 const TRY_LOCK: u32 = 10;
 

@@ -1,7 +1,8 @@
 //! Critical sections (OpenMP 5.1, section 2.19.1), and the lock of atomics for which the compiler has no
 //! instructions.
 
-use crate::across::table::{self as across, is_on};
+use crate::across::critical as across;
+use crate::across::table::{is_on, ATOMIC as ATOMIC_KEY, UNNAMED as UNNAMED_KEY};
 use crate::sync::lock::take;
 use crate::tool::interface::Mutex;
 use crate::tool::{self, mutex};
@@ -18,7 +19,7 @@ static ATOMIC: CacheLine<Lock> = CacheLine(Lock::new());
 #[inline(always)]
 pub fn enter() {
     if is_on() {
-        return across::lock(across::UNNAMED);
+        return across::enter(UNNAMED_KEY, || take(&UNNAMED));
     }
     if tool::on() {
         return mutex::acquires(Mutex::Critical, id(&UNNAMED), || take(&UNNAMED));
@@ -30,7 +31,7 @@ pub fn enter() {
 #[inline(always)]
 pub fn leave() {
     if is_on() {
-        return across::unlock(across::UNNAMED);
+        return across::leave(UNNAMED_KEY, || UNNAMED.unlock());
     }
     UNNAMED.unlock();
     if tool::on() {
@@ -47,7 +48,7 @@ fn id(lock: &Lock) -> usize {
 #[inline(always)]
 pub fn enter_named(lock: &Lock) {
     if is_on() {
-        return across::lock(core::ptr::from_ref(lock).addr() as u64);
+        return across::enter(core::ptr::from_ref(lock).addr() as u64, || take(lock));
     }
     if tool::on() {
         return mutex::acquires(Mutex::Critical, id(lock), || take(lock));
@@ -59,7 +60,7 @@ pub fn enter_named(lock: &Lock) {
 #[inline(always)]
 pub fn leave_named(lock: &Lock) {
     if is_on() {
-        return across::unlock(core::ptr::from_ref(lock).addr() as u64);
+        return across::leave(core::ptr::from_ref(lock).addr() as u64, || lock.unlock());
     }
     lock.unlock();
     if tool::on() {
@@ -71,7 +72,7 @@ pub fn leave_named(lock: &Lock) {
 #[inline(always)]
 pub fn atomic_begin() {
     if is_on() {
-        return across::lock(across::ATOMIC);
+        return across::enter(ATOMIC_KEY, || take(&ATOMIC));
     }
     if tool::on() {
         return mutex::acquires(Mutex::Atomic, id(&ATOMIC), || take(&ATOMIC));
@@ -83,7 +84,7 @@ pub fn atomic_begin() {
 #[inline(always)]
 pub fn atomic_end() {
     if is_on() {
-        return across::unlock(across::ATOMIC);
+        return across::leave(ATOMIC_KEY, || ATOMIC.unlock());
     }
     ATOMIC.unlock();
     if tool::on() {

@@ -1,7 +1,7 @@
 //! Reductions of a region or a worksharing construct where compiled code combines the partial results, and
 //! the runtime tells it how to protect that (OpenMP 5.1, section 2.21.5).
 
-use crate::sync::lock::take;
+use crate::sync::critical;
 use crate::thread::Thread;
 use crate::tool;
 use hetmp_core::lock::Lock;
@@ -31,7 +31,7 @@ pub fn begin(th: &Thread, lock: &Lock, variables: u32, atomic: bool) -> How {
     if atomic && variables <= FEW {
         return How::Atomic;
     }
-    take(lock);
+    critical::enter_named(lock);
     th.ahead.reducing.set(lock);
     How::Exclusive
 }
@@ -42,7 +42,7 @@ pub fn end(th: &Thread) {
     let lock = th.ahead.reducing.replace(core::ptr::null());
     // SAFETY: null, or the lock that this thread passed to `begin`, a static variable of the program.
     if let Some(lock) = unsafe { lock.as_ref() } {
-        lock.unlock();
+        critical::leave_named(lock);
     }
     if tool::on() {
         tool::events::reduction_ends(th);

@@ -43,10 +43,18 @@ impl Placement {
 pub unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
     if first.is_none() && across::table::is_on() {
         // SAFETY: all threads of the region may call its function until the join: this function's contract.
-        if let Some(n) = unsafe { across::parallel(th, region, None) } {
-            return n;
-        }
+        return unsafe { across::parallel(th, region, None, &mut || at_home(th, region, None)) };
     }
+    // SAFETY: all threads of the region may call its function until the join: this function's contract.
+    unsafe { at_home(th, region, first) }
+}
+
+/// Runs a region in this process: [`parallel`] without other processes.
+///
+/// # Safety
+/// The same as for [`parallel`].
+#[inline(always)]
+pub(crate) unsafe fn at_home(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
     match Placement::now(th) {
         // SAFETY: all threads of the region may call its function until the join: this function's contract.
         Placement::Ordinary => unsafe { ordinary(th, region, first) },

@@ -1,5 +1,7 @@
 //! Regions that are looked at: the set-up before the first of them, and the entrance to their ways.
 
+use super::het::report::{self, RegionRun};
+use super::virtual_team::lever::Lever;
 use super::{het, modes, virtual_team};
 use crate::init;
 use crate::team::region::{Prepare, Region};
@@ -30,6 +32,28 @@ pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepar
     // SAFETY: by this function's contract `placement` passes a region that compiled code made for all
     // threads.
     unsafe { virtual_team::parallel::parallel(th, region, first) }
+}
+
+/// A region of `threads` threads has run on all nodes of a distributed shared memory, for `ns` nanoseconds: notes
+/// it for the report, if one is wanted.
+#[cold]
+pub(crate) fn crossed(code: usize, threads: u32, ns: u64) {
+    if !modes::watches() {
+        return;
+    }
+    if modes::is_unprepared() {
+        prepare();
+    }
+    if report::wanted() {
+        let run = RegionRun {
+            lever: Lever::Across,
+            threads,
+            pieces: 0,
+            elapsed_ns: ns,
+            divided_ns: 0,
+        };
+        report::region(code, run);
+    }
 }
 
 /// Opens a region: [`crate::team::placement::open`] comes here if [`modes::watches`] is true.

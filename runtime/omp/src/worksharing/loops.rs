@@ -353,10 +353,14 @@ pub unsafe fn parallel(th: &Thread, region: &Region, l: &Loop) {
     let n = region.nthreads;
     if is_on() && matches!(l.order, Order::None | Order::Monotonic) {
         let first = (prepare_first as across::Prepare, Construct::Loop(*l));
+        let mut prepare = |t: &Team, w: &Work| prepare_in(w, th, t, n, l);
         // SAFETY: all threads of the region may call its function until the join: this function's contract.
-        if unsafe { crate::across::parallel(th, region, Some(first)) }.is_some() {
-            return;
+        unsafe {
+            crate::across::parallel(th, region, Some(first), &mut || {
+                placement::at_home(th, region, Some(&mut prepare))
+            });
         }
+        return;
     }
     // SAFETY: all threads of the region may call its function until the join: this function's contract.
     unsafe {

@@ -103,10 +103,14 @@ pub unsafe fn fork(th: &Thread, region: &Region, count: u32) {
 pub unsafe fn parallel(th: &Thread, region: &Region, count: u32) {
     if is_on() {
         let first = (prepare_first as across::Prepare, Construct::Sections(count));
+        let mut prepare = |_: &Team, w: &Work| prepare(w, count);
         // SAFETY: all threads of the region may call its function until the join: this function's contract.
-        if unsafe { crate::across::parallel(th, region, Some(first)) }.is_some() {
-            return;
+        unsafe {
+            crate::across::parallel(th, region, Some(first), &mut || {
+                placement::at_home(th, region, Some(&mut prepare))
+            });
         }
+        return;
     }
     // SAFETY: all threads of the region may call its function until the join: this function's contract.
     unsafe {

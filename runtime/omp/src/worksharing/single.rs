@@ -112,6 +112,9 @@ pub fn copy_end(th: &Thread, data: *mut libc::c_void) {
 /// Passes a pointer from the executing thread of a construct to the other threads of the team. The thread
 /// that passes `Some` is the executing thread. Its data must stay as it is until [`broadcast_end`].
 pub fn broadcast(th: &Thread, data: Option<*mut libc::c_void>) -> *mut libc::c_void {
+    if th.team().is_across() {
+        return across::barrier(data.unwrap_or(core::ptr::null_mut()));
+    }
     let shared = &th.team().broadcast;
     if let Some(data) = data {
         // Relaxed, because the barrier orders the accesses.

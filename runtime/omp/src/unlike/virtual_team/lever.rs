@@ -15,6 +15,8 @@ pub(crate) enum Lever {
     Alone,
     /// As an ordinary team whose loops come to hetmp's schedules by themselves.
     Dispatched,
+    /// With threads on all nodes of a distributed shared memory.
+    Across,
     /// As an ordinary team, for this reason.
     Plain(Guard),
 }
@@ -81,6 +83,7 @@ impl Lever {
             Lever::Fibers => "fibers",
             Lever::Alone => "alone",
             Lever::Dispatched => "dispatched",
+            Lever::Across => "across",
             Lever::Plain(guard) => guard.name(),
         }
     }
@@ -92,6 +95,7 @@ impl Lever {
             Lever::Fibers => "run as more pieces than threads, each with its own stack",
             Lever::Alone => "run by one thread: shorter than starting others",
             Lever::Dispatched => "its loops ask the runtime for their iterations",
+            Lever::Across => "on all nodes of the distributed shared memory",
             Lever::Plain(guard) => guard.reason(),
         }
     }

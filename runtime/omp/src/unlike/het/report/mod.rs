@@ -231,6 +231,9 @@ fn report(ending: Ending) -> String {
         }
         out.push(']');
     }
+    let mut identify =
+        |code: usize, out: &mut String| place::of(code as u64).json(out, &mut symbols);
+    crate::across::said::json(&mut out, &mut identify, ending == Ending::Exit);
     out.push_str("}\n");
     out
 }

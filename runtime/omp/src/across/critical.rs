@@ -1,0 +1,81 @@
+//! Critical sections of a program on several nodes.
+//!
+//! While no region crosses nodes, all threads that run the program's code are in one process, and a critical
+//! section costs what it costs without nodes: the process's own lock. While one crosses, the section's lock is
+//! the origin's lock manager, by message. One section must not be guarded by both at the same time. So a region
+//! does not cross while a thread is in a section, or waits for one, that the process's own lock guards.
+
+use super::table::{lock, table, unlock};
+use crate::thread::Thread;
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use hetmp_core::report;
+
+/// A region that crosses nodes is under way, or about to begin. There can be only one at a time.
+///
+/// # Memory ordering
+/// A thread that enters a section counts itself in `INSIDE` and then reads `CROSSING`; a thread that opens a
+/// region sets `CROSSING` and then reads `INSIDE`. Sequential consistency: otherwise both could read the old
+/// values, and a section of the region would run beside one that the process's own lock guards.
+static CROSSING: AtomicBool = AtomicBool::new(false);
+/// Threads in, or waiting for, sections that the process's own locks guard.
+static INSIDE: AtomicU32 = AtomicU32::new(0);
+
+/// Makes the calling thread the one that opens regions that cross. False if a region crosses already, or if a
+/// thread is in a section that the process's own lock guards.
+pub(super) fn begin_crossing() -> bool {
+    if CROSSING.swap(true, Ordering::SeqCst) {
+        return false;
+    }
+    let free = INSIDE.load(Ordering::SeqCst) == 0;
+    if !free {
+        end_crossing();
+    }
+    free
+}
+
+/// The region that crossed is over.
+pub(super) fn end_crossing() {
+    CROSSING.store(false, Ordering::SeqCst);
+}
+
+/// Notes a section of the thread. The innermost section is in the lowest bit: 1 if the process's own lock guards
+/// it. Above the outermost one stands a 1.
+fn push(th: &Thread, own: bool) {
+    let sections = th.sections.get().max(1);
+    if sections >> 63 != 0 {
+        report::fatal(format_args!(
+            "critical sections in each other: at most 63 are accepted on several nodes"
+        ));
+    }
+    th.sections.set(sections << 1 | u64::from(own));
+}
+
+/// Enters the critical section with this key: the address of its lock, or a number of `table`. `take` takes the
+/// lock of this process.
+#[cold]
+pub(crate) fn enter(key: u64, take: impl FnOnce()) {
+    let th = Thread::current();
+    INSIDE.fetch_add(1, Ordering::SeqCst);
+    let own = !CROSSING.load(Ordering::SeqCst) && table().is_none_or(|t| t.me == 0);
+    push(th, own);
+    if own {
+        take();
+    } else {
+        INSIDE.fetch_sub(1, Ordering::SeqCst);
+        lock(key);
+    }
+}
+
+/// Leaves the critical section that the calling thread entered last. `release` releases the lock of this process.
+#[cold]
+pub(crate) fn leave(key: u64, release: impl FnOnce()) {
+    let th = Thread::current();
+    let sections = th.sections.get();
+    th.sections.set(sections >> 1);
+    if sections > 1 && sections & 1 != 0 {
+        release();
+        INSIDE.fetch_sub(1, Ordering::SeqCst);
+    } else {
+        unlock(key);
+    }
+}
