@@ -234,7 +234,7 @@ impl Schedule {
     /// Whether this is a schedule of hetmp's own, for which a program's
     /// explicit `dynamic` and `guided` are replaced too.
     #[must_use]
-    pub(crate) fn is_ours(&self) -> bool {
+    pub fn is_ours(&self) -> bool {
         !matches!(
             self.kind,
             Kind::Static | Kind::Dynamic | Kind::Guided | Kind::Auto

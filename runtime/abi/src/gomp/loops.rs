@@ -8,7 +8,8 @@ use super::keyed::keyed;
 use super::parallel::region;
 use super::reduction::{extras, Workshare};
 use crate::entry::{entries, export};
-use hetmp_omp::loops::{self, Clause, Loop, LoopBounds, Order};
+use hetmp_omp::loops::SchedKind::{Dynamic, Guided, Static};
+use hetmp_omp::loops::{self, Clause, Loop, LoopBounds, Order, RUNTIME};
 use hetmp_omp::team::Outlined;
 use hetmp_omp::{doacross, ordered, Thread};
 use libc::{c_long, c_uint, c_void};
@@ -22,10 +23,10 @@ pub(super) fn clause(sched: c_long) -> (Clause, Order) {
         Order::Monotonic
     };
     let clause = match sched & 0x7fff_ffff {
-        1 => Clause::Static,
-        2 => Clause::Dynamic,
-        3 => Clause::Guided,
-        _ => Clause::Runtime,
+        1 => Some(Static),
+        2 => Some(Dynamic),
+        3 => Some(Guided),
+        _ => RUNTIME,
     };
     (clause, order)
 }
@@ -44,6 +45,7 @@ fn signed(
         clause,
         // A chunk size that is not positive counts as none.
         chunk: chunk.max(0) as u64,
+        whole: false,
         order,
         key,
     }
@@ -80,7 +82,7 @@ entries! {
     watched fn GOMP_loop_static_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
-        let l = signed((start, end, incr), Clause::Static, chunk, Order::Monotonic, 0);
+        let l = signed((start, end, incr), Some(Static), chunk, Order::Monotonic, 0);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
@@ -89,7 +91,7 @@ entries! {
     watched fn GOMP_loop_ordered_static_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
-        let l = signed((start, end, incr), Clause::Static, chunk, Order::Ordered, 0);
+        let l = signed((start, end, incr), Some(Static), chunk, Order::Ordered, 0);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(ordered::start(Thread::current(), &l), istart, iend) }
     }
@@ -98,7 +100,7 @@ entries! {
     watched fn GOMP_loop_ordered_dynamic_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
-        let l = signed((start, end, incr), Clause::Dynamic, chunk, Order::Ordered, 0);
+        let l = signed((start, end, incr), Some(Dynamic), chunk, Order::Ordered, 0);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(ordered::start(Thread::current(), &l), istart, iend) }
     }
@@ -107,7 +109,7 @@ entries! {
     watched fn GOMP_loop_ordered_guided_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
-        let l = signed((start, end, incr), Clause::Guided, chunk, Order::Ordered, 0);
+        let l = signed((start, end, incr), Some(Guided), chunk, Order::Ordered, 0);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(ordered::start(Thread::current(), &l), istart, iend) }
     }
@@ -116,7 +118,7 @@ entries! {
     watched fn GOMP_loop_ordered_runtime_start(
         start: c_long, end: c_long, incr: c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
-        let l = signed((start, end, incr), Clause::Runtime, 0, Order::Ordered, 0);
+        let l = signed((start, end, incr), RUNTIME, 0, Order::Ordered, 0);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(ordered::start(Thread::current(), &l), istart, iend) }
     }
@@ -149,7 +151,7 @@ entries! {
         start: c_long, end: c_long, incr: c_long, chunk: c_long
     ) {
         let th = Thread::current();
-        let l = signed((start, end, incr), Clause::Static, chunk, Order::Monotonic, f as usize);
+        let l = signed((start, end, incr), Some(Static), chunk, Order::Monotonic, f as usize);
         // SAFETY: the compiled code calls GOMP_parallel_end after its own part.
         unsafe { loops::fork(th, &region(th, f, data, num_threads, 0), &l) };
     }
@@ -160,7 +162,7 @@ entries! {
         start: c_long, end: c_long, incr: c_long, chunk: c_long
     ) {
         let th = Thread::current();
-        let l = signed((start, end, incr), Clause::Dynamic, chunk, Order::Monotonic, f as usize);
+        let l = signed((start, end, incr), Some(Dynamic), chunk, Order::Monotonic, f as usize);
         // SAFETY: the compiled code calls GOMP_parallel_end after its own part.
         unsafe { loops::fork(th, &region(th, f, data, num_threads, 0), &l) };
     }
@@ -171,7 +173,7 @@ entries! {
         start: c_long, end: c_long, incr: c_long, chunk: c_long
     ) {
         let th = Thread::current();
-        let l = signed((start, end, incr), Clause::Guided, chunk, Order::Monotonic, f as usize);
+        let l = signed((start, end, incr), Some(Guided), chunk, Order::Monotonic, f as usize);
         // SAFETY: the compiled code calls GOMP_parallel_end after its own part.
         unsafe { loops::fork(th, &region(th, f, data, num_threads, 0), &l) };
     }
@@ -182,7 +184,7 @@ entries! {
         start: c_long, end: c_long, incr: c_long
     ) {
         let th = Thread::current();
-        let l = signed((start, end, incr), Clause::Runtime, 0, Order::Monotonic, f as usize);
+        let l = signed((start, end, incr), RUNTIME, 0, Order::Monotonic, f as usize);
         // SAFETY: the compiled code calls GOMP_parallel_end after its own part.
         unsafe { loops::fork(th, &region(th, f, data, num_threads, 0), &l) };
     }
@@ -195,7 +197,7 @@ entries! {
         start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint
     ) {
         let th = Thread::current();
-        let l = signed((start, end, incr), Clause::Static, chunk, Order::Monotonic, f as usize);
+        let l = signed((start, end, incr), Some(Static), chunk, Order::Monotonic, f as usize);
         // SAFETY: the compiled code made f and data for this call.
         unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
     }
@@ -207,7 +209,7 @@ entries! {
         start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint
     ) {
         let th = Thread::current();
-        let l = signed((start, end, incr), Clause::Dynamic, chunk, Order::Monotonic, f as usize);
+        let l = signed((start, end, incr), Some(Dynamic), chunk, Order::Monotonic, f as usize);
         // SAFETY: the compiled code made f and data for this call.
         unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
     }
@@ -219,7 +221,7 @@ entries! {
         start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint
     ) {
         let th = Thread::current();
-        let l = signed((start, end, incr), Clause::Guided, chunk, Order::Monotonic, f as usize);
+        let l = signed((start, end, incr), Some(Guided), chunk, Order::Monotonic, f as usize);
         // SAFETY: the compiled code made f and data for this call.
         unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
     }
@@ -231,7 +233,7 @@ entries! {
         start: c_long, end: c_long, incr: c_long, flags: c_uint
     ) {
         let th = Thread::current();
-        let l = signed((start, end, incr), Clause::Runtime, 0, Order::Monotonic, f as usize);
+        let l = signed((start, end, incr), RUNTIME, 0, Order::Monotonic, f as usize);
         // SAFETY: the compiled code made f and data for this call.
         unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
     }
@@ -248,7 +250,7 @@ entries! {
         start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint
     ) {
         let th = Thread::current();
-        let l = signed((start, end, incr), Clause::Dynamic, chunk, Order::None, f as usize);
+        let l = signed((start, end, incr), Some(Dynamic), chunk, Order::None, f as usize);
         // SAFETY: the compiled code made f and data for this call.
         unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
     }
@@ -259,7 +261,7 @@ entries! {
         start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint
     ) {
         let th = Thread::current();
-        let l = signed((start, end, incr), Clause::Guided, chunk, Order::None, f as usize);
+        let l = signed((start, end, incr), Some(Guided), chunk, Order::None, f as usize);
         // SAFETY: the compiled code made f and data for this call.
         unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
     }
@@ -272,7 +274,7 @@ entries! {
         // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
         unsafe {
             let sizes = counts(n, sizes);
-            let first = doacross::start(Thread::current(), Clause::Static, chunk.max(0) as u64, sizes);
+            let first = doacross::start(Thread::current(), Some(Static), chunk.max(0) as u64, sizes);
             give(first, istart, iend)
         }
     }
@@ -285,7 +287,7 @@ entries! {
         // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
         unsafe {
             let sizes = counts(n, sizes);
-            let first = doacross::start(Thread::current(), Clause::Dynamic, chunk.max(0) as u64, sizes);
+            let first = doacross::start(Thread::current(), Some(Dynamic), chunk.max(0) as u64, sizes);
             give(first, istart, iend)
         }
     }
@@ -298,7 +300,7 @@ entries! {
         // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
         unsafe {
             let sizes = counts(n, sizes);
-            let first = doacross::start(Thread::current(), Clause::Guided, chunk.max(0) as u64, sizes);
+            let first = doacross::start(Thread::current(), Some(Guided), chunk.max(0) as u64, sizes);
             give(first, istart, iend)
         }
     }
@@ -311,7 +313,7 @@ entries! {
         // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
         unsafe {
             let sizes = counts(n, sizes);
-            let first = doacross::start(Thread::current(), Clause::Runtime, 0, sizes);
+            let first = doacross::start(Thread::current(), RUNTIME, 0, sizes);
             give(first, istart, iend)
         }
     }
@@ -323,7 +325,7 @@ entries! {
         start: c_long, end: c_long, incr: c_long, flags: c_uint
     ) {
         let th = Thread::current();
-        let l = signed((start, end, incr), Clause::Runtime, 0, Order::None, f as usize);
+        let l = signed((start, end, incr), RUNTIME, 0, Order::None, f as usize);
         // SAFETY: the compiled code made f and data for this call.
         unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
     }
@@ -334,7 +336,7 @@ entries! {
         start: c_long, end: c_long, incr: c_long, flags: c_uint
     ) {
         let th = Thread::current();
-        let l = signed((start, end, incr), Clause::Runtime, 0, Order::None, f as usize);
+        let l = signed((start, end, incr), RUNTIME, 0, Order::None, f as usize);
         // SAFETY: the compiled code made f and data for this call.
         unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
     }
@@ -395,7 +397,7 @@ keyed! {
     fn GOMP_loop_dynamic_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
     ) -> bool {
-        let l = signed((start, end, incr), Clause::Dynamic, chunk, Order::Monotonic, key);
+        let l = signed((start, end, incr), Some(Dynamic), chunk, Order::Monotonic, key);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
@@ -405,7 +407,7 @@ keyed! {
     fn GOMP_loop_guided_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
     ) -> bool {
-        let l = signed((start, end, incr), Clause::Guided, chunk, Order::Monotonic, key);
+        let l = signed((start, end, incr), Some(Guided), chunk, Order::Monotonic, key);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
@@ -415,7 +417,7 @@ keyed! {
     fn GOMP_loop_runtime_start(
         start: c_long, end: c_long, incr: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
     ) -> bool {
-        let l = signed((start, end, incr), Clause::Runtime, 0, Order::Monotonic, key);
+        let l = signed((start, end, incr), RUNTIME, 0, Order::Monotonic, key);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
@@ -425,7 +427,7 @@ keyed! {
     fn GOMP_loop_nonmonotonic_dynamic_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
     ) -> bool {
-        let l = signed((start, end, incr), Clause::Dynamic, chunk, Order::None, key);
+        let l = signed((start, end, incr), Some(Dynamic), chunk, Order::None, key);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
@@ -435,7 +437,7 @@ keyed! {
     fn GOMP_loop_nonmonotonic_guided_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
     ) -> bool {
-        let l = signed((start, end, incr), Clause::Guided, chunk, Order::None, key);
+        let l = signed((start, end, incr), Some(Guided), chunk, Order::None, key);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
@@ -445,7 +447,7 @@ keyed! {
     fn GOMP_loop_nonmonotonic_runtime_start(
         start: c_long, end: c_long, incr: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
     ) -> bool {
-        let l = signed((start, end, incr), Clause::Runtime, 0, Order::None, key);
+        let l = signed((start, end, incr), RUNTIME, 0, Order::None, key);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
@@ -456,7 +458,7 @@ keyed! {
     fn GOMP_loop_maybe_nonmonotonic_runtime_start(
         start: c_long, end: c_long, incr: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
     ) -> bool {
-        let l = signed((start, end, incr), Clause::Runtime, 0, Order::None, key);
+        let l = signed((start, end, incr), RUNTIME, 0, Order::None, key);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }

@@ -4,7 +4,8 @@ use super::keyed::keyed;
 use super::loops::clause;
 use super::reduction::{extras, Workshare};
 use crate::entry::{entries, export};
-use hetmp_omp::loops::{self, Clause, Loop, LoopBounds, Order};
+use hetmp_omp::loops::SchedKind::{Dynamic, Guided, Static};
+use hetmp_omp::loops::{self, Clause, Loop, LoopBounds, Order, RUNTIME};
 use hetmp_omp::{doacross, ordered, Thread};
 use libc::{c_long, c_uint, c_void};
 
@@ -21,6 +22,7 @@ fn unsigned(
         bounds: LoopBounds::unsigned(up, start, end, incr),
         clause,
         chunk,
+        whole: false,
         order,
         key,
     }
@@ -56,7 +58,7 @@ entries! {
     watched fn GOMP_loop_ull_static_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
-        let l = unsigned((up, start, end, incr), Clause::Static, chunk, Order::Monotonic, 0);
+        let l = unsigned((up, start, end, incr), Some(Static), chunk, Order::Monotonic, 0);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
@@ -65,7 +67,7 @@ entries! {
     watched fn GOMP_loop_ull_ordered_static_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
-        let l = unsigned((up, start, end, incr), Clause::Static, chunk, Order::Ordered, 0);
+        let l = unsigned((up, start, end, incr), Some(Static), chunk, Order::Ordered, 0);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(ordered::start(Thread::current(), &l), istart, iend) }
     }
@@ -74,7 +76,7 @@ entries! {
     watched fn GOMP_loop_ull_ordered_dynamic_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
-        let l = unsigned((up, start, end, incr), Clause::Dynamic, chunk, Order::Ordered, 0);
+        let l = unsigned((up, start, end, incr), Some(Dynamic), chunk, Order::Ordered, 0);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(ordered::start(Thread::current(), &l), istart, iend) }
     }
@@ -83,7 +85,7 @@ entries! {
     watched fn GOMP_loop_ull_ordered_guided_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
-        let l = unsigned((up, start, end, incr), Clause::Guided, chunk, Order::Ordered, 0);
+        let l = unsigned((up, start, end, incr), Some(Guided), chunk, Order::Ordered, 0);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(ordered::start(Thread::current(), &l), istart, iend) }
     }
@@ -92,7 +94,7 @@ entries! {
     watched fn GOMP_loop_ull_ordered_runtime_start(
         up: bool, start: u64, end: u64, incr: u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
-        let l = unsigned((up, start, end, incr), Clause::Runtime, 0, Order::Ordered, 0);
+        let l = unsigned((up, start, end, incr), RUNTIME, 0, Order::Ordered, 0);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(ordered::start(Thread::current(), &l), istart, iend) }
     }
@@ -118,7 +120,7 @@ entries! {
         // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
         unsafe {
             let sizes = counts(n, sizes);
-            let first = doacross::start(Thread::current(), Clause::Static, chunk, sizes);
+            let first = doacross::start(Thread::current(), Some(Static), chunk, sizes);
             give(first, istart, iend)
         }
     }
@@ -131,7 +133,7 @@ entries! {
         // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
         unsafe {
             let sizes = counts(n, sizes);
-            let first = doacross::start(Thread::current(), Clause::Dynamic, chunk, sizes);
+            let first = doacross::start(Thread::current(), Some(Dynamic), chunk, sizes);
             give(first, istart, iend)
         }
     }
@@ -144,7 +146,7 @@ entries! {
         // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
         unsafe {
             let sizes = counts(n, sizes);
-            let first = doacross::start(Thread::current(), Clause::Guided, chunk, sizes);
+            let first = doacross::start(Thread::current(), Some(Guided), chunk, sizes);
             give(first, istart, iend)
         }
     }
@@ -157,7 +159,7 @@ entries! {
         // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
         unsafe {
             let sizes = counts(n, sizes);
-            let first = doacross::start(Thread::current(), Clause::Runtime, 0, sizes);
+            let first = doacross::start(Thread::current(), RUNTIME, 0, sizes);
             give(first, istart, iend)
         }
     }
@@ -218,7 +220,7 @@ keyed! {
     fn GOMP_loop_ull_dynamic_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64, key: usize
     ) -> bool {
-        let l = unsigned((up, start, end, incr), Clause::Dynamic, chunk, Order::Monotonic, key);
+        let l = unsigned((up, start, end, incr), Some(Dynamic), chunk, Order::Monotonic, key);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
@@ -228,7 +230,7 @@ keyed! {
     fn GOMP_loop_ull_guided_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64, key: usize
     ) -> bool {
-        let l = unsigned((up, start, end, incr), Clause::Guided, chunk, Order::Monotonic, key);
+        let l = unsigned((up, start, end, incr), Some(Guided), chunk, Order::Monotonic, key);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
@@ -238,7 +240,7 @@ keyed! {
     fn GOMP_loop_ull_runtime_start(
         up: bool, start: u64, end: u64, incr: u64, istart: *mut u64, iend: *mut u64, key: usize
     ) -> bool {
-        let l = unsigned((up, start, end, incr), Clause::Runtime, 0, Order::Monotonic, key);
+        let l = unsigned((up, start, end, incr), RUNTIME, 0, Order::Monotonic, key);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
@@ -248,7 +250,7 @@ keyed! {
     fn GOMP_loop_ull_nonmonotonic_dynamic_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64, key: usize
     ) -> bool {
-        let l = unsigned((up, start, end, incr), Clause::Dynamic, chunk, Order::None, key);
+        let l = unsigned((up, start, end, incr), Some(Dynamic), chunk, Order::None, key);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
@@ -258,7 +260,7 @@ keyed! {
     fn GOMP_loop_ull_nonmonotonic_guided_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64, key: usize
     ) -> bool {
-        let l = unsigned((up, start, end, incr), Clause::Guided, chunk, Order::None, key);
+        let l = unsigned((up, start, end, incr), Some(Guided), chunk, Order::None, key);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
@@ -268,7 +270,7 @@ keyed! {
     fn GOMP_loop_ull_nonmonotonic_runtime_start(
         up: bool, start: u64, end: u64, incr: u64, istart: *mut u64, iend: *mut u64, key: usize
     ) -> bool {
-        let l = unsigned((up, start, end, incr), Clause::Runtime, 0, Order::None, key);
+        let l = unsigned((up, start, end, incr), RUNTIME, 0, Order::None, key);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
@@ -279,7 +281,7 @@ keyed! {
     fn GOMP_loop_ull_maybe_nonmonotonic_runtime_start(
         up: bool, start: u64, end: u64, incr: u64, istart: *mut u64, iend: *mut u64, key: usize
     ) -> bool {
-        let l = unsigned((up, start, end, incr), Clause::Runtime, 0, Order::None, key);
+        let l = unsigned((up, start, end, incr), RUNTIME, 0, Order::None, key);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }

@@ -8,8 +8,7 @@ use super::{flags, Loc, DISTRIBUTE, SECTIONS};
 use crate::entry::entries;
 use crate::gomp::keyed;
 use hetmp_omp::ahead::has_doacross;
-use hetmp_omp::icv::SchedKind;
-use hetmp_omp::loops::{self, Clause, Loop, Order};
+use hetmp_omp::loops::{self, Clause, Loop, Order, SchedKind, RUNTIME};
 use hetmp_omp::pieces::{self, first_chunk, plain, LoopBounds, Piece, Range};
 use hetmp_omp::tool::interface::Work;
 use hetmp_omp::tool::{self, events};
@@ -128,8 +127,26 @@ fn one(bounds: &LoopBounds, range: Range) -> Told {
     }
 }
 
-/// The clause of a dispatched loop, its chunk size, and its order.
-fn dispatched(raw: i32, chunk: i64) -> (Clause, u64, Order) {
+/// What compiled code asks for in one number and a chunk size.
+struct Asked {
+    clause: Clause,
+    chunk: u64,
+    /// Chunks are multiples of the chunk size.
+    whole: bool,
+}
+
+impl Asked {
+    fn of(clause: Clause, chunk: u64) -> Asked {
+        Asked {
+            clause,
+            chunk,
+            whole: false,
+        }
+    }
+}
+
+/// The clause of a dispatched loop, and its order.
+fn dispatched(raw: i32, chunk: i64) -> (Asked, Order) {
     let number = plain_number(raw);
     let ordered = (schedule::ORDERED + 1..schedule::ORDERED + 8).contains(&number);
     let number = if ordered { number - 32 } else { number };
@@ -141,24 +158,37 @@ fn dispatched(raw: i32, chunk: i64) -> (Clause, u64, Order) {
         Order::Monotonic
     };
     let at_least_one = chunk.max(1) as u64;
-    match number {
-        schedule::STATIC_CHUNKED => (Clause::Static, at_least_one, order),
-        schedule::DYNAMIC | schedule::STATIC_STEAL => (Clause::Dynamic, at_least_one, order),
-        schedule::GUIDED | schedule::TRAPEZOIDAL => (Clause::Guided, at_least_one, order),
-        schedule::GUIDED_SIMD => (Clause::GuidedWhole, at_least_one, order),
-        n if schedule::GUIDED_FORMS.contains(&n) => (Clause::Guided, at_least_one, order),
-        schedule::RUNTIME | schedule::RUNTIME_SIMD => (Clause::Runtime, 0, order),
+    let (clause, chunk) = match number {
+        schedule::STATIC_CHUNKED => (Some(SchedKind::Static), at_least_one),
+        schedule::DYNAMIC | schedule::STATIC_STEAL => (Some(SchedKind::Dynamic), at_least_one),
+        schedule::GUIDED | schedule::TRAPEZOIDAL | schedule::GUIDED_SIMD => {
+            (Some(SchedKind::Guided), at_least_one)
+        }
+        n if schedule::GUIDED_FORMS.contains(&n) => (Some(SchedKind::Guided), at_least_one),
+        schedule::RUNTIME | schedule::RUNTIME_SIMD => (RUNTIME, 0),
         // `static`, `auto`, and numbers that libomp might add.
-        _ => (Clause::Static, 0, order),
-    }
+        _ => (Some(SchedKind::Static), 0),
+    };
+    let whole = number == schedule::GUIDED_SIMD;
+    (
+        Asked {
+            clause,
+            chunk,
+            whole,
+        },
+        order,
+    )
 }
 
-/// The clause and the chunk size of a form with `simd`, whose chunks are multiples of the vector's length
-/// `width`. `None` for other schedules.
-fn of_whole_vectors(th: &Thread, number: i32, width: u64, n: u64) -> Option<(Clause, u64)> {
+/// The clause of a form with `simd`, whose chunks are multiples of the vector's length `width`. `None` for
+/// other schedules.
+fn of_whole_vectors(th: &Thread, number: i32, width: u64, n: u64) -> Option<Asked> {
     let spans = || {
         let share = n.div_ceil(u64::from(th.nthreads()));
-        (Clause::Static, share.next_multiple_of(width).max(1))
+        Asked::of(
+            Some(SchedKind::Static),
+            share.next_multiple_of(width).max(1),
+        )
     };
     if number == schedule::STATIC_SIMD {
         return Some(spans());
@@ -171,9 +201,12 @@ fn of_whole_vectors(th: &Thread, number: i32, width: u64, n: u64) -> Option<(Cla
     match run.kind {
         SchedKind::Auto => Some(spans()),
         SchedKind::Static if chunk == 0 => Some(spans()),
-        SchedKind::Static => Some((Clause::Static, chunk)),
-        SchedKind::Dynamic => Some((Clause::Dynamic, chunk.max(width))),
-        SchedKind::Guided | SchedKind::Trapezoidal => Some((Clause::GuidedWhole, chunk.max(width))),
+        SchedKind::Static => Some(Asked::of(Some(SchedKind::Static), chunk)),
+        SchedKind::Dynamic => Some(Asked::of(Some(SchedKind::Dynamic), chunk.max(width))),
+        SchedKind::Guided | SchedKind::Trapezoidal => Some(Asked {
+            whole: true,
+            ..Asked::of(Some(SchedKind::Guided), chunk.max(width))
+        }),
         // hetmp's own schedules choose the size of their pieces themselves.
         _ => None,
     }
@@ -183,10 +216,13 @@ fn of_whole_vectors(th: &Thread, number: i32, width: u64, n: u64) -> Option<(Cla
 fn enter(bounds: LoopBounds, raw: i32, chunk: i64, key: usize) {
     let th = Thread::current();
     let width = chunk.max(1) as u64;
-    let (mut clause, mut chunk, order) = dispatched(raw, chunk);
-    if let Some(whole) = of_whole_vectors(th, plain_number(raw), width, bounds.trip_count()) {
-        (clause, chunk) = whole;
-    }
+    let (asked, order) = dispatched(raw, chunk);
+    let simd = of_whole_vectors(th, plain_number(raw), width, bounds.trip_count());
+    let Asked {
+        clause,
+        chunk,
+        whole,
+    } = simd.unwrap_or(asked);
     let order = if has_doacross(th) {
         Order::Global
     } else {
@@ -198,6 +234,7 @@ fn enter(bounds: LoopBounds, raw: i32, chunk: i64, key: usize) {
             bounds,
             clause,
             chunk,
+            whole,
             order,
             key,
         },

@@ -94,8 +94,8 @@ impl Allocator {
     }
 }
 
-/// The kinds of loop schedule. The numbers are those of `omp_sched_t`; hetmp's own kinds have numbers that no
-/// other runtime uses (libomp uses 100 and following).
+/// The kinds of loop schedule, by name only: see `worksharing::kinds`. The numbers are those of `omp_sched_t`;
+/// hetmp's own kinds have numbers that no other runtime uses (libomp uses 100 and following).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum SchedKind {

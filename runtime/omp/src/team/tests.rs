@@ -9,7 +9,7 @@ use crate::task::submit::{allocate, submit, Submission};
 use crate::task::wait::work_off;
 use crate::thread::Thread;
 use crate::worksharing::construct;
-use crate::worksharing::kinds::{Clause, Handing, Loop, LoopBounds, Next, NodeSchedule, Order};
+use crate::worksharing::kinds::{Handing, Loop, LoopBounds, Next, NodeSchedule, Order, SchedKind};
 use crate::worksharing::loops;
 use hetmp_core::sync::{AtomicU32, Ordering};
 use hetmp_sched::ranges::Range;
@@ -58,8 +58,9 @@ impl Drop for Together {
 fn a_loop(iterations: u64) -> Loop {
     Loop {
         bounds: LoopBounds::signed(0, iterations as i64, 1),
-        clause: Clause::Static,
+        clause: Some(SchedKind::Static),
         chunk: 0,
+        whole: false,
         order: Order::None,
         key: 0,
     }

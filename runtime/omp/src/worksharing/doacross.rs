@@ -61,6 +61,7 @@ fn outermost(clause: Clause, chunk: u64, counts: &[u64]) -> Loop {
         bounds: LoopBounds::unsigned(true, 0, counts.first().copied().unwrap_or(0), 1),
         clause,
         chunk,
+        whole: false,
         order: Order::Global,
         key: 0,
     }

@@ -1,5 +1,17 @@
 //! The description of a loop: its bounds, its clauses, and the way in which its iterations are handed out.
+//!
+//! # A schedule is three things
+//! * [`SchedKind`] is a name and no more: the word in a `schedule` clause, the number of `omp_set_schedule`, the
+//!   kind in the control variable that every task copies.
+//! * [`Kind`](hetmp_sched::schedule::Kind) is a schedule with its parameters (ratios, percentages), as
+//!   `OMP_SCHEDULE` gives it and as `hetmp-sched` runs it. It owns memory, so tasks cannot copy it.
+//! * [`Handing`] is the code that hands out one construct's pieces. It also stands for what no schedule is called:
+//!   sections, and the settled pieces of a loop that need not be measured again.
+//!
+//! When a loop begins, the first thread goes down this list once. After that each piece costs a match on
+//! [`Handing`].
 
+pub use crate::icv::SchedKind;
 use crate::team::seat::Seat;
 use core::fmt::Debug;
 pub use hetmp_sched::ranges::LoopBounds;
@@ -22,20 +34,11 @@ pub(crate) enum Handing {
     Sections,
 }
 
-/// The kind of schedule in the `schedule` clause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Clause {
-    /// `static`; also `auto`.
-    Static,
-    /// `dynamic`.
-    Dynamic,
-    /// `guided`.
-    Guided,
-    /// `simd: guided`: chunks are multiples of the chunk size.
-    GuidedWhole,
-    /// `runtime`: the internal control variable decides.
-    Runtime,
-}
+/// The word in a loop's `schedule` clause. `None` is `runtime`: the internal control variable decides.
+pub type Clause = Option<SchedKind>;
+
+/// `schedule(runtime)`.
+pub const RUNTIME: Clause = None;
 
 /// The order that the chunks of a loop must keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +62,10 @@ pub struct Loop {
     pub bounds: LoopBounds,
     /// The loop's schedule.
     pub clause: Clause,
-    /// The chunk size in iterations; 0 if the program gave none. [`Clause::Runtime`] does not use it.
+    /// The chunk size in iterations; 0 if the program gave none. [`RUNTIME`] does not use it.
     pub chunk: u64,
+    /// `simd: guided`: the chunks are multiples of the chunk size.
+    pub whole: bool,
     /// The loop's order.
     pub order: Order,
     /// An address that distinguishes this loop from the program's other loops, or 0.

@@ -9,7 +9,6 @@ use crate::across::local::{self as across, Construct};
 use crate::across::table::is_on;
 use crate::boundary::Reason;
 use crate::cancel;
-use crate::icv::SchedKind;
 use crate::team::members::Team;
 use crate::team::placement;
 use crate::team::region::{self as team, Region};
@@ -18,7 +17,7 @@ use crate::tool;
 use crate::tool::interface::Sync;
 use crate::unlike::het::choose::{self, Settled};
 use crate::worksharing::construct::{self, Extras};
-pub use crate::worksharing::kinds::{Clause, Loop, LoopBounds, Order};
+pub use crate::worksharing::kinds::{Clause, Loop, LoopBounds, Order, SchedKind, RUNTIME};
 use crate::worksharing::kinds::{Handing, Next};
 use crate::worksharing::work::Work;
 use hetmp_core::sync::Ordering;
@@ -41,20 +40,21 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
         work.turn.store(0, Ordering::Relaxed);
     }
     let run = th.task().icv().run_sched;
-    let (clause, chunk) = match l.clause {
-        Clause::Runtime => match run.kind {
-            SchedKind::Static => (Clause::Static, run.chunk as u64),
-            SchedKind::Dynamic => (Clause::Dynamic, run.chunk as u64),
-            SchedKind::Guided | SchedKind::Trapezoidal => (Clause::Guided, run.chunk as u64),
-            SchedKind::Auto => (Clause::Static, 0),
-            // The threads of a virtual team run one after the other, so the first ones must leave some
-            // iterations for the others.
-            _ if team.is_virtual() && !in_order => (Clause::Guided, 1),
-            // One of hetmp's own schedules, but the loop's order forbids it: then `schedule(runtime)`'s
-            // default.
-            _ => (Clause::Dynamic, 1),
-        },
-        clause => (clause, l.chunk),
+    let plain = match l.clause {
+        Some(kind) => (kind, l.chunk),
+        None if !run.kind.is_ours() => (run.kind, run.chunk as u64),
+        // The threads of a virtual team run one after the other, so the first ones must leave some
+        // iterations for the others.
+        None if team.is_virtual() && !in_order => (SchedKind::Guided, 1),
+        // One of hetmp's own schedules, but the loop's order forbids it: then `schedule(runtime)`'s
+        // default.
+        None => (SchedKind::Dynamic, 1),
+    };
+    let (kind, chunk) = match plain {
+        // `auto` runs as `static`. The control variable's chunk size is none of it.
+        (SchedKind::Auto, _) => (SchedKind::Static, 0),
+        (SchedKind::Trapezoidal, chunk) => (SchedKind::Guided, chunk),
+        plain => plain,
     };
     if nthreads == 1 {
         // The team has one thread, which gets the whole loop at once.
@@ -88,8 +88,7 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
             }
             None => {}
         }
-        let plain = (clause, chunk);
-        if let Some(schedule) = choose::schedule(th, team, nthreads, l, run, plain) {
+        if let Some(schedule) = choose::schedule(th, team, nthreads, l, run, (kind, chunk)) {
             // SAFETY: only this thread touches the node before it is published.
             unsafe { *work.ours.get() = Some(schedule) };
             team.works.note_heavy();
@@ -97,8 +96,8 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
             return;
         }
     }
-    if team.is_across() && clause != Clause::Static {
-        let guided = matches!(clause, Clause::Guided | Clause::GuidedWhole);
+    if team.is_across() && kind != SchedKind::Static {
+        let guided = kind == SchedKind::Guided;
         // SAFETY: only this thread touches the node before it is published.
         unsafe { *work.ours.get() = Some(across::share(n, chunk, guided, l.key)) };
         team.works.note_heavy();
@@ -106,20 +105,20 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
         return;
     }
     work.chunk.set(chunk);
-    match clause {
-        Clause::Static | Clause::Runtime => work.kind.set(Handing::Static),
-        Clause::Dynamic => {
+    match kind {
+        SchedKind::Dynamic => {
             work.kind.set(Handing::Dynamic);
             work.dynamic.reset(n, chunk);
         }
-        Clause::Guided => {
+        SchedKind::Guided => {
             work.kind.set(Handing::Guided);
-            work.guided.reset(n, chunk, u64::from(nthreads));
+            if l.whole {
+                work.guided.reset_whole(n, chunk, u64::from(nthreads));
+            } else {
+                work.guided.reset(n, chunk, u64::from(nthreads));
+            }
         }
-        Clause::GuidedWhole => {
-            work.kind.set(Handing::Guided);
-            work.guided.reset_whole(n, chunk, u64::from(nthreads));
-        }
+        _ => work.kind.set(Handing::Static),
     }
 }
 

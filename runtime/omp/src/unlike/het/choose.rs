@@ -1,22 +1,21 @@
-//! Which loops run under hetmp's own schedules, and by which method.
+//! Which loops run under hetmp's own schedules, and under which.
 
 use super::execution::Execution;
 use super::report;
-use super::schedule::Method;
 use super::settled::{plan_number, Next};
 use crate::boundary::Reason;
-use crate::icv::{RunSched, SchedKind};
+use crate::icv::RunSched;
 use crate::init;
 use crate::team::members::Team;
 use crate::thread::Thread;
 use crate::unlike::modes::{self, OBSERVE, PROBE, REPLACE};
 use crate::unlike::nodes;
-use crate::worksharing::kinds::{Clause, Loop, NodeSchedule, Order};
+use crate::worksharing::kinds::{Clause, Loop, NodeSchedule, Order, SchedKind};
 use hetmp_core::trace;
-use hetmp_sched::aid::Shape;
 use hetmp_sched::cache::magnitude;
 use hetmp_sched::ranges::Range;
-use hetmp_sched::schedule::Kind;
+use hetmp_sched::schedule::{Kind, Modifier, Schedule};
+use std::borrow::Cow;
 
 /// Can [`schedule`] replace the schedule of a loop with this clause? (Loops whose iterations take turns do
 /// not come here.) In a program that does not use nodes the answer is no, and costs one load.
@@ -24,25 +23,45 @@ use hetmp_sched::schedule::Kind;
 pub(crate) fn may_replace(clause: Clause, run: RunSched) -> bool {
     let mode = modes::loops();
     match clause {
-        Clause::Runtime => mode & OBSERVE != 0 || run.kind.is_ours(),
-        Clause::Dynamic | Clause::Guided | Clause::GuidedWhole => mode != 0,
-        Clause::Static => false,
+        None => mode & OBSERVE != 0 || run.kind.is_ours(),
+        Some(kind) => on_demand(kind) && mode != 0,
     }
+}
+
+/// Does a clause with this word leave it to the run time which thread gets an iteration? hetmp's own schedules
+/// replace only such words.
+#[inline(always)]
+fn on_demand(kind: SchedKind) -> bool {
+    matches!(
+        kind,
+        SchedKind::Dynamic | SchedKind::Guided | SchedKind::Trapezoidal
+    )
 }
 
 /// Does the loop run under `hetprobe`?
 fn probes(clause: Clause, run: RunSched) -> bool {
     match clause {
-        Clause::Runtime => run.kind == SchedKind::HetProbe && !run.monotonic,
-        Clause::Dynamic | Clause::Guided | Clause::GuidedWhole => modes::loops() & PROBE != 0,
-        Clause::Static => false,
+        None => run.kind == SchedKind::HetProbe && !run.monotonic,
+        Some(kind) => on_demand(kind) && modes::loops() & PROBE != 0,
+    }
+}
+
+/// The program's own schedule, with its chunk size; 0: none.
+fn programs_own((kind, chunk): (SchedKind, u64)) -> Schedule {
+    Schedule {
+        chunk: (chunk > 0).then_some(chunk),
+        ..Schedule::plain(match kind {
+            SchedKind::Dynamic => Kind::Dynamic,
+            SchedKind::Guided | SchedKind::Trapezoidal => Kind::Guided,
+            _ => Kind::Static,
+        })
     }
 }
 
 /// Is a static division right for a loop with this clause, whatever its threads wait for? Yes where the program leaves
 /// the schedule to the user. Threads of a dynamic loop may rely on others running all of it.
 fn may_be_static(clause: Clause) -> bool {
-    clause == Clause::Runtime
+    clause == RUNTIME
 }
 
 /// How this execution of the loop `l` on `team` is handed out, if the loop is settled and this execution need
@@ -99,7 +118,7 @@ pub(crate) enum Settled {
     },
 }
 
-/// The node schedule that replaces `plain` (the program's own clause and chunk, or their equivalent) in one
+/// The node schedule that replaces `plain` (the program's own kind and chunk size, or their equivalent) in one
 /// execution of the loop `l` on `team`; `None` if none does. Called once for each execution, by the first
 /// thread to arrive, or by the thread that is about to start the team.
 #[cold]
@@ -109,51 +128,43 @@ pub(crate) fn schedule(
     nthreads: u32,
     l: &Loop,
     run: RunSched,
-    plain: (Clause, u64),
+    plain: (SchedKind, u64),
 ) -> Option<Box<dyn NodeSchedule>> {
     let globals = init::globals();
     let mode = modes::loops();
     let chosen = match l.clause {
-        Clause::Runtime if run.kind.is_ours() => Some(globals.schedule_of(run)),
-        Clause::Dynamic | Clause::Guided | Clause::GuidedWhole if mode & REPLACE != 0 => {
+        None if run.kind.is_ours() => Some(globals.schedule_of(run)),
+        Some(kind) if on_demand(kind) && mode & REPLACE != 0 => {
             Some(globals.schedule_of(globals.icv.run_sched))
         }
         _ => None,
     };
     let said = match l.clause {
-        Clause::Runtime => run.monotonic,
-        _ => globals.icv.run_sched.monotonic,
+        None => run.monotonic,
+        Some(_) => globals.icv.run_sched.monotonic,
     };
-    let ascending = said || l.order == Order::Monotonic;
-    let method = match &chosen {
-        Some(schedule) => {
+    let mut chosen = match chosen {
+        Some(chosen) => {
             if mode & REPLACE == 0 {
                 nodes::discover_late(&globals.allowed);
             }
-            match schedule.executes_as().kind {
-                Kind::HetProbe { probe } => Method::HetProbe { probe },
-                Kind::HetProbeI { probe, jump } => Method::HetProbeI { probe, jump },
-                Kind::StaticCsr { ratios } => Method::StaticCsr { ratios },
-                Kind::CrossDynamic => Method::CrossDynamic {
-                    chunk: schedule.chunk.unwrap_or(1),
-                },
-                kind => {
-                    let chunk = schedule.chunk.unwrap_or(1);
-                    match Shape::of(&kind, chunk) {
-                        Some(shape) => Method::Aid { shape, chunk },
-                        // The program selected `static-csr`, but the environment has no ratios.
-                        None => Method::Plain(Clause::Static, 0),
-                    }
-                }
-            }
+            chosen
         }
-        None if mode & OBSERVE != 0 => Method::Plain(plain.0, plain.1),
+        None if mode & OBSERVE != 0 => Cow::Owned(programs_own(plain)),
         None => return None,
     };
+    let ascending = said || l.order == Order::Monotonic;
+    if ascending != (chosen.modifier == Modifier::Monotonic) {
+        chosen.to_mut().modifier = if ascending {
+            Modifier::Monotonic
+        } else {
+            Modifier::None
+        };
+    }
     let number = plan_number(l.key, magnitude(l.bounds.trip_count()));
     // Emulated slowness must not last through this: a tick would be burned under the lock of all regions.
     th.leave_program(Reason::Pieces);
-    let execution = Execution::new((&method, ascending), l, nthreads, |t| {
+    let execution = Execution::new(&chosen, l, nthreads, |t| {
         team.members[t].node.get().saturating_sub(1)
     });
     // With a report, every execution is counted, so all take the full way.

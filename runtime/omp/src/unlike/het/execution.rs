@@ -2,7 +2,7 @@
 //! waits. [`super::schedule`] says what a thread does next.
 
 use super::parts::Parts;
-use super::schedule::{Method, Step};
+use super::schedule::{Chosen, Step};
 use super::settled::{seldom, Cut, Way, SELDOM};
 use super::{known, report};
 use crate::team::seat::Seat;
@@ -102,17 +102,16 @@ impl Parts {
 pub(super) struct Execution(ManuallyDrop<Box<Parts>>);
 
 impl Execution {
-    /// An execution of `l` by a method; the flag says whether each thread's ranges must ascend. The thread on
-    /// seat `t` of the team belongs to node `node_of(t)`.
+    /// An execution of `l` under `chosen`. The thread on seat `t` of the team belongs to node `node_of(t)`.
     pub(super) fn new(
-        method: (&Method, bool),
+        chosen: &Chosen,
         l: &Loop,
         nthreads: u32,
         node_of: impl Fn(usize) -> u32,
     ) -> Execution {
         let n = l.bounds.trip_count();
         Execution(ManuallyDrop::new(known::parts(
-            method, l.key, n, nthreads, node_of,
+            chosen, l.key, n, nthreads, node_of,
         )))
     }
 

@@ -6,23 +6,23 @@
 
 use super::parts::Parts;
 use super::report::{self, Summary};
-use super::schedule::Method;
+use super::schedule::{learns, Chosen};
 use super::{profile, settled, source};
 use crate::unlike::nodes;
 use core::sync::atomic::{AtomicPtr, Ordering};
-use hetmp_sched::aid::Shape;
 use hetmp_sched::cache::{Key, Known, ProbeCache};
 use hetmp_sched::decide::Rules;
 use hetmp_sched::placement::Placement;
 use hetmp_sched::record::LoopRecord;
+use hetmp_sched::schedule::Kind;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Most parts of executions that are kept for later executions.
 const SPARES: usize = 16;
-/// The method number of regions run as virtual threads, among the summaries.
+/// The number of regions run as virtual threads, among the schedules of the summaries.
 pub(super) const PIECES: u8 = u8::MAX;
-/// The method number of loops under HetProbe-I, among the summaries.
+/// The number of loops under HetProbe-I, among the schedules of the summaries.
 const HETPROBE_I: u8 = u8::MAX - 1;
 /// Most placements that are kept. A program needs a handful; with more, some are made again.
 const TEAMS: usize = 64;
@@ -33,7 +33,7 @@ pub(super) struct Regions {
     teams: Vec<Arc<Placement>>,
     #[allow(clippy::vec_box, reason = "they come and go as boxes")]
     spares: Vec<Box<Parts>>,
-    /// By region and method. Kept only if there is a report.
+    /// By region and the number of its schedule. Kept only if there is a report.
     pub(super) summaries: BTreeMap<(Key, u8), Summary>,
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn after_fork() {
 
 /// Takes or makes the memory and state of one execution.
 pub(super) fn parts(
-    (method, ascending): (&Method, bool),
+    chosen: &Chosen,
     region: usize,
     n: u64,
     nthreads: u32,
@@ -111,7 +111,7 @@ pub(super) fn parts(
 ) -> Box<Parts> {
     let threads = nthreads as usize;
     // A loop without an address cannot be told from others, so nothing is learned about it.
-    let learns = method.learns() && region != 0;
+    let learns = learns(chosen) && region != 0;
     if learns {
         profile::prepare(region as u64);
     }
@@ -131,10 +131,7 @@ pub(super) fn parts(
         .iter()
         .rposition(|p| {
             let s = &p.schedule;
-            s.method == *method
-                && s.ascending == ascending
-                && Arc::ptr_eq(&s.team, &team)
-                && s.suits(known.as_ref())
+            s.chosen == *chosen && Arc::ptr_eq(&s.team, &team) && s.suits(known.as_ref())
         })
         .map(|i| all.spares.swap_remove(i));
     drop(guard);
@@ -143,7 +140,7 @@ pub(super) fn parts(
             parts.restart(key, n, known);
             parts
         }
-        None => Parts::new(key, (method, ascending), n, &team, known),
+        None => Parts::new(key, chosen, n, &team, known),
     }
 }
 
@@ -159,7 +156,7 @@ pub(super) fn give_back(parts: Box<Parts>) {
 /// Learns from an execution that all threads have left.
 pub(super) fn learn(parts: &Parts) {
     let schedule = &parts.schedule;
-    let learns = schedule.method.learns() && schedule.key.region != 0;
+    let learns = learns(&schedule.chosen) && schedule.key.region != 0;
     if !learns && !report::wanted() {
         return;
     }
@@ -178,17 +175,17 @@ pub(super) fn learn(parts: &Parts) {
     if !report::wanted() {
         return;
     }
-    let code = match schedule.method {
-        Method::HetProbe { .. } => 0,
-        Method::HetProbeI { .. } => HETPROBE_I,
-        Method::StaticCsr { .. } => 1,
-        Method::CrossDynamic { .. } => 2,
-        Method::Aid { shape, .. } => match shape {
-            Shape::Static => 16,
-            Shape::Hybrid { .. } => 17,
-            Shape::Dynamic { .. } => 18,
-        },
-        Method::Plain(clause, _) => 3 + clause as u8,
+    let code = match schedule.chosen.kind {
+        Kind::HetProbe { .. } => 0,
+        Kind::HetProbeI { .. } => HETPROBE_I,
+        Kind::StaticCsr { .. } => 1,
+        Kind::CrossDynamic => 2,
+        Kind::Static | Kind::Auto => 3,
+        Kind::Dynamic => 4,
+        Kind::Guided => 5,
+        Kind::AidStatic => 16,
+        Kind::AidHybrid { .. } => 17,
+        Kind::AidDynamic { .. } => 18,
     };
     let line = all
         .summaries

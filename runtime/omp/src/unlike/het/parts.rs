@@ -1,6 +1,6 @@
 //! The parts of an execution of a loop: its schedule, and a watch for each thread.
 
-use super::schedule::{Measure, Method, Schedule};
+use super::schedule::{Chosen, Measure, Schedule};
 use super::source;
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::park::Flag;
@@ -96,13 +96,13 @@ impl Parts {
     /// The parts for a new execution; see [`Schedule::new`].
     pub(super) fn new(
         key: Key,
-        method: (&Method, bool),
+        chosen: &Chosen,
         n: u64,
         team: &Arc<Placement>,
         known: Option<Arc<Known>>,
     ) -> Box<Parts> {
         Box::new(Parts {
-            schedule: Schedule::new(key, method, n, team, known),
+            schedule: Schedule::new(key, chosen, n, team, known),
             slots: (0..team.threads()).map(|_| CacheLine::default()).collect(),
             bell: CacheLine(Flag::new()),
         })

@@ -12,10 +12,11 @@
 //! in increasing order anyway.
 //!
 //! A loop that is `monotonic`, or that gcc before 9 compiled, gets increasing chunks from all schedules
-//! (`Schedule::ascending`).
+//! (the modifier of the schedule's [`Chosen`]).
+//!
+//! [`Chosen`] is the schedule that the user or the program chose. [`Schedule`] is one execution under it.
 
 use super::source;
-use crate::worksharing::kinds::Clause;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use hetmp_core::sync::CacheLine;
 use hetmp_sched::aid::{Aid, Shape};
@@ -31,51 +32,13 @@ use hetmp_sched::plain::{static_chunk, static_piece, Dynamic, Guided};
 use hetmp_sched::probe::Measurement;
 use hetmp_sched::ranges::Range;
 use hetmp_sched::record::{Learning, LoopRecord, Tally};
-use hetmp_sched::schedule::Kind;
+pub(super) use hetmp_sched::schedule::Schedule as Chosen;
+use hetmp_sched::schedule::{Kind, Modifier};
 use std::sync::Arc;
 
-/// Which schedule, with its parameters.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Method {
-    /// Probe, then split; `probe` is the part of the iterations used for probing.
-    HetProbe { probe: f64 },
-    /// `HetProbe`, and probe again while the loop runs: when the part `jump` of the distributed iterations is
-    /// done, or (`None`) when the nodes' speeds have changed.
-    HetProbeI { probe: f64, jump: Option<f64> },
-    /// Split by ratios, one for each node.
-    StaticCsr { ratios: Box<[f64]> },
-    /// Two-level dynamic.
-    CrossDynamic { chunk: u64 },
-    /// One of the asymmetric iteration distributions.
-    Aid { shape: Shape, chunk: u64 },
-    /// The program's own schedule, with its chunk; 0: no chunk.
-    Plain(Clause, u64),
-}
-
-impl Method {
-    /// The schedule's kind.
-    pub(super) fn kind(&self) -> Kind {
-        match self {
-            Method::HetProbe { probe } => Kind::HetProbe { probe: *probe },
-            Method::HetProbeI { probe, jump } => Kind::HetProbeI {
-                probe: *probe,
-                jump: *jump,
-            },
-            Method::StaticCsr { ratios } => Kind::StaticCsr {
-                ratios: ratios.clone(),
-            },
-            Method::CrossDynamic { .. } => Kind::CrossDynamic,
-            Method::Aid { shape, .. } => shape.kind(),
-            Method::Plain(Clause::Dynamic, _) => Kind::Dynamic,
-            Method::Plain(Clause::Guided | Clause::GuidedWhole, _) => Kind::Guided,
-            Method::Plain(..) => Kind::Static,
-        }
-    }
-
-    /// Does this method use and refresh what is known about a loop?
-    pub(super) fn learns(&self) -> bool {
-        matches!(self, Method::HetProbe { .. } | Method::HetProbeI { .. })
-    }
+/// Does a schedule use and refresh what is known about a loop?
+pub(super) fn learns(chosen: &Chosen) -> bool {
+    matches!(chosen.kind, Kind::HetProbe { .. } | Kind::HetProbeI { .. })
 }
 
 #[derive(Debug)]
@@ -138,9 +101,9 @@ pub(super) enum Measure {
 }
 
 /// The plan by which a settled loop is cut into fixed pieces, if `known` says that it runs in such pieces.
-fn fixed_plan(method: &Method, known: Option<&Arc<Known>>, faults: bool) -> Option<Arc<Decision>> {
-    match method {
-        Method::HetProbe { .. } if !faults => known
+fn fixed_plan(kind: &Kind, known: Option<&Arc<Known>>, faults: bool) -> Option<Arc<Decision>> {
+    match kind {
+        Kind::HetProbe { .. } if !faults => known
             .filter(|k| k.fixed)
             .and_then(|k| k.plan.as_ref().map(Arc::clone)),
         _ => None,
@@ -156,9 +119,8 @@ fn is_brief(known: Option<&Arc<Known>>) -> bool {
 #[derive(Debug)]
 pub(super) struct Schedule {
     pub(super) key: Key,
-    pub(super) method: Method,
-    /// Every thread gets its iterations in increasing order.
-    pub(super) ascending: bool,
+    /// With the modifier `monotonic` every thread gets its iterations in increasing order.
+    pub(super) chosen: Chosen,
     pub(super) team: Arc<Placement>,
     n: u64,
     state: State,
@@ -177,7 +139,7 @@ impl Schedule {
     /// The schedule for a loop of `n` iterations, at least one.
     pub(super) fn new(
         key: Key,
-        (method, ascending): (&Method, bool),
+        chosen: &Chosen,
         n: u64,
         team: &Arc<Placement>,
         known: Option<Arc<Known>>,
@@ -185,9 +147,12 @@ impl Schedule {
         let threads = team.threads();
         let tally = || Tally::new(threads);
         let faults = source::counts_faults();
-        let fixed = fixed_plan(method, known.as_ref(), faults);
+        let fixed = fixed_plan(&chosen.kind, known.as_ref(), faults);
         let brief = is_brief(known.as_ref());
-        let state = match method {
+        let ascending = chosen.modifier == Modifier::Monotonic;
+        // A dynamic schedule takes 0 for 1.
+        let chunk = chosen.chunk.unwrap_or(0);
+        let state = match &chosen.kind {
             _ if fixed.is_some() => State::Fixed(Fixed {
                 pieces: Vec::new(),
                 plan: None,
@@ -195,7 +160,7 @@ impl Schedule {
             }),
             // HetProbe-I probes all over the loop, again and again, so no order would be left. In ascending
             // loops HetProbe is used for both; its chunks are small enough to follow a change.
-            Method::HetProbe { probe } | Method::HetProbeI { probe, .. } if ascending => {
+            Kind::HetProbe { probe } | Kind::HetProbeI { probe, .. } if ascending => {
                 let settings = Settings {
                     probe: *probe,
                     rules: source::rules(),
@@ -204,7 +169,7 @@ impl Schedule {
                 };
                 State::HetProbe(HetProbe::new(n - 1, Arc::clone(team), settings, known))
             }
-            Method::HetProbe { probe } if faults => {
+            Kind::HetProbe { probe } if faults => {
                 let settings = irregular::Settings {
                     probe: *probe,
                     trigger: Trigger::Faults,
@@ -213,7 +178,7 @@ impl Schedule {
                 };
                 State::Irregular(Irregular::new(n - 1, Arc::clone(team), settings, known))
             }
-            Method::HetProbe { probe } => {
+            Kind::HetProbe { probe } => {
                 let settings = Settings {
                     probe: *probe,
                     rules: source::rules(),
@@ -221,7 +186,7 @@ impl Schedule {
                 };
                 State::HetProbe(HetProbe::new(n - 1, Arc::clone(team), settings, known))
             }
-            Method::HetProbeI { probe, jump } => {
+            Kind::HetProbeI { probe, jump } => {
                 let settings = irregular::Settings {
                     probe: *probe,
                     trigger: jump.map_or(Trigger::Change, Trigger::Jump),
@@ -230,29 +195,30 @@ impl Schedule {
                 };
                 State::Irregular(Irregular::new(n - 1, Arc::clone(team), settings, known))
             }
-            Method::CrossDynamic { chunk } => {
-                State::CrossDynamic(CrossDynamic::new(n - 1, *chunk, Arc::clone(team)))
+            Kind::CrossDynamic => {
+                State::CrossDynamic(CrossDynamic::new(n - 1, chunk.max(1), Arc::clone(team)))
             }
-            Method::Aid { shape, chunk } => {
-                State::Aid(Aid::new(n, *shape, *chunk, Arc::clone(team)))
+            kind @ (Kind::AidStatic | Kind::AidHybrid { .. } | Kind::AidDynamic { .. }) => {
+                let chunk = chunk.max(1);
+                let shape = Shape::of(kind, chunk).unwrap_or(Shape::Static);
+                State::Aid(Aid::new(n, shape, chunk, Arc::clone(team)))
             }
-            Method::StaticCsr { .. } => State::StaticCsr(tally()),
-            Method::Plain(Clause::Dynamic, chunk) => {
+            Kind::StaticCsr { .. } => State::StaticCsr(tally()),
+            Kind::Dynamic => {
                 let dynamic = Dynamic::new();
-                dynamic.reset(n, *chunk);
+                dynamic.reset(n, chunk);
                 State::Dynamic(dynamic, tally())
             }
-            Method::Plain(Clause::Guided | Clause::GuidedWhole, chunk) => {
+            Kind::Guided => {
                 let guided = Guided::new();
-                guided.reset(n, *chunk, threads as u64);
+                guided.reset(n, chunk, threads as u64);
                 State::Guided(guided, tally())
             }
-            Method::Plain(..) => State::Static(tally()),
+            Kind::Static | Kind::Auto => State::Static(tally()),
         };
         let mut schedule = Schedule {
             key,
-            method: method.clone(),
-            ascending,
+            chosen: chosen.clone(),
             team: Arc::clone(team),
             n,
             state,
@@ -277,11 +243,11 @@ impl Schedule {
 
     /// Can this schedule be [restarted](Self::restart) with what is known now?
     pub(super) fn suits(&self, known: Option<&Arc<Known>>) -> bool {
-        let fixed = fixed_plan(&self.method, known, self.faults).is_some();
+        let fixed = fixed_plan(&self.chosen.kind, known, self.faults).is_some();
         matches!(self.state, State::Fixed(_)) == fixed
     }
 
-    /// Prepares for another execution by the same method on the same team. Call it only if
+    /// Prepares for another execution under the same schedule on the same team. Call it only if
     /// [`suits`](Self::suits).
     pub(super) fn restart(&mut self, key: Key, n: u64, known: Option<Arc<Known>>) {
         self.key = key;
@@ -294,26 +260,25 @@ impl Schedule {
             seat.after.store(0, Ordering::Relaxed);
         }
         let threads = self.seats.len() as u64;
-        match (&mut self.state, &self.method) {
-            (State::HetProbe(h), _) => h.restart(n - 1, known),
-            (State::Irregular(h), _) => h.restart(n - 1, known),
-            (State::CrossDynamic(c), Method::CrossDynamic { chunk }) => c.restart(n - 1, *chunk),
-            (State::Aid(a), _) => a.restart(n),
-            (State::Fixed(_), _) => {
-                let plan = fixed_plan(&self.method, known.as_ref(), self.faults);
+        let chunk = self.chosen.chunk.unwrap_or(0);
+        match &mut self.state {
+            State::HetProbe(h) => h.restart(n - 1, known),
+            State::Irregular(h) => h.restart(n - 1, known),
+            State::CrossDynamic(c) => c.restart(n - 1, chunk.max(1)),
+            State::Aid(a) => a.restart(n),
+            State::Fixed(_) => {
+                let plan = fixed_plan(&self.chosen.kind, known.as_ref(), self.faults);
                 self.cut(plan);
             }
-            (State::Dynamic(d, tally), Method::Plain(_, chunk)) => {
-                d.reset(n, *chunk);
+            State::Dynamic(d, tally) => {
+                d.reset(n, chunk);
                 tally.reset();
             }
-            (State::Guided(g, tally), Method::Plain(_, chunk)) => {
-                g.reset(n, *chunk, threads);
+            State::Guided(g, tally) => {
+                g.reset(n, chunk, threads);
                 tally.reset();
             }
-            (State::StaticCsr(tally) | State::Static(tally), _) => tally.reset(),
-            // Impossible: `state` was made for `method`.
-            _ => {}
+            State::StaticCsr(tally) | State::Static(tally) => tally.reset(),
         }
     }
 
@@ -325,7 +290,8 @@ impl Schedule {
             State::CrossDynamic(c) => self.with_tail(c.record()),
             State::Aid(a) => a.record(),
             State::Fixed(f) => {
-                let mut record = LoopRecord::new(self.method.kind(), self.n, &self.team, &f.tally);
+                let mut record =
+                    LoopRecord::new(self.chosen.kind.clone(), self.n, &self.team, &f.tally);
                 record.fixed = true;
                 record.learning = Learning::Settled;
                 record.decision.clone_from(&f.plan);
@@ -335,7 +301,7 @@ impl Schedule {
             | State::Static(tally)
             | State::Dynamic(_, tally)
             | State::Guided(_, tally) => {
-                LoopRecord::new(self.method.kind(), self.n, &self.team, tally)
+                LoopRecord::new(self.chosen.kind.clone(), self.n, &self.team, tally)
             }
         }
     }
@@ -419,7 +385,7 @@ impl Schedule {
                 if first {
                     c.arrive(seat);
                 }
-                let range = if self.ascending {
+                let range = if self.chosen.modifier == Modifier::Monotonic {
                     let range = c.next_after(seat, mine.after.load(Ordering::Relaxed));
                     mine.after
                         .store(range.map_or(u64::MAX, |r| r.end), Ordering::Relaxed);
@@ -445,12 +411,14 @@ impl Schedule {
                 let piece = f.pieces.get(seat).copied();
                 piece.filter(|r| first && !r.is_empty())
             })),
-            State::StaticCsr(tally) => plain(counted(tally, seat, first, || match &self.method {
-                Method::StaticCsr { ratios } if first => {
-                    Some(csr::piece(self.n, ratios, &self.team, seat)).filter(|r| !r.is_empty())
-                }
-                _ => None,
-            })),
+            State::StaticCsr(tally) => {
+                plain(counted(tally, seat, first, || match &self.chosen.kind {
+                    Kind::StaticCsr { ratios } if first => {
+                        Some(csr::piece(self.n, ratios, &self.team, seat)).filter(|r| !r.is_empty())
+                    }
+                    _ => None,
+                }))
+            }
             State::Static(tally) => plain(counted(tally, seat, first, || {
                 self.next_static(seat, steps)
             })),
@@ -489,10 +457,8 @@ impl Schedule {
 
     fn next_static(&self, seat: usize, trip: u64) -> Option<Range> {
         let (threads, seat) = (self.seats.len() as u64, seat as u64);
-        match self.method {
-            Method::Plain(_, chunk) if chunk > 0 => {
-                static_chunk(self.n, chunk, threads, seat, trip)
-            }
+        match self.chosen.chunk {
+            Some(chunk) => static_chunk(self.n, chunk, threads, seat, trip),
             _ if trip > 0 => None,
             _ => Some(static_piece(self.n, threads, seat)).filter(|r| !r.is_empty()),
         }
@@ -538,7 +504,7 @@ impl Schedule {
 
     /// Does one of hetmp's own schedules divide the loop, rather than the program's own?
     pub(super) fn divides(&self) -> bool {
-        !matches!(self.method, Method::Plain(..))
+        self.chosen.is_ours()
     }
 }
 
