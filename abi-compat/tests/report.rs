@@ -9,6 +9,8 @@ mod even;
 mod long;
 #[path = "report/scratch.rs"]
 mod scratch;
+#[path = "report/serialized.rs"]
+mod serialized;
 
 use hetmp_abi_compat::exec::Ending;
 use hetmp_abi_compat::library;

@@ -2,8 +2,9 @@
 
 use super::{flags, Loc, BARRIER, BARRIER_OF_WORK};
 use crate::entry::entries;
+use crate::gomp::keyed;
 use crate::variadic::{note, variadic, VaList};
-use core::ptr::null;
+use core::ptr::{null, null_mut};
 use hetmp_core::report;
 use hetmp_omp::ahead::Strict;
 use hetmp_omp::cancel::{self, Construct};
@@ -274,6 +275,44 @@ unsafe extern "C" fn fork_call(named: *const u64, rest: *mut VaList) {
 
 variadic!(fork_call, "__kmpc_fork_call", "VERSION", 3);
 
+/// `__kmpc_serialized_parallel(loc, gtid)`: opens a region of one thread. Compiled code calls the region's function
+/// itself, or has it inline. So the function has no address here, and `code` identifies the region: the address that
+/// the entry returns to, which the exported stub passes.
+unsafe extern "C" fn serialized(_loc: Loc, _gtid: i32, code: usize) {
+    unsafe extern "C" fn nothing(_: *mut c_void) {}
+    let th = Thread::current();
+    let (_, bind) = ahead::take_region(th);
+    let region = Region {
+        entry: nothing,
+        data: null_mut(),
+        code,
+        form: Form::default(),
+        nthreads: 1,
+        asked: 1,
+        bind,
+        group: null(),
+    };
+    // SAFETY: `nothing` may be called at any time. Compiled code calls `__kmpc_end_serialized_parallel` after its part.
+    unsafe { team::open(th, &region, None) };
+}
+
+#[cfg(target_arch = "x86_64")]
+keyed::named!(
+    serialized,
+    "__kmpc_serialized_parallel",
+    "VERSION",
+    "mov rdx, [rsp]",
+    "jmp {f}"
+);
+#[cfg(target_arch = "aarch64")]
+keyed::named!(
+    serialized,
+    "__kmpc_serialized_parallel",
+    "VERSION",
+    "mov x2, x30",
+    "b {f}"
+);
+
 /// The severity of a `strict` clause that lets the program go on after a warning.
 const WARNING: i32 = 1;
 
@@ -308,16 +347,9 @@ entries! {
         unsafe { parallel(&fork, if condition == 0 { Some(1) } else { None }) };
     }
 
-    /// Opens a region of one thread; compiled code calls the region's function itself.
-    watched fn __kmpc_serialized_parallel(_loc: Loc, _gtid: i32) {
-        let th = Thread::current();
-        let (_, bind) = ahead::take_region(th);
-        team::open_alone(th, bind);
-    }
-
     /// Ends a region that `__kmpc_serialized_parallel` opened.
     watched fn __kmpc_end_serialized_parallel(_loc: Loc, _gtid: i32) {
-        team::close_alone(Thread::current());
+        team::close(Thread::current());
     }
 
     /// `num_threads`, called ahead of the region.

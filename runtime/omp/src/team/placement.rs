@@ -1,13 +1,13 @@
 //! Decides where a region runs: in an ordinary team, in a virtual team, or across processes.
 //!
 //! Every region passes here, whatever construct it comes from: a plain region, a region whose primary thread
-//! runs its own part (code by gcc before 4.9), and a region whose threads start in a loop or in sections. So
-//! this is also the place where a child process of `fork` lets go of workers, which exist only in its parent.
+//! runs its own part (code by gcc before 4.9, and regions that clang serializes), and a region whose threads
+//! start in a loop or in sections. So this is also the place where a child process of `fork` lets go of workers,
+//! which exist only in its parent.
 
 use crate::across;
-use crate::icv::ProcBind;
 use crate::init;
-use crate::team::region::{fork, join, ordinary, Form, Prepare, Region};
+use crate::team::region::{fork, join, ordinary, Prepare, Region};
 use crate::thread::Thread;
 use crate::tool;
 use crate::unlike::{modes, ways};
@@ -82,34 +82,6 @@ pub unsafe fn open(th: &Thread, region: &Region, first: Option<Prepare<'_>>) {
         // SAFETY: all threads of the region may call its function until `close`: this function's contract.
         Placement::Watched => unsafe { ways::open(th, region, first) },
     }
-}
-
-/// Opens a region of one thread. The caller runs the region's body itself and then calls [`close_alone`].
-/// With one thread there is nothing to place or to compare, so virtual teams and the report do not learn of
-/// the region.
-pub fn open_alone(th: &Thread, bind: Option<ProcBind>) {
-    unsafe extern "C" fn nothing(_: *mut libc::c_void) {}
-    Placement::now(th);
-    if tool::on() {
-        tool::events::program_runs_next_part(th);
-    }
-    let region = Region {
-        entry: nothing,
-        data: core::ptr::null_mut(),
-        code: 0,
-        form: Form::default(),
-        nthreads: 1,
-        asked: 1,
-        bind,
-        group: core::ptr::null(),
-    };
-    // SAFETY: `nothing` may be called at any time, and a team of one thread calls nothing.
-    unsafe { fork(th, &region, None) };
-}
-
-/// Ends the region that the calling thread opened last by [`open_alone`].
-pub fn close_alone(th: &Thread) {
-    join(th);
 }
 
 /// Ends the region that the calling thread opened last by [`open`].

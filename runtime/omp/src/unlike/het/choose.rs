@@ -10,7 +10,7 @@ use crate::team::members::Team;
 use crate::thread::Thread;
 use crate::unlike::modes::{self, OBSERVE, PROBE, REPLACE};
 use crate::unlike::nodes;
-use crate::worksharing::kinds::{Clause, Loop, NodeSchedule, Order, SchedKind};
+use crate::worksharing::kinds::{Clause, Loop, NodeSchedule, Order, SchedKind, RUNTIME};
 use hetmp_core::trace;
 use hetmp_sched::cache::magnitude;
 use hetmp_sched::ranges::Range;

@@ -339,8 +339,9 @@ fn divided(th: &Thread) -> u64 {
 pub(crate) unsafe fn open(th: &Thread, region: &Region, first: Option<Prepare<'_>>) {
     let mode = modes::regions();
     let outermost = th.team().level() == 0 && !th.is_runner();
-    if mode & LEVERS != 0 && outermost {
-        // The region has the size of an ordinary team, which the program may keep.
+    if mode & LEVERS != 0 && outermost && region.nthreads > 1 {
+        // The region has the size of an ordinary team, which the program may keep. (A region of one thread, whose
+        // `if` clause is false, says nothing about that size.)
         announce::bound();
     }
     let started = monotonic_ns();
