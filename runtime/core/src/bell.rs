@@ -161,10 +161,11 @@ impl<const SHARED: bool> Bell<SHARED> {
     /// ([`Bell::ring`], [`Bell::ring_after_swap`]).
     pub fn sleep_until(&self, done: &mut dyn FnMut() -> bool) {
         self.sleepers.fetch_add(1, Ordering::SeqCst);
+        // Between counting this sleeper and its first look at what it waits for: see "Memory ordering". A ring that
+        // comes later finds this sleeper counted, and changes `rings`.
+        fence(Ordering::SeqCst);
         loop {
             let seen = self.rings.load(Ordering::Acquire);
-            // Between counting this sleeper and the look at what it waits for: see "Memory ordering".
-            fence(Ordering::SeqCst);
             if done() {
                 break;
             }

@@ -3,7 +3,7 @@
 //! * **What it is**, by subject:
 //!   * waiting and waking: [`park`] and [`spins`] (threads), [`lock`], [`bell`] (waits for any change, of threads or
 //!     processes), [`handover`] (processes), [`sleep`] (without a fence on the waker's side), [`sync`] (atomics, or
-//!     loom's);
+//!     loom's). No other crate sleeps by a system call of its own;
 //!   * memory that processes share: [`segment`], [`statics`];
 //!   * threads and the system: [`thread`], [`tls`] (the per-thread self pointer), [`aside`] (more stack for a while),
 //!     [`sys`] (system calls);

@@ -1,4 +1,7 @@
 //! Thin wrappers over the system calls by which the runtime waits and reads clocks.
+//!
+//! `futex` is for this crate alone: other crates sleep by [`crate::park`], [`crate::lock`], [`crate::bell`] or
+//! [`crate::sleep`].
 
 use core::sync::atomic::AtomicU32;
 
@@ -10,7 +13,7 @@ pub fn errno() -> libc::c_int {
 
 /// Which threads a futex call concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub(crate) enum Scope {
     /// Threads of this process.
     Process,
     /// Threads of every process that maps the memory of the word.
@@ -30,7 +33,7 @@ impl Scope {
 /// Sleeps while `*word == expected`, until [`futex_wake`]. May return early (signals, races): the caller checks its
 /// condition again.
 #[inline]
-pub fn futex_wait(word: &AtomicU32, expected: u32) {
+pub(crate) fn futex_wait(word: &AtomicU32, expected: u32) {
     futex_wait_in(Scope::Process, word, expected);
 }
 
@@ -86,7 +89,7 @@ pub(crate) fn futex_wait_for_in(scope: Scope, word: &AtomicU32, expected: u32, n
     clippy::not_unsafe_ptr_arg_deref,
     reason = "the pointer is a key for the kernel, which does not read through it"
 )]
-pub fn futex_wake(word: *const u32, count: i32) {
+pub(crate) fn futex_wake(word: *const u32, count: i32) {
     futex_wake_in(Scope::Process, word, count);
 }
 

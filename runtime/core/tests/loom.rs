@@ -2,7 +2,7 @@
 //! runs it.
 #![cfg(loom)]
 
-use hetmp_core::bell::{Bell, Naps};
+use hetmp_core::bell::{Bell, LocalBell, Naps};
 use hetmp_core::lock::{Brief, Lock, OwnedLock};
 use hetmp_core::park::{Flag, Poll, SharedFlag};
 use hetmp_core::sync::{AtomicU32, Ordering};
@@ -221,6 +221,27 @@ fn a_ring_after_a_relaxed_store_wakes_who_sleeps_on_a_bell() {
         for s in sleepers {
             s.join().unwrap();
         }
+    });
+}
+
+/// Two changes by exchanges, each with a ring that has no fence of its own, and a sleeper that needs the second one.
+#[test]
+fn a_ring_after_a_swap_wakes_who_sleeps_without_naps() {
+    bounded(3, || {
+        let shared = Arc::new((LocalBell::local(), AtomicU32::new(0), Data::new()));
+        let sleeper = {
+            let s = Arc::clone(&shared);
+            thread::spawn(move || {
+                s.0.sleep_until(&mut || s.1.load(Ordering::Acquire) == 2);
+                assert_eq!(s.2.get(), 7);
+            })
+        };
+        shared.1.swap(1, Ordering::SeqCst);
+        shared.0.ring_after_swap();
+        shared.2.set(7);
+        shared.1.swap(2, Ordering::SeqCst);
+        shared.0.ring_after_swap();
+        sleeper.join().unwrap();
     });
 }
 

@@ -4,14 +4,18 @@
 //! The callers run on shared stacks. A peer may take a page of such a stack away at any moment, and the page
 //! comes back only while the threads that serve faults and messages run. So callers take no lock that those
 //! threads ever take. A caller writes its request by atomics to a slot in memory that is private to the
-//! process, and sleeps on the slot. An agent, a thread with a private stack, does the rest. `state` makes the
-//! decisions, without threads or messages.
+//! process, and sleeps on the slot's bell. An agent, a thread with a private stack, does the rest. `state` makes
+//! the decisions, without threads or messages.
+//!
+//! Neither side spins before it sleeps: an answer takes a message to another process and back, and both processes
+//! may share the core.
 
 mod state;
 
 use crate::driver::Driver;
 use crate::{NodeId, MAX_NODES};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use hetmp_core::bell::LocalBell;
 use hetmp_core::{report, sys};
 use state::{Effect, State, Tag, Unexpected, SLOTS};
 pub use state::{Op, Words};
@@ -33,6 +37,8 @@ struct Slot {
     stage: AtomicU32,
     op: AtomicU32,
     words: [AtomicU64; 3],
+    /// The caller sleeps on this bell until the stage is `ANSWERED`.
+    answered: LocalBell,
 }
 
 /// The way from the program's threads to the other nodes.
@@ -40,8 +46,10 @@ struct Slot {
 pub struct Together {
     driver: &'static Driver,
     slots: [Slot; SLOTS],
-    /// Grows with each request; the agent sleeps on this word.
-    bell: AtomicU32,
+    /// Requests made so far.
+    asked: AtomicU32,
+    /// The agent sleeps on this bell until there is another request.
+    bell: LocalBell,
     state: Mutex<State>,
     /// What each node told with its last [`Op::Done`]. Program threads read this without a lock.
     told: [[AtomicU64; 3]; MAX_NODES],
@@ -59,9 +67,11 @@ pub fn start(driver: &'static Driver) -> Result<&'static Together, String> {
                 stage: AtomicU32::new(FREE),
                 op: AtomicU32::new(0),
                 words: [const { AtomicU64::new(0) }; 3],
+                answered: LocalBell::local(),
             }
         }; SLOTS],
-        bell: AtomicU32::new(0),
+        asked: AtomicU32::new(0),
+        bell: LocalBell::local(),
         state: Mutex::new(State::new(driver.me(), driver.nodes())),
         told: [const { [const { AtomicU64::new(0) }; 3] }; MAX_NODES],
     }));
@@ -122,15 +132,10 @@ impl Together {
             to.store(word, Ordering::Relaxed);
         }
         slot.stage.store(ASKED, Ordering::Release);
-        self.bell.fetch_add(1, Ordering::Release);
-        sys::futex_wake(self.bell.as_ptr(), 1);
-        loop {
-            let stage = slot.stage.load(Ordering::Acquire);
-            if stage == ANSWERED {
-                break;
-            }
-            sys::futex_wait(&slot.stage, stage);
-        }
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        self.bell.ring_after_swap();
+        slot.answered
+            .sleep_until(&mut || slot.stage.load(Ordering::Acquire) == ANSWERED);
         let answer = [0, 1, 2].map(|i: usize| slot.words[i].load(Ordering::Relaxed));
         slot.stage.store(FREE, Ordering::Release);
         answer
@@ -138,7 +143,7 @@ impl Together {
 
     fn serve(&self) {
         loop {
-            let seen = self.bell.load(Ordering::Acquire);
+            let seen = self.asked.load(Ordering::Acquire);
             for (i, slot) in self.slots.iter().enumerate() {
                 if slot.stage.load(Ordering::Acquire) != ASKED {
                     continue;
@@ -152,7 +157,8 @@ impl Together {
                 };
                 self.run(run, &|| format!("request {op}"));
             }
-            sys::futex_wait(&self.bell, seen);
+            self.bell
+                .sleep_until(&mut || self.asked.load(Ordering::Acquire) != seen);
         }
     }
 
@@ -162,7 +168,7 @@ impl Together {
             to.store(word, Ordering::Relaxed);
         }
         slot.stage.store(ANSWERED, Ordering::Release);
-        sys::futex_wake(slot.stage.as_ptr(), 1);
+        slot.answered.ring();
     }
 
     fn run(
