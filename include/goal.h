@@ -12,6 +12,7 @@
  *   thread  a thread of each process, which sleeps until a message comes; while a program's thread waits, that thread
  *           makes progress instead
  *   user    the program, inside of GOAL_Test, GOAL_Wait and blocking collectives; nothing happens outside of them
+ *   kernel  the Linux kernel, where packets arrive (short nonblocking collectives of integers; the others as under thread)
  *
  * Ends. GOAL_Finalize waits until all messages that were sent have left; exit with status 0 does the same. Runs that have
  * not ended are given up (GOAL_ERR_ABANDONED), and runs of peers that need this process end with GOAL_ERR_PEER_FAILED or

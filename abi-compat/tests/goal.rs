@@ -11,6 +11,8 @@
 //! | `env=NAME=VALUE` | one more run, with this variable; may be given several times |
 //! | `file` | the argument is the name of a file; rank 0 writes the line there; the job's status does not matter |
 //! | `ends=STATUS TEXT` | ends with this status, and with `TEXT` on standard error; prints no line |
+//!
+//! The engine `kernel` has programs of its own, `c-tests/goal-kernel`, and tests of its own ([`kernel`]).
 
 use hetmp_abi_compat::{exec, library};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -19,6 +21,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+
+#[path = "goal/kernel.rs"]
+mod kernel;
 
 /// Long enough for a loaded machine. A program that hangs is ended after this time.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -325,5 +330,6 @@ fn main() -> ExitCode {
             }
         }
     }
+    trials.extend(kernel::trials());
     libtest_mimic::run(&arguments, trials).exit_code()
 }

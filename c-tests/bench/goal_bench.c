@@ -19,6 +19,17 @@
 #include <time.h>
 #include <unistd.h>
 
+/* What an allreduce sums: integers where engines are measured that have no floating point. */
+#ifdef INTEGERS
+typedef int64_t number;
+#define GOAL_NUMBER GOAL_SIGNED(64)
+#define MPI_NUMBER MPI_INT64_T
+#else
+typedef double number;
+#define GOAL_NUMBER GOAL_DOUBLE
+#define MPI_NUMBER MPI_DOUBLE
+#endif
+
 #ifdef USE_MPI
 #include <mpi.h>
 typedef MPI_Request handle;
@@ -32,10 +43,10 @@ static void start(int argc, char **argv)
 static void ends(void) { MPI_Finalize(); }
 static void barrier(void) { MPI_Barrier(MPI_COMM_WORLD); }
 static void ibarrier(handle *h) { MPI_Ibarrier(MPI_COMM_WORLD, h); }
-static void allreduce(double *from, double *to, int n) { MPI_Allreduce(from, to, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); }
-static void iallreduce(double *from, double *to, int n, handle *h)
+static void allreduce(number *from, number *to, int n) { MPI_Allreduce(from, to, n, MPI_NUMBER, MPI_SUM, MPI_COMM_WORLD); }
+static void iallreduce(number *from, number *to, int n, handle *h)
 {
-    MPI_Iallreduce(from, to, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, h);
+    MPI_Iallreduce(from, to, n, MPI_NUMBER, MPI_SUM, MPI_COMM_WORLD, h);
 }
 static void alltoall(char *from, char *to, int n)
 {
@@ -77,10 +88,10 @@ static void start(int argc, char **argv)
 static void ends(void) { need(GOAL_Finalize()); }
 static void barrier(void) { need(goal_barrier()); }
 static void ibarrier(handle *h) { need(goal_ibarrier(h)); }
-static void allreduce(double *from, double *to, int n) { need(goal_allreduce(from, to, n, GOAL_DOUBLE, GOAL_ADD)); }
-static void iallreduce(double *from, double *to, int n, handle *h)
+static void allreduce(number *from, number *to, int n) { need(goal_allreduce(from, to, n, GOAL_NUMBER, GOAL_ADD)); }
+static void iallreduce(number *from, number *to, int n, handle *h)
 {
-    need(goal_iallreduce(from, to, n, GOAL_DOUBLE, GOAL_ADD, h));
+    need(goal_iallreduce(from, to, n, GOAL_NUMBER, GOAL_ADD, h));
 }
 static void alltoall(char *from, char *to, int n) { need(goal_alltoall(from, to, n)); }
 static void ialltoall(char *from, char *to, int n, handle *h) { need(goal_ialltoall(from, to, n, h)); }
@@ -107,7 +118,7 @@ static void blocking(int what, int bytes)
     if (what == BARRIER)
         barrier();
     else if (what == ALLREDUCE)
-        allreduce((double *)give, (double *)get, bytes / 8);
+        allreduce((number *)give, (number *)get, bytes / 8);
     else if (what == ALLTOALL)
         alltoall(give, get, bytes);
     else
@@ -119,7 +130,7 @@ static void begin(int what, int bytes, handle *h)
     if (what == BARRIER)
         ibarrier(h);
     else if (what == ALLREDUCE)
-        iallreduce((double *)give, (double *)get, bytes / 8, h);
+        iallreduce((number *)give, (number *)get, bytes / 8, h);
     else if (what == ALLTOALL)
         ialltoall(give, get, bytes, h);
     else

@@ -16,7 +16,9 @@ rounds, smallest and largest latency, and our latency over the best MPI's.
   --ranks LIST    numbers of processes, separated by commas [2,4]
   --rows NAME     barrier, allreduce, alltoall or broadcast only
   --most BYTES    the longest blocks [65536; quick 512]
-  --engines LIST  of ours: thread, user, and either with :emulated or :tcp behind [thread,user]
+  --engines LIST  of ours: thread, user, and either with :emulated or :tcp behind; kernel, whose blocking collectives go by
+                  schedules too, and with which an allreduce sums 64-bit integers instead of doubles, everywhere
+                  [thread,user]
   --realtime      all jobs with real-time priority (needs the right to): other programs do not disturb them
   --raw FILE      keeps every line measured
 TEXT
@@ -60,15 +62,19 @@ if [ -z "${HETMP_PREFIX-}" ]; then
     HETMP_LIB=${HETMP_LIB:-$target/release/libhetmp.so} scripts/install --prefix "$HETMP_PREFIX" >&2
 fi
 source=c-tests/bench/goal_bench.c
-gcc -O2 "$source" -o "$folder/goal" -I"$HETMP_PREFIX/include" -L"$HETMP_PREFIX/lib" -Wl,-rpath,"$HETMP_PREFIX/lib" -lhetmp
+integers=
+case ",$engines," in
+*,kernel,*) integers=-DINTEGERS ;;
+esac
+gcc -O2 $integers "$source" -o "$folder/goal" -I"$HETMP_PREFIX/include" -L"$HETMP_PREFIX/lib" -Wl,-rpath,"$HETMP_PREFIX/lib" -lhetmp
 mpis=
 for mpi in openmpi mpich; do
     command -v "mpicc.$mpi" >/dev/null 2>&1 || continue
-    "mpicc.$mpi" -O2 -DUSE_MPI "$source" -o "$folder/$mpi"
+    "mpicc.$mpi" -O2 -DUSE_MPI $integers "$source" -o "$folder/$mpi"
     mpis="$mpis $mpi"
 done
 if [ -z "$mpis" ] && command -v mpicc >/dev/null 2>&1; then
-    mpicc -O2 -DUSE_MPI "$source" -o "$folder/mpi"
+    mpicc -O2 -DUSE_MPI $integers "$source" -o "$folder/mpi"
     mpis=mpi
 fi
 [ -n "$mpis" ] || echo "bench goal: no mpicc is installed: ours alone" >&2
@@ -84,9 +90,11 @@ job() {
     mpich) set -- "$1" "$2" mpiexec.mpich -n "$1" "$folder/mpich" ;;
     mpi) set -- "$1" "$2" mpiexec -n "$1" "$folder/mpi" ;;
     *)
-        engine=${2%%:*} nic=auto
+        engine=${2%%:*} nic=auto blocking=auto
+        [ "$engine" != kernel ] || blocking=schedule
         [ "$engine" = "$2" ] || nic=${2#*:}
-        set -- "$1" "goal-$2" env HETMP_GOAL_ENGINE="$engine" HETMP_NIC="$nic" "$HETMP_PREFIX/bin/hetrun" -n "$1" \
+        set -- "$1" "goal-$2" env HETMP_GOAL_ENGINE="$engine" HETMP_NIC="$nic" \
+            HETMP_GOAL_BLOCKING="$blocking" "$HETMP_PREFIX/bin/hetrun" -n "$1" \
             "$folder/goal"
         ;;
     esac

@@ -181,3 +181,55 @@ pub fn gettid() -> libc::pid_t {
     // SAFETY: gettid has no preconditions.
     unsafe { libc::syscall(libc::SYS_gettid) as libc::pid_t }
 }
+
+/// What the system call `bpf` takes to run a program (`union bpf_attr`, its part `test`).
+#[repr(C)]
+#[derive(Default)]
+struct TestRun {
+    program: u32,
+    returned: u32,
+    bytes_in: u32,
+    bytes_out: u32,
+    data_in: u64,
+    data_out: u64,
+    repeat: u32,
+    duration: u32,
+    context_bytes_in: u32,
+    context_bytes_out: u32,
+    context_in: u64,
+    context_out: u64,
+    flags: u32,
+    cpu: u32,
+    batch: u32,
+    zero: u32,
+}
+
+/// Runs a loaded eBPF program of the traffic control layer on a packet (`BPF_PROG_TEST_RUN`). Returns what the program
+/// returned.
+///
+/// # Errors
+/// The system's.
+pub fn run_program(program: std::os::fd::BorrowedFd<'_>, packet: &[u8]) -> std::io::Result<u32> {
+    use std::os::fd::AsRawFd as _;
+    const BPF_PROG_TEST_RUN: libc::c_long = 10;
+    let mut run = TestRun {
+        program: program.as_raw_fd() as u32,
+        bytes_in: packet.len() as u32,
+        data_in: packet.as_ptr().expose_provenance() as u64,
+        ..TestRun::default()
+    };
+    // SAFETY: the kernel reads `bytes_in` bytes at `data_in`, which is `packet`, and writes into `run`, whose length it
+    // is told.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_bpf,
+            BPF_PROG_TEST_RUN,
+            &raw mut run,
+            size_of::<TestRun>(),
+        )
+    };
+    if done < 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    Ok(run.returned)
+}

@@ -4,6 +4,7 @@ mod handles;
 
 use crate::choice::Collective;
 use crate::driver::Outcome;
+use crate::kernel;
 use crate::memory::Segment;
 use crate::world::{self, How, JoinError, RunError, World};
 use core::fmt;
@@ -208,10 +209,49 @@ struct Compiled {
     addresses: bool,
 }
 
+/// A run that the program has a handle of, by who moves it on.
+#[derive(Clone)]
+enum Running {
+    /// The engines `user` and `thread`.
+    Here(Arc<Outcome>),
+    /// The engine `kernel`.
+    Kernel(Arc<kernel::Run>),
+}
+
+impl Running {
+    /// The result; `None` while the run goes on.
+    fn test(&self) -> Result<Option<core::result::Result<(), Failure>>> {
+        let known = match self {
+            Running::Here(outcome) => outcome.poll(),
+            Running::Kernel(run) => run.poll(),
+        };
+        if known.is_some() {
+            return Ok(known);
+        }
+        // No run goes on after this process has left: runs that were not done were given up.
+        let world = world()?;
+        Ok(match self {
+            Running::Here(outcome) => world.test(outcome),
+            Running::Kernel(run) => world.test_in_kernel(run),
+        })
+    }
+
+    fn wait(&self) -> Result<core::result::Result<(), Failure>> {
+        if let Some(ended) = self.test()? {
+            return Ok(ended);
+        }
+        let world = world()?;
+        Ok(match self {
+            Running::Here(outcome) => world.wait(outcome),
+            Running::Kernel(run) => world.wait_in_kernel(run),
+        })
+    }
+}
+
 struct Tables {
     graphs: Slots<Graph>,
     schedules: Slots<Compiled>,
-    runs: Slots<Arc<Outcome>>,
+    runs: Slots<Running>,
     /// Compiled collectives, to be run again with other buffers.
     cache: HashMap<Collective, Arc<Schedule>>,
     /// The collective that was run last; most calls repeat it.
@@ -452,7 +492,7 @@ pub unsafe fn run(schedule: Key, context: i32, bound: &[Segment]) -> Result<Key>
     let segments: Vec<Segment> = addresses.into_iter().chain(bound.iter().copied()).collect();
     // SAFETY: who calls upholds the contract of `World::run`.
     let outcome = unsafe { world.run(&compiled.schedule, context, &segments, How::Alone) }?;
-    tables.runs.insert(outcome)
+    tables.runs.insert(Running::Here(outcome))
 }
 
 /// True if a run has ended; then its handle is freed.
@@ -461,13 +501,7 @@ pub unsafe fn run(schedule: Key, context: i32, bound: &[Segment]) -> Result<Key>
 /// [`Code::State`], [`Code::Argument`], or the code for why the run has failed; then too the handle is freed.
 pub fn test(run: Key) -> Result<bool> {
     let mut tables = tables();
-    let outcome = tables.runs.get(run, "handle")?;
-    let ended = match outcome.poll() {
-        Some(ended) => Some(ended),
-        // No run goes on after this process has left: runs that were not done were given up.
-        None => world()?.test(outcome),
-    };
-    let Some(ended) = ended else {
+    let Some(ended) = tables.runs.get(run, "handle")?.test()? else {
         return Ok(false);
     };
     tables.runs.remove(run, "handle")?;
@@ -480,11 +514,8 @@ pub fn test(run: Key) -> Result<bool> {
 /// # Errors
 /// As [`test`](fn@test).
 pub fn wait(run: Key) -> Result<()> {
-    let outcome = Arc::clone(tables().runs.get(run, "handle")?);
-    let ended = match outcome.poll() {
-        Some(ended) => ended,
-        None => world()?.wait(&outcome),
-    };
+    let running = tables().runs.get(run, "handle")?.clone();
+    let ended = running.wait()?;
     // Another thread may have waited for the same run, and removed it.
     let _ = tables().runs.remove(run, "handle");
     Ok(ended?)
@@ -518,7 +549,12 @@ fn begin(
     what: Collective,
     buffers: [Segment; 2],
     how: How,
-) -> Result<Arc<Outcome>> {
+) -> Result<Running> {
+    // SAFETY: the buffers have the collective's lengths until the collective is done: who calls `start` or `blocking`
+    // has promised that.
+    if let Some(run) = unsafe { world.start_in_kernel(&what, &buffers) } {
+        return Ok(Running::Kernel(run?));
+    }
     let schedule = compiled(world, what)?;
     for (i, (need, have)) in schedule.segments().iter().zip(&buffers).enumerate() {
         if *need > 0 && have.start.is_null() {
@@ -536,7 +572,8 @@ fn begin(
     }
     // SAFETY: the buffers have the collective's lengths, which are those of the schedule, until the collective is
     // done: who calls `start` or `blocking` has promised that.
-    Ok(unsafe { world.run(&schedule, COLLECTIVES, &bound, how) }?)
+    let outcome = unsafe { world.run(&schedule, COLLECTIVES, &bound, how) }?;
+    Ok(Running::Here(outcome))
 }
 
 fn both(give: *const u8, get: *mut u8) -> [Segment; 2] {
@@ -553,8 +590,8 @@ fn both(give: *const u8, get: *mut u8) -> [Segment; 2] {
 /// The buffers are valid for the collective's reads and writes until the run has ended, and nobody else uses them
 /// meanwhile.
 pub unsafe fn start(what: Collective, give: *const u8, get: *mut u8) -> Result<Key> {
-    let outcome = begin(world()?, what, both(give, get), How::Alone)?;
-    tables().runs.insert(outcome)
+    let running = begin(world()?, what, both(give, get), How::Alone)?;
+    tables().runs.insert(running)
 }
 
 /// Runs a collective to its end.
@@ -570,8 +607,7 @@ pub unsafe fn blocking(what: Collective, give: *const u8, get: *mut u8) -> Resul
     if let Some(done) = unsafe { world.direct(&what, give, get) } {
         return Ok(done?);
     }
-    let outcome = begin(world, what, both(give, get), How::Awaited)?;
-    Ok(world.wait(&outcome)?)
+    Ok(begin(world, what, both(give, get), How::Awaited)?.wait()??)
 }
 
 static LAST: Mutex<String> = Mutex::new(String::new());

@@ -1,7 +1,7 @@
 //! `hetmp-goal-job`: GOAL schedules in the processes of a job.
 //!
 //! * **What it is**: the driver around the state machines of `hetmp-goal`. It joins the job, carries packets between
-//!   ranks through the NIC layer, decides which thread makes progress (the engines `user` and `thread`), and offers
+//!   ranks through the NIC layer, decides who makes progress (the engines `user`, `thread` and `kernel`), and offers
 //!   the collectives of `include/goal.h`.
 //! * **What it owns**: this process's links to its peers, the runs that have not ended, the progress thread, and the
 //!   tables behind the C API's handles.
@@ -15,7 +15,8 @@
 //!
 //! **Who makes progress.** Under `user`, runs move on inside of Test and Wait, and nowhere else. Under `thread`, a
 //! thread of each process moves them on when something arrives, unless a thread of the program waits and does it
-//! itself ([`duty`]). At the process's end (status 0) or in `GOAL_Finalize`, packets that wait are still sent out,
+//! itself ([`duty`]). Under `kernel`, the short collectives move on in the Linux kernel, where their packets arrive
+//! (`kernel`), and the others as under `thread`. At the process's end (status 0) or in `GOAL_Finalize`, packets that wait are still sent out,
 //! runs that have not ended are given up, and peers whose runs need this rank get an error.
 
 #[cfg(not(loom))]
@@ -27,6 +28,8 @@ mod direct;
 #[cfg(not(loom))]
 mod driver;
 pub mod duty;
+#[cfg(not(loom))]
+mod kernel;
 #[cfg(not(loom))]
 mod link;
 #[cfg(not(loom))]

@@ -85,6 +85,11 @@ impl Progress {
         self.peers.has_died(peer)
     }
 
+    /// Asks the system whether the process of `peer` has died. False for one whose memory is not mapped here.
+    pub(crate) fn ask_whether_died(&self, peer: u32) -> bool {
+        self.peers.check(peer) == Health::Dead
+    }
+
     /// Begins a run. Under the engine `thread` the progress thread is called if the run is not `awaited`: if its caller does
     /// not wait for it at once.
     pub(crate) fn start(

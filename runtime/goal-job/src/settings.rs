@@ -11,6 +11,8 @@ pub enum Engine {
     User,
     /// A thread that sleeps until a message comes.
     Thread,
+    /// A program in the Linux kernel, where packets arrive; what it does not take, as `Thread`.
+    Kernel,
 }
 
 impl Engine {
@@ -19,6 +21,7 @@ impl Engine {
         match self {
             Engine::User => "user",
             Engine::Thread => "thread",
+            Engine::Kernel => "kernel",
         }
     }
 }
@@ -174,13 +177,32 @@ fn choice() -> Choice {
     })
 }
 
+/// The network interface of the engine `kernel`: `HETMP_GOAL_INTERFACE`.
+pub(crate) fn interface() -> String {
+    let value = snapshot().get("HETMP_GOAL_INTERFACE").unwrap_or_default();
+    match String::from_utf8_lossy(value).trim() {
+        "" => "lo".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// Whether the engine `kernel` prints its counters when the process leaves: `HETMP_GOAL_COUNTERS`.
+pub(crate) fn counters() -> bool {
+    let value = snapshot().get("HETMP_GOAL_COUNTERS").unwrap_or_default();
+    !matches!(value.trim_ascii(), b"" | b"0" | b"false")
+}
+
 impl Settings {
     /// Reads all settings.
     pub(crate) fn read() -> Settings {
         Settings {
             engine: word(
                 "HETMP_GOAL_ENGINE",
-                &[("thread", Engine::Thread), ("user", Engine::User)],
+                &[
+                    ("thread", Engine::Thread),
+                    ("user", Engine::User),
+                    ("kernel", Engine::Kernel),
+                ],
             ),
             way: way(),
             blocking: word(

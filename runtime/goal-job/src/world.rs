@@ -8,15 +8,16 @@
 use crate::choice::Collective;
 use crate::direct::{self, Direct, Piece};
 use crate::driver::{Driver, Outcome};
+use crate::kernel::{self, Gone, Kernel};
 use crate::link::{self, Here, Layout, Posts};
 use crate::memory::{Bound, Segment};
 use crate::peers::Peers;
 use crate::progress::Progress;
-use crate::settings::{Engine, Settings};
+use crate::settings::{self, Engine, Settings};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicU8, Ordering};
 use hetmp_core::bell::Bell;
 use hetmp_core::park::Policy;
-use hetmp_core::{bootstrap, quota, thread, topo};
+use hetmp_core::{bootstrap, quota, report, thread, topo};
 use hetmp_goal::rank::{Failure, StartError};
 use hetmp_goal::schedule::Schedule;
 use hetmp_nic::descriptor::Key;
@@ -94,6 +95,8 @@ pub struct World {
     direct: Option<Mutex<Direct>>,
     /// The other ranks' bells, if `direct` is there.
     bells: Box<[&'static Bell]>,
+    /// The engine `kernel`, if all ranks have it.
+    kernel: Option<Kernel>,
 }
 
 impl core::fmt::Debug for World {
@@ -138,12 +141,17 @@ pub fn join() -> Result<&'static World, JoinError> {
     }
     let settings = Settings::read();
     let place = match job::established() {
-        Some(job) => share(job)?,
+        Some(job) => {
+            if settings.engine == Engine::Kernel {
+                without_kernel("the job was begun by another library");
+            }
+            share(job)?
+        }
         None => begin(&settings)?,
     };
     let world = World::new(place, settings);
     let world: &'static World = Box::leak(Box::new(world));
-    if settings.engine == Engine::Thread && world.ranks() > 1 {
+    if settings.engine != Engine::User && world.ranks() > 1 {
         let started = thread::start(c"hetmp-goal", || world.progress.serve());
         let thread = started.map_err(|e| JoinError::Refused(format!("progress thread: {e}")))?;
         // The progress thread is not counted among the threads that need a core: it sleeps mostly, and always while
@@ -211,6 +219,23 @@ struct Place {
     /// By rank: where its segment is mapped; null if it is not mapped.
     bases: Box<[*mut u8]>,
     key: Key,
+    kernel: Option<Kernel>,
+}
+
+/// Says why the engine `kernel` is not used.
+fn without_kernel(why: impl core::fmt::Display) {
+    report::warn(format_args!(
+        "HETMP_GOAL_ENGINE kernel: {why}; the engine thread is used"
+    ));
+}
+
+/// This rank's part of the engine `kernel`, if the engine is wanted.
+fn offer(settings: &Settings, ranks: u32) -> Option<kernel::Offer> {
+    if settings.engine != Engine::Kernel || ranks < 2 {
+        return None;
+    }
+    let offer = kernel::Offer::new(&settings::interface(), ranks);
+    offer.map_err(without_kernel).ok()
 }
 
 fn refused(e: impl core::fmt::Display) -> JoinError {
@@ -220,6 +245,11 @@ fn refused(e: impl core::fmt::Display) -> JoinError {
 /// Begins a job for GOAL alone.
 fn begin(settings: &Settings) -> Result<Place, JoinError> {
     let mut exchange = bootstrap::connect().map_err(refused)?;
+    let (rank, size) = (exchange.rank(), exchange.size());
+    let offer = offer(settings, size);
+    let note = offer.as_ref().map(kernel::Offer::note).unwrap_or_default();
+    let mut notes = vec![Vec::new(); size as usize];
+    notes[rank as usize].clone_from(&note);
     let request = Request {
         member: "rank",
         name: c"hetmp-goal",
@@ -235,17 +265,32 @@ fn begin(settings: &Settings) -> Result<Place, JoinError> {
         e @ Refused::Memory { .. } => refused(e),
     })?;
     let mut job = joining
-        .meet(exchange.as_mut(), b"", &mut |_, _, _| Ok(()), &|_, base| {
-            Some(waking(base))
-        })
+        .meet(
+            exchange.as_mut(),
+            &note,
+            &mut |r, _, note| {
+                notes[r as usize] = note.to_vec();
+                Ok(())
+            },
+            &|_, base| Some(waking(base)),
+        )
         .map_err(JoinError::Refused)?;
+    let kernel = offer.and_then(|offer| {
+        let kernel = offer.accept(rank, &notes);
+        kernel.map_err(without_kernel).ok()
+    });
     set_policy(&job);
     job.start(exchange.as_mut()).map_err(JoinError::Refused)?;
     let key = job.keys().remote;
     let job = job.establish(exchange);
     MADE_HERE.store(true, Ordering::Release);
     let bases = job.peers().iter().map(job::Peer::base).collect();
-    Ok(Place { job, bases, key })
+    Ok(Place {
+        job,
+        bases,
+        key,
+        kernel,
+    })
 }
 
 /// A handler that wakes the rank whose segment is mapped at `base`, if it sleeps, when something arrives there.
@@ -305,12 +350,22 @@ fn share(job: &'static Job) -> Result<Place, JoinError> {
     }
     // After this fence all ranks have registered their segment.
     job.fence().map_err(JoinError::Refused)?;
-    Ok(Place { job, bases, key })
+    Ok(Place {
+        job,
+        bases,
+        key,
+        kernel: None,
+    })
 }
 
 impl World {
     fn new(place: Place, settings: Settings) -> World {
-        let Place { job, bases, key } = place;
+        let Place {
+            job,
+            bases,
+            key,
+            kernel,
+        } = place;
         let rank = job.rank();
         let here = Here {
             rank,
@@ -354,6 +409,7 @@ impl World {
             here,
             direct,
             bells,
+            kernel,
         }
     }
 
@@ -395,6 +451,52 @@ impl World {
         self.progress
             .start(schedule, context, memory, traced, awaited)
             .map_err(RunError::Start)
+    }
+
+    /// Begins a collective in the engine `kernel`. `None` if that is not used, or does not take this collective.
+    ///
+    /// # Errors
+    /// A peer is lost.
+    ///
+    /// # Safety
+    /// The buffers are valid for the collective's reads and writes until the run has ended, and meanwhile nobody else
+    /// uses them.
+    #[inline]
+    pub(crate) unsafe fn start_in_kernel(
+        &self,
+        what: &Collective,
+        buffers: &[Segment; 2],
+    ) -> Option<Result<Arc<kernel::Run>, Failure>> {
+        let kernel = self.kernel.as_ref()?;
+        // SAFETY: who calls upholds the contract of `start_in_kernel`, which is that of `Kernel::start`.
+        unsafe { kernel.start(what, buffers, &self.settings) }
+    }
+
+    /// The result of a run in the engine `kernel`; `None` while it goes on.
+    pub(crate) fn test_in_kernel(&self, run: &Arc<kernel::Run>) -> Option<Result<(), Failure>> {
+        // Whoever has such a run has the engine.
+        self.kernel.as_ref().and_then(|kernel| kernel.test(run))
+    }
+
+    /// Waits for the end of a run in the engine `kernel`.
+    ///
+    /// # Errors
+    /// Why the run has failed.
+    pub(crate) fn wait_in_kernel(&self, run: &Arc<kernel::Run>) -> Result<(), Failure> {
+        match &self.kernel {
+            Some(kernel) => kernel.wait(run, &|peer| self.gone(peer)),
+            None => Err(Failure::Abandoned),
+        }
+    }
+
+    fn gone(&self, peer: u32) -> Gone {
+        if self.here.has_left(peer) {
+            Gone::Left
+        } else if self.progress.ask_whether_died(peer) {
+            Gone::Died
+        } else {
+            Gone::No
+        }
     }
 
     /// Runs a blocking collective without a schedule. `None` if it needs one, or has arguments for which a schedule
@@ -464,7 +566,7 @@ impl World {
     #[inline]
     pub fn test(&self, outcome: &Outcome) -> Option<Result<(), Failure>> {
         let ended = outcome.poll();
-        if ended.is_some() || self.settings.engine == Engine::Thread {
+        if ended.is_some() || self.settings.engine != Engine::User {
             return ended;
         }
         self.progress.try_step(0);
@@ -483,6 +585,9 @@ impl World {
     }
 
     fn finish(&self) {
+        if let Some(kernel) = &self.kernel {
+            kernel.finish(&|peer| self.gone(peer));
+        }
         self.progress.stop();
         let thread = self
             .thread

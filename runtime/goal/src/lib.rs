@@ -22,6 +22,7 @@
 pub mod collectives;
 pub mod global;
 pub mod graph;
+pub mod kernel;
 mod map;
 pub mod matching;
 pub mod memory;

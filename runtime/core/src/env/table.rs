@@ -574,11 +574,22 @@ const OTHERS: &[Variable] = &[
         .spec("hetmp"),
     hetmp("HETMP_GOAL_ENGINE", Kind::Word)
         .default("thread")
-        .accepts("thread or user")
+        .accepts("thread, user or kernel")
         .help(
             "Who moves nonblocking collectives of goal.h on: a thread of each process that sleeps until \
-             a message comes, or only the program's own calls of Test and Wait.",
+             a message comes, only the program's own calls of Test and Wait, or a program in the Linux kernel, where \
+             packets arrive (short collectives; needs rights, see goal.md).",
         )
+        .spec("hetmp"),
+    hetmp("HETMP_GOAL_INTERFACE", Kind::Text)
+        .default("lo")
+        .accepts("the name of a network interface")
+        .help("The interface through which ranks under HETMP_GOAL_ENGINE=kernel reach each other.")
+        .spec("hetmp"),
+    hetmp("HETMP_GOAL_COUNTERS", Kind::Boolean)
+        .default("false")
+        .accepts("true or false")
+        .help("Print at the end of each process what the engine kernel has counted: packets, duplicates, losses.")
         .spec("hetmp"),
     hetmp("HETMP_GOAL_BLOCKING", Kind::Word)
         .default("auto")

@@ -1,0 +1,86 @@
+/* Rank 1 begins two collectives and is then stopped, with all its threads. The others begin theirs only after that, and
+ * need rank 1 to pass messages on. Under the engine `kernel` their waits end nevertheless; with the argument "stuck" the
+ * program checks that they do not end while rank 1 is stopped. */
+#include "../goal/gtest.h"
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+static char state_of(int pid)
+{
+    char name[40], line[200] = "", *end;
+    FILE *f;
+    snprintf(name, sizeof name, "/proc/%d/stat", pid);
+    f = fopen(name, "r");
+    CHECK(f != NULL);
+    CHECK(fgets(line, sizeof line, f) != NULL);
+    fclose(f);
+    end = strrchr(line, ')');
+    CHECK(end != NULL);
+    return end[2];
+}
+
+static void rest(long ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&t, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    int stuck = argc > 1 && strcmp(argv[1], "stuck") == 0, rank, size, pids[64], pid = getpid(), i, done;
+    long give, get = 0;
+    GOAL_Handle barrier, sum;
+    begin("stopped");
+    rank = me();
+    size = ranks();
+    CHECK(size == 4);
+    CHECK(goal_allgather(&pid, pids, sizeof pid) == GOAL_SUCCESS);
+    give = 1L << rank;
+    if (rank == 1) {
+        CHECK(goal_ibarrier(&barrier) == GOAL_SUCCESS);
+        CHECK(goal_iallreduce(&give, &get, 1, GOAL_LONG, GOAL_ADD, &sum) == GOAL_SUCCESS);
+        raise(SIGSTOP);
+    } else {
+        while (state_of(pids[1]) != 'T')
+            rest(1);
+        CHECK(goal_ibarrier(&barrier) == GOAL_SUCCESS);
+        CHECK(goal_iallreduce(&give, &get, 1, GOAL_LONG, GOAL_ADD, &sum) == GOAL_SUCCESS);
+    }
+    if (rank == 3 && stuck) {
+        /* Rank 3 needs of rank 1 what that sends after it has heard from rank 0. It cannot end, however long this
+         * takes. */
+        for (i = 0; i < 100; i++) {
+            CHECK(GOAL_Test(&barrier, &done) == GOAL_SUCCESS);
+            CHECK(!done);
+            rest(5);
+        }
+        CHECK(state_of(pids[1]) == 'T');
+        kill(pids[1], SIGCONT);
+    }
+    CHECK(GOAL_Wait(&barrier) == GOAL_SUCCESS);
+    CHECK(GOAL_Wait(&sum) == GOAL_SUCCESS);
+    CHECK(get == (1L << size) - 1);
+    if (!stuck && rank != 1) {
+        CHECK(state_of(pids[1]) == 'T');
+        /* All but rank 1 have seen that it was stopped all the time. */
+        if (rank == 0) {
+            for (i = 2; i < size; i++) {
+                char name[80];
+                snprintf(name, sizeof name, "%s.%d", argv[1], i);
+                while (access(name, F_OK) != 0)
+                    rest(1);
+                unlink(name);
+            }
+            kill(pids[1], SIGCONT);
+        } else {
+            char name[80];
+            FILE *f;
+            snprintf(name, sizeof name, "%s.%d", argv[1], rank);
+            f = fopen(name, "w");
+            CHECK(f != NULL);
+            fclose(f);
+        }
+    }
+    return finish();
+}

@@ -1,0 +1,195 @@
+//! The memory that this process shares with the program in the kernel, and the call that starts that program.
+//!
+//! Two maps of the program are mapped here: its state, and the slots of runs. `hetmp_goal::kernel` says what lies where.
+//!
+//! # Memory ordering
+//! The process writes a run's image and then starts the program by a system call, so that the program sees the image.
+//! The program exchanges a run's state for `DONE`, with a full barrier, after its last write to the arena, and
+//! [`Area::state_of`] loads the state with acquire. Otherwise the process could copy results that are not there yet.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, Ordering};
+use hetmp_core::sys;
+use hetmp_goal::kernel::{run, state, Image, Kick, RUNS};
+use std::io;
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+
+/// The two mapped maps, and the program.
+#[derive(Debug)]
+pub(super) struct Area {
+    state: *mut u8,
+    runs: *mut u8,
+    program: OwnedFd,
+}
+
+// SAFETY: both mappings stay as long as the process. Threads share words through atomics; images and arenas are
+// accessed by the thread that holds the lock of `Kernel`, while the state of the run keeps the program away from them.
+unsafe impl Send for Area {}
+// SAFETY: as for `Send`, by the same two rules.
+unsafe impl Sync for Area {}
+
+fn map(fd: BorrowedFd<'_>, bytes: usize) -> io::Result<*mut u8> {
+    // SAFETY: a new mapping, at an address that the kernel chooses.
+    let at = unsafe {
+        libc::mmap(
+            core::ptr::null_mut(),
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED,
+            fd.as_raw_fd(),
+            0,
+        )
+    };
+    if at == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    // A forked child must not write here.
+    // SAFETY: exactly the mapping that was just made.
+    unsafe { libc::madvise(at, bytes, libc::MADV_DONTFORK) };
+    Ok(at.cast())
+}
+
+impl Area {
+    /// Maps the maps. They are never unmapped.
+    pub(super) fn new(state: OwnedFd, runs: OwnedFd, program: OwnedFd) -> io::Result<Area> {
+        Ok(Area {
+            state: map(state.as_fd(), state::BYTES)?,
+            runs: map(runs.as_fd(), run::BYTES * RUNS as usize)?,
+            program,
+        })
+    }
+
+    /// A word of the state at one of the offsets of `kernel::state`.
+    fn word(&self, offset: usize) -> &AtomicU64 {
+        debug_assert!(offset + 8 <= state::BYTES && offset % 8 == 0);
+        // SAFETY: the offsets of `kernel::state` lie within the mapping and are multiples of 8. The program changes
+        // these words as wholes.
+        unsafe { AtomicU64::from_ptr(self.state.add(offset).cast()) }
+    }
+
+    /// Tells the program who this rank and its peers are. From then on it takes packets of the job.
+    pub(super) fn join(&self, job: u64, rank: u32, interface: u32, peers: &[[u8; 6]]) {
+        let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        for (at, address) in (state::PEERS..).step_by(state::PEER_BYTES).zip(peers) {
+            let mut word = [0; 8];
+            word[..6].copy_from_slice(address);
+            let word = u64::from_le_bytes(word);
+            self.word(at + state::PEER_ADDRESS)
+                .store(word, Ordering::Relaxed);
+        }
+        self.word(state::RANK)
+            .store(pair(rank, peers.len() as u32), Ordering::Relaxed);
+        self.word(state::INTERFACE)
+            .store(pair(interface, 0), Ordering::Relaxed);
+        // Last: the program does nothing before it sees the job's number.
+        self.word(state::JOB).store(job, Ordering::SeqCst);
+    }
+
+    /// Run 1 to this one are complete at the peer, as far as it has said so.
+    pub(super) fn done_at(&self, peer: u32) -> u64 {
+        let at = state::PEERS + state::PEER_BYTES * peer as usize;
+        self.word(at).load(Ordering::Acquire)
+    }
+
+    /// The program's counters, in the order of `kernel::COUNTERS`.
+    pub(super) fn counter(&self, which: usize) -> u64 {
+        self.word(state::COUNTERS + 8 * which)
+            .load(Ordering::Relaxed)
+    }
+
+    fn slot(&self, number: u64) -> *mut u8 {
+        self.runs
+            .wrapping_add(run::BYTES * (number % RUNS) as usize)
+    }
+
+    fn slot_state(&self, number: u64) -> &AtomicU32 {
+        // SAFETY: a slot lies within the mapping, and its words at multiples of 4 within it.
+        unsafe { AtomicU32::from_ptr(self.slot(number).add(run::STATE).cast()) }
+    }
+
+    /// The number of the run that the slot of run `number` holds.
+    pub(super) fn holds(&self, number: u64) -> u64 {
+        // SAFETY: a slot lies within the mapping, and begins at a multiple of 8.
+        unsafe { AtomicU64::from_ptr(self.slot(number).add(run::NUMBER).cast()) }
+            .load(Ordering::Acquire)
+    }
+
+    /// The state of the run that the slot of run `number` holds.
+    pub(super) fn state_of(&self, number: u64) -> u32 {
+        self.slot_state(number).load(Ordering::Acquire)
+    }
+
+    /// Whether the operation at `place` of the run in the slot of `number` is complete.
+    pub(super) fn is_complete(&self, number: u64, place: usize) -> bool {
+        let at = run::OPS + run::OP_BYTES * place + run::OP_STATE;
+        // SAFETY: `place` is that of an operation of an image, so that the byte lies within the slot.
+        unsafe { AtomicU8::from_ptr(self.slot(number).add(at)) }.load(Ordering::Relaxed)
+            == run::OP_COMPLETE
+    }
+
+    /// Takes the slot of run `number`, whose results were taken, and writes the image and the segments into it.
+    ///
+    /// # Safety
+    /// Each of `segments` is valid for reads of the length that the image says. Nobody can ask for messages of the run
+    /// that the slot holds, and one thread at a time calls.
+    pub(super) unsafe fn write(&self, number: u64, image: &Image, segments: &[*mut u8]) {
+        // A run of a peer that is ahead may be there already: then its state says EARLY, and stays.
+        let _ = self.slot_state(number).compare_exchange(
+            run::COLLECTED,
+            run::FREE,
+            Ordering::SeqCst,
+            Ordering::SeqCst,
+        );
+        let slot = self.slot(number);
+        let head = image.head();
+        // SAFETY: an image's head ends before the arena, and its segments lie within the arena: `kernel::place` has
+        // checked both. The program does not touch these bytes before the run is started, because the state is FREE or
+        // EARLY. What the caller promises about `segments` holds for the reads.
+        unsafe {
+            core::ptr::copy_nonoverlapping(head.as_ptr(), slot.add(run::IMAGE), head.len());
+            let arena = slot.add(run::ARENA);
+            let (zero, bytes) = image.zero();
+            core::ptr::write_bytes(arena.add(zero as usize), 0, bytes as usize);
+            for (placed, from) in image.segments().iter().zip(segments) {
+                if placed.goes_in && placed.bytes > 0 {
+                    let to = arena.add(placed.offset as usize);
+                    core::ptr::copy_nonoverlapping(*from, to, placed.bytes as usize);
+                }
+            }
+        }
+    }
+
+    /// Copies what run `number` wrote to the segments, and gives the slot back.
+    ///
+    /// # Safety
+    /// The slot holds the run, its state is DONE, each of `segments` is valid for writes of the length that the image
+    /// says, and one thread at a time calls.
+    pub(super) unsafe fn read(&self, number: u64, image: &Image, segments: &[*mut u8]) {
+        for (placed, to) in image.segments().iter().zip(segments) {
+            if placed.comes_out && placed.bytes > 0 {
+                // SAFETY: the segment lies within the arena (`kernel::place`), which the program does not touch any
+                // more. The caller promises the target.
+                unsafe {
+                    let from = self.slot(number).add(run::ARENA + placed.offset as usize);
+                    core::ptr::copy_nonoverlapping(from, *to, placed.bytes as usize);
+                }
+            }
+        }
+        self.slot_state(number)
+            .store(run::COLLECTED, Ordering::Release);
+    }
+
+    /// Calls the program. Waits while it works for another processor.
+    ///
+    /// # Errors
+    /// The system's. A kick that the program refuses is an error too.
+    pub(super) fn kick(&self, kick: Kick) -> io::Result<()> {
+        let packet = kick.packet();
+        loop {
+            match sys::run_program(self.program.as_fd(), &packet)? {
+                Kick::DONE => return Ok(()),
+                Kick::BUSY => sys::yield_now(),
+                _ => return Err(io::Error::other("refused by the program in the kernel")),
+            }
+        }
+    }
+}

@@ -1,0 +1,741 @@
+/* The GOAL engine `kernel`: this program runs the schedules of one rank where its packets arrive, at the ingress hook of
+ * the traffic control layer (tc). The arrival of a message begins the operations that waited for it, and the messages
+ * that they send leave from here, without the process of the rank. After Schneider, Eckelmann, Hoefler, Rehm,
+ * "Kernel-Based Offload of Collective Operations" (Euro-Par 2011), section 3, with eBPF where they have a kernel module.
+ *
+ * tc and not XDP: an XDP program sends at most one packet for one that arrives; a schedule fans out, which
+ * bpf_clone_redirect does.
+ *
+ * Two programs share the maps of a rank:
+ *   arrive  is attached to the interface; the kernel calls it for each packet.
+ *   kick    is called by the rank's process through BPF_PROG_TEST_RUN: it begins a run, because a program that nothing
+ *           arrives at has no packet to send. The helper calls it to ask again for what was lost.
+ *
+ * One at a time. Packets of a rank may arrive on several processors at once. `state.busy` is a lock that is only tried,
+ * because a bpf_spin_lock forbids calls of helpers while it is held, and sending is one. A packet that finds the lock
+ * taken goes to the back of its processor's queue and comes again. The holder runs with soft interrupts off and in loops
+ * with bounds, so that it always gets to the end.
+ *
+ * Loss. A message is known by run, source and tag, which a schedule uses once. So a duplicate finds its receive complete
+ * and is counted. Nothing is acknowledged: the rank that misses a message asks for it (ASK), and the sender has kept a
+ * copy until every peer of the run has said that it is done with the run (`done` in each packet). It is therefore always
+ * right to drop a packet that has no place here.
+ *
+ * What comes from the network is data: no length, rank, run or tag of a packet is used before it was compared with what
+ * this rank expects. The memory that the process maps is not trusted either: each index is cut to its array.
+ *
+ * The numbers below are those of `runtime/goal/src/kernel.rs`; a test compares them. All words are in the byte order of
+ * the machine, which the build restricts to little-endian ones. */
+#if __clang_major__ < 16
+#error "clang 16 or later is needed: the relocations of callbacks that clang 14 writes are not understood"
+#endif
+#include <linux/bpf.h>
+#include <linux/types.h>
+
+#define GOAL_ETHERTYPE 0x88b5 /* IEEE 802, "local experimental 1" */
+#define GOAL_MAGIC 0x4b4c4f47 /* "GOLK" */
+#define GOAL_VERSION 1
+#define GOAL_RANKS 64     /* most ranks */
+#define GOAL_RUNS 16      /* runs that are kept at once: a window */
+#define GOAL_OPS 256      /* operations of a schedule */
+#define GOAL_DEPENDENTS 8 /* of an operation */
+#define GOAL_MESSAGE 1024 /* bytes of a message */
+#define GOAL_ARENA 16384  /* bytes of a run's memory */
+#define GOAL_EARLY 64     /* messages of a run that came before their receives */
+
+#define HEAD_BYTES 64 /* of a packet; with 60 or more nobody has to fill a frame up */
+
+/* Types of packets. */
+#define MSG 1    /* a message */
+#define ASK 2    /* "I miss the message of this run and tag" */
+#define PROBE 3  /* "how far are you?" */
+#define STATUS 4 /* the answer: `done` */
+/* Types of kicks. */
+#define START 16    /* begins a run */
+#define MISSING 17  /* asks for every message that a run still misses */
+#define PROBES 18   /* asks the peers of the mask `tag` (ranks 0 to 31) and `more` (32 to 63) how far they are */
+
+/* What a kick returns. */
+#define KICK_DONE 0
+#define KICK_BUSY 1  /* another processor is at work: come again */
+#define KICK_WRONG 2 /* no such run */
+
+/* States of a run. */
+#define FREE 0      /* never used, or the process is about to write a schedule */
+#define EARLY 1     /* messages came; the run has not begun here */
+#define RUNNING 2
+#define DONE 3      /* for the process to take its results */
+#define COLLECTED 4 /* taken */
+
+/* Kinds of operations. */
+#define SEND 1
+#define RECV 2
+#define LOCAL 3
+#define COPY 4
+
+/* States of an operation. */
+#define BEGUN 1
+#define COMPLETE 2
+
+#define TC_NEXT (-1)
+#define TC_DROP 2
+#define BPF_INGRESS 1
+
+struct head {
+    __u8 to[6], from[6];
+    __u16 ethertype;
+    __u16 length; /* of the message */
+    __u32 magic;
+    __u8 version, type;
+    __u8 source, target; /* ranks */
+    __u64 job, run, done;
+    __u32 tag, more; /* `more`: of PROBES only */
+    __u64 zero;
+};
+
+_Static_assert(sizeof(struct head) == HEAD_BYTES, "the head of a packet");
+
+struct op {
+    __u8 kind, arithmetic;
+    __u8 log;   /* log2 of an element's bytes */
+    __u8 sign;  /* 1: elements have a sign */
+    __u8 shift; /* 64 less the bits of an element */
+    __u8 state;
+    __u8 missing; /* dependences that are not complete */
+    __u8 dependents;
+    __u8 dependent[GOAL_DEPENDENTS];
+    __u32 tag;
+    __u16 peer;
+    __u16 next;    /* 1 + the next operation of this kind and peer; 0: none */
+    __u32 target;  /* in the arena: what is written; of a send: what is sent */
+    __u32 operand; /* in the arena: what is read; of a send: its copy */
+    __u32 bytes;
+    __u32 zero;
+};
+
+_Static_assert(sizeof(struct op) == 40, "an operation");
+
+struct run {
+    /* Written here. */
+    __u64 run;
+    __u32 state, early;
+    /* Written by the process before the start. */
+    __u64 sent; /* the ranks that get messages */
+    __u32 ops, ready_count, left, zero;
+    __u8 ready[GOAL_OPS];
+    __u16 recvs[GOAL_RANKS], sends[GOAL_RANKS]; /* 1 + the first operation; 0: none */
+    struct op op[GOAL_OPS];
+    /* Offsets are cut to GOAL_ARENA, lengths to GOAL_MESSAGE, and an element has up to 8 bytes. */
+    __u8 arena[GOAL_ARENA + GOAL_MESSAGE + 8];
+};
+
+#define offsetof(type, member) __builtin_offsetof(type, member)
+_Static_assert(offsetof(struct run, sent) == 16, "what the process writes");
+_Static_assert(offsetof(struct run, recvs) == 296, "the lists");
+_Static_assert(offsetof(struct run, op) == 552, "the operations");
+_Static_assert(offsetof(struct run, arena) == 10792, "the arena");
+_Static_assert(sizeof(struct run) == 28208, "a slot");
+
+struct early {
+    __u32 tag;
+    __u16 source, length;
+    __u8 message[GOAL_MESSAGE];
+};
+
+/* Of a run. */
+struct earlies {
+    struct early early[GOAL_EARLY];
+};
+
+struct peer {
+    __u64 done;
+    __u8 address[6];
+    __u16 zero;
+};
+
+struct state {
+    __u64 job; /* 0: not yet in a job */
+    __u32 rank, ranks, interface, busy;
+    __u64 started, done; /* runs 1 to `done` are complete, 1 to `started` have begun */
+    struct peer peer[GOAL_RANKS];
+    /* By the numbers below. */
+    __u64 count[16];
+    /* By slot: the latest run of which a message was dropped. Its start asks again. */
+    __u64 dropped[GOAL_RUNS];
+};
+
+_Static_assert(offsetof(struct state, peer) == 40, "the peers");
+_Static_assert(offsetof(struct state, count) == 1064, "the counters");
+_Static_assert(sizeof(struct state) == 1320, "the state");
+
+enum {
+    COUNT_SENT,
+    COUNT_RECEIVED,
+    COUNT_EARLY,
+    COUNT_DUPLICATE,
+    COUNT_DROPPED, /* without a place: asked for later */
+    COUNT_BAD,     /* malformed, forged, or expected by nobody */
+    COUNT_FOREIGN, /* of another job */
+    COUNT_ASKED,
+    COUNT_RESENT,
+    COUNT_BUSY,
+    COUNT_UNSENT, /* the kernel did not take it */
+    COUNT_KICKS,
+};
+
+struct {
+    int (*type)[BPF_MAP_TYPE_ARRAY];
+    int (*max_entries)[1];
+    __u32 *key;
+    struct state *value;
+    int (*map_flags)[BPF_F_MMAPABLE];
+} state_map __attribute__((section(".maps"), used));
+
+struct {
+    int (*type)[BPF_MAP_TYPE_ARRAY];
+    int (*max_entries)[GOAL_RUNS];
+    __u32 *key;
+    struct run *value;
+    int (*map_flags)[BPF_F_MMAPABLE];
+} run_map __attribute__((section(".maps"), used));
+
+struct {
+    int (*type)[BPF_MAP_TYPE_ARRAY];
+    int (*max_entries)[GOAL_RUNS];
+    __u32 *key;
+    struct earlies *value;
+} early_map __attribute__((section(".maps"), used));
+
+static void *(*const map_lookup)(void *map, const void *key) = (void *)BPF_FUNC_map_lookup_elem;
+static long (*const store_bytes)(struct __sk_buff *, __u32 at, const void *, __u32 bytes, __u64 flags) =
+    (void *)BPF_FUNC_skb_store_bytes;
+static long (*const load_bytes)(const struct __sk_buff *, __u32 at, void *, __u32 bytes) = (void *)BPF_FUNC_skb_load_bytes;
+static long (*const clone_redirect)(struct __sk_buff *, __u32 interface, __u64 flags) = (void *)BPF_FUNC_clone_redirect;
+static long (*const redirect)(__u32 interface, __u64 flags) = (void *)BPF_FUNC_redirect;
+static long (*const change_tail)(struct __sk_buff *, __u32 bytes, __u64 flags) = (void *)BPF_FUNC_skb_change_tail;
+static long (*const loop)(__u32 turns, void *turn, void *context, __u64 flags) = (void *)BPF_FUNC_loop;
+
+/* What is handed through the loops. */
+struct work {
+    struct __sk_buff *skb;
+    struct state *state;
+    struct run *run;
+    struct earlies *earlies;
+    /* Of the operation at hand: its memory, at least GOAL_MESSAGE bytes each. */
+    __u8 *to;
+    const __u8 *from;
+    struct op *op;
+    /* Of searches: the peer, the tag, and what was found. */
+    __u32 peer, tag, found;
+};
+
+/* Hides from the compiler what a value was compared with, so that it keeps the mask that the verifier needs to see. */
+#define OPAQUE(x) __asm__ volatile("" : "+r"(x))
+
+/* By the holder of the lock. */
+static __attribute__((always_inline)) void count(struct state *s, int which) { s->count[which & 15]++; }
+/* By anybody. */
+static __attribute__((always_inline)) void count_shared(struct state *s, int which)
+{
+    __sync_fetch_and_add(&s->count[which & 15], 1);
+}
+
+static __attribute__((always_inline)) __u32 cut(__u32 bytes) { return bytes > GOAL_MESSAGE ? GOAL_MESSAGE : bytes; }
+
+/* Sends a packet to a rank. The packet at hand is overwritten: what it carried was taken before. */
+static __attribute__((noinline)) long emit(struct __sk_buff *skb, struct state *s, struct head *h, const __u8 *message)
+{
+    __u32 bytes, to;
+    if (!s || !h || !skb)
+        return -1;
+    bytes = cut(h->length);
+    to = h->target & (GOAL_RANKS - 1);
+    __builtin_memcpy(h->to, s->peer[to].address, 6);
+    __builtin_memcpy(h->from, s->peer[s->rank & (GOAL_RANKS - 1)].address, 6);
+    h->ethertype = __builtin_bswap16(GOAL_ETHERTYPE);
+    h->magic = GOAL_MAGIC;
+    h->version = GOAL_VERSION;
+    h->source = s->rank;
+    h->job = s->job;
+    h->done = s->done;
+    h->more = 0;
+    h->zero = 0;
+    if (skb->len != HEAD_BYTES + bytes && change_tail(skb, HEAD_BYTES + bytes, 0))
+        goto unsent;
+    if (store_bytes(skb, 0, h, HEAD_BYTES, 0))
+        goto unsent;
+    if (bytes && message && store_bytes(skb, HEAD_BYTES, message, bytes, 0))
+        goto unsent;
+    if (clone_redirect(skb, s->interface, 0))
+        goto unsent;
+    count(s, COUNT_SENT);
+    return 0;
+unsent:
+    count(s, COUNT_UNSENT);
+    return -1;
+}
+
+static __attribute__((always_inline)) __u8 *arena(struct run *r, __u32 at) { return &r->arena[at & (GOAL_ARENA - 1)]; }
+
+static long copy_word(__u64 i, struct work *w)
+{
+    __u32 at = (i * 8) & (GOAL_MESSAGE - 1);
+    *(__u64 *)(w->to + at) = *(const __u64 *)(w->from + at);
+    return 0;
+}
+
+/* Copies up to GOAL_MESSAGE bytes from `from` to `to`. */
+static __attribute__((noinline)) void copy(struct work *w, __u32 bytes)
+{
+    __u32 at, i;
+    bytes = cut(bytes);
+    at = bytes & ~7u;
+    if (bytes == 8) { /* the usual length, without a call */
+        *(__u64 *)w->to = *(const __u64 *)w->from;
+        return;
+    }
+    if (at)
+        loop(at / 8, copy_word, w, 0);
+    for (i = 0; i < 7; i++)
+        if (at + i < bytes) {
+            __u32 byte = (at + i) & (GOAL_MESSAGE - 1);
+            w->to[byte] = w->from[byte];
+        }
+}
+
+static __attribute__((always_inline)) __u64 element(const __u8 *at, __u32 log)
+{
+    switch (log) {
+    case 0: return *at;
+    case 1: return *(const __u16 *)at;
+    case 2: return *(const __u32 *)at;
+    default: return *(const __u64 *)at;
+    }
+}
+
+/* An integer of 64 - `shift` bits, from its container. */
+static __attribute__((always_inline)) __u64 extend(__u64 x, __u32 shift, __u32 sign)
+{
+    x <<= shift & 63;
+    return sign ? (__u64)((__s64)x >> (shift & 63)) : x >> (shift & 63);
+}
+
+/* target = target OP operand, of one element. The numbers are those of `Arithmetic`. */
+static long combine(__u64 i, struct work *w)
+{
+    const struct op *op = w->op;
+    __u32 log = op->log & 3, shift = op->shift, sign = op->sign, at = (i << log) & (GOAL_MESSAGE - 1);
+    __u64 a = extend(element(w->to + at, log), shift, sign), b = extend(element(w->from + at, log), shift, sign);
+    __u32 above = sign ? (__s64)a > (__s64)b : a > b;
+    switch (op->arithmetic) {
+    case 0: a += b; break;
+    case 1: a -= b; break;
+    case 2: a *= b; break;
+    case 4: a = above ? a : b; break;
+    case 5: a = above ? b : a; break;
+    case 6: a &= b; break;
+    case 7: a |= b; break;
+    case 8: a ^= b; break;
+    }
+    a = extend(a, shift, sign);
+    switch (log) {
+    case 0: w->to[at] = a; break;
+    case 1: *(__u16 *)(w->to + at) = a; break;
+    case 2: *(__u32 *)(w->to + at) = a; break;
+    default: *(__u64 *)(w->to + at) = a;
+    }
+    return 0;
+}
+
+static __attribute__((always_inline)) void complete(struct run *r, struct op *op)
+{
+    int i;
+    op->state = COMPLETE;
+    r->left--;
+    for (i = 0; i < GOAL_DEPENDENTS; i++) {
+        struct op *later;
+        if (i >= op->dependents)
+            break;
+        later = &r->op[op->dependent[i]];
+        if (later->missing && --later->missing == 0) {
+            r->ready[r->ready_count & (GOAL_OPS - 1)] = op->dependent[i];
+            r->ready_count++;
+        }
+    }
+}
+
+/* Looks for the early message of `peer` and `tag`: `found` is 1 + its place. */
+static long is_early(__u64 i, struct work *w)
+{
+    const struct early *e = &w->earlies->early[i & (GOAL_EARLY - 1)];
+    if (i >= w->run->early)
+        return 1;
+    if (e->source != w->peer || e->tag != w->tag)
+        return 0;
+    w->found = i + 1;
+    return 1;
+}
+
+static __attribute__((noinline)) __u32 early_place(struct work *w, __u32 peer, __u32 tag)
+{
+    w->peer = peer;
+    w->tag = tag;
+    w->found = 0;
+    if (w->run->early)
+        loop(GOAL_EARLY, is_early, w, 0);
+    return w->found;
+}
+
+/* Follows a list of operations to the one with `tag`. `found` is 1 + its place, or 0 at the end. */
+static long has_tag(__u64 i, struct work *w)
+{
+    __u32 at = w->found;
+    const struct op *op;
+    if (at == 0)
+        return 1;
+    op = &w->run->op[(at - 1) & (GOAL_OPS - 1)];
+    if (op->tag == w->tag)
+        return 1;
+    w->found = op->next;
+    return 0;
+}
+
+static __attribute__((noinline)) struct op *op_of(struct work *w, __u32 first, __u32 tag)
+{
+    struct op *op;
+    w->found = first;
+    w->tag = tag;
+    loop(GOAL_OPS, has_tag, w, 0);
+    if (w->found == 0)
+        return 0;
+    op = &w->run->op[(w->found - 1) & (GOAL_OPS - 1)];
+    return op->tag == tag ? op : 0;
+}
+
+static __attribute__((noinline)) long send(struct work *w, struct op *op, struct run *r)
+{
+    struct head h;
+    __builtin_memset(&h, 0, sizeof h);
+    h.type = MSG;
+    h.length = cut(op->bytes);
+    h.target = op->peer;
+    h.run = r->run;
+    h.tag = op->tag;
+    return emit(w->skb, w->state, &h, arena(r, op->operand));
+}
+
+/* Begins one operation that is ready. Ends the loop when there is none. */
+static long step(__u64 i, struct work *w)
+{
+    struct run *r = w->run;
+    struct op *op;
+    const struct early *e;
+    __u32 n = r->ready_count, at;
+    if (n == 0)
+        return 1;
+    n--;
+    r->ready_count = n;
+    op = &r->op[r->ready[n & (GOAL_OPS - 1)]];
+    w->op = op;
+    w->to = arena(r, op->target);
+    w->from = arena(r, op->operand);
+    switch (op->kind) {
+    case SEND:
+        /* The copy is what is sent now and whenever the peer asks: later operations may change the original. */
+        w->to = arena(r, op->operand);
+        w->from = arena(r, op->target);
+        copy(w, op->bytes);
+        send(w, op, r);
+        break;
+    case RECV:
+        op->state = BEGUN;
+        at = early_place(w, op->peer, op->tag);
+        if (at == 0)
+            return 0;
+        e = &w->earlies->early[(at - 1) & (GOAL_EARLY - 1)];
+        if (e->length != op->bytes)
+            return 0;
+        w->from = e->message;
+        copy(w, op->bytes);
+        break;
+    case LOCAL:
+        loop(cut(op->bytes) >> (op->log & 3), combine, w, 0);
+        break;
+    case COPY:
+        copy(w, op->bytes);
+        break;
+    }
+    complete(r, op);
+    return 0;
+}
+
+static __attribute__((always_inline)) struct run *run_of(__u64 run, struct earlies **earlies)
+{
+    __u32 slot = run & (GOAL_RUNS - 1);
+    *earlies = map_lookup(&early_map, &slot);
+    return *earlies ? map_lookup(&run_map, &slot) : 0;
+}
+
+/* Counts the runs that are complete without a gap. */
+static long advance(__u64 i, struct work *w)
+{
+    struct state *s = w->state;
+    struct earlies *e;
+    struct run *r = run_of(s->done + 1, &e);
+    if (!r || r->run != s->done + 1 || (r->state != DONE && r->state != COLLECTED))
+        return 1;
+    s->done++;
+    return 0;
+}
+
+/* Begins what is ready, and ends the run when nothing is left. */
+static __attribute__((noinline)) void go_on(struct work *w)
+{
+    /* Each operation becomes ready once. */
+    loop(GOAL_OPS + 1, step, w, 0);
+    if (w->run->left != 0 || w->run->state != RUNNING)
+        return;
+    /* A full barrier after the run's last write to its arena: the process reads the state first. */
+    __sync_lock_test_and_set(&w->run->state, DONE);
+    loop(GOAL_RUNS, advance, w, 0);
+}
+
+/* Looks for a peer that may still ask for messages of the run. */
+static long is_owed(__u64 i, struct work *w)
+{
+    if (!(w->run->sent >> (i & 63) & 1) || w->state->peer[i & (GOAL_RANKS - 1)].done >= w->run->run)
+        return 0;
+    w->found = 1;
+    return 1;
+}
+
+/* True if nobody can ask for messages of the run that the slot holds. */
+static __attribute__((noinline)) int is_released(struct work *w)
+{
+    struct run *r = w->run;
+    if (r->run == 0)
+        return 1;
+    if (r->state != COLLECTED && r->state != FREE)
+        return 0;
+    w->found = 0;
+    loop(GOAL_RANKS, is_owed, w, 0);
+    return w->found == 0;
+}
+
+/* The slot's run becomes `run`; messages may come. */
+static __attribute__((always_inline)) void claim(struct run *r, __u64 run)
+{
+    r->early = 0;
+    r->run = run;
+    r->state = EARLY;
+}
+
+static __attribute__((noinline)) void deliver(struct work *w, const struct head *h)
+{
+    struct state *s = w->state;
+    struct run *r = w->run;
+    struct early *e;
+    struct op *op;
+    __u32 bytes = cut(h->length), early;
+    if (r->run != h->run) {
+        if (h->run < r->run)
+            return count(s, COUNT_DUPLICATE);
+        /* At most one window ahead of this rank, or a forged number would take the slot for ever. */
+        if (h->run > s->started + GOAL_RUNS || h->run <= s->started || !is_released(w)) {
+            s->dropped[h->run & (GOAL_RUNS - 1)] = h->run;
+            return count(s, COUNT_DROPPED);
+        }
+        claim(r, h->run);
+    }
+    if (r->state == RUNNING) {
+        op = op_of(w, r->recvs[h->source & (GOAL_RANKS - 1)], h->tag);
+        if (!op || op->kind != RECV || op->bytes != h->length)
+            return count_shared(s, COUNT_BAD);
+        if (op->state == COMPLETE)
+            return count(s, COUNT_DUPLICATE);
+        if (op->state == BEGUN) {
+            if (bytes && load_bytes(w->skb, HEAD_BYTES, arena(r, op->target), bytes))
+                return count_shared(s, COUNT_BAD);
+            count(s, COUNT_RECEIVED);
+            return complete(r, op);
+        }
+    } else if (r->state != EARLY) {
+        return count(s, COUNT_DUPLICATE);
+    }
+    /* Keep it. */
+    if (early_place(w, h->source, h->tag))
+        return count(s, COUNT_DUPLICATE);
+    early = r->early;
+    if (early >= GOAL_EARLY)
+        return count(s, COUNT_DROPPED);
+    OPAQUE(early);
+    e = &w->earlies->early[early & (GOAL_EARLY - 1)];
+    OPAQUE(bytes);
+    bytes = cut(bytes);
+    if (bytes && load_bytes(w->skb, HEAD_BYTES, e->message, bytes))
+        return count_shared(s, COUNT_BAD);
+    e->source = h->source;
+    e->tag = h->tag;
+    e->length = bytes;
+    r->early = early + 1;
+    count(s, COUNT_EARLY);
+}
+
+/* A peer misses a message. */
+static __attribute__((noinline)) void resend(struct work *w, const struct head *h)
+{
+    struct state *s = w->state;
+    struct run *r = w->run;
+    struct op *op;
+    if (r->run != h->run || (r->state != RUNNING && r->state != DONE && r->state != COLLECTED))
+        return; /* not sent yet, so not lost */
+    op = op_of(w, r->sends[h->source & (GOAL_RANKS - 1)], h->tag);
+    if (!op || op->kind != SEND)
+        return count_shared(s, COUNT_BAD);
+    if (op->state != COMPLETE)
+        return;
+    count(s, COUNT_RESENT);
+    send(w, op, r);
+}
+
+static __attribute__((noinline)) void tell(struct work *w, __u8 type, __u32 to)
+{
+    struct head h;
+    __builtin_memset(&h, 0, sizeof h);
+    h.type = type;
+    h.target = to;
+    emit(w->skb, w->state, &h, 0);
+}
+
+static __attribute__((always_inline)) int try_lock(struct state *s) { return __sync_lock_test_and_set(&s->busy, 1) == 0; }
+static __attribute__((always_inline)) void unlock(struct state *s) { __sync_lock_test_and_set(&s->busy, 0); }
+
+__attribute__((section("classifier/arrive"), used)) int arrive(struct __sk_buff *skb)
+{
+    __u32 zero = 0, from;
+    struct work w;
+    struct head h;
+    struct state *s;
+    if (skb->protocol != __builtin_bswap16(GOAL_ETHERTYPE))
+        return TC_NEXT;
+    s = map_lookup(&state_map, &zero);
+    if (!s || s->job == 0)
+        return TC_NEXT;
+    if (load_bytes(skb, 0, &h, HEAD_BYTES) || h.magic != GOAL_MAGIC || h.version != GOAL_VERSION) {
+        count_shared(s, COUNT_BAD);
+        return TC_NEXT; /* perhaps somebody else's experiment */
+    }
+    if (h.job != s->job) {
+        count_shared(s, COUNT_FOREIGN);
+        return TC_NEXT;
+    }
+    if (h.target != s->rank)
+        return TC_NEXT; /* another rank behind this interface */
+    from = h.source;
+    if (from >= GOAL_RANKS || from >= s->ranks || from == s->rank || h.length > GOAL_MESSAGE ||
+        skb->len < HEAD_BYTES + h.length || h.type < MSG || h.type > STATUS ||
+        __builtin_memcmp(h.from, s->peer[from].address, 6)) {
+        count_shared(s, COUNT_BAD);
+        return TC_DROP;
+    }
+    if (!try_lock(s)) {
+        count_shared(s, COUNT_BUSY);
+        return redirect(skb->ifindex, BPF_INGRESS);
+    }
+    w.skb = skb;
+    w.state = s;
+    w.to = 0;
+    w.from = 0;
+    w.op = 0;
+    w.run = run_of(h.run, &w.earlies);
+    if (w.run && w.earlies) {
+        /* No rank is done with a run that no rank can have begun. */
+        if (h.done > s->peer[from].done && h.done <= s->started + GOAL_RUNS)
+            s->peer[from].done = h.done;
+        if (h.type == MSG) {
+            deliver(&w, &h);
+            go_on(&w);
+        } else if (h.type == ASK) {
+            resend(&w, &h);
+        } else if (h.type == PROBE) {
+            tell(&w, STATUS, from);
+        }
+    }
+    unlock(s);
+    return TC_DROP;
+}
+
+/* Asks for the message of an operation that waits. */
+static long ask(__u64 i, struct work *w)
+{
+    struct run *r = w->run;
+    struct op *op = &r->op[i & (GOAL_OPS - 1)];
+    struct head h;
+    if (i >= r->ops)
+        return 1;
+    if (op->kind != RECV || op->state != BEGUN)
+        return 0;
+    __builtin_memset(&h, 0, sizeof h);
+    h.type = ASK;
+    h.target = op->peer;
+    h.run = r->run;
+    h.tag = op->tag;
+    count(w->state, COUNT_ASKED);
+    emit(w->skb, w->state, &h, 0);
+    return 0;
+}
+
+static long probe(__u64 i, struct work *w)
+{
+    __u64 mask = *(const __u64 *)w->from;
+    if (mask >> (i & 63) & 1)
+        tell(w, PROBE, i);
+    return 0;
+}
+
+__attribute__((section("classifier/kick"), used)) int kick(struct __sk_buff *skb)
+{
+    __u32 zero = 0;
+    __u64 mask;
+    struct work w;
+    struct head h;
+    struct state *s = map_lookup(&state_map, &zero);
+    struct run *r;
+    int code = KICK_WRONG;
+    if (!s || s->job == 0 || load_bytes(skb, 0, &h, HEAD_BYTES))
+        return KICK_WRONG;
+    if (!try_lock(s))
+        return KICK_BUSY;
+    count(s, COUNT_KICKS);
+    w.skb = skb;
+    w.state = s;
+    w.to = 0;
+    w.from = 0;
+    w.op = 0;
+    w.run = r = run_of(h.run, &w.earlies);
+    if (!r || !w.earlies)
+        goto out;
+    if (h.type == START && h.run == s->started + 1 && (r->run == h.run ? r->state == EARLY : is_released(&w))) {
+        if (r->run != h.run)
+            claim(r, h.run);
+        s->started = h.run;
+        r->state = RUNNING;
+        code = KICK_DONE;
+        go_on(&w);
+        if (s->dropped[h.run & (GOAL_RUNS - 1)] == h.run && r->state == RUNNING)
+            loop(GOAL_OPS, ask, &w, 0);
+    } else if (h.type == MISSING && r->run == h.run && r->state == RUNNING) {
+        loop(GOAL_OPS, ask, &w, 0);
+        code = KICK_DONE;
+    } else if (h.type == PROBES) {
+        mask = h.tag | (__u64)h.more << 32;
+        w.from = (const __u8 *)&mask;
+        loop(GOAL_RANKS, probe, &w, 0);
+        code = KICK_DONE;
+    }
+out:
+    unlock(s);
+    return code;
+}
+
+char licence[] __attribute__((section("license"), used)) = "Dual MIT/GPL";

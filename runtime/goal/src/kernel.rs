@@ -1,0 +1,744 @@
+//! Schedules in the form that the engine `kernel` runs: the program at the traffic control hook
+//! (`runtime/goal-kernel/bpf/engine.bpf.c`), which the kernel calls for each packet that arrives.
+//!
+//! **Data in**: the schedules of all ranks of a collective. **Data out**: an [`Image`], which the rank's process copies
+//! into memory that it shares with that program, or why the engine [declines](Declined) the collective.
+//!
+//! All ranks of a collective must take the same engine, because messages of two engines do not meet. So the decision
+//! depends on nothing that only one rank knows: [`place`] looks at every rank's schedule.
+//!
+//! # What a run's memory looks like
+//! The program there has no pointers into the process. A run has an *arena*: the segments, the scratchpad, and a copy
+//! of each message that was sent, which stays until every peer is done with the run. The process copies what the
+//! schedule reads into the arena before the run, and what it wrote out of it afterwards.
+
+use crate::element::{Arithmetic, Type};
+use crate::graph::{After, Work};
+use crate::memory::{Buffer, Space};
+use crate::schedule::Schedule;
+use core::fmt;
+use std::collections::BTreeMap;
+
+/// The most ranks.
+pub const RANKS: u32 = 64;
+/// How many runs a rank keeps at once. Run `n` lies in slot `n % RUNS`.
+pub const RUNS: u64 = 16;
+/// The most operations of a schedule.
+pub const OPS: usize = 256;
+/// The most operations that wait for one operation.
+pub const DEPENDENTS: usize = 8;
+/// The longest message, vector and copy, bytes.
+pub const MESSAGE: u64 = 1024;
+/// Bytes of an arena.
+pub const ARENA: u64 = 16384;
+/// Messages of a run that are kept until their receives begin.
+pub const EARLY: usize = 64;
+/// Bytes of a packet before its message.
+pub const HEAD_BYTES: usize = 64;
+/// The packets' type of Ethernet frame: IEEE 802's first number for local experiments.
+pub const ETHERTYPE: u16 = 0x88b5;
+/// The first word of each packet.
+pub const MAGIC: u32 = u32::from_le_bytes(*b"GOLK");
+/// The version of packets and of this memory.
+pub const VERSION: u8 = 1;
+
+/// Offsets in the value of the map `state_map`.
+pub mod state {
+    use super::RANKS;
+    /// The job's number, 64 bits; 0 before the rank is in a job.
+    pub const JOB: usize = 0;
+    /// This rank, 32 bits.
+    pub const RANK: usize = 8;
+    /// Number of ranks, 32 bits.
+    pub const RANK_COUNT: usize = 12;
+    /// The interface's number, 32 bits.
+    pub const INTERFACE: usize = 16;
+    /// How many runs have begun, 64 bits.
+    pub const STARTED: usize = 24;
+    /// Runs 1 to this number are complete, 64 bits.
+    pub const DONE: usize = 32;
+    /// The first peer.
+    pub const PEERS: usize = 40;
+    /// Bytes of a peer: the runs with which it is done (64 bits), its address (six bytes), zero.
+    pub const PEER_BYTES: usize = 16;
+    /// Of a peer: its address.
+    pub const PEER_ADDRESS: usize = 8;
+    /// The counters, 64 bits each, in the order of [`super::COUNTERS`].
+    pub const COUNTERS: usize = PEERS + PEER_BYTES * RANKS as usize;
+    /// Bytes of the value.
+    pub const BYTES: usize = COUNTERS + 16 * 8 + 8 * super::RUNS as usize;
+}
+
+/// Offsets in an entry of the map `run_map`.
+pub mod run {
+    use super::{ARENA as BYTES_OF_ARENA, MESSAGE, OPS as MOST, RANKS};
+    /// The run's number, 64 bits, from 1.
+    pub const NUMBER: usize = 0;
+    /// Its state, 32 bits: `FREE` to `COLLECTED`.
+    pub const STATE: usize = 8;
+    /// The image.
+    pub const IMAGE: usize = 16;
+    /// The lists of receives of each peer; lists of sends follow.
+    pub const RECVS: usize = IMAGE + 24 + MOST;
+    /// The operations.
+    pub const OPS: usize = RECVS + 4 * RANKS as usize;
+    /// Bytes of an operation.
+    pub const OP_BYTES: usize = 40;
+    /// Of an operation: its state, one byte.
+    pub const OP_STATE: usize = 5;
+    /// An operation that is complete.
+    pub const OP_COMPLETE: u8 = 2;
+    /// The arena.
+    pub const ARENA: usize = OPS + OP_BYTES * MOST;
+    /// Bytes of an entry.
+    pub const BYTES: usize = ARENA + (BYTES_OF_ARENA + MESSAGE) as usize + 8;
+
+    /// Nobody uses the slot.
+    pub const FREE: u32 = 0;
+    /// The run is complete, and its results are in the arena.
+    pub const DONE: u32 = 3;
+    /// The process has taken the results.
+    pub const COLLECTED: u32 = 4;
+}
+
+/// What the program counts.
+pub const COUNTERS: [&str; 12] = [
+    "sent",
+    "received",
+    "early",
+    "duplicate",
+    "dropped",
+    "bad",
+    "foreign",
+    "asked",
+    "resent",
+    "busy",
+    "unsent",
+    "kicks",
+];
+
+/// A call of the program by a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kick {
+    /// Begins a run, whose image is in its slot.
+    Start {
+        /// The run's number.
+        run: u64,
+    },
+    /// Asks the peers for the messages that a run misses.
+    Missing {
+        /// The run's number.
+        run: u64,
+    },
+    /// Asks peers how far they are.
+    Probe {
+        /// A bit for each peer.
+        peers: u64,
+    },
+}
+
+impl Kick {
+    /// The kick was executed.
+    pub const DONE: u32 = 0;
+    /// Another processor is at work for this rank at the moment.
+    pub const BUSY: u32 = 1;
+
+    /// The packet that says it to the program.
+    #[must_use]
+    pub fn packet(self) -> [u8; HEAD_BYTES] {
+        let (kind, run, peers) = match self {
+            Kick::Start { run } => (16, run, 0),
+            Kick::Missing { run } => (17, run, 0),
+            Kick::Probe { peers } => (18, 0, peers),
+        };
+        let mut packet = [0; HEAD_BYTES];
+        packet[12..14].copy_from_slice(&ETHERTYPE.to_be_bytes());
+        packet[21] = kind;
+        packet[32..40].copy_from_slice(&run.to_le_bytes());
+        packet[48..56].copy_from_slice(&peers.to_le_bytes());
+        packet
+    }
+}
+
+/// Why the engine does not run a collective.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Declined {
+    /// Too many ranks.
+    Ranks(u32),
+    /// Too many operations, or too many that wait for one.
+    Operations(usize),
+    /// A message, vector or copy that is too long.
+    Length(u64),
+    /// Too much memory.
+    Memory(u64),
+    /// Arithmetic that a program in the kernel does not have.
+    Arithmetic(Arithmetic, Type),
+    /// Something that only schedules of users have.
+    Form(&'static str),
+}
+
+impl fmt::Display for Declined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Declined::Ranks(n) => write!(f, "job of {n} ranks: up to {RANKS} are accepted"),
+            Declined::Operations(n) => write!(
+                f,
+                "{n} operations: up to {OPS}, with up to {DEPENDENTS} that wait for one, are accepted"
+            ),
+            Declined::Length(n) => write!(f, "{n} bytes: up to {MESSAGE} are accepted"),
+            Declined::Memory(n) => write!(f, "{n} bytes of memory: up to {ARENA} are accepted"),
+            Declined::Arithmetic(op, element) => write!(
+                f,
+                "{op} of {element}: integers and operations without division are accepted"
+            ),
+            Declined::Form(what) => write!(f, "{what}: not accepted"),
+        }
+    }
+}
+
+impl std::error::Error for Declined {}
+
+/// Where one of the user's segments lies in the arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Offset in the arena.
+    pub offset: u64,
+    /// Its length.
+    pub bytes: u64,
+    /// The process copies the segment into the arena before the run.
+    pub goes_in: bool,
+    /// The process copies the segment out of the arena after the run.
+    pub comes_out: bool,
+}
+
+/// One rank's schedule, as the program in the kernel runs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    head: Vec<u8>,
+    segments: Vec<Placed>,
+    /// Part of the arena that has to be zero before the run.
+    zero: (u64, u64),
+    sent: u64,
+    /// Peer and place of each receive.
+    receives: Vec<(u32, usize)>,
+}
+
+impl Image {
+    /// The bytes that belong at [`run::IMAGE`].
+    #[must_use]
+    pub fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// The user's segments.
+    #[must_use]
+    pub fn segments(&self) -> &[Placed] {
+        &self.segments
+    }
+
+    /// Offset and length of the part of the arena that has to be zero.
+    #[must_use]
+    pub fn zero(&self) -> (u64, u64) {
+        self.zero
+    }
+
+    /// The ranks that get messages, one bit each.
+    #[must_use]
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Peer and place of each receive.
+    #[must_use]
+    pub fn receives(&self) -> &[(u32, usize)] {
+        &self.receives
+    }
+}
+
+/// The image of the schedule of rank `me`, if the engine takes the schedules of all ranks, which are `all` in order.
+///
+/// # Errors
+/// [`Declined`], the same on every rank.
+pub fn place(all: &[Schedule], me: u32) -> Result<Image, Declined> {
+    let ranks = all.len() as u32;
+    if ranks > RANKS {
+        return Err(Declined::Ranks(ranks));
+    }
+    let mut mine = None;
+    let mut sends = BTreeMap::new();
+    let mut receives = BTreeMap::new();
+    for (rank, schedule) in (0..).zip(all) {
+        let image = Placing::new(schedule).image()?;
+        for place in 0..schedule.operations() {
+            let (messages, key, bytes) = match schedule.work(place) {
+                Work::Send { to, tag, from } => (&mut sends, (rank, *to, *tag), length(from)),
+                Work::Recv { from, tag, into } => {
+                    (&mut receives, (*from, rank, *tag), length(into))
+                }
+                _ => continue,
+            };
+            if messages.insert(key, bytes).is_some() {
+                return Err(Declined::Form("two messages with one tag"));
+            }
+        }
+        if rank == me {
+            mine = Some(image);
+        }
+    }
+    if sends != receives {
+        return Err(Declined::Form(
+            "a receive of another length than its message",
+        ));
+    }
+    mine.ok_or(Declined::Ranks(ranks))
+}
+
+fn length(pieces: &[Buffer]) -> u64 {
+    pieces.iter().map(|p| p.bytes).sum()
+}
+
+/// A set of bytes of one memory, as pieces `(start, end)`.
+#[derive(Debug, Default)]
+struct Covered(Vec<(u64, u64)>);
+
+impl Covered {
+    fn add(&mut self, from: u64, to: u64) {
+        self.0.push((from, to));
+        self.0.sort_unstable();
+    }
+
+    fn has(&self, from: u64, to: u64) -> bool {
+        let mut at = from;
+        for (start, end) in &self.0 {
+            if *start <= at && *end > at {
+                at = *end;
+            }
+        }
+        at >= to
+    }
+}
+
+/// The image under construction.
+struct Placing<'s> {
+    schedule: &'s Schedule,
+    segments: Vec<Placed>,
+    scratchpad: u64,
+    /// Bytes of the arena that are taken.
+    used: u64,
+}
+
+impl<'s> Placing<'s> {
+    fn new(schedule: &'s Schedule) -> Placing<'s> {
+        let mut placing = Placing {
+            schedule,
+            segments: Vec::new(),
+            scratchpad: 0,
+            used: 0,
+        };
+        for bytes in schedule.segments() {
+            let offset = placing.take(*bytes);
+            placing.segments.push(Placed {
+                offset,
+                bytes: *bytes,
+                goes_in: false,
+                comes_out: false,
+            });
+        }
+        placing.scratchpad = placing.take(schedule.scratchpad());
+        placing
+    }
+
+    /// Takes `bytes` of the arena. Beyond its end too: [`Placing::image`] looks at `used`.
+    fn take(&mut self, bytes: u64) -> u64 {
+        let offset = self.used;
+        self.used = offset.saturating_add(bytes).saturating_add(7) & !7;
+        offset
+    }
+
+    /// Offset in the arena, and length, of the one piece of an operation.
+    fn piece(&self, pieces: &[Buffer]) -> Result<(u64, u64), Declined> {
+        let piece = match pieces {
+            [] => return Ok((0, 0)),
+            [piece] if piece.bytes == 0 => return Ok((0, 0)),
+            [piece] => piece,
+            _ => return Err(Declined::Form("a message in several pieces")),
+        };
+        if piece.bytes > MESSAGE {
+            return Err(Declined::Length(piece.bytes));
+        }
+        let base = match piece.space {
+            Space::User(n) => self.segments[usize::from(n)].offset,
+            Space::Scratchpad => self.scratchpad,
+            Space::Void => return Err(Declined::Form("a message without memory")),
+        };
+        Ok((base + piece.offset, piece.bytes))
+    }
+
+    fn image(mut self) -> Result<Image, Declined> {
+        let n = self.schedule.operations();
+        if n > OPS {
+            return Err(Declined::Operations(n));
+        }
+        if self.used > ARENA {
+            return Err(Declined::Memory(self.used));
+        }
+        let zero = self.traffic();
+        let mut ops = Vec::new();
+        let mut lists = [[0u16; RANKS as usize]; 2];
+        let (mut sent, mut receives) = (0u64, Vec::new());
+        for place in 0..n {
+            let mut op = self.operation(place)?;
+            if let Work::Send { to: peer, .. } | Work::Recv { from: peer, .. } =
+                self.schedule.work(place)
+            {
+                let is_send = matches!(self.schedule.work(place), Work::Send { .. });
+                if is_send {
+                    sent |= 1 << peer;
+                } else {
+                    receives.push((*peer, place));
+                }
+                let first = &mut lists[usize::from(is_send)][*peer as usize];
+                op.next = *first;
+                *first = place as u16 + 1;
+            }
+            ops.push(op);
+        }
+        if self.used > ARENA {
+            return Err(Declined::Memory(self.used));
+        }
+        let mut ready: Vec<u8> = (0..n)
+            .rev()
+            .filter(|p| self.schedule.step(*p).dependences == 0)
+            .map(|p| p as u8)
+            .collect();
+        let mut head = Vec::new();
+        head.extend(sent.to_le_bytes());
+        for word in [n as u32, ready.len() as u32, n as u32, 0] {
+            head.extend(word.to_le_bytes());
+        }
+        ready.resize(OPS, 0);
+        head.extend(ready);
+        head.extend(lists.iter().flatten().flat_map(|l| l.to_le_bytes()));
+        debug_assert_eq!(head.len(), run::OPS - run::IMAGE);
+        for op in &ops {
+            op.encode(&mut head);
+        }
+        Ok(Image {
+            head,
+            segments: self.segments,
+            zero,
+            sent,
+            receives,
+        })
+    }
+
+    /// Finds out which segments the process has to copy in and out, and what has to be zero.
+    fn traffic(&mut self) -> (u64, u64) {
+        let mut written: Vec<Covered> = self.segments.iter().map(|_| Covered::default()).collect();
+        let mut pad = Covered::default();
+        let mut pad_is_read = false;
+        for place in 0..self.schedule.operations() {
+            let work = self.schedule.work(place);
+            // The target of arithmetic is read too.
+            let target: &[Buffer] = match work {
+                Work::Local { target, .. } => target,
+                _ => &[],
+            };
+            for piece in work.reads().iter().chain(target) {
+                let end = piece.offset + piece.bytes;
+                match piece.space {
+                    Space::User(n) if !written[usize::from(n)].has(piece.offset, end) => {
+                        self.segments[usize::from(n)].goes_in = true;
+                    }
+                    Space::Scratchpad => pad_is_read |= !pad.has(piece.offset, end),
+                    _ => {}
+                }
+            }
+            for piece in work.writes().iter().filter(|p| p.bytes > 0) {
+                let end = piece.offset + piece.bytes;
+                match piece.space {
+                    Space::User(n) => written[usize::from(n)].add(piece.offset, end),
+                    Space::Scratchpad => pad.add(piece.offset, end),
+                    Space::Void => {}
+                }
+            }
+        }
+        for (segment, written) in self.segments.iter_mut().zip(&written) {
+            segment.comes_out = !written.0.is_empty();
+            // Bytes between those that the run writes go through the arena, and have to come out as they were.
+            segment.goes_in |= segment.comes_out && !written.has(0, segment.bytes);
+        }
+        let pad = if pad_is_read {
+            self.schedule.scratchpad()
+        } else {
+            0
+        };
+        (self.scratchpad, pad)
+    }
+
+    fn operation(&mut self, place: usize) -> Result<Op, Declined> {
+        let step = self.schedule.step(place);
+        let dependents = self.schedule.dependents(place);
+        if dependents.iter().any(|(_, after)| *after == After::Begun) {
+            return Err(Declined::Form("an operation that waits for a beginning"));
+        }
+        if dependents.len() > DEPENDENTS || step.dependences > 255 {
+            return Err(Declined::Operations(
+                dependents.len().max(step.dependences as usize),
+            ));
+        }
+        let mut op = Op {
+            missing: step.dependences as u8,
+            dependents: dependents.iter().map(|(later, _)| *later as u8).collect(),
+            ..Op::default()
+        };
+        let apart =
+            |a: (u64, u64), b: (u64, u64)| a.0 == b.0 || a.0 + a.1 <= b.0 || b.0 + b.1 <= a.0;
+        match &step.work {
+            Work::Send { to, tag, from }
+            | Work::Recv {
+                from: to,
+                tag,
+                into: from,
+            } => {
+                if *to == self.schedule.rank() {
+                    return Err(Declined::Form("a message of a rank to itself"));
+                }
+                let (at, bytes) = self.piece(from)?;
+                let is_send = matches!(step.work, Work::Send { .. });
+                op.kind = if is_send { 1 } else { 2 };
+                (op.peer, op.tag) = (*to as u16, *tag);
+                op.operand = if is_send { self.take(bytes) as u32 } else { 0 };
+                (op.target, op.bytes) = (at as u32, bytes as u32);
+            }
+            Work::Local {
+                op: arithmetic,
+                element,
+                target,
+                operand,
+            } => {
+                let (sign, bits) = match element {
+                    Type::Signed(bits) => (1, *bits),
+                    Type::Unsigned(bits) => (0, *bits),
+                    _ => return Err(Declined::Arithmetic(*arithmetic, *element)),
+                };
+                if *arithmetic == Arithmetic::Div {
+                    return Err(Declined::Arithmetic(*arithmetic, *element));
+                }
+                let (to, from) = (self.piece(target)?, self.piece(operand)?);
+                if !apart(to, from) {
+                    return Err(Declined::Form("operands that overlap"));
+                }
+                op.kind = 3;
+                op.arithmetic = *arithmetic as u8;
+                op.log = element.bytes().trailing_zeros() as u8;
+                (op.sign, op.shift) = (sign, 64 - bits);
+                (op.target, op.operand, op.bytes) = (to.0 as u32, from.0 as u32, to.1 as u32);
+            }
+            Work::Copy { into, from } => {
+                let (to, from) = (self.piece(into)?, self.piece(from)?);
+                if !apart(to, from) {
+                    return Err(Declined::Form("operands that overlap"));
+                }
+                op.kind = 4;
+                (op.target, op.operand, op.bytes) = (to.0 as u32, from.0 as u32, to.1 as u32);
+            }
+            Work::Timestamp { .. } | Work::Calc { .. } => {
+                return Err(Declined::Form("an operation that needs the time"));
+            }
+        }
+        Ok(op)
+    }
+}
+
+/// An operation, as `struct op` of the program has it.
+#[derive(Debug, Default)]
+struct Op {
+    kind: u8,
+    arithmetic: u8,
+    log: u8,
+    sign: u8,
+    shift: u8,
+    missing: u8,
+    dependents: Vec<u8>,
+    tag: u32,
+    peer: u16,
+    next: u16,
+    target: u32,
+    operand: u32,
+    bytes: u32,
+}
+
+impl Op {
+    fn encode(&self, into: &mut Vec<u8>) {
+        let start = into.len();
+        let n = self.dependents.len() as u8;
+        into.extend([self.kind, self.arithmetic, self.log, self.sign]);
+        into.extend([self.shift, 0, self.missing, n]);
+        into.extend(&self.dependents);
+        into.resize(start + 8 + DEPENDENTS, 0);
+        into.extend(self.tag.to_le_bytes());
+        into.extend(self.peer.to_le_bytes());
+        into.extend(self.next.to_le_bytes());
+        for word in [self.target, self.operand, self.bytes, 0] {
+            into.extend(word.to_le_bytes());
+        }
+        debug_assert_eq!(into.len(), start + run::OP_BYTES);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collectives::{self, Vector};
+    use crate::graph::Graph;
+
+    fn all(ranks: u32, graph: impl Fn(u32) -> Graph) -> Vec<Schedule> {
+        (0..ranks).map(|r| graph(r).compile().unwrap()).collect()
+    }
+
+    fn vector(element: Type, count: u64) -> Vector {
+        Vector {
+            op: Arithmetic::Add,
+            element,
+            count,
+        }
+    }
+
+    /// The program's numbers are written in C. Both must be the same.
+    #[test]
+    fn the_numbers_are_those_of_the_program() {
+        let program = include_str!("../../goal-kernel/bpf/engine.bpf.c");
+        let number = |name: &str| -> u64 {
+            let line = program
+                .lines()
+                .find_map(|l| l.strip_prefix(&format!("#define {name} ")))
+                .unwrap_or_else(|| panic!("{name}"));
+            let word = line.split_whitespace().next().unwrap();
+            match word.strip_prefix("0x") {
+                Some(hex) => u64::from_str_radix(hex, 16).unwrap(),
+                None => word.parse().unwrap(),
+            }
+        };
+        for (name, here) in [
+            ("GOAL_ETHERTYPE", u64::from(ETHERTYPE)),
+            ("GOAL_MAGIC", u64::from(MAGIC)),
+            ("GOAL_VERSION", u64::from(VERSION)),
+            ("GOAL_RANKS", u64::from(RANKS)),
+            ("GOAL_RUNS", RUNS),
+            ("GOAL_OPS", OPS as u64),
+            ("GOAL_DEPENDENTS", DEPENDENTS as u64),
+            ("GOAL_MESSAGE", MESSAGE),
+            ("GOAL_ARENA", ARENA),
+            ("GOAL_EARLY", EARLY as u64),
+            ("HEAD_BYTES", HEAD_BYTES as u64),
+            ("FREE", run::FREE.into()),
+            ("DONE", run::DONE.into()),
+            ("COLLECTED", run::COLLECTED.into()),
+            ("COMPLETE", run::OP_COMPLETE.into()),
+            ("KICK_DONE", Kick::DONE.into()),
+            ("KICK_BUSY", Kick::BUSY.into()),
+        ] {
+            assert_eq!(number(name), here, "{name}");
+        }
+        // The offsets, as the program's own assertions have them.
+        for text in [
+            format!("offsetof(struct state, peer) == {},", state::PEERS),
+            format!("offsetof(struct state, count) == {},", state::COUNTERS),
+            format!("sizeof(struct state) == {},", state::BYTES),
+            format!("offsetof(struct run, sent) == {},", run::IMAGE),
+            format!("offsetof(struct run, recvs) == {},", run::RECVS),
+            format!("offsetof(struct run, op) == {},", run::OPS),
+            format!("offsetof(struct run, arena) == {},", run::ARENA),
+            format!("sizeof(struct run) == {},", run::BYTES),
+            format!("sizeof(struct op) == {},", run::OP_BYTES),
+        ] {
+            assert!(program.contains(&text), "{text}");
+        }
+        let counted: Vec<String> = program
+            .lines()
+            .filter_map(|l| l.trim_start().strip_prefix("COUNT_"))
+            .map(|l| l.split(',').next().unwrap().to_ascii_lowercase())
+            .collect();
+        assert_eq!(counted, COUNTERS);
+    }
+
+    #[test]
+    fn short_collectives_of_integers_are_placed_on_every_rank() {
+        let v = vector(Type::Signed(64), 1);
+        for ranks in [2, 3, 4, 7, 16, 64] {
+            let jobs = [
+                all(ranks, |r| collectives::barrier(r, ranks).unwrap()),
+                all(ranks, |r| collectives::allreduce(r, ranks, v).unwrap()),
+                all(ranks, |r| collectives::alltoall(r, ranks, 8).unwrap()),
+                all(ranks, |r| collectives::allgather(r, ranks, 8).unwrap()),
+                all(ranks, |r| {
+                    collectives::broadcast(r, ranks, 1 % ranks, 8).unwrap()
+                }),
+                all(ranks, |r| collectives::reduce(r, ranks, 1, v).unwrap()),
+                all(ranks, |r| collectives::scan(r, ranks, v).unwrap()),
+                all(ranks, |r| {
+                    collectives::reduce_scatter_block(r, ranks, v).unwrap()
+                }),
+            ];
+            for (i, schedules) in jobs.iter().enumerate() {
+                for me in 0..ranks {
+                    let image = place(schedules, me);
+                    assert!(image.is_ok(), "{i} rank {me} of {ranks}: {:?}", image.err());
+                }
+            }
+        }
+    }
+
+    /// Otherwise one rank would wait in the kernel for a message that another one sends by the other engine.
+    #[test]
+    fn what_is_declined_is_declined_on_every_rank_for_the_same_reason() {
+        let long = all(6, |r| collectives::allgather(r, 6, 400).unwrap());
+        let float = all(6, |r| {
+            collectives::allreduce(r, 6, vector(Type::Double, 1)).unwrap()
+        });
+        let odd = all(6, |r| collectives::alltoall_bruck(r, 6, 8).unwrap());
+        let many = all(65, |r| collectives::barrier(r, 65).unwrap());
+        for (schedules, why) in [
+            (long, "bytes: up to 1024 are accepted"),
+            (float, "add of f64"),
+            (odd, "several pieces"),
+            (many, "65 ranks"),
+        ] {
+            let first = place(&schedules, 0).unwrap_err();
+            assert!(first.to_string().contains(why), "{first}");
+            for me in 1..schedules.len() as u32 {
+                assert_eq!(place(&schedules, me), Err(first.clone()));
+            }
+        }
+    }
+
+    #[test]
+    fn segments_go_in_and_out_as_far_as_the_schedule_uses_them() {
+        let v = vector(Type::Signed(32), 3);
+        let schedules = all(4, |r| collectives::allreduce(r, 4, v).unwrap());
+        let image = place(&schedules, 2).unwrap();
+        let way: Vec<(bool, bool)> = image
+            .segments()
+            .iter()
+            .map(|s| (s.goes_in, s.comes_out))
+            .collect();
+        assert_eq!(way, [(true, false), (false, true)]);
+        assert_eq!(image.zero().1, 0);
+        assert_eq!(image.sent(), 0b1001);
+        let peers: Vec<u32> = image.receives().iter().map(|r| r.0).collect();
+        assert_eq!(peers, [3, 0]);
+    }
+
+    #[test]
+    fn a_segment_that_is_written_in_part_goes_in() {
+        let mut covered = Covered::default();
+        covered.add(8, 16);
+        covered.add(0, 4);
+        assert!(covered.has(8, 16) && covered.has(9, 12) && !covered.has(0, 16));
+        covered.add(4, 9);
+        assert!(covered.has(0, 16));
+        assert!(covered.has(3, 3));
+    }
+}
