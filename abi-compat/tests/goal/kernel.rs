@@ -1,14 +1,16 @@
 //! The engine `kernel`, in network namespaces of the test's own: a job there meets no packets but its own, and no other
 //! job meets packets of a test.
 //!
-//! Needs root (namespaces, eBPF), `ip`, `unshare` and `nsenter`, and a build with clang. Where one is missing, the trials
+//! Needs root (namespaces, eBPF), `ip` and `unshare`, and a build with clang. Where one is missing, the trials
 //! are shown as ignored, with the reason.
 
 use super::{build, exec, prefix, read, scratch, start, verdict, Program};
 use libtest_mimic::{Failed, Trial};
 use std::collections::HashMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
 /// A shell that has the loopback device of a network namespace of its own.
 const ALONE: [&str; 4] = ["-n", "sh", "-c", "ip link set lo up && exec \"$0\" \"$@\""];
@@ -33,7 +35,14 @@ fn refusal() -> Option<String> {
 fn program(name: &str) -> Result<(Program, PathBuf), Failed> {
     let folder = hetmp_abi_compat::library::root().join("c-tests/goal-kernel");
     let program = read(folder.join(format!("{name}.c")));
+    // One at a time, and each once: a trial may run what another one would be writing.
+    static BUILT: Mutex<Vec<(String, PathBuf)>> = Mutex::new(Vec::new());
+    let mut built = BUILT.lock().map_err(|e| e.to_string())?;
+    if let Some((_, path)) = built.iter().find(|(n, _)| n == name) {
+        return Ok((program, path.clone()));
+    }
     let path = build(&program)?;
+    built.push((name.to_owned(), path.clone()));
     Ok((program, path))
 }
 
@@ -160,7 +169,11 @@ fn hostile() -> Result<(), Failed> {
 /// What the engine does not take goes another way, with one line for each reason.
 fn declined() -> Result<(), Failed> {
     let program = read(super::folder().join("collectives.c"));
-    let path = build(&program)?;
+    // Other trials build and run this program under its own name.
+    let path = build(&Program {
+        name: "collectives-in-kernel".to_owned(),
+        ..program.clone()
+    })?;
     let mut out = alone(3, &path, &[], &[]);
     let counts = counted(&mut out);
     let text = String::from_utf8_lossy(&out.stderr).into_owned();
@@ -193,43 +206,82 @@ fn refused() -> Result<(), Failed> {
     verdict(&program, 2, &out)
 }
 
-/// Namespaces with one rank each, joined by a bridge in one of their own. Removed when dropped.
-struct Spaces {
-    names: Vec<String>,
+/// Network namespaces that stand for hosts, joined by a bridge in one of their own. Removed when dropped.
+struct Hosts {
+    spaces: Vec<String>,
+    folder: PathBuf,
 }
 
-impl Spaces {
-    fn new(ranks: u32) -> Result<Spaces, Failed> {
-        let name = |what: &str| format!("hetmp-goal-{}-{what}", std::process::id());
-        let mut spaces = Spaces { names: Vec::new() };
+impl Hosts {
+    fn new(n: u32) -> Result<Hosts, Failed> {
+        let name = |what: &str| format!("hgk{}-{n}-{what}", std::process::id());
+        let folder = scratch().join(name("hosts"));
+        fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+        let mut hosts = Hosts {
+            spaces: Vec::new(),
+            folder,
+        };
         let bridge = name("bridge");
-        spaces.add(&bridge)?;
+        hosts.add(&bridge)?;
         ip(&format!("-n {bridge} link add br0 type bridge"))?;
         ip(&format!("-n {bridge} link set br0 up"))?;
-        for rank in 0..ranks {
-            let space = name(&rank.to_string());
-            spaces.add(&space)?;
+        let mut list = String::new();
+        for host in 0..n {
+            let space = name(&host.to_string());
+            let address = Self::address(host);
+            hosts.add(&space)?;
             ip(&format!(
-                "link add eth0 netns {space} type veth peer name p{rank} netns {bridge}"
+                "link add eth0 netns {space} type veth peer name p{host} netns {bridge}"
             ))?;
-            ip(&format!("-n {bridge} link set p{rank} master br0 up"))?;
+            ip(&format!("-n {bridge} link set p{host} master br0 up"))?;
+            ip(&format!("-n {space} addr add {address}/24 dev eth0"))?;
             ip(&format!("-n {space} link set eth0 up"))?;
+            ip(&format!("-n {space} link set lo up"))?;
+            list.push_str(&format!("{address}\n"));
         }
-        Ok(spaces)
+        // What hetrun takes for ssh: it finds the namespace by the last number of the address.
+        let script = format!(
+            "while :; do case $1 in -*) shift ;; *) break ;; esac; done\n\
+             space={}${{1##*.}}\nshift\nexec ip netns exec $space sh -c \"$*\"\n",
+            name("")
+        );
+        fs::write(hosts.folder.join("ssh"), script).map_err(|e| e.to_string())?;
+        fs::write(hosts.folder.join("hosts"), list).map_err(|e| e.to_string())?;
+        Ok(hosts)
+    }
+
+    fn address(host: u32) -> String {
+        format!("10.216.9.{host}")
     }
 
     fn add(&mut self, name: &str) -> Result<(), Failed> {
         ip(&format!("netns add {name}"))?;
-        self.names.push(name.to_owned());
+        self.spaces.push(name.to_owned());
         Ok(())
+    }
+
+    fn run(&self, path: &Path, interface: &str) -> exec::Outcome {
+        let file = |name: &str| self.folder.join(name).display().to_string();
+        let ssh = format!("sh {} -T", file("ssh"));
+        let args = [
+            "--ssh".to_owned(),
+            ssh,
+            "--hosts".to_owned(),
+            file("hosts"),
+            path.display().to_string(),
+            "6".to_owned(),
+        ];
+        let env = variables(&[("HETMP_GOAL_INTERFACE", interface)]);
+        start(&prefix().join("bin/hetrun"), &args, &env)
     }
 }
 
-impl Drop for Spaces {
+impl Drop for Hosts {
     fn drop(&mut self) {
-        for name in &self.names {
-            let _ = ip(&format!("netns del {name}"));
+        for space in &self.spaces {
+            let _ = ip(&format!("netns del {space}"));
         }
+        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -244,37 +296,23 @@ fn ip(args: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Ranks in namespaces of their own, as on machines of their own, with real addresses.
-fn namespaces(ranks: u32) -> Result<(), Failed> {
+/// Ranks on hosts of their own, with real addresses.
+fn hosts(n: u32) -> Result<(), Failed> {
     let (program, path) = program("in_kernel")?;
-    let _spaces = Spaces::new(ranks)?;
-    let enter = format!(
-        "exec nsenter --net=/run/netns/hetmp-goal-{}-$HETRUN_RANK \"$0\" \"$@\"",
-        std::process::id()
-    );
-    let hetrun = prefix().join("bin/hetrun");
-    let n = ranks.to_string();
-    let shown = path.display().to_string();
-    let args = ["-n", &n, "sh", "-c", &enter, &shown].map(str::to_owned);
-    let run = |interface: &str| {
-        let mut out = start(
-            &hetrun,
-            &args,
-            &variables(&[("HETMP_GOAL_INTERFACE", interface)]),
-        );
-        (counted(&mut out), out)
-    };
-    let (counts, out) = run("eth0");
-    verdict(&program, ranks, &out)?;
-    took_the_engine(&counts, ranks)?;
-    // The loopback device of one namespace does not lead to another.
-    let (counts, mut out) = run("lo");
+    let hosts = Hosts::new(n)?;
+    let mut out = hosts.run(&path, "eth0");
+    let counts = counted(&mut out);
+    verdict(&program, n, &out)?;
+    took_the_engine(&counts, n)?;
+    // The loopback device of one host does not lead to another.
+    let mut out = hosts.run(&path, "lo");
+    let counts = counted(&mut out);
     let text = String::from_utf8_lossy(&out.stderr).into_owned();
-    if !counts.is_empty() || text.lines().count() != ranks as usize {
+    if !counts.is_empty() || text.matches("is in another network namespace").count() != n as usize {
         return Err(format!("one line of each rank was to come: {text}").into());
     }
     out.stderr.clear();
-    verdict(&program, ranks, &out)
+    verdict(&program, n, &out)
 }
 
 /// The trials, or one ignored trial that says why there are none.
@@ -293,11 +331,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         Trial::test("kernel::declined", declined),
         Trial::test("kernel::refused", refused),
     ];
-    let has_bridges = Spaces::new(1).is_ok();
-    for ranks in [2, 4] {
-        let name = format!("kernel::namespaces_{ranks}");
-        let trial = Trial::test(name, move || namespaces(ranks));
-        trials.push(trial.with_ignored_flag(!has_bridges));
+    let has_hosts = Hosts::new(1).is_ok();
+    for n in [2, 4] {
+        let trial = Trial::test(format!("kernel::hosts_{n}"), move || hosts(n));
+        trials.push(trial.with_ignored_flag(!has_hosts));
     }
     trials
 }

@@ -513,9 +513,10 @@ static long is_owed(__u64 i, struct work *w)
 static __attribute__((noinline)) int is_released(struct work *w)
 {
     struct run *r = w->run;
-    if (r->run == 0)
+    /* The process has asked this before, and may have written the next run's image, with other peers, already. */
+    if (r->state == FREE)
         return 1;
-    if (r->state != COLLECTED && r->state != FREE)
+    if (r->state != COLLECTED)
         return 0;
     w->found = 0;
     loop(GOAL_RANKS, is_owed, w, 0);
