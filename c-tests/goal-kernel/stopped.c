@@ -2,22 +2,36 @@
  * need rank 1 to pass messages on. Under the engine `kernel` their waits end nevertheless; with the argument "stuck" the
  * program checks that they do not end while rank 1 is stopped. */
 #include "../goal/gtest.h"
+#include <dirent.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
-static char state_of(int pid)
+/* Whether every thread of a process is stopped. The main thread may be, while another one still runs. */
+static int is_stopped(int pid)
 {
-    char name[40], line[200] = "", *end;
+    char name[300], line[300], *end;
+    struct dirent *task;
+    DIR *tasks;
     FILE *f;
-    snprintf(name, sizeof name, "/proc/%d/stat", pid);
-    f = fopen(name, "r");
-    CHECK(f != NULL);
-    CHECK(fgets(line, sizeof line, f) != NULL);
-    fclose(f);
-    end = strrchr(line, ')');
-    CHECK(end != NULL);
-    return end[2];
+    int all = 1;
+    snprintf(name, sizeof name, "/proc/%d/task", pid);
+    tasks = opendir(name);
+    CHECK(tasks != NULL);
+    while ((task = readdir(tasks)) != NULL) {
+        if (task->d_name[0] == '.')
+            continue;
+        snprintf(name, sizeof name, "/proc/%d/task/%.20s/stat", pid, task->d_name);
+        f = fopen(name, "r");
+        CHECK(f != NULL);
+        CHECK(fgets(line, sizeof line, f) != NULL);
+        fclose(f);
+        end = strrchr(line, ')');
+        CHECK(end != NULL);
+        all = all && end[2] == 'T';
+    }
+    closedir(tasks);
+    return all;
 }
 
 static void rest(long ms)
@@ -42,7 +56,7 @@ int main(int argc, char **argv)
         CHECK(goal_iallreduce(&give, &get, 1, GOAL_LONG, GOAL_ADD, &sum) == GOAL_SUCCESS);
         raise(SIGSTOP);
     } else {
-        while (state_of(pids[1]) != 'T')
+        while (!is_stopped(pids[1]))
             rest(1);
         CHECK(goal_ibarrier(&barrier) == GOAL_SUCCESS);
         CHECK(goal_iallreduce(&give, &get, 1, GOAL_LONG, GOAL_ADD, &sum) == GOAL_SUCCESS);
@@ -55,14 +69,14 @@ int main(int argc, char **argv)
             CHECK(!done);
             rest(5);
         }
-        CHECK(state_of(pids[1]) == 'T');
+        CHECK(is_stopped(pids[1]));
         kill(pids[1], SIGCONT);
     }
     CHECK(GOAL_Wait(&barrier) == GOAL_SUCCESS);
     CHECK(GOAL_Wait(&sum) == GOAL_SUCCESS);
     CHECK(get == (1L << size) - 1);
     if (!stuck && rank != 1) {
-        CHECK(state_of(pids[1]) == 'T');
+        CHECK(is_stopped(pids[1]));
         /* All but rank 1 have seen that it was stopped all the time. */
         if (rank == 0) {
             for (i = 2; i < size; i++) {

@@ -227,7 +227,7 @@ impl Hosts {
         ip(&format!("-n {bridge} link set br0 up"))?;
         let mut list = String::new();
         for host in 0..n {
-            let space = name(&host.to_string());
+            let space = name(&(host + 1).to_string());
             let address = Self::address(host);
             hosts.add(&space)?;
             ip(&format!(
@@ -251,7 +251,7 @@ impl Hosts {
     }
 
     fn address(host: u32) -> String {
-        format!("10.216.9.{host}")
+        format!("10.216.9.{}", host + 1)
     }
 
     fn add(&mut self, name: &str) -> Result<(), Failed> {
