@@ -513,6 +513,9 @@ static long is_owed(__u64 i, struct work *w)
 static __attribute__((noinline)) int is_released(struct work *w)
 {
     struct run *r = w->run;
+    /* Run 5 may be over here before run 4, and its peers may be done with both: `done` still has to find it. */
+    if (r->run > w->state->done)
+        return 0;
     /* The process has asked this before, and may have written the next run's image, with other peers, already. */
     if (r->state == FREE)
         return 1;
@@ -655,7 +658,9 @@ __attribute__((section("classifier/arrive"), used)) int arrive(struct __sk_buff 
             s->peer[from].done = h.done;
         if (h.type == MSG) {
             deliver(&w, &h);
-            go_on(&w);
+            /* Before the start, the process may be writing the image: nothing of it is ready. */
+            if (w.run->state == RUNNING)
+                go_on(&w);
         } else if (h.type == ASK) {
             resend(&w, &h);
         } else if (h.type == PROBE) {

@@ -59,7 +59,7 @@ fn load(name: &str) -> Result<Loaded, String> {
     }
     let interface = interface::find(name)?;
     let rights = |why: String| {
-        format!("eBPF: {why}: CAP_BPF and CAP_NET_ADMIN, and Linux 6.6 or later, are accepted")
+        format!("eBPF: {why}: CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON, and Linux 6.6 or later, are accepted")
     };
     let mut ebpf = Ebpf::load(PROGRAM).map_err(|e| rights(reason(&e)))?;
     for name in ["kick", "arrive"] {
