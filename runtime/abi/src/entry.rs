@@ -47,11 +47,22 @@ macro_rules! entries {
         watched fn $name:ident ( $($a:ident : $t:ty),* $(,)? ) $(-> $r:ty)? $body:block
         $($rest:tt)*
     ) => {
+        $crate::entry::entries!{ @fns $node $at ;
+            $(#[$m])*
+            watched($name) fn $name($($a: $t),*) $(-> $r)? $body
+            $($rest)*
+        }
+    };
+    (@fns $node:tt $at:tt ;
+        $(#[$m:meta])*
+        watched($plain:ident) fn $name:ident ( $($a:ident : $t:ty),* $(,)? ) $(-> $r:ty)? $body:block
+        $($rest:tt)*
+    ) => {
         $(#[$m])*
         #[allow(non_snake_case, reason = "the name is the ABI's")]
         #[allow(clippy::too_many_arguments, reason = "the arguments are the ABI's")]
         pub(crate) unsafe extern "C" fn $name($($a: $t),*) $(-> $r)? $body
-        $crate::entry::export_watched!($name, stringify!($name), $node, $at);
+        $crate::entry::export_watched!($name, $plain, stringify!($name), $node, $at);
         $crate::entry::entries!{ @fns $node $at ; $($rest)* }
     };
     (@fns $node:tt $at:tt ;
@@ -71,64 +82,65 @@ macro_rules! entries {
 /// version of an `omp_` name is also exported at libomp's only node, for programs that clang built.
 macro_rules! export {
     ($name:ident, $export:expr, $node:tt, $at:tt) => {
-        $crate::entry::stub!($name, $export, $node, $at);
-        $crate::entry::for_clang!(stub, $name, $export, $node, $at);
+        $crate::entry::stub!(($name), $export, $node, $at);
+        $crate::entry::for_clang!(stub, ($name), $export, $node, $at);
     };
 }
 
-/// As [`export`], for an entry whose events tell a tool where the program called it: while a tool is attached, the stub
-/// notes that place first.
+/// As [`export`], for an entry whose events tell a tool where the program called it: while there is an observer, the stub
+/// notes that place first. While there is none, the stub jumps to `plain`, which need not look for observers again. That
+/// counts for locks: what is read beside a locked instruction waits for that instruction.
 macro_rules! export_watched {
-    ($name:ident, $export:expr, $node:tt, $at:tt) => {
-        $crate::entry::watched_stub!($name, $export, $node, $at);
-        $crate::entry::for_clang!(watched_stub, $name, $export, $node, $at);
+    ($name:ident, $plain:ident, $export:expr, $node:tt, $at:tt) => {
+        $crate::entry::watched_stub!(($name, $plain), $export, $node, $at);
+        $crate::entry::for_clang!(watched_stub, ($name, $plain), $export, $node, $at);
     };
 }
 
 /// Exports an `omp_` name at libomp's version node, too.
 macro_rules! for_clang {
-    ($stub:ident, $name:ident, $export:expr, "OMP_1.0", "@@") => {
-        $crate::entry::$stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $f:tt, $export:expr, "OMP_1.0", "@@") => {
+        $crate::entry::$stub!($f, $export, "VERSION", "@");
     };
-    ($stub:ident, $name:ident, $export:expr, "OMP_2.0", "@@") => {
-        $crate::entry::$stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $f:tt, $export:expr, "OMP_2.0", "@@") => {
+        $crate::entry::$stub!($f, $export, "VERSION", "@");
     };
-    ($stub:ident, $name:ident, $export:expr, "OMP_3.0", "@@") => {
-        $crate::entry::$stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $f:tt, $export:expr, "OMP_3.0", "@@") => {
+        $crate::entry::$stub!($f, $export, "VERSION", "@");
     };
-    ($stub:ident, $name:ident, $export:expr, "OMP_3.1", "@@") => {
-        $crate::entry::$stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $f:tt, $export:expr, "OMP_3.1", "@@") => {
+        $crate::entry::$stub!($f, $export, "VERSION", "@");
     };
-    ($stub:ident, $name:ident, $export:expr, "OMP_4.0", "@@") => {
-        $crate::entry::$stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $f:tt, $export:expr, "OMP_4.0", "@@") => {
+        $crate::entry::$stub!($f, $export, "VERSION", "@");
     };
-    ($stub:ident, $name:ident, $export:expr, "OMP_4.5", "@@") => {
-        $crate::entry::$stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $f:tt, $export:expr, "OMP_4.5", "@@") => {
+        $crate::entry::$stub!($f, $export, "VERSION", "@");
     };
-    ($stub:ident, $name:ident, $export:expr, "OMP_5.0", "@@") => {
-        $crate::entry::$stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $f:tt, $export:expr, "OMP_5.0", "@@") => {
+        $crate::entry::$stub!($f, $export, "VERSION", "@");
     };
-    ($stub:ident, $name:ident, $export:expr, "OMP_5.0.1", "@@") => {
-        $crate::entry::$stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $f:tt, $export:expr, "OMP_5.0.1", "@@") => {
+        $crate::entry::$stub!($f, $export, "VERSION", "@");
     };
-    ($stub:ident, $name:ident, $export:expr, "OMP_5.0.2", "@@") => {
-        $crate::entry::$stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $f:tt, $export:expr, "OMP_5.0.2", "@@") => {
+        $crate::entry::$stub!($f, $export, "VERSION", "@");
     };
-    ($stub:ident, $name:ident, $export:expr, "OMP_5.1", "@@") => {
-        $crate::entry::$stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $f:tt, $export:expr, "OMP_5.1", "@@") => {
+        $crate::entry::$stub!($f, $export, "VERSION", "@");
     };
-    ($stub:ident, $name:ident, $export:expr, "OMP_5.1.1", "@@") => {
-        $crate::entry::$stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $f:tt, $export:expr, "OMP_5.1.1", "@@") => {
+        $crate::entry::$stub!($f, $export, "VERSION", "@");
     };
-    ($stub:ident, $name:ident, $export:expr, "OMP_5.2", "@@") => {
-        $crate::entry::$stub!($name, $export, "VERSION", "@");
+    ($stub:ident, $f:tt, $export:expr, "OMP_5.2", "@@") => {
+        $crate::entry::$stub!($f, $export, "VERSION", "@");
     };
-    ($stub:ident, $name:ident, $export:expr, $node:tt, $at:tt) => {};
+    ($stub:ident, $f:tt, $export:expr, $node:tt, $at:tt) => {};
 }
 
 /// Defines one stub with its version.
 macro_rules! stub {
-    ($name:ident, $export:expr, $node:tt, $at:tt) => {
+    (($name:ident), $export:expr, $node:tt, $at:tt) => {
         core::arch::global_asm!(
             ".pushsection .text.hetmp_entry, \"ax\", @progbits",
             ".p2align 4",
@@ -155,7 +167,7 @@ macro_rules! noting {
 
 /// Defines one stub with its version, for an entry that notes where it was called.
 macro_rules! watched_stub {
-    ($name:ident, $export:expr, $node:tt, $at:tt) => {
+    (($name:ident, $plain:ident), $export:expr, $node:tt, $at:tt) => {
         core::arch::global_asm!(
             ".pushsection .text.hetmp_entry, \"ax\", @progbits",
             ".p2align 4",
@@ -163,13 +175,18 @@ macro_rules! watched_stub {
             concat!(".type hetmp_entry.", $export, ".", $node, ", @function"),
             concat!("hetmp_entry.", $export, ".", $node, ":"),
             ".cfi_startproc",
-            $crate::entry::noting!(),
+            "cmp byte ptr [rip + {observers}], 0",
+            "jne 9f",
+            "jmp {plain}",
+            "9:",
+            "call hetmp_note",
             "jmp {f}",
             ".cfi_endproc",
             concat!(".size hetmp_entry.", $export, ".", $node, ", . - hetmp_entry.", $export, ".", $node),
             concat!(".symver hetmp_entry.", $export, ".", $node, ", ", $export, $at, $node, ", remove"),
             ".popsection",
             f = sym $name,
+            plain = sym $plain,
             observers = sym hetmp_core::observers::WORD,
         );
     };

@@ -8,37 +8,69 @@ use hetmp_omp::critical;
 const _: () = assert!(size_of::<Lock>() <= size_of::<*mut ()>());
 const _: () = assert!(align_of::<Lock>() <= align_of::<*mut ()>());
 
+/// The entries of this file where nobody observes and the process is no node.
+mod plain {
+    use super::{critical, Lock};
+
+    pub(super) extern "C" fn start() {
+        critical::plain::enter();
+    }
+
+    pub(super) extern "C" fn end() {
+        critical::plain::leave();
+    }
+
+    pub(super) unsafe extern "C" fn name_start(name: *const Lock) {
+        // SAFETY: a static, zero-initialised word of the program that is used for nothing else.
+        critical::plain::enter_named(unsafe { &*name });
+    }
+
+    pub(super) unsafe extern "C" fn name_end(name: *const Lock) {
+        // SAFETY: the word of the program that was passed to `GOMP_critical_name_start`.
+        critical::plain::leave_named(unsafe { &*name });
+    }
+
+    pub(super) extern "C" fn atomic_start() {
+        critical::plain::atomic_begin();
+    }
+
+    pub(super) extern "C" fn atomic_end() {
+        critical::plain::atomic_end();
+    }
+}
+use plain::{atomic_end, atomic_start, end, name_end, name_start, start};
+
 entries! {
     "GOMP_1.0" default:
     /// Enters the critical section without a name.
-    watched fn GOMP_critical_start() {
+    watched(start) fn GOMP_critical_start() {
         critical::enter();
     }
 
     /// Leaves the critical section without a name.
-    watched fn GOMP_critical_end() {
+    watched(end) fn GOMP_critical_end() {
         critical::leave();
     }
 
     /// Enters a named critical section. `name`: the word that belongs to the name.
-    watched fn GOMP_critical_name_start(name: *const Lock) {
+    watched(name_start) fn GOMP_critical_name_start(name: *const Lock) {
         // SAFETY: a static, zero-initialised word of the program that is used for nothing else.
         critical::enter_named(unsafe { &*name });
     }
 
     /// Leaves a named critical section. `name`: the word that belongs to the name.
-    watched fn GOMP_critical_name_end(name: *const Lock) {
+    watched(name_end) fn GOMP_critical_name_end(name: *const Lock) {
         // SAFETY: the word of the program that was passed to `GOMP_critical_name_start`.
         critical::leave_named(unsafe { &*name });
     }
 
     /// Begins an atomic construct for which there is no instruction.
-    watched fn GOMP_atomic_start() {
+    watched(atomic_start) fn GOMP_atomic_start() {
         critical::atomic_begin();
     }
 
     /// Ends an atomic construct that `GOMP_atomic_start` began.
-    watched fn GOMP_atomic_end() {
+    watched(atomic_end) fn GOMP_atomic_end() {
         critical::atomic_end();
     }
 }

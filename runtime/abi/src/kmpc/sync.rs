@@ -49,22 +49,34 @@ fn end_masked() {
     }
 }
 
+/// `__kmpc_critical` where nobody observes and the process is no node.
+unsafe extern "C" fn enter_plain(_loc: Loc, _gtid: i32, name: Name) {
+    // SAFETY: a static, zero-initialised variable of the program that is used for nothing else.
+    critical::plain::enter_named(unsafe { &*name });
+}
+
+/// `__kmpc_end_critical` where nobody observes and the process is no node.
+unsafe extern "C" fn leave_plain(_loc: Loc, _gtid: i32, name: Name) {
+    // SAFETY: the variable that the thread passed to `__kmpc_critical`.
+    critical::plain::leave_named(unsafe { &*name });
+}
+
 entries! {
     "VERSION" default:
     /// Enters a critical section.
-    watched fn __kmpc_critical(_loc: Loc, _gtid: i32, name: Name) {
+    watched(enter_plain) fn __kmpc_critical(_loc: Loc, _gtid: i32, name: Name) {
         // SAFETY: a static, zero-initialised variable of the program that is used for nothing else.
         critical::enter_named(unsafe { &*name });
     }
 
     /// `__kmpc_critical`; hints have no effect.
-    watched fn __kmpc_critical_with_hint(_loc: Loc, _gtid: i32, name: Name, _hint: u32) {
+    watched(enter_plain) fn __kmpc_critical_with_hint(_loc: Loc, _gtid: i32, name: Name, _hint: u32) {
         // SAFETY: a static, zero-initialised variable of the program that is used for nothing else.
         critical::enter_named(unsafe { &*name });
     }
 
     /// Leaves a critical section.
-    watched fn __kmpc_end_critical(_loc: Loc, _gtid: i32, name: Name) {
+    watched(leave_plain) fn __kmpc_end_critical(_loc: Loc, _gtid: i32, name: Name) {
         // SAFETY: the variable that the thread passed to `__kmpc_critical`.
         critical::leave_named(unsafe { &*name });
     }

@@ -196,8 +196,8 @@ entries! {
 // forms.
 macro_rules! at_libomps_node {
     ($($name:ident $fortran:literal;)+) => {$(
-        crate::entry::stub!($name, stringify!($name), "VERSION", "@");
-        crate::entry::stub!($name, $fortran, "VERSION", "@@");
+        crate::entry::stub!(($name), stringify!($name), "VERSION", "@");
+        crate::entry::stub!(($name), $fortran, "VERSION", "@@");
     )+};
 }
 

@@ -55,6 +55,42 @@ fn id(lock: &NestLock) -> usize {
     core::ptr::from_ref(lock).addr()
 }
 
+/// `omp_set_lock` where nobody observes and the process is no node.
+unsafe extern "C" fn set_plain(lock: *const Lock) {
+    // SAFETY: the program passes an initialised lock.
+    take(unsafe { &*lock });
+}
+
+/// `omp_unset_lock` where nobody observes and the process is no node.
+unsafe extern "C" fn unset_plain(lock: *const Lock) {
+    // SAFETY: the program passes an initialised lock.
+    unsafe { &*lock }.unlock();
+}
+
+/// `omp_test_lock` where nobody observes and the process is no node.
+unsafe extern "C" fn test_plain(lock: *const Lock) -> i32 {
+    // SAFETY: the program passes an initialised lock.
+    i32::from(unsafe { &*lock }.try_lock())
+}
+
+/// `omp_set_nest_lock` where nobody observes.
+unsafe extern "C" fn set_nest_plain(lock: *const NestLock) {
+    // SAFETY: the program passes an initialised lock.
+    unsafe { &*lock }.set(Thread::current());
+}
+
+/// `omp_unset_nest_lock` where nobody observes.
+unsafe extern "C" fn unset_nest_plain(lock: *const NestLock) {
+    // SAFETY: the program passes an initialised lock.
+    unsafe { &*lock }.unset();
+}
+
+/// `omp_test_nest_lock` where nobody observes.
+unsafe extern "C" fn test_nest_plain(lock: *const NestLock) -> i32 {
+    // SAFETY: the program passes an initialised lock.
+    unsafe { &*lock }.test(Thread::current())
+}
+
 entries! {
     "OMP_3.0" default:
     /// Makes a free lock.
@@ -74,7 +110,7 @@ entries! {
     }
 
     /// Takes a lock.
-    watched fn omp_set_lock(lock: *const Lock) {
+    watched(set_plain) fn omp_set_lock(lock: *const Lock) {
         if across::is_on() {
             return across::lock(lock.addr() as u64);
         }
@@ -87,7 +123,7 @@ entries! {
     }
 
     /// Releases a lock.
-    watched fn omp_unset_lock(lock: *const Lock) {
+    watched(unset_plain) fn omp_unset_lock(lock: *const Lock) {
         if across::is_on() {
             return across::unlock(lock.addr() as u64);
         }
@@ -99,7 +135,7 @@ entries! {
     }
 
     /// Takes a lock if it is free. Returns whether it did.
-    watched fn omp_test_lock(lock: *const Lock) -> i32 {
+    watched(test_plain) fn omp_test_lock(lock: *const Lock) -> i32 {
         if across::is_on() {
             return i32::from(across::try_lock(lock.addr() as u64));
         }
@@ -131,19 +167,19 @@ entries! {
     }
 
     /// Takes a nestable lock. If the task has it already, adds one nesting.
-    watched fn omp_set_nest_lock(lock: *const NestLock) {
+    watched(set_nest_plain) fn omp_set_nest_lock(lock: *const NestLock) {
         // SAFETY: the program passes an initialised lock.
         set_nest(unsafe { &*lock });
     }
 
     /// Removes one nesting. Releases the lock if that was the last nesting.
-    watched fn omp_unset_nest_lock(lock: *const NestLock) {
+    watched(unset_nest_plain) fn omp_unset_nest_lock(lock: *const NestLock) {
         // SAFETY: the program passes an initialised lock.
         unset_nest(unsafe { &*lock });
     }
 
     /// Takes a nestable lock if that needs no waiting. Returns the new number of nestings, or 0.
-    watched fn omp_test_nest_lock(lock: *const NestLock) -> i32 {
+    watched(test_nest_plain) fn omp_test_nest_lock(lock: *const NestLock) -> i32 {
         // SAFETY: the program passes an initialised lock.
         test_nest(unsafe { &*lock })
     }

@@ -1,6 +1,7 @@
 //! The functions that `libhetmp_dsm.so` offers to this library, and how to call them.
 
 use core::sync::atomic::{AtomicPtr, Ordering};
+use hetmp_core::observers;
 
 /// The functions that `libhetmp_dsm.so` offers. The same structure is declared in its module `start`.
 #[repr(C)]
@@ -55,6 +56,7 @@ pub(super) fn table() -> Option<&'static Table> {
 
 pub(super) fn set(new: &'static Table) {
     TABLE.store(core::ptr::from_ref(new).cast_mut(), Ordering::Release);
+    observers::begin(observers::NODE);
 }
 
 /// Is this process a node?

@@ -91,3 +91,44 @@ pub fn atomic_end() {
         mutex::released(Mutex::Atomic, id(&ATOMIC));
     }
 }
+
+/// The same for a process that nobody observes and that is no node ([`hetmp_core::observers`]): the caller has looked.
+pub mod plain {
+    use super::{take, Lock, ATOMIC, UNNAMED};
+
+    /// [`super::enter`].
+    #[inline(always)]
+    pub fn enter() {
+        take(&UNNAMED);
+    }
+
+    /// [`super::leave`].
+    #[inline(always)]
+    pub fn leave() {
+        UNNAMED.unlock();
+    }
+
+    /// [`super::enter_named`].
+    #[inline(always)]
+    pub fn enter_named(lock: &Lock) {
+        take(lock);
+    }
+
+    /// [`super::leave_named`].
+    #[inline(always)]
+    pub fn leave_named(lock: &Lock) {
+        lock.unlock();
+    }
+
+    /// [`super::atomic_begin`].
+    #[inline(always)]
+    pub fn atomic_begin() {
+        take(&ATOMIC);
+    }
+
+    /// [`super::atomic_end`].
+    #[inline(always)]
+    pub fn atomic_end() {
+        ATOMIC.unlock();
+    }
+}
