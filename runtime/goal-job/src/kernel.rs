@@ -174,11 +174,16 @@ impl Note {
     }
 }
 
-/// A number that another job, or this job after a restart, has with a probability of 2^-63 only.
-fn random() -> u64 {
-    use core::hash::{BuildHasher as _, Hasher as _};
-    let seed = std::hash::RandomState::new();
-    seed.build_hasher().finish() ^ u64::from(std::process::id()) << 32 ^ sys::monotonic_ns() | 1
+/// A number that another job, or this job after a restart, has with a probability of 2^-63 only. Asked of the system: the
+/// standard library's source of random numbers would take static thread-local storage in every process that loads this.
+fn random() -> Result<u64, String> {
+    let mut number = [0u8; 8];
+    // SAFETY: the call writes at most the eight bytes of `number`.
+    let got = unsafe { libc::getrandom(number.as_mut_ptr().cast(), number.len(), 0) };
+    if got != number.len() as isize {
+        return Err(format!("getrandom: {}", std::io::Error::last_os_error()));
+    }
+    Ok(u64::from_le_bytes(number) | 1)
 }
 
 fn namespace() -> String {
@@ -200,7 +205,7 @@ impl Offer {
         }
         let helper = Helper::start(interface)?;
         let note = Note {
-            number: random(),
+            number: random()?,
             address: helper.address,
             namespace: namespace(),
         };
