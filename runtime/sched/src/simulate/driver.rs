@@ -58,6 +58,9 @@ pub(super) struct Driver {
     kind: Kind,
     n: u64,
     team: Arc<Placement>,
+    /// Iterations that calls were given, in schedules in which threads wait. The schedule's own count is a sum over
+    /// all threads: too slow to be asked for at each wait of thousands of threads.
+    handed_out: u64,
 }
 
 impl Driver {
@@ -127,6 +130,7 @@ impl Driver {
             kind: schedule.kind,
             n,
             team: Arc::clone(team),
+            handed_out: 0,
         }
     }
 
@@ -146,6 +150,7 @@ impl Driver {
             kind: Kind::Guided,
             n,
             team: Arc::clone(team),
+            handed_out: 0,
         }
     }
 
@@ -185,10 +190,13 @@ impl Driver {
             State::Irregular(h) => {
                 let step = if first { h.first(tid) } else { h.next(tid, m) };
                 match step {
-                    Step::Run { range, .. } => Answer::Run {
-                        range,
-                        measure: true,
-                    },
+                    Step::Run { range, .. } => {
+                        self.handed_out += range.len();
+                        Answer::Run {
+                            range,
+                            measure: true,
+                        }
+                    }
                     Step::Wait(ticket) => Answer::Wait(ticket),
                     Step::Done => Answer::Done,
                 }
@@ -247,10 +255,7 @@ impl Driver {
 
     /// Iterations handed out so far, for schedules in which threads wait.
     pub(super) fn handed_out(&self) -> u64 {
-        match &self.state {
-            State::Irregular(h) => h.handed_out(),
-            _ => 0,
-        }
+        self.handed_out
     }
 
     /// Thread `tid` has waited for long while nothing was handed out.

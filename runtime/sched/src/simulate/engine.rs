@@ -14,7 +14,7 @@ use crate::placement::Placement;
 use crate::probe::{Counters, Measurement};
 use crate::ranges::Range;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
 /// Bytes of a cache line.
 const LINE: f64 = 64.0;
@@ -284,7 +284,7 @@ impl<'a> Machine<'a> {
         };
         let mut active: Vec<u32> = team.nodes().iter().map(|s| s.threads).collect();
         let mut actors = vec![Actor::default(); team.threads()];
-        let mut sleepers: Vec<usize> = Vec::new();
+        let mut sleepers: BTreeSet<usize> = BTreeSet::new();
         // By node: the end of the last piece that it took of the shared state.
         let mut continues = vec![None; nodes];
         let mut agenda = Agenda::default();
@@ -314,7 +314,7 @@ impl<'a> Machine<'a> {
                 }
                 actor.waited += now - wait.since;
                 actor.waiting = None;
-                sleepers.retain(|&t| t != tid);
+                sleepers.remove(&tid);
                 active[node] += 1;
             }
             let first = !core::mem::replace(&mut actor.called, true);
@@ -343,7 +343,7 @@ impl<'a> Machine<'a> {
                         since: clock,
                         handed_out: driver.handed_out(),
                     });
-                    sleepers.push(tid);
+                    sleepers.insert(tid);
                     agenda.set(clock + PATIENCE_NS, tid, &mut actors[tid]);
                 }
                 Answer::Run { range, measure } => {
