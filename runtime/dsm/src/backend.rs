@@ -78,7 +78,7 @@ pub trait Backend: Send + Sync {
     fn wake(&self, address: usize);
 }
 
-fn no_uffd(error: &std::io::Error) -> String {
+pub(crate) fn no_uffd(error: &std::io::Error) -> String {
     format!(
         "HETMP_DSM uffd: root, access to /dev/userfaultfd, or vm.unprivileged_userfaultfd=1, on Linux 6.4 or later, is needed ({error})"
     )

@@ -1,46 +1,31 @@
-//! The threads around the state machine: one waits for faults, one for messages, one for the end of other
-//! processes.
+//! This process as a node: the start, the threads around the state machine, and messages.
 //!
-//! The program's own threads never run this code: a thread that faults sleeps in the kernel (or in the signal
-//! handler) until its page is there. So nothing in this file runs on a shared stack or needs a shared page.
-//!
-//! # Holds
-//! A page that was granted stays for a random time before it can be taken away ([`crate::protocol`],
-//! "Holds"). If the page comes back within 5 ms of the end of its last hold, the random part is drawn from a
-//! range twice as long as before, up to some 2 ms: nodes that fight for a page then get more done with each
-//! visit of it. After a hold has ended, no node waits because of it.
+//! Who serves the pages of a node: the node itself, by messages to the others ([`crate::pages`]), or, for nodes of one
+//! machine whose faults userfaultfd catches, a server in the origin ([`crate::server`]). In both, the program's own
+//! threads run none of that code: a thread that faults sleeps until its page is there.
 
-use crate::backend::{self, Backend, Kind};
+use crate::backend::uffd::Uffd;
+use crate::backend::{self, Kind};
+use crate::counts::Counts;
 use crate::fork::Forked;
+use crate::pages::{Pages, PORT, TAG};
+use crate::server::{self, PageServer};
 use crate::space::Space;
-use crate::{Access, Action, Message, Node, NodeId};
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::NodeId;
+use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::bootstrap::{through, Job as Exchange};
+use hetmp_core::report;
 use hetmp_core::segment::PAGE;
-use hetmp_core::{report, sys};
 use hetmp_nic::domain::Sizes;
 use hetmp_nic::engine::QueuePair;
 use hetmp_nic::job::{self, Job, Request, Way};
-use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The port of the page protocol and of the messages of [`crate::together`].
-const PORT: u8 = 0;
-/// The tag of the page protocol's messages; callers of [`Driver::send`] use other tags.
-const PAGES: u32 = 0;
 /// Enough messages for everything that can be under way to one node: a few for each of its threads.
 const MESSAGES: usize = 4096;
 const DEPTH: usize = 1024;
 /// Bytes of stack of a thread that serves pages.
 pub(crate) const STACK: usize = 2 << 20;
-/// Pages that one first touch makes accessible.
-const TOUCHED: u64 = 16;
-/// The shortest hold, and the shortest range of its random part, in nanoseconds.
-const HOLD: u64 = 30_000;
-/// Nanoseconds. A page that comes back this soon after its last hold is fought for.
-const AGAIN: u64 = 5_000_000;
-/// Most doublings of the random part.
-const DOUBLINGS: u32 = 6;
 
 /// How a node is started.
 #[derive(Clone, Debug)]
@@ -53,49 +38,20 @@ pub struct Settings {
     pub backend: Option<Kind>,
 }
 
-/// Numbers of events on this node so far.
-#[derive(Debug, Default)]
-pub struct Counts {
-    /// Faults that asked another node for a page to read.
-    pub reads: AtomicU64,
-    /// Faults that asked another node for a page to write, or for the right to write.
-    pub writes: AtomicU64,
-    /// Faults on pages that this node already had the right to: first touches, and further threads on one
-    /// page.
-    pub local: AtomicU64,
-    /// Pages sent to other nodes.
-    pub sent: AtomicU64,
-    /// Pages taken away.
-    pub lost: AtomicU64,
-    /// Nanoseconds from the arrival of a fault that asked another node to its page's, summed over faults.
-    pub waited_ns: AtomicU64,
-}
-
-struct Hold {
-    /// When the hold ends, in nanoseconds of the monotonic clock.
-    until: u64,
-    /// How often its random part was doubled.
-    doubled: u32,
-}
-
-struct Core {
-    node: Node,
-    link: QueuePair,
-    /// The hold of each page that was ever granted.
-    holds: BTreeMap<u64, Hold>,
-    /// Pages that a peer waits for until their hold ends.
-    due: Vec<u64>,
-    random: u64,
-    out: Vec<Action>,
-    /// Pages that this node has asked another one for, and when it did.
-    asked: Vec<(u64, u64)>,
-    /// How often nodes asked for each page whose home this node is.
-    wanted: BTreeMap<u64, u64>,
-}
-
 /// A callback for messages outside of the page protocol: sender, tag, bytes. Runs on the thread that waits
 /// for messages.
 pub type Handler = Box<dyn Fn(NodeId, u32, &[u8]) + Send + Sync>;
+
+/// Who serves this node's pages.
+enum Serving {
+    /// This node, by messages.
+    Here(&'static Pages),
+    /// A server in this process, the origin, which serves all nodes.
+    AllHere(&'static PageServer),
+    /// The server in the origin. The userfaultfd stays open here, too: if the origin ends, the kernel would otherwise
+    /// let this node's threads go on, with pages of zeros, until the node has noticed the end.
+    AtTheOrigin { _watched: Uffd },
+}
 
 /// This process as a node. Lives as long as the process.
 pub struct Driver {
@@ -103,27 +59,19 @@ pub struct Driver {
     nodes: NodeId,
     space: Space,
     job: &'static Job,
-    alias: *mut u8,
-    backend: Box<dyn Backend>,
-    core: Mutex<Core>,
+    serving: Serving,
+    link: &'static Mutex<QueuePair>,
     handler: OnceLock<Handler>,
-    counts: Counts,
+    counts: &'static Counts,
     leaving: AtomicBool,
 }
-
-// SAFETY: `alias` is a mapping that stays. The protocol decides who reads or writes a page through it, under
-// `core`.
-unsafe impl Send for Driver {}
-// SAFETY: threads share the driver through its mutex and atomics. The protocol decides who uses a page
-// through `alias`, under `core`.
-unsafe impl Sync for Driver {}
 
 impl core::fmt::Debug for Driver {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Driver")
             .field("me", &self.me)
             .field("nodes", &self.nodes)
-            .field("backend", &self.backend.kind())
+            .field("backend", &self.backend())
             .finish_non_exhaustive()
     }
 }
@@ -154,6 +102,10 @@ impl core::fmt::Debug for Launched {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "Launched({} of {})", self.0.rank(), self.0.size())
     }
+}
+
+fn gone(node: NodeId, error: &std::io::Error) -> String {
+    format!("node {node}: its userfaultfd is needed ({error})")
 }
 
 /// Joins the nodes to one job, shares the ranges, and starts serving them. All nodes call this. `fill` is
@@ -210,35 +162,74 @@ pub unsafe fn start(
     // SAFETY: the caller of this function lets nobody use the ranges meanwhile, and `fill` has copied their
     // content.
     unsafe { space.map_view(file) }.map_err(|e| format!("shared ranges of node {me}: {e}"))?;
-    // SAFETY: the view was mapped just now. In the file, the home's pages have their content, and other pages
-    // are empty.
-    let backend = unsafe { backend::start(settings.backend, &space, alias, me) }?;
+    // Nodes of this machine that can map each other's files need no messages for their pages.
+    let mapped = joined.peers().iter().all(|p| !p.base().is_null());
+    let server = forked
+        .as_ref()
+        .filter(|_| mapped && settings.backend == Some(Kind::Uffd));
+    let mut watched = Vec::new();
+    let mut backend = None;
+    if let Some(forked) = server {
+        // All threads of a node stay on its CPUs: the server's thread for this node does so, too, and only there
+        // finds a core that has nothing else to do. The origin also runs regions that do not cross, on all CPUs.
+        if me != 0 {
+            forked.cpus(me).iter().for_each(server::stay_on);
+        }
+        let own = Uffd::start(&space, alias).map_err(|e| backend::no_uffd(&e))?;
+        if me != 0 {
+            forked.hand_over(own.file()).map_err(|e| gone(0, &e))?;
+        }
+        watched.push((own, alias));
+        if me == 0 {
+            for peer in 1..nodes {
+                let base = joined.peers()[usize::from(peer)].base();
+                let file = forked.take_over(peer).map_err(|e| gone(peer, &e))?;
+                watched.push((Uffd::of_peer(file, &space, base), base));
+            }
+        }
+    } else {
+        // SAFETY: the view was mapped just now. In the file, the home's pages have their content, and other pages
+        // are empty.
+        backend = Some(unsafe { backend::start(settings.backend, &space, alias, me) }?);
+    }
     exchange.fence().map_err(|e| e.to_string())?;
     let job = joined.establish(exchange);
     let keys = job.keys();
     let Some(engine) = job.queues() else {
         return Err("node: an engine that reaches all peers is accepted".to_owned());
     };
-    let core = Core {
-        node: Node::new(me, nodes, space.homes()),
-        link: engine.queue_pair(DEPTH, keys),
-        holds: BTreeMap::new(),
-        due: Vec::new(),
-        random: sys::monotonic_ns() | 1,
-        out: Vec::new(),
-        asked: Vec::new(),
-        wanted: BTreeMap::new(),
+    let link: &'static Mutex<QueuePair> =
+        Box::leak(Box::new(Mutex::new(engine.queue_pair(DEPTH, keys))));
+    let counts = forked
+        .as_ref()
+        .and_then(|f| f.counts().get(usize::from(me)))
+        .unwrap_or_else(|| Box::leak(Box::default()));
+    let serving = match (backend, &forked, watched.pop()) {
+        (Some(backend), ..) => Serving::Here(Box::leak(Box::new(Pages::new(
+            (me, nodes),
+            space.clone(),
+            alias,
+            backend,
+            link,
+            counts,
+        )))),
+        (None, Some(forked), Some(last)) if me == 0 => {
+            watched.push(last);
+            let server = PageServer::new(space.clone(), watched, forked.counts());
+            Serving::AllHere(Box::leak(Box::new(server)))
+        }
+        (None, _, Some((own, _))) => Serving::AtTheOrigin { _watched: own },
+        (None, _, None) => unreachable!("a node that has no backend has its userfaultfd"),
     };
     let driver: &'static Driver = Box::leak(Box::new(Driver {
         me,
         nodes,
         space,
         job,
-        alias,
-        backend,
-        core: Mutex::new(core),
+        serving,
+        link,
         handler: OnceLock::new(),
-        counts: Counts::default(),
+        counts,
         leaving: AtomicBool::new(false),
     }));
     let spawn = |name: &str, body: Box<dyn FnOnce() + Send>| {
@@ -251,7 +242,21 @@ pub unsafe fn start(
             .map(|_| ())
             .map_err(|e| format!("thread of node {me}: {e}"))
     };
-    spawn("hetmp-dsm-fault", Box::new(|| driver.serve_faults()))?;
+    match driver.serving {
+        Serving::Here(pages) => spawn("hetmp-dsm-fault", Box::new(|| pages.serve_faults()))?,
+        Serving::AllHere(server) => {
+            for node in 0..nodes {
+                let cpus = forked.as_ref().and_then(|f| f.cpus(node));
+                let serve = move || {
+                    cpus.iter().for_each(server::stay_on);
+                    server::wake_in_time();
+                    server.serve(node)
+                };
+                spawn("hetmp-dsm-fault", Box::new(serve))?;
+            }
+        }
+        Serving::AtTheOrigin { .. } => {}
+    }
     spawn("hetmp-dsm-msg", Box::new(|| driver.serve_messages()))?;
     // A launcher sees its nodes end by itself, and ends the others.
     if let Some(forked) = forked {
@@ -273,7 +278,15 @@ impl Driver {
 
     /// How faults are caught.
     pub fn backend(&self) -> Kind {
-        self.backend.kind()
+        match &self.serving {
+            Serving::Here(pages) => pages.backend().kind(),
+            Serving::AllHere(_) | Serving::AtTheOrigin { .. } => Kind::Uffd,
+        }
+    }
+
+    /// Do the nodes serve their pages by messages, each its own?
+    pub fn serves_by_messages(&self) -> bool {
+        matches!(self.serving, Serving::Here(_))
     }
 
     /// The shared ranges.
@@ -283,7 +296,7 @@ impl Driver {
 
     /// The numbers of events so far.
     pub fn counts(&self) -> &Counts {
-        &self.counts
+        self.counts
     }
 
     /// Sets the callback for messages with tags other than 0. The first callback stays. Until there is one,
@@ -296,9 +309,9 @@ impl Driver {
     /// from 1 on. That node's handler gets them. Messages between two nodes keep their
     /// order.
     pub fn send(&self, to: NodeId, tag: u32, bytes: &[u8]) {
-        debug_assert!(tag != PAGES);
-        let mut core = self.lock();
-        let sent = core.link.send_inline(to.into(), PORT, tag, bytes);
+        debug_assert!(tag != TAG);
+        let mut link = self.link();
+        let sent = link.send_inline(to.into(), PORT, tag, bytes);
         assert!(sent.is_some(), "{} bytes of a message", bytes.len());
     }
 
@@ -310,12 +323,12 @@ impl Driver {
     /// Waits until every message has arrived: if the process ended earlier, messages under way would be lost.
     pub fn flush(&self) {
         loop {
-            let mut core = self.lock();
-            core.link.ring();
-            if core.link.initiator().is_quiet() {
+            let mut link = self.link();
+            link.ring();
+            if link.initiator().is_quiet() {
                 return;
             }
-            drop(core);
+            drop(link);
             std::thread::sleep(std::time::Duration::from_micros(50));
         }
     }
@@ -336,15 +349,15 @@ impl Driver {
     /// The address of the page for which nodes asked most often but for `rank` other pages, and the number of
     /// requests. Only pages whose home this node is are counted. Not for threads on shared stacks.
     pub(crate) fn hot(&self, rank: usize) -> Option<(usize, u64)> {
-        let core = self.lock();
-        let mut all: Vec<(u64, u64)> = core.wanted.iter().map(|(&p, &n)| (n, p)).collect();
-        all.sort_unstable_by(|a, b| b.cmp(a));
-        let &(requests, page) = all.get(rank)?;
-        Some((self.address(page), requests))
+        match &self.serving {
+            Serving::Here(pages) => pages.hot(rank),
+            Serving::AllHere(server) => server.hot(rank),
+            Serving::AtTheOrigin { .. } => None,
+        }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Core> {
-        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    fn link(&self) -> MutexGuard<'_, QueuePair> {
+        self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends this process with an error; the other nodes then end, too.
@@ -355,55 +368,6 @@ impl Driver {
         unsafe { libc::_exit(1) }
     }
 
-    fn serve_faults(&self) {
-        loop {
-            let fault = match self.backend.next_fault() {
-                Ok(fault) => fault,
-                Err(e) => self.fail(format_args!("page faults cannot be read: {e}")),
-            };
-            let Some(page) = self.space.page_of(fault.address) else {
-                self.fail(format_args!(
-                    "a fault at {:#x}, outside of the shared ranges",
-                    fault.address
-                ));
-            };
-            let mut guard = self.lock();
-            let core = &mut *guard;
-            let counter = if core.node.access(page) >= fault.access {
-                &self.counts.local
-            } else if fault.access == Access::Read {
-                &self.counts.reads
-            } else {
-                &self.counts.writes
-            };
-            counter.fetch_add(1, Ordering::Relaxed);
-            if core.node.access(page) < fault.access && core.asked.iter().all(|a| a.0 != page) {
-                core.asked.push((page, sys::monotonic_ns()));
-            }
-            if core.node.is_untouched(page) && core.node.access(page) == Access::Write {
-                self.touch(core, page);
-            }
-            core.node.fault(page, fault.access, &mut core.out);
-            self.carry_out(core);
-        }
-    }
-
-    /// After a first touch of a page whose home is this node: makes the pages behind it accessible, too, as
-    /// long as no node asked for them.
-    fn touch(&self, core: &Core, page: u64) {
-        let start = self.address(page);
-        let run = (0..TOUCHED)
-            .take_while(|i| {
-                core.node.is_untouched(page + i)
-                    && core.node.access(page + i) == Access::Write
-                    && self.space.address_of(page + i) == Some(start + *i as usize * PAGE)
-            })
-            .count();
-        if let Err(e) = self.backend.first_touch(start, run) {
-            self.fail(format_args!("pages at {start:#x}: {e}"));
-        }
-    }
-
     fn serve_messages(&self) {
         let Some(inbox) = self.job.domain().port(PORT).and_then(|p| p.inbox()) else {
             self.fail(format_args!("a port with an inbox is needed"));
@@ -412,7 +376,7 @@ impl Driver {
         loop {
             let message = inbox.receive_within(wait);
             if let Some(m) = &message {
-                if m.tag != PAGES {
+                if m.tag != TAG {
                     // A peer that started earlier may have sent the message before this node has its handler.
                     let handler = loop {
                         match self.handler.get() {
@@ -424,134 +388,20 @@ impl Driver {
                     continue;
                 }
             }
-            let mut guard = self.lock();
-            let core = &mut *guard;
-            if let Some(m) = message {
-                let Some(decoded) = Message::decode(m.bytes()) else {
-                    self.fail(format_args!(
-                        "{:?} of node {}: a message of the page protocol is accepted",
-                        m.bytes(),
-                        m.source
-                    ));
-                };
-                self.accept(core, m.source as NodeId, decoded);
-                self.carry_out(core);
+            wait = u64::MAX;
+            if let Serving::Here(pages) = self.serving {
+                if let Some(m) = message {
+                    pages.receive(m.source as NodeId, m.bytes());
+                }
+                wait = pages.end_holds();
             }
-            wait = self.end_holds(core);
             // If a peer's inbox was full, messages wait in the queue pair until this thread rings again.
-            core.link.ring();
-            if !core.link.initiator().is_quiet() {
+            let mut link = self.link();
+            link.ring();
+            if !link.initiator().is_quiet() {
                 wait = wait.min(50_000);
             }
         }
-    }
-
-    fn accept(&self, core: &mut Core, from: NodeId, message: Message) {
-        if let Err(violation) = core.node.receive(from, message, &mut core.out) {
-            self.fail(format_args!("{violation}"));
-        }
-        let page = message.page();
-        if let Message::Want { .. } = message {
-            *core.wanted.entry(page).or_insert(0) += 1;
-        }
-        if core.node.is_demanded(page) && !core.due.contains(&page) {
-            core.due.push(page);
-        }
-    }
-
-    /// Ends the holds that are over and that a peer waits for. Returns the nanoseconds until the next such
-    /// hold ends.
-    fn end_holds(&self, core: &mut Core) -> u64 {
-        let mut next = u64::MAX;
-        let mut i = 0;
-        while let Some(&page) = core.due.get(i) {
-            let until = core.holds.get(&page).map_or(0, |h| h.until);
-            let left = until.saturating_sub(sys::monotonic_ns());
-            if left > 0 {
-                next = next.min(left);
-                i += 1;
-            } else {
-                core.due.swap_remove(i);
-                core.node.release(page, &mut core.out);
-                self.carry_out(core);
-            }
-        }
-        next
-    }
-
-    fn begin_hold(&self, core: &mut Core, page: u64) {
-        let now = sys::monotonic_ns();
-        core.random ^= core.random << 13;
-        core.random ^= core.random >> 7;
-        core.random ^= core.random << 17;
-        let hold = core.holds.entry(page).or_insert(Hold {
-            until: 0,
-            doubled: 0,
-        });
-        hold.doubled = if now.saturating_sub(hold.until) < AGAIN && hold.until != 0 {
-            (hold.doubled + 1).min(DOUBLINGS)
-        } else {
-            0
-        };
-        hold.until = now + HOLD + core.random % (HOLD << hold.doubled);
-    }
-
-    /// Carries out the state machine's actions. Messages to this node itself are taken at once.
-    fn carry_out(&self, core: &mut Core) {
-        let mut at = 0;
-        while let Some(&action) = core.out.get(at) {
-            at += 1;
-            match action {
-                Action::Send { to, message } if to == self.me => {
-                    self.accept(core, to, message);
-                }
-                Action::Send { to, message } => self.post(core, to, message),
-                Action::Protect { page, access } => {
-                    if access == Access::None {
-                        self.counts.lost.fetch_add(1, Ordering::Relaxed);
-                    }
-                    if let Err(e) = self.backend.protect(self.address(page), access) {
-                        self.fail(format_args!(
-                            "protection of address {:#x}: {e}",
-                            self.address(page)
-                        ));
-                    }
-                }
-                Action::Wake { page } => {
-                    if let Some(i) = core.asked.iter().position(|a| a.0 == page) {
-                        let (_, since) = core.asked.swap_remove(i);
-                        let waited = sys::monotonic_ns().saturating_sub(since);
-                        self.counts.waited_ns.fetch_add(waited, Ordering::Relaxed);
-                    }
-                    if core.node.is_held(page) {
-                        self.begin_hold(core, page);
-                    }
-                    self.backend.wake(self.address(page));
-                }
-            }
-        }
-        core.out.clear();
-    }
-
-    fn address(&self, page: u64) -> usize {
-        match self.space.address_of(page) {
-            Some(address) => address,
-            None => self.fail(format_args!(
-                "page {page}: one of the shared ranges is accepted"
-            )),
-        }
-    }
-
-    fn post(&self, core: &mut Core, to: NodeId, message: Message) {
-        let bytes = message.encode();
-        if let Message::Page { page, .. } = message {
-            self.counts.sent.fetch_add(1, Ordering::Relaxed);
-            let offset = page * PAGE as u64;
-            let here = self.alias as u64 + offset;
-            core.link.put(to.into(), offset, here, PAGE as u32);
-            core.link.fence(to.into());
-        }
-        let _ = core.link.send_inline(to.into(), PORT, PAGES, &bytes);
     }
 
     fn watch(&self, forked: &Forked) {

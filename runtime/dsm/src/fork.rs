@@ -3,11 +3,13 @@
 //! Each node is the grandchild of the origin, and its parent has ended: the program's `wait` never sees it. A
 //! socket connects each node with the origin. Nothing is ever written to it: its end of file says that the
 //! other process is gone, however it ended. Until the nodes have joined their job, they exchange small values
-//! on a board in memory that all of them map.
+//! on a board in memory that all of them map. A second socket (a *door*) carries the node's userfaultfd to the origin.
 
+use crate::counts::{self, Counts};
 use crate::NodeId;
 use core::sync::atomic::{AtomicU32, Ordering};
 use hetmp_core::bootstrap::Exchange;
+use hetmp_core::topo::{self, CpuSet};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
@@ -28,6 +30,11 @@ pub struct Forked {
     /// The sockets. In the origin: one to every other node, in the order of their numbers from 1 on. In a
     /// node: one, to the origin.
     lifelines: Vec<OwnedFd>,
+    /// More sockets, in the same order.
+    doors: Vec<OwnedFd>,
+    counts: &'static [Counts],
+    /// The CPUs of each node; empty if there are fewer CPUs than nodes.
+    cpus: Vec<CpuSet>,
 }
 
 #[derive(Debug)]
@@ -122,9 +129,13 @@ impl Board {
 /// As for `fork`: the process has no other thread whose state the nodes need.
 pub unsafe fn fork(count: NodeId) -> io::Result<Forked> {
     let board = Arc::new(Board::make(usize::from(count))?);
+    let counts = counts::shared(count)?;
+    let cpus = parts(&topo::affinity(), count.into());
     let mut lifelines: Vec<OwnedFd> = Vec::new();
+    let mut doors: Vec<OwnedFd> = Vec::new();
     for me in 1..count {
         let (here, there) = pair()?;
+        let (door_here, door_there) = pair()?;
         // SAFETY: the caller of this function has no other thread whose state the child needs.
         let child = unsafe { libc::fork() };
         if child < 0 {
@@ -139,6 +150,7 @@ pub unsafe fn fork(count: NodeId) -> io::Result<Forked> {
                 }
             }
             lifelines.push(here);
+            doors.push(door_here);
             continue;
         }
         // SAFETY: a forked child has one thread, this one. The node's parent ends without running code of the
@@ -150,13 +162,17 @@ pub unsafe fn fork(count: NodeId) -> io::Result<Forked> {
         }
         // Close the origin's ends here, including the end of this node's own socket: while one of them is
         // open in any process, the end of the origin would go unnoticed.
-        drop(here);
+        drop((here, door_here));
         lifelines.clear();
+        doors.clear();
         return Ok(Forked {
             me,
             count,
             board,
             lifelines: vec![there],
+            doors: vec![door_there],
+            counts,
+            cpus,
         });
     }
     Ok(Forked {
@@ -164,7 +180,42 @@ pub unsafe fn fork(count: NodeId) -> io::Result<Forked> {
         count,
         board,
         lifelines,
+        doors,
+        counts,
+        cpus,
     })
+}
+
+/// Divides the CPUs among the nodes. Empty if there are fewer CPUs than nodes.
+fn parts(all: &CpuSet, nodes: usize) -> Vec<CpuSet> {
+    let (all, mut parts) = (all.iter().collect::<Vec<usize>>(), Vec::new());
+    if all.len() >= nodes {
+        for n in 0..nodes {
+            let part = &all[n * all.len() / nodes..(n + 1) * all.len() / nodes];
+            parts.push(part.iter().copied().collect());
+        }
+    }
+    parts
+}
+
+/// A message of one byte with room for one descriptor beside it. `body` gets the message's head.
+fn with_descriptor<R>(body: impl FnOnce(&mut libc::msghdr) -> R) -> R {
+    #[repr(align(8))]
+    struct Control([u8; 64]);
+    let mut byte = 0u8;
+    let mut control = Control([0; 64]);
+    let mut part = libc::iovec {
+        iov_base: (&raw mut byte).cast(),
+        iov_len: 1,
+    };
+    // SAFETY: plain data, whose parts are set below.
+    let mut head: libc::msghdr = unsafe { core::mem::zeroed() };
+    head.msg_iov = &raw mut part;
+    head.msg_iovlen = 1;
+    head.msg_control = control.0.as_mut_ptr().cast();
+    // SAFETY: a computation with a small number.
+    head.msg_controllen = unsafe { libc::CMSG_SPACE(4) } as usize;
+    body(&mut head)
 }
 
 fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -204,6 +255,63 @@ impl Forked {
             board: self.board.clone(),
             lifelines: self.lifelines.iter().map(AsRawFd::as_raw_fd).collect(),
             fences: 0,
+        })
+    }
+
+    /// The counts of all nodes.
+    pub(crate) fn counts(&self) -> &'static [Counts] {
+        self.counts
+    }
+
+    /// The CPUs of a node; `None` if there are fewer CPUs than nodes.
+    pub fn cpus(&self, node: NodeId) -> Option<CpuSet> {
+        self.cpus.get(usize::from(node)).cloned()
+    }
+
+    /// Gives the origin a descriptor. Called once by each other node.
+    pub(crate) fn hand_over(&self, fd: RawFd) -> io::Result<()> {
+        let door = &self.doors[0];
+        with_descriptor(|head| {
+            // SAFETY: the control buffer has room for one header and one descriptor, and is aligned for the header.
+            let sent = unsafe {
+                let control = libc::CMSG_FIRSTHDR(head);
+                (*control).cmsg_level = libc::SOL_SOCKET;
+                (*control).cmsg_type = libc::SCM_RIGHTS;
+                (*control).cmsg_len = libc::CMSG_LEN(4) as usize;
+                libc::CMSG_DATA(control).cast::<RawFd>().write_unaligned(fd);
+                libc::sendmsg(door.as_raw_fd(), head, libc::MSG_NOSIGNAL)
+            };
+            match sent {
+                1 => Ok(()),
+                _ => Err(io::Error::last_os_error()),
+            }
+        })
+    }
+
+    /// The descriptor that `node` handed over; waits for it. Called by the origin, once for each other node.
+    pub(crate) fn take_over(&self, node: NodeId) -> io::Result<OwnedFd> {
+        let door = &self.doors[usize::from(node) - 1];
+        with_descriptor(|head| {
+            let got = loop {
+                // SAFETY: the head's buffers live during the call.
+                let got = unsafe { libc::recvmsg(door.as_raw_fd(), head, libc::MSG_CMSG_CLOEXEC) };
+                let error = io::Error::last_os_error();
+                if got >= 0 {
+                    break got;
+                }
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            };
+            // SAFETY: the kernel has filled the control buffer, and says with its length how much of it.
+            unsafe {
+                let control = libc::CMSG_FIRSTHDR(head);
+                if got != 1 || control.is_null() || (*control).cmsg_type != libc::SCM_RIGHTS {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+                let fd = libc::CMSG_DATA(control).cast::<RawFd>().read_unaligned();
+                Ok(OwnedFd::from_raw_fd(fd))
+            }
         })
     }
 
@@ -302,6 +410,18 @@ mod tests {
         assert_eq!(find(&records, "b.c"), Some(Vec::new()));
         assert_eq!(find(&records, "e"), None);
         assert_eq!(find(&records[..records.len() - 1], "d"), None);
+    }
+
+    #[test]
+    fn every_cpu_is_of_one_node() {
+        let all: CpuSet = [1, 2, 5, 6, 7].into_iter().collect();
+        let shown = |n| -> Vec<Vec<usize>> {
+            let parts = parts(&all, n);
+            parts.iter().map(|p| p.iter().collect()).collect()
+        };
+        assert_eq!(shown(2), [vec![1, 2], vec![5, 6, 7]]);
+        assert_eq!(shown(5), [[1], [2], [5], [6], [7]]);
+        assert!(shown(6).is_empty());
     }
 
     #[test]

@@ -6,8 +6,8 @@
 //!   et al., "An OpenMP Runtime for Transparent Work Sharing across Cache-Incoherent Heterogeneous Nodes".
 //! * **What it owns**: the rights of each node to each page ([`protocol`]), the order of requests
 //!   ([`directory`]), the mappings of the shared ranges and their protection ([`space`], [`backend`]), the
-//!   threads that serve faults and messages ([`driver`]), and what OpenMP does across nodes: regions,
-//!   barriers, locks, loops ([`together`]).
+//!   threads that serve faults and messages ([`driver`]; each node's own, `pages`, or those of one server for all nodes
+//!   of a machine, `server`), and what OpenMP does across nodes: regions, barriers, locks, loops ([`together`]).
 //! * **Data in**: page faults of this node's threads, messages of peers, the end of holds. **Data out**: messages, changes
 //!   of a page's protection, threads that go on.
 //!
@@ -19,14 +19,19 @@
 //! a page that was just granted until the thread that asked has used it.
 
 pub mod backend;
+mod counts;
 pub mod directory;
 pub mod driver;
 pub mod fork;
+mod holds;
 pub mod message;
+mod pages;
 pub mod protocol;
+mod server;
 pub mod space;
 pub mod together;
 
+pub use counts::Counts;
 pub use message::Message;
 pub use protocol::{Action, Node, Violation};
 

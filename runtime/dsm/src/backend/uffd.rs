@@ -12,7 +12,7 @@ use crate::space::Space;
 use crate::Access;
 use hetmp_core::segment::PAGE;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 const API: u64 = 0xAA;
 const FEATURE_FLAG_WP: u64 = 1 << 0;
@@ -30,6 +30,8 @@ const EVENT_PAGEFAULT: u8 = 0x12;
 const FAULT_WRITE: u64 = 1;
 const FAULT_WP: u64 = 2;
 
+const COPY_WP: u64 = 2;
+const ZEROPAGE_DONTWAKE: u64 = 1;
 const CONTINUE_DONTWAKE: u64 = 1;
 const CONTINUE_WP: u64 = 2;
 const WP_PROTECT: u64 = 1;
@@ -43,6 +45,8 @@ const fn both(number: u64, bytes: u64) -> libc::c_ulong {
 const UFFDIO_API: libc::c_ulong = both(0x3f, 24);
 const UFFDIO_REGISTER: libc::c_ulong = both(0x00, 32);
 const UFFDIO_WAKE: libc::c_ulong = (2 << 30 | 16 << 16 | API << 8 | 2) as libc::c_ulong;
+const UFFDIO_COPY: libc::c_ulong = both(0x03, 40);
+const UFFDIO_ZEROPAGE: libc::c_ulong = both(0x04, 32);
 const UFFDIO_WRITEPROTECT: libc::c_ulong = both(0x06, 24);
 const UFFDIO_CONTINUE: libc::c_ulong = both(0x07, 32);
 /// The request to `/dev/userfaultfd` that opens a new descriptor.
@@ -124,8 +128,140 @@ impl Uffd {
         Ok(uffd)
     }
 
+    /// The view of another process of this machine. `file`: that process's userfaultfd. `alias`: where this process
+    /// maps that process's file.
+    pub(crate) fn of_peer(file: OwnedFd, space: &Space, alias: *mut u8) -> Uffd {
+        Uffd {
+            file,
+            space: space.clone(),
+            alias: alias.expose_provenance(),
+        }
+    }
+
+    /// The descriptor.
+    pub(crate) fn file(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
+
     fn call(&self, request: libc::c_ulong, words: &mut [u64]) -> io::Result<()> {
         call(&self.file, request, words)
+    }
+
+    /// Takes away the right to write a page.
+    pub(crate) fn forbid_writes(&self, address: usize) -> io::Result<()> {
+        self.write_protect(address, WP_PROTECT)
+    }
+
+    /// Gives back the right to write a page, and wakes the threads that wait for it.
+    pub(crate) fn allow_writes_and_wake(&self, address: usize) -> io::Result<()> {
+        self.call(UFFDIO_WRITEPROTECT, &mut [address as u64, PAGE as u64, 0])
+    }
+
+    /// Removes a page from this process's page tables; its file keeps the page.
+    pub(crate) fn unmap(&self, address: usize) -> io::Result<()> {
+        // SAFETY: the driver and the page server name only pages of the view, whose content stays in the file.
+        let done = unsafe {
+            libc::madvise(
+                core::ptr::with_exposed_provenance_mut(address),
+                PAGE,
+                libc::MADV_DONTNEED,
+            )
+        };
+        if done != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(())
+    }
+
+    /// Puts the file's page in place, where none is, and wakes the threads that wait for it. `readable`: for reading
+    /// only.
+    pub(crate) fn map_and_wake(&self, address: usize, readable: bool) -> io::Result<()> {
+        let mode = if readable { CONTINUE_WP } else { 0 };
+        self.call(UFFDIO_CONTINUE, &mut [address as u64, PAGE as u64, mode, 0])
+    }
+
+    /// Gives the file a page that it does not have, with these bytes, puts the page in place, and wakes the threads that
+    /// wait for it. `readable`: for reading only.
+    pub(crate) fn copy_and_wake(
+        &self,
+        address: usize,
+        bytes: &[u8; PAGE],
+        readable: bool,
+    ) -> io::Result<()> {
+        let from = bytes.as_ptr().expose_provenance() as u64;
+        let mode = if readable { COPY_WP } else { 0 };
+        self.call(
+            UFFDIO_COPY,
+            &mut [address as u64, from, PAGE as u64, mode, 0],
+        )
+    }
+
+    fn read_fault(&self) -> io::Result<Option<Fault>> {
+        /// `struct uffd_msg`: the event's number, and its arguments from the second word on.
+        #[repr(C, align(8))]
+        struct Msg([u64; 4]);
+        let mut msg = Msg([0; 4]);
+        // SAFETY: room for one message.
+        let n = unsafe {
+            libc::read(
+                self.file.as_raw_fd(),
+                (&raw mut msg).cast(),
+                size_of::<Msg>(),
+            )
+        };
+        if n != size_of::<Msg>() as isize {
+            let error = io::Error::last_os_error();
+            return match error.raw_os_error() {
+                Some(libc::EINTR | libc::EAGAIN) => Ok(None),
+                _ => Err(error),
+            };
+        }
+        let [head, flags, address, _] = msg.0;
+        if head as u8 != EVENT_PAGEFAULT {
+            return Ok(None);
+        }
+        let access = if flags & (FAULT_WRITE | FAULT_WP) != 0 {
+            Access::Write
+        } else {
+            Access::Read
+        };
+        Ok(Some(Fault {
+            address: address as usize,
+            access,
+        }))
+    }
+
+    /// The next fault, or `None` after `ns` nanoseconds or earlier. `None` for `ns`: no limit. Called by one thread.
+    pub(crate) fn next_fault_within(&self, ns: Option<u64>) -> io::Result<Option<Fault>> {
+        let Some(ns) = ns else {
+            return self.read_fault();
+        };
+        // The kernel polls only descriptors whose reads do not block. With a limit a fault costs two more system
+        // calls, therefore.
+        self.set_blocking(false)?;
+        let mut poll = libc::pollfd {
+            fd: self.file.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        let time = libc::timespec {
+            tv_sec: (ns / 1_000_000_000) as libc::time_t,
+            tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+        };
+        // SAFETY: one descriptor and one time, which live during the call. An interrupted call is one that ends early.
+        unsafe { libc::ppoll(&raw mut poll, 1, &raw const time, core::ptr::null()) };
+        let fault = self.read_fault();
+        self.set_blocking(true)?;
+        fault
+    }
+
+    fn set_blocking(&self, blocks: bool) -> io::Result<()> {
+        let flags = if blocks { 0 } else { libc::O_NONBLOCK };
+        // SAFETY: the descriptor is open, and has no other flags that can be set.
+        match unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_SETFL, flags) } {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
     }
 
     fn write_protect(&self, address: usize, mode: u64) -> io::Result<()> {
@@ -166,58 +302,16 @@ impl Backend for Uffd {
     }
 
     fn next_fault(&self) -> io::Result<Fault> {
-        /// `struct uffd_msg`: the event's number, and its arguments from the second word on.
-        #[repr(C, align(8))]
-        struct Msg([u64; 4]);
         loop {
-            let mut msg = Msg([0; 4]);
-            // SAFETY: room for one message.
-            let n = unsafe {
-                libc::read(
-                    self.file.as_raw_fd(),
-                    (&raw mut msg).cast(),
-                    size_of::<Msg>(),
-                )
-            };
-            if n != size_of::<Msg>() as isize {
-                let error = io::Error::last_os_error();
-                match error.raw_os_error() {
-                    Some(libc::EINTR | libc::EAGAIN) => continue,
-                    _ => return Err(error),
-                }
+            if let Some(fault) = self.read_fault()? {
+                return Ok(fault);
             }
-            let [head, flags, address, _] = msg.0;
-            if head as u8 != EVENT_PAGEFAULT {
-                continue;
-            }
-            let access = if flags & (FAULT_WRITE | FAULT_WP) != 0 {
-                Access::Write
-            } else {
-                Access::Read
-            };
-            return Ok(Fault {
-                address: address as usize,
-                access,
-            });
         }
     }
 
     fn protect(&self, address: usize, access: Access) -> io::Result<()> {
         match access {
-            Access::None => {
-                // SAFETY: the driver names only pages of the view, and their content stays in the file.
-                let done = unsafe {
-                    libc::madvise(
-                        core::ptr::with_exposed_provenance_mut(address),
-                        PAGE,
-                        libc::MADV_DONTNEED,
-                    )
-                };
-                if done != 0 {
-                    return Err(io::Error::last_os_error());
-                }
-                Ok(())
-            }
+            Access::None => self.unmap(address),
             Access::Read => {
                 self.write_protect(address, WP_PROTECT)?;
                 self.put_in_place(address, CONTINUE_WP)
@@ -230,10 +324,15 @@ impl Backend for Uffd {
     }
 
     fn first_touch(&self, address: usize, pages: usize) -> io::Result<()> {
-        for i in 0..pages {
-            self.put_in_place(address + i * PAGE, 0)?;
+        // Most first touches are of memory that the program has just got: the file has none of these pages.
+        let len = (pages * PAGE) as u64;
+        let words = &mut [address as u64, len, ZEROPAGE_DONTWAKE, 0];
+        match self.call(UFFDIO_ZEROPAGE, words) {
+            Err(e) if e.raw_os_error() == Some(libc::EEXIST) => {
+                (0..pages).try_for_each(|i| self.put_in_place(address + i * PAGE, 0))
+            }
+            done => done,
         }
-        Ok(())
     }
 
     fn wake(&self, address: usize) {

@@ -1,0 +1,267 @@
+//! The pages of this node, where each node serves its own: by messages to and from the other nodes.
+//!
+//! The program's own threads never run this code: a thread that faults sleeps in the kernel (or in the signal
+//! handler) until its page is there. So nothing in this file runs on a shared stack or needs a shared page.
+
+use crate::backend::Backend;
+use crate::counts::Counts;
+use crate::holds::Holds;
+use crate::space::Space;
+use crate::{Access, Action, Message, Node, NodeId};
+use core::sync::atomic::Ordering;
+use hetmp_core::segment::PAGE;
+use hetmp_core::{report, sys};
+use hetmp_nic::engine::QueuePair;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The port of the page protocol and of the messages of [`crate::together`].
+pub(crate) const PORT: u8 = 0;
+/// The tag of the page protocol's messages.
+pub(crate) const TAG: u32 = 0;
+/// Pages that one first touch makes accessible.
+pub(crate) const TOUCHED: u64 = 16;
+
+struct Core {
+    node: Node,
+    holds: Holds,
+    /// Pages that a peer waits for until their hold ends.
+    due: Vec<u64>,
+    out: Vec<Action>,
+    /// Pages that this node has asked another one for, and when it did.
+    asked: Vec<(u64, u64)>,
+    /// How often nodes asked for each page whose home this node is.
+    wanted: BTreeMap<u64, u64>,
+}
+
+/// See the [module](self).
+pub(crate) struct Pages {
+    me: NodeId,
+    space: Space,
+    alias: *mut u8,
+    backend: Box<dyn Backend>,
+    /// Taken after `core` where both are.
+    link: &'static Mutex<QueuePair>,
+    counts: &'static Counts,
+    core: Mutex<Core>,
+}
+
+// SAFETY: `alias` is a mapping that stays. The protocol decides who reads or writes a page through it, under
+// `core`.
+unsafe impl Send for Pages {}
+// SAFETY: threads share the pages through mutexes and atomics. The protocol decides who uses a page
+// through `alias`, under `core`.
+unsafe impl Sync for Pages {}
+
+impl Pages {
+    /// The pages of `space` as node `me` of `nodes`, in the protocol's first state. `alias`: where the whole file is
+    /// mapped.
+    pub(crate) fn new(
+        (me, nodes): (NodeId, NodeId),
+        space: Space,
+        alias: *mut u8,
+        backend: Box<dyn Backend>,
+        link: &'static Mutex<QueuePair>,
+        counts: &'static Counts,
+    ) -> Pages {
+        let core = Core {
+            node: Node::new(me, nodes, space.homes()),
+            holds: Holds::new(sys::monotonic_ns()),
+            due: Vec::new(),
+            out: Vec::new(),
+            asked: Vec::new(),
+            wanted: BTreeMap::new(),
+        };
+        Pages {
+            me,
+            space,
+            alias,
+            backend,
+            link,
+            counts,
+            core: Mutex::new(core),
+        }
+    }
+
+    pub(crate) fn backend(&self) -> &dyn Backend {
+        self.backend.as_ref()
+    }
+
+    /// The address of the page for which nodes asked most often but for `rank` other pages, and the number of
+    /// requests. Only pages whose home this node is are counted.
+    pub(crate) fn hot(&self, rank: usize) -> Option<(usize, u64)> {
+        let core = self.lock();
+        let mut all: Vec<(u64, u64)> = core.wanted.iter().map(|(&p, &n)| (n, p)).collect();
+        all.sort_unstable_by(|a, b| b.cmp(a));
+        let &(requests, page) = all.get(rank)?;
+        Some((self.address(page), requests))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Core> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends this process with an error; the other nodes then end, too.
+    fn fail(&self, what: core::fmt::Arguments<'_>) -> ! {
+        report::warn(format_args!("node {}: {what}", self.me));
+        // SAFETY: _exit has no preconditions. Memory of the program may be lost, so none of its code may run
+        // any more.
+        unsafe { libc::_exit(1) }
+    }
+
+    /// Serves the faults of this node's threads as long as the process lives.
+    pub(crate) fn serve_faults(&self) -> ! {
+        loop {
+            let fault = match self.backend.next_fault() {
+                Ok(fault) => fault,
+                Err(e) => self.fail(format_args!("page faults cannot be read: {e}")),
+            };
+            let Some(page) = self.space.page_of(fault.address) else {
+                self.fail(format_args!(
+                    "a fault at {:#x}, outside of the shared ranges",
+                    fault.address
+                ));
+            };
+            let mut guard = self.lock();
+            let core = &mut *guard;
+            let counter = if core.node.access(page) >= fault.access {
+                &self.counts.local
+            } else if fault.access == Access::Read {
+                &self.counts.reads
+            } else {
+                &self.counts.writes
+            };
+            counter.fetch_add(1, Ordering::Relaxed);
+            if core.node.access(page) < fault.access && core.asked.iter().all(|a| a.0 != page) {
+                core.asked.push((page, sys::monotonic_ns()));
+            }
+            if core.node.is_untouched(page) && core.node.access(page) == Access::Write {
+                self.touch(core, page);
+            }
+            core.node.fault(page, fault.access, &mut core.out);
+            self.carry_out(core);
+        }
+    }
+
+    /// After a first touch of a page whose home is this node: makes the pages behind it accessible, too, as
+    /// long as no node asked for them.
+    fn touch(&self, core: &Core, page: u64) {
+        let start = self.address(page);
+        let run = (0..TOUCHED)
+            .take_while(|i| {
+                core.node.is_untouched(page + i)
+                    && core.node.access(page + i) == Access::Write
+                    && self.space.address_of(page + i) == Some(start + *i as usize * PAGE)
+            })
+            .count();
+        if let Err(e) = self.backend.first_touch(start, run) {
+            self.fail(format_args!("pages at {start:#x}: {e}"));
+        }
+    }
+
+    /// Takes a message of the page protocol.
+    pub(crate) fn receive(&self, from: NodeId, bytes: &[u8]) {
+        let Some(message) = Message::decode(bytes) else {
+            self.fail(format_args!(
+                "{bytes:?} of node {from}: a message of the page protocol is accepted"
+            ));
+        };
+        let mut guard = self.lock();
+        let core = &mut *guard;
+        self.accept(core, from, message);
+        self.carry_out(core);
+    }
+
+    fn accept(&self, core: &mut Core, from: NodeId, message: Message) {
+        if let Err(violation) = core.node.receive(from, message, &mut core.out) {
+            self.fail(format_args!("{violation}"));
+        }
+        let page = message.page();
+        if let Message::Want { .. } = message {
+            *core.wanted.entry(page).or_insert(0) += 1;
+        }
+        if core.node.is_demanded(page) && !core.due.contains(&page) {
+            core.due.push(page);
+        }
+    }
+
+    /// Ends the holds that are over and that a peer waits for. Returns the nanoseconds until the next such
+    /// hold ends.
+    pub(crate) fn end_holds(&self) -> u64 {
+        let mut guard = self.lock();
+        let core = &mut *guard;
+        let mut next = u64::MAX;
+        let mut i = 0;
+        while let Some(&page) = core.due.get(i) {
+            let left = core.holds.left(page);
+            if left > 0 {
+                next = next.min(left);
+                i += 1;
+            } else {
+                core.due.swap_remove(i);
+                core.node.release(page, &mut core.out);
+                self.carry_out(core);
+            }
+        }
+        next
+    }
+
+    /// Carries out the state machine's actions. Messages to this node itself are taken at once.
+    fn carry_out(&self, core: &mut Core) {
+        let mut at = 0;
+        while let Some(&action) = core.out.get(at) {
+            at += 1;
+            match action {
+                Action::Send { to, message } if to == self.me => {
+                    self.accept(core, to, message);
+                }
+                Action::Send { to, message } => self.post(to, message),
+                Action::Protect { page, access } => {
+                    if access == Access::None {
+                        self.counts.lost.fetch_add(1, Ordering::Relaxed);
+                    }
+                    if let Err(e) = self.backend.protect(self.address(page), access) {
+                        self.fail(format_args!(
+                            "protection of address {:#x}: {e}",
+                            self.address(page)
+                        ));
+                    }
+                }
+                Action::Wake { page } => {
+                    if let Some(i) = core.asked.iter().position(|a| a.0 == page) {
+                        let (_, since) = core.asked.swap_remove(i);
+                        let waited = sys::monotonic_ns().saturating_sub(since);
+                        self.counts.waited_ns.fetch_add(waited, Ordering::Relaxed);
+                    }
+                    if core.node.is_held(page) {
+                        core.holds.begin(page);
+                    }
+                    self.backend.wake(self.address(page));
+                }
+            }
+        }
+        core.out.clear();
+    }
+
+    fn address(&self, page: u64) -> usize {
+        match self.space.address_of(page) {
+            Some(address) => address,
+            None => self.fail(format_args!(
+                "page {page}: one of the shared ranges is accepted"
+            )),
+        }
+    }
+
+    fn post(&self, to: NodeId, message: Message) {
+        let bytes = message.encode();
+        let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Message::Page { page, .. } = message {
+            self.counts.sent.fetch_add(1, Ordering::Relaxed);
+            let offset = page * PAGE as u64;
+            let here = self.alias as u64 + offset;
+            link.put(to.into(), offset, here, PAGE as u32);
+            link.fence(to.into());
+        }
+        let _ = link.send_inline(to.into(), PORT, TAG, &bytes);
+    }
+}
