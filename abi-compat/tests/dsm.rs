@@ -217,6 +217,14 @@ fn what_the_runtime_hands_out_crosses() {
     }
 }
 
+#[test]
+fn ordered_loops_cross() {
+    for nodes in [2, 3] {
+        same("c-tests/dsm/ordered.c", &[], nodes);
+        same_by_clang("c-tests/dsm/ordered.c", &[], nodes, &[]);
+    }
+}
+
 /// clang's regions: a function with as many arguments as the region has shared variables.
 #[test]
 fn programs_by_clang_cross() {
@@ -770,6 +778,51 @@ fn a_killed_node_ends_the_program_with_a_line() {
         "{said}"
     );
     assert!(got.stdout.is_empty());
+}
+
+/// However a node ends while a region runs, and wherever the other threads wait then, the program ends with one line.
+#[test]
+fn a_node_that_ends_in_a_region_ends_the_program() {
+    let program = compile("c-tests/dsm/failures.c", &["-DENDS"]);
+    let trust = [("HETMP_DSM_TRUST", "1")];
+    for what in ["barrier", "lock", "critical", "page", "exit", "exec"] {
+        for nodes in [2, 3] {
+            let got = run(&program, &[what], nodes, &trust);
+            if skipped(&got) {
+                return;
+            }
+            let said = String::from_utf8_lossy(&got.stderr);
+            assert_eq!(got.status.code(), Some(1), "{what}: {said}");
+            let line = format!("node {} ended while the program ran", nodes - 1);
+            let lines = said.lines().filter(|l| l.contains(&line)).count();
+            assert_eq!(lines, 1, "{what}: {said}");
+            assert!(got.stdout.is_empty(), "{what}");
+        }
+    }
+}
+
+/// The calls are refused on every node, with a line for each call, and the region goes on.
+#[test]
+fn fork_and_dlopen_in_a_region_are_refused() {
+    let program = compile("c-tests/dsm/failures.c", &["-DREFUSED"]);
+    let trust = [("HETMP_DSM_TRUST", "1")];
+    for (what, line) in [
+        ("fork", "hetmp: fork: posix_spawn and system are accepted"),
+        ("dlopen", "hetmp: dlopen /nowhere.so: system libraries are"),
+    ] {
+        let got = run(&program, &[what, "/nowhere.so"], 2, &trust);
+        if skipped(&got) {
+            return;
+        }
+        let said = String::from_utf8_lossy(&got.stderr);
+        assert!(got.status.success(), "{what}: {said}");
+        assert_eq!(
+            String::from_utf8_lossy(&got.stdout),
+            format!("{what}: refused 4 times\n"),
+            "{said}"
+        );
+        assert_eq!(said.matches(line).count(), 4, "{said}");
+    }
 }
 
 #[test]

@@ -1,11 +1,11 @@
-/* What other nodes cannot answer or take part in: ancestors, tasks, ordered loops, scans, nested regions. Each region stays
+/* What other nodes cannot answer or take part in: ancestors, tasks, scans, nested regions. Each region stays
    at the origin, and the results are those of one process. */
 #include <omp.h>
 #include <stdio.h>
 
 int main(void)
 {
-    int ancestors = 0, tasks = 0, order = 0, inner = 0, prefix[64], running = 0;
+    int ancestors = 0, tasks = 0, inner = 0, prefix[64], running = 0;
 #pragma omp parallel num_threads(4) reduction(+ : ancestors)
     ancestors += omp_get_ancestor_thread_num(0) == 0 && omp_get_team_size(1) == 4;
 #pragma omp parallel num_threads(4)
@@ -14,11 +14,6 @@ int main(void)
 #pragma omp task shared(tasks)
 #pragma omp atomic
         tasks += i;
-    }
-#pragma omp parallel for ordered num_threads(4)
-    for (int i = 0; i < 20; i++) {
-#pragma omp ordered
-        order = 3 * order % 1000 + i;
     }
 #pragma omp parallel num_threads(4)
     {
@@ -31,7 +26,7 @@ int main(void)
 #pragma omp scan inclusive(running)
         prefix[i] = running;
     }
-    printf("ancestors %d tasks %d order %d inner %d prefix %d %d\n", ancestors, tasks, order, inner > 0, prefix[10],
+    printf("ancestors %d tasks %d inner %d prefix %d %d\n", ancestors, tasks, inner > 0, prefix[10],
            prefix[63]);
     return 0;
 }

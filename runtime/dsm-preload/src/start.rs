@@ -45,6 +45,8 @@ struct Table {
     counts: extern "C" fn(u32, *mut u64),
     /// Called by the origin when the program ends: the other nodes may end.
     leave: extern "C" fn(),
+    /// Binds the calling thread to this node's CPUs, if the nodes have CPUs of their own.
+    stay: extern "C" fn(),
 }
 
 /// A launcher started the nodes. It must be told that their end is not an accident.
@@ -109,6 +111,10 @@ extern "C" fn leave() {
         together().driver().flush();
         together().driver().take_leave();
     }
+}
+
+extern "C" fn stay() {
+    together().driver().stay_on_cpus();
 }
 
 fn fail(text: core::fmt::Arguments<'_>) -> ! {
@@ -294,13 +300,14 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
     };
     TOGETHER.store(core::ptr::from_ref(together).cast_mut(), Ordering::Release);
     let table: &'static Table = Box::leak(Box::new(Table {
-        version: 3,
+        version: 4,
         me: me.into(),
         nodes: count.into(),
         ask,
         is_shared,
         counts,
         leave,
+        stay,
     }));
     place::begin(me.into());
     // SAFETY: `libhetmp.so` defines both functions with these types.

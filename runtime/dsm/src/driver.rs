@@ -16,6 +16,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::bootstrap::{through, Job as Exchange};
 use hetmp_core::report;
 use hetmp_core::segment::PAGE;
+use hetmp_core::topo::{self, CpuSet};
 use hetmp_nic::domain::Sizes;
 use hetmp_nic::engine::QueuePair;
 use hetmp_nic::job::{self, Job, Request, Way};
@@ -63,6 +64,8 @@ pub struct Driver {
     link: &'static Mutex<QueuePair>,
     handler: OnceLock<Handler>,
     counts: &'static Counts,
+    /// The CPUs on which this node's threads run while a region crosses nodes, if the nodes have CPUs of their own.
+    cpus: Option<CpuSet>,
     leaving: AtomicBool,
 }
 
@@ -230,6 +233,7 @@ pub unsafe fn start(
         link,
         handler: OnceLock::new(),
         counts,
+        cpus: server.and_then(|f| f.cpus(me)),
         leaving: AtomicBool::new(false),
     }));
     let spawn = |name: &str, body: Box<dyn FnOnce() + Send>| {
@@ -287,6 +291,17 @@ impl Driver {
     /// Do the nodes serve their pages by messages, each its own?
     pub fn serves_by_messages(&self) -> bool {
         matches!(self.serving, Serving::Here(_))
+    }
+
+    /// Binds the calling thread to this node's CPUs, as far as the thread may run on them. Nothing happens if the nodes
+    /// have no CPUs of their own.
+    pub fn stay_on_cpus(&self) {
+        if let Some(cpus) = &self.cpus {
+            let both = cpus.intersection(&topo::affinity());
+            if !both.is_empty() {
+                server::stay_on(&both);
+            }
+        }
     }
 
     /// The shared ranges.

@@ -18,7 +18,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use hetmp_core::bell::LocalBell;
 use hetmp_core::{report, sys};
 use state::{Effect, State, Tag, Unexpected, SLOTS};
-pub use state::{Op, Words};
+pub use state::{Op, Words, ONE};
 use std::sync::{Mutex, PoisonError};
 
 const FREE: u32 = 0;

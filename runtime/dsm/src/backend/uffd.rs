@@ -324,11 +324,12 @@ impl Backend for Uffd {
     }
 
     fn first_touch(&self, address: usize, pages: usize) -> io::Result<()> {
-        // Most first touches are of memory that the program has just got: the file has none of these pages.
+        // Most first touches are of memory that the program has just got: the file has none of these pages. The call fails
+        // where it has some (EEXIST), and across the border of two mappings, such as a stack's guard (ENOENT).
         let len = (pages * PAGE) as u64;
         let words = &mut [address as u64, len, ZEROPAGE_DONTWAKE, 0];
         match self.call(UFFDIO_ZEROPAGE, words) {
-            Err(e) if e.raw_os_error() == Some(libc::EEXIST) => {
+            Err(e) if matches!(e.raw_os_error(), Some(libc::EEXIST | libc::ENOENT)) => {
                 (0..pages).try_for_each(|i| self.put_in_place(address + i * PAGE, 0))
             }
             done => done,

@@ -3,10 +3,14 @@
 //!
 //! A node hands in requests of its own threads ([`State::request`]) and messages of other nodes ([`State::message`]).
 //! Both answer with [`Effect`]s: answers to slots here, and messages to be sent. Node 0, the origin, keeps the barrier, the
-//! locks and the loops; the other nodes ask it.
+//! locks, the loops and their turns; the other nodes ask it.
 
 use crate::{NodeId, NodeSet};
 use std::collections::{BTreeMap, VecDeque};
+
+/// A bit of a loop's number in [`Op::Take`]: one part, as small as may be. For ordered loops: otherwise a node's threads
+/// would wait for the turns of all iterations that another node has taken.
+pub const ONE: u64 = 1 << 31;
 
 /// Requests that can be under way at once in a process.
 pub(super) const SLOTS: usize = 256;
@@ -34,14 +38,20 @@ pub enum Op {
     /// Origin: the address of the page of its part of memory for which nodes asked most often but for as many
     /// other pages as the first word says, and the number of requests; 0 if there is none.
     Hot,
-    /// Takes iterations of a loop for this node. Words: the loop's number in the region, its trip count, and
-    /// the number of iterations of which each part is a multiple. Answered with the first iteration and the
+    /// Takes iterations of a loop for this node. Words: the loop's number in the region (with [`ONE`]: one part only),
+    /// its trip count, and the number of iterations of which each part is a multiple. Answered with the first iteration and the
     /// one behind the last; equal if none are left.
     Take,
     /// Takes the lock if it is free. Answered at once: 1 if the caller has it now, otherwise 0.
     TryLock,
     /// Origin: the program ends. Answered when all nodes have been told.
     Leave,
+    /// Waits for a turn of an ordered loop. Words: the loop's number in the region, and an iteration. Answered when
+    /// all iterations before it have had their turn.
+    Turn,
+    /// Passes the turn of an ordered loop on. Words: the loop's number in the region, and the iteration whose turn it
+    /// is now. Only the thread whose turn it was asks this. Answered at once.
+    Pass,
 }
 
 impl Op {
@@ -59,6 +69,8 @@ impl Op {
             Op::Take,
             Op::TryLock,
             Op::Leave,
+            Op::Turn,
+            Op::Pass,
         ]
         .into_iter()
         .find(|o| *o as u32 == number)
@@ -84,6 +96,8 @@ pub(super) enum Tag {
     /// The answer to a request that is answered at once: the slot, then two words.
     Answer,
     Leave,
+    Turn,
+    Pass,
 }
 
 impl Tag {
@@ -100,6 +114,8 @@ impl Tag {
             Tag::TryLock,
             Tag::Answer,
             Tag::Leave,
+            Tag::Turn,
+            Tag::Pass,
         ]
         .into_iter()
         .find(|t| *t as u32 == number)
@@ -136,9 +152,20 @@ pub(super) struct State {
     carried: u64,
     /// For each loop of the region that was asked for: its iterations that are gone.
     loops: BTreeMap<u64, u64>,
+    /// The ordered loops of the region.
+    turns: BTreeMap<u64, Turns>,
     /// Locks that are taken. For each, who waits for it, in the order of asking: the node, and its slot
     /// there.
     locks: BTreeMap<u64, VecDeque<(NodeId, u64)>>,
+}
+
+/// An ordered loop's turns.
+#[derive(Debug, Default)]
+struct Turns {
+    /// The iteration whose turn it is.
+    now: u64,
+    /// Who waits for the turn of which iteration: the node, and its slot there.
+    waiting: BTreeMap<u64, (NodeId, u64)>,
 }
 
 impl State {
@@ -154,6 +181,7 @@ impl State {
             waits_at_barrier: None,
             carried: 0,
             loops: BTreeMap::new(),
+            turns: BTreeMap::new(),
             locks: BTreeMap::new(),
         }
     }
@@ -169,6 +197,7 @@ impl State {
         match op {
             Op::Fork if at_origin => {
                 self.loops.clear();
+                self.turns.clear();
                 out.extend((1..self.nodes).map(|n| Effect::Send(n, Tag::Fork, words)));
                 out.push(Effect::Answer(slot, words));
             }
@@ -217,6 +246,20 @@ impl State {
                 out.push(Effect::Answer(slot, [got, 0, 0]));
             }
             Op::TryLock => out.push(Effect::Send(0, Tag::TryLock, [words[0], slot as u64, 0])),
+            Op::Turn if at_origin => self.turn(0, words, slot as u64, out)?,
+            Op::Turn => {
+                let [number, k, _] = words;
+                let number = number & u64::from(u32::MAX) | (slot as u64) << 32;
+                out.push(Effect::Send(0, Tag::Turn, [number, k, 0]));
+            }
+            Op::Pass => {
+                if at_origin {
+                    self.pass(words, out)?;
+                } else {
+                    out.push(Effect::Send(0, Tag::Pass, words));
+                }
+                out.push(Effect::Answer(slot, words));
+            }
             Op::Leave if at_origin => {
                 out.extend((1..self.nodes).map(|n| Effect::Send(n, Tag::Leave, words)));
                 out.push(Effect::Answer(slot, words));
@@ -235,7 +278,14 @@ impl State {
     ) -> Result<(), Unexpected> {
         let to_origin = matches!(
             tag,
-            Tag::Done | Tag::Arrived | Tag::Lock | Tag::Unlock | Tag::Take | Tag::TryLock
+            Tag::Done
+                | Tag::Arrived
+                | Tag::Lock
+                | Tag::Unlock
+                | Tag::Take
+                | Tag::TryLock
+                | Tag::Turn
+                | Tag::Pass
         );
         if to_origin != (self.me == 0) || (!to_origin && from != 0) || from >= self.nodes {
             return Err(Unexpected);
@@ -283,21 +333,65 @@ impl State {
                 out.push(Effect::Answer(slot, [words[1], words[2], 0]));
             }
             Tag::Leave => out.push(Effect::End),
+            Tag::Turn => self.turn(from, words, words[0] >> 32, out)?,
+            Tag::Pass => self.pass(words, out)?,
         }
         Ok(())
     }
 
     /// Takes iterations of a loop for a node: half of an even part of the rest, rounded down to whole grains,
-    /// at least one grain. Nodes that are slower than expected then leave the end to others.
+    /// at least one grain, and only that with [`ONE`]. Nodes that are slower than expected then leave the end to others.
     fn take(&mut self, words: Words) -> (u64, u64) {
         let [number, iterations, grain] = words;
-        let gone = self.loops.entry(number & u64::from(u32::MAX)).or_insert(0);
+        let number = number & u64::from(u32::MAX);
+        let gone = self.loops.entry(number & !ONE).or_insert(0);
         let rest = iterations.saturating_sub(*gone);
         let grain = grain.max(1);
-        let part = rest / (2 * u64::from(self.nodes)) / grain * grain;
+        let part = match number & ONE {
+            0 => rest / (2 * u64::from(self.nodes)) / grain * grain,
+            _ => grain,
+        };
         let first = *gone;
         *gone += part.max(grain).min(rest);
         (first, *gone)
+    }
+
+    fn turn(
+        &mut self,
+        node: NodeId,
+        [number, k, _]: Words,
+        slot: u64,
+        out: &mut Vec<Effect>,
+    ) -> Result<(), Unexpected> {
+        let turns = self.turns.entry(number & u64::from(u32::MAX)).or_default();
+        if k < turns.now {
+            return Err(Unexpected);
+        }
+        if k == turns.now {
+            out.push(State::your_turn(node, slot));
+        } else if turns.waiting.insert(k, (node, slot)).is_some() {
+            return Err(Unexpected);
+        }
+        Ok(())
+    }
+
+    fn pass(&mut self, [number, next, _]: Words, out: &mut Vec<Effect>) -> Result<(), Unexpected> {
+        let turns = self.turns.entry(number & u64::from(u32::MAX)).or_default();
+        if next <= turns.now {
+            return Err(Unexpected);
+        }
+        turns.now = next;
+        if let Some((node, slot)) = turns.waiting.remove(&next) {
+            out.push(State::your_turn(node, slot));
+        }
+        Ok(())
+    }
+
+    fn your_turn(node: NodeId, slot: u64) -> Effect {
+        match node {
+            0 => Effect::Answer(slot as usize, [0; 3]),
+            _ => Effect::Send(node, Tag::Answer, [slot, 0, 0]),
+        }
     }
 
     fn try_lock(&mut self, key: u64) -> u64 {
@@ -443,6 +537,35 @@ mod tests {
             ask(&mut s, 0, Op::Fork, NONE);
             assert!(s.loops.is_empty(), "a region's loops are its own");
         }
+    }
+
+    #[test]
+    fn a_part_may_be_one_grain() {
+        let mut s = State::new(0, 2);
+        let out = ask(&mut s, 9, Op::Take, [4 | ONE, 100, 3]);
+        assert_eq!(out, [Effect::Answer(9, [0, 3, 0])]);
+        let out = tell(&mut s, 1, Tag::Take, [4 | ONE | 7 << 32, 100, 3]);
+        assert_eq!(out, [Effect::Send(1, Tag::Answer, [7, 3, 6])]);
+    }
+
+    #[test]
+    fn turns_come_in_order_whoever_asks_first() {
+        let mut s = State::new(0, 2);
+        let mine = Effect::Answer(5, NONE);
+        let theirs = Effect::Send(1, Tag::Answer, [8, 0, 0]);
+        assert_eq!(tell(&mut s, 1, Tag::Turn, [3 | 8 << 32, 10, 0]), []);
+        assert_eq!(ask(&mut s, 5, Op::Turn, [3, 0, 0]), [mine]);
+        let passed = Effect::Answer(6, [3, 10, 0]);
+        assert_eq!(ask(&mut s, 6, Op::Pass, [3, 10, 0]), [theirs, passed]);
+        // Another loop's turns are its own.
+        assert_eq!(ask(&mut s, 5, Op::Turn, [4, 0, 0]), [mine]);
+        assert_eq!(ask(&mut s, 5, Op::Turn, [3, 12, 0]), []);
+        assert_eq!(tell(&mut s, 1, Tag::Pass, [3, 12, 0]), [mine]);
+        let mut out = Vec::new();
+        assert!(s.message(1, Tag::Pass, [3, 12, 0], &mut out).is_err());
+        assert!(s.message(1, Tag::Turn, [3, 4, 0], &mut out).is_err());
+        ask(&mut s, 0, Op::Fork, NONE);
+        assert!(s.turns.is_empty(), "a region's loops are its own");
     }
 
     #[test]

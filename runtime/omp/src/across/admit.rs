@@ -194,6 +194,11 @@ fn works(name: &str) -> bool {
             "GOMP_loop_start" | "GOMP_loop_ull_start" | "GOMP_loop_end_cancel"
         ),
         Some(Entry::Sections) => name != "GOMP_sections2_start",
+        // The same.
+        Some(Entry::Ordered) => !matches!(
+            name,
+            "GOMP_loop_ordered_start" | "GOMP_loop_ull_ordered_start"
+        ),
         Some(Entry::Query) => matches!(
             name,
             "omp_get_level" | "omp_get_active_level" | "omp_in_parallel" | "omp_in_final"
@@ -259,6 +264,8 @@ fn works_for_clang(rest: &str) -> bool {
             | "reduce_nowait"
             | "end_reduce"
             | "end_reduce_nowait"
+            | "ordered"
+            | "end_ordered"
             | "scope"
             | "end_scope"
     )
@@ -280,6 +287,7 @@ fn may_work(entry: Entry) -> bool {
             | Entry::Lock
             | Entry::LoopDispatch
             | Entry::Sections
+            | Entry::Ordered
             | Entry::Query
             | Entry::Setting
             | Entry::StaticLoop
@@ -474,6 +482,10 @@ mod tests {
             "__kmpc_dispatch_next_4",
             "__kmpc_end_reduce_nowait",
             "__kmpc_copyprivate",
+            "__kmpc_ordered",
+            "GOMP_ordered_start",
+            "GOMP_loop_ordered_static_start",
+            "GOMP_loop_ull_ordered_dynamic_next",
         ] {
             assert!(works(name), "{name}");
         }
@@ -482,11 +494,10 @@ mod tests {
             "GOMP_task",
             "omp_set_nest_lock",
             "omp_get_place_num",
-            "GOMP_loop_ordered_static_start",
+            "GOMP_loop_ordered_start",
             "GOMP_parallel",
             "omp_get_ancestor_thread_num_",
             "GOMP_cancel",
-            "__kmpc_ordered",
             "__kmpc_omp_task_alloc",
             "__kmpc_threadprivate_cached",
             "__kmpc_fork_call",

@@ -6,8 +6,8 @@
 //! that the threads which serve pages take. With other nodes the thread deals only by [`Table::ask`]; with
 //! threads of its own node by atomics and locks in this library's own memory.
 
-use super::shares::Shares;
-use super::table::{ask, table, Table, BARRIER, DONE};
+use super::shares::{Shape, Shares};
+use super::table::{ask, table, Table, BARRIER, DONE, PASS, TURN};
 use crate::icv::Icv;
 use crate::team::members::{Outlined, Team};
 use crate::team::seat::Seat;
@@ -309,10 +309,44 @@ pub(crate) fn barrier(word: *mut libc::c_void) -> *mut libc::c_void {
 /// Prepares the next loop of this region, whose iterations all nodes share. The first thread of each node
 /// that comes to the loop calls this function. All threads meet the region's loops in the same order, so a
 /// loop has the same number on all nodes.
-pub(crate) fn share(iterations: u64, chunk: u64, guided: bool, key: usize) -> Box<Shares> {
-    let number = LOCAL.loops.fetch_add(1, Ordering::Relaxed);
+pub(crate) fn share(
+    iterations: u64,
+    chunk: u64,
+    guided: bool,
+    ordered: bool,
+    key: usize,
+) -> Box<Shares> {
     let threads = LOCAL.threads.load(Ordering::Relaxed);
-    Box::new(Shares::new(number, iterations, chunk, guided, threads, key))
+    let shape = Shape {
+        iterations,
+        chunk,
+        guided,
+        ordered,
+        threads,
+    };
+    Box::new(Shares::new(number(), shape, key))
+}
+
+/// The number of the next loop of this region. The first thread of each node that comes to the loop calls this
+/// function, so the loop has the same number on all nodes.
+pub(crate) fn number() -> u64 {
+    LOCAL.loops.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Waits until it is the turn of iteration `k` of the ordered loop with this number.
+#[cold]
+pub(crate) fn wait_for_turn(number: u64, k: u64) {
+    if let Some(t) = table() {
+        ask(t, TURN, [number, k, 0]);
+    }
+}
+
+/// Makes it the turn of iteration `k` of the ordered loop with this number.
+#[cold]
+pub(crate) fn pass_turn(number: u64, k: u64) {
+    if let Some(t) = table() {
+        ask(t, PASS, [number, k, 0]);
+    }
 }
 
 #[cfg(test)]

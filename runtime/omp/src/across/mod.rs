@@ -28,6 +28,7 @@ use crate::team::region::Region;
 use crate::thread::Thread;
 use crate::unlike::ways;
 use admit::Verdict;
+use hetmp_core::topo;
 use hetmp_scan::Form;
 use hetmp_sched::crossing::Place;
 use local::{Construct, Opening, Prepare, LOCAL};
@@ -142,11 +143,17 @@ unsafe fn cross(
     };
     let entry = region.entry as usize as u64;
     let at = core::ptr::from_ref(&opening).expose_provenance() as u64;
+    // While the region crosses, each node keeps to its own CPUs, where the thread that serves its page faults runs. The
+    // threads that `open` starts inherit the opener's. Other regions use all CPUs.
+    let cpus = topo::affinity();
+    (t.stay)();
     ask(t, FORK, [entry, data, at]);
     LOCAL.open(t, entry, data, &opening, 1);
     LOCAL.run(0);
     LOCAL.meet(|| ());
     ask(t, JOIN, [0; 3]);
+    // A refusal costs nothing but time: the thread may run where it may run.
+    let _ = topo::set_affinity(&cpus);
     said::crossed(t, region.code, weigh::now() - began, before);
     critical::end_crossing();
     th.enter_program(Reason::Fork);

@@ -3,25 +3,34 @@
 //! The origin counts how many iterations of a loop are handed out. When a node has none left, one of its
 //! threads asks the origin for a share of the rest by message, and the node's threads take their chunks from
 //! this share. So one message serves many chunks. A node's shares come in ascending order, and so do the
-//! chunks of each thread.
+//! chunks of each thread. In an ordered loop a share is one chunk: the turns go through the chunks of all nodes in
+//! order, so a node's threads would wait for each chunk of an earlier share of another node.
 
-use super::table::{ask, table, TAKE};
+use super::table::{ask, table, ONE, TAKE};
 use crate::team::seat::Seat;
 use crate::worksharing::kinds::{Next, NodeSchedule};
 use hetmp_sched::ranges::Range;
 use std::sync::{Mutex, PoisonError};
+
+/// What a loop is like.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub(super) iterations: u64,
+    pub(super) chunk: u64,
+    /// The schedule is guided: chunks shrink with the rest of the share, down to `chunk`.
+    pub(super) guided: bool,
+    /// The chunks have turns.
+    pub(super) ordered: bool,
+    /// Threads of the region on this node.
+    pub(super) threads: u32,
+}
 
 /// A loop as this node sees it.
 #[derive(Debug)]
 pub(crate) struct Shares {
     /// The loop's number in its region, the same on all nodes.
     number: u64,
-    iterations: u64,
-    chunk: u64,
-    /// The schedule is guided: chunks shrink with the rest of the share, down to `chunk`.
-    guided: bool,
-    /// Threads of the region on this node.
-    threads: u64,
+    shape: Shape,
     key: usize,
     pool: Mutex<Pool>,
 }
@@ -34,20 +43,15 @@ struct Pool {
 }
 
 impl Shares {
-    pub(crate) fn new(
-        number: u64,
-        iterations: u64,
-        chunk: u64,
-        guided: bool,
-        threads: u32,
-        key: usize,
-    ) -> Shares {
+    pub(super) fn new(number: u64, shape: Shape, key: usize) -> Shares {
+        let shape = Shape {
+            chunk: shape.chunk.max(1),
+            threads: shape.threads.max(1),
+            ..shape
+        };
         Shares {
             number,
-            iterations,
-            chunk: chunk.max(1),
-            guided,
-            threads: u64::from(threads.max(1)),
+            shape,
             key,
             pool: Mutex::new(Pool {
                 rest: Range::new(0, 0),
@@ -58,10 +62,11 @@ impl Shares {
 
     /// The next chunk's number of iterations: at least 1, and at most what is left of the share.
     fn cut(&self, rest: Range) -> u64 {
-        let wanted = if self.guided {
-            (rest.len() / (2 * self.threads)).max(self.chunk)
+        let Shape { chunk, threads, .. } = self.shape;
+        let wanted = if self.shape.guided {
+            (rest.len() / (2 * u64::from(threads))).max(chunk)
         } else {
-            self.chunk
+            chunk
         };
         wanted.min(rest.len())
     }
@@ -74,7 +79,9 @@ impl NodeSchedule for Shares {
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         if pool.rest.is_empty() && !pool.over {
             if let Some(t) = table() {
-                let [first, end, _] = ask(t, TAKE, [self.number, self.iterations, self.chunk]);
+                let number = self.number | if self.shape.ordered { ONE } else { 0 };
+                let words = [number, self.shape.iterations, self.shape.chunk];
+                let [first, end, _] = ask(t, TAKE, words);
                 pool.rest = Range::new(first, end.max(first));
             }
             pool.over = pool.rest.is_empty();
@@ -99,10 +106,17 @@ mod tests {
 
     #[test]
     fn chunks_stay_within_the_share() {
-        let dynamic = Shares::new(0, 100, 7, false, 2, 0);
+        let shape = |chunk, guided| Shape {
+            iterations: 100,
+            chunk,
+            guided,
+            ordered: false,
+            threads: 2,
+        };
+        let dynamic = Shares::new(0, shape(7, false), 0);
         let cut = |s: &Shares, n: u64| s.cut(Range::new(10, 10 + n));
         assert_eq!((cut(&dynamic, 20), cut(&dynamic, 5)), (7, 5));
-        let guided = Shares::new(0, 100, 3, true, 2, 0);
+        let guided = Shares::new(0, shape(3, true), 0);
         assert_eq!(
             (cut(&guided, 40), cut(&guided, 8), cut(&guided, 2)),
             (10, 3, 2)

@@ -7,7 +7,7 @@ use hetmp_core::observers;
 #[repr(C)]
 #[derive(Debug)]
 pub struct Table {
-    /// 3: both libraries must have the same number here.
+    /// 4: both libraries must have the same number here.
     pub(crate) version: u32,
     /// This node's number. The origin is 0.
     pub(crate) me: u32,
@@ -25,9 +25,11 @@ pub struct Table {
     pub(crate) counts: extern "C" fn(u32, *mut u64),
     /// Called by the origin when the program ends: the other nodes may end.
     pub(crate) leave: extern "C" fn(),
+    /// Binds the calling thread to this node's CPUs, if the nodes have CPUs of their own.
+    pub(crate) stay: extern "C" fn(),
 }
 
-pub(super) const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 4;
 
 // Requests. Their numbers are those of `hetmp_dsm::together::Op`.
 pub(super) const FORK: u32 = 1;
@@ -40,6 +42,11 @@ const UNLOCK: u32 = 7;
 pub(super) const HOT: u32 = 8;
 pub(super) const TAKE: u32 = 9;
 const TRY_LOCK: u32 = 10;
+pub(super) const TURN: u32 = 12;
+pub(super) const PASS: u32 = 13;
+
+/// A bit of a loop's number in [`TAKE`]: one chunk only. `hetmp_dsm::together::ONE`.
+pub(super) const ONE: u64 = 1 << 31;
 
 /// The key of the lock of critical sections without a name. The program has no variable for it.
 pub(crate) const UNNAMED: u64 = 1;

@@ -37,7 +37,13 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
     // hetmp's own schedules may leave earlier iterations for later.
     let in_order = matches!(l.order, Order::Ordered | Order::Global);
     if l.order == Order::Ordered {
-        work.turn.store(0, Ordering::Relaxed);
+        // Across nodes the origin keeps the turn, and this word names the loop: see `ordered`.
+        let turn = if team.is_across() {
+            !across::number()
+        } else {
+            0
+        };
+        work.turn.store(turn, Ordering::Relaxed);
     }
     let run = th.task().icv().run_sched;
     let plain = match l.clause {
@@ -99,7 +105,9 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
     if team.is_across() && kind != SchedKind::Static {
         let guided = kind == SchedKind::Guided;
         // SAFETY: only this thread touches the node before it is published.
-        unsafe { *work.ours.get() = Some(across::share(n, chunk, guided, l.key)) };
+        unsafe {
+            *work.ours.get() = Some(across::share(n, chunk, guided, work.ordered.get(), l.key))
+        };
         team.works.note_heavy();
         work.kind.set(Handing::Ours);
         return;

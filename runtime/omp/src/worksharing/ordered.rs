@@ -8,6 +8,11 @@
 //! A thread passes the turn on when it asks for its next chunk. If its chunk is a single iteration, the
 //! thread does so already at the end of its ordered region, because an iteration has at most one such region.
 //!
+//! # Across nodes
+//! If some of the team's threads are in other processes, the origin keeps the turn, and threads wait for it and pass it
+//! on by messages. The node's word then holds the loop's number, with all bits inverted: so it is never the number of an
+//! iteration, and a thread that looks at the word finds that it has to wait.
+//!
 //! # Waiting
 //! A thread that waits for its turn has left the program (`Reason::Order`). If it emulates a slow core, its
 //! clock stands meanwhile.
@@ -20,6 +25,7 @@
 //! The turn is passed on by a swap, which is a fence already. So the bell is rung without another one: a second
 //! fence would double what the passing costs.
 
+use crate::across::local as across;
 use crate::boundary::Reason;
 use crate::thread::Thread;
 use crate::tool::interface::Mutex;
@@ -131,6 +137,12 @@ fn wait(th: &Thread, work: &Work, k: u64) {
 #[cold]
 #[inline(never)]
 fn wait_long(th: &Thread, work: &Work, k: u64) {
+    if th.team().is_across() {
+        th.leave_program(Reason::Order);
+        across::wait_for_turn(!work.turn.load(Ordering::Relaxed), k);
+        th.enter_program(Reason::Order);
+        return;
+    }
     let mine = || work.turn.load(Ordering::Acquire) == k;
     if th.suspend_for_others(&mut || mine()) {
         return;
@@ -149,6 +161,9 @@ fn wait_long(th: &Thread, work: &Work, k: u64) {
 /// Makes it the turn of iteration `k`.
 #[inline]
 fn pass(th: &Thread, work: &Work, k: u64) {
+    if th.team().is_across() {
+        return across::pass_turn(!work.turn.load(Ordering::Relaxed), k);
+    }
     work.turn.swap(k, Ordering::SeqCst);
     bell(th, k).ring_after_swap();
 }
