@@ -8,6 +8,7 @@ use crate::backend::uffd::Uffd;
 use crate::backend::{self, Kind};
 use crate::counts::Counts;
 use crate::fork::Forked;
+use crate::meeting::Meeting;
 use crate::pages::{Pages, PORT, TAG};
 use crate::server::{self, PageServer};
 use crate::space::Space;
@@ -66,6 +67,8 @@ pub struct Driver {
     counts: &'static Counts,
     /// The CPUs on which this node's threads run while a region crosses nodes, if the nodes have CPUs of their own.
     cpus: Option<CpuSet>,
+    /// Where forked nodes meet.
+    meeting: Option<&'static Meeting>,
     leaving: AtomicBool,
 }
 
@@ -234,6 +237,7 @@ pub unsafe fn start(
         handler: OnceLock::new(),
         counts,
         cpus: server.and_then(|f| f.cpus(me)),
+        meeting: forked.as_ref().map(Forked::meeting),
         leaving: AtomicBool::new(false),
     }));
     let spawn = |name: &str, body: Box<dyn FnOnce() + Send>| {
@@ -291,6 +295,11 @@ impl Driver {
     /// Do the nodes serve their pages by messages, each its own?
     pub fn serves_by_messages(&self) -> bool {
         matches!(self.serving, Serving::Here(_))
+    }
+
+    /// Where this node meets the others, if one process forked all; and whether the nodes have CPUs of their own.
+    pub(crate) fn meeting(&self) -> Option<(&'static Meeting, bool)> {
+        self.meeting.map(|m| (m, self.cpus.is_some()))
     }
 
     /// Binds the calling thread to this node's CPUs, as far as the thread may run on them. Nothing happens if the nodes

@@ -6,6 +6,7 @@
 //! on a board in memory that all of them map. A second socket (a *door*) carries the node's userfaultfd to the origin.
 
 use crate::counts::{self, Counts};
+use crate::meeting::Meeting;
 use crate::NodeId;
 use core::sync::atomic::{AtomicU32, Ordering};
 use hetmp_core::bootstrap::Exchange;
@@ -33,6 +34,7 @@ pub struct Forked {
     /// More sockets, in the same order.
     doors: Vec<OwnedFd>,
     counts: &'static [Counts],
+    meeting: &'static Meeting,
     /// The CPUs of each node; empty if there are fewer CPUs than nodes.
     cpus: Vec<CpuSet>,
 }
@@ -129,7 +131,7 @@ impl Board {
 /// As for `fork`: the process has no other thread whose state the nodes need.
 pub unsafe fn fork(count: NodeId) -> io::Result<Forked> {
     let board = Arc::new(Board::make(usize::from(count))?);
-    let counts = counts::shared(count)?;
+    let (counts, meeting) = (counts::shared(count)?, Meeting::shared()?);
     let cpus = parts(&topo::affinity(), count.into());
     let mut lifelines: Vec<OwnedFd> = Vec::new();
     let mut doors: Vec<OwnedFd> = Vec::new();
@@ -172,6 +174,7 @@ pub unsafe fn fork(count: NodeId) -> io::Result<Forked> {
             lifelines: vec![there],
             doors: vec![door_there],
             counts,
+            meeting,
             cpus,
         });
     }
@@ -182,6 +185,7 @@ pub unsafe fn fork(count: NodeId) -> io::Result<Forked> {
         lifelines,
         doors,
         counts,
+        meeting,
         cpus,
     })
 }
@@ -261,6 +265,11 @@ impl Forked {
     /// The counts of all nodes.
     pub(crate) fn counts(&self) -> &'static [Counts] {
         self.counts
+    }
+
+    /// Where the nodes meet.
+    pub(crate) fn meeting(&self) -> &'static Meeting {
+        self.meeting
     }
 
     /// The CPUs of a node; `None` if there are fewer CPUs than nodes.

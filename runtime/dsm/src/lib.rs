@@ -24,6 +24,7 @@ pub mod directory;
 pub mod driver;
 pub mod fork;
 mod holds;
+mod meeting;
 pub mod message;
 mod pages;
 pub mod protocol;

@@ -1,5 +1,5 @@
 //! What threads of several nodes do together: start a region, meet at a barrier, take locks, take iterations.
-//! All by messages.
+//! All by messages, but for the barrier of nodes that one process forked ([`crate::meeting`]).
 //!
 //! The callers run on shared stacks. A peer may take a page of such a stack away at any moment, and the page
 //! comes back only while the threads that serve faults and messages run. So callers take no lock that those
@@ -7,8 +7,8 @@
 //! process, and sleeps on the slot's bell. An agent, a thread with a private stack, does the rest. `state` makes
 //! the decisions, without threads or messages.
 //!
-//! Neither side spins before it sleeps: an answer takes a message to another process and back, and both processes
-//! may share the core.
+//! Of requests by message neither side spins before it sleeps: an answer takes a message to another process and back, and
+//! both processes may share the core.
 
 mod state;
 
@@ -116,6 +116,12 @@ impl Together {
 
     /// Makes a request and waits for its answer. May be called on a shared stack.
     pub fn ask(&self, op: Op, words: Words) -> Words {
+        if op == Op::Barrier {
+            if let Some((meeting, looks)) = self.driver.meeting() {
+                let nodes = self.driver.nodes().into();
+                return [meeting.barrier(nodes, words[0], looks), 0, 0];
+            }
+        }
         let slot = loop {
             let free = self.slots.iter().find(|s| {
                 s.stage
