@@ -69,6 +69,12 @@ pub trait Engine: Send + Sync {
         false
     }
 
+    /// Whether operations to a rank whose process has ended end in error. If not, a rank may wait for ever for a reply
+    /// that the other one had no time to send, so that ranks have to end together.
+    fn notices_ends(&self) -> bool {
+        true
+    }
+
     /// Registers memory of this rank at port 0. [`Domain::register`] does it for other ports.
     ///
     /// # Errors

@@ -27,6 +27,7 @@
 //! join later.
 
 mod fabric;
+mod hosts;
 mod joining;
 mod way;
 
@@ -197,7 +198,13 @@ impl Job {
             }
             Some(Plan::Ofi(fabric, _)) => {
                 let domain = self.domains[self.rank as usize].clone();
-                let engine = fabric.start(exchange, self.member, domain, self.keys)?;
+                let engine = fabric.start(
+                    exchange,
+                    self.member,
+                    domain,
+                    self.keys,
+                    vanished(self.member),
+                )?;
                 self.engine = Some(Box::new(engine));
             }
         }

@@ -407,6 +407,11 @@ pub fn finalize(f: &'static str) {
         if let Some(net) = queue::net() {
             // Peers wait for what is still on its way to them, and end when they have it.
             net.internal.drain(net);
+            if !net.engine.notices_ends() {
+                // A PE that ended now could take along the replies that a peer's drain waits for, and the peer would
+                // not hear of that end. An error is ignored: the launcher is gone, and ends the job.
+                let _ = world.job.fence();
+            }
             if world.settings.debug {
                 report::warn(format_args!(
                     "PE {} {}: {}",

@@ -7,6 +7,7 @@
 //! | `abi` | libfabric's layouts and numbers |
 //! | `library` | libfabric's symbols, and the offers of its providers |
 //! | `endpoint` | every call of an opened object |
+//! | `doorbell` | what a rank sleeps on if its provider has nothing |
 //! | `rma` | puts and gets as remote memory access, and the provider's completions |
 //! | `links` | everything else, as messages: the requests and replies of the port |
 //!
@@ -19,6 +20,7 @@
 //! chosen, they are derived from the job's secret. So is a word in front of each message.
 
 mod abi;
+mod doorbell;
 mod endpoint;
 mod library;
 mod links;
@@ -29,10 +31,12 @@ use super::tcp::drive::Shared;
 use super::tcp::driven::{Driven, ABILITIES};
 use super::{Abilities, Domain, Engine, QueuePair, TemplateKeys};
 use crate::keys::Memory;
+use doorbell::{Doorbell, Knocker};
 use endpoint::{Address, Endpoint};
 use links::Links;
 use rma::{Rma, Target};
 use std::net::IpAddr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 
 /// The provider of an adapter faster than TCP, if this machine has one.
@@ -47,6 +51,7 @@ pub struct Opened {
     /// The job's memory: the address of its first byte in descriptors, the same address for the provider, and the
     /// key.
     own: [u64; 3],
+    doorbell: Option<Doorbell>,
 }
 
 impl core::fmt::Debug for Opened {
@@ -85,7 +90,17 @@ pub unsafe fn open(
     let (base, key) = unsafe { rma.own(memory.here, memory.len, key) }?;
     let own = [memory.base, base, key];
     let address = rma.endpoint().address()?;
-    Ok(Opened { rma, address, own })
+    // Without a doorbell the rank looks for work once a millisecond.
+    let doorbell = match rma.endpoint().file() {
+        Some(file) => Doorbell::new(file.as_os_str().as_bytes()).ok(),
+        None => None,
+    };
+    Ok(Opened {
+        rma,
+        address,
+        own,
+        doorbell,
+    })
 }
 
 impl Opened {
@@ -95,6 +110,13 @@ impl Opened {
         for w in self.own {
             card.extend_from_slice(&w.to_le_bytes());
         }
+        let bell = self
+            .doorbell
+            .as_ref()
+            .map(Doorbell::card)
+            .unwrap_or_default();
+        card.push(bell.len() as u8);
+        card.extend_from_slice(&bell);
         card.extend_from_slice(&self.address);
         card
     }
@@ -117,12 +139,16 @@ impl Opened {
         keys: TemplateKeys,
         secret: &Secret,
     ) -> Result<Ofi, String> {
+        let mut knockers = Vec::new();
         let targets = cards
             .iter()
             .enumerate()
             .map(|(r, card)| {
-                let refused = || format!("card of rank {r}: one of 25 bytes or more is accepted");
-                let (head, address) = card.split_first_chunk::<24>().ok_or_else(refused)?;
+                let refused = || format!("card of rank {r}: one of 26 bytes or more is accepted");
+                let (head, rest) = card.split_first_chunk::<24>().ok_or_else(refused)?;
+                let (n, rest) = rest.split_first().ok_or_else(refused)?;
+                let (bell, address) = rest.split_at_checked(usize::from(*n)).ok_or_else(refused)?;
+                knockers.push(Knocker::new(bell).filter(|_| r != rank as usize));
                 let word = |i: usize| {
                     let mut w = [0; 8];
                     w.copy_from_slice(&head[i * 8..i * 8 + 8]);
@@ -139,6 +165,10 @@ impl Opened {
         let ranks = targets.len();
         self.rma.reach(targets, keys);
         self.rma.listen(ranks)?;
+        let file = self.rma.endpoint().file();
+        // A peer that has none looks for work by itself, and this rank must, too: its peer would not wake it.
+        let all = (0..ranks).all(|r| r == rank as usize || knockers[r].is_some());
+        let doorbell = self.doorbell.take().filter(|_| all);
         let links = Links::new(
             rank,
             ranks,
@@ -146,7 +176,9 @@ impl Opened {
             domain.clone(),
             keys.remote,
             self.rma,
-        );
+        )
+        .greeting(file)
+        .sleeping(doorbell, knockers);
         let shared = Shared::new(rank, ranks as u32, domain, links).map_err(|e| e.to_string())?;
         let driven = Driven::start(c"hetmp-ofi", shared).map_err(|e| e.to_string())?;
         Ok(Ofi(driven))
@@ -187,6 +219,10 @@ impl Engine for Ofi {
 
     fn progress(&self) -> bool {
         self.0.shared.progress()
+    }
+
+    fn notices_ends(&self) -> bool {
+        false
     }
 
     fn queue_pair(&self, depth: usize, keys: TemplateKeys) -> QueuePair {

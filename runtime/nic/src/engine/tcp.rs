@@ -71,7 +71,7 @@ impl core::fmt::Debug for Vanished {
 /// Makes the kernel end an idle stream once the other end has answered no probes for `after`. A stream with bytes
 /// under way is checked by `wires` instead: the kernel's limit for those (`TCP_USER_TIMEOUT`) would also end streams
 /// to a process that is stopped and reads nothing, although its host answers.
-fn watch(stream: &TcpStream, after: Duration) -> io::Result<()> {
+pub(crate) fn watch(stream: &TcpStream, after: Duration) -> io::Result<()> {
     let seconds = after.as_secs().clamp(1, 1 << 20) as i32;
     let probe = (seconds / 4).max(1);
     for (level, option, value) in [

@@ -1,15 +1,18 @@
 //! A rank's way into a libfabric network: its endpoint, and what its peers have to know about it.
 
+use super::hosts::{self, Leader};
 use super::way::own_address;
 use super::Exchange;
 use crate::domain::Domain;
 use crate::engine::ofi::{self, Ofi, Opened};
+use crate::engine::tcp::Vanished;
 use crate::engine::TemplateKeys;
 use crate::keys::Memory;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 
-/// Under this name a rank publishes how to reach its endpoint.
+/// Under this name a rank publishes a line and how to reach its endpoint. In the line is the address where the lowest
+/// rank of each of several hosts awaits the others of these (see [`hosts`]); it is empty for other ranks.
 const ENDPOINT: &str = "nic.ofi";
 /// Under this name a rank publishes the provider of its adapter; empty without an adapter.
 const ADAPTER: &str = "nic.adapter";
@@ -18,6 +21,19 @@ pub(super) struct Fabric {
     /// The provider that was asked for, if any.
     provider: Option<String>,
     opened: Option<Box<Opened>>,
+    /// Where this rank listens if it is its host's leader and there are several hosts.
+    leads: Option<TcpListener>,
+}
+
+/// Divides what a rank has published.
+fn parts(published: &[u8]) -> Option<(Option<SocketAddr>, &[u8])> {
+    let end = published.iter().position(|b| *b == b'\n')?;
+    let line = core::str::from_utf8(&published[..end]).ok()?;
+    let at = match line {
+        "" => None,
+        text => Some(text.parse().ok()?),
+    };
+    Some((at, &published[end + 1..]))
 }
 
 /// The provider of a fast adapter, if all ranks have an adapter of the same provider.
@@ -41,6 +57,7 @@ impl Fabric {
         Fabric {
             provider,
             opened: None,
+            leads: None,
         }
     }
 
@@ -70,14 +87,21 @@ impl Fabric {
             Some(provider) => format!("HETMP_NIC ofi:{provider}: {e}"),
             None => format!("HETMP_NIC ofi: {e}"),
         })?;
-        exchange
-            .put(ENDPOINT, &opened.card())
-            .map_err(|e| e.to_string())?;
+        let mut card = Vec::new();
+        if several && exchange.local_ranks().first() == Some(&rank) {
+            if let Some((listener, at)) = hosts::listen(source) {
+                card.extend_from_slice(at.to_string().as_bytes());
+                self.leads = Some(listener);
+            }
+        }
+        card.push(b'\n');
+        card.extend_from_slice(&opened.card());
+        exchange.put(ENDPOINT, &card).map_err(|e| e.to_string())?;
         self.opened = Some(Box::new(opened));
         Ok(())
     }
 
-    /// Starts the engine, after all ranks have published their endpoints.
+    /// Starts the engine, after all ranks have published their endpoints. `vanished`: what to do about hosts that vanish.
     ///
     /// # Errors
     /// One line: a rank has published nothing, or something that the provider does not understand.
@@ -87,11 +111,13 @@ impl Fabric {
         member: &str,
         domain: Arc<Domain>,
         keys: TemplateKeys,
+        vanished: Option<Vanished>,
     ) -> Result<Ofi, String> {
         let Some(opened) = self.opened else {
             unreachable!("`begin` has opened the endpoint");
         };
         let mut cards = Vec::new();
+        let mut leaders = Vec::new();
         for r in 0..exchange.size() {
             let card = exchange
                 .get(r, ENDPOINT)
@@ -99,11 +125,36 @@ impl Fabric {
             let none = || {
                 format!("{member} {r}: it has no endpoint: the same HETMP_NIC for all is accepted")
             };
-            cards.push(card.ok_or_else(none)?);
+            let card = card.ok_or_else(none)?;
+            let (at, card) = parts(&card).ok_or_else(none)?;
+            leaders.extend(at.map(|at| Leader { rank: r, at }));
+            cards.push(card.to_vec());
         }
         let rank = exchange.rank();
+        let own = leaders.iter().position(|l| l.rank == rank);
+        if let (Some(listener), Some(own), Some(vanished)) = (self.leads, own, vanished) {
+            // Without a thread for this, the job runs all the same.
+            let _ = hosts::start(listener, leaders, own, *exchange.secret(), vanished);
+        }
         opened
             .start(rank, domain, &cards, keys, exchange.secret())
             .map_err(|e| format!("{member} {rank}: libfabric: {e}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_published_comes_back() {
+        let at: SocketAddr = "10.0.0.2:700".parse().expect("an address");
+        assert_eq!(
+            parts(b"10.0.0.2:700\n\nabc"),
+            Some((Some(at), &b"\nabc"[..]))
+        );
+        assert_eq!(parts(b"\nabc"), Some((None, &b"abc"[..])));
+        assert_eq!(parts(b"abc"), None);
+        assert_eq!(parts(b"somewhere\nabc"), None);
     }
 }

@@ -11,11 +11,12 @@ use super::abi::{
     FI_ORDER_SAW, FI_ORDER_WAW, FI_READ, FI_RECV, FI_REMOTE_CQ_DATA, FI_REMOTE_READ,
     FI_REMOTE_WRITE, FI_SEND, FI_SOCKADDR, FI_WAIT_FD, FI_WAIT_NONE, FI_WRITE,
 };
-use super::library::{is_adapter, provider_of, Library, Wish};
+use super::library::{is_adapter, provider_of, with_own_handlers, Library, Wish};
 use core::ffi::{c_int, c_void};
 use core::ptr::null_mut;
 use std::net::IpAddr;
 use std::os::fd::RawFd;
+use std::path::PathBuf;
 
 /// Longest address of an endpoint.
 const LONGEST_ADDRESS: usize = 512;
@@ -261,7 +262,8 @@ impl Endpoint {
                     library.check("fi_cq_open", r)?;
                 }
             }
-            let r = ((*(*e.domain).ops).endpoint)(e.domain, info, &mut e.ep, null_mut());
+            let open = (*(*e.domain).ops).endpoint;
+            let r = with_own_handlers(|| open(e.domain, info, &mut e.ep, null_mut()));
             library.check("fi_endpoint", r)?;
             let ep = e.ep.cast::<Fid>();
             let r = ((*(*ep).ops).bind)(ep, e.av.cast(), 0);
@@ -289,6 +291,19 @@ impl Endpoint {
         self.library.check("fi_getname", r)?;
         address.truncate(len);
         Ok(address)
+    }
+
+    /// The file of this endpoint by which peers on this machine map its queues. Only the provider `shm` has one. It
+    /// removes the file when the endpoint is closed, which never happens in a process that is killed or calls `_exit`.
+    pub(super) fn file(&mut self) -> Option<PathBuf> {
+        if self.facts.provider != "shm" {
+            return None;
+        }
+        let address = self.address().ok()?;
+        let text = core::str::from_utf8(address.split(|b| *b == 0).next()?).ok()?;
+        let name = text.strip_prefix("fi_shm://").unwrap_or(text);
+        let plain = !name.is_empty() && !name.contains('/');
+        plain.then(|| PathBuf::from("/dev/shm").join(name))
     }
 
     /// Adds a peer's address, and returns the number by which operations name the peer.

@@ -95,6 +95,9 @@ pub(super) struct Rma {
     /// The provider had no room for something since this was last reset. It may be making a connection, of which no
     /// completion will tell.
     pub(super) busy: bool,
+    /// The ranks that the provider got something for, or had no room for, since this list was last emptied. `None` if
+    /// nobody asks.
+    touched: Option<Vec<usize>>,
 }
 
 // SAFETY: this object owns its slots, and the provider uses them only through calls of this object.
@@ -115,6 +118,30 @@ impl Rma {
             entries: vec![entry; BATCH].into(),
             under_way: 0,
             busy: false,
+            touched: None,
+        }
+    }
+
+    /// From now on, notes the ranks for which the provider gets something.
+    pub(super) fn note_touched(&mut self) {
+        self.touched = Some(Vec::new());
+    }
+
+    /// The ranks that were noted, some perhaps several times. Takes them off the list.
+    pub(super) fn touched(&mut self) -> impl Iterator<Item = usize> + '_ {
+        self.touched.iter_mut().flat_map(|t| t.drain(..))
+    }
+
+    pub(super) fn has_touched(&self) -> bool {
+        self.touched.as_ref().is_some_and(|t| !t.is_empty())
+    }
+
+    #[inline]
+    fn touch(&mut self, rank: usize) {
+        if let Some(touched) = &mut self.touched {
+            if touched.last() != Some(&rank) {
+                touched.push(rank);
+            }
         }
     }
 
@@ -248,6 +275,7 @@ impl Rma {
     /// Sends a message to a rank. If the result is `Busy`, nothing was done.
     pub(super) fn send(&mut self, rank: usize, bytes: &[u8]) -> Posted {
         let to = self.targets[rank].peer;
+        self.touch(rank);
         if bytes.len() <= self.endpoint.facts().inject {
             let posted = self.endpoint.inject(bytes, to);
             self.busy |= posted == Posted::Busy;
@@ -422,6 +450,7 @@ impl Direct for Rma {
     fn begin(&mut self, id: u64, d: &Descriptor, local: &LocalPart<'_>) -> Begun {
         let rank = d.peer as usize;
         let target = self.targets[rank];
+        self.touch(rank);
         let (cq_data, inject) = {
             let f = self.endpoint.facts();
             (f.cq_data, f.inject)

@@ -90,6 +90,9 @@ impl Sleeper {
 ///   `bells` before it takes what was posted, and compares the count again after it has let go of `driving`, and
 ///   after it has marked itself asleep. Sequentially consistent fences lie between these steps on both sides. So a
 ///   doorbell finds the wires free, or is seen by the thread that had them, or finds a sleeper to wake.
+/// * An initiator raises `sessions`, then takes and changes the wires, and in `let_go` looks whether the thread is asleep.
+///   The thread marks itself asleep, then compares `sessions`. The same fences lie between. So the thread does not sleep
+///   over a `watch` that an initiator has overtaken without being woken.
 /// * `driving` (acquire, release) passes the wires from one thread to the next.
 pub(in crate::engine) struct Shared<W> {
     pub(in crate::engine) rank: u32,
@@ -343,6 +346,8 @@ impl<W: Wires> Shared<W> {
         let mut watch = Watch::default();
         let mut sessions = 0;
         let mut nap = NAP;
+        // The next look is the last one before a sleep.
+        let mut resting = false;
         while !self.stop.load(Ordering::Acquire) {
             let now = self.sessions.load(Ordering::Relaxed);
             if now != sessions || !self.driving.try_lock() {
@@ -355,6 +360,7 @@ impl<W: Wires> Shared<W> {
                 sessions = now;
                 self.nap(nap);
                 spinner = Spinner::new();
+                resting = false;
                 continue;
             }
             nap = NAP;
@@ -366,22 +372,30 @@ impl<W: Wires> Shared<W> {
                 let wires = unsafe { self.wires() };
                 self.admit(wires);
                 worked |= wires.turn();
-                wires.watch(&mut watch);
+                if resting {
+                    wires.watch(&mut watch);
+                }
                 if !self.let_go(wires, seen) {
                     break;
                 }
             }
             if worked {
                 spinner = Spinner::new();
+                resting = false;
                 continue;
             }
-            if (0..TURNS_PER_LOOK).all(|_| spinner.turn()) {
+            if !resting {
+                resting = !(0..TURNS_PER_LOOK).all(|_| spinner.turn());
                 continue;
             }
+            resting = false;
             self.thread.asleep.store(true, Ordering::Relaxed);
             // See "Memory ordering".
             fence(Ordering::SeqCst);
-            if self.bells.load(Ordering::Acquire) == seen && !self.stop.load(Ordering::Acquire) {
+            // An initiator that has had the wires meanwhile may have changed what is to be watched.
+            let undisturbed = self.bells.load(Ordering::Acquire) == seen
+                && self.sessions.load(Ordering::Relaxed) == sessions;
+            if undisturbed && !self.stop.load(Ordering::Acquire) {
                 watch.sleep(self.thread.wake.as_raw_fd());
             }
             self.thread.asleep.store(false, Ordering::Relaxed);
