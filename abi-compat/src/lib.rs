@@ -24,6 +24,7 @@ pub mod dg;
 pub mod elf;
 pub mod exec;
 pub mod library;
+pub mod readme;
 pub mod sample;
 pub mod scratch;
 pub mod selector;

@@ -1,6 +1,6 @@
 //! `scripts/package`: each package is installed as a user would install it, and must then run a program that gcc built.
 
-use hetmp_abi_compat::{exec, library};
+use hetmp_abi_compat::{exec, library, readme};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -196,6 +196,67 @@ fn debian_packages_hold_what_their_links_name() {
     }
 }
 
+/// The files below a folder, without dpkg's own database.
+fn tree(root: &Path) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            let name = text(path.strip_prefix(root).unwrap());
+            if name.starts_with("var/lib/dpkg") {
+                continue;
+            }
+            if fs::symlink_metadata(&path).unwrap().is_dir() {
+                folders.push(path);
+            }
+            all.push(name);
+        }
+    }
+    all.sort();
+    all
+}
+
+/// dpkg installs the packages into an empty system, where the README's first example runs, and removes them.
+#[test]
+fn debian_packages_come_and_go_without_a_trace() {
+    let s = Scratch::new("dpkg");
+    let Some(dpkg) = there("dpkg").filter(|_| there("dpkg-shlibdeps").is_some()) else {
+        eprintln!("skipped: no dpkg, or no dpkg-shlibdeps (Debian's dpkg-dev)");
+        return;
+    };
+    let files = s.packages("deb");
+    let root = s.0.join("system");
+    for folder in ["var/lib/dpkg/info", "var/lib/dpkg/updates"] {
+        fs::create_dir_all(root.join(folder)).unwrap();
+    }
+    fs::write(root.join("var/lib/dpkg/status"), "").unwrap();
+    let system = format!("--root={}", text(&root));
+    // The empty system has no libc6 that dpkg knows of.
+    let common = [&system, "--force-depends", "--force-not-root"];
+    let before = tree(&root);
+    let mut install = common.to_vec();
+    install.push("--install");
+    install.extend(files.iter().map(String::as_str));
+    let out = run(&dpkg, &install, &[]);
+    if out.ending != exec::Ending::Exit(0) {
+        let said = String::from_utf8_lossy(&out.stdout).into_owned();
+        assert!(said.contains("ermi"), "{said}");
+        eprintln!("skipped: dpkg --root: {said}");
+        return;
+    }
+    let program = s.program();
+    let shown = output(&text(&root.join("usr/bin/hetmp")), &["run", &program], &[]);
+    assert!(
+        shown.starts_with("499500 ") && shown.contains("/usr/lib/hetmp/lib/"),
+        "{shown}"
+    );
+    let mut purge = common.to_vec();
+    purge.extend(["--purge", "hetmp-dbgsym", "hetmp-dev", "hetmp"]);
+    output(&dpkg, &purge, &[]);
+    assert_eq!(tree(&root), before);
+}
+
 /// Loads a library with OpenMP, as Python's extension modules are, and prints what the wheel's functions say about this
 /// process.
 const SCRIPT: &str = r#"
@@ -292,6 +353,44 @@ fn the_wheel_brings_library_and_commands() {
         "{shown}"
     );
 
+    let code = "import hetmp; print(hetmp.loaded())";
+    fs::write(s.path("said.py"), code).unwrap();
+    for options in [["-c", code], ["-m", "said"]] {
+        let mut args = run.to_vec();
+        args.push("--");
+        args.extend(options);
+        assert_eq!(
+            output(&inside, &args, &[("PYTHONPATH", &s.path(""))]),
+            "True\n"
+        );
+    }
+
+    // The lines of README.md, in an environment of their own.
+    let all = readme::examples("## Use", "sh");
+    let lines = all.iter().find(|code| code.contains("pip install"));
+    let lines = lines.expect("an example with pip");
+    let (fresh, folder) = (s.path("fresh"), s.path("readme"));
+    output(&python, &["-m", "venv", &fresh], &[]);
+    fs::create_dir_all(format!("{folder}/target/packages")).unwrap();
+    let wheel = Path::new(&files[0]).file_name().unwrap();
+    fs::copy(
+        &files[0],
+        Path::new(&folder).join("target/packages").join(wheel),
+    )
+    .unwrap();
+    fs::write(format!("{folder}/script.py"), code).unwrap();
+    let shown = output(
+        "/bin/sh",
+        &["-euc", &format!("cd '{folder}'\n{lines}")],
+        &[
+            ("PATH", &format!("{fresh}/bin:/usr/bin:/bin")),
+            ("PIP_NO_INDEX", "1"),
+            ("HOME", &folder),
+        ],
+    );
+    assert!(shown.contains("\nTrue\n"), "{shown}");
+    assert!(Path::new(&format!("{fresh}/share/jupyter/kernels/hetmp/kernel.json")).is_file());
+
     let kernel = output(&inside, &["-m", "hetmp", "kernel", "--nodes", "1"], &[]);
     let spec = fs::read_to_string(Path::new(kernel.trim()).join("kernel.json")).unwrap();
     let spec: serde_json::Value = serde_json::from_str(&spec).unwrap();
@@ -366,12 +465,34 @@ fn two_clients_of_one_process_share_a_pool() {
 }
 
 #[test]
+fn release_notes_are_a_section_of_the_changelog() {
+    let s = Scratch::new("notes");
+    let shown = output("scripts/package", &["--out", &s.path("out"), "notes"], &[]);
+    let notes = fs::read_to_string(shown.trim()).unwrap();
+    let changelog = fs::read_to_string(library::root().join("CHANGELOG.md")).unwrap();
+    let (heading, body) = notes.split_once("\n\n").unwrap();
+    let section = match heading.contains("not released") {
+        true => "## [Unreleased]\n",
+        false => "## [0.",
+    };
+    assert!(
+        heading.starts_with("# hetmp ") && changelog.contains(section),
+        "{heading}"
+    );
+    assert!(
+        body.starts_with("### ") && !body.contains("\n## "),
+        "{body}"
+    );
+    assert!(changelog.contains(body.trim_end()), "{body}");
+}
+
+#[test]
 fn bad_arguments_get_one_line() {
     let out = run("scripts/package", &["rpm"], &[]);
     assert_eq!(out.ending, exec::Ending::Exit(2));
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     assert_eq!(
         text,
-        "hetmp: argument rpm: --out DIR, tar, deb, wheel and --help are accepted\n"
+        "hetmp: argument rpm: --out DIR, tar, deb, wheel, notes and --help are accepted\n"
     );
 }
