@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | `auto` | 1, 2, 4 and 7 PEs with the default transport of this machine, and each way to build the program |
 //! | `emulated`, `tcp` | the engines of `HETMP_NIC`, 2 and 4 PEs |
+//! | `ofi` | where `HETMP_TEST_FABRIC` names providers of libfabric: all programs over these, 2 and 4 PEs (`scripts/fabric`) |
 //! | `check` | `HETMP_CHECK=1`, 3 PEs: the checker must not report anything in a correct program |
 //! | `asan` | the program under the address and undefined behaviour sanitizers |
 //! | `gpu` | `HETMP_NIC_MODEL=gpu` with seeds, with and without its checker |
@@ -18,7 +19,8 @@
 //!
 //! Variables for longer runs: `HETMP_TEST_SEEDS=N` is the number of seeds (2), `HETMP_TEST_COMPUTE=SECONDS` the time in
 //! which a PE calls nothing (3), `HETMP_TEST_TIMES=N` multiplies the repetitions in programs, `HETMP_TEST_FULL=1` runs
-//! `emulated`, `tcp`, `check`, `asan` with all numbers of PEs. `HETMP_TEST_PREFIX=DIR` tests the installation in DIR.
+//! `emulated`, `tcp`, `check`, `asan` with all numbers of PEs. `HETMP_TEST_FABRIC="tcp shm"` runs all programs over these
+//! providers of libfabric. `HETMP_TEST_PREFIX=DIR` tests the installation in DIR.
 
 #[path = "shmem/ends.rs"]
 mod ends;
@@ -203,6 +205,25 @@ fn engine(program: &Program, name: &str) -> Vec<Setting> {
         .collect()
 }
 
+/// The providers of libfabric that all programs are to run over, if any.
+fn fabrics() -> Option<Vec<String>> {
+    let text = std::env::var("HETMP_TEST_FABRIC").ok()?;
+    Some(text.split_whitespace().map(str::to_owned).collect())
+}
+
+/// True if libfabric can be loaded.
+fn has_libfabric() -> bool {
+    // SAFETY: loads a library whose name is fixed, as the programs under test do. It is never unloaded.
+    let handle = unsafe { libc::dlopen(c"libfabric.so.1".as_ptr(), libc::RTLD_LAZY) };
+    !handle.is_null()
+}
+
+fn fabric(program: &Program) -> Vec<Setting> {
+    let providers = fabrics().unwrap_or_default();
+    let names = providers.iter().map(|provider| format!("ofi:{provider}"));
+    names.flat_map(|name| engine(program, &name)).collect()
+}
+
 fn check(program: &Program) -> Vec<Setting> {
     let numbers: &[u32] = if full() { ALL } else { &[3] };
     pes(program, numbers)
@@ -314,11 +335,15 @@ fn main() -> ExitCode {
     if !arguments.list {
         program::prefix();
     }
+    let libfabric = has_libfabric();
     let mut trials = Vec::new();
     for program in &programs {
         trials.push(trial("auto", program, auto));
         for name in ["emulated", "tcp"] {
             trials.push(trial(name, program, move |p| engine(p, name)));
+        }
+        if fabrics().is_some() {
+            trials.push(trial("ofi", program, fabric).with_ignored_flag(!libfabric));
         }
         trials.push(trial("check", program, check));
         if !program.slow {
