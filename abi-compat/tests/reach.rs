@@ -122,6 +122,24 @@ fn a_table_of_reach_results_and_ratios() {
     assert_eq!(ending, exec::Ending::Exit(1), "{said}");
     assert!(said.contains("libgomp: not over after 1 s"), "{said}");
 
+    // A program that is not there prints the same under both libraries, and so does a program that crashes at once: these are
+    // no equal results.
+    for (command, words) in [
+        ("gone=./no-such-program", "status 127"),
+        (
+            "gone=./no-such-program; echo the end",
+            "the last line printed: the end",
+        ),
+        ("silent=true", "the last line printed: nothing"),
+        ("dies=kill -SEGV $$", "libgomp: ended by signal 11"),
+    ] {
+        let (ending, said) = reach(&["--lib", &lib, "--rounds", "0", command]);
+        assert_eq!(ending, exec::Ending::Exit(1), "{command}: {said}");
+        assert!(said.contains(words), "{command}: {said}");
+        assert!(!said.contains("| equal |"), "{command}: {said}");
+        assert!(!said.contains("Mean over"), "{command}: {said}");
+    }
+
     fs::write(scratch.0.join("bad"), "one | two\n").unwrap();
     let bad = text(&scratch.0.join("bad"));
     for (args, words) in [
