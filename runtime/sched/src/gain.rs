@@ -379,6 +379,9 @@ impl Gain {
             self.estimate.0 += run.elapsed_ns;
             self.estimate.1 += run.equal_ns;
             self.tried_ns = self.tried_ns.max(run.equal_ns);
+        } else if self.warm {
+            // Not the first execution, which may have waited for threads to start.
+            self.tried_ns = self.tried_ns.max(run.elapsed_ns);
         }
         if settled {
             if self.verdict == Some(Way::Virtual) && !self.promises(self.promised * FALLEN) {
@@ -397,7 +400,7 @@ impl Gain {
         }
         if !self.warm {
             self.warm = true;
-            let alike = run.equal_ns <= run.best_ns * NOTHING;
+            let alike = run.equal_ns > 0.0 && run.equal_ns <= run.best_ns * NOTHING;
             if alike && run.equal_ns <= run.elapsed_ns * NOTHING && !self.misses_size() {
                 self.hopeless = Some(run.elapsed_ns);
             }

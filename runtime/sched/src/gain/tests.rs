@@ -125,6 +125,15 @@ fn a_region_of_many_sizes_goes_by_its_large_ones() {
 }
 
 #[test]
+fn a_region_that_grows_is_tried_again_though_its_threads_never_met() {
+    let mut gain = Gain::new();
+    // So short that one thread runs all pieces before the other has come.
+    play(&mut gain, 200, |_| (5000.0, 0.0, 1000.0));
+    let (v, o) = play(&mut gain, 40, |_| (50_000.0, 100_000.0, 100_000.0));
+    assert!(v > 30, "{v} {o}");
+}
+
+#[test]
 fn harm_is_remembered_in_proportion() {
     let mut gain = Gain::new();
     assert_eq!(gain.turn(false), Way::Virtual);

@@ -142,7 +142,14 @@ impl Knowledge {
                 Guard::NoGain
             };
         }
-        let equal_ns = slowest * f64::from(pieces) / threads;
+        // While the program's first region runs, one thread may still be starting, and the other runs all pieces. How fast
+        // the late thread is, and so what equal shares would have taken, is not known then.
+        let all_begun = outcome.runners.iter().all(|r| r.1 > 0);
+        let equal_ns = if all_begun {
+            slowest * f64::from(pieces) / threads
+        } else {
+            0.0
+        };
         // While ways are compared, the estimate alone is no proof of a gain.
         if !disturbed && !self.gain.is_in_trial() {
             budget::gain((equal_ns as u64).saturating_sub(ns));
@@ -150,7 +157,7 @@ impl Knowledge {
         self.gain.learn_virtual(&Run {
             elapsed_ns: ns as f64,
             equal_ns,
-            best_ns: if speeds > 0.0 {
+            best_ns: if all_begun && speeds > 0.0 {
                 f64::from(pieces) / speeds
             } else {
                 0.0
@@ -420,6 +427,20 @@ mod tests {
         let uneven = outcome(&[(1_000_000, 12), (1_000_000, 4)], 16);
         let end = play(&mut fresh(), 1_000_000, &uneven, 2_000_000, 30);
         assert_eq!(end, Turn::Virtual);
+    }
+
+    #[test]
+    fn a_thread_that_came_too_late_is_not_taken_for_a_fast_one() {
+        let mut k = fresh();
+        assert_eq!(k.turn(Must::Gain, false), Turn::Virtual);
+        let late = outcome(&[(2_000_000, 16), (0, 0)], 16);
+        k.learn_virtual(5_400_000, &late, false, false);
+        // Further executions show that the late thread has a third of the speed. A program of two dozen executions runs most of
+        // them as virtual teams.
+        let uneven = outcome(&[(300_000, 12), (300_000, 4)], 16);
+        let turns = (0..24).map(|_| play(&mut k, 300_000, &uneven, 600_000, 1));
+        let ordinary = turns.filter(|t| matches!(t, Turn::Ordinary(_))).count();
+        assert!(ordinary <= 3, "{ordinary} of 24");
     }
 
     #[test]
