@@ -10,13 +10,16 @@
 //! written); 2 for bad arguments and files. `run` ends as its program ends, or with 126 and 127 as shells do.
 
 mod calibrate;
+mod columns;
 mod goal;
 mod info;
 mod library;
 mod pages;
+mod profile;
 mod report;
 mod run;
 mod simulate;
+mod source;
 mod which;
 
 use clap::{CommandFactory as _, Parser, Subcommand};

@@ -1,18 +1,18 @@
 //! `hetmp report`: shows to people what the runtime has written under `HETMP_REPORT`.
 //!
-//! * `model` is the file's content; `source` finds source lines.
+//! * `model` is the file's content.
 //! * `table` prints the text; `page` makes the HTML page; `timeline` makes the page's timelines from a file of
 //!   `HETMP_TRACE`.
 
 mod model;
 mod page;
-mod source;
 mod table;
 mod timeline;
 
+use crate::source::{Source, Sources};
 use crate::Output;
 use serde_json::{json, Value};
-use source::{Source, Sources};
+
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -154,25 +154,13 @@ fn with_sources(mut value: Value, report: &model::Report, sources: &mut Sources)
     value
 }
 
-/// Nanoseconds as text: three digits and a unit.
-fn time(ns: u64) -> String {
-    let ns = ns as f64;
-    let (value, unit) = match ns {
-        _ if ns >= 1e9 => (ns / 1e9, "s"),
-        _ if ns >= 1e6 => (ns / 1e6, "ms"),
-        _ if ns >= 1e3 => (ns / 1e3, "us"),
-        _ => (ns, "ns"),
-    };
-    let digits = match value {
-        _ if value >= 100.0 || unit == "ns" => 0,
-        _ if value >= 10.0 => 1,
-        _ => 2,
-    };
-    format!("{value:.digits$} {unit}")
+/// How a program has ended, as text: `exit`, `signal N` or `running`.
+pub(crate) fn ending(text: &str) -> String {
+    table::ending(text)
 }
 
 /// The name of a region: its function, or else its place in the file.
-fn name<'a>(source: &'a Source, place: &'a model::Place) -> &'a str {
+fn name<'a>(source: &'a Source, place: &'a crate::source::Place) -> &'a str {
     source.function.as_deref().unwrap_or(&place.region)
 }
 
@@ -191,24 +179,4 @@ fn shares(nodes: impl Iterator<Item = f64>) -> String {
 
 fn join(parts: impl Iterator<Item = String>, separator: &str) -> String {
     parts.collect::<Vec<_>>().join(separator)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_have_three_digits() {
-        for (ns, text) in [
-            (0, "0 ns"),
-            (999, "999 ns"),
-            (1_000, "1.00 us"),
-            (12_345, "12.3 us"),
-            (123_456, "123 us"),
-            (1_234_567, "1.23 ms"),
-            (61_000_000_000, "61.0 s"),
-        ] {
-            assert_eq!(time(ns), text);
-        }
-    }
 }

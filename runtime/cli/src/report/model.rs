@@ -1,5 +1,6 @@
 //! The file of `HETMP_REPORT`, as far as it is read here. `docs/report.md` describes all of it.
 
+use crate::source::Place;
 use serde::Deserialize;
 use serde_json::Value;
 use std::path::Path;
@@ -99,16 +100,6 @@ pub(super) struct Part {
     pub(super) runs: u64,
     pub(super) elapsed_ns: u64,
     pub(super) share: f64,
-}
-
-/// A place in the program.
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct Place {
-    pub(super) region: String,
-    pub(super) module: Option<String>,
-    pub(super) build_id: Option<String>,
-    pub(super) offset: u64,
-    pub(super) symbol: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

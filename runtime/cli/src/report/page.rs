@@ -1,10 +1,11 @@
 //! The report as one HTML page that needs no network and no other files.
 
-use super::model::{Loop, Place, Region};
-use super::source::Source;
+use super::model::{Loop, Region};
 use super::table::ending;
 use super::timeline::{Timeline, KINDS};
-use super::{csr, join, name, time, Resolved};
+use super::{csr, join, name, Resolved};
+use crate::columns::time;
+use crate::source::{Place, Source};
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("page.css");

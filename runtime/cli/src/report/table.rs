@@ -1,49 +1,10 @@
 //! The report as text.
 
 use super::model::{Loop, Region, Traffic};
-use super::source::Source;
-use super::{csr, name, shares, time, Resolved};
+use super::{csr, name, shares, Resolved};
+use crate::columns::{time, Table};
+use crate::source::Source;
 use std::fmt::Write as _;
-
-/// A table whose columns are as wide as their contents.
-struct Table {
-    /// Titles of columns. Those that begin with `>` are for numbers.
-    titles: &'static [&'static str],
-    rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    fn print(&self, out: &mut String) {
-        let titles: Vec<&str> = self
-            .titles
-            .iter()
-            .map(|t| t.trim_start_matches('>'))
-            .collect();
-        let width = |i: usize| {
-            let cells = self.rows.iter().map(|r| r[i].chars().count());
-            cells.chain([titles[i].chars().count()]).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..titles.len()).map(width).collect();
-        let mut line = |cells: &mut dyn Iterator<Item = &str>| {
-            let mut text = String::from(" ");
-            for (i, cell) in cells.enumerate() {
-                let width = widths[i];
-                // Writing to a String cannot fail.
-                let _ = if self.titles[i].starts_with('>') {
-                    write!(text, " {cell:>width$} ")
-                } else {
-                    write!(text, " {cell:<width$} ")
-                };
-            }
-            out.push_str(text.trim_end());
-            out.push('\n');
-        };
-        line(&mut titles.iter().copied());
-        for row in &self.rows {
-            line(&mut row.iter().map(String::as_str));
-        }
-    }
-}
 
 pub(super) fn text(all: &Resolved) -> String {
     let r = &all.report;
@@ -99,6 +60,7 @@ fn signal_name(number: i32) -> &'static str {
         6 => " (SIGABRT)",
         7 => " (SIGBUS)",
         8 => " (SIGFPE)",
+        9 => " (SIGKILL)",
         11 => " (SIGSEGV)",
         15 => " (SIGTERM)",
         24 => " (SIGXCPU)",

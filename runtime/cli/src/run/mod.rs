@@ -24,8 +24,8 @@ use std::process::Command;
 #[command(
     args_override_self = true,
     override_usage = "hetmp run [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
-    after_help = "hetmp becomes the program: the same process, signals and exit status. With --report or --html it \
-                  stays beside the program, passes signals on, and ends as the program ended. Variables that are \
+    after_help = "hetmp becomes the program: the same process, signals and exit status. With --report, --html or \
+                  --profile it stays beside the program, passes signals on, and ends as the program ended. Variables that are \
                   set already hold where no option says otherwise."
 )]
 pub(crate) struct Arguments {
@@ -47,6 +47,10 @@ pub(crate) struct Arguments {
     /// Write what each thread did when, for --html and for Perfetto
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Show at the end, on standard error, where threads spent their time: each region and construct with its share, the
+    /// imbalance between threads, the time of waiting and the source line; keep it in FILE, as JSON
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    profile: Option<Option<PathBuf>>,
     /// Keep in FILE what is learned about loops, for the next run (HETMP_PROFILE)
     #[arg(long, value_name = "FILE")]
     profile_file: Option<PathBuf>,
@@ -127,6 +131,11 @@ fn start(arguments: &Arguments) -> Result<Output, Refusal> {
     let mut command = Command::new(&path);
     command.arg0(words[0]).args(&words[1..]);
     let dsm = dsm_nodes(arguments.nodes.as_deref())?;
+    if dsm.is_some() && arguments.profile.is_some() {
+        return Err(Refusal::usage(
+            "option --profile: nodes with memory of their own (dsm:N) are not measured: other nodes are accepted",
+        ));
+    }
     let second = match dsm {
         Some(_) => Some(second_library(&library)?),
         None => None,
@@ -184,7 +193,7 @@ fn start(arguments: &Arguments) -> Result<Output, Refusal> {
             command.env(name, file);
         }
     }
-    if arguments.report.is_none() && arguments.html.is_none() {
+    if arguments.report.is_none() && arguments.html.is_none() && arguments.profile.is_none() {
         let error = command.exec();
         return Err(Refusal::unfit(format_args!(
             "program {}: {error}: a program of this machine is accepted",
@@ -192,10 +201,12 @@ fn start(arguments: &Arguments) -> Result<Output, Refusal> {
         )));
     }
     let wanted = watch::Wanted {
+        report: arguments.report.is_some() || arguments.html.is_some(),
         file: arguments.report.clone().flatten(),
         table: arguments.report.is_some(),
         html: arguments.html.as_deref(),
         trace: arguments.trace.as_deref(),
+        profile: arguments.profile.as_ref().map(Option::as_deref),
     };
     watch::run(command, &path, &wanted)
 }

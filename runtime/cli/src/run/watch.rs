@@ -1,22 +1,26 @@
-//! Waits next to the program until it ends, then shows its report.
+//! Waits next to the program until it ends, then shows its report or profile.
 //!
 //! To a shell this process behaves like the program: it passes signals that it is sent on to the program, and ends as
 //! the program ended. Signals from the terminal reach the program directly, because it is in the foreground group
 //! too, and are not passed on.
 
 use super::Refusal;
-use crate::{report, Output};
+use crate::{profile, report, Output};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 
 /// What has to be shown or kept at the end.
 pub(super) struct Wanted<'a> {
+    /// A report is written, for the table or the page.
+    pub(super) report: bool,
     /// Where the report is kept; `None`: it is deleted after it was shown.
     pub(super) file: Option<PathBuf>,
     pub(super) table: bool,
     pub(super) html: Option<&'a Path>,
     pub(super) trace: Option<&'a Path>,
+    /// A profile is shown, and kept where there is a file.
+    pub(super) profile: Option<Option<&'a Path>>,
 }
 
 /// The signals that are passed on. SIGTSTP and SIGCONT keep their effects: the terminal sends them to both processes.
@@ -44,7 +48,8 @@ impl Scratch {
     /// A new folder that only this user can access.
     fn new() -> std::io::Result<Scratch> {
         use std::os::unix::fs::DirBuilderExt as _;
-        let base = std::env::temp_dir();
+        // The program may change its folder before it uses OpenMP.
+        let base = std::path::absolute(std::env::temp_dir())?;
         let mut last = std::io::Error::other("no name is free");
         for attempt in 0..100 {
             let path = base.join(format!("hetmp-run-{}-{attempt}", std::process::id()));
@@ -62,26 +67,26 @@ pub(super) fn run(
     path: &Path,
     wanted: &Wanted<'_>,
 ) -> Result<Output, Refusal> {
-    let scratch = match wanted.file {
-        Some(_) => None,
-        None => Some(Scratch::new().map_err(|error| {
-            Refusal::usage(format_args!(
-                "folder {}: {error}: one that can be written is accepted (TMPDIR)",
-                std::env::temp_dir().display()
-            ))
-        })?),
-    };
+    let scratch = Scratch::new().map_err(|error| {
+        Refusal::usage(format_args!(
+            "folder {}: {error}: one that can be written is accepted (TMPDIR)",
+            std::env::temp_dir().display()
+        ))
+    })?;
     // Several processes may use OpenMP, since the program may be a script.
-    let file = match (&wanted.file, &scratch) {
-        (Some(file), _) => file.clone(),
-        (None, Some(scratch)) => scratch.0.join("%p.json"),
-        (None, None) => unreachable!("a folder was made where no file was named"),
-    };
-    // An older file of that name must not be shown as the report of this run.
-    if let Some(file) = &wanted.file {
-        let _ = std::fs::remove_file(file);
+    let reports = wanted.file.clone().unwrap_or(scratch.0.join("%p.json"));
+    if wanted.report {
+        // An older file of that name must not be shown as the report of this run.
+        if wanted.file.is_some() {
+            let _ = std::fs::remove_file(&reports);
+        }
+        command.env("HETMP_REPORT", &reports);
     }
-    command.env("HETMP_REPORT", &file);
+    if wanted.profile.is_some() {
+        command.env("HETMP_TIMES", &scratch.0);
+        // A value that forbids tools would forbid this one.
+        command.env("OMP_TOOL", "enabled");
+    }
     let set = block();
     // SAFETY: between fork and exec only sigprocmask is called, which is async-signal-safe.
     unsafe {
@@ -90,6 +95,7 @@ pub(super) fn run(
             Ok(())
         })
     };
+    let started = hetmp_profile::now();
     let mut child = command.spawn().map_err(|error| {
         Refusal::unfit(format_args!(
             "program {}: {error}: a program of this machine is accepted",
@@ -97,13 +103,39 @@ pub(super) fn run(
         ))
     })?;
     let status = wait(&mut child, &set);
+    let ended = hetmp_profile::now();
     let mut output = Output::default();
-    let files = reports(&file, scratch.as_ref());
+    if wanted.report {
+        show_report(wanted, &scratch, path, &mut output);
+    }
+    if let Some(file) = wanted.profile {
+        let child = profile::Child {
+            pid: child.id(),
+            started,
+            ended,
+            ending: match (status.signal(), status.code()) {
+                (Some(signal), _) => format!("signal {signal}"),
+                (None, Some(0)) => "exit".to_owned(),
+                (None, code) => format!("exit status {}", code.unwrap_or(1)),
+            },
+        };
+        show_profile(file, &child, &scratch, path, &mut output);
+    }
+    for error in &output.errors {
+        hetmp_core::report::warn(format_args!("{error}"));
+    }
+    drop(scratch);
+    end_as(status)
+}
+
+fn show_report(wanted: &Wanted<'_>, scratch: &Scratch, program: &Path, output: &mut Output) {
+    let files = match &wanted.file {
+        Some(file) if file.is_file() => vec![file.clone()],
+        Some(_) => Vec::new(),
+        None => reports(scratch),
+    };
     if files.is_empty() {
-        hetmp_core::report::warn(format_args!(
-            "report: program {}: it used no OpenMP",
-            path.display()
-        ));
+        says_nothing("report", program);
     }
     for file in &files {
         if wanted.table {
@@ -118,22 +150,40 @@ pub(super) fn run(
             }
         }
     }
-    for error in &output.errors {
-        hetmp_core::report::warn(format_args!("{error}"));
-    }
-    drop(scratch);
-    end_as(status)
 }
 
-/// The reports that were written.
-fn reports(file: &Path, scratch: Option<&Scratch>) -> Vec<PathBuf> {
-    let Some(scratch) = scratch else {
-        return if file.is_file() {
-            vec![file.to_owned()]
-        } else {
-            Vec::new()
-        };
-    };
+fn show_profile(
+    file: Option<&Path>,
+    child: &profile::Child,
+    scratch: &Scratch,
+    program: &Path,
+    output: &mut Output,
+) {
+    let (all, errors) = profile::processes(&scratch.0, child);
+    output.errors.extend(errors);
+    if all.is_empty() {
+        says_nothing("profile", program);
+    }
+    eprint!("{}", profile::text(&all));
+    if let Some(file) = file {
+        if let Err(error) = std::fs::write(file, profile::json(&all)) {
+            output.errors.push(format!(
+                "option --profile {}: {error}: the name of a file that can be written is accepted",
+                file.display()
+            ));
+        }
+    }
+}
+
+fn says_nothing(what: &str, program: &Path) {
+    hetmp_core::report::warn(format_args!(
+        "{what}: program {}: it used no OpenMP",
+        program.display()
+    ));
+}
+
+/// The reports in the folder.
+fn reports(scratch: &Scratch) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = std::fs::read_dir(&scratch.0)
         .into_iter()
         .flatten()

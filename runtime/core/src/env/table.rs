@@ -504,6 +504,15 @@ const OTHERS: &[Variable] = &[
         )
         .spec("hetmp")
         .not_when_privileged(),
+    hetmp("HETMP_TIMES", Kind::Text)
+        .default("not set")
+        .accepts("a folder")
+        .help(
+            "Measures how long threads are in regions and constructs and wait there, into files of this folder. \
+             hetmp run --profile sets it, and shows the files.",
+        )
+        .spec("hetmp")
+        .not_when_privileged(),
     hetmp("HETMP_TRACE", Kind::Text)
         .default("not set")
         .accepts("the name of a file; %p in it becomes the process number")

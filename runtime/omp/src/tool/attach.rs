@@ -1,6 +1,7 @@
 //! Finds the tool of this process and starts it (OpenMP 5.2, section 19.2).
 //!
-//! The first thread that uses OpenMP looks: for a function `ompt_start_tool` in the program and the libraries that are
+//! Where `HETMP_TIMES` is set, the tool is this library's own (`hetmp_profile`). Else
+//! the first thread that uses OpenMP looks: for a function `ompt_start_tool` in the program and the libraries that are
 //! loaded, then in the libraries that `OMP_TOOL_LIBRARIES` names. The function answers with the tool's `initialize` and
 //! `finalize`, or with null: then the search goes on.
 //!
@@ -122,7 +123,9 @@ fn start() -> bool {
         return false;
     }
     let log = Log::new(&variable(c"OMP_TOOL_VERBOSE_INIT"));
-    let Some(tool) = find(&variable(c"OMP_TOOL_LIBRARIES"), &log) else {
+    let ours = ours(&variable(c"HETMP_TIMES"), &log);
+    let found = ours.or_else(|| find(&variable(c"OMP_TOOL_LIBRARIES"), &log));
+    let Some(tool) = found else {
         log.line(format_args!("no tool"));
         return false;
     };
@@ -175,6 +178,16 @@ pub(super) fn end() {
             finalize(&raw mut (*tool).data);
         }
     }
+}
+
+/// The tool of this library, if there is a folder for its files. It comes first, since the user has asked for nothing else.
+fn ours(folder: &[u8], log: &Log) -> Option<*mut Tool> {
+    if folder.is_empty() {
+        return None;
+    }
+    let tool = hetmp_profile::tool(folder)?;
+    log.line(format_args!("hetmp's profiler: starts"));
+    Some(tool.cast())
 }
 
 /// The first tool that wants to be started.

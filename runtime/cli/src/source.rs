@@ -4,10 +4,10 @@
 //! (`/usr/lib/debug/.build-id`). Without both, there is only the function's name, from the symbol table or from the
 //! report. An object that was changed since the report is not read, because its lines would be wrong.
 
-use super::model::Place;
 use addr2line::Loader;
 use hetmp_core::object::{plain_name, Functions};
 use object::Object as _;
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,15 +15,25 @@ use std::path::{Path, PathBuf};
 /// Where separate debug information lies; gdb looks here too.
 const DEBUG: &str = "/usr/lib/debug/.build-id";
 
+/// A place in the program.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Place {
+    pub(crate) region: String,
+    pub(crate) module: Option<String>,
+    pub(crate) build_id: Option<String>,
+    pub(crate) offset: u64,
+    pub(crate) symbol: Option<String>,
+}
+
 /// A place in the source, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Source {
+pub(crate) struct Source {
     /// The function's name in the source.
-    pub(super) function: Option<String>,
-    pub(super) file: Option<String>,
-    pub(super) line: Option<u32>,
+    pub(crate) function: Option<String>,
+    pub(crate) file: Option<String>,
+    pub(crate) line: Option<u32>,
     /// Why no more is known.
-    pub(super) note: Option<&'static str>,
+    pub(crate) note: Option<&'static str>,
 }
 
 /// Shows the source line; if that is not known, the function; else the offset.
@@ -49,14 +59,14 @@ struct Module {
 
 /// All objects that were read so far.
 #[derive(Default)]
-pub(super) struct Sources {
+pub(crate) struct Sources {
     modules: BTreeMap<(PathBuf, Option<String>), Module>,
 }
 
 impl Sources {
     /// The source of `place`. `after_call`: the place is the return address of a call, and the line of the call is
     /// wanted.
-    pub(super) fn find(&mut self, place: &Place, after_call: bool) -> Source {
+    pub(crate) fn find(&mut self, place: &Place, after_call: bool) -> Source {
         let recorded = |note| Source {
             function: place.symbol.as_deref().map(|s| plain_name(s).to_owned()),
             note,
