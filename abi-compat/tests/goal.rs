@@ -12,7 +12,8 @@
 //! | `file` | the argument is the name of a file; rank 0 writes the line there; the job's status does not matter |
 //! | `ends=STATUS TEXT` | ends with this status, and with `TEXT` on standard error; prints no line |
 //!
-//! The engine `kernel` has programs of its own, `c-tests/goal-kernel`, and tests of its own ([`kernel`]).
+//! The engines `kernel` and `nic` have programs of their own, `c-tests/goal-kernel`, and tests of their own ([`kernel`],
+//! [`nic`]); `nic` runs the programs of `c-tests/goal` too.
 
 use hetmp_abi_compat::{exec, library};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -24,6 +25,8 @@ use std::time::{Duration, Instant};
 
 #[path = "goal/kernel.rs"]
 mod kernel;
+#[path = "goal/nic.rs"]
+mod nic;
 
 /// Long enough for a loaded machine. A program that hangs is ended after this time.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -254,7 +257,10 @@ fn run(program: &Program, engine: &str, way: &str) -> Result<(), Failed> {
                 }
                 continue;
             }
-            let out = start(&hetrun, &args, &env);
+            let mut out = start(&hetrun, &args, &env);
+            if engine.starts_with("nic") {
+                nic::drop_reasons(&mut out);
+            }
             verdict(program, *ranks, &out)
                 .map_err(|e| format!("{ranks} ranks, {env:?}: {}", e.message().unwrap_or("")))?;
         }
@@ -331,5 +337,6 @@ fn main() -> ExitCode {
         }
     }
     trials.extend(kernel::trials());
+    trials.extend(nic::trials());
     libtest_mimic::run(&arguments, trials).exit_code()
 }

@@ -32,7 +32,8 @@ fn refusal() -> Option<String> {
     }
 }
 
-fn program(name: &str) -> Result<(Program, PathBuf), Failed> {
+/// A program of `c-tests/goal-kernel`, built.
+pub(crate) fn program(name: &str) -> Result<(Program, PathBuf), Failed> {
     let folder = hetmp_abi_compat::library::root().join("c-tests/goal-kernel");
     let program = read(folder.join(format!("{name}.c")));
     // One at a time, and each once: a trial may run what another one would be writing.

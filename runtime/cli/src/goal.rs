@@ -83,6 +83,9 @@ enum What {
         #[arg(long)]
         check: bool,
     },
+    /// Is the network adapter of the rank at the other end of standard input, for the engine `nic`; ranks start this
+    #[command(hide = true)]
+    NicAdapter,
 }
 
 /// Serves the rank at the other end of standard input, until it ends; or only tries whether that is possible.
@@ -99,6 +102,16 @@ fn kernel_engine(interface: &str, check: bool) -> Result<String, String> {
         .and_then(|socket| hetmp_goal_kernel::serve(socket, interface))
         .map(|()| String::new())
         .map_err(|e| format!("kernel-engine: standard input: {e}: a rank starts this command"))
+}
+
+/// Is the adapter of the rank at the other end of standard input, until the rank ends.
+fn nic_adapter() -> Result<String, String> {
+    use std::os::fd::AsFd as _;
+    let socket = std::io::stdin().as_fd().try_clone_to_owned();
+    socket
+        .and_then(hetmp_goal_job::serve_as_adapter)
+        .map(|()| String::new())
+        .map_err(|e| format!("nic-adapter: standard input: {e}: a rank starts this command"))
 }
 
 /// What `hetmp goal plot` prints.
@@ -170,6 +183,7 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
         }),
         What::Run(arguments) => return real::run(arguments),
         What::KernelEngine { interface, check } => kernel_engine(interface, *check),
+        What::NicAdapter => nic_adapter(),
     };
     match done {
         Ok(text) => Output {

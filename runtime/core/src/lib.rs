@@ -9,7 +9,7 @@
 //!     [`sys`] (system calls);
 //!   * the program: [`object`] (loaded files and their functions), [`program`] (what it was linked with);
 //!   * the machine: [`topo`], [`quota`], [`calibration`], [`counters`], [`power`], [`slow`] (emulated slow cores);
-//!   * the job: [`mod@bootstrap`];
+//!   * the job: [`mod@bootstrap`], [`helper`] (a process of ours beside the program's);
 //!   * the user: [`mod@env`] (the table of variables), [`mod@file`] and [`toml`] (files that variables name),
 //!     [`report`] (one-line messages), [`trace`], [`observers`] (whether anything is told of events);
 //!   * [`hash`], a table of words.
@@ -27,6 +27,7 @@ pub mod env;
 pub mod file;
 pub mod handover;
 pub mod hash;
+pub mod helper;
 pub mod lock;
 pub mod object;
 pub mod observers;

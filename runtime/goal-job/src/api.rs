@@ -4,8 +4,8 @@ mod handles;
 
 use crate::choice::Collective;
 use crate::driver::Outcome;
-use crate::kernel;
 use crate::memory::Segment;
+use crate::offload;
 use crate::world::{self, How, JoinError, RunError, World};
 use core::fmt;
 pub use handles::Key;
@@ -214,8 +214,8 @@ struct Compiled {
 enum Running {
     /// The engines `user` and `thread`.
     Here(Arc<Outcome>),
-    /// The engine `kernel`.
-    Kernel(Arc<kernel::Run>),
+    /// The engines `kernel` and `nic`.
+    Away(Arc<offload::Run>),
 }
 
 impl Running {
@@ -223,7 +223,7 @@ impl Running {
     fn test(&self) -> Result<Option<core::result::Result<(), Failure>>> {
         let known = match self {
             Running::Here(outcome) => outcome.poll(),
-            Running::Kernel(run) => run.poll(),
+            Running::Away(run) => run.poll(),
         };
         if known.is_some() {
             return Ok(known);
@@ -232,7 +232,7 @@ impl Running {
         let world = world()?;
         Ok(match self {
             Running::Here(outcome) => world.test(outcome),
-            Running::Kernel(run) => world.test_in_kernel(run),
+            Running::Away(run) => world.test_away(run),
         })
     }
 
@@ -243,7 +243,7 @@ impl Running {
         let world = world()?;
         Ok(match self {
             Running::Here(outcome) => world.wait(outcome),
-            Running::Kernel(run) => world.wait_in_kernel(run),
+            Running::Away(run) => world.wait_away(run),
         })
     }
 }
@@ -552,8 +552,8 @@ fn begin(
 ) -> Result<Running> {
     // SAFETY: the buffers have the collective's lengths until the collective is done: who calls `start` or `blocking`
     // has promised that.
-    if let Some(run) = unsafe { world.start_in_kernel(&what, &buffers) } {
-        return Ok(Running::Kernel(run?));
+    if let Some(run) = unsafe { world.start_away(&what, &buffers) } {
+        return Ok(Running::Away(run?));
     }
     let schedule = compiled(world, what)?;
     for (i, (need, have)) in schedule.segments().iter().zip(&buffers).enumerate() {

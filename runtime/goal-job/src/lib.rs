@@ -1,7 +1,7 @@
 //! `hetmp-goal-job`: GOAL schedules in the processes of a job.
 //!
 //! * **What it is**: the driver around the state machines of `hetmp-goal`. It joins the job, carries packets between
-//!   ranks through the NIC layer, decides who makes progress (the engines `user`, `thread` and `kernel`), and offers
+//!   ranks through the NIC layer, decides who makes progress (the engines `user`, `thread`, `kernel` and `nic`), and offers
 //!   the collectives of `include/goal.h`.
 //! * **What it owns**: this process's links to its peers, the runs that have not ended, the progress thread, and the
 //!   tables behind the C API's handles.
@@ -16,7 +16,7 @@
 //! **Who makes progress.** Under `user`, runs move on inside of Test and Wait, and nowhere else. Under `thread`, a
 //! thread of each process moves them on when something arrives, unless a thread of the program waits and does it
 //! itself ([`duty`]). Under `kernel`, the short collectives move on in the Linux kernel, where their packets arrive
-//! (`kernel`), and the others as under `thread`. At the process's end (status 0) or in `GOAL_Finalize`, packets that wait are still sent out,
+//! (`kernel`), and under `nic` in an emulated network adapter (`nic`); what these do not take goes as under `thread`. At the process's end (status 0) or in `GOAL_Finalize`, packets that wait are still sent out,
 //! runs that have not ended are given up, and peers whose runs need this rank get an error.
 
 #[cfg(not(loom))]
@@ -35,6 +35,10 @@ mod link;
 #[cfg(not(loom))]
 mod memory;
 #[cfg(not(loom))]
+mod nic;
+#[cfg(not(loom))]
+mod offload;
+#[cfg(not(loom))]
 mod peers;
 #[cfg(not(loom))]
 mod progress;
@@ -49,5 +53,7 @@ pub mod world;
 pub use driver::Outcome;
 #[cfg(not(loom))]
 pub use memory::Segment;
+#[cfg(not(loom))]
+pub use nic::serve as serve_as_adapter;
 #[cfg(not(loom))]
 pub use settings::{Allgather, Allreduce, Alltoall, Blocking, Choice, Engine, Settings};

@@ -13,6 +13,10 @@ pub enum Engine {
     Thread,
     /// A program in the Linux kernel, where packets arrive; what it does not take, as `Thread`.
     Kernel,
+    /// An emulated network adapter, which is a process of its own; what it does not take, as `Thread`.
+    Nic,
+    /// An emulated network adapter, which is a thread of the rank's process; what it does not take, as `Thread`.
+    NicThread,
 }
 
 impl Engine {
@@ -22,6 +26,8 @@ impl Engine {
             Engine::User => "user",
             Engine::Thread => "thread",
             Engine::Kernel => "kernel",
+            Engine::Nic => "nic",
+            Engine::NicThread => "nic-thread",
         }
     }
 }
@@ -186,7 +192,7 @@ pub(crate) fn interface() -> String {
     }
 }
 
-/// Whether the engine `kernel` prints its counters when the process leaves: `HETMP_GOAL_COUNTERS`.
+/// Whether the engines `kernel` and `nic` print their counters when the process leaves: `HETMP_GOAL_COUNTERS`.
 pub(crate) fn counters() -> bool {
     let value = snapshot().get("HETMP_GOAL_COUNTERS").unwrap_or_default();
     !matches!(value.trim_ascii(), b"" | b"0" | b"false")
@@ -202,6 +208,8 @@ impl Settings {
                     ("thread", Engine::Thread),
                     ("user", Engine::User),
                     ("kernel", Engine::Kernel),
+                    ("nic", Engine::Nic),
+                    ("nic-thread", Engine::NicThread),
                 ],
             ),
             way: way(),

@@ -8,9 +8,11 @@
 use crate::choice::Collective;
 use crate::direct::{self, Direct, Piece};
 use crate::driver::{Driver, Outcome};
-use crate::kernel::{self, Gone, Kernel};
+use crate::kernel;
 use crate::link::{self, Here, Layout, Posts};
 use crate::memory::{Bound, Segment};
+use crate::nic;
+use crate::offload::{self, Gone, Offload};
 use crate::peers::Peers;
 use crate::progress::Progress;
 use crate::settings::{self, Engine, Settings};
@@ -29,12 +31,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// GOAL's port number in a job's domains. OpenSHMEM has port 0.
 const PORT: u8 = 2;
 /// What a rank offers in a job that GOAL has begun: its segment and nothing else.
-const SIZES: Sizes = Sizes {
-    ports: 3,
-    regions: 4,
-    messages: 2,
-    counters: 1,
-};
+fn sizes(settings: &Settings) -> Sizes {
+    let by_adapter = matches!(settings.engine, Engine::Nic | Engine::NicThread);
+    Sizes {
+        ports: 3,
+        regions: 4,
+        messages: 2,
+        counters: if by_adapter { nic::ALL_COUNTERS } else { 1 },
+    }
+}
 /// How often a blocking collective looks at a peer's word before it waits as runs do.
 const QUICK: u32 = 64;
 
@@ -95,8 +100,8 @@ pub struct World {
     direct: Option<Mutex<Direct>>,
     /// The other ranks' bells, if `direct` is there.
     bells: Box<[&'static Bell]>,
-    /// The engine `kernel`, if all ranks have it.
-    kernel: Option<Kernel>,
+    /// The engine `kernel` or `nic`, if all ranks have it.
+    away: Option<Offload>,
 }
 
 impl core::fmt::Debug for World {
@@ -142,8 +147,8 @@ pub fn join() -> Result<&'static World, JoinError> {
     let settings = Settings::read();
     let place = match job::established() {
         Some(job) => {
-            if settings.engine == Engine::Kernel {
-                without_kernel("the job was begun by another library");
+            if wants_away(&settings) {
+                without_away(&settings, "the job was begun by another library");
             }
             share(job)?
         }
@@ -219,23 +224,84 @@ struct Place {
     /// By rank: where its segment is mapped; null if it is not mapped.
     bases: Box<[*mut u8]>,
     key: Key,
-    kernel: Option<Kernel>,
+    away: Option<Offload>,
 }
 
-/// Says why the engine `kernel` is not used.
-fn without_kernel(why: impl core::fmt::Display) {
+/// Whether runs are to be executed away from the process.
+fn wants_away(settings: &Settings) -> bool {
+    !matches!(settings.engine, Engine::User | Engine::Thread)
+}
+
+/// Says why the engine that is asked for is not used.
+fn without_away(settings: &Settings, why: impl core::fmt::Display) {
     report::warn(format_args!(
-        "HETMP_GOAL_ENGINE kernel: {why}; the engine thread is used"
+        "HETMP_GOAL_ENGINE {}: {why}; the engine thread is used",
+        settings.engine.name()
     ));
 }
 
-/// This rank's part of the engine `kernel`, if the engine is wanted.
-fn offer(settings: &Settings, ranks: u32) -> Option<kernel::Offer> {
-    if settings.engine != Engine::Kernel || ranks < 2 {
-        return None;
+/// This rank's part of an engine away from the process, before the rank has met the others.
+enum Offer {
+    None,
+    Kernel(kernel::Offer),
+    Nic(nic::Form),
+}
+
+impl Offer {
+    fn new(settings: &Settings, ranks: u32) -> Offer {
+        if ranks < 2 {
+            return Offer::None;
+        }
+        match settings.engine {
+            Engine::User | Engine::Thread => Offer::None,
+            Engine::Nic => Offer::Nic(nic::Form::Process),
+            Engine::NicThread => Offer::Nic(nic::Form::Thread),
+            Engine::Kernel => match kernel::Offer::new(&settings::interface(), ranks) {
+                Ok(offer) => Offer::Kernel(offer),
+                Err(why) => {
+                    without_away(settings, why);
+                    Offer::None
+                }
+            },
+        }
     }
-    let offer = kernel::Offer::new(&settings::interface(), ranks);
-    offer.map_err(without_kernel).ok()
+
+    /// What the other ranks have to know.
+    fn note(&self) -> Vec<u8> {
+        match self {
+            Offer::None => Vec::new(),
+            Offer::Kernel(offer) => offer.note(),
+            Offer::Nic(form) => form.note(),
+        }
+    }
+
+    /// The engine, if all ranks have offered it. `notes` are those of all ranks. Collective.
+    fn accept(
+        self,
+        settings: &Settings,
+        job: &'static Job,
+        notes: &[Vec<u8>],
+    ) -> Result<Option<Offload>, JoinError> {
+        let engine = match self {
+            Offer::None => return Ok(None),
+            Offer::Kernel(offer) => offer.accept(job.rank(), notes),
+            Offer::Nic(form) => match form.agreed(notes) {
+                Ok(form) => match nic::join(job, PORT, form) {
+                    Ok(engine) => Ok(engine),
+                    Err(nic::Refused::All(why)) => Err(why),
+                    Err(nic::Refused::Job(why)) => return Err(JoinError::Refused(why)),
+                },
+                Err(why) => Err(why),
+            },
+        };
+        Ok(match engine {
+            Ok(engine) => Some(engine),
+            Err(why) => {
+                without_away(settings, why);
+                None
+            }
+        })
+    }
 }
 
 fn refused(e: impl core::fmt::Display) -> JoinError {
@@ -246,8 +312,8 @@ fn refused(e: impl core::fmt::Display) -> JoinError {
 fn begin(settings: &Settings) -> Result<Place, JoinError> {
     let mut exchange = bootstrap::connect().map_err(refused)?;
     let (rank, size) = (exchange.rank(), exchange.size());
-    let offer = offer(settings, size);
-    let note = offer.as_ref().map(kernel::Offer::note).unwrap_or_default();
+    let offer = Offer::new(settings, size);
+    let note = offer.note();
     let mut notes = vec![Vec::new(); size as usize];
     notes[rank as usize].clone_from(&note);
     let request = Request {
@@ -255,7 +321,7 @@ fn begin(settings: &Settings) -> Result<Place, JoinError> {
         name: c"hetmp-goal",
         memory: Layout::new(exchange.size()).bytes(),
         align: hetmp_core::segment::PAGE,
-        sizes: SIZES,
+        sizes: sizes(settings),
         way: settings.way,
         model: "",
         dials: true,
@@ -275,21 +341,18 @@ fn begin(settings: &Settings) -> Result<Place, JoinError> {
             &|_, base| Some(waking(base)),
         )
         .map_err(JoinError::Refused)?;
-    let kernel = offer.and_then(|offer| {
-        let kernel = offer.accept(rank, &notes);
-        kernel.map_err(without_kernel).ok()
-    });
     set_policy(&job);
     job.start(exchange.as_mut()).map_err(JoinError::Refused)?;
     let key = job.keys().remote;
     let job = job.establish(exchange);
     MADE_HERE.store(true, Ordering::Release);
     let bases = job.peers().iter().map(job::Peer::base).collect();
+    let away = offer.accept(settings, job, &notes)?;
     Ok(Place {
         job,
         bases,
         key,
-        kernel,
+        away,
     })
 }
 
@@ -354,7 +417,7 @@ fn share(job: &'static Job) -> Result<Place, JoinError> {
         job,
         bases,
         key,
-        kernel: None,
+        away: None,
     })
 }
 
@@ -364,7 +427,7 @@ impl World {
             job,
             bases,
             key,
-            kernel,
+            away,
         } = place;
         let rank = job.rank();
         let here = Here {
@@ -409,7 +472,7 @@ impl World {
             here,
             direct,
             bells,
-            kernel,
+            away,
         }
     }
 
@@ -453,7 +516,8 @@ impl World {
             .map_err(RunError::Start)
     }
 
-    /// Begins a collective in the engine `kernel`. `None` if that is not used, or does not take this collective.
+    /// Begins a collective in the engine `kernel` or `nic`. `None` if neither is used, or the engine does not take this
+    /// collective.
     ///
     /// # Errors
     /// A peer is lost.
@@ -462,29 +526,29 @@ impl World {
     /// The buffers are valid for the collective's reads and writes until the run has ended, and meanwhile nobody else
     /// uses them.
     #[inline]
-    pub(crate) unsafe fn start_in_kernel(
+    pub(crate) unsafe fn start_away(
         &self,
         what: &Collective,
         buffers: &[Segment; 2],
-    ) -> Option<Result<Arc<kernel::Run>, Failure>> {
-        let kernel = self.kernel.as_ref()?;
-        // SAFETY: who calls upholds the contract of `start_in_kernel`, which is that of `Kernel::start`.
-        unsafe { kernel.start(what, buffers, &self.settings) }
+    ) -> Option<Result<Arc<offload::Run>, Failure>> {
+        let away = self.away.as_ref()?;
+        // SAFETY: who calls upholds the contract of `start_away`, which is that of `Offload::start`.
+        unsafe { away.start(what, buffers, &self.settings) }
     }
 
-    /// The result of a run in the engine `kernel`; `None` while it goes on.
-    pub(crate) fn test_in_kernel(&self, run: &Arc<kernel::Run>) -> Option<Result<(), Failure>> {
+    /// The result of a run that was begun by [`World::start_away`]; `None` while it goes on.
+    pub(crate) fn test_away(&self, run: &Arc<offload::Run>) -> Option<Result<(), Failure>> {
         // Whoever has such a run has the engine.
-        self.kernel.as_ref().and_then(|kernel| kernel.test(run))
+        self.away.as_ref().and_then(|away| away.test(run))
     }
 
-    /// Waits for the end of a run in the engine `kernel`.
+    /// Waits for the end of a run that was begun by [`World::start_away`].
     ///
     /// # Errors
     /// Why the run has failed.
-    pub(crate) fn wait_in_kernel(&self, run: &Arc<kernel::Run>) -> Result<(), Failure> {
-        match &self.kernel {
-            Some(kernel) => kernel.wait(run, &|peer| self.gone(peer)),
+    pub(crate) fn wait_away(&self, run: &Arc<offload::Run>) -> Result<(), Failure> {
+        match &self.away {
+            Some(away) => away.wait(run, &|peer| self.gone(peer)),
             None => Err(Failure::Abandoned),
         }
     }
@@ -585,8 +649,8 @@ impl World {
     }
 
     fn finish(&self) {
-        if let Some(kernel) = &self.kernel {
-            kernel.finish(&|peer| self.gone(peer));
+        if let Some(away) = &self.away {
+            away.finish(&|peer| self.gone(peer));
         }
         self.progress.stop();
         let thread = self

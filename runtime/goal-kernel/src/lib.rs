@@ -10,12 +10,11 @@
 //! rank's side is `hetmp_goal_job`, and what lies where in the maps is said by `hetmp_goal::kernel`.
 
 mod interface;
-mod socket;
 
 use aya::maps::{Array, Map, MapData};
 use aya::programs::{ProgramError, SchedClassifier, TcAttachType};
 use aya::Ebpf;
-use hetmp_core::sys;
+use hetmp_core::{helper, sys};
 use hetmp_goal::kernel::{state, Kick};
 use interface::Interface;
 use std::io;
@@ -114,20 +113,20 @@ pub fn check(interface: &str) -> Result<(), String> {
 /// The socket's. A failure to load is no error here; the rank is told.
 pub fn serve(socket: OwnedFd, interface: &str) -> io::Result<()> {
     let socket = UnixStream::from(socket);
-    if !socket::apart()? {
+    if !helper::apart()? {
         return Ok(());
     }
     let loaded = match load(interface) {
         Ok(loaded) => loaded,
         Err(why) => {
             let why: String = why.chars().take(400).collect();
-            return socket::send(&socket, &format!("error {why}\n"), &[]);
+            return helper::send(&socket, &format!("error {why}\n"), &[]);
         }
     };
     let Interface { number, address } = loaded.interface;
     let address: String = address.iter().map(|b| format!("{b:02x}")).collect();
     let descriptors = loaded.descriptors().map_err(io::Error::other)?;
-    socket::send(
+    helper::send(
         &socket,
         &format!("ready {number} {address}\n"),
         &descriptors,
@@ -160,7 +159,7 @@ fn attend(
 ) -> io::Result<()> {
     let (mut old, mut wait) = (0, IDLE);
     loop {
-        if socket::closes(socket, wait)? {
+        if helper::closes(socket, wait)? {
             return Ok(());
         }
         let (done, started) = runs()?;

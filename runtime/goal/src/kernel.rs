@@ -7,14 +7,13 @@
 //! All ranks of a collective must take the same engine, because messages of two engines do not meet. So the decision
 //! depends on nothing that only one rank knows: [`place`] looks at every rank's schedule.
 //!
-//! # What a run's memory looks like
-//! The program there has no pointers into the process. A run has an *arena*: the segments, the scratchpad, and a copy
-//! of each message that was sent, which stays until every peer is done with the run. The process copies what the
-//! schedule reads into the arena before the run, and what it wrote out of it afterwards.
+//! A run's [arena](crate::arena) also has a copy of each message that was sent, which stays until every peer is done with
+//! the run.
 
+use crate::arena::{Arena, Placed};
 use crate::element::{Arithmetic, Type};
 use crate::graph::{After, Work};
-use crate::memory::{Buffer, Space};
+use crate::memory::Buffer;
 use crate::schedule::Schedule;
 use core::fmt;
 use std::collections::BTreeMap;
@@ -199,19 +198,6 @@ impl fmt::Display for Declined {
 
 impl std::error::Error for Declined {}
 
-/// Where one of the user's segments lies in the arena.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placed {
-    /// Offset in the arena.
-    pub offset: u64,
-    /// Its length.
-    pub bytes: u64,
-    /// The process copies the segment into the arena before the run.
-    pub goes_in: bool,
-    /// The process copies the segment out of the arena after the run.
-    pub comes_out: bool,
-}
-
 /// One rank's schedule, as the program in the kernel runs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
@@ -298,62 +284,18 @@ fn length(pieces: &[Buffer]) -> u64 {
     pieces.iter().map(|p| p.bytes).sum()
 }
 
-/// A set of bytes of one memory, as pieces `(start, end)`.
-#[derive(Debug, Default)]
-struct Covered(Vec<(u64, u64)>);
-
-impl Covered {
-    fn add(&mut self, from: u64, to: u64) {
-        self.0.push((from, to));
-        self.0.sort_unstable();
-    }
-
-    fn has(&self, from: u64, to: u64) -> bool {
-        let mut at = from;
-        for (start, end) in &self.0 {
-            if *start <= at && *end > at {
-                at = *end;
-            }
-        }
-        at >= to
-    }
-}
-
 /// The image under construction.
 struct Placing<'s> {
     schedule: &'s Schedule,
-    segments: Vec<Placed>,
-    scratchpad: u64,
-    /// Bytes of the arena that are taken.
-    used: u64,
+    arena: Arena,
 }
 
 impl<'s> Placing<'s> {
     fn new(schedule: &'s Schedule) -> Placing<'s> {
-        let mut placing = Placing {
+        Placing {
             schedule,
-            segments: Vec::new(),
-            scratchpad: 0,
-            used: 0,
-        };
-        for bytes in schedule.segments() {
-            let offset = placing.take(*bytes);
-            placing.segments.push(Placed {
-                offset,
-                bytes: *bytes,
-                goes_in: false,
-                comes_out: false,
-            });
+            arena: Arena::of(schedule),
         }
-        placing.scratchpad = placing.take(schedule.scratchpad());
-        placing
-    }
-
-    /// Takes `bytes` of the arena. Beyond its end too: [`Placing::image`] looks at `used`.
-    fn take(&mut self, bytes: u64) -> u64 {
-        let offset = self.used;
-        self.used = offset.saturating_add(bytes).saturating_add(7) & !7;
-        offset
     }
 
     /// Offset in the arena, and length, of the one piece of an operation.
@@ -367,12 +309,9 @@ impl<'s> Placing<'s> {
         if piece.bytes > MESSAGE {
             return Err(Declined::Length(piece.bytes));
         }
-        let base = match piece.space {
-            Space::User(n) => self.segments[usize::from(n)].offset,
-            Space::Scratchpad => self.scratchpad,
-            Space::Void => return Err(Declined::Form("a message without memory")),
-        };
-        Ok((base + piece.offset, piece.bytes))
+        let without = Declined::Form("a message without memory");
+        let offset = self.arena.offset(piece).ok_or(without)?;
+        Ok((offset, piece.bytes))
     }
 
     fn image(mut self) -> Result<Image, Declined> {
@@ -380,10 +319,9 @@ impl<'s> Placing<'s> {
         if n > OPS {
             return Err(Declined::Operations(n));
         }
-        if self.used > ARENA {
-            return Err(Declined::Memory(self.used));
+        if self.arena.used() > ARENA {
+            return Err(Declined::Memory(self.arena.used()));
         }
-        let zero = self.traffic();
         let mut ops = Vec::new();
         let mut lists = [[0u16; RANKS as usize]; 2];
         let (mut sent, mut receives) = (0u64, Vec::new());
@@ -404,8 +342,8 @@ impl<'s> Placing<'s> {
             }
             ops.push(op);
         }
-        if self.used > ARENA {
-            return Err(Declined::Memory(self.used));
+        if self.arena.used() > ARENA {
+            return Err(Declined::Memory(self.arena.used()));
         }
         let mut ready: Vec<u8> = (0..n)
             .rev()
@@ -426,55 +364,11 @@ impl<'s> Placing<'s> {
         }
         Ok(Image {
             head,
-            segments: self.segments,
-            zero,
+            segments: self.arena.segments,
+            zero: self.arena.zero,
             sent,
             receives,
         })
-    }
-
-    /// Finds out which segments the process has to copy in and out, and what has to be zero.
-    fn traffic(&mut self) -> (u64, u64) {
-        let mut written: Vec<Covered> = self.segments.iter().map(|_| Covered::default()).collect();
-        let mut pad = Covered::default();
-        let mut pad_is_read = false;
-        for place in 0..self.schedule.operations() {
-            let work = self.schedule.work(place);
-            // The target of arithmetic is read too.
-            let target: &[Buffer] = match work {
-                Work::Local { target, .. } => target,
-                _ => &[],
-            };
-            for piece in work.reads().iter().chain(target) {
-                let end = piece.offset + piece.bytes;
-                match piece.space {
-                    Space::User(n) if !written[usize::from(n)].has(piece.offset, end) => {
-                        self.segments[usize::from(n)].goes_in = true;
-                    }
-                    Space::Scratchpad => pad_is_read |= !pad.has(piece.offset, end),
-                    _ => {}
-                }
-            }
-            for piece in work.writes().iter().filter(|p| p.bytes > 0) {
-                let end = piece.offset + piece.bytes;
-                match piece.space {
-                    Space::User(n) => written[usize::from(n)].add(piece.offset, end),
-                    Space::Scratchpad => pad.add(piece.offset, end),
-                    Space::Void => {}
-                }
-            }
-        }
-        for (segment, written) in self.segments.iter_mut().zip(&written) {
-            segment.comes_out = !written.0.is_empty();
-            // Bytes between those that the run writes go through the arena, and have to come out as they were.
-            segment.goes_in |= segment.comes_out && !written.has(0, segment.bytes);
-        }
-        let pad = if pad_is_read {
-            self.schedule.scratchpad()
-        } else {
-            0
-        };
-        (self.scratchpad, pad)
     }
 
     fn operation(&mut self, place: usize) -> Result<Op, Declined> {
@@ -509,7 +403,11 @@ impl<'s> Placing<'s> {
                 let is_send = matches!(step.work, Work::Send { .. });
                 op.kind = if is_send { 1 } else { 2 };
                 (op.peer, op.tag) = (*to as u16, *tag);
-                op.operand = if is_send { self.take(bytes) as u32 } else { 0 };
+                op.operand = if is_send {
+                    self.arena.take(bytes) as u32
+                } else {
+                    0
+                };
                 (op.target, op.bytes) = (at as u32, bytes as u32);
             }
             Work::Local {
@@ -729,16 +627,5 @@ mod tests {
         assert_eq!(image.sent(), 0b1001);
         let peers: Vec<u32> = image.receives().iter().map(|r| r.0).collect();
         assert_eq!(peers, [3, 0]);
-    }
-
-    #[test]
-    fn a_segment_that_is_written_in_part_goes_in() {
-        let mut covered = Covered::default();
-        covered.add(8, 16);
-        covered.add(0, 4);
-        assert!(covered.has(8, 16) && covered.has(9, 12) && !covered.has(0, 16));
-        covered.add(4, 9);
-        assert!(covered.has(0, 16));
-        assert!(covered.has(3, 3));
     }
 }

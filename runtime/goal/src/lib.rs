@@ -19,6 +19,7 @@
 //! *scratchpad* is memory of the run itself, from its start to its end.
 #![forbid(unsafe_code)]
 
+pub mod arena;
 pub mod collectives;
 pub mod global;
 pub mod graph;
@@ -33,6 +34,7 @@ pub mod rank;
 mod run;
 pub mod schedule;
 pub mod text;
+pub mod triggered;
 
 /// Types of elements and their arithmetic. They are those of the NIC layer, so that its engines compute the same
 /// results.

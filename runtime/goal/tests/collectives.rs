@@ -11,6 +11,9 @@ use hetmp_goal::rank::{Handle, Limits, State};
 use hetmp_goal::schedule::Schedule;
 use std::sync::{Arc, Mutex};
 
+#[path = "adapter/mod.rs"]
+mod adapter;
+
 /// Memory that stays reachable while a run uses it.
 #[derive(Clone)]
 struct Shared(Arc<Mutex<Owned>>);
@@ -127,6 +130,9 @@ fn hold(
     let graphs: Vec<Graph> = (0..ranks).map(build).collect();
     let gives = |rank, run| pattern(rank, bytes, run);
     let got = execute(&graphs, &gives, 3, seed);
+    if let Some(triggered) = adapter::execute(&graphs, &gives, 3, seed) {
+        assert_eq!(triggered, got, "{what} of {ranks} as triggered operations");
+    }
     for (rank, runs) in got.iter().enumerate() {
         for (run, got) in runs.iter().enumerate() {
             if let Some(expected) = expected(rank as u32, run as u64) {

@@ -26,6 +26,7 @@
 //! of a job agree on the ports' numbers, below `Sizes::ports`. [`Job::segment`] shares the memory of users that
 //! join later.
 
+pub mod apart;
 mod fabric;
 mod hosts;
 mod joining;
@@ -51,6 +52,9 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use way::{Plan, ADDRESS};
+
+/// The first window that [`Job::segment`] gives out. Window 1 is the first user's memory.
+const FIRST_WINDOW: usize = 2;
 
 /// How long connecting to the peers may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -108,6 +112,17 @@ impl Peer {
     }
 }
 
+/// Where a segment can be opened: a process, and its descriptor.
+type Place = (u32, i32);
+
+/// Segments that a later user has shared.
+#[derive(Debug)]
+struct Window {
+    len: usize,
+    /// By rank; `None` for one that is not mapped here.
+    places: Box<[Option<Place>]>,
+}
+
 /// The job of this process.
 pub struct Job {
     rank: u32,
@@ -129,8 +144,10 @@ pub struct Job {
     /// Queue pairs for users that want them although all peers are mapped and the job has no engine.
     shm: OnceLock<Option<Shm>>,
     exchange: Mutex<Option<Box<dyn Exchange>>>,
-    /// How many windows are in use.
-    segments: Mutex<usize>,
+    /// Where the first segment of each rank is, if it is mapped here.
+    cards: Box<[Option<Place>]>,
+    /// The windows from number 2 on.
+    segments: Mutex<Vec<Window>>,
 }
 
 impl core::fmt::Debug for Job {
@@ -312,7 +329,7 @@ impl Job {
         align: usize,
     ) -> Result<Box<[Option<Segment>]>, String> {
         let mut segments = self.segments.lock().unwrap_or_else(PoisonError::into_inner);
-        let window = *segments + 1;
+        let window = FIRST_WINDOW + segments.len();
         if window >= WINDOWS {
             return Err(format!(
                 "segment {window}: at most {} are accepted",
@@ -327,14 +344,16 @@ impl Job {
             return Err("job: one that is established is accepted".to_owned());
         };
         let key = format!("nic.segment.{window}");
-        let card = format!("{} {}", std::process::id(), own.file().unwrap_or(-1));
+        let here = (std::process::id(), own.file().unwrap_or(-1));
+        let card = format!("{} {}", here.0, here.1);
         exchange
             .put(&key, card.as_bytes())
             .and_then(|()| exchange.fence())
             .map_err(|e| e.to_string())?;
         let mut own = Some(own);
-        let mut all = Vec::new();
+        let (mut all, mut places) = (Vec::new(), Vec::new());
         for r in 0..self.size {
+            let mut at = Some(here);
             let segment = if r == self.rank {
                 own.take()
             } else if self.peers[r as usize].segment.is_some() {
@@ -350,11 +369,14 @@ impl Job {
                     ));
                 };
                 let opened = Segment::open(pid, fd, len, align);
+                at = Some((pid, fd));
                 let why = |e| format!("{} {r}: memory of process {pid}: {e}", self.member);
                 Some(opened.map_err(why)?)
             } else {
+                at = None;
                 None
             };
+            places.push(at);
             if let Some(s) = &segment {
                 self.domains[r as usize]
                     .keys()
@@ -363,7 +385,10 @@ impl Job {
             all.push(segment);
         }
         exchange.fence().map_err(|e| e.to_string())?;
-        *segments = window;
+        segments.push(Window {
+            len,
+            places: places.into(),
+        });
         Ok(all.into())
     }
 

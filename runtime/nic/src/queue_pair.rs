@@ -12,18 +12,20 @@
 mod consumer;
 mod initiator;
 
+use crate::array::Array;
+#[cfg(not(loom))]
+use crate::array::Shareable;
 use crate::descriptor::{COMPLETION_WORDS, WORDS};
-use crate::template::{Statics, Templates};
+use crate::template::Statics;
 pub use consumer::Consumer;
-use hetmp_core::park::Flag;
+use hetmp_core::park::SharedFlag;
 use hetmp_core::sync::{AtomicU64, CacheLine};
 pub use initiator::Initiator;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A slot on a cache line of its own, so that one line carries a descriptor.
 #[derive(Debug)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 struct Line([AtomicU64; WORDS]);
 
 /// The shared memory of a queue pair.
@@ -40,18 +42,48 @@ struct Line([AtomicU64; WORDS]);
 ///   such a buffer, and acquired by the initiator, which may then write there. An operation leaves `early` before it
 ///   enters `done`, and the initiator loads `done` first. So no operation is counted in both, and their sum reaches
 ///   the number of posted operations only when every buffer is free.
+///
+/// **Between processes.** The memory may be mapped by two processes, one with each end ([`shared_bytes`]). All of it
+/// is atomics, for which zero is a value, and `progress` wakes across processes.
 #[derive(Debug)]
 pub struct Rings {
-    slots: Box<[Line]>,
-    completions: Box<[[AtomicU64; COMPLETION_WORDS]]>,
+    slots: Array<Line>,
+    completions: Array<Entry>,
+    /// One item.
+    numbers: Array<Numbers>,
+    /// The processes' ends are two values of this type, so that nobody learns from counting them whether the other
+    /// end is still there.
+    shared: bool,
+}
+
+/// A completion.
+#[derive(Debug)]
+#[repr(C)]
+struct Entry([AtomicU64; COMPLETION_WORDS]);
+
+/// The numbers of [`Rings`], each on a cache line of its own.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Numbers {
     posted: CacheLine<AtomicU64>,
     taken: CacheLine<AtomicU64>,
     done: CacheLine<Done>,
     /// Nudged after `done` has grown.
-    progress: CacheLine<Flag>,
+    progress: CacheLine<SharedFlag>,
 }
 
+// SAFETY: atomics, for which zero is a value, in `repr(C)` and `repr(align)`.
+#[cfg(not(loom))]
+unsafe impl Shareable for Line {}
+// SAFETY: atomics, for which zero is a value, in `repr(C)`.
+#[cfg(not(loom))]
+unsafe impl Shareable for Entry {}
+// SAFETY: atomics and a flag, for which zero is a value, in `repr(C)`.
+#[cfg(not(loom))]
+unsafe impl Shareable for Numbers {}
+
 #[derive(Debug)]
+#[repr(C)]
 struct Done {
     operations: AtomicU64,
     /// How many completions were written.
@@ -90,42 +122,74 @@ pub struct Full;
 
 /// Makes the two ends of a queue pair with `depth` slots (rounded up to a power of two, at least 2).
 pub fn queue_pair(depth: usize, statics: Statics) -> (Initiator, Consumer) {
-    let depth = depth.clamp(2, 1 << 16).next_power_of_two();
+    let depth = slots(depth);
     let rings = Arc::new(Rings {
-        slots: (0..depth)
-            .map(|_| Line(core::array::from_fn(|_| AtomicU64::new(0))))
-            .collect(),
-        completions: (0..depth)
-            .map(|_| core::array::from_fn(|_| AtomicU64::new(0)))
-            .collect(),
-        posted: CacheLine(AtomicU64::new(0)),
-        taken: CacheLine(AtomicU64::new(0)),
-        done: CacheLine(Done {
-            operations: AtomicU64::new(0),
-            written: AtomicU64::new(0),
-            early: AtomicU64::new(0),
-        }),
-        progress: CacheLine(Flag::new()),
+        slots: Array::own((0..depth).map(|_| Line(core::array::from_fn(|_| AtomicU64::new(0))))),
+        completions: Array::own(
+            (0..depth).map(|_| Entry(core::array::from_fn(|_| AtomicU64::new(0)))),
+        ),
+        numbers: Array::own([Numbers {
+            posted: CacheLine(AtomicU64::new(0)),
+            taken: CacheLine(AtomicU64::new(0)),
+            done: CacheLine(Done {
+                operations: AtomicU64::new(0),
+                written: AtomicU64::new(0),
+                early: AtomicU64::new(0),
+            }),
+            progress: CacheLine(SharedFlag::shared()),
+        }]),
+        shared: false,
     });
-    let initiator = Initiator {
-        templates: Templates::new(statics, depth),
-        slots: rings.slots.as_ptr(),
-        mask: depth as u64 - 1,
-        rings: rings.clone(),
-        staged: 0,
-        rung: 0,
-        limit: depth as u64,
-        read: 0,
-        backlog: VecDeque::new(),
-    };
-    let consumer = Consumer {
-        rings,
-        taken: 0,
-        done: 0,
-        written: 0,
-        early: 0,
-    };
-    (initiator, consumer)
+    (Initiator::new(rings.clone(), statics), Consumer::new(rings))
+}
+
+fn slots(depth: usize) -> usize {
+    depth.clamp(2, 1 << 16).next_power_of_two()
+}
+
+/// Bytes of mapped memory that a queue pair with `depth` slots takes whose ends are in two processes.
+#[cfg(not(loom))]
+pub(crate) fn shared_bytes(depth: usize) -> usize {
+    let depth = slots(depth);
+    Array::<Line>::bytes(depth) + Array::<Entry>::bytes(depth) + Array::<Numbers>::bytes(1)
+}
+
+/// The rings in mapped memory at `at`.
+///
+/// # Safety
+/// As for `Array::at`, for [`shared_bytes`] of `depth`.
+#[cfg(not(loom))]
+unsafe fn shared(mut at: *mut u8, depth: usize) -> Arc<Rings> {
+    let depth = slots(depth);
+    // SAFETY: who calls upholds the contract of `Array::at` for the sum of these lengths.
+    unsafe {
+        Arc::new(Rings {
+            slots: Array::at(&mut at, depth),
+            completions: Array::at(&mut at, depth),
+            numbers: Array::at(&mut at, 1),
+            shared: true,
+        })
+    }
+}
+
+/// The posting end of a queue pair in mapped memory.
+///
+/// # Safety
+/// As for `Array::at`, for [`shared_bytes`] of `depth`; and in all processes this is the only such end.
+#[cfg(not(loom))]
+pub(crate) unsafe fn initiator_at(at: *mut u8, depth: usize, statics: Statics) -> Initiator {
+    // SAFETY: who calls upholds the contract of `shared`, which is the same.
+    Initiator::new(unsafe { shared(at, depth) }, statics)
+}
+
+/// The executing end of a queue pair in mapped memory.
+///
+/// # Safety
+/// As for [`initiator_at`].
+#[cfg(not(loom))]
+pub(crate) unsafe fn consumer_at(at: *mut u8, depth: usize) -> Consumer {
+    // SAFETY: who calls upholds the contract of `shared`, which is the same.
+    Consumer::new(unsafe { shared(at, depth) })
 }
 
 #[cfg(all(test, not(loom)))]

@@ -583,11 +583,12 @@ const OTHERS: &[Variable] = &[
         .spec("hetmp"),
     hetmp("HETMP_GOAL_ENGINE", Kind::Word)
         .default("thread")
-        .accepts("thread, user or kernel")
+        .accepts("thread, user, kernel, nic or nic-thread")
         .help(
             "Who moves nonblocking collectives of goal.h on: a thread of each process that sleeps until \
-             a message comes, only the program's own calls of Test and Wait, or a program in the Linux kernel, where \
-             packets arrive (short collectives; needs rights, see goal.md).",
+             a message comes, only the program's own calls of Test and Wait, a program in the Linux kernel, where \
+             packets arrive (short collectives; needs rights, see goal.md), or an emulated network adapter that is a \
+             process or a thread beside each process.",
         )
         .spec("hetmp"),
     hetmp("HETMP_GOAL_INTERFACE", Kind::Text)
@@ -598,7 +599,7 @@ const OTHERS: &[Variable] = &[
     hetmp("HETMP_GOAL_COUNTERS", Kind::Boolean)
         .default("false")
         .accepts("true or false")
-        .help("Print at the end of each process what the engine kernel has counted: packets, duplicates, losses.")
+        .help("Print at the end of each process what the engine kernel (packets, duplicates, losses) or nic (runs, descriptors) has counted.")
         .spec("hetmp"),
     hetmp("HETMP_GOAL_BLOCKING", Kind::Word)
         .default("auto")

@@ -22,7 +22,7 @@ pub(super) struct Area {
 }
 
 // SAFETY: both mappings stay as long as the process. Threads share words through atomics; images and arenas are
-// accessed by the thread that holds the lock of `Kernel`, while the state of the run keeps the program away from them.
+// accessed by the thread that holds the lock of `Offload`, while the state of the run keeps the program away from them.
 unsafe impl Send for Area {}
 // SAFETY: as for `Send`, by the same two rules.
 unsafe impl Sync for Area {}

@@ -54,7 +54,7 @@ impl Card {
 }
 
 /// Bytes of a rank's block, which follows its user's memory.
-fn block_bytes(sizes: Sizes, ranks: usize) -> usize {
+pub(super) fn block_bytes(sizes: Sizes, ranks: usize) -> usize {
     Domain::bytes(sizes, ranks).next_multiple_of(PAGE) + BOARD_BYTES
 }
 
@@ -179,7 +179,7 @@ impl Joining<'_> {
             .map_err(|e| e.to_string())?;
         let local: Vec<u32> = exchange.local_ranks().to_vec();
         let mut own = Some(own);
-        let mut peers = Vec::new();
+        let (mut peers, mut cards) = (Vec::new(), Vec::new());
         for r in 0..size {
             let is_local = local.contains(&r);
             if r == rank {
@@ -187,6 +187,7 @@ impl Joining<'_> {
                     segment: own.take(),
                     local: true,
                 });
+                cards.push(Some((card.pid, card.fd)));
                 continue;
             }
             let theirs = exchange
@@ -216,6 +217,7 @@ impl Joining<'_> {
                 } else {
                     None
                 };
+            cards.push(segment.as_ref().map(|_| (theirs.pid, theirs.fd)));
             peers.push(Peer {
                 segment,
                 local: is_local,
@@ -241,7 +243,8 @@ impl Joining<'_> {
             boards: None,
             shm: OnceLock::new(),
             exchange: Mutex::new(None),
-            segments: Mutex::new(1),
+            cards: cards.into(),
+            segments: Mutex::new(Vec::new()),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! The posting end of a queue pair.
 
-use super::{Full, Line, Raw, Rings};
+use super::{Full, Line, Numbers, Raw, Rings};
 use crate::descriptor::{Completion, Descriptor, Words, WORDS};
 use crate::template::{Changes, Dynamic, Shape, Slot, Statics, Templates};
 use hetmp_core::park::Poll;
@@ -20,29 +20,53 @@ impl Slot for Shared<'_> {
 /// The posting end. One thread (or workgroup) at a time owns it.
 #[derive(Debug)]
 pub struct Initiator {
-    pub(super) rings: Arc<Rings>,
-    pub(super) templates: Templates,
+    rings: Arc<Rings>,
+    templates: Templates,
     /// The slots of `rings`, and their number minus one: kept here because every post needs them.
-    pub(super) slots: *const Line,
-    pub(super) mask: u64,
+    slots: *const Line,
+    /// The numbers of `rings`.
+    numbers: *const Numbers,
+    mask: u64,
     /// Descriptors written. Those from `rung` on are not announced yet.
-    pub(super) staged: u64,
-    pub(super) rung: u64,
+    staged: u64,
+    rung: u64,
     /// How many descriptors may be written before the next look at the consumer's numbers. So a post rarely touches
     /// the consumer's cache line.
-    pub(super) limit: u64,
+    limit: u64,
     /// Completions read from the ring.
-    pub(super) read: u64,
+    read: u64,
     /// Completions that were read to make room, and not given out yet.
-    pub(super) backlog: VecDeque<Completion>,
+    backlog: VecDeque<Completion>,
 }
 
-// SAFETY: `slots` points into `rings`, which this value holds and which may be moved to another thread.
+// SAFETY: `slots` and `numbers` point into `rings`, which this value holds and which may be moved to another thread.
 unsafe impl Send for Initiator {}
 // SAFETY: a shared initiator is only read, and what it shares with the consumer are atomics.
 unsafe impl Sync for Initiator {}
 
 impl Initiator {
+    pub(super) fn new(rings: Arc<Rings>, statics: Statics) -> Initiator {
+        let depth = rings.slots.len();
+        Initiator {
+            templates: Templates::new(statics, depth),
+            slots: rings.slots.as_ptr(),
+            numbers: rings.numbers.as_ptr(),
+            mask: depth as u64 - 1,
+            rings,
+            staged: 0,
+            rung: 0,
+            limit: depth as u64,
+            read: 0,
+            backlog: VecDeque::new(),
+        }
+    }
+
+    #[inline(always)]
+    fn numbers(&self) -> &Numbers {
+        // SAFETY: `numbers` points into memory that `rings` keeps in place as long as this value lives.
+        unsafe { &*self.numbers }
+    }
+
     /// The number of slots.
     pub fn depth(&self) -> usize {
         self.rings.slots.len()
@@ -52,14 +76,14 @@ impl Initiator {
     /// posted or polled here.
     #[cfg(not(loom))]
     pub fn raw(&self) -> Raw {
-        let r = &*self.rings;
+        let (r, n) = (&*self.rings, self.numbers());
         Raw {
             slots: r.slots.as_ptr().cast::<u64>().cast_mut(),
             depth: r.slots.len(),
-            posted: r.posted.as_ptr(),
-            taken: r.taken.as_ptr(),
-            done: r.done.operations.as_ptr(),
-            written: r.done.written.as_ptr(),
+            posted: n.posted.as_ptr(),
+            taken: n.taken.as_ptr(),
+            done: n.done.operations.as_ptr(),
+            written: n.done.written.as_ptr(),
             completions: r.completions.as_ptr().cast::<u64>().cast_mut(),
         }
     }
@@ -67,7 +91,7 @@ impl Initiator {
     /// Operations done so far (acquire).
     #[inline]
     pub fn done(&self) -> u64 {
-        self.rings.done.operations.load(Ordering::Acquire)
+        self.numbers().done.operations.load(Ordering::Acquire)
     }
 
     /// The keys and the number in its templates.
@@ -80,7 +104,7 @@ impl Initiator {
     /// # Errors
     /// [`Full`] while descriptors are on their way: their slots cannot be written.
     pub fn fill(&mut self, shape: Shape) -> Result<(), Full> {
-        if self.rings.taken.load(Ordering::Acquire) != self.staged {
+        if self.numbers().taken.load(Ordering::Acquire) != self.staged {
             return Err(Full);
         }
         let nothing = Dynamic {
@@ -127,7 +151,7 @@ impl Initiator {
             return Err(Full);
         }
         // Operations that were seen done have written their completions: the load of `done` acquired them.
-        let mut unread = self.rings.done.written.load(Ordering::Acquire) - self.read;
+        let mut unread = self.numbers().done.written.load(Ordering::Acquire) - self.read;
         if under_way + unread >= depth {
             self.drain();
             // What was drained is out of the ring. What may have been written since belongs to
@@ -233,7 +257,7 @@ impl Initiator {
         let new = self.rung != self.staged;
         if new {
             self.rung = self.staged;
-            self.rings.posted.store(self.staged, Ordering::Release);
+            self.numbers().posted.store(self.staged, Ordering::Release);
         }
         new
     }
@@ -241,14 +265,14 @@ impl Initiator {
     /// True when everything posted is done (acquire).
     #[inline]
     pub fn is_quiet(&self) -> bool {
-        self.rings.done.operations.load(Ordering::Acquire) == self.staged
+        self.numbers().done.operations.load(Ordering::Acquire) == self.staged
     }
 
     /// True when the buffers of everything posted may be used again (acquire): sources were read, and what was fetched
     /// has come. Whether it can be seen at its target is another question, which [`Initiator::is_quiet`] answers.
     #[inline]
     pub fn is_flushed(&self) -> bool {
-        let done = &self.rings.done;
+        let done = &self.numbers().done;
         // In this order: see "Memory ordering".
         let operations = done.operations.load(Ordering::Acquire);
         operations == self.staged || operations + done.early.load(Ordering::Acquire) == self.staged
@@ -256,7 +280,7 @@ impl Initiator {
 
     /// Operations posted and not done.
     pub fn under_way(&self) -> u64 {
-        self.staged - self.rings.done.operations.load(Ordering::Acquire)
+        self.staged - self.numbers().done.operations.load(Ordering::Acquire)
     }
 
     /// The oldest completion not yet given out.
@@ -290,11 +314,11 @@ impl Initiator {
 
     /// Moves what the ring holds to the backlog, so that the ring never overruns.
     fn drain(&mut self) {
-        let written = self.rings.done.written.load(Ordering::Acquire);
+        let written = self.numbers().done.written.load(Ordering::Acquire);
         let mask = self.depth() as u64 - 1;
         while self.read != written {
             let entry = &self.rings.completions[(self.read & mask) as usize];
-            let words = core::array::from_fn(|i| entry[i].load(Ordering::Relaxed));
+            let words = core::array::from_fn(|i| entry.0[i].load(Ordering::Relaxed));
             self.read += 1;
             match Completion::parse(&words) {
                 Some(c) => self.backlog.push_back(c),
@@ -312,7 +336,7 @@ impl Initiator {
     ) {
         let rings = self.rings.clone();
         // The flag is only ever nudged: epoch 1 is never reached, the poll leaves.
-        rings.progress.wait_polling(
+        rings.numbers[0].progress.wait_polling(
             1,
             &mut || {
                 if until(self) {
@@ -337,6 +361,8 @@ impl Initiator {
         until: &mut dyn FnMut(&mut Initiator) -> bool,
     ) -> bool {
         let rings = self.rings.clone();
-        rings.progress.wait_nudged(ns, &mut || until(self))
+        rings.numbers[0]
+            .progress
+            .wait_nudged(ns, &mut || until(self))
     }
 }

@@ -1,0 +1,167 @@
+//! The engine `nic`: the adapter as a process of its own, and as a thread.
+
+use super::kernel::program;
+use super::{all, exec, prefix, run, scratch, start, verdict};
+use libtest_mimic::{Failed, Trial};
+use std::path::Path;
+
+/// The words of a line that says why the engine does not take a collective.
+const REASON: (&str, &str) = (
+    "hetmp: GOAL engine nic",
+    "; such collectives take the engine thread",
+);
+
+/// Takes the lines that say why a collective goes another way out of what a job has written.
+pub(crate) fn drop_reasons(out: &mut exec::Outcome) {
+    let text = String::from_utf8_lossy(&out.stderr).into_owned();
+    let rest = text
+        .lines()
+        .filter(|l| !(l.starts_with(REASON.0) && l.ends_with(REASON.1)));
+    out.stderr = rest
+        .flat_map(|l| [l, "\n"])
+        .collect::<String>()
+        .into_bytes();
+}
+
+/// Runs a job under an engine that counts.
+fn job(
+    engine: &str,
+    ranks: u32,
+    path: &Path,
+    args: &[&str],
+    env: &[(&str, &str)],
+) -> exec::Outcome {
+    let mut all = vec![
+        "-n".to_owned(),
+        ranks.to_string(),
+        path.display().to_string(),
+    ];
+    all.extend(args.iter().map(|a| (*a).to_owned()));
+    let always = [
+        ("HETMP_GOAL_ENGINE", engine),
+        ("HETMP_GOAL_COUNTERS", "true"),
+    ];
+    let env: Vec<(String, String)> = always
+        .iter()
+        .chain(env)
+        .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
+        .collect();
+    start(&prefix().join("bin/hetrun"), &all, &env)
+}
+
+/// Every rank has posted runs; the lines that say so are taken out.
+fn took_the_engine(engine: &str, ranks: u32, out: &mut exec::Outcome) -> Result<(), Failed> {
+    let text = String::from_utf8_lossy(&out.stderr).into_owned();
+    let (mut seen, mut rest) = (0, String::new());
+    for line in text.lines() {
+        let counts = line.strip_prefix(&format!("hetmp: GOAL engine {engine}, rank "));
+        let runs = counts.and_then(|c| c.split_once(": runs ")?.1.split(',').next());
+        match runs {
+            Some(runs) if runs != "0" => seen += 1,
+            _ => {
+                rest.push_str(line);
+                rest.push('\n');
+            }
+        }
+    }
+    out.stderr = rest.into_bytes();
+    if seen == ranks {
+        Ok(())
+    } else {
+        Err(format!("{seen} of {ranks} ranks have posted runs: {text}").into())
+    }
+}
+
+fn short_collectives(engine: &str) -> Result<(), Failed> {
+    let (program, path) = program("in_kernel")?;
+    for ranks in [2, 3, 4, 7] {
+        let mut out = job(engine, ranks, &path, &[], &[]);
+        took_the_engine(engine, ranks, &mut out)?;
+        verdict(&program, ranks, &out)?;
+    }
+    Ok(())
+}
+
+/// Blocking collectives through the engine, too.
+fn blocking() -> Result<(), Failed> {
+    let (program, path) = program("in_kernel")?;
+    let env = [("HETMP_GOAL_BLOCKING", "schedule")];
+    let mut out = job("nic", 3, &path, &["7"], &env);
+    took_the_engine("nic", 3, &mut out)?;
+    verdict(&program, 3, &out)
+}
+
+/// The thread of `HETMP_NIC=emulated` is the adapter.
+fn emulated() -> Result<(), Failed> {
+    let (program, path) = program("in_kernel")?;
+    let env = [("HETMP_NIC", "emulated")];
+    let mut out = job("nic-thread", 3, &path, &["7"], &env);
+    took_the_engine("nic-thread", 3, &mut out)?;
+    verdict(&program, 3, &out)
+}
+
+/// A rank that is stopped after it has begun its collectives keeps nobody waiting: its adapter is a process of its own.
+fn stopped() -> Result<(), Failed> {
+    let (program, path) = program("stopped")?;
+    let flags = scratch().join("nic-stopped-flag").display().to_string();
+    let mut out = job("nic", 4, &path, &[&flags], &[]);
+    took_the_engine("nic", 4, &mut out)?;
+    verdict(&program, 4, &out)
+}
+
+/// An adapter that is a thread is stopped with its process; otherwise the trial before would prove nothing.
+fn stopped_thread() -> Result<(), Failed> {
+    let (program, path) = program("stopped")?;
+    let mut out = job("nic-thread", 4, &path, &["stuck"], &[]);
+    took_the_engine("nic-thread", 4, &mut out)?;
+    verdict(&program, 4, &out)
+}
+
+/// Where the engine cannot be had, every rank says why, and the job goes on by the engine `thread`.
+fn refused(engine: &str, way: &str, why: &str) -> Result<(), Failed> {
+    let (program, path) = program("in_kernel")?;
+    let mut out = job(engine, 2, &path, &["4"], &[("HETMP_NIC", way)]);
+    let text = String::from_utf8_lossy(&out.stderr).into_owned();
+    let wanted = format!("hetmp: HETMP_GOAL_ENGINE {engine}: {why}");
+    let is_refusal = |l: &str| l.starts_with(&wanted) && l.ends_with("; the engine thread is used");
+    if text.lines().count() != 2 || !text.lines().all(is_refusal) {
+        return Err(format!("{wanted}... was to come from each rank: {text}").into());
+    }
+    out.stderr.clear();
+    verdict(&program, 2, &out)
+}
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let mut trials = vec![
+        Trial::test("nic::short_collectives", || short_collectives("nic")),
+        Trial::test("nic::short_collectives_thread", || {
+            short_collectives("nic-thread")
+        }),
+        Trial::test("nic::blocking", blocking),
+        Trial::test("nic::emulated", emulated),
+        Trial::test("nic::stopped", stopped),
+        Trial::test("nic::stopped_thread", stopped_thread),
+        Trial::test("nic::refused_tcp", || {
+            refused("nic", "tcp", "ranks that do not map each other's memory")
+        }),
+        Trial::test("nic::refused_emulated", || {
+            refused(
+                "nic",
+                "emulated",
+                "the adapter of HETMP_NIC emulated is a thread",
+            )
+        }),
+    ];
+    // A job that OpenSHMEM has begun has no adapter.
+    for mut program in all().into_iter().filter(|p| p.name != "with_shmem") {
+        // These ways do not have the engine.
+        program.env.retain(|(name, _)| name != "HETMP_NIC");
+        // With an adapter for each, more ranks would only wait for processors.
+        program.ranks.retain(|n| (2..=4).contains(n));
+        if program.engines.len() > 1 {
+            let name = format!("nic::{}", program.name);
+            trials.push(Trial::test(name, move || run(&program, "nic", "auto")));
+        }
+    }
+    trials
+}

@@ -1,0 +1,219 @@
+//! A process of ours beside the program's: `hetmp` with a hidden subcommand, which does for a process of a job what must
+//! not, or cannot, be done inside of the program.
+//!
+//! The two share a socket, which is the helper's standard input. The helper ends when the program's process has ended,
+//! however that comes about, because then the socket closes. [`start`] and [`receive`] are for the program's process;
+//! [`apart`], [`send`] and [`closes`] for the helper.
+
+use core::ffi::CStr;
+use core::mem::MaybeUninit;
+use std::io;
+use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// How long a helper may take to answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Where the command `hetmp` is: beside this library, in `../bin` of it, or in the `PATH`.
+fn command() -> PathBuf {
+    let mut info = MaybeUninit::<libc::Dl_info>::uninit();
+    let here = command as *const () as *const core::ffi::c_void;
+    // SAFETY: `info` has room for the answer, and is read only if there is one; the name is a string that lives as long
+    // as the library is loaded.
+    let library = unsafe {
+        if libc::dladdr(here, info.as_mut_ptr()) == 0 || info.assume_init_ref().dli_fname.is_null()
+        {
+            None
+        } else {
+            let name = CStr::from_ptr(info.assume_init_ref().dli_fname);
+            Some(PathBuf::from(std::ffi::OsStr::from_bytes(name.to_bytes())))
+        }
+    };
+    let folder = library.as_deref().and_then(Path::parent);
+    let beside = folder.into_iter().flat_map(|f| {
+        let up = f.parent().map(|p| p.join("bin/hetmp"));
+        [Some(f.join("hetmp")), up].into_iter().flatten()
+    });
+    beside
+        .into_iter()
+        .find(|c| c.is_file())
+        .unwrap_or_else(|| PathBuf::from("hetmp"))
+}
+
+/// Starts `hetmp` with these arguments. Returns this process's end of the socket, and the child: it ends as soon as the
+/// helper has put itself [apart], so that a program that waits for all its children never sees one of ours.
+///
+/// # Errors
+/// One line: what failed and what is needed.
+pub fn start(arguments: &[&str]) -> Result<(UnixStream, Child), String> {
+    let (socket, theirs) = UnixStream::pair().map_err(|e| format!("socket: {e}"))?;
+    let command = command();
+    let started = Command::new(&command)
+        .args(arguments)
+        .env_remove("LD_PRELOAD")
+        .stdin(OwnedFd::from(theirs))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let child = started.map_err(|e| {
+        format!(
+            "command {}: {e}: hetmp of this installation is needed",
+            command.display()
+        )
+    })?;
+    socket
+        .set_read_timeout(Some(PATIENCE))
+        .map_err(|e| format!("socket: {e}"))?;
+    Ok((socket, child))
+}
+
+/// One message of up to 500 bytes, with descriptors.
+///
+/// # Errors
+/// The system's; an end without a message.
+pub fn receive(socket: &UnixStream) -> io::Result<(String, Vec<OwnedFd>)> {
+    let mut text = [0u8; 500];
+    // Aligned as control messages are, and long enough for more descriptors than are expected.
+    let mut control = [0u64; 16];
+    let mut io = libc::iovec {
+        iov_base: text.as_mut_ptr().cast(),
+        iov_len: text.len(),
+    };
+    // SAFETY: a structure of numbers and pointers, for which zero is a value.
+    let mut message: libc::msghdr = unsafe { core::mem::zeroed() };
+    message.msg_iov = &raw mut io;
+    message.msg_iovlen = 1;
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = size_of_val(&control);
+    let read = loop {
+        // SAFETY: `message` points to buffers of this function with their lengths.
+        let read =
+            unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC) };
+        if read >= 0 {
+            break read as usize;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    };
+    let mut descriptors = Vec::new();
+    // SAFETY: the system has filled `control` with control messages, and CMSG_FIRSTHDR and CMSG_NXTHDR stay within
+    // them. A message of SCM_RIGHTS is a header and then descriptors, which now belong to this process.
+    unsafe {
+        let mut header = libc::CMSG_FIRSTHDR(&raw const message);
+        while let Some(h) = header.as_ref() {
+            if h.cmsg_level == libc::SOL_SOCKET && h.cmsg_type == libc::SCM_RIGHTS {
+                let data = libc::CMSG_DATA(header).cast::<RawFd>();
+                let n = (h.cmsg_len - libc::CMSG_LEN(0) as usize) / size_of::<RawFd>();
+                for i in 0..n {
+                    descriptors.push(OwnedFd::from_raw_fd(data.add(i).read_unaligned()));
+                }
+            }
+            header = libc::CMSG_NXTHDR(&raw const message, header);
+        }
+    }
+    if read == 0 {
+        return Err(io::Error::other("ended without an answer"));
+    }
+    Ok((
+        String::from_utf8_lossy(&text[..read]).trim_end().to_owned(),
+        descriptors,
+    ))
+}
+
+/// Leaves the process that the rank has started: that one ends, and its child goes on as nobody's child. True in the
+/// child.
+///
+/// # Errors
+/// The system's.
+pub fn apart() -> io::Result<bool> {
+    // SAFETY: this process has one thread, so that the child may do what the parent could.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            // Signals of the terminal are for the rank; its end closes the socket.
+            // SAFETY: a system call without arguments.
+            unsafe { libc::setsid() };
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Sends a line with up to three descriptors.
+///
+/// # Errors
+/// The system's.
+pub fn send(socket: &UnixStream, text: &str, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+    // Aligned as control messages are, and long enough for one with four descriptors.
+    let mut control = [0u64; 8];
+    let mut io = libc::iovec {
+        iov_base: text.as_ptr().cast_mut().cast(),
+        iov_len: text.len(),
+    };
+    // SAFETY: a structure of numbers and pointers, for which zero is a value.
+    let mut message: libc::msghdr = unsafe { core::mem::zeroed() };
+    message.msg_iov = &raw mut io;
+    message.msg_iovlen = 1;
+    if !descriptors.is_empty() {
+        let bytes = size_of_val(descriptors) as u32;
+        assert!(descriptors.len() <= 4, "the room in `control`");
+        message.msg_control = control.as_mut_ptr().cast();
+        // SAFETY: `control` has room for a header and four descriptors, of which `bytes` are written behind the
+        // header.
+        unsafe {
+            message.msg_controllen = libc::CMSG_SPACE(bytes) as _;
+            let header = libc::CMSG_FIRSTHDR(&raw const message);
+            (*header).cmsg_level = libc::SOL_SOCKET;
+            (*header).cmsg_type = libc::SCM_RIGHTS;
+            (*header).cmsg_len = libc::CMSG_LEN(bytes) as _;
+            let data = libc::CMSG_DATA(header).cast::<RawFd>();
+            for (i, d) in descriptors.iter().enumerate() {
+                data.add(i).write_unaligned(d.as_raw_fd());
+            }
+        }
+    }
+    loop {
+        // SAFETY: `message` points to buffers of this function with their lengths, and to a text that is only read.
+        let sent =
+            unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) };
+        if sent >= 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// Waits for at most `time`. True if the other end has closed.
+///
+/// # Errors
+/// The system's.
+pub fn closes(socket: &UnixStream, time: Duration) -> io::Result<bool> {
+    let mut poll = libc::pollfd {
+        fd: socket.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // SAFETY: `poll` is one live structure, and the call is told of one.
+    match unsafe { libc::poll(&raw mut poll, 1, time.as_millis() as libc::c_int) } {
+        0 => Ok(false),
+        // The rank never writes, so that whatever there is to read is the end.
+        n if n > 0 => Ok(true),
+        _ => {
+            let error = io::Error::last_os_error();
+            if error.kind() == io::ErrorKind::Interrupted {
+                Ok(false)
+            } else {
+                Err(error)
+            }
+        }
+    }
+}

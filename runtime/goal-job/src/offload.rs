@@ -1,0 +1,569 @@
+//! Collectives that are executed away from the process: the engines `kernel` and `nic`.
+//!
+//! * **What it owns**: the runs that have not ended, the queue of those that have not begun, and which collectives the
+//!   engine takes. What executes them is behind [`Device`].
+//! * **Data in**: collectives with their buffers. **Data out**: bytes in the buffers, and for each run a word that says
+//!   that the run has ended.
+//!
+//! The process copies a run's input into memory that it shares with the device, starts the run, and copies the output back
+//! when it sees that the run is complete. In between nobody needs the process.
+//!
+//! What a device does not take goes to the engine `thread`. Whether it takes a collective depends on what all ranks
+//! know, so that all ranks decide alike.
+//!
+//! More collectives at once than a device keeps wait in a queue for those before them, and then begin within later calls.
+
+use crate::choice::Collective;
+use crate::memory::Segment;
+use crate::settings::{self, Settings};
+use core::fmt::Debug;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use hetmp_core::hash::HashMap;
+use hetmp_core::park::Policy;
+use hetmp_core::sync::pause;
+use hetmp_core::{report, sys};
+use hetmp_goal::arena::Placed;
+use hetmp_goal::graph;
+use hetmp_goal::rank::Failure;
+use hetmp_goal::schedule::Schedule;
+use hetmp_goal::{kernel, triggered};
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// How many collectives are remembered, with their images or why they were declined.
+const CACHED: usize = 256;
+/// How often a waiter looks before it gives its core away: some 10 us, if every rank has a core.
+const LOOKS: u32 = 300;
+/// The first of [`LOOKS`], which have no pause between them.
+const QUICK: u32 = 64;
+/// How often a waiter gives its core away before it sleeps.
+const YIELDS: u32 = 64;
+/// A waiter's first nap, nanoseconds. Each is half as long again as the one before. Nobody wakes a waiter: what a nap is
+/// too long delays it.
+const FIRST_NAP: u64 = 10_000;
+/// The longest nap, nanoseconds.
+const LONGEST_NAP: u64 = 500_000;
+/// After this time without an end a waiter asks whether its peers still live, nanoseconds, and then again and again.
+const CHECKS: u64 = 50_000_000;
+/// How often a peer is asked how far it is, nanoseconds.
+const PROBES: u64 = 1_000_000;
+/// How long a rank that leaves waits for peers that may still ask for messages, nanoseconds.
+const FAREWELL: u64 = 1_000_000_000;
+
+const RUNNING: u32 = 0;
+const ENDED: u32 = 1;
+const FAILED: u32 = 2;
+
+/// A rank's part of a collective, as a device runs it.
+#[derive(Debug)]
+pub(crate) enum Image {
+    /// For the program in the kernel.
+    Kernel(kernel::Image),
+    /// For the network adapter.
+    Nic(triggered::Program),
+}
+
+impl Image {
+    pub(crate) fn segments(&self) -> &[Placed] {
+        match self {
+            Image::Kernel(image) => image.segments(),
+            Image::Nic(program) => program.segments(),
+        }
+    }
+
+    /// The ranks that get messages, one bit each.
+    fn sent(&self) -> u64 {
+        match self {
+            Image::Kernel(image) => image.sent(),
+            Image::Nic(program) => program.sent(),
+        }
+    }
+}
+
+/// What executes runs. Of its methods only [`Device::is_done`] is called without the lock of [`Offload`].
+pub(crate) trait Device: Debug + Send + Sync {
+    /// The engine's name, as users write it.
+    fn name(&self) -> &'static str;
+
+    /// How many runs a rank can have at once. Run `n` takes the slot `n % runs`.
+    fn runs(&self) -> u64;
+
+    /// The part of rank `rank` in the collective whose schedules are `all`.
+    ///
+    /// # Errors
+    /// Why the device does not take the collective, the same on all ranks.
+    fn place(&self, all: &[Schedule], rank: u32) -> Result<Image, String>;
+
+    /// Begins run `number`. Returns the run's mark, by which [`Device::is_done`] knows it; never 0.
+    ///
+    /// # Errors
+    /// The system's. Then the device cannot be used any more.
+    ///
+    /// # Safety
+    /// Each of `segments` is valid for reads of the length that the image says. The slot is free.
+    unsafe fn begin(&self, number: u64, image: &Image, segments: &[*mut u8]) -> io::Result<u64>;
+
+    /// Whether the run that was begun with this mark, and was not collected, is complete (acquire).
+    fn is_done(&self, number: u64, mark: u64) -> bool;
+
+    /// Copies what the run wrote to the segments, and gives the slot back.
+    ///
+    /// # Safety
+    /// The run is complete and was not collected. Each of `segments` is valid for writes of the length that the image says.
+    unsafe fn collect(&self, number: u64, image: &Image, segments: &[*mut u8]);
+
+    /// The slots of runs 1 to this one are free at the peer, as far as is known here.
+    fn done_at(&self, peer: u32) -> u64;
+
+    /// Asks peers how far they are, one bit each, if that is not known without asking.
+    fn probe(&self, peers: u64);
+
+    /// Whether the run still needs something of a peer, that has left.
+    fn needs(&self, number: u64, image: &Image, peer: u32) -> bool;
+
+    /// Something that the device could not do, if there is any: then no run can end any more.
+    fn failure(&self) -> Option<String>;
+
+    /// Whether peers may ask again for messages of runs that have ended here.
+    fn is_asked(&self) -> bool;
+
+    /// Ends what was started for this rank. No run is begun after that.
+    fn detach(&self);
+
+    /// What the device has counted, for people.
+    fn counted(&self) -> String;
+}
+
+/// A run of a device.
+#[derive(Debug)]
+pub(crate) struct Run {
+    number: u64,
+    image: Arc<Image>,
+    segments: Box<[*mut u8]>,
+    /// What the device has called the run; 0 until it has begun.
+    mark: AtomicU64,
+    /// Stored with release after the results are in the program's memory.
+    word: AtomicU32,
+    failure: OnceLock<Failure>,
+}
+
+// SAFETY: who started the run has promised that the segments are valid, and that nobody else uses them, until the run
+// has ended. They are accessed under the lock of `Offload` only.
+unsafe impl Send for Run {}
+// SAFETY: as for `Send`, by the same rule.
+unsafe impl Sync for Run {}
+
+impl Run {
+    /// `None` while the run goes on, as far as the last test has seen.
+    #[inline]
+    pub(crate) fn poll(&self) -> Option<Result<(), Failure>> {
+        match self.word.load(Ordering::Acquire) {
+            RUNNING => None,
+            ENDED => Some(Ok(())),
+            _ => Some(Err(self
+                .failure
+                .get()
+                .copied()
+                .unwrap_or(Failure::Abandoned))),
+        }
+    }
+
+    fn fail(&self, why: Failure) {
+        // The first failure counts.
+        let _ = self.failure.set(why);
+        self.word.store(FAILED, Ordering::Release);
+    }
+}
+
+#[derive(Debug)]
+struct Runs {
+    /// The number of the run that was begun last, by its caller.
+    last: u64,
+    /// Runs that wait for their slots, in order.
+    queue: VecDeque<Arc<Run>>,
+    /// By slot: the run that has not ended.
+    open: Box<[Option<Arc<Run>>]>,
+    /// By slot: which ranks got messages of the run that the slot holds.
+    sent: Box<[u64]>,
+    /// When peers were asked how far they are.
+    probed: u64,
+    /// Why no further run can succeed.
+    lost: Option<Failure>,
+    taken: HashMap<Collective, Option<Arc<Image>>>,
+    /// The collective that was run last; most calls repeat it.
+    latest: Option<(Collective, Option<Arc<Image>>)>,
+    /// Reasons for which the engine has declined a collective, and has said so.
+    told: Vec<String>,
+}
+
+/// An engine whose device executes the runs.
+#[derive(Debug)]
+pub(crate) struct Offload {
+    rank: u32,
+    ranks: u32,
+    device: Box<dyn Device>,
+    runs: Mutex<Runs>,
+    /// The number of the last run that has left the queue.
+    launched: AtomicU64,
+}
+
+impl Offload {
+    /// An engine without runs.
+    pub(crate) fn new(rank: u32, ranks: u32, device: Box<dyn Device>) -> Offload {
+        let slots = device.runs() as usize;
+        Offload {
+            rank,
+            ranks,
+            device,
+            runs: Mutex::new(Runs {
+                last: 0,
+                queue: VecDeque::new(),
+                open: vec![None; slots].into(),
+                sent: vec![0; slots].into(),
+                probed: 0,
+                lost: None,
+                taken: HashMap::default(),
+                latest: None,
+                told: Vec::new(),
+            }),
+            launched: AtomicU64::new(0),
+        }
+    }
+
+    /// This rank's part of a collective, or why the device does not take the collective.
+    fn place(&self, what: &Collective, settings: &Settings) -> Result<Image, String> {
+        // Their arguments differ from rank to rank, so that ranks could decide differently.
+        if let Collective::NeighbourAllgather { .. } | Collective::NeighbourAlltoall { .. } = what {
+            return Err("neighbour collective: collectives of all ranks are accepted".to_owned());
+        }
+        let schedule = |r| -> Result<Schedule, graph::Error> {
+            what.graph(r, self.ranks, settings)?.compile()
+        };
+        let all: Result<Vec<Schedule>, _> = (0..self.ranks).map(schedule).collect();
+        self.device
+            .place(&all.map_err(|e| e.to_string())?, self.rank)
+    }
+
+    fn slot(&self, number: u64) -> usize {
+        (number % self.device.runs()) as usize
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Runs> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// This rank's image of a collective; `None` if the engine does not take it. Then rank 0 says why, once for each
+    /// reason.
+    fn image(&self, runs: &mut Runs, what: &Collective, settings: &Settings) -> Option<Arc<Image>> {
+        if let Some((latest, image)) = &runs.latest {
+            if latest == what {
+                return image.clone();
+            }
+        }
+        let image = match runs.taken.get(what) {
+            Some(image) => image.clone(),
+            None => {
+                let image = match self.place(what, settings) {
+                    Ok(image) => Some(Arc::new(image)),
+                    Err(why) => {
+                        self.decline(runs, why);
+                        None
+                    }
+                };
+                if runs.taken.len() >= CACHED {
+                    runs.taken.clear();
+                }
+                runs.taken.insert(what.clone(), image.clone());
+                image
+            }
+        };
+        runs.latest = Some((what.clone(), image.clone()));
+        image
+    }
+
+    #[cold]
+    fn decline(&self, runs: &mut Runs, why: String) {
+        if self.rank == 0 && !runs.told.contains(&why) && runs.told.len() < 8 {
+            report::warn(format_args!(
+                "GOAL engine {}: {why}; such collectives take the engine thread",
+                self.device.name()
+            ));
+            runs.told.push(why);
+        }
+    }
+
+    /// Begins a collective. `None` if the engine does not take it.
+    ///
+    /// # Errors
+    /// A peer is lost, so that no collective can end any more; or the kernel does not start the program.
+    ///
+    /// # Safety
+    /// The buffers are valid for the collective's reads and writes until the run has ended, and nobody else uses them
+    /// meanwhile.
+    pub(crate) unsafe fn start(
+        &self,
+        what: &Collective,
+        buffers: &[Segment; 2],
+        settings: &Settings,
+    ) -> Option<Result<Arc<Run>, Failure>> {
+        let mut runs = self.lock();
+        let image = self.image(&mut runs, what, settings)?;
+        // A missing buffer is an error that the other way reports. Nothing has begun yet.
+        let needs = |(placed, have): (&Placed, &Segment)| placed.bytes > 0 && have.start.is_null();
+        if image.segments().iter().zip(buffers).any(needs) {
+            return None;
+        }
+        if let Some(why) = runs.lost {
+            return Some(Err(why));
+        }
+        runs.last += 1;
+        let run = Arc::new(Run {
+            number: runs.last,
+            segments: buffers.iter().map(|b| b.start).collect(),
+            image,
+            mark: AtomicU64::new(0),
+            word: AtomicU32::new(RUNNING),
+            failure: OnceLock::new(),
+        });
+        runs.queue.push_back(Arc::clone(&run));
+        self.launch(&mut runs);
+        Some(Ok(run))
+    }
+
+    /// Begins the runs of the queue that have slots.
+    fn launch(&self, runs: &mut Runs) {
+        while let Some(run) = runs.queue.front() {
+            let run = Arc::clone(run);
+            if !self.is_free(runs, run.number) {
+                return;
+            }
+            runs.queue.pop_front();
+            let slot = self.slot(run.number);
+            runs.sent[slot] = run.image.sent();
+            // SAFETY: who has started the run keeps its buffers valid until the run has ended. `is_free` says that
+            // nobody needs what the slot holds. This thread holds the lock.
+            let begun = unsafe { self.device.begin(run.number, &run.image, &run.segments) };
+            match begun {
+                Ok(mark) => run.mark.store(mark, Ordering::Release),
+                Err(error) => {
+                    let name = self.device.name();
+                    report::warn(format_args!("GOAL engine {name}: start of a run: {error}"));
+                    self.fail_all(runs, Failure::Abandoned);
+                    run.fail(Failure::Abandoned);
+                    return;
+                }
+            }
+            self.launched.store(run.number, Ordering::Relaxed);
+            runs.open[slot] = Some(run);
+        }
+    }
+
+    /// Whether the slot of run `number` can be written: its run has ended, and no peer can ask for messages of it.
+    fn is_free(&self, runs: &mut Runs, number: u64) -> bool {
+        let slot = self.slot(number);
+        if let Some(run) = runs.open[slot].clone() {
+            if !self.collect(runs, &run) {
+                return false;
+            }
+        }
+        let Some(before) = number.checked_sub(self.device.runs()).filter(|n| *n > 0) else {
+            return true;
+        };
+        let behind = self.behind(runs.sent[slot], before);
+        if behind != 0 {
+            self.probe(runs, behind);
+        }
+        behind == 0
+    }
+
+    /// Of these ranks: those that have not said that they are done with run `number`.
+    fn behind(&self, ranks: u64, number: u64) -> u64 {
+        (0..self.ranks)
+            .filter(|r| ranks >> r & 1 == 1 && self.device.done_at(*r) < number)
+            .fold(0, |all, r| all | 1 << r)
+    }
+
+    /// Asks ranks how far they are, unless they were asked a moment ago.
+    fn probe(&self, runs: &mut Runs, ranks: u64) {
+        let now = sys::monotonic_ns();
+        if now.saturating_sub(runs.probed) >= PROBES {
+            runs.probed = now;
+            self.device.probe(ranks);
+        }
+    }
+
+    /// Whether the device has completed a run, as long as that is not collected.
+    fn is_done(&self, run: &Run) -> bool {
+        let mark = run.mark.load(Ordering::Acquire);
+        mark != 0 && self.device.is_done(run.number, mark)
+    }
+
+    /// Takes the results of a run if it is complete. True if the run has ended.
+    fn collect(&self, runs: &mut Runs, run: &Arc<Run>) -> bool {
+        let slot = self.slot(run.number);
+        let is_open = matches!(&runs.open[slot], Some(open) if Arc::ptr_eq(open, run));
+        if !is_open {
+            return run.poll().is_some();
+        }
+        if !self.is_done(run) {
+            return false;
+        }
+        // SAFETY: the run is complete and open: nobody has collected it. Who started the run keeps its buffers valid until
+        // `word` says that the run has ended. This thread holds the lock.
+        unsafe {
+            self.device.collect(run.number, &run.image, &run.segments);
+        }
+        runs.open[slot] = None;
+        run.word.store(ENDED, Ordering::Release);
+        true
+    }
+
+    fn fail_all(&self, runs: &mut Runs, why: Failure) {
+        runs.lost = Some(why);
+        let open = runs.open.iter_mut().filter_map(Option::take);
+        for run in open.chain(runs.queue.drain(..)) {
+            run.fail(why);
+        }
+    }
+
+    /// The result of a run; `None` while it goes on.
+    pub(crate) fn test(&self, run: &Arc<Run>) -> Option<Result<(), Failure>> {
+        let ended = run.poll();
+        if ended.is_some() {
+            return ended;
+        }
+        if self.is_done(run) {
+            let mut runs = self.lock();
+            self.collect(&mut runs, run);
+            self.launch(&mut runs);
+            return run.poll();
+        }
+        if run.number > self.launched.load(Ordering::Relaxed) {
+            let mut runs = self.lock();
+            self.launch(&mut runs);
+        }
+        None
+    }
+
+    /// Waits for the end of a run. `is_gone` says whether a rank has died, or has left.
+    ///
+    /// # Errors
+    /// Why the run has failed.
+    pub(crate) fn wait(
+        &self,
+        run: &Arc<Run>,
+        is_gone: &dyn Fn(u32) -> Gone,
+    ) -> Result<(), Failure> {
+        if !Policy::oversubscribed() {
+            for i in 0..LOOKS {
+                if let Some(ended) = self.test(run) {
+                    return ended;
+                }
+                if i >= QUICK {
+                    pause();
+                }
+            }
+        }
+        for _ in 0..YIELDS {
+            if let Some(ended) = self.test(run) {
+                return ended;
+            }
+            sys::yield_now();
+        }
+        let (mut nap, mut checked) = (FIRST_NAP, sys::monotonic_ns());
+        loop {
+            if let Some(ended) = self.test(run) {
+                return ended;
+            }
+            rest(nap);
+            nap = (nap + nap / 2).min(LONGEST_NAP);
+            let now = sys::monotonic_ns();
+            if now.saturating_sub(checked) >= CHECKS {
+                checked = now;
+                self.check(run, is_gone);
+            }
+        }
+    }
+
+    /// Fails all runs if a rank is gone without which `run` cannot end.
+    fn check(&self, run: &Arc<Run>, is_gone: &dyn Fn(u32) -> Gone) {
+        if let Some(why) = self.device.failure() {
+            report::warn(format_args!("GOAL engine {}: {why}", self.device.name()));
+            self.fail_all(&mut self.lock(), Failure::Abandoned);
+            return;
+        }
+        let others = (0..self.ranks).filter(|r| *r != self.rank);
+        let lost = others.into_iter().find(|r| match is_gone(*r) {
+            Gone::No => false,
+            // What it has sent before it left has arrived, or was asked for.
+            Gone::Left => self.device.needs(run.number, &run.image, *r),
+            Gone::Died => true,
+        });
+        if let Some(peer) = lost {
+            let mut runs = self.lock();
+            // What the rank has sent before its end counts.
+            if !self.collect(&mut runs, run) {
+                self.fail_all(&mut runs, Failure::PeerLost { peer });
+            }
+        }
+    }
+
+    /// Gives up the runs that have not ended, waits a while for peers that may still ask for messages, and detaches the
+    /// device.
+    pub(crate) fn finish(&self, is_gone: &dyn Fn(u32) -> Gone) {
+        let mut runs = self.lock();
+        for run in runs.open.clone().iter().flatten() {
+            self.collect(&mut runs, run);
+        }
+        let was_lost = runs.lost.is_some();
+        let has_open = !runs.queue.is_empty() || runs.open.iter().any(Option::is_some);
+        self.fail_all(&mut runs, Failure::Abandoned);
+        let launched = runs.last;
+        let until = sys::monotonic_ns() + FAREWELL;
+        // Runs that this rank gives up end at no peer that needs this rank, so that waiting would be in vain.
+        let is_asked = self.device.is_asked();
+        while is_asked && !was_lost && !has_open && sys::monotonic_ns() < until {
+            let first = launched.saturating_sub(self.device.runs() - 1).max(1);
+            let behind =
+                (first..=launched).fold(0, |all, n| all | self.behind(runs.sent[self.slot(n)], n));
+            let here = (0..self.ranks).filter(|r| behind >> r & 1 == 1 && is_gone(*r) == Gone::No);
+            let behind = here.fold(0, |all, r| all | 1u64 << r);
+            if behind == 0 {
+                break;
+            }
+            self.probe(&mut runs, behind);
+            rest(FIRST_NAP);
+        }
+        self.device.detach();
+        if settings::counters() {
+            let (name, counted) = (self.device.name(), self.device.counted());
+            report::line(
+                "hetmp: ",
+                format_args!("GOAL engine {name}, rank {}: {counted}", self.rank),
+            );
+        }
+    }
+}
+
+/// Whether a rank is still there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gone {
+    /// As far as is known.
+    No,
+    /// It has left the job.
+    Left,
+    /// Its process has ended without leaving.
+    Died,
+}
+
+/// Sleeps for `ns` nanoseconds, less than a second.
+fn rest(ns: u64) {
+    let time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: ns as i64,
+    };
+    // SAFETY: `time` lives until the call returns; the null pointer says that the rest of an interrupted sleep is not
+    // asked for.
+    unsafe { libc::nanosleep(&raw const time, core::ptr::null_mut()) };
+}
