@@ -15,7 +15,7 @@
 //! The engines `kernel` and `nic` have programs of their own, `c-tests/goal-kernel`, and tests of their own ([`kernel`],
 //! [`nic`]); `nic` runs the programs of `c-tests/goal` too.
 
-use hetmp_abi_compat::{exec, library};
+use hetmp_abi_compat::{exec, library, sample};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -338,5 +338,10 @@ fn main() -> ExitCode {
     }
     trials.extend(kernel::trials());
     trials.extend(nic::trials());
+    let named = arguments.filter.is_some();
+    if let Err(line) = sample::thin(&mut trials, named, Trial::name) {
+        eprintln!("hetmp: {line}");
+        return ExitCode::FAILURE;
+    }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
