@@ -90,6 +90,8 @@ pub(super) struct Rma {
     keys: TemplateKeys,
     targets: Vec<Target>,
     entries: Box<[CqEntry]>,
+    /// Receives that the provider had no room for when they were to be posted again.
+    unposted: Vec<*mut Slot>,
     /// How many messages and direct operations the provider has.
     under_way: usize,
     /// The provider had no room for something since this was last reset. It may be making a connection, of which no
@@ -116,6 +118,7 @@ impl Rma {
             keys: TemplateKeys::default(),
             targets: Vec::new(),
             entries: vec![entry; BATCH].into(),
+            unposted: Vec::new(),
             under_way: 0,
             busy: false,
             touched: None,
@@ -308,6 +311,7 @@ impl Rma {
 
     /// Lets the provider work, and appends what has happened. Returns the number of completions.
     pub(super) fn poll(&mut self, events: &mut Vec<Event>) -> usize {
+        self.post_the_unposted();
         let mut entries = core::mem::take(&mut self.entries);
         let mut failed = None;
         let n = self
@@ -354,8 +358,19 @@ impl Rma {
 
     fn receive_again(&mut self, slot: *mut Slot) {
         if self.post_receive(slot) != Posted::Yes {
-            // The other receives remain posted. This one is posted again when the next one completes.
-            self.give_back(slot);
+            self.unposted.push(slot);
+            self.busy = true;
+        }
+    }
+
+    /// Posts the receives for which there was no room, as far as there is some now.
+    fn post_the_unposted(&mut self) {
+        while let Some(slot) = self.unposted.pop() {
+            if self.post_receive(slot) != Posted::Yes {
+                self.unposted.push(slot);
+                self.busy = true;
+                break;
+            }
         }
     }
 
