@@ -10,11 +10,13 @@ use crate::counts::Counts;
 use crate::fork::Forked;
 use crate::meeting::Meeting;
 use crate::pages::{Pages, PORT, TAG};
-use crate::server::{self, PageServer};
+use crate::prompt::{be_prompt, stay_on};
+use crate::server::PageServer;
 use crate::space::Space;
 use crate::NodeId;
 use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::bootstrap::{through, Job as Exchange};
+use hetmp_core::park::Policy;
 use hetmp_core::report;
 use hetmp_core::segment::PAGE;
 use hetmp_core::topo::{self, CpuSet};
@@ -179,7 +181,7 @@ pub unsafe fn start(
         // All threads of a node stay on its CPUs: the server's thread for this node does so, too, and only there
         // finds a core that has nothing else to do. The origin also runs regions that do not cross, on all CPUs.
         if me != 0 {
-            forked.cpus(me).iter().for_each(server::stay_on);
+            forked.cpus(me).iter().for_each(stay_on);
         }
         let own = Uffd::start(&space, alias).map_err(|e| backend::no_uffd(&e))?;
         if me != 0 {
@@ -200,6 +202,9 @@ pub unsafe fn start(
     }
     exchange.fence().map_err(|e| e.to_string())?;
     let job = joined.establish(exchange);
+    // The threads that wait for messages share their CPUs with threads that compute. A wait that spins for a
+    // millisecond after each message, as is best for a job's own threads, takes that millisecond from the program.
+    Policy::set_spins(0, 0);
     let keys = job.keys();
     let Some(engine) = job.queues() else {
         return Err("node: an engine that reaches all peers is accepted".to_owned());
@@ -251,13 +256,19 @@ pub unsafe fn start(
             .map_err(|e| format!("thread of node {me}: {e}"))
     };
     match driver.serving {
-        Serving::Here(pages) => spawn("hetmp-dsm-fault", Box::new(|| pages.serve_faults()))?,
+        Serving::Here(pages) => spawn(
+            "hetmp-dsm-fault",
+            Box::new(|| {
+                be_prompt();
+                pages.serve_faults()
+            }),
+        )?,
         Serving::AllHere(server) => {
             for node in 0..nodes {
                 let cpus = forked.as_ref().and_then(|f| f.cpus(node));
                 let serve = move || {
-                    cpus.iter().for_each(server::stay_on);
-                    server::wake_in_time();
+                    cpus.iter().for_each(stay_on);
+                    be_prompt();
                     server.serve(node)
                 };
                 spawn("hetmp-dsm-fault", Box::new(serve))?;
@@ -308,7 +319,7 @@ impl Driver {
         if let Some(cpus) = &self.cpus {
             let both = cpus.intersection(&topo::affinity());
             if !both.is_empty() {
-                server::stay_on(&both);
+                stay_on(&both);
             }
         }
     }
@@ -393,6 +404,7 @@ impl Driver {
     }
 
     fn serve_messages(&self) {
+        be_prompt();
         let Some(inbox) = self.job.domain().port(PORT).and_then(|p| p.inbox()) else {
             self.fail(format_args!("a port with an inbox is needed"));
         };

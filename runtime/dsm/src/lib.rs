@@ -27,6 +27,7 @@ mod holds;
 mod meeting;
 pub mod message;
 mod pages;
+mod prompt;
 pub mod protocol;
 mod server;
 pub mod space;

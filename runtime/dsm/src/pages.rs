@@ -5,7 +5,7 @@
 
 use crate::backend::Backend;
 use crate::counts::Counts;
-use crate::holds::Holds;
+use crate::holds::{Holds, Length};
 use crate::space::Space;
 use crate::{Access, Action, Message, Node, NodeId};
 use core::sync::atomic::Ordering;
@@ -66,7 +66,7 @@ impl Pages {
     ) -> Pages {
         let core = Core {
             node: Node::new(me, nodes, space.homes()),
-            holds: Holds::new(sys::monotonic_ns()),
+            holds: Holds::new(sys::monotonic_ns(), Length::SENT),
             due: Vec::new(),
             out: Vec::new(),
             asked: Vec::new(),

@@ -19,7 +19,7 @@ mod view;
 use crate::backend::uffd::Uffd;
 use crate::backend::Fault;
 use crate::counts::Counts;
-use crate::holds::Holds;
+use crate::holds::{Holds, Length};
 use crate::pages::TOUCHED;
 use crate::space::Space;
 use crate::{Access, Action, Message, Node, NodeId};
@@ -27,7 +27,6 @@ use core::sync::atomic::Ordering;
 use hetmp_core::segment::PAGE;
 use hetmp_core::{report, sys};
 use std::collections::{BTreeMap, VecDeque};
-use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use view::{Bytes, View};
 
@@ -78,7 +77,7 @@ impl PageServer {
                 .map(|n| Node::new(n, count, homes.clone()))
                 .collect(),
             holds: (0..count)
-                .map(|n| Holds::new(seed ^ u64::from(n) << 32))
+                .map(|n| Holds::new(seed ^ u64::from(n) << 32, Length::SERVED))
                 .collect(),
             due: vec![Vec::new(); nodes.len()],
             mail: VecDeque::new(),
@@ -321,15 +320,4 @@ impl PageServer {
         core.out = actions;
         core.out.clear();
     }
-}
-
-/// Makes the calling thread's sleeps end when they should: by default the system may add 50 us.
-pub(crate) fn wake_in_time() {
-    // SAFETY: prctl changes the calling thread only. A refusal costs nothing but time.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1000) };
-}
-
-/// Binds the calling thread to these CPUs. A refusal costs nothing but time.
-pub(crate) fn stay_on(cpus: &hetmp_core::topo::CpuSet) {
-    let _: io::Result<()> = hetmp_core::topo::set_affinity(cpus);
 }

@@ -148,6 +148,7 @@ impl Together {
     }
 
     fn serve(&self) {
+        crate::prompt::be_prompt();
         loop {
             let seen = self.asked.load(Ordering::Acquire);
             for (i, slot) in self.slots.iter().enumerate() {

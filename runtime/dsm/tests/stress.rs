@@ -214,6 +214,8 @@ fn origin(args: &str) -> ! {
                 std::process::exit(2);
             }
         };
+    // The threads that wait for messages share their CPUs with those of the program. They never spin.
+    assert_eq!(hetmp_core::park::Policy::spins(), (0, 0));
     if args.get(4) == Some(&"die") && me == 1 {
         std::thread::spawn(|| {
             std::thread::sleep(Duration::from_millis(300));

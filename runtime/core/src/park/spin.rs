@@ -145,6 +145,14 @@ impl Policy {
             .store(throttled.min(free), Ordering::Relaxed);
     }
 
+    /// The spin lengths in turns: while every thread has a core, and otherwise.
+    pub fn spins() -> (u64, u64) {
+        (
+            POLICY.free.load(Ordering::Relaxed),
+            POLICY.throttled.load(Ordering::Relaxed),
+        )
+    }
+
     fn settle_cpus() {
         let own = POLICY.own_cpus.load(Ordering::Relaxed);
         let job = POLICY.job_cpus.load(Ordering::Relaxed);

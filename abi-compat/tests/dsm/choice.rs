@@ -1,0 +1,84 @@
+//! Which regions cross when that is measured, and what a report says of it.
+
+use crate::harness::{built, compile, run, skipped};
+use std::process::Command;
+
+/// Without `HETMP_DSM_CROSS`, a region is tried at home and across, and runs where it is faster.
+#[test]
+fn regions_run_where_they_are_faster() {
+    let program = compile("c-tests/dsm/weighed.c", &[]);
+    let expected = run(&program, &[], 0, &[]);
+    let report = program.with_extension("json");
+    let file = report.to_str().expect("a path");
+    let auto = [("HETMP_DSM_CROSS", "auto"), ("HETMP_REPORT", file)];
+    let got = run(&program, &[], 2, &auto);
+    if skipped(&got) {
+        return;
+    }
+    let said = String::from_utf8_lossy(&got.stderr);
+    assert!(got.status.success(), "{}: {said}", got.status);
+    assert_eq!(
+        String::from_utf8_lossy(&got.stdout),
+        String::from_utf8_lossy(&expected.stdout),
+        "{said}"
+    );
+    let text = std::fs::read_to_string(&report).expect("a report");
+    let all: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let rows = all["dsm"]["regions"].as_array().expect("regions");
+    // Where a region is faster depends on the machine and on what else runs there. But each region first runs at
+    // home, and some are long enough to be tried across.
+    let mut crossed = 0;
+    for (name, runs) in [("short_loop", 2000), ("fight", 300), ("compute", 20)] {
+        let named =
+            |r: &&serde_json::Value| r["symbol"].as_str().is_some_and(|s| s.starts_with(name));
+        let row = rows
+            .iter()
+            .find(named)
+            .unwrap_or_else(|| panic!("{name}: {text}"));
+        let number = |field: &str| row[field].as_u64().expect("a number");
+        assert_eq!(number("crossed") + number("stayed"), runs, "{text}");
+        assert!(number("stayed") >= 2, "{text}");
+        crossed += number("crossed");
+    }
+    assert!(crossed > 0, "{text}");
+    let _ = std::fs::remove_file(&report);
+}
+
+#[test]
+fn a_report_has_every_node_and_region() {
+    let program = compile("c-tests/dsm/weighed.c", &["-DALWAYS"]);
+    let report = program.with_extension("json");
+    let file = report.to_str().expect("a path");
+    let got = run(&program, &[], 3, &[("HETMP_REPORT", file)]);
+    if skipped(&got) {
+        return;
+    }
+    let text = std::fs::read_to_string(&report).expect("a report");
+    let all: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let nodes = all["dsm"]["nodes"].as_array().expect("nodes");
+    assert_eq!(nodes.len(), 3, "{text}");
+    for node in &nodes[1..] {
+        assert!(node["read_faults"].as_u64() > Some(0), "{text}");
+        assert!(node["waited_ns"].as_u64() > Some(0), "{text}");
+    }
+    let regions = all["regions"].as_array().expect("regions");
+    let across = |r: &serde_json::Value| r["ways"][0]["lever"] == "across";
+    assert_eq!(regions.len(), 3, "{text}");
+    assert!(regions.iter().all(across), "{text}");
+    let pages = all["dsm"]["pages"].as_array().expect("pages");
+    let contents = |p: &serde_json::Value| p["contents"].as_str().map(str::to_owned);
+    let named = pages.iter().filter_map(contents);
+    assert!(named.clone().any(|c| c.contains("fought_for[")), "{text}");
+    // `hetmp report` shows them.
+    let out = Command::new(built("hetmp"))
+        .arg("report")
+        .arg(&report)
+        .output()
+        .expect("hetmp");
+    let table = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success(), "{table}");
+    for words in ["Distributed shared memory on 3 nodes", "fought_for["] {
+        assert!(table.contains(words), "{words}: {table}");
+    }
+    let _ = std::fs::remove_file(&report);
+}

@@ -1,0 +1,205 @@
+//! What cannot be, and nodes that end too early: one line, and no hang.
+
+use crate::harness::{built, compile, finish, preload, run, skipped};
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+#[test]
+fn calls_that_cannot_be_fail_and_say_so() {
+    let program = compile("c-tests/dsm/refusals.c", &[]);
+    let library = program.with_extension("so");
+    let out = Command::new("gcc")
+        .args(["-shared", "-fPIC", "-x", "c", "/dev/null", "-o"])
+        .arg(&library)
+        .output()
+        .expect("gcc");
+    assert!(out.status.success());
+    let file = program.with_extension("file");
+    let args = [&library, &file].map(|p| p.to_str().expect("a name"));
+    let got = run(&program, &args, 2, &[]);
+    if skipped(&got) {
+        return;
+    }
+    let said = String::from_utf8_lossy(&got.stderr);
+    assert_eq!(
+        String::from_utf8_lossy(&got.stdout),
+        "fork Function not implemented\ndlopen refused\nsystem library opened\nshared file refused\n\
+         private file some text\nfrom a shell\nsystem 0, sum 4\n",
+        "{said}"
+    );
+    for text in ["fork: posix_spawn and system", "dlopen ", "mmap MAP_SHARED"] {
+        let lines = said.lines().filter(|l| l.contains(text)).count();
+        assert_eq!(lines, 1, "{text}: {said}");
+    }
+}
+
+/// In containers whose profile forbids userfaultfd, the library prints one line, and the program runs without nodes.
+#[test]
+fn a_refused_userfaultfd_is_one_line() {
+    let program = compile("c-tests/dsm/shared.c", &["-DREFUSED"]);
+    let mut command = Command::new(&program);
+    command
+        .env("LD_PRELOAD", preload())
+        .env("HETMP_NODES", "dsm:3");
+    // SAFETY: the closure runs between fork and exec, and makes only system calls.
+    unsafe { command.pre_exec(forbid_userfaultfd) };
+    let got = finish(command, &program, 6);
+    let said = String::from_utf8_lossy(&got.stderr);
+    assert_eq!(got.status.code(), Some(2), "{said}");
+    assert!(
+        said.starts_with("hetmp: HETMP_DSM uffd: root, access to /dev/userfaultfd"),
+        "{said}"
+    );
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(got.stdout.is_empty());
+}
+
+/// Makes the kernel refuse the system call userfaultfd, and the ioctl of `/dev/userfaultfd`, for this process and its
+/// children.
+fn forbid_userfaultfd() -> std::io::Result<()> {
+    const fn step(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
+        libc::sock_filter {
+            code: code as u16,
+            jt,
+            jf,
+            k,
+        }
+    }
+    let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+    let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    let answer = libc::BPF_RET | libc::BPF_K;
+    let refuse = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
+    // struct seccomp_data: the number at 0, the arguments' low words at 16, 24, ...
+    let mut steps = [
+        step(load, 0, 0, 0),
+        step(equal, 3, 0, libc::SYS_userfaultfd as u32),
+        step(equal, 0, 3, libc::SYS_ioctl as u32),
+        step(load, 0, 0, 24),
+        step(equal, 0, 1, 0xaa00),
+        step(answer, 0, 0, refuse),
+        step(answer, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog {
+        len: steps.len() as u16,
+        filter: steps.as_mut_ptr(),
+    };
+    // SAFETY: `prctl` reads a filter program that lives during the call and has the length that it gives.
+    let failed = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
+            || libc::prctl(
+                libc::PR_SET_SECCOMP,
+                libc::SECCOMP_MODE_FILTER,
+                &raw const program,
+            ) != 0
+    };
+    if failed {
+        return Err(std::io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_killed_node_of_hetrun_ends_the_job() {
+    let program = compile("c-tests/dsm/killed.c", &["-DBY_HETRUN"]);
+    let mut command = Command::new(built("hetrun"));
+    command
+        .args(["--dsm", "-n", "2"])
+        .arg(&program)
+        .env("HETMP_DSM_CROSS", "always")
+        .env("HETMP_DSM_TRUST", "1");
+    let got = finish(command, &program, 8);
+    if skipped(&got) {
+        return;
+    }
+    let said = String::from_utf8_lossy(&got.stderr);
+    assert_eq!(got.status.code(), Some(137), "{said}");
+    assert!(said.contains("rank 1: ended by signal 9"), "{said}");
+    assert!(got.stdout.is_empty());
+}
+
+#[test]
+fn a_killed_node_ends_the_program_with_a_line() {
+    let program = compile("c-tests/dsm/killed.c", &[]);
+    let got = run(&program, &[], 2, &[("HETMP_DSM_TRUST", "1")]);
+    if skipped(&got) {
+        return;
+    }
+    let said = String::from_utf8_lossy(&got.stderr);
+    assert_eq!(got.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("node 1 ended while the program ran"),
+        "{said}"
+    );
+    assert!(got.stdout.is_empty());
+}
+
+/// However a node ends while a region runs, and wherever the other threads wait then, the program ends with one line.
+#[test]
+fn a_node_that_ends_in_a_region_ends_the_program() {
+    let program = compile("c-tests/dsm/failures.c", &["-DENDS"]);
+    let trust = [("HETMP_DSM_TRUST", "1")];
+    for what in ["barrier", "lock", "critical", "page", "exit", "exec"] {
+        for nodes in [2, 3] {
+            let got = run(&program, &[what], nodes, &trust);
+            if skipped(&got) {
+                return;
+            }
+            let said = String::from_utf8_lossy(&got.stderr);
+            assert_eq!(got.status.code(), Some(1), "{what}: {said}");
+            let line = format!("node {} ended while the program ran", nodes - 1);
+            let lines = said.lines().filter(|l| l.contains(&line)).count();
+            assert_eq!(lines, 1, "{what}: {said}");
+            assert!(got.stdout.is_empty(), "{what}");
+        }
+    }
+}
+
+/// The calls are refused on every node, with a line for each call, and the region goes on.
+#[test]
+fn fork_and_dlopen_in_a_region_are_refused() {
+    let program = compile("c-tests/dsm/failures.c", &["-DREFUSED"]);
+    let trust = [("HETMP_DSM_TRUST", "1")];
+    for (what, line) in [
+        ("fork", "hetmp: fork: posix_spawn and system are accepted"),
+        ("dlopen", "hetmp: dlopen /nowhere.so: system libraries are"),
+    ] {
+        let got = run(&program, &[what, "/nowhere.so"], 2, &trust);
+        if skipped(&got) {
+            return;
+        }
+        let said = String::from_utf8_lossy(&got.stderr);
+        assert!(got.status.success(), "{what}: {said}");
+        assert_eq!(
+            String::from_utf8_lossy(&got.stdout),
+            format!("{what}: refused 4 times\n"),
+            "{said}"
+        );
+        assert_eq!(said.matches(line).count(), 4, "{said}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_one_line() {
+    let program = compile("c-tests/dsm/constructs.c", &[]);
+    let refused = |more: &[(&str, &str)], text: &str| {
+        let got = run(&program, &[], 2, more);
+        let said = String::from_utf8_lossy(&got.stderr);
+        assert_eq!(got.status.code(), Some(2), "{said}");
+        assert!(said.starts_with("hetmp: ") && said.contains(text), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(got.stdout.is_empty());
+    };
+    refused(&[("HETMP_NODES", "dsm:1")], "dsm:2 to dsm:8 are accepted");
+    refused(
+        &[("HETMP_NODES", "dsm:nine")],
+        "dsm:2 to dsm:8 are accepted",
+    );
+    refused(&[("HETMP_DSM", "sigsegv")], "uffd is accepted");
+    let both = preload();
+    let both = both.to_string_lossy();
+    let one = both.split(':').next().unwrap_or("");
+    refused(
+        &[("LD_PRELOAD", one)],
+        "LD_PRELOAD=libhetmp_dsm.so:libhetmp.so is accepted",
+    );
+}

@@ -1,0 +1,191 @@
+//! Builds what the tests of nodes need, runs programs on nodes and without, and compares what they print.
+
+use hetmp_abi_compat::case::CLANG;
+use hetmp_abi_compat::library::{fresh, root, target_dir};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// A file of the release build. The first call builds all that the tests of nodes need.
+pub(crate) fn built(name: &str) -> PathBuf {
+    static ONCE: OnceLock<()> = OnceLock::new();
+    ONCE.get_or_init(|| {
+        let out = Command::new(env!("CARGO"))
+            .args(["build", "--release", "--quiet"])
+            .args(["--package", "hetmp-dsm-preload", "--package", "hetmp-cli"])
+            .current_dir(root())
+            .env("CARGO_TARGET_DIR", target_dir())
+            .output()
+            .expect("cargo starts");
+        let text = String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.success(), "libhetmp_dsm.so, hetrun: {text}");
+    });
+    target_dir().join("release").join(name)
+}
+
+/// The value of `LD_PRELOAD` that loads both libraries.
+pub(crate) fn preload() -> OsString {
+    let mut both = OsString::from(built("libhetmp_dsm.so"));
+    both.push(":");
+    both.push(fresh());
+    both
+}
+
+/// Compiles a program with gcc, g++ or gfortran.
+pub(crate) fn compile(source: &str, flags: &[&str]) -> PathBuf {
+    let compiler = match source.rsplit('.').next() {
+        Some("cpp") => "g++",
+        Some("f90") => "gfortran",
+        _ => "gcc",
+    };
+    compile_by(compiler, source, flags)
+}
+
+pub(crate) fn compile_by(compiler: &str, source: &str, flags: &[&str]) -> PathBuf {
+    let folder = target_dir().join("dsm-tests");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    // Tests run at the same time, so each set of flags has a file of its own.
+    let name = format!("{source}{compiler}{}", flags.concat()).replace(['/', '.'], "_");
+    let program = folder.join(name);
+    let out = Command::new(compiler)
+        .args(["-O2", "-fopenmp", "-Ic-tests/kernels", source, "-o"])
+        .arg(&program)
+        .args(flags)
+        .arg("-lm")
+        // Fortran's module files.
+        .arg(format!("-I{}", folder.display()))
+        .current_dir(root())
+        .output()
+        .expect("a compiler");
+    assert!(
+        out.status.success(),
+        "{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
+    program
+}
+
+/// Runs the program on `nodes` nodes, or without nodes if that is 0.
+pub(crate) fn run(program: &PathBuf, args: &[&str], nodes: u32, more: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(program);
+    command.args(args).env("OMP_NUM_THREADS", "4");
+    if nodes > 0 {
+        command
+            .env("LD_PRELOAD", preload())
+            .env("HETMP_NODES", format!("dsm:{nodes}"))
+            // Whether a region is faster across is not what most tests are about.
+            .env("HETMP_DSM_CROSS", "always")
+            .env("HETMP_VERBOSE", "1");
+    }
+    command.envs(more.iter().copied());
+    finish(command, program, nodes)
+}
+
+/// Runs the command to its end, and returns its output.
+pub(crate) fn finish(mut command: Command, program: &Path, tag: u32) -> Output {
+    // The output goes to files, not to pipes: a node that wrongly outlives the program would keep a pipe open,
+    // and the test would hang.
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    let run = RUNS.fetch_add(1, Ordering::Relaxed);
+    let base = program.with_extension(format!("{tag}-{run}-{}", std::process::id()));
+    let (out, err) = (base.with_extension("out"), base.with_extension("err"));
+    let file = |p: &PathBuf| std::fs::File::create(p).expect("a file");
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(file(&out))
+        .stderr(file(&err))
+        .spawn()
+        .expect("the program");
+    let until = Instant::now() + PATIENCE;
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("a child") {
+            break status;
+        }
+        if Instant::now() > until {
+            let _ = child.kill();
+            panic!("{}: no end", program.display());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    let read = |p: PathBuf| {
+        let text = std::fs::read(&p).expect("its output");
+        let _ = std::fs::remove_file(p);
+        text
+    };
+    Output {
+        status,
+        stdout: read(out),
+        stderr: read(err),
+    }
+}
+
+/// True, after printing a line, if this machine cannot run nodes.
+pub(crate) fn skipped(output: &Output) -> bool {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let refused = text.lines().find(|l| l.contains("HETMP_DSM uffd: root"));
+    if let Some(line) = refused {
+        println!("skipped: {line}");
+    }
+    refused.is_some()
+}
+
+/// Checks that the output is the same as under libgomp, and that every node had page faults.
+pub(crate) fn same(source: &str, args: &[&str], nodes: u32) {
+    same_with(source, args, nodes, &[]);
+}
+
+pub(crate) fn same_with(source: &str, args: &[&str], nodes: u32, more: &[(&str, &str)]) {
+    let program = compile(source, &[]);
+    let expected = run(&program, args, 0, &[]);
+    assert!(expected.status.success(), "under libgomp");
+    let got = run(&program, args, nodes, more);
+    if !skipped(&got) {
+        is_same(&got, &expected, nodes);
+    }
+}
+
+/// [`same`] for a program that clang compiled, in C or C++. Skipped, with a line, where clang is not installed.
+pub(crate) fn same_by_clang(source: &str, args: &[&str], nodes: u32, flags: &[&str]) {
+    let compiler = if source.ends_with(".cpp") {
+        CLANG.replace("clang", "clang++")
+    } else {
+        CLANG.to_owned()
+    };
+    if Command::new(&compiler).arg("--version").output().is_err() {
+        println!("skipped: {compiler} is not installed");
+        return;
+    }
+    let program = compile_by(&compiler, source, flags);
+    let expected = run(&program, args, 0, &[]);
+    assert!(expected.status.success(), "under libomp");
+    let got = run(&program, args, nodes, &[]);
+    if !skipped(&got) {
+        is_same(&got, &expected, nodes);
+    }
+}
+
+/// Checks that the outputs are equal, and that every node had page faults.
+pub(crate) fn is_same(got: &Output, expected: &Output, nodes: u32) {
+    let said = String::from_utf8_lossy(&got.stderr);
+    assert!(got.status.success(), "{}: {said}", got.status);
+    assert_eq!(
+        String::from_utf8_lossy(&got.stdout),
+        String::from_utf8_lossy(&expected.stdout),
+        "{said}"
+    );
+    for node in 0..nodes {
+        let line = said
+            .lines()
+            .find(|l| l.contains(&format!("dsm: node {node}: ")))
+            .unwrap_or_else(|| panic!("node {node}: {said}"));
+        assert!(
+            !line.contains(": 0 regions") && !line.contains(" 0 read faults, 0 write"),
+            "{line}"
+        );
+    }
+}

@@ -1,0 +1,157 @@
+//! What programs on several nodes do is what they do without: constructs, memory, files, languages.
+
+use crate::harness::{compile, run, same, same_by_clang, same_with, skipped};
+
+#[test]
+fn ep_on_two_and_three_nodes() {
+    same("c-tests/kernels/ep.c", &["S"], 2);
+    same("c-tests/kernels/ep.c", &["S"], 3);
+}
+
+#[test]
+fn cg_on_two_nodes() {
+    same("c-tests/kernels/cg.c", &["S"], 2);
+}
+
+#[test]
+fn constructs_on_two_and_four_nodes() {
+    same("c-tests/dsm/constructs.c", &[], 2);
+    same("c-tests/dsm/constructs.c", &[], 4);
+}
+
+#[test]
+fn what_the_runtime_hands_out_crosses() {
+    for nodes in [2, 3, 4] {
+        same("c-tests/dsm/shared.c", &[], nodes);
+    }
+}
+
+#[test]
+fn ordered_loops_cross() {
+    for nodes in [2, 3] {
+        same("c-tests/dsm/ordered.c", &[], nodes);
+        same_by_clang("c-tests/dsm/ordered.c", &[], nodes, &[]);
+    }
+}
+
+/// clang's regions: a function with as many arguments as the region has shared variables.
+#[test]
+fn programs_by_clang_cross() {
+    for nodes in [2, 3, 4] {
+        same_by_clang("c-tests/dsm/shared.c", &[], nodes, &[]);
+        same_by_clang("c-tests/dsm/clang.c", &[], nodes, &[]);
+    }
+    same_by_clang("c-tests/dsm/constructs.c", &[], 2, &[]);
+    same_by_clang("c-tests/kernels/ep.c", &["S"], 2, &[]);
+    same_by_clang("c-tests/kernels/cg.c", &["S"], 2, &["-O0"]);
+    same_by_clang("c-tests/dsm/files.c", &[], 3, &[]);
+    same_by_clang("c-tests/dsm/objects.cpp", &["word"], 2, &[]);
+}
+
+/// Programs may define `read`, `write` and other names of the C library: the nodes do not call these. A program's
+/// signals reach its own threads. Thread-local variables stay with their threads when one region stays at the origin
+/// and the next one may cross.
+#[test]
+fn what_programs_rely_on() {
+    for (source, flags) in [
+        ("c-tests/own_system_calls.c", &["-rdynamic"][..]),
+        ("c-tests/signal_mask.c", &[]),
+        // The variable `environ` lies in this program's own data.
+        ("c-tests/proc_spawn_in_region.c", &[]),
+        ("c-tests/static_thread_local_pointer.c", &[]),
+    ] {
+        let program = compile(source, flags);
+        let expected = run(&program, &[], 0, &[]);
+        let got = run(&program, &[], 2, &[]);
+        if skipped(&got) {
+            return;
+        }
+        let said = String::from_utf8_lossy(&got.stderr);
+        assert_eq!(
+            String::from_utf8_lossy(&got.stdout),
+            String::from_utf8_lossy(&expected.stdout),
+            "{source}: {said}"
+        );
+        assert!(got.status.success(), "{source}: {said}");
+    }
+}
+
+/// A region that calls an entry without support for several nodes stays at the origin, and a line names the entry.
+#[test]
+fn what_does_not_cross_stays() {
+    for (source, entry) in [
+        ("c-tests/lock_nest.c", "omp_test_nest_lock"),
+        ("c-tests/dsm/stays.c", "omp_get_ancestor_thread_num"),
+    ] {
+        let program = compile(source, &[]);
+        let expected = run(&program, &[], 0, &[]);
+        let got = run(&program, &[], 2, &[("HETMP_DSM_TRUST", "1")]);
+        if skipped(&got) {
+            return;
+        }
+        let said = String::from_utf8_lossy(&got.stderr);
+        assert_eq!(
+            String::from_utf8_lossy(&got.stdout),
+            String::from_utf8_lossy(&expected.stdout),
+            "{said}"
+        );
+        assert!(got.status.success(), "{said}");
+        assert!(
+            !said.contains("on all nodes") && !said.contains("may cross"),
+            "{said}"
+        );
+        let line = format!("at the origin: {entry} is not done across nodes");
+        assert!(said.contains(&line), "{said}");
+    }
+}
+
+#[test]
+fn every_form_of_allocation() {
+    // The program calls a nested function by its address. The library cannot know that function; HETMP_DSM_TRUST
+    // vouches for it.
+    same_with("c-tests/dsm/memory.c", &[], 2, &[("HETMP_DSM_TRUST", "1")]);
+    same("c-tests/dsm/memory.c", &[], 3);
+}
+
+#[test]
+fn files_that_are_mapped_to_be_read() {
+    same("c-tests/dsm/files.c", &[], 2);
+    same("c-tests/dsm/files.c", &[], 3);
+}
+
+#[test]
+fn objects_of_cplusplus() {
+    same("c-tests/dsm/objects.cpp", &["word"], 2);
+    same("c-tests/dsm/objects.cpp", &[], 4);
+}
+
+#[test]
+fn common_blocks_of_fortran() {
+    same("c-tests/dsm/common.f90", &[], 2);
+    same("c-tests/dsm/common.f90", &[], 3);
+}
+
+#[test]
+fn threads_are_in_processes_with_memory_of_their_own() {
+    let program = compile("c-tests/dsm/nodes.c", &[]);
+    let trust = [("HETMP_DSM_TRUST", "1")];
+    for nodes in [2, 4] {
+        let got = run(&program, &[], nodes, &trust);
+        if skipped(&got) {
+            return;
+        }
+        assert_eq!(
+            String::from_utf8_lossy(&got.stdout),
+            format!("threads 4 pids {nodes} inodes {nodes}\n"),
+            "{}",
+            String::from_utf8_lossy(&got.stderr)
+        );
+    }
+    // getpid is not known to work on other nodes: the region stays at the origin.
+    let got = run(&program, &[], 2, &[]);
+    assert_eq!(
+        String::from_utf8_lossy(&got.stdout),
+        "threads 4 pids 1 inodes 1\n"
+    );
+    assert!(String::from_utf8_lossy(&got.stderr).contains("at the origin: it may call"));
+}
