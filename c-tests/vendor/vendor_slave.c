@@ -42,10 +42,20 @@ MQ_SLAVE_FUNCTION(echo, unused) {
         sReleaseMsg(in, m, &err);
         MUST(err == MQ_OK);
     }
+    size_t left = sGetLocalMemFree(SlaveArrayMem);
     void *block = sMalloc(SlaveArrayMem, 512, &err);
-    MUST(block && err == MQ_OK);
+    MUST(block && err == MQ_OK && sGetLocalMemFree(SlaveArrayMem) <= left - 512);
     memset(block, 1, 512);
     sFree(block, &err);
+    MUST(err == MQ_OK && sGetLocalMemFree(SlaveArrayMem) == left);
+    MUST(sMalloc(SlaveArrayMem, left + 1, &err) == NULL && err == MQ_NO_LOCAL_MEMORY);
+#if defined(AVX_VERSION)
+    /* Here a slave is a thread, and could reach the master's functions. They know. */
+    MUST(mTryAllocateMsg(sGetSlaveId(), in, &err) == NULL && err == MQ_NOT_THE_MASTER);
+    MUST(mGetQueueHandle(sGetSlaveId(), "in", &err) == -1 && err == MQ_NOT_THE_MASTER);
+    MUST(mCreateQueue(0, "late", 0, 8, 1, 1, NULL, SlaveScalarMem, MasterToSlave, &err) == -1 && err == MQ_NOT_THE_MASTER);
+    MUST(sGetSimdWidth() == (__builtin_cpu_supports("avx512f") ? 512 : __builtin_cpu_supports("avx2") ? 256 : 128));
+#endif
     MUST(sMalloc(SlaveScalarMem, 1 << 30, &err) == NULL && err == MQ_NO_LOCAL_MEMORY);
     MUST(sTryRecvMsg(in, &bytes, &err) == NULL && err == MQ_WOULD_BLOCK);
     MUST(sRecvMsg(in, &bytes, &err) == NULL && err == MQ_DEADLOCK);

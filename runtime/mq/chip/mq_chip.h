@@ -137,13 +137,31 @@ struct mq_start {
 #define MQ_PLATFORM "x86"
 #define MQ_SLAVE_NUM 64
 #define MQ_STORE_BYTES(kind) ((void)(kind), (size_t)16777216)
-#if defined(__AVX512F__)
-#define MQ_SIMD_BITS 512
-#elif defined(__AVX2__)
-#define MQ_SIMD_BITS 256
+/* The processor's, whatever the library was compiled for. */
+#if defined(__x86_64__)
+#define MQ_SIMD_BITS \
+    (__builtin_cpu_supports("avx512f") ? 512 : __builtin_cpu_supports("avx2") ? 256 : 128)
 #else
 #define MQ_SIMD_BITS 128
 #endif
+#endif
+
+/* The memory that a kind means: SW26010 has one. */
+static inline int mq_area(int kind) {
+#if defined(SW5_VERSION)
+    (void)kind;
+    return 0;
+#else
+    return kind;
+#endif
+}
+
+/* Does the calling thread belong to a slave? Only where slaves are threads could one call the master's functions. */
+#if !defined(SW5_VERSION) && !defined(MT3_VERSION)
+int hetmp_mq_on_slave(void);
+#define MQ_ON_SLAVE() hetmp_mq_on_slave()
+#else
+#define MQ_ON_SLAVE() 0
 #endif
 
 #define MQ_ROUND(n, to) (((uint64_t)(n) + (to) - 1) / (to) * (to))

@@ -87,6 +87,7 @@ static struct mq_table *mq_table_of(int cluster) {
 /* Handles of one slave number differ between clusters by a multiple of MQ_QUEUES, so (slave, handle) is enough. */
 static struct mq_queue *mq_find(int slave, int handle, struct mq_row **row, int *err) {
     int cluster = handle / MQ_QUEUES;
+    if (MQ_ON_SLAVE()) return mq_fail(err, MQ_NOT_THE_MASTER), NULL;
     if (slave < 0 || slave >= MQ_SLAVES) return mq_fail(err, MQ_BAD_SLAVE), NULL;
     if (handle < 0 || cluster >= MQ_CLUSTERS || !mq_tables[cluster]) return mq_fail(err, MQ_NO_SUCH_QUEUE), NULL;
     struct mq_row *r = &mq_tables[cluster]->rows[slave];
@@ -116,16 +117,6 @@ size_t mGetLocalMemSize(int kind) { return kind == SlaveScalarMem || kind == Sla
 int mGetSimdWidth(void) { return MQ_SIMD_BITS; }
 const char *mGetPlatform(void) { return MQ_PLATFORM; }
 
-/* The memory that a kind means: SW26010 has one. */
-static int mq_area(int kind) {
-#if defined(SW5_VERSION)
-    (void)kind;
-    return 0;
-#else
-    return kind;
-#endif
-}
-
 size_t mGetLocalMemFree(int cluster, int slave, int kind) {
     struct mq_table *t = mq_table_of(cluster);
     if (!t || slave < 0 || slave >= MQ_SLAVE_NUM || !mGetLocalMemSize(kind)) return 0;
@@ -142,11 +133,11 @@ int mIsSlaveAlive(int cluster, int slave) {
 ThreadID mStartSlaveThreads(int cluster, int n, void *fn, void *arg) {
     ThreadID t = {cluster, 0, 0};
     struct mq_table *table = mq_table_of(cluster);
-    struct mq_group *g = table ? &mq_groups[cluster] : NULL;
-    if (!table || n < 1 || n > MQ_SLAVE_NUM || !fn || g->num) {
+    struct mq_group *g = table && !MQ_ON_SLAVE() ? &mq_groups[cluster] : NULL;
+    if (!g || n < 1 || n > MQ_SLAVE_NUM || !fn || g->num) {
         fprintf(stderr,
-                "hetmp: mStartSlaveThreads cluster %d slaves %d: a cluster below %d whose slaves do not run, 1 to %d slaves and a "
-                "function are accepted\n",
+                "hetmp: mStartSlaveThreads cluster %d slaves %d: the master, a cluster below %d whose slaves do not run, 1 to "
+                "%d slaves and a function are accepted\n",
                 cluster, n, MQ_CLUSTERS, MQ_SLAVE_NUM);
         return t;
     }
@@ -274,6 +265,7 @@ void *mSlaveFunction(const char *name) {
 
 int mCreateQueue(int cluster, const char *name, int slave, size_t msg_bytes, int master_slots, int slave_slots,
                  void *master_addr, SlaveMemKind kind, QueueDirection dir, int *err) {
+    if (MQ_ON_SLAVE()) return mq_fail(err, MQ_NOT_THE_MASTER), -1;
     if (cluster < 0 || cluster >= MQ_CLUSTERS) return mq_fail(err, MQ_BAD_CLUSTER), -1;
     struct mq_table *t = mq_table_of(cluster);
     if (!t) return mq_fail(err, MQ_NO_MEMORY), -1;
@@ -373,6 +365,7 @@ void mAdoptQueue(int slave, int handle, int *err) {
 }
 
 int mGetQueueHandle(int slave, const char *name, int *err) {
+    if (MQ_ON_SLAVE()) return mq_fail(err, MQ_NOT_THE_MASTER), -1;
     if (slave < 0 || slave >= MQ_SLAVES) return mq_fail(err, MQ_BAD_SLAVE), -1;
     for (int c = 0; name && c < MQ_CLUSTERS; c++) {
         if (!mq_tables[c]) continue;

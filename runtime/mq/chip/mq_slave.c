@@ -134,6 +134,7 @@ struct mq_slave {
     struct mq_table *table;
     struct mq_row *row;
     int cluster, number;
+    uint64_t taken[2]; /* bytes that sMalloc gave, with the line before each block */
     struct mq_end ends[MQ_QUEUES];
 };
 
@@ -218,6 +219,10 @@ void *hetmp_mq_slave_main(void *start) {
     }
     return 0;
 }
+#endif
+
+#if !defined(SW5_VERSION) && !defined(MT3_VERSION)
+int hetmp_mq_on_slave(void) { return MQ_SELF != 0; }
 #endif
 
 /* The end of a handle, made on first use. */
@@ -455,9 +460,10 @@ size_t sGetLocalMemFree(int kind) {
 #if defined(MT3_VERSION)
     return kind == SlaveArrayMem ? (size_t)get_am_free_space() : (size_t)get_sm_free_space();
 #else
-    /* The libraries do not tell; what queues were promised is known. */
+    /* The libraries do not tell; what queues were promised and what sMalloc gave is known. */
     if (!MQ_SELF || !sGetLocalMemSize(kind)) return 0;
-    return sGetLocalMemSize(kind) - MQ_SELF->row->store_taken[0];
+    uint64_t taken = MQ_SELF->row->store_taken[mq_area(kind)] + MQ_SELF->taken[mq_area(kind)];
+    return taken < sGetLocalMemSize(kind) ? sGetLocalMemSize(kind) - taken : 0;
 #endif
 }
 
@@ -466,19 +472,29 @@ void *sMalloc(int kind, size_t bytes, int *err) {
     if (!sGetLocalMemSize(kind)) return mq_fail(err, MQ_BAD_KIND), (void *)0;
     if (bytes > MQ_STORE_BYTES(kind)) return mq_fail(err, MQ_NO_LOCAL_MEMORY), (void *)0;
     /* A line before the block says what it is. */
-    uint64_t *p = mq_local(kind, MQ_ROUND(bytes, 64) + 64);
+    uint64_t whole = MQ_ROUND(bytes, 64) + 64;
+#if !defined(MT3_VERSION)
+    if (whole > sGetLocalMemFree(kind)) return mq_fail(err, MQ_NO_LOCAL_MEMORY), (void *)0;
+#endif
+    uint64_t *p = mq_local(kind, whole);
     if (!p) return mq_fail(err, MQ_NO_LOCAL_MEMORY), (void *)0;
     p[0] = (uint64_t)kind;
-    p[1] = MQ_ROUND(bytes, 64) + 64;
+    p[1] = whole;
+    MQ_SELF->taken[mq_area(kind)] += whole;
     mq_fail(err, MQ_OK);
     return p + 8;
 }
 void sFree(void *block, int *err) {
+    if (!MQ_SELF) {
+        mq_fail(err, MQ_NOT_A_SLAVE);
+        return;
+    }
     if (!block) {
         mq_fail(err, MQ_BAD_ADDRESS);
         return;
     }
     uint64_t *p = (uint64_t *)block - 8;
+    MQ_SELF->taken[mq_area((int)p[0])] -= p[1];
     mq_local_free((int)p[0], p, p[1]);
     mq_fail(err, MQ_OK);
 }

@@ -151,9 +151,12 @@ struct Stages {
     shown: usize,
     master_base: usize,
     master_stride: usize,
+    /// The same of the slots in the store.
+    slave_shown: usize,
     slave_base: usize,
     slave_stride: usize,
     guard: Option<Guarded>,
+    slave_guard: Option<Guarded>,
     /// The mapping of the master's slots, if the library made it: address and length.
     mapping: Option<(usize, usize)>,
 }
@@ -244,34 +247,7 @@ impl Queue {
             msg_bytes,
         };
         let (body, shape, missing) = if staged {
-            let mut stages = Stages {
-                list: (0..m_slots).map(|_| AtomicU64::new(0)).collect(),
-                master: UnsafeCell::new(MasterSide::new(direction)),
-                slave: UnsafeCell::new(SlaveSide::new(direction, s_slots)),
-                used: AtomicU32::new(0),
-                messages: AtomicU32::new(0),
-                held: AtomicU32::new(0),
-                shown: request.master_addr,
-                master_base: request.master_addr,
-                master_stride: (msg_bytes as usize).next_multiple_of(8),
-                slave_base: block,
-                slave_stride,
-                guard: None,
-                mapping: None,
-            };
-            if request.master_addr == 0 && platform.strict {
-                stages.master_stride = (msg_bytes as usize).next_multiple_of(4096);
-                let guard = Guarded::new(m_slots as usize, stages.master_stride, slave as usize)
-                    .map_err(give_back)?;
-                (stages.shown, stages.master_base) = (guard.shown(), guard.hidden());
-                stages.guard = Some(guard);
-            } else if request.master_addr == 0 {
-                stages.master_stride = slave_stride;
-                let len = slave_stride * m_slots as usize;
-                let memory = map(len).map_err(give_back)?;
-                (stages.shown, stages.master_base) = (memory, memory);
-                stages.mapping = Some((memory, len));
-            }
+            let stages = Stages::new(request, platform, &key, store, block).map_err(give_back)?;
             (
                 Body::Staged(Box::new(stages)),
                 Shape { slots: 1, ..shape },
@@ -593,6 +569,9 @@ impl Queue {
 impl Drop for Queue {
     fn drop(&mut self) {
         self.store.free(self.block);
+        if let Body::Staged(stages) = &self.body {
+            self.store.remove_row(stages.slave_shown);
+        }
         let mapping = match &self.body {
             Body::Ring(ring) => Some((ring.memory, ring.len)),
             Body::Staged(stages) => stages.mapping,

@@ -2,23 +2,42 @@
 //!
 //! Each slave of each cluster has a store of the platform's size. Queues take their slave slots from it, and
 //! [`Store::allocate`] serves the program's own requests. What does not fit fails, as on the chip. On a strict
-//! platform a store lies at a fixed address, the same in every run: `BASE + cluster * 4 GiB + slave * 16 MiB`, with
-//! array memory 8 MiB above scalar memory, and nothing mapped around it.
+//! platform a store lies at a fixed address, the same in every run, and nothing is mapped around either of its
+//! memories: `BASE + cluster * 512 s + slave * 2 s`, with array memory `s` above scalar memory. `s` is 8 MiB, or more
+//! where the platform's memories are larger ([`step`]). Slots of queues are guarded there, and lie elsewhere
+//! ([`crate::strict`]); the store keeps the bytes that they take.
 
 use crate::error::Error;
 use crate::platform::Platform;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 /// The address of the first strict store.
 pub(crate) const BASE: usize = 0x5a00_0000_0000;
 /// Blocks are aligned to cache lines, which DMA engines prefer.
 const ALIGN: usize = 64;
+/// A cluster's part of the address space has room for this many slaves, the most that a platform may have.
+const SLAVES: usize = 256;
+/// The most clusters of a platform.
+const CLUSTERS: usize = 16;
+
+/// [`step`] of the process's platform, for the handler of memory faults; 0 before the first strict store.
+static STEP: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes from one memory of a strict store to the next: a power of two, with at least a page behind the largest
+/// memory of the platform that stays unmapped.
+fn step(platform: &Platform) -> usize {
+    let largest = platform.store_bytes(false).max(platform.store_bytes(true));
+    (largest + 4096).next_power_of_two().max(8 << 20)
+}
 
 /// The two memories of a slave.
 #[derive(Debug)]
 pub struct Store {
     areas: [Mutex<Area>; 2],
     one_kind: bool,
+    /// Address and length of guarded rows of slots. Their bytes are taken from an area, too.
+    rows: Mutex<Vec<(usize, usize)>>,
 }
 
 #[derive(Debug)]
@@ -37,9 +56,10 @@ impl Store {
     pub fn new(platform: &Platform, cluster: u32, slave: u32) -> Store {
         let area = |array: bool| {
             let wanted = if platform.strict {
-                BASE + ((cluster as usize) << 32)
-                    + ((slave as usize) << 24)
-                    + (usize::from(array) << 23)
+                let step = step(platform);
+                STEP.store(step, Ordering::Relaxed);
+                let slaves = cluster as usize * SLAVES + slave as usize;
+                BASE + (2 * slaves + usize::from(array)) * step
             } else {
                 0
             };
@@ -53,6 +73,7 @@ impl Store {
         Store {
             areas: [area(false), area(true)],
             one_kind: platform.array_bytes == 0,
+            rows: Mutex::new(Vec::new()),
         }
     }
 
@@ -117,15 +138,37 @@ impl Store {
         area.size - area.blocks.iter().map(|b| b.1).sum::<usize>()
     }
 
-    /// True if this address range lies in blocks of this store.
+    fn rows(&self) -> std::sync::MutexGuard<'_, Vec<(usize, usize)>> {
+        // A panic aborts the process, so the lock is never poisoned.
+        let rows = self.rows.lock();
+        rows.unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// A guarded row of slots belongs to this store from now on.
+    pub(crate) fn add_row(&self, address: usize, len: usize) {
+        self.rows().push((address, len));
+    }
+
+    /// The row at this address is about to be unmapped.
+    pub(crate) fn remove_row(&self, address: usize) {
+        self.rows().retain(|&(at, _)| at != address);
+    }
+
+    /// True if this address range lies in blocks or slots of this store.
     pub fn contains(&self, address: usize, bytes: usize) -> bool {
+        let within = |&(from, len): &(usize, usize)| {
+            address >= from && bytes <= len && address - from <= len - bytes
+        };
+        if self.rows().iter().any(within) {
+            return true;
+        }
         (0..2).any(|kind| {
             let area = self.area(kind == 1);
             area.base != 0
-                && area.blocks.iter().any(|&(offset, len)| {
-                    let from = area.base + offset;
-                    address >= from && bytes <= len && address - from <= len - bytes
-                })
+                && area
+                    .blocks
+                    .iter()
+                    .any(|&(offset, len)| within(&(area.base + offset, len)))
         })
     }
 }
@@ -157,8 +200,10 @@ fn map(wanted: usize, size: usize) -> Result<usize, Error> {
 /// The cluster and slave in or beside whose strict store an address lies.
 #[must_use]
 pub(crate) fn owner_of(address: usize) -> Option<(u32, u32)> {
-    let offset = address.checked_sub(BASE)?;
-    (offset < 16 << 32).then_some(((offset >> 32) as u32, ((offset >> 24) & 0xff) as u32))
+    let slave = address
+        .checked_sub(BASE)?
+        .checked_div(2 * STEP.load(Ordering::Relaxed))?;
+    (slave < CLUSTERS * SLAVES).then_some(((slave / SLAVES) as u32, (slave % SLAVES) as u32))
 }
 
 #[cfg(all(test, not(loom)))]
@@ -196,5 +241,45 @@ mod tests {
         assert_eq!(at, BASE + (3 << 32) + (23 << 24) + (1 << 23));
         assert_eq!(owner_of(at + 5), Some((3, 23)));
         assert_eq!(owner_of(BASE - 1), None);
+    }
+
+    /// Each memory has its own addresses, with an unmapped page behind, whatever its size; and all of them fit below
+    /// the end of the address space of a process.
+    #[test]
+    fn strict_stores_neither_meet_nor_touch() {
+        for (scalar, array) in [
+            (1 << 16, 0),
+            (1 << 23, 1 << 23),
+            (1 << 24, 1 << 24),
+            (1 << 30, 1 << 30),
+            (1 << 10, 1 << 30),
+        ] {
+            let platform = Platform {
+                strict: true,
+                scalar_bytes: scalar,
+                array_bytes: array,
+                ..Platform::from_env(None).expect("platform")
+            };
+            let mut last_end = 0;
+            for (cluster, slave) in [(0, 0), (0, 1), (0, 255), (1, 0), (15, 254), (15, 255)] {
+                let store = Store::new(&platform, cluster, slave);
+                for kind in 0..if array == 0 { 1 } else { 2 } {
+                    let area = store.area(kind == 1);
+                    assert!(area.wanted >= BASE.max(last_end + 4096), "{platform:?}");
+                    last_end = area.wanted + area.size;
+                    assert!(last_end < 0x7000_0000_0000);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn guarded_rows_belong_to_the_store_while_they_are_there() {
+        let platform = Platform::from_env(Some(b"sw26010")).expect("platform");
+        let store = Store::new(&platform, 0, 0);
+        store.add_row(0x10000, 8192);
+        assert!(store.contains(0x10000, 8192) && !store.contains(0x10001, 8192));
+        store.remove_row(0x10000);
+        assert!(!store.contains(0x10000, 1));
     }
 }

@@ -1,15 +1,23 @@
 //! Strict platforms: slots that the wrong side cannot touch, and a report when it tries.
 //!
-//! The master's slots are a file in memory that is mapped twice. The program's mapping has no access rights for pages
-//! of slots that the master does not hold; transfers use the other mapping. A slave (or a master) that touches a slot
-//! in transfer, queued or free gets a memory fault, and so does one that runs over the end of a local store. The
-//! handler reports who touched what, and from which source line. Then the process ends by that signal.
+//! Each row of slots, at the master and in a local store, is a file in memory that is mapped twice. The program's
+//! mapping has no access rights for pages of slots that its side does not hold; transfers use the other mapping. A
+//! slave (or a master) that touches a slot in transfer, queued or free gets a memory fault: it uses the other side's
+//! slot, or a message that it has sent or released. So does one that runs over the end of a local store. The handler
+//! reports who touched what, and from which source line. Then the process ends by that signal.
 //!
 //! Not everything is noticed. Access rights of pages hold for all threads of a process, so a slave may touch a slot
 //! while the master holds it. Memory of the program's own is not protected either.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Once;
+
+/// The side that a row of slots belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Master,
+    Store,
+}
 
 /// A row of slots in two mappings. Each slot has pages of its own.
 #[derive(Debug)]
@@ -20,18 +28,22 @@ pub(crate) struct Guarded {
     region: usize,
 }
 
-/// The regions that the handler knows: begin, end, slave, bytes of a slot. A begin of 0 marks a free entry.
-static REGIONS: [[AtomicUsize; 4]; 1024] = [const { [const { AtomicUsize::new(0) }; 4] }; 1024];
+/// The most rows of slots in a process.
+const ROWS: usize = 4096;
+
+/// The rows that the handler knows: begin, end, slave, bytes of a slot, [`End`]. A begin of 0 marks a free entry.
+static REGIONS: [[AtomicUsize; 5]; ROWS] = [const { [const { AtomicUsize::new(0) }; 5] }; ROWS];
 
 impl Guarded {
     /// Maps `slots` slots of `stride` bytes (a multiple of the page size). The program has access to none of them.
     ///
     /// # Errors
-    /// The kernel has no memory, or no memory files, or there are 1024 such rows already.
+    /// The kernel has no memory, or no memory files, or there are [`ROWS`] such rows already.
     pub(crate) fn new(
         slots: usize,
         stride: usize,
         slave: usize,
+        end: End,
     ) -> Result<Guarded, crate::error::Error> {
         install();
         let len = slots * stride;
@@ -72,6 +84,7 @@ impl Guarded {
         r[1].store(shown + len, Ordering::Relaxed);
         r[2].store(slave, Ordering::Relaxed);
         r[3].store(stride, Ordering::Relaxed);
+        r[4].store(end as usize, Ordering::Relaxed);
         r[0].store(shown, Ordering::Release);
         Ok(Guarded {
             shown,
@@ -91,6 +104,12 @@ impl Guarded {
     #[must_use]
     pub(crate) fn hidden(&self) -> usize {
         self.hidden
+    }
+
+    /// Bytes of the whole row.
+    #[must_use]
+    pub(crate) fn len(&self) -> usize {
+        self.len
     }
 
     /// Gives the program access to `len` bytes from `offset` on, or takes it away.
@@ -194,11 +213,18 @@ fn describe(address: usize) -> Option<String> {
         let begin = r[0].load(Ordering::Acquire);
         if begin > 1 && address >= begin && address < r[1].load(Ordering::Relaxed) {
             let slot = (address - begin) / r[3].load(Ordering::Relaxed).max(1);
-            return Some(format!(
-                "slot {slot} at the master, of a queue of slave {}: touched only by the master, between allocating and \
-                 sending or receiving and releasing; slaves use DMA",
-                r[2].load(Ordering::Relaxed)
-            ));
+            let slave = r[2].load(Ordering::Relaxed);
+            let held = "between allocating and sending or receiving and releasing";
+            return Some(if r[4].load(Ordering::Relaxed) == End::Master as usize {
+                format!(
+                    "slot {slot} at the master, of a queue of slave {slave}: touched only by the master, {held}; slaves \
+                     use DMA"
+                )
+            } else {
+                format!(
+                    "slot {slot} in the store of slave {slave}: touched only by that slave, {held}"
+                )
+            });
         }
     }
     crate::store::owner_of(address).map(|(cluster, slave)| {

@@ -2,11 +2,15 @@
 //! slave, and on strict platforms keep the program away from slots.
 
 use super::users::stand_in;
-use super::{Body, Queue, Side, Stages, Taken};
+use super::{map, Body, Key, Queue, Request, Side, Stages, Taken};
 use crate::error::Error;
+use crate::platform::Platform;
 use crate::slave::Slave;
-use crate::staged::{Direction, Mover, SlaveSide};
-use core::sync::atomic::Ordering;
+use crate::staged::{Direction, MasterSide, Mover, SlaveSide};
+use crate::store::Store;
+use crate::strict::{End, Guarded};
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Copies messages of a staged queue, on behalf of a slave, or of the master after the slave has ended.
 pub(super) struct Copier<'a> {
@@ -106,9 +110,12 @@ impl Queue {
                 let mine = unsafe { &mut *stages.slave.get() };
                 let (slot, bytes) = mine.take()?;
                 stages.note(mine);
-                let at = stages.slave_base + slot as usize * stages.slave_stride;
+                let offset = slot as usize * stages.slave_stride;
+                if let Some(guard) = &stages.slave_guard {
+                    guard.allow(offset, stages.slave_stride, true);
+                }
                 Some(Taken {
-                    at,
+                    at: stages.slave_shown + offset,
                     n: 1,
                     stride: stages.slave_stride,
                     bytes,
@@ -158,12 +165,16 @@ impl Queue {
                 let mine = unsafe { &mut *stages.slave.get() };
                 stages.check(
                     at,
-                    stages.slave_base,
+                    stages.slave_shown,
                     stages.slave_stride,
                     mine.slots(),
                     mine.oldest(),
                     mine.held(),
                 )?;
+                if let Some(guard) = &stages.slave_guard {
+                    // As at the master: from now on the message belongs to the queue.
+                    guard.allow(at - stages.slave_shown, stages.slave_stride, false);
+                }
                 mine.give(bytes);
                 stages.note(mine);
                 slave.pump_all();
@@ -174,6 +185,63 @@ impl Queue {
 }
 
 impl Stages {
+    /// The two stages of a new queue, whose slots in the store are `block`.
+    ///
+    /// # Errors
+    /// The kernel gives no memory.
+    pub(super) fn new(
+        request: &Request<'_>,
+        platform: &Platform,
+        key: &Key,
+        store: &'static Store,
+        block: usize,
+    ) -> Result<Stages, Error> {
+        let msg_bytes = request.msg_bytes;
+        let (m_slots, s_slots) = (request.master_slots as usize, request.slave_slots as usize);
+        let slave_stride = msg_bytes.next_multiple_of(64);
+        let page_stride = msg_bytes.next_multiple_of(4096);
+        let slave = key.slave as usize;
+        let mut stages = Stages {
+            list: (0..m_slots).map(|_| AtomicU64::new(0)).collect(),
+            master: UnsafeCell::new(MasterSide::new(key.direction)),
+            slave: UnsafeCell::new(SlaveSide::new(key.direction, s_slots as u32)),
+            used: AtomicU32::new(0),
+            messages: AtomicU32::new(0),
+            held: AtomicU32::new(0),
+            shown: request.master_addr,
+            master_base: request.master_addr,
+            master_stride: msg_bytes.next_multiple_of(8),
+            slave_shown: block,
+            slave_base: block,
+            slave_stride,
+            guard: None,
+            slave_guard: None,
+            mapping: None,
+        };
+        if request.master_addr == 0 && platform.strict {
+            stages.master_stride = page_stride;
+            let guard = Guarded::new(m_slots, page_stride, slave, End::Master)?;
+            (stages.shown, stages.master_base) = (guard.shown(), guard.hidden());
+            stages.guard = Some(guard);
+        } else if request.master_addr == 0 {
+            stages.master_stride = slave_stride;
+            let len = slave_stride * m_slots;
+            let memory = map(len)?;
+            (stages.shown, stages.master_base) = (memory, memory);
+            stages.mapping = Some((memory, len));
+        }
+        if platform.strict {
+            // The block in the store stays unused: guarded slots have pages of their own, of which a store of a
+            // chip's size has too few.
+            stages.slave_stride = page_stride;
+            let guard = Guarded::new(s_slots, page_stride, slave, End::Store)?;
+            (stages.slave_shown, stages.slave_base) = (guard.shown(), guard.hidden());
+            store.add_row(guard.shown(), guard.len());
+            stages.slave_guard = Some(guard);
+        }
+        Ok(stages)
+    }
+
     /// Publishes for the master what is in the store.
     pub(super) fn note(&self, side: &SlaveSide) {
         self.messages.store(side.messages(), Ordering::Release);
