@@ -261,13 +261,24 @@ fn what_cannot_be_measured_is_said() {
     let (ending, text) = run(&["--profile", "--nodes", "dsm:2", "true"]);
     assert_eq!(ending, exec::Ending::Exit(2));
     assert!(text.starts_with("hetmp: option --profile: "), "{text}");
+    // A process that may not write its sums says so, and nobody says that it used no OpenMP.
+    let program_by_gcc = program(&s, "gcc", "ends");
+    let limited = format!(
+        "ulimit -f 8; exec {} run --library {library} --profile {program_by_gcc}",
+        hetmp()
+    );
+    let text = exec::succeed("sh", &["-c", &limited], &[], LIMIT);
+    let said = text.lines().filter(|l| l.starts_with("hetmp: ")).count();
+    assert!(
+        said == 1 && text.contains(": the limit for files (ulimit -f) is below "),
+        "{text}"
+    );
     // A folder that is not there costs one line, and the program runs.
-    let program = program(&s, "gcc", "ends");
     let env = [
         ("LD_PRELOAD", library.as_str()),
         ("HETMP_TIMES", "/nonexistent"),
     ];
-    let text = exec::succeed(&program, &[], &env, LIMIT);
+    let text = exec::succeed(&program_by_gcc, &[], &env, LIMIT);
     assert!(
         text.starts_with("hetmp: HETMP_TIMES /nonexistent: ") && text.lines().count() == 1,
         "{text}"

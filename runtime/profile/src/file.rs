@@ -30,11 +30,15 @@ impl Output {
         room_for_files()?;
         let folder = Path::new(OsStr::from_bytes(folder));
         let (file, path) = new_file(folder)?;
-        let length = size_of::<Map>();
-        file.set_len(length as u64)?;
-        let fixed = offset_of!(Map, blocks);
-        allocate(&file, 0, fixed)?;
-        let map = map(&file, libc::PROT_READ | libc::PROT_WRITE)?;
+        let prepare = || {
+            let length = size_of::<Map>();
+            file.set_len(length as u64)?;
+            let fixed = offset_of!(Map, blocks);
+            allocate(&file, 0, fixed)?;
+            map(&file, libc::PROT_READ | libc::PROT_WRITE)
+        };
+        // Without a map the file holds nothing, and its reader would wonder.
+        let map = prepare().inspect_err(|_| drop(std::fs::remove_file(&path)))?;
         let head = &map.head;
         // SAFETY: no preconditions.
         head.pid.store(unsafe { libc::getpid() } as u64, Relaxed);
@@ -44,6 +48,14 @@ impl Output {
         head.magic.store(MAGIC, Release);
         let full = AtomicBool::new(false);
         Ok(Output { map, path, full })
+    }
+
+    /// Leaves a file in `folder`, if that is possible, which tells the reader that a process could not be measured.
+    pub(crate) fn refuse(folder: &[u8]) {
+        // SAFETY: no preconditions.
+        let name = format!("{}.{}", unsafe { libc::getpid() }, crate::REFUSED);
+        // The user has been told why. A folder that takes no file at all is found by its reader.
+        let _ = File::create(Path::new(OsStr::from_bytes(folder)).join(name));
     }
 
     /// The row of a site in a thread, which the calling thread may write; `None` if there is no room.

@@ -23,6 +23,9 @@ mod tool;
 
 pub use tool::tool;
 
+/// The extension of the name of a file that a process leaves which could not be measured, and has said why.
+pub const REFUSED: &str = "refused";
+
 /// The monotonic clock, nanoseconds. The command compares with the same clock.
 #[must_use]
 pub fn now() -> u64 {

@@ -48,6 +48,7 @@ pub fn tool(folder: &[u8]) -> Option<*mut c_void> {
                 "HETMP_TIMES {}: {error}: a folder that can be written is accepted",
                 String::from_utf8_lossy(folder)
             ));
+            Output::refuse(folder);
             return None;
         }
     }

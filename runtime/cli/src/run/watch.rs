@@ -60,6 +60,18 @@ impl Scratch {
         }
         Err(last)
     }
+
+    /// Could every process of the program write here what was measured?
+    fn took_all(&self) -> bool {
+        let probe = self.0.join("probe");
+        let refused = std::ffi::OsStr::new(hetmp_profile::REFUSED);
+        std::fs::File::create(probe).is_ok()
+            && std::fs::read_dir(&self.0)
+                .into_iter()
+                .flatten()
+                .flatten()
+                .all(|entry| entry.path().extension() != Some(refused))
+    }
 }
 
 pub(super) fn run(
@@ -160,10 +172,11 @@ fn show_profile(
     output: &mut Output,
 ) {
     let (all, errors) = profile::processes(&scratch.0, child);
-    output.errors.extend(errors);
-    if all.is_empty() {
+    // A process that could not write its sums has said so.
+    if all.is_empty() && errors.is_empty() && scratch.took_all() {
         says_nothing("profile", program);
     }
+    output.errors.extend(errors);
     eprint!("{}", profile::text(&all));
     if let Some(file) = file {
         if let Err(error) = std::fs::write(file, profile::json(&all)) {
