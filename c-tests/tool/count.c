@@ -21,7 +21,7 @@ static data_t *(*thread_data)(void);
 static int (*task_info)(int, int *, data_t **, frame_t **, data_t **, int *);
 static int (*parallel_info)(int, data_t **, int *);
 
-#define KINDS 64
+#define KINDS 128
 static struct { char name[48]; long count; } kinds[KINDS];
 static long wrong;
 
@@ -67,13 +67,13 @@ static void parallel_begin(data_t *task, const frame_t *f, data_t *region, unsig
     check(region->value == 0, "a new region's data is 0");
     check(from != NULL, "it is known where a region is opened");
     region->value = unique_id();
-    count("parallel_begin", 0, 0);
+    count(flags & 0x40000000 ? "league_begin" : "parallel_begin", 0, 0);
     TRACE("parallel_begin %lu asked %u flags %x task %lu from %p", (unsigned long)region->value, n, flags,
         (unsigned long)task->value, from);
 }
 static void parallel_end(data_t *region, data_t *task, int flags, const void *from) {
     check(region->value && task && task->value, "a region's data is kept");
-    count("parallel_end", 0, 0);
+    count(flags & 0x40000000 ? "league_end" : "parallel_end", 0, 0);
     TRACE("parallel_end %lu flags %x from %p", (unsigned long)region->value, flags, from);
 }
 static void implicit_task(int scope, data_t *region, data_t *task, unsigned threads, unsigned number, int flags) {
@@ -131,8 +131,29 @@ static void task_schedule(data_t *before, int status, data_t *next) {
     TRACE("task_schedule %lu %d %lu", (unsigned long)before->value, status, next ? (unsigned long)next->value : 0);
 }
 static void dependences(data_t *task, const dependence_t *list, int n) {
-    count("dependences", n, 0);
+    int doacross = n && (list[0].type == 5 || list[0].type == 6);
+    count(doacross ? list[0].type == 5 ? "source" : "sink" : "dependences", n, 0);
     TRACE("dependences %lu: %d, first of type %d", (unsigned long)task->value, n, n ? list[0].type : 0);
+}
+static void task_dependence(data_t *first, data_t *second) {
+    check(first->value && second->value && first->value != second->value, "a task waits for another one");
+    count("task_dependence", 0, 0);
+    TRACE("task_dependence %lu %lu", (unsigned long)first->value, (unsigned long)second->value);
+}
+static void dispatch(data_t *region, data_t *task, int kind, data_t instance) {
+    const uint64_t *chunk = instance.ptr;
+    check(region->value && task->value, "a chunk belongs to a task of a region");
+    if (kind == 2) check(instance.ptr != NULL, "the place of a section is known");
+    else check(chunk && chunk[1] > 0, "a chunk has iterations");
+    count("dispatch", kind, 0);
+    TRACE("dispatch %d task %lu from %lu count %lu", kind, (unsigned long)task->value,
+        kind == 2 ? 0 : (unsigned long)chunk[0], kind == 2 ? 0 : (unsigned long)chunk[1]);
+}
+static void error(int severity, const char *message, size_t length, const void *from) {
+    check(message && __builtin_strlen(message) == length, "a message has its length");
+    check(from != NULL, "it is known where the error directive is");
+    count("error", severity, 0);
+    TRACE("error %d %s", severity, message);
 }
 static void mutex_acquire(int kind, unsigned hint, unsigned how, uint64_t id, const void *from) {
     check(id != 0, "a lock has an identity");
@@ -175,7 +196,7 @@ static int initialize(lookup_t lookup, int device, data_t *data) {
     SET(6, task_schedule); SET(7, implicit_task); SET(11, control_tool); SET(16, sync_wait); SET(17, mutex_released);
     SET(18, dependences); SET(20, work); SET(21, masked); SET(23, sync_region); SET(24, lock_init);
     SET(25, lock_destroy); SET(26, mutex_acquire); SET(27, mutex_acquired); SET(28, nest_lock); SET(29, flush_memory);
-    SET(31, reduction);
+    SET(31, reduction); SET(19, task_dependence); SET(32, dispatch); SET(37, error);
     check(set_callback(1000, (function_t)work) == 0, "there is no event 1000");
     return 1;
 }

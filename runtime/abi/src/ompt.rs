@@ -286,8 +286,11 @@ unsafe fn fill(
     count as c_int
 }
 
-/// The CPU on which the calling thread runs now.
+/// The CPU on which the calling thread runs now; -1 for a thread that the runtime does not know.
 extern "C" fn get_proc_id() -> c_int {
+    if !query::is_known() {
+        return -1;
+    }
     // SAFETY: no preconditions.
     unsafe { libc::sched_getcpu() }
 }
@@ -332,8 +335,8 @@ entries! {
 }
 
 /// Notes where the program has called an entry. Entries in assembly call this while there is an observer.
-unsafe extern "C" fn noted(caller: usize, frame: usize) {
-    events::note(caller, frame);
+unsafe extern "C" fn noted(caller: usize, frame: usize, pointer: usize) {
+    events::note(caller, frame, pointer);
 }
 
 // The call of an entry looks at the byte of `hetmp_core::observers`, and comes here if the byte is not 0. All registers
@@ -366,6 +369,7 @@ core::arch::global_asm!(
     ".cfi_adjust_cfa_offset 8",
     "mov rdi, [rsp + 72]",
     "lea rsi, [rsp + 80]",
+    "mov rdx, rbp",
     "call {noted}",
     "add rsp, 8",
     ".cfi_adjust_cfa_offset -8",

@@ -71,8 +71,8 @@ pub(crate) unsafe fn note(named: *const u64) {
         // Above the 208 bytes of the entry's frame: the caller's frame pointer, then the return address.
         //
         // SAFETY: `named` is the bottom of the entry's frame: this function's contract.
-        let caller = unsafe { *named.add(27) } as usize;
-        hetmp_omp::tool::events::note(caller, named.wrapping_add(28).addr());
+        let (pointer, caller) = unsafe { (*named.add(26) as usize, *named.add(27) as usize) };
+        hetmp_omp::tool::events::note(caller, named.wrapping_add(28).addr(), pointer);
     }
 }
 

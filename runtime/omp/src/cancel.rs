@@ -12,17 +12,20 @@ use hetmp_core::sync::Ordering;
 pub enum Construct {
     /// The innermost parallel region.
     Parallel,
-    /// The innermost worksharing loop or sections construct.
+    /// The innermost worksharing loop.
     Worksharing,
+    /// The innermost sections construct.
+    Sections,
     /// The innermost taskgroup.
     Taskgroup,
 }
 
 impl Construct {
-    /// The construct's bit in `ompt_cancel_flag_t`. Sections count as loops, from which the engine does not tell them.
+    /// The construct's bit in `ompt_cancel_flag_t`.
     fn bit(self) -> u32 {
         match self {
             Construct::Parallel => 1,
+            Construct::Sections => 2,
             Construct::Worksharing => 4,
             Construct::Taskgroup => 8,
         }
@@ -45,7 +48,7 @@ pub fn cancel(th: &Thread, construct: Construct) -> bool {
             team.barrier.gone_flag().nudge();
             team.nudge_all();
         }
-        Construct::Worksharing => construct::cancel(th),
+        Construct::Worksharing | Construct::Sections => construct::cancel(th),
         Construct::Taskgroup => Group::cancel(th.task().group.get()),
     }
     true
@@ -68,7 +71,7 @@ pub fn is_cancelled(th: &Thread, construct: Construct) -> bool {
     let in_region = th.team().cancelled.load(Ordering::Acquire);
     match construct {
         Construct::Parallel => in_region,
-        Construct::Worksharing => construct::is_cancelled(th),
+        Construct::Worksharing | Construct::Sections => construct::is_cancelled(th),
         // Cancelling the region also discards its explicit tasks.
         Construct::Taskgroup => in_region || Group::is_cancelled(th.task().group.get()),
     }

@@ -15,6 +15,7 @@ use crate::affinity::{threads, CpuSet};
 use crate::icv::{display, Icv};
 use crate::init;
 use crate::thread::Thread;
+use crate::tool::attach;
 use crate::unlike::virtual_team::parallel as virtual_team;
 use crate::unlike::{nodes, ways};
 use core::sync::atomic::{AtomicI32, Ordering};
@@ -37,7 +38,14 @@ pub fn thread_num() -> i32 {
 #[inline(always)]
 #[must_use]
 pub fn num_threads() -> i32 {
-    Thread::try_current().map_or(1, |th| th.nthreads() as i32)
+    Thread::try_current().map_or_else(not_known_yet, |th| th.nthreads() as i32)
+}
+
+/// The number of threads around a thread that has not used the runtime. A tool begins with the program's first question.
+#[cold]
+fn not_known_yet() -> i32 {
+    attach::attach();
+    1
 }
 
 /// `omp_get_level`.

@@ -2,8 +2,9 @@
 
 use crate::entry::entries;
 use hetmp_core::report;
+use hetmp_omp::tool::{self, events};
 use libc::{c_char, size_t};
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 
 /// The bytes of a message. If `length` is the largest number, the message ends at its terminating zero.
 ///
@@ -23,8 +24,21 @@ unsafe fn text<'a>(message: *const c_char, length: size_t) -> Option<&'a [u8]> {
     })
 }
 
+/// Tells a tool of the directive. Severity 1 warns, 2 is fatal.
+#[cold]
+fn tell(severity: u32, message: Option<&[u8]>) {
+    // A message with a zero inside ends there.
+    let text = message.unwrap_or_default();
+    let text: Vec<u8> = text.iter().copied().take_while(|&b| b != 0).collect();
+    events::error(severity, &CString::new(text).unwrap_or_default());
+}
+
 /// Writes the directive's line, with libgomp's words, because programs and test suites look for them.
-fn say(severity: &str, message: Option<&[u8]>) {
+fn say(fatal: bool, message: Option<&[u8]>) {
+    if tool::on() {
+        tell(if fatal { 2 } else { 1 }, message);
+    }
+    let severity = if fatal { "fatal error: " } else { "" };
     let mut line = format!("\nlibgomp: {severity}error directive encountered").into_bytes();
     if let Some(message) = message {
         line.extend_from_slice(b": ");
@@ -37,15 +51,15 @@ fn say(severity: &str, message: Option<&[u8]>) {
 entries! {
     "GOMP_5.1" default:
     /// `error at(execution) severity(warning)`.
-    fn GOMP_warning(message: *const c_char, length: size_t) {
+    watched fn GOMP_warning(message: *const c_char, length: size_t) {
         // SAFETY: the compiled code passes a text and its length.
-        say("", unsafe { text(message, length) });
+        say(false, unsafe { text(message, length) });
     }
 
     /// `error at(execution) severity(fatal)`: ends the program with status 1.
-    fn GOMP_error(message: *const c_char, length: size_t) {
+    watched fn GOMP_error(message: *const c_char, length: size_t) {
         // SAFETY: the compiled code passes a text and its length.
-        say("fatal error: ", unsafe { text(message, length) });
+        say(true, unsafe { text(message, length) });
         // SAFETY: exit has no preconditions.
         unsafe { libc::exit(1) };
     }

@@ -21,8 +21,8 @@ pub(super) fn bind_of(flags: c_uint) -> Option<ProcBind> {
 fn construct(which: c_int) -> Option<Construct> {
     Some(match which {
         1 => Construct::Parallel,
-        // 2 is a loop, 4 is sections.
-        2 | 4 => Construct::Worksharing,
+        2 => Construct::Worksharing,
+        4 => Construct::Sections,
         8 => Construct::Taskgroup,
         _ => return None,
     })

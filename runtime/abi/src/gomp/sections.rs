@@ -36,7 +36,7 @@ entries! {
     }
 
     /// The thread's next section.
-    fn GOMP_sections_next() -> c_uint {
+    watched fn GOMP_sections_next() -> c_uint {
         sections::next(Thread::current())
     }
 

@@ -28,7 +28,8 @@ const STRICT: c_uint = 1 << 14;
 pub(crate) fn kind_of(raw: usize) -> Kind {
     match raw {
         1 => Kind::In,
-        2..=4 => Kind::Out,
+        2 | 3 => Kind::Out,
+        4 => Kind::MutexInOutSet,
         5 => Kind::InOutSet,
         _ => report::fatal(format_args!(
             "omp_depend_t of type {raw}: initialise it with the depobj construct"
@@ -101,8 +102,10 @@ pub(crate) unsafe fn dependences(depend: *const *mut c_void) -> List {
             let plain = outs + mutexes + ins;
             for i in 0..total {
                 if i < plain {
-                    let kind = if i < outs + mutexes {
+                    let kind = if i < outs {
                         Kind::Out
+                    } else if i < outs + mutexes {
+                        Kind::MutexInOutSet
                     } else {
                         Kind::In
                     };

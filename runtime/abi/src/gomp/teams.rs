@@ -15,7 +15,7 @@ entries! {
 
     "GOMP_5.0" default:
     /// `teams` outside `target`: runs the whole league.
-    fn GOMP_teams_reg(
+    watched fn GOMP_teams_reg(
         f: Outlined, data: *mut c_void, num_teams: c_uint, thread_limit: c_uint, _flags: c_uint,
     ) {
         // SAFETY: the compiled code passes a function that may run once for each team.

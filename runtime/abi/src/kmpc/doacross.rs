@@ -56,9 +56,10 @@ entries! {
 
     /// Called when the iteration with these values of the loop variables has reached its `depend(source)`.
     fn __kmpc_doacross_post(_loc: Loc, _gtid: i32, at: *const i64) {
-        with_doacross(Thread::current(), |d| {
+        let th = Thread::current();
+        with_doacross(th, |d| {
             // SAFETY: the compiled code passes one value for each nested loop.
-            d.state.post(|i| number(d.dimensions[i], unsafe { *at.add(i) }));
+            d.state.post(th, |i| number(d.dimensions[i], unsafe { *at.add(i) }));
         });
     }
 

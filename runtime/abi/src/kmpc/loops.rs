@@ -10,7 +10,7 @@ use crate::gomp::keyed;
 use hetmp_omp::ahead::has_doacross;
 use hetmp_omp::loops::{self, Clause, Loop, Order, SchedKind, RUNTIME};
 use hetmp_omp::pieces::{self, first_chunk, plain, LoopBounds, Piece, Range};
-use hetmp_omp::tool::interface::Work;
+use hetmp_omp::tool::interface::{Dispatch, Work};
 use hetmp_omp::tool::{self, events};
 use hetmp_omp::Thread;
 
@@ -338,12 +338,12 @@ fn bounds_8u(first: u64, last: u64, step: i64) -> LoopBounds {
     Value::bounds(first, last, step)
 }
 
-/// Tells a tool that the thread enters a static loop of `count` iterations.
+/// Tells a tool that the thread enters a static loop of `count` iterations. Returns what kind of construct that is.
 ///
 /// # Safety
 /// `loc` is null or a place in the source.
 #[cold]
-unsafe fn tell(loc: Loc, count: u64) {
+unsafe fn tell(loc: Loc, count: u64) -> Work {
     // SAFETY: null or a place in the source: this function's contract.
     let kind = match unsafe { flags(loc) } {
         f if f & SECTIONS != 0 => Work::Sections,
@@ -351,6 +351,24 @@ unsafe fn tell(loc: Loc, count: u64) {
         _ => Work::LoopStatic,
     };
     events::begin(Thread::current(), kind, count);
+    kind
+}
+
+/// Tells a tool of the thread's first chunk of a static loop, from `lower` to `upper`; compiled code finds the others
+/// itself. Of several sections in one chunk only the first is told.
+#[cold]
+fn tell_chunk<T: Value>(kind: Work, lower: T, upper: T, step: T::Signed) {
+    let th = Thread::current();
+    let bounds = T::bounds(lower, upper, step);
+    let count = bounds.trip_count();
+    match kind {
+        Work::Sections if count > 0 => events::begins_section(th),
+        Work::Sections => {}
+        Work::Distribute => {
+            events::begins_chunk(th, Dispatch::DistributeChunk, bounds.value(0), count)
+        }
+        _ => events::begins_chunk(th, Dispatch::LoopChunk, bounds.value(0), count),
+    }
 }
 
 /// Turns the bounds of a static loop into those of the calling thread (or team).
@@ -491,7 +509,9 @@ macro_rules! family {
                 // SAFETY: the compiled code passes its variables, and a place or null.
                 unsafe {
                     if tool::on() {
-                        tell(loc, <$t as Value>::bounds(*lower, *upper, step).trip_count());
+                        let kind = tell(loc, <$t as Value>::bounds(*lower, *upper, step).trip_count());
+                        static_init(who, number, last, lower, upper, stride, step, chunk);
+                        return tell_chunk(kind, *lower, *upper, step);
                     }
                     static_init(who, number, last, lower, upper, stride, step, chunk);
                 }
@@ -506,7 +526,13 @@ macro_rules! family {
                 let number = plain_number(schedule);
                 // SAFETY: the compiled code passes its variables.
                 unsafe {
+                    if tool::on() {
+                        tell(core::ptr::null(), <$t as Value>::bounds(*lower, *upper, step).trip_count());
+                    }
                     dist_static_init(number, last, lower, upper, upper_of_team, stride, step, chunk);
+                    if tool::on() {
+                        tell_chunk(Work::LoopStatic, *lower, *upper, step);
+                    }
                 }
             }
 

@@ -518,7 +518,8 @@ fn kind(loc: Loc) -> Sync {
 fn construct(kind: i32) -> Option<Construct> {
     Some(match kind {
         1 => Construct::Parallel,
-        2 | 3 => Construct::Worksharing,
+        2 => Construct::Worksharing,
+        3 => Construct::Sections,
         4 => Construct::Taskgroup,
         _ => return None,
     })

@@ -13,13 +13,15 @@ use hetmp_core::report;
 use hetmp_omp::task::depend::{self, Kind};
 use hetmp_omp::task::privates::{self, Variable};
 use hetmp_omp::task::submit::{self, Submission};
-use hetmp_omp::task::taskloop::{shares, Cut};
+use hetmp_omp::task::taskloop::{shares, Cut, Told};
 use hetmp_omp::task::{self, group, Group};
+use hetmp_omp::tool::{self, events};
 use hetmp_omp::{ahead, Thread};
 use libc::{c_char, c_void};
 use std::ffi::CStr;
 
 // Bits of a task's flags (`kmp_tasking_flags`).
+const TIED: i32 = 1;
 const FINAL: i32 = 1 << 1;
 const DESTRUCTORS: i32 = 1 << 3;
 const PROXY: i32 = 1 << 4;
@@ -113,6 +115,84 @@ fn allocate(flags: i32, bytes: usize, shareds: usize, routine: Option<Routine>) 
     }
 }
 
+extern "C" {
+    /// Calls `routine(gtid, task)`. Stores its own frame pointer in `frame` before.
+    fn hetmp_kmpc_task(routine: Routine, gtid: i32, task: *mut KmpTask, frame: *mut usize);
+}
+
+// System V. At the call the stack pointer is a multiple of 16.
+#[cfg(target_arch = "x86_64")]
+core::arch::global_asm!(
+    ".pushsection .text.hetmp_entry, \"ax\", @progbits",
+    ".p2align 4",
+    ".globl hetmp_kmpc_task",
+    ".hidden hetmp_kmpc_task",
+    ".type hetmp_kmpc_task, @function",
+    "hetmp_kmpc_task:",
+    ".cfi_startproc",
+    "push rbp",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbp, -16",
+    "mov rbp, rsp",
+    ".cfi_def_cfa_register rbp",
+    "mov [rcx], rbp",
+    "mov rax, rdi",
+    "mov edi, esi",
+    "mov rsi, rdx",
+    "call rax",
+    "leave",
+    ".cfi_def_cfa rsp, 8",
+    "ret",
+    ".cfi_endproc",
+    ".size hetmp_kmpc_task, . - hetmp_kmpc_task",
+    ".popsection",
+);
+
+// AAPCS64.
+#[cfg(target_arch = "aarch64")]
+core::arch::global_asm!(
+    ".pushsection .text.hetmp_entry, \"ax\", @progbits",
+    ".p2align 4",
+    ".globl hetmp_kmpc_task",
+    ".hidden hetmp_kmpc_task",
+    ".type hetmp_kmpc_task, @function",
+    "hetmp_kmpc_task:",
+    ".cfi_startproc",
+    "stp x29, x30, [sp, #-16]!",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset x29, -16",
+    ".cfi_offset x30, -8",
+    "mov x29, sp",
+    "str x29, [x3]",
+    "mov x8, x0",
+    "mov w0, w1",
+    "mov x1, x2",
+    "blr x8",
+    "ldp x29, x30, [sp], #16",
+    "ret",
+    ".cfi_endproc",
+    ".size hetmp_kmpc_task, . - hetmp_kmpc_task",
+    ".popsection",
+);
+
+/// Calls the task's function once, so that a tool finds the frame that calls the function.
+///
+/// # Safety
+/// `task` was made by [`allocate`] and has not ended. `routine` is its function.
+#[inline]
+unsafe fn call(routine: Routine, gtid: i32, task: *mut KmpTask) {
+    // SAFETY: the function is the compiled code's for this task: this function's contract. The word for the frame
+    // belongs to the current task.
+    unsafe {
+        match events::exit_frame(Thread::current()) {
+            Some(frame) => hetmp_kmpc_task(routine, gtid, task, frame.as_ptr()),
+            None => {
+                routine(gtid, task);
+            }
+        }
+    }
+}
+
 /// Calls the task's function until the task has no parts left. An untied task submits itself again at a point
 /// where another thread may go on with it. Here the same thread goes on.
 ///
@@ -125,7 +205,7 @@ unsafe fn finish_parts(task: *mut KmpTask) {
     unsafe {
         while head(task).again.take() {
             if let Some(routine) = (*task).routine {
-                routine(gtid, task);
+                call(routine, gtid, task);
             }
         }
     }
@@ -179,6 +259,7 @@ unsafe fn submit(task: *mut KmpTask, depends: &List, deferrable: bool) {
             body,
             deferrable,
             is_final: h.flags & FINAL != 0,
+            untied: h.flags & TIED == 0,
             depends: depends.as_slice(),
             priority: if h.flags & PRIORITY != 0 {
                 (*task).priority.priority
@@ -224,19 +305,20 @@ unsafe fn dependences(
         // SAFETY: not null, and `count` long: this function's contract.
         for d in unsafe { core::slice::from_raw_parts(list, count as usize) } {
             if d.flags & ALL_MEMORY != 0 || d.address == EVERYWHERE {
+                if !everywhere {
+                    all.push(EVERYWHERE, Kind::Out);
+                }
                 everywhere = true;
                 continue;
             }
             let kind = match d.flags & 0xf {
                 1 => Kind::In,
+                4 => Kind::MutexInOutSet,
                 8 => Kind::InOutSet,
                 _ => Kind::Out,
             };
             all.push(d.address, kind);
         }
-    }
-    if everywhere {
-        all.push(EVERYWHERE, Kind::Out);
     }
     all
 }
@@ -280,6 +362,7 @@ unsafe fn taskloop(
         let offset = |p: *mut u64| p as usize - pattern as usize;
         let (at_lower, at_upper) = (offset(lower), offset(upper));
         let none = List::new();
+        let told = Told::begin(th, trips);
         let mut from = first;
         for i in 0..if trips == 0 { 0 } else { tasks } {
             let count = share(i);
@@ -294,8 +377,14 @@ unsafe fn taskloop(
             if let Some(copy) = copy {
                 copy(t, pattern, i32::from(i + 1 == tasks));
             }
+            if let Some(told) = &told {
+                told.chunk(th, from, count);
+            }
             submit(t, &none, deferrable);
             from = to.wrapping_add(step as u64);
+        }
+        if let Some(told) = told {
+            told.end(th);
         }
         destroy(pattern);
         submit::discard(th, data_of(pattern));
@@ -433,7 +522,8 @@ entries! {
         unsafe {
             let h = head(task);
             h.begun.set(true);
-            submit::enter(Thread::current(), data_of(task), h.flags & FINAL != 0);
+            let (is_final, untied) = (h.flags & FINAL != 0, h.flags & TIED == 0);
+            submit::enter(Thread::current(), data_of(task), is_final, untied);
         }
     }
 
@@ -448,18 +538,18 @@ entries! {
     }
 
     /// Waits until a task with these dependences could begin.
-    fn __kmpc_omp_wait_deps(
+    watched fn __kmpc_omp_wait_deps(
         _loc: Loc, _gtid: i32, count: i32, list: *const DependInfo, more_count: i32,
         more: *const DependInfo,
     ) {
         // SAFETY: the compiled code passes lists with their lengths.
         let depends = unsafe { dependences(count, list, more_count, more) };
-        depend::wait_for(Thread::current(), depends.as_slice());
+        depend::wait_as_task(Thread::current(), depends.as_slice());
     }
 
     /// As `__kmpc_omp_wait_deps`. With `nowait` it does not wait, but makes an empty task with these
     /// dependences.
-    fn __kmpc_omp_taskwait_deps_51(
+    watched fn __kmpc_omp_taskwait_deps_51(
         _loc: Loc, _gtid: i32, count: i32, list: *const DependInfo, more_count: i32,
         more: *const DependInfo, nowait: i32,
     ) {
@@ -470,7 +560,7 @@ entries! {
             // SAFETY: `allocate` made the task in the line before.
             unsafe { submit(task, &depends, true) };
         } else {
-            depend::wait_for(Thread::current(), depends.as_slice());
+            depend::wait_as_task(Thread::current(), depends.as_slice());
         }
     }
 
@@ -481,8 +571,8 @@ entries! {
     }
 
     /// A point at which the current task may be suspended.
-    fn __kmpc_omp_taskyield(_loc: Loc, _gtid: i32, _part: i32) -> i32 {
-        task::taskyield();
+    watched fn __kmpc_omp_taskyield(_loc: Loc, _gtid: i32, _part: i32) -> i32 {
+        task::taskyield_to_descendant(Thread::current());
         0
     }
 
@@ -606,13 +696,17 @@ entries! {
     }
 
     /// The `error` directive. Severity 1 warns; 2 ends the program.
-    fn __kmpc_error(_loc: Loc, severity: i32, message: *const c_char) {
-        let text = if message.is_null() {
-            "".into()
+    watched fn __kmpc_error(_loc: Loc, severity: i32, message: *const c_char) {
+        let message = if message.is_null() {
+            c""
         } else {
             // SAFETY: the compiled code passes a string.
-            unsafe { CStr::from_ptr(message) }.to_string_lossy()
+            unsafe { CStr::from_ptr(message) }
         };
+        if tool::on() {
+            events::error(severity as u32, message);
+        }
+        let text = message.to_string_lossy();
         if severity == 2 {
             report::fatal(format_args!("error directive: {text}"));
         }

@@ -18,6 +18,7 @@ use crate::team::members::{Outlined, Team};
 use crate::team::region as team;
 use crate::team::seat::Seat;
 use crate::thread::Thread;
+use crate::tool::league::League;
 use core::sync::atomic::{AtomicU8, Ordering};
 use hetmp_core::report;
 use hetmp_core::sync::AtomicU32;
@@ -363,13 +364,21 @@ pub unsafe fn teams(
     let count = count.min(most.unwrap_or(u32::MAX));
     let placed = threads::league(th, count);
     let before_placed = placed.as_ref().map(|_| threads::here(th));
+    let told = League::begin(th, count);
     for team in 0..count {
         th.league.set((team, count - 1));
         if let Some(placement) = placed.as_ref().and_then(|p| p.get(team as usize)) {
             threads::move_to(th, *placement);
         }
         // SAFETY: by this function's contract the body may run once for each team.
-        unsafe { f(data) };
+        let body = || unsafe { f(data) };
+        match &told {
+            Some(league) => league.team(th, team, body),
+            None => body(),
+        }
+    }
+    if let Some(league) = told {
+        league.end(th);
     }
     th.league.set((0, 0));
     if let Some(placement) = before_placed {

@@ -22,17 +22,18 @@ const FEW: u32 = 2;
 /// Begins combining. `atomic`: compiled code has atomic operations for its `variables`.
 #[inline]
 pub fn begin(th: &Thread, lock: &Lock, variables: u32, atomic: bool) -> How {
+    let alone = th.nthreads() == 1;
+    if !alone && atomic && variables <= FEW {
+        // A tool is not told: compiled code need not call `end` then.
+        return How::Atomic;
+    }
     if tool::on() {
         tool::events::reduction_begins(th);
     }
-    if th.nthreads() == 1 {
-        return How::Exclusive;
+    if !alone {
+        critical::enter_named(lock);
+        th.ahead.reducing.set(lock);
     }
-    if atomic && variables <= FEW {
-        return How::Atomic;
-    }
-    critical::enter_named(lock);
-    th.ahead.reducing.set(lock);
     How::Exclusive
 }
 

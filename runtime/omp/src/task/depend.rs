@@ -5,6 +5,7 @@ pub use super::siblings::{Dependence, Kind, EVERYWHERE};
 use super::siblings::{Node, NodeRef};
 use crate::team::members::{Member, Team};
 use crate::thread::Thread;
+use crate::tool::{self, interface::Data};
 use hetmp_core::sync::Ordering;
 
 /// Gives the new task `t` its dependences. True when `t` is ready to run now; false when its last predecessor
@@ -15,6 +16,9 @@ pub(crate) fn attach(parent: &Task, t: &Task, list: &[Dependence]) -> bool {
     }
     let node = Node::make(t, core::ptr::null());
     t.node.set(NodeRef::clone(&node).into_raw());
+    if tool::on() {
+        node.told.copy(t.tool().data());
+    }
     // SAFETY: only the thread that runs the parent touches `children`, and that is this one.
     let sites = unsafe { (*parent.children.get()).get_or_insert_with(Default::default) };
     sites.add(&node, list);
@@ -47,12 +51,31 @@ pub(crate) fn release(team: &Team, m: &Member, t: &Task) {
 
 /// Waits until a task with these dependences could run (for `taskwait depend` and undeferred tasks).
 pub fn wait_for(th: &Thread, list: &[Dependence]) {
+    wait_as(th, list, None);
+}
+
+/// As [`wait_for`], for a compiler that calls this function for the clause alone: a tool is told of a task that
+/// stands for the wait, as by libomp.
+pub fn wait_as_task(th: &Thread, list: &[Dependence]) {
+    if tool::on() && !list.is_empty() {
+        return tool::tasks::waits(th, list, |data| wait_as(th, list, Some(data)));
+    }
+    wait_for(th, list);
+}
+
+/// Waits until a task with these dependences could run. `told`: the tool's word of that task; `None`: the current task
+/// itself waits.
+fn wait_as(th: &Thread, list: &[Dependence], told: Option<&Data>) {
     // SAFETY: only the thread that runs a task touches `children`; no reference survives the block.
     let node = unsafe {
         let Some(sites) = &*th.task().children.get() else {
             return;
         };
         let node = Node::make(core::ptr::null(), &raw const th.member().sleep);
+        if tool::on() {
+            node.told
+                .copy(told.unwrap_or_else(|| th.task().tool().data()));
+        }
         sites.follow(&node, list);
         node
     };

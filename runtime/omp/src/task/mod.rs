@@ -54,4 +54,4 @@ pub(crate) mod wait;
 
 pub use record::{Group, Task};
 pub use run::{create, create_simple, fulfill, NewTask};
-pub use wait::{taskwait, taskyield};
+pub use wait::{taskwait, taskyield, taskyield_to_descendant};

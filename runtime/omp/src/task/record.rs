@@ -23,6 +23,9 @@ pub(crate) const DETACHED: u32 = 8;
 /// A copy constructor made the task's data, so the body must run to destroy it.
 pub(crate) const COPIED: u32 = 16;
 
+/// The task is untied. Only a tool is told so: an untied task, too, stays with its thread.
+pub(crate) const UNTIED: u32 = 32;
+
 /// Most children that are counted at a time; with more, the maker waits for them.
 pub(super) const MOST_CHILDREN: u32 = 1 << 30;
 

@@ -220,7 +220,7 @@ unsafe fn call(th: &Thread, parent: &Task, f: Outlined, data: *mut c_void, is_fi
     unsafe { f(data) };
     th.ctx.task.set(parent);
     if told {
-        tasks::ends(t, parent, End::Complete);
+        tasks::ends(th, t, parent, End::Complete);
     }
     if t.spawned.get() == 0 {
         // SAFETY: the body has ended, and without children nobody refers to the record.
@@ -276,7 +276,7 @@ unsafe fn run_at_once(th: &Thread, parent: &Task, new: &NewTask<'_>) {
     }
     th.ctx.task.set(parent);
     if told {
-        tasks::ends(t, parent, End::Complete);
+        tasks::ends(th, t, parent, End::Complete);
     }
     leave_children(t);
     // SAFETY: the body has ended; only the task's children refer to the record.
@@ -403,14 +403,7 @@ pub(super) unsafe fn launch(
     crowded: bool,
 ) {
     let m = th.member();
-    let created = &m.created[t.phase.get() as usize];
-    // Only this thread writes the counter. Release: a thread that sums the counters has then seen the maker's
-    // own start, or the task that made the maker.
-    created.store(created.load(Ordering::Relaxed) + 1, Ordering::Release);
-    if let Some(group) = Group::of(t.home.get()) {
-        group.enter();
-    }
-    team.tasks.activate();
+    count(th, team, t);
     match depends {
         Some(list) if !depend::attach(parent, t, list) => {
             // The task is queued by the thread that completes its last predecessor.
@@ -425,6 +418,19 @@ pub(super) unsafe fn launch(
         _ if crowded => switch_to(th, |th| unsafe { execute(th, t) }),
         _ => team.enqueue(m, t),
     }
+}
+
+/// Counts a task that its maker does not wait for, before any thread can complete it.
+#[inline(always)]
+pub(super) fn count(th: &Thread, team: &Team, t: &Task) {
+    let created = &th.member().created[t.phase.get() as usize];
+    // Only this thread writes the counter. Release: a thread that sums the counters has then seen the maker's
+    // own start, or the task that made the maker.
+    created.store(created.load(Ordering::Relaxed) + 1, Ordering::Release);
+    if let Some(group) = Group::of(t.home.get()) {
+        group.enter();
+    }
+    team.tasks.activate();
 }
 
 /// Lets `other` run tasks while the current task pauses.
@@ -475,9 +481,20 @@ pub(crate) unsafe fn execute(th: &Thread, t: *const Task) {
             End::Complete
         };
         // SAFETY: the thread's task before this one, to which it goes back.
-        tasks::ends(task, unsafe { &*before }, how);
+        tasks::ends(th, task, unsafe { &*before }, how);
         th.tool.set_state(state);
     }
+    // SAFETY: the body has ended, and the task was counted when it was made.
+    unsafe { body_ended(th, task, skip) };
+}
+
+/// The body of a deferred task has ended, or was left out (`skip`). Completes the task, unless its event is not fulfilled
+/// yet.
+///
+/// # Safety
+/// Called once for each deferred task, after its body.
+#[inline(always)]
+pub(super) unsafe fn body_ended(th: &Thread, task: &Task, skip: bool) {
     if task.flags.get() & DETACHED != 0 && !end_detached(task.event.get(), skip) {
         // The task completes when its event is fulfilled; from here on the record belongs to the fulfilling
         // thread.

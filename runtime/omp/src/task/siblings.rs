@@ -17,6 +17,7 @@ use super::record::Task;
 use super::recycle::{Depot, Record};
 use super::sleep::Sleep;
 use crate::thread::Thread;
+use crate::tool::{self, interface::Data};
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::NonNull;
 use hetmp_core::hash::HashMap;
@@ -27,11 +28,22 @@ use hetmp_core::sync::{AtomicPtr, AtomicU32, Ordering};
 pub enum Kind {
     /// `in`: runs together with other `in` tasks.
     In,
-    /// `out` and `inout`: runs alone. Also `mutexinoutset`: its members exclude each other, and putting them
-    /// in an order achieves that.
+    /// `out` and `inout`: runs alone.
     Out,
+    /// `mutexinoutset`: its members exclude each other. Putting them in an order, as with `out`, achieves that.
+    MutexInOutSet,
     /// `inoutset`: runs together with members of the same set, after and before everything else.
     InOutSet,
+}
+
+impl Kind {
+    /// The kind that has the same order among siblings.
+    fn order(self) -> Kind {
+        match self {
+            Kind::MutexInOutSet => Kind::Out,
+            kind => kind,
+        }
+    }
 }
 
 /// The address that stands for all memory (`omp_all_memory`, OpenMP 5.1, section 2.19.11): a task that names
@@ -62,6 +74,8 @@ pub(crate) struct Node {
     successors: AtomicPtr<Edge>,
     /// The sleep to nudge when `missing` becomes 0 and there is no task.
     pub(super) waiter: Cell<*const Sleep>,
+    /// A copy of the tool's word of the task. The task's own may be gone while the node is still looked at.
+    pub(super) told: Data,
     /// Edges *to* this node, linked into the lists of its predecessors; most nodes need no others. Used by
     /// the maker only, in order.
     own_edges: [UnsafeCell<Edge>; OWN_EDGES],
@@ -110,6 +124,7 @@ impl Node {
             missing: AtomicU32::new(1),
             successors: AtomicPtr::new(core::ptr::null_mut()),
             waiter: Cell::new(waiter),
+            told: Data::new(),
             own_edges: [const { UnsafeCell::new(NO_EDGE) }; OWN_EDGES],
             used_edges: Cell::new(0),
         })
@@ -159,6 +174,9 @@ impl Node {
         let mut head = self.successors.load(Ordering::Acquire);
         if head == closed() {
             return;
+        }
+        if tool::on() {
+            tool::tasks::waits_for(&self.told, &to.told);
         }
         // Count first: the other side may release the edge as soon as it is linked.
         to.missing.fetch_add(1, Ordering::Relaxed);
@@ -390,22 +408,23 @@ impl Sites {
     }
 
     fn add_one(&mut self, node: &NodeRef, d: &Dependence) {
+        let kind = d.kind.order();
         let site = self.sites.entry(d.address).or_insert_with(|| Site {
-            kind: d.kind,
+            kind,
             last: Peers::default(),
             before: Peers::default(),
         });
         if site.last.contains(node) {
             // One task names the address twice: the stronger use counts, and the task never waits for itself.
-            if site.kind != d.kind {
+            if site.kind != kind {
                 Self::own(site, node, &self.recent);
             }
             return;
         }
-        let joins = d.kind != Kind::Out && site.kind == d.kind;
+        let joins = kind != Kind::Out && site.kind == kind;
         if !joins {
             site.before = core::mem::take(&mut site.last);
-            site.kind = d.kind;
+            site.kind = kind;
         }
         for n in site.before.iter() {
             self.recent.precede(n, node);
@@ -463,7 +482,8 @@ impl Sites {
             let Some(site) = self.sites.get(&d.address) else {
                 continue;
             };
-            let joins = d.kind != Kind::Out && site.kind == d.kind;
+            let kind = d.kind.order();
+            let joins = kind != Kind::Out && site.kind == kind;
             let group = if joins { &site.before } else { &site.last };
             for n in group.iter() {
                 n.precede(node);

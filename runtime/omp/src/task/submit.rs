@@ -10,7 +10,7 @@
 //! this: the address is a local variable of the construct.
 
 use super::depend::{self, Dependence};
-use super::record::{Task, DEFERRED, DETACHED, FINAL};
+use super::record::{Task, DEFERRED, DETACHED, FINAL, UNTIED};
 use super::{event, run, siblings, wait};
 use crate::init;
 use crate::team::members::Outlined;
@@ -28,6 +28,8 @@ pub struct Submission<'a> {
     pub deferrable: bool,
     /// The `final` clause.
     pub is_final: bool,
+    /// The `untied` clause.
+    pub untied: bool,
     /// The `depend` clauses, in order.
     pub depends: &'a [Dependence],
     /// The `priority` clause, 0 without.
@@ -140,13 +142,14 @@ pub unsafe fn submit(th: &Thread, data: *mut u8, how: &Submission<'_>) {
     // A detached task is deferred even there: only its maker may know the event, and fulfill it after it goes
     // on.
     let detached = t.flags.get() & DETACHED != 0;
-    if !how.deferrable || (here && !detached) {
+    let alone = !how.outside && runs_alone(th, parent, how.depends);
+    if !how.deferrable || ((here || alone) && !detached) {
         if !how.depends.is_empty() {
             depend::wait_for(th, how.depends);
         }
         // SAFETY: `abi` passes a body that compiled code made for this data; `leave` ends what `enter` began.
         unsafe {
-            enter(th, data, how.is_final);
+            enter(th, data, how.is_final, how.untied);
             (how.body)(data.cast());
             leave(th, data);
         }
@@ -158,7 +161,7 @@ pub unsafe fn submit(th: &Thread, data: *mut u8, how: &Submission<'_>) {
     run::count_child(th, parent);
     t.home.set(parent.group.get());
     t.flags
-        .set((t.flags.get() & DETACHED) | DEFERRED | if how.is_final { FINAL } else { 0 });
+        .set((t.flags.get() & DETACHED) | DEFERRED | clauses(how.is_final, how.untied));
     t.f.set(Some(how.body));
     if how.priority > 0 {
         t.priority
@@ -177,24 +180,68 @@ pub unsafe fn submit(th: &Thread, data: *mut u8, how: &Submission<'_>) {
     unsafe { run::launch(th, team, parent, t, depends, here || run::crowded(th)) };
 }
 
+/// Is a task of this thread, which is alone in its team, to run at once? It could as well wait in the queue, but programs of
+/// the compilers that submit tasks know their runtime to run them at once. Not if the task would have to wait for another
+/// one, whose event only its maker may fulfill. And not if each task makes the next: the tasks of a chain, each inside of
+/// the one before, could be too many for the stack.
+#[inline]
+fn runs_alone(th: &Thread, parent: &Task, depends: &[Dependence]) -> bool {
+    /// Explicit tasks that may be inside of each other.
+    const DEEPEST: u32 = 32;
+    th.nthreads() == 1
+        && parent.depth.get() < DEEPEST
+        && (depends.is_empty() || !th.team().tasks.active())
+}
+
+/// The flags of a task with these clauses.
+fn clauses(is_final: bool, untied: bool) -> u32 {
+    (if is_final { FINAL } else { 0 }) | (if untied { UNTIED } else { 0 })
+}
+
 /// Makes the task the current one, for compiled code that calls the body itself.
 ///
 /// # Safety
 /// `data` is what the head of this module says; [`leave`] follows on the same thread.
-pub unsafe fn enter(th: &Thread, data: *mut u8, is_final: bool) {
+pub unsafe fn enter(th: &Thread, data: *mut u8, is_final: bool, untied: bool) {
     // SAFETY: this function's contract, which `abi` keeps: it passes what `allocate` gave, once the compiler's code
     // names the task.
     let t = unsafe { record(data) };
     let parent = th.task();
     t.group.set(parent.group.get());
     let inherited = parent.flags.get() & FINAL;
+    let detached = t.flags.get() & DETACHED;
     t.flags
-        .set((t.flags.get() & DETACHED) | inherited | if is_final { FINAL } else { 0 });
+        .set(detached | inherited | clauses(is_final, untied));
+    if detached != 0 {
+        // SAFETY: this function's contract, which `abi` keeps: nobody else knows of the task.
+        unsafe { count_detached(th, parent, t) };
+    }
     if tool::on() {
         tasks::made(th, t, true, &[]);
-        tasks::begins(th, parent, t);
+        tasks::begins_in_program(th, parent, t);
     }
     th.ctx.task.set(t);
+}
+
+/// Counts an undeferred task that completes only when its event is fulfilled. Its maker waits for the end of its body
+/// alone (OpenMP 5.1, "undeferred task"), and may be the one that fulfills the event later. From then on the task is like
+/// a deferred one.
+///
+/// # Safety
+/// Nobody else knows of `t`, whose body has not begun.
+#[cold]
+unsafe fn count_detached(th: &Thread, parent: &Task, t: &Task) {
+    if th.team().level() == 0 {
+        th.at_end.set(Some(run::finish_outside));
+    }
+    run::count_child(th, parent);
+    t.home.set(parent.group.get());
+    t.flags.set(t.flags.get() | DEFERRED);
+    if parent.is_implicit() {
+        // A taskwait or a barrier may lie between the allocation and this call.
+        t.phase.set(th.member().epoch.get() & 1);
+    }
+    run::count(th, th.team(), t);
 }
 
 /// Ends a task that [`enter`] began; it is gone afterwards.
@@ -205,15 +252,21 @@ pub unsafe fn leave(th: &Thread, data: *mut u8) {
     // SAFETY: this function's contract, which `abi` keeps: it passes what `allocate` gave, once the compiler's code
     // names the task.
     let t = unsafe { record(data) };
-    if t.flags.get() & DETACHED != 0 {
-        // The maker is suspended until the task is complete, which needs the event.
-        wait::for_event(th, t);
-    }
     th.ctx.task.set(t.parent.get());
+    let detached = t.flags.get() & DETACHED != 0;
     if tool::on() {
-        tasks::ends(t, th.task(), End::Complete);
+        let how = if detached && !event::is_fulfilled(t.event.get()) {
+            End::Detached
+        } else {
+            End::Complete
+        };
+        tasks::ends(th, t, th.task(), how);
     }
     run::leave_children(t);
+    if detached {
+        // SAFETY: the body has ended, and `enter` counted the task.
+        return unsafe { run::body_ended(th, t, false) };
+    }
     // SAFETY: the body has ended; only the task's children refer to the record.
     unsafe { run::release_undeferred(th, t) };
 }

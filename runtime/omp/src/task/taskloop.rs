@@ -68,6 +68,34 @@ pub fn shares(trips: u64, cut: Cut, nthreads: u32) -> (u64, impl Fn(u64) -> u64)
     })
 }
 
+/// A taskloop that a tool is told of.
+#[derive(Debug)]
+pub struct Told {
+    trips: u64,
+    caller: usize,
+}
+
+impl Told {
+    /// The current task begins to make the tasks of a loop of `trips` iterations. `None`: there is no tool.
+    #[inline]
+    pub fn begin(th: &Thread, trips: u64) -> Option<Told> {
+        tool::on().then(|| Told {
+            trips,
+            caller: tasks::work_of_taskloop(th, true, trips, 0),
+        })
+    }
+
+    /// The next task executes `count` iterations, from the loop variable's value `from` on.
+    pub fn chunk(&self, th: &Thread, from: u64, count: u64) {
+        tasks::makes_chunk(th, from, count, self.caller);
+    }
+
+    /// All tasks are made.
+    pub fn end(self, th: &Thread) {
+        tasks::work_of_taskloop(th, false, self.trips, self.caller);
+    }
+}
+
 /// Makes the tasks of a taskloop, and waits for them unless `nogroup`.
 ///
 /// # Safety
@@ -78,26 +106,16 @@ pub unsafe fn taskloop(th: &Thread, t: &Taskloop) {
     if cancelled || t.trips == 0 {
         return;
     }
-    if tool::on() {
-        // SAFETY: this function's contract, which is the same as `make`'s.
-        return tasks::taskloop(th, t.trips, || unsafe { make(th, t) });
-    }
-    // SAFETY: this function's contract, which is the same as `make`'s.
-    unsafe { make(th, t) };
-}
-
-/// Makes the tasks, and waits for them unless `nogroup`.
-///
-/// # Safety
-/// The same as for [`taskloop`].
-#[inline]
-unsafe fn make(th: &Thread, t: &Taskloop) {
     let (tasks, share) = shares(t.trips, t.cut, th.nthreads());
     if !t.nogroup {
         group::start(th);
     }
+    let told = Told::begin(th, t.trips);
     let mut from = t.start;
     for i in 0..tasks {
+        if let Some(told) = &told {
+            told.chunk(th, from, share(i));
+        }
         let to = from.wrapping_add(share(i).wrapping_mul(t.step));
         // SAFETY: this function's contract: `abi` passes the body, data and copy function that compiled code made for
         // each task of the loop.
@@ -121,6 +139,9 @@ unsafe fn make(th: &Thread, t: &Taskloop) {
             );
         }
         from = to;
+    }
+    if let Some(told) = told {
+        told.end(th);
     }
     if !t.nogroup {
         group::end(th);

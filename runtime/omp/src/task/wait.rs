@@ -231,6 +231,26 @@ pub fn taskyield() {
     }
 }
 
+/// `taskyield` of a compiler whose programs expect that other tasks run meanwhile. A program may spin on it until tasks
+/// have run which no other thread may begin, so one ready descendant of the current task runs.
+pub fn taskyield_to_descendant(th: &Thread) {
+    if !th.team().tasks.active() {
+        return taskyield();
+    }
+    th.leave_program(Reason::Tasks);
+    let mut ran = false;
+    let mut run = || ran = run_one(th, Scope::DescendantsOf(th.task()));
+    if tool::on() {
+        tool::tasks::yields(th, run);
+    } else {
+        run();
+    }
+    th.enter_program(Reason::Tasks);
+    if !ran {
+        taskyield();
+    }
+}
+
 /// Runs tasks until none is ready.
 pub(crate) fn work_off(th: &Thread) {
     while run_one(th, Scope::Any) {}

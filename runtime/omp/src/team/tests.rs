@@ -144,6 +144,7 @@ fn tasks_are_stolen_from_every_seat() {
                     body: count,
                     deferrable: true,
                     is_final: false,
+                    untied: false,
                     depends: &[],
                     priority: 0,
                     outside: false,

@@ -2,7 +2,9 @@
 //!
 //! A callback may be replaced while other threads run. Each call reads the table once.
 
-use super::interface::{Data, Event, Frame, Kind, Mutex, Scope, Status, Sync, Work, EVENTS};
+use super::interface::{
+    Data, Dispatch, Event, Frame, Kind, Mutex, Scope, Status, Sync, Work, EVENTS,
+};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// The address of each event's callback, by the event's number; 0: none.
@@ -75,9 +77,11 @@ pub fn register(number: u32, address: usize) -> Registered {
     TABLE[number as usize].store(address, Ordering::Relaxed);
     match event {
         _ if address == 0 => Registered::Always,
-        Event::TaskDependence | Event::Dispatch | Event::Error => Registered::Never,
-        // gcc divides loops with a static schedule, and asks for the primary thread, without a call.
-        Event::Work | Event::Masked | Event::Reduction | Event::Flush => Registered::Sometimes,
+        // gcc divides loops with a static schedule, and asks for the primary thread, without a call. Compiled code that
+        // has taken a chunk divides further by itself: single iterations are not told.
+        Event::Work | Event::Dispatch | Event::Masked | Event::Reduction | Event::Flush => {
+            Registered::Sometimes
+        }
         _ => Registered::Always,
     }
 }
@@ -159,6 +163,9 @@ calls! {
     );
     /// A worksharing construct begins or ends.
     fn work = Work(kind: Work, scope: Scope, region: *const Data, task: *const Data, count: u64, caller: usize);
+    /// A thread begins a part of a construct that hands out work. `instance`: the address of a chunk, or the place in
+    /// the program.
+    fn dispatch = Dispatch(region: *const Data, task: *const Data, kind: Dispatch, instance: usize);
     /// `masked` begins or ends in the thread that executes it.
     fn masked = Masked(scope: Scope, region: *const Data, task: *const Data, caller: usize);
     /// A task is made.
@@ -167,6 +174,10 @@ calls! {
     );
     /// A task names its dependences.
     fn dependences = Dependences(task: *const Data, list: *const Dependence, count: i32);
+    /// The task `second` has to wait for the task `first`.
+    fn task_dependence = TaskDependence(first: *const Data, second: *const Data);
+    /// The program has met the `error` directive.
+    fn error = Error(severity: u32, message: *const libc::c_char, length: usize, caller: usize);
     /// A thread goes from one task to another.
     fn task_schedule = TaskSchedule(before: *const Data, status: Status, next: *const Data);
     /// A thread asks for a lock.

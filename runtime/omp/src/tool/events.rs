@@ -7,14 +7,18 @@
 //! *parallel end* in the thread that opened it. A worker need not wait at the end of a region: its wait ends when it has
 //! reported, which may be after *parallel end*. So a worker gets no data of the region there.
 
-use super::callbacks;
-use super::interface::{Scope, State, Sync, Work, BY_PROGRAM, BY_RUNTIME, IMPLICIT, INITIAL, TEAM};
+use super::callbacks::{self, Dependence};
+use super::interface::{
+    Chunk, Dispatch, Scope, State, Sync, Work, BY_PROGRAM, BY_RUNTIME, IMPLICIT, INITIAL, TEAM,
+    UNDEFERRED,
+};
 use super::record::{TaskRecord, TeamRecord};
 use crate::team::members::Team;
 use crate::thread::Thread;
 use crate::worksharing::kinds::Handing;
 use crate::worksharing::work::Work as Node;
 use core::cell::Cell;
+use core::ffi::CStr;
 
 impl Thread {
     /// Where the program made the call that the thread is in; 0: not known. The answer is given once: a call that an
@@ -43,9 +47,13 @@ impl Thread {
     }
 }
 
-/// Notes from where the program has called the runtime: the return address and the canonical frame address. Called by
-/// entries while any observer is there. The first call in the process looks for a tool.
-pub fn note(caller: usize, frame: usize) {
+/// Notes from where the program has called the runtime: the return address, the canonical frame address, and the content
+/// of the register for frame pointers. Called by entries while any observer is there. The first call in the process looks
+/// for a tool.
+pub fn note(caller: usize, frame: usize, pointer: usize) {
+    /// The largest frame of a caller. A register that does not point so near above the call holds something else: the
+    /// program was compiled without frame pointers.
+    const NEAR: usize = 1 << 20;
     if !super::attach::attach() {
         return;
     }
@@ -53,6 +61,11 @@ pub fn note(caller: usize, frame: usize) {
     th.tell_begin();
     th.tool.caller.set(caller);
     th.tool.frame.set(frame);
+    let points_near = pointer % align_of::<usize>() == 0
+        && (frame..frame.saturating_add(NEAR)).contains(&pointer);
+    th.tool
+        .pointer
+        .set(if points_near { pointer } else { frame });
 }
 
 /// The program itself calls the primary thread's part of the region that `th` opens next.
@@ -137,10 +150,11 @@ pub(crate) fn part_waits(th: &Thread) {
         return;
     }
     th.goes(State::WaitBarrierImplicitParallel);
-    th.tool.kept.0.set(task.data.0.get());
     let (region, caller) = (&raw const team.shared.tool.data, caller_of_join(th, team));
     callbacks::sync_region(Sync::Parallel, Scope::Begin, region, &task.data, caller);
     callbacks::sync_region_wait(Sync::Parallel, Scope::Begin, region, &task.data, caller);
+    // After the callbacks, which may have changed the tool's word.
+    th.tool.kept.copy(&task.data);
 }
 
 /// Where the barrier at the end of a region was called: only the primary thread knows.
@@ -158,7 +172,8 @@ pub(crate) fn part_ends(th: &Thread) {
     let team = th.team();
     let task = th.task_record();
     if team.nthreads() > 1 {
-        let (region, caller) = (&raw const team.shared.tool.data, caller_of_join(th, team));
+        // The region has ended in this barrier.
+        let (region, caller) = (core::ptr::null(), caller_of_join(th, team));
         callbacks::sync_region_wait(Sync::Parallel, Scope::End, region, &task.data, caller);
         callbacks::sync_region(Sync::Parallel, Scope::End, region, &task.data, caller);
     }
@@ -259,6 +274,49 @@ pub(crate) fn passes_single(th: &Thread) {
     }
 }
 
+/// The thread begins a part of its construct: a chunk of `iterations` iterations from the loop variable's value `start`
+/// on.
+#[cold]
+pub fn begins_chunk(th: &Thread, kind: Dispatch, start: u64, iterations: u64) {
+    if iterations > 0 {
+        let chunk = Chunk { start, iterations };
+        dispatches(th, kind, core::ptr::from_ref(&chunk).addr());
+    }
+}
+
+/// The thread begins a section.
+#[cold]
+pub fn begins_section(th: &Thread) {
+    let caller = match th.called_from() {
+        0 => th.tool.work.get().map_or(0, |(_, _, caller)| caller),
+        caller => caller,
+    };
+    dispatches(th, Dispatch::Section, caller);
+}
+
+fn dispatches(th: &Thread, kind: Dispatch, instance: usize) {
+    let region = &raw const th.team().shared.tool.data;
+    callbacks::dispatch(region, &th.task_record().data, kind, instance);
+}
+
+/// The current task has waited for (`source` false), or posted (true), an iteration of its doacross loop; `at`: the
+/// numbers of the iteration, the outermost loop's first.
+#[cold]
+pub(crate) fn doacross(th: &Thread, source: bool, at: impl Iterator<Item = u64>) {
+    // `ompt_dependence_type_t`
+    let kind = if source { 5 } else { 6 };
+    let list: Vec<Dependence> = at.map(|variable| Dependence { variable, kind }).collect();
+    callbacks::dependences(&th.task_record().data, list.as_ptr(), list.len() as i32);
+}
+
+/// The program has met the `error` directive; `severity`: 1 warning, 2 fatal.
+#[cold]
+pub fn error(severity: u32, message: &CStr) {
+    let th = Thread::current();
+    let length = message.to_bytes().len();
+    callbacks::error(severity, message.as_ptr(), length, th.called_from());
+}
+
 fn say_work(th: &Thread, kind: Work, scope: Scope, count: u64, caller: usize) {
     let region = &raw const th.team().shared.tool.data;
     callbacks::work(kind, scope, region, &th.task_record().data, count, caller);
@@ -294,6 +352,13 @@ pub(crate) fn cancels(th: &Thread, construct: u32, activates: bool) {
     callbacks::cancel(&th.task_record().data, flags, th.called_from());
 }
 
+/// `task` of a cancelled taskgroup (else region) is left out.
+pub(super) fn discards(task: &TaskRecord, of_taskgroup: bool) {
+    const DISCARDED: u32 = 0x40;
+    let construct = if of_taskgroup { 8 } else { 1 };
+    callbacks::cancel(&task.data, construct | DISCARDED, 0);
+}
+
 /// The thread begins to combine its partial results with those of other threads.
 #[cold]
 pub(crate) fn reduction_begins(th: &Thread) {
@@ -301,9 +366,12 @@ pub(crate) fn reduction_begins(th: &Thread) {
     say_reduction(th, Scope::Begin);
 }
 
-/// The thread has combined its partial results.
+/// The thread has combined its partial results. Nothing is told if the tool knows of no begin.
 #[cold]
 pub(crate) fn reduction_ends(th: &Thread) {
+    if th.tool.state() != State::WorkReduction {
+        return;
+    }
     say_reduction(th, Scope::End);
     th.goes(th.working());
 }
@@ -342,7 +410,8 @@ pub fn control(
 pub(super) fn flags_at(level: u32, record: &TaskRecord) -> u32 {
     match record.flags.get() {
         0 if level == 0 => INITIAL,
-        0 => IMPLICIT,
+        // The thread that meets the region, or that joined for it, executes its implicit task at once.
+        0 | IMPLICIT => IMPLICIT | UNDEFERRED,
         flags => flags,
     }
 }

@@ -9,8 +9,13 @@ use core::cell::Cell;
 pub struct Data(pub(super) Cell<u64>);
 
 impl Data {
-    pub(super) const fn new() -> Data {
+    pub(crate) const fn new() -> Data {
         Data(Cell::new(0))
+    }
+
+    /// Makes this word a copy of `other`.
+    pub(crate) fn copy(&self, other: &Data) {
+        self.0.set(other.0.get());
     }
 }
 
@@ -39,6 +44,12 @@ impl Frame {
             exit_flags: Cell::new(POINTER),
             enter_flags: Cell::new(CANONICAL),
         }
+    }
+
+    /// Exchanges the frames of two tasks.
+    pub(super) fn exchange(&self, other: &Frame) {
+        self.exit.swap(&other.exit);
+        self.enter.swap(&other.enter);
     }
 
     pub(super) fn clear(&self) {
@@ -160,6 +171,30 @@ pub enum Work {
     LoopOther = 13,
 }
 
+/// What a thread begins in a construct that hands out work (`ompt_dispatch_t`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Dispatch {
+    /// One of the `sections`.
+    Section = 2,
+    /// A chunk of a worksharing loop.
+    LoopChunk = 3,
+    /// The iterations of one task of a `taskloop`.
+    TaskloopChunk = 4,
+    /// A chunk of `distribute`.
+    DistributeChunk = 5,
+}
+
+/// A chunk of a loop (`ompt_dispatch_chunk_t`).
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct Chunk {
+    /// The first value of the loop variable.
+    pub(super) start: u64,
+    /// The number of iterations.
+    pub(super) iterations: u64,
+}
+
 /// What a lock is for (`ompt_mutex_t`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -197,25 +232,33 @@ impl Mutex {
 #[repr(u32)]
 pub(crate) enum Status {
     Complete = 1,
+    Yield = 2,
     Cancel = 3,
     Detach = 4,
     EarlyFulfill = 5,
     LateFulfill = 6,
     Switch = 7,
+    TaskwaitComplete = 8,
 }
 
 // Flags of tasks (`ompt_task_flag_t`).
 pub(crate) const INITIAL: u32 = 1;
 pub(crate) const IMPLICIT: u32 = 2;
 pub(crate) const EXPLICIT: u32 = 4;
+/// The task stands for a `taskwait` with dependences.
+pub(crate) const TASKWAIT: u32 = 0x10;
 pub(crate) const UNDEFERRED: u32 = 0x0800_0000;
+pub(crate) const UNTIED: u32 = 0x1000_0000;
 pub(crate) const FINAL: u32 = 0x2000_0000;
+pub(crate) const MERGEABLE: u32 = 0x4000_0000;
 
 // Flags of regions (`ompt_parallel_flag_t`).
 /// The primary thread's part is called by the program itself.
 pub(crate) const BY_PROGRAM: u32 = 1;
 /// The primary thread's part is called by the runtime.
 pub(crate) const BY_RUNTIME: u32 = 2;
+/// The region is a league of teams.
+pub(crate) const LEAGUE: u32 = 0x4000_0000;
 /// The region is one of a team.
 pub(crate) const TEAM: u32 = 0x8000_0000;
 

@@ -4,7 +4,7 @@
 //! * `interface`: types and numbers of the interface. `callbacks`: what the tool has registered.
 //! * `record`: what is kept for the tool of each thread, region and task.
 //! * `attach` finds and starts the tool; `life` and `finish` are the begin and the end of threads and of the tool.
-//! * `events` (regions, barriers, worksharing), [`tasks`] and [`mutex`]: what the engine tells. `query`: what the tool may ask.
+//! * `events` (regions, barriers, worksharing), `league`, [`tasks`] and [`mutex`]: what the engine tells. `query`: what the tool may ask.
 //!
 //! **Data in**: calls from the engine at its events, each behind [`on`]. **Data out**: calls of the tool's functions.
 //! The C functions that a tool gets by its lookup are in `runtime/abi`.
@@ -18,6 +18,7 @@ pub mod callbacks;
 pub mod events;
 pub mod finish;
 pub mod interface;
+pub(crate) mod league;
 pub(crate) mod life;
 pub mod mutex;
 pub mod query;

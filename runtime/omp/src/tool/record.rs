@@ -1,6 +1,6 @@
 //! What the runtime keeps for the tool of each thread, region and task. Nothing here is touched without a tool.
 
-use super::interface::{Data, Frame, State, Work};
+use super::interface::{Chunk, Data, Frame, State, Work};
 use core::cell::Cell;
 
 /// The tool's part of a thread. Only the thread itself uses it.
@@ -14,6 +14,14 @@ pub(crate) struct ThreadRecord {
     pub(super) caller: Cell<usize>,
     /// The canonical frame address of that call.
     pub(super) frame: Cell<usize>,
+    /// The frame pointer of the code that made the call, if that code keeps one.
+    pub(super) pointer: Cell<usize>,
+    /// The task that the thread makes next executes this chunk of a `taskloop`.
+    pub(super) chunk: Cell<Option<Chunk>>,
+    /// What is around the team of a league that the thread runs; null: no league.
+    pub(super) league: Cell<*const Around>,
+    /// The thread is in `taskyield`.
+    pub(super) yields: Cell<bool>,
     /// The worksharing construct that the thread is in, its count, and where the program entered it.
     pub(super) work: Cell<Option<(Work, u64, usize)>>,
     /// The data of a worker's implicit task, from the worker's report at the join to the end of its part. The task's own
@@ -33,6 +41,10 @@ impl ThreadRecord {
             awaited: Cell::new(0),
             caller: Cell::new(0),
             frame: Cell::new(0),
+            pointer: Cell::new(0),
+            chunk: Cell::new(None),
+            league: Cell::new(core::ptr::null()),
+            yields: Cell::new(false),
             work: Cell::new(None),
             kept: Data::new(),
             begun: Cell::new(false),
@@ -88,6 +100,10 @@ pub(crate) struct TaskRecord {
     pub(super) flags: Cell<u32>,
     /// The task's thread ran this task before, and suspended it; null: not known.
     pub(super) beneath: Cell<*const libc::c_void>,
+    /// The begin of this task has set the entry frame of the suspended task, and the end clears it.
+    pub(super) entered: Cell<bool>,
+    /// The chunk of a `taskloop` that the task executes.
+    pub(super) chunk: Cell<Option<Chunk>>,
 }
 
 impl TaskRecord {
@@ -97,6 +113,8 @@ impl TaskRecord {
             frame: Frame::new(),
             flags: Cell::new(0),
             beneath: Cell::new(core::ptr::null()),
+            entered: Cell::new(false),
+            chunk: Cell::new(None),
         }
     }
 
@@ -106,10 +124,12 @@ impl TaskRecord {
         self.frame.clear();
         self.flags.set(flags);
         self.beneath.set(core::ptr::null());
+        self.entered.set(false);
+        self.chunk.set(None);
     }
 
     /// The tool's word.
-    pub(super) fn data(&self) -> &Data {
+    pub(crate) fn data(&self) -> &Data {
         &self.data
     }
 
@@ -117,4 +137,20 @@ impl TaskRecord {
     pub(crate) fn exit_frame(&self) -> &Cell<usize> {
         &self.frame.exit
     }
+}
+
+/// What is around a team's implicit task: the team's initial task, and the task that meets the league, whose own record is
+/// the implicit task's meanwhile. On the stack of the thread that runs the team.
+#[derive(Debug)]
+pub(super) struct Around {
+    pub(super) league: *const Data,
+    pub(super) initial: Data,
+    /// The frame of the initial task, which opens the inner region.
+    pub(super) opens: Frame,
+    /// Word of the region, and word, frame and flags of the task that meets the league.
+    pub(super) region: Data,
+    pub(super) task: Data,
+    pub(super) frame: Frame,
+    pub(super) flags: u32,
+    pub(super) number: u32,
 }

@@ -5,6 +5,7 @@
 
 use crate::boundary::Reason;
 use crate::thread::Thread;
+use crate::tool;
 use crate::worksharing::construct::{self, Extras};
 use crate::worksharing::kinds::{Clause, Handing, Loop, LoopBounds, Order};
 use crate::worksharing::loops;
@@ -28,6 +29,22 @@ fn wait_for(th: &Thread, d: &Doacross, at: impl Fn(usize) -> u64) {
             wait_until(th, posted);
         }
     }
+}
+
+#[inline]
+fn wait_in(th: &Thread, d: &Doacross, at: impl Fn(usize) -> u64) {
+    wait_for(th, d, &at);
+    if tool::on() {
+        tool::events::doacross(th, false, (0..d.counts.len()).map(at));
+    }
+}
+
+#[inline]
+fn post_in(th: &Thread, d: &Doacross, at: impl Fn(usize) -> u64) {
+    if tool::on() {
+        tool::events::doacross(th, true, (0..d.counts.len()).map(&at));
+    }
+    d.post(at);
 }
 
 #[cold]
@@ -140,9 +157,9 @@ pub fn announce(th: &Thread, counts: &[u64]) -> Announced {
 
 impl Announced {
     /// Posts an iteration, as the function [`post`] does.
-    pub fn post(&self, at: impl Fn(usize) -> u64) {
+    pub fn post(&self, th: &Thread, at: impl Fn(usize) -> u64) {
         match &self.state {
-            Some(d) => d.post(at),
+            Some(d) => post_in(th, d, at),
             None => fence(Ordering::SeqCst),
         }
     }
@@ -153,7 +170,7 @@ impl Announced {
         match &self.state {
             Some(d) => {
                 if (0..d.counts.len()).all(|i| at(i) < d.counts[i]) {
-                    wait_for(th, d, at);
+                    wait_in(th, d, at);
                 }
             }
             None => fence(Ordering::SeqCst),
@@ -164,7 +181,7 @@ impl Announced {
 /// Posts the iteration with the numbers `at(0)`, `at(1)` and so on, one for each nested loop.
 pub fn post(th: &Thread, at: impl Fn(usize) -> u64) {
     match current(th) {
-        Some(d) => d.post(at),
+        Some(d) => post_in(th, d, at),
         None => fence(Ordering::SeqCst),
     }
 }
@@ -172,7 +189,7 @@ pub fn post(th: &Thread, at: impl Fn(usize) -> u64) {
 /// Waits until the iteration with the numbers `at(0)`, `at(1)` and so on has posted.
 pub fn wait(th: &Thread, at: impl Fn(usize) -> u64) {
     match current(th) {
-        Some(d) => wait_for(th, d, at),
+        Some(d) => wait_in(th, d, at),
         None => fence(Ordering::SeqCst),
     }
 }

@@ -14,7 +14,7 @@ use crate::team::placement;
 use crate::team::region::{self as team, Region};
 use crate::thread::Thread;
 use crate::tool;
-use crate::tool::interface::Sync;
+use crate::tool::interface::{Dispatch, Sync};
 use crate::unlike::het::choose::{self, Settled};
 use crate::worksharing::construct::{self, Extras};
 pub use crate::worksharing::kinds::{Clause, Loop, LoopBounds, Order, SchedKind, RUNTIME};
@@ -62,14 +62,16 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
         (SchedKind::Trapezoidal, chunk) => (SchedKind::Guided, chunk),
         plain => plain,
     };
-    if nthreads == 1 {
-        // The team has one thread, which gets the whole loop at once.
+    if nthreads == 1 && !(kind == SchedKind::Dynamic && tool::on()) {
+        // The team has one thread, which gets the whole loop at once. A tool that looks for the chunks of a dynamic loop
+        // finds them nevertheless, as under libomp.
         work.kind.set(Handing::Static);
         work.chunk.set(0);
         return;
     }
     if !in_order
         && n > 0
+        && nthreads > 1
         && !team.is_virtual()
         && !team.is_across()
         && choose::may_replace(l.clause, run)
@@ -161,7 +163,7 @@ pub unsafe fn enter_with(th: &Thread, l: &Loop, extras: &Extras<'_>) {
 /// Both pointers are the addresses of 64-bit variables of the caller.
 #[inline(always)]
 pub unsafe fn next_into(istart: *mut u64, iend: *mut u64) -> bool {
-    let th = Thread::try_current();
+    let th = Thread::try_current().filter(|_| !tool::on());
     if let Some((th, work)) = th.and_then(|th| Some((th, construct::current(th)?))) {
         if work.kind.get() == Handing::Static && work.chunk.get() != 0 {
             // SAFETY: both pointers are to the caller's variables: this function's contract.
@@ -232,6 +234,27 @@ fn take(th: &Thread, work: &Work) -> Option<(u64, u64)> {
 /// The thread's next chunk, in normalised iterations.
 #[inline]
 pub(crate) fn take_range(th: &Thread, work: &Work) -> Option<Range> {
+    if tool::on() {
+        return take_told(th, work);
+    }
+    take_quietly(th, work)
+}
+
+/// Takes the thread's next chunk, and tells the tool.
+#[cold]
+fn take_told(th: &Thread, work: &Work) -> Option<Range> {
+    let range = take_quietly(th, work)?;
+    if work.kind.get() == Handing::Sections {
+        tool::events::begins_section(th);
+    } else {
+        let start = work.bounds.get().value(range.start);
+        tool::events::begins_chunk(th, Dispatch::LoopChunk, start, range.len());
+    }
+    Some(range)
+}
+
+#[inline(always)]
+fn take_quietly(th: &Thread, work: &Work) -> Option<Range> {
     match work.kind.get() {
         Handing::Dynamic | Handing::Sections => work.dynamic.next(),
         Handing::Guided => work.guided.next(),

@@ -92,6 +92,9 @@ fn take_range(th: &Thread, work: &Work) -> Option<Range> {
 pub fn enter(th: &Thread) {
     let Some(work) = construct::current(th) else {
         // Outside of any loop a thread waits for nothing.
+        if tool::on() {
+            mutex::acquires(Mutex::Ordered, outside(th), || {});
+        }
         return;
     };
     let chunk = th.ctx.cursor.get().chunk;
@@ -107,6 +110,9 @@ pub fn enter(th: &Thread) {
 #[inline]
 pub fn leave(th: &Thread) {
     let Some(work) = construct::current(th) else {
+        if tool::on() {
+            mutex::released(Mutex::Ordered, outside(th));
+        }
         return;
     };
     if tool::on() && work.ordered.get() {
@@ -123,6 +129,11 @@ pub fn leave(th: &Thread) {
 /// By what a tool knows the turns of a loop.
 fn id(work: &Work) -> usize {
     core::ptr::from_ref(work).addr()
+}
+
+/// By what a tool knows `ordered` outside of any loop.
+fn outside(th: &Thread) -> usize {
+    core::ptr::from_ref(th.team()).addr()
 }
 
 /// Waits until it is the turn of iteration `k`.

@@ -7,6 +7,7 @@ use crate::team::members::Team;
 use crate::team::placement;
 use crate::team::region::Region;
 use crate::thread::Thread;
+use crate::tool;
 use crate::worksharing::construct::{self, Extras};
 use crate::worksharing::kinds::Handing;
 use crate::worksharing::loops;
@@ -66,6 +67,7 @@ pub fn next(th: &Thread) -> u32 {
 fn take(th: &Thread, work: &Work) -> u32 {
     let range = match work.kind.get() {
         Handing::Ours => loops::take_range(th, work),
+        _ if tool::on() => loops::take_range(th, work),
         _ => work.dynamic.next(),
     };
     // Section numbers begin at 1, and there are at most u32::MAX of them.
