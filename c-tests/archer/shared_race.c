@@ -1,9 +1,14 @@
-/* Both threads add to one variable without any order. */
+/* Both threads add to one variable without any order. They wait for each other first, so that neither begins when the
+   other has ended; the waiting is relaxed and orders nothing. */
 #include <stdio.h>
 int main(void) {
-    int sum = 0;
+    int sum = 0, begun = 0;
     #pragma omp parallel num_threads(2)
-    sum++;
+    {
+        __atomic_add_fetch(&begun, 1, __ATOMIC_RELAXED);
+        while (__atomic_load_n(&begun, __ATOMIC_RELAXED) < 2);
+        sum++;
+    }
     printf("done\n");
     return sum < 1;
 }
