@@ -3,7 +3,7 @@
 set -eu
 usage() {
     cat <<'TEXT'
-usage: scripts/bench dsm [--quick] [--rounds N]
+usage: scripts/bench dsm [--quick] [--rounds N] [--parts 123] [--kernels NAMES]
 
 Builds both libraries and compiles c-tests/bench/dsm_bench.c and the kernel EP with
 gcc -fopenmp. In turns, N rounds (5; 2 with --quick):
@@ -13,13 +13,20 @@ gcc -fopenmp. In turns, N rounds (5; 2 with --quick):
      system calls between two processes, without a protocol;
   2. EP with one thread, with two threads of one process, and with two threads on two
      nodes. Where two threads of one process gain nothing, the machine has no second core
-     to give just now.
+     to give just now;
+  3. the ten kernels of the paper's main table on two equal nodes with a CPU each, which the
+     origin keeps to, too (HETMP_DSM_CPUS=own): one node alone, all regions across with equal
+     shares, across with schedule(dynamic), across or not as decided by times, and all at
+     the origin. Ratios to one node alone; also of the second half of the executions.
+     --parts 3 runs only this; --kernels 'ep cg' only these kernels.
 Needs two CPUs, userfaultfd, and an idle machine: on a busy one a fault waits for a core.
 TEXT
 }
 
 rounds=5
 size=A
+parts=123
+kernels='blackscholes ep kmeans lavamd bt cfd cg lud sp streamcluster'
 while [ $# -gt 0 ]; do
     case $1 in
     --quick)
@@ -34,12 +41,23 @@ while [ $# -gt 0 ]; do
         rounds=$2
         shift
         ;;
+    --parts | --kernels)
+        [ $# -gt 1 ] || {
+            echo "hetmp: option $1: a value is accepted" >&2
+            exit 2
+        }
+        case $1 in
+        --parts) parts=$2 ;;
+        *) kernels=$2 ;;
+        esac
+        shift
+        ;;
     -h | --help)
         usage
         exit 0
         ;;
     *)
-        echo "hetmp: option $1: --quick, --rounds and --help are accepted" >&2
+        echo "hetmp: option $1: --quick, --rounds, --parts, --kernels and --help are accepted" >&2
         exit 2
         ;;
     esac
@@ -52,8 +70,21 @@ case $rounds in
     ;;
 esac
 
+case $parts in
+'' | *[!123]*)
+    echo "hetmp: option --parts $parts: some of 1, 2 and 3 are accepted" >&2
+    exit 2
+    ;;
+esac
+for k in $kernels; do
+    [ -f "c-tests/kernels/$k.c" ] || {
+        echo "hetmp: option --kernels $k: a kernel of c-tests/kernels is accepted" >&2
+        exit 2
+    }
+done
+
 target=${CARGO_TARGET_DIR:-target}
-cargo build --quiet --release -p hetmp -p hetmp-dsm-preload -p hetmp-cli
+cargo build --locked --quiet --release -p hetmp -p hetmp-dsm-preload -p hetmp-cli
 scratch=$(mktemp -d)
 # What crossing costs is measured, not whether it pays.
 export HETMP_DSM_CROSS=always
@@ -63,17 +94,51 @@ gcc -O2 -pthread c-tests/bench/dsm_floor.c -o "$scratch/floor"
 gcc -O2 -fopenmp -Ic-tests/kernels c-tests/kernels/ep.c -o "$scratch/ep" -lm
 hetmp=$target/release/hetmp
 
-for round in $(seq "$rounds"); do
-    "$hetmp" run --nodes dsm:2 --threads 2 "$scratch/faults" >>"$scratch/faults.txt"
-    "$scratch/floor" >>"$scratch/floors.txt"
-    for way in 1,1 1,2 dsm:2,2; do
-        "$hetmp" run --nodes "${way%,*}" --threads "${way#*,}" "$scratch/ep" "$size" 2>&1 >"$scratch/ep.$way" |
-            sed -n "s/.*seconds=\([0-9.]*\).*/ep-$way \1/p" >>"$scratch/ep.txt"
-    done
-    cmp -s "$scratch/ep.1,2" "$scratch/ep.dsm:2,2" || {
-        echo "hetmp: round $round: EP printed something else on two nodes" >&2
+has() { case $parts in *$1*) ;; *) false ;; esac }
+# Runs a kernel in one of the ways of part 3; its times and the settled time of a lap: NAME.WAY TOTAL SETTLED.
+kernel() { # NAME WAY
+    program=$scratch/$1 nodes=dsm:2 threads=2 cross=always
+    case $2 in
+    one) nodes=1 threads=1 ;;
+    dynamic) program=$scratch/$1-runtime ;;
+    decided) cross=auto ;;
+    origin) cross=never ;;
+    esac
+    HETMP_DSM_CPUS=own HETMP_DSM_CROSS=$cross OMP_SCHEDULE=dynamic "$hetmp" run --nodes $nodes --threads $threads \
+        "$program" "$size" 2>&1 >"$scratch/$1.$2" |
+        sed -n "s/.* seconds=\([0-9.]*\) .* settled=\([0-9.]*\).*/$1.$2 \1 \2/p" >>"$scratch/kernels.txt"
+    cmp -s "$scratch/$1.one" "$scratch/$1.$2" || {
+        echo "hetmp: kernel $1, $2: printed something else than on one node" >&2
         exit 1
     }
+}
+
+if has 3; then
+    for k in $kernels; do
+        gcc -O2 -fopenmp -Ic-tests/kernels "c-tests/kernels/$k.c" -o "$scratch/$k" -lm
+        gcc -O2 -fopenmp -DFORM_RUNTIME -Ic-tests/kernels "c-tests/kernels/$k.c" -o "$scratch/$k-runtime" -lm
+    done
+fi
+for round in $(seq "$rounds"); do
+    if has 1; then
+        "$hetmp" run --nodes dsm:2 --threads 2 "$scratch/faults" >>"$scratch/faults.txt"
+        "$scratch/floor" >>"$scratch/floors.txt"
+    fi
+    if has 2; then
+        for way in 1,1 1,2 dsm:2,2; do
+            "$hetmp" run --nodes "${way%,*}" --threads "${way#*,}" "$scratch/ep" "$size" 2>&1 >"$scratch/ep.$way" |
+                sed -n "s/.*seconds=\([0-9.]*\).*/ep-$way \1/p" >>"$scratch/ep.txt"
+        done
+        cmp -s "$scratch/ep.1,2" "$scratch/ep.dsm:2,2" || {
+            echo "hetmp: round $round: EP printed something else on two nodes" >&2
+            exit 1
+        }
+    fi
+    if has 3; then
+        for k in $kernels; do
+            for way in one across dynamic decided origin; do kernel "$k" $way; done
+        done
+    fi
 done
 
 # Median, smallest and largest of a column of the lines with a name.
@@ -82,24 +147,60 @@ of() { # FILE NAME COLUMN
         awk '{ v[NR] = $1 } END { if (NR) printf "%.2f (%.2f-%.2f)", v[int((NR + 1) / 2)], v[1], v[NR] }'
 }
 median() { of "$1" "$2" "$3" | cut -d' ' -f1; }
+# The median of a column of part 3, in full: a lap may take less than a hundredth of a second.
+full() { # NAME.WAY COLUMN
+    awk -v name="$1" -v column="$2" '$1 == name { print $column }' "$scratch/kernels.txt" | sort -n |
+        awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)] }'
+}
 
-echo "| two nodes of this machine | median of $rounds, us | 99th percentile, us | floor, us | over the floor |"
-echo "| --- | --- | --- | --- | --- |"
-for kind in local read upgrade dirty round-trip barrier; do
-    one=$(median "$scratch/faults.txt" $kind 2)
-    floor=$(median "$scratch/floors.txt" $kind 2)
-    ratio=
-    [ -z "$floor" ] || ratio=$(awk -v a="$one" -v b="$floor" 'BEGIN { printf "%.2f", a / b }')
-    echo "| $kind | $(of "$scratch/faults.txt" $kind 2) | $(of "$scratch/faults.txt" $kind 3) |" \
-        "${floor:+$(of "$scratch/floors.txt" $kind 2)} | $ratio |"
-done
-echo "| a bare fault between two processes | $(of "$scratch/floors.txt" bare 2) | $(of "$scratch/floors.txt" bare 3) | | |"
-echo
-echo "| EP $size | median, s | of one thread's time |"
-echo "| --- | --- | --- |"
-one=$(median "$scratch/ep.txt" ep-1,1 2)
-for way in 1,1 1,2 dsm:2,2; do
-    it=$(median "$scratch/ep.txt" "ep-$way" 2)
-    echo "| nodes ${way%,*}, threads ${way#*,} | $(of "$scratch/ep.txt" "ep-$way" 2) |" \
-        "$(awk -v a="$it" -v b="$one" 'BEGIN { printf "%.2f", a / b }') |"
-done
+if has 1; then
+    echo "| two nodes of this machine | median of $rounds, us | 99th percentile, us | floor, us | over the floor |"
+    echo "| --- | --- | --- | --- | --- |"
+    for kind in local read upgrade dirty round-trip barrier; do
+        one=$(median "$scratch/faults.txt" $kind 2)
+        floor=$(median "$scratch/floors.txt" $kind 2)
+        ratio=
+        [ -z "$floor" ] || ratio=$(awk -v a="$one" -v b="$floor" 'BEGIN { printf "%.2f", a / b }')
+        echo "| $kind | $(of "$scratch/faults.txt" $kind 2) | $(of "$scratch/faults.txt" $kind 3) |" \
+            "${floor:+$(of "$scratch/floors.txt" $kind 2)} | $ratio |"
+    done
+    echo "| a bare fault between two processes | $(of "$scratch/floors.txt" bare 2) | $(of "$scratch/floors.txt" bare 3) | | |"
+fi
+if has 2; then
+    echo
+    echo "| EP $size | median, s | of one thread's time |"
+    echo "| --- | --- | --- |"
+    one=$(median "$scratch/ep.txt" ep-1,1 2)
+    for way in 1,1 1,2 dsm:2,2; do
+        it=$(median "$scratch/ep.txt" "ep-$way" 2)
+        echo "| nodes ${way%,*}, threads ${way#*,} | $(of "$scratch/ep.txt" "ep-$way" 2) |" \
+            "$(awk -v a="$it" -v b="$one" 'BEGIN { printf "%.2f", a / b }') |"
+    done
+fi
+if has 3; then
+    # Each kernel's times of one node alone, divided by its times in each way; then the geometric means.
+    echo
+    echo "| kernel $size | one node, s | across | across, dynamic | decided | at the origin | settled: across | decided |"
+    echo "| --- | --- | --- | --- | --- | --- | --- | --- |"
+    for k in $kernels; do
+        line="$k $(full "$k.one" 2) $(full "$k.one" 3)"
+        for way in across dynamic decided origin; do
+            line="$line $(full "$k.$way" 2) $(full "$k.$way" 3)"
+        done
+        echo "$line"
+    done | awk '
+        function ratio(a, b) { return b > 0 ? a / b : 0 }
+        {
+            r[1] = ratio($2, $4); r[2] = ratio($2, $6); r[3] = ratio($2, $8); r[4] = ratio($2, $10)
+            r[5] = ratio($3, $5); r[6] = ratio($3, $9); r[7] = r[1] > 1 ? r[1] : 1; r[8] = r[5] > 1 ? r[5] : 1
+            printf "| %s | %s |", $1, $2
+            for (i = 1; i <= 6; i++) printf " %.2f |", r[i]
+            print ""
+            for (i = 1; i <= 8; i++) sum[i] += log(r[i] > 0 ? r[i] : 1)
+        }
+        END {
+            printf "| geometric mean | |"
+            for (i = 1; i <= 6; i++) printf " %.2f |", exp(sum[i] / NR)
+            printf "\n| the better of one node and across | | %.2f | | | | %.2f | |\n", exp(sum[7] / NR), exp(sum[8] / NR)
+        }'
+fi

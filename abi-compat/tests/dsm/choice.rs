@@ -1,7 +1,7 @@
 //! Which regions cross when that is measured, and what a report says of it.
 
 use crate::harness::{built, compile, run, skipped};
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// Without `HETMP_DSM_CROSS`, a region is tried at home and across, and runs where it is faster.
 #[test]
@@ -81,4 +81,28 @@ fn a_report_has_every_node_and_region() {
         assert!(table.contains(words), "{words}: {table}");
     }
     let _ = std::fs::remove_file(&report);
+}
+
+/// `HETMP_DSM_CPUS=own`: regions that stay at the origin keep to its CPUs, as on a machine of its own.
+#[test]
+fn the_origin_keeps_to_its_own_cpus_if_asked() {
+    let program = compile("c-tests/dsm/cpus.c", &[]);
+    let without = run(&program, &[], 0, &[]);
+    let all = run(&program, &[], 2, &[]);
+    if skipped(&all) {
+        return;
+    }
+    let text = |got: &Output| String::from_utf8_lossy(&got.stdout).into_owned();
+    assert_eq!(text(&all), text(&without));
+    let own = run(&program, &[], 2, &[("HETMP_DSM_CPUS", "own")]);
+    let said = String::from_utf8_lossy(&own.stderr);
+    assert!(own.status.success(), "{said}");
+    let count: usize = text(&without)
+        .split(' ')
+        .next()
+        .and_then(|n| n.parse().ok())
+        .expect("a number of CPUs");
+    // With one CPU the nodes have none of their own.
+    let expected = if count < 2 { 1 } else { count / 2 };
+    assert_eq!(text(&own), format!("{expected} {expected}\n"), "{said}");
 }

@@ -195,6 +195,7 @@ fn what_cannot_be_is_refused_with_one_line() {
         "dsm:2 to dsm:8 are accepted",
     );
     refused(&[("HETMP_DSM", "sigsegv")], "uffd is accepted");
+    refused(&[("HETMP_DSM_CPUS", "mine")], "all and own are accepted");
     let both = preload();
     let both = both.to_string_lossy();
     let one = both.split(':').next().unwrap_or("");

@@ -168,6 +168,17 @@ fn asked() -> Option<Asked> {
     }
 }
 
+/// Is the origin, too, to stay on CPUs of its own (`HETMP_DSM_CPUS`)? Then nodes of one machine behave as machines do.
+fn apart() -> bool {
+    match variable(c"HETMP_DSM_CPUS") {
+        None | Some("all") => false,
+        Some("own") => true,
+        Some(other) => fail(format_args!(
+            "HETMP_DSM_CPUS {other}: all and own are accepted"
+        )),
+    }
+}
+
 /// Joins the job that hetrun started, and checks that its processes are alike. Returns the number of nodes,
 /// and the job.
 fn launched(all: &[Object]) -> (u8, Box<dyn Job>) {
@@ -270,6 +281,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
         space: Space::new(&ranges),
         way: Way::Auto,
         backend: Some(Kind::Uffd),
+        apart: apart(),
     };
     LAUNCHED.store(job.is_some(), Ordering::Relaxed);
     let peers = match job {

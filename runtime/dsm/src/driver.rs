@@ -40,6 +40,8 @@ pub struct Settings {
     pub way: Way,
     /// How faults are caught; `None`: by the first backend that works.
     pub backend: Option<Kind>,
+    /// The origin, too, always stays on its own CPUs, if the nodes have CPUs of their own.
+    pub apart: bool,
 }
 
 /// A callback for messages outside of the page protocol: sender, tag, bytes. Runs on the thread that waits
@@ -179,8 +181,9 @@ pub unsafe fn start(
     let mut backend = None;
     if let Some(forked) = server {
         // All threads of a node stay on its CPUs: the server's thread for this node does so, too, and only there
-        // finds a core that has nothing else to do. The origin also runs regions that do not cross, on all CPUs.
-        if me != 0 {
+        // finds a core that has nothing else to do. The origin also runs regions that do not cross, on all CPUs if it is
+        // not to stay on its own.
+        if me != 0 || settings.apart {
             forked.cpus(me).iter().for_each(stay_on);
         }
         let own = Uffd::start(&space, alias).map_err(|e| backend::no_uffd(&e))?;

@@ -426,6 +426,11 @@ const OTHERS: &[Variable] = &[
         .accepts("auto, always or never")
         .help("Which of the regions that may cross nodes of dsm:N do: those that are faster so as measured, all, or none.")
         .spec("hetmp"),
+    hetmp("HETMP_DSM_CPUS", Kind::Word)
+        .default("all")
+        .accepts("all or own")
+        .help("The CPUs of regions that stay at the origin of dsm:N: all, or only the origin's own, as if the nodes were machines.")
+        .spec("hetmp"),
     hetmp("HETMP_DSM_TRUST", Kind::Boolean)
         .default("false")
         .accepts("true (1) or false (0)")
