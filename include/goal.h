@@ -58,6 +58,13 @@ int GOAL_Last_error(char *text, size_t n);
 /* ---- the job ---- */
 /* Joins the job. Every process of the job calls it. A second call does nothing. */
 int GOAL_Init(void);
+/* As GOAL_Init, for a program whose processes another library has started (MPI, for example): this process is number
+ * `rank` of `size`. `allgather` gives each process's `bytes` bytes to all processes, in the order of ranks, and returns 0; it
+ * is called within GOAL_Init_through, by the calling thread, and gets `state` back. The engine `user` is not used. */
+int GOAL_Init_through(int rank, int size, int (*allgather)(void *state, const void *give, void *get, size_t bytes),
+                      void *state);
+/* Moves this process's runs on once and returns at once: for a loop that waits for something else, too. */
+int GOAL_Progress(void);
 /* Leaves the job: see "Ends" above. */
 int GOAL_Finalize(void);
 /* *rank: this process's number in the job, from 0. */
@@ -202,6 +209,34 @@ int goal_neighbor_alltoall(const int *sources, int n_sources, const int *destina
                            const void *give, void *get, size_t bytes);
 int goal_ineighbor_alltoall(const int *sources, int n_sources, const int *destinations, int n_destinations,
                             const void *give, void *get, size_t bytes, GOAL_Handle *handle);
+
+/* ---- collectives of groups ----
+ * A group is a list of ranks. GOAL_Group_create is called by all its members with the same arguments, and sends nothing.
+ * Groups that have a member in common have different contexts, numbers from 1. A context may be used again, after
+ * GOAL_Group_free, for the same list only. In these collectives ranks, roots and neighbours are numbers in the group. All
+ * members begin a group's collectives in the same order; collectives of different groups have no order. */
+typedef struct GOAL_Group_handle *GOAL_Group;
+int GOAL_Group_create(int context, const int *ranks, int n, GOAL_Group *group);
+/* Frees a group; *group becomes null. Its runs go on. */
+int GOAL_Group_free(GOAL_Group *group);
+int goal_group_ibarrier(GOAL_Group group, GOAL_Handle *handle);
+int goal_group_ibroadcast(GOAL_Group group, const void *give, void *get, size_t bytes, int root, GOAL_Handle *handle);
+int goal_group_ireduce(GOAL_Group group, const void *give, void *get, size_t count, int type, int operation, int root,
+                       GOAL_Handle *handle);
+int goal_group_iallreduce(GOAL_Group group, const void *give, void *get, size_t count, int type, int operation,
+                          GOAL_Handle *handle);
+int goal_group_igather(GOAL_Group group, const void *give, void *get, size_t bytes, int root, GOAL_Handle *handle);
+int goal_group_iscatter(GOAL_Group group, const void *give, void *get, size_t bytes, int root, GOAL_Handle *handle);
+int goal_group_iallgather(GOAL_Group group, const void *give, void *get, size_t bytes, GOAL_Handle *handle);
+int goal_group_ialltoall(GOAL_Group group, const void *give, void *get, size_t bytes, GOAL_Handle *handle);
+int goal_group_iscan(GOAL_Group group, const void *give, void *get, size_t count, int type, int operation,
+                     GOAL_Handle *handle);
+int goal_group_ireduce_scatter(GOAL_Group group, const void *give, void *get, size_t count, int type, int operation,
+                               GOAL_Handle *handle);
+int goal_group_ineighbor_allgather(GOAL_Group group, const int *sources, int n_sources, const int *destinations,
+                                   int n_destinations, const void *give, void *get, size_t bytes, GOAL_Handle *handle);
+int goal_group_ineighbor_alltoall(GOAL_Group group, const int *sources, int n_sources, const int *destinations,
+                                  int n_destinations, const void *give, void *get, size_t bytes, GOAL_Handle *handle);
 
 #ifdef __cplusplus
 }

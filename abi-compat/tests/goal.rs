@@ -13,7 +13,7 @@
 //! | `ends=STATUS TEXT` | ends with this status, and with `TEXT` on standard error; prints no line |
 //!
 //! The engines `kernel` and `nic` have programs of their own, `c-tests/goal-kernel`, and tests of their own ([`kernel`],
-//! [`nic`]); `nic` runs the programs of `c-tests/goal` too.
+//! [`nic`]); `nic` runs the programs of `c-tests/goal` too. Programs of MPI are in `c-tests/mpi` ([`mpi`]).
 
 use hetmp_abi_compat::{exec, library, sample};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -25,6 +25,8 @@ use std::time::{Duration, Instant};
 
 #[path = "goal/kernel.rs"]
 mod kernel;
+#[path = "goal/mpi.rs"]
+mod mpi;
 #[path = "goal/nic.rs"]
 mod nic;
 
@@ -337,6 +339,7 @@ fn main() -> ExitCode {
         }
     }
     trials.extend(kernel::trials());
+    trials.extend(mpi::trials());
     trials.extend(nic::trials());
     let named = arguments.filter.is_some();
     if let Err(line) = sample::thin(&mut trials, named, Trial::name) {

@@ -143,6 +143,10 @@ fn a_program_runs_on_the_installed_library() {
     assert_eq!(ours.ino(), named.ino());
     assert!(prefix.join("bin/hetmp").is_file());
     assert!(prefix.join("lib/libhetmp_dsm.so").is_file());
+    let has_mpi = ["mpicc", "mpicc.openmpi", "mpicc.mpich"]
+        .into_iter()
+        .any(|c| hetmp_abi_compat::suite::find_in_path(c).is_ok());
+    assert_eq!(prefix.join("lib/libhetmp_mpi.so").is_file(), has_mpi);
     let left: Vec<_> = fs::read_dir(prefix.join("lib"))
         .unwrap()
         .flatten()

@@ -3,13 +3,15 @@
 //! The names are our own, so they are exported without a version node. Each entry converts, calls one function of
 //! `hetmp-goal-job`, and converts back.
 
+mod collectives;
+
 use core::ffi::{c_char, c_int, c_void};
 use hetmp_goal::collectives::Vector;
 use hetmp_goal::element::{Arithmetic, Type};
 use hetmp_goal::graph::{After, Work};
 use hetmp_goal::memory::Buffer;
 use hetmp_goal_job::api::{self, Code, Error, Key};
-use hetmp_goal_job::choice::Collective;
+use hetmp_goal_job::through::Through;
 use hetmp_goal_job::Segment;
 
 type Result<T> = core::result::Result<T, Error>;
@@ -216,6 +218,69 @@ unsafe extern "C" fn GOAL_Last_error(text: *mut c_char, n: usize) -> c_int {
 #[no_mangle]
 extern "C" fn GOAL_Init() -> c_int {
     code(api::init())
+}
+
+/// The allgather of `GOAL_Init_through`.
+type Allgather = unsafe extern "C" fn(
+    state: *mut c_void,
+    give: *const c_void,
+    get: *mut c_void,
+    bytes: usize,
+) -> c_int;
+
+/// What the program hands to its allgather.
+struct State(*mut c_void);
+
+// SAFETY: the program's function gets the pointer back within `GOAL_Init_through`, in the thread that has called it: the
+// exchange is used for fences only while the job is joined.
+unsafe impl Send for State {}
+
+/// `GOAL_Init_through`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Init_through(
+    rank: c_int,
+    size: c_int,
+    allgather: Option<Allgather>,
+    state: *mut c_void,
+) -> c_int {
+    let join = || {
+        let size = u32::try_from(size)
+            .ok()
+            .filter(|n| *n > 0)
+            .ok_or_else(|| wrong("size", size, "a number from 1"))?;
+        let rank = u32::try_from(rank)
+            .ok()
+            .filter(|r| *r < size)
+            .ok_or_else(|| wrong("rank", rank, "one below the size"))?;
+        let allgather = allgather.ok_or_else(|| null("allgather"))?;
+        let state = State(state);
+        let gather = move |give: &[u8], get: &mut [u8]| {
+            // The whole value is moved into this function, not only its pointer, which may not change threads.
+            let state = &state;
+            // SAFETY: the program's function reads `give.len()` bytes and writes that many for each of `size` ranks:
+            // `Through` has made `get` that long.
+            let failed = unsafe {
+                allgather(
+                    state.0,
+                    give.as_ptr().cast(),
+                    get.as_mut_ptr().cast(),
+                    give.len(),
+                )
+            };
+            match failed {
+                0 => Ok(()),
+                error => Err(format!("allgather of the program: error {error}")),
+            }
+        };
+        api::init_through(Box::new(Through::new(rank, size, Box::new(gather))))
+    };
+    code(join())
+}
+
+/// `GOAL_Progress`.
+#[no_mangle]
+extern "C" fn GOAL_Progress() -> c_int {
+    code(api::advance())
 }
 
 /// `GOAL_Finalize`.
@@ -518,172 +583,4 @@ unsafe extern "C" fn GOAL_Wait(handle: *mut Key) -> c_int {
         0 => Code::Success as c_int,
         key => code(api::wait(key)),
     }
-}
-
-/// Defines the two forms of a collective: `$now` returns when the collective is complete, `$later` returns a handle
-/// at once. `$what` turns the C arguments into the [`Collective`].
-macro_rules! collectives {
-    ($(
-        $now:ident, $later:ident ( $($a:ident : $t:ty),* ; $give:ident, $get:ident ) $what:block
-    )*) => { $(
-        #[no_mangle]
-        #[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
-        unsafe extern "C" fn $now($give: *const c_void, $get: *mut c_void, $($a: $t),*) -> c_int {
-            let what = || -> Result<Collective> { $what };
-            // SAFETY: the program passes buffers of the lengths that `goal.h` asks for.
-            code(what().and_then(|w| unsafe { api::blocking(w, $give.cast(), $get.cast()) }))
-        }
-
-        #[no_mangle]
-        #[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
-        unsafe extern "C" fn $later(
-            $give: *const c_void,
-            $get: *mut c_void,
-            $($a: $t,)*
-            handle: *mut Key,
-        ) -> c_int {
-            let what = || -> Result<Collective> { $what };
-            // SAFETY: the program passes null or a variable of its own for the handle, buffers of the lengths that
-            // `goal.h` asks for, and keeps the buffers until the run has ended.
-            unsafe { make(handle, || api::start(what()?, $give.cast(), $get.cast())) }
-        }
-    )* };
-}
-
-collectives! {
-    goal_broadcast, goal_ibroadcast(bytes: usize, root: c_int; give, get) {
-        Ok(Collective::Broadcast { root: rank(root)?, bytes: bytes as u64 })
-    }
-    goal_reduce, goal_ireduce(count: usize, type_: c_int, operation: c_int, root: c_int; give, get) {
-        Ok(Collective::Reduce { root: rank(root)?, vector: vector(count, type_, operation)? })
-    }
-    goal_allreduce, goal_iallreduce(count: usize, type_: c_int, operation: c_int; give, get) {
-        Ok(Collective::Allreduce { vector: vector(count, type_, operation)? })
-    }
-    goal_gather, goal_igather(bytes: usize, root: c_int; give, get) {
-        Ok(Collective::Gather { root: rank(root)?, bytes: bytes as u64 })
-    }
-    goal_scatter, goal_iscatter(bytes: usize, root: c_int; give, get) {
-        Ok(Collective::Scatter { root: rank(root)?, bytes: bytes as u64 })
-    }
-    goal_allgather, goal_iallgather(bytes: usize; give, get) {
-        Ok(Collective::Allgather { bytes: bytes as u64 })
-    }
-    goal_alltoall, goal_ialltoall(bytes: usize; give, get) {
-        Ok(Collective::Alltoall { bytes: bytes as u64 })
-    }
-    goal_scan, goal_iscan(count: usize, type_: c_int, operation: c_int; give, get) {
-        Ok(Collective::Scan { vector: vector(count, type_, operation)? })
-    }
-    goal_reduce_scatter, goal_ireduce_scatter(count: usize, type_: c_int, operation: c_int; give, get) {
-        Ok(Collective::ReduceScatter { vector: vector(count, type_, operation)? })
-    }
-}
-
-/// `goal_barrier`.
-#[no_mangle]
-unsafe extern "C" fn goal_barrier() -> c_int {
-    // SAFETY: a barrier has no buffers.
-    code(unsafe {
-        api::blocking(
-            Collective::Barrier,
-            core::ptr::null(),
-            core::ptr::null_mut(),
-        )
-    })
-}
-
-/// `goal_ibarrier`.
-#[no_mangle]
-unsafe extern "C" fn goal_ibarrier(handle: *mut Key) -> c_int {
-    let start = || {
-        // SAFETY: a barrier has no buffers.
-        unsafe {
-            api::start(
-                Collective::Barrier,
-                core::ptr::null(),
-                core::ptr::null_mut(),
-            )
-        }
-    };
-    // SAFETY: the program passes null or a variable of its own for the handle.
-    unsafe { make(handle, start) }
-}
-
-/// A list of neighbours' ranks.
-///
-/// # Safety
-/// `list` is null, or an array of `n` ranks.
-unsafe fn ranks(list: *const c_int, n: c_int) -> Result<Box<[u32]>> {
-    let n = usize::try_from(n).map_err(|_| wrong("number of neighbours", n, "a number from 0"))?;
-    if n == 0 {
-        return Ok(Box::default());
-    }
-    if list.is_null() {
-        return Err(null("neighbours"));
-    }
-    // SAFETY: not null, hence the program's array of `n` ranks (`goal.h` asks for that many).
-    let list = unsafe { core::slice::from_raw_parts(list, n) };
-    list.iter().map(|r| rank(*r)).collect()
-}
-
-/// Defines the two forms of an exchange with neighbours: `$now` returns when the exchange is complete, `$later`
-/// returns a handle at once.
-macro_rules! neighbours {
-    ($($now:ident, $later:ident, $what:ident;)*) => { $(
-        #[no_mangle]
-        unsafe extern "C" fn $now(
-            sources: *const c_int,
-            n_sources: c_int,
-            destinations: *const c_int,
-            n_destinations: c_int,
-            give: *const c_void,
-            get: *mut c_void,
-            bytes: usize,
-        ) -> c_int {
-            // SAFETY: the program passes lists of `n_sources` and `n_destinations` ranks, and buffers of the lengths
-            // that `goal.h` asks for.
-            code(unsafe {
-                let what = || -> Result<Collective> {
-                    Ok(Collective::$what {
-                        sources: ranks(sources, n_sources)?,
-                        destinations: ranks(destinations, n_destinations)?,
-                        bytes: bytes as u64,
-                    })
-                };
-                what().and_then(|w| api::blocking(w, give.cast(), get.cast()))
-            })
-        }
-
-        #[no_mangle]
-        #[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
-        unsafe extern "C" fn $later(
-            sources: *const c_int,
-            n_sources: c_int,
-            destinations: *const c_int,
-            n_destinations: c_int,
-            give: *const c_void,
-            get: *mut c_void,
-            bytes: usize,
-            handle: *mut Key,
-        ) -> c_int {
-            // SAFETY: the program passes lists of `n_sources` and `n_destinations` ranks, null or a variable for the
-            // handle, and keeps the buffers until the run has ended.
-            unsafe {
-                make(handle, || {
-                    let what = Collective::$what {
-                        sources: ranks(sources, n_sources)?,
-                        destinations: ranks(destinations, n_destinations)?,
-                        bytes: bytes as u64,
-                    };
-                    api::start(what, give.cast(), get.cast())
-                })
-            }
-        }
-    )* };
-}
-
-neighbours! {
-    goal_neighbor_allgather, goal_ineighbor_allgather, NeighbourAllgather;
-    goal_neighbor_alltoall, goal_ineighbor_alltoall, NeighbourAlltoall;
 }

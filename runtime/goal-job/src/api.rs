@@ -1,202 +1,24 @@
 //! The functions behind `include/goal.h`: graphs, schedules and runs by handle, and collectives.
 
+mod collective;
+mod error;
 mod handles;
 
-use crate::choice::Collective;
 use crate::driver::Outcome;
 use crate::memory::Segment;
 use crate::offload;
-use crate::world::{self, How, JoinError, RunError, World};
-use core::fmt;
+use crate::world::{self, How, RunError, World};
+pub use collective::{blocking, free_group, group, start, start_in_group};
+use collective::{Cache, Group};
+pub use error::{Code, Error};
 pub use handles::Key;
 use handles::Slots;
-use hetmp_core::hash::HashMap;
-use hetmp_goal::graph::{self, After, Graph, OpId, Work};
+use hetmp_core::bootstrap::Exchange;
+use hetmp_goal::graph::{After, Graph, OpId, Work};
 use hetmp_goal::memory::{Buffer, Space};
 use hetmp_goal::rank::{Failure, StartError};
-use hetmp_goal::schedule::{Invalid, Schedule};
+use hetmp_goal::schedule::Schedule;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// What a call of `goal.h` returns. The numbers are those of the header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(i32)]
-pub enum Code {
-    /// The call has succeeded.
-    Success = 0,
-    /// This process has not joined the job, or has left it.
-    State = 1,
-    /// A null pointer, or a value without a meaning.
-    Argument = 2,
-    /// A rank that the job does not have.
-    Rank = 3,
-    /// An operation that is not in this graph.
-    Operation = 4,
-    /// A piece of memory that ends outside of its segment.
-    Bounds = 5,
-    /// Lengths that differ, or that are not a multiple of the element's size.
-    Size = 6,
-    /// An operation that does not exist for its type.
-    Type = 7,
-    /// A circle of dependences.
-    Cycle = 8,
-    /// Two operations use the same memory without an order between them.
-    Overlap = 9,
-    /// More than the format can count.
-    Limit = 10,
-    /// Bytes that are no schedule, or a schedule of another rank.
-    Format = 11,
-    /// There is not enough memory.
-    Memory = 12,
-    /// The job cannot be joined.
-    Job = 13,
-    /// A message was longer than its receive.
-    Truncated = 14,
-    /// An integer was divided by zero.
-    Division = 15,
-    /// The run has failed at a peer.
-    PeerFailed = 16,
-    /// A peer has died or left.
-    PeerLost = 17,
-    /// The run was ended before it was done.
-    Abandoned = 18,
-}
-
-impl Code {
-    /// Every code, in order.
-    pub const ALL: [Code; 19] = [
-        Code::Success,
-        Code::State,
-        Code::Argument,
-        Code::Rank,
-        Code::Operation,
-        Code::Bounds,
-        Code::Size,
-        Code::Type,
-        Code::Cycle,
-        Code::Overlap,
-        Code::Limit,
-        Code::Format,
-        Code::Memory,
-        Code::Job,
-        Code::Truncated,
-        Code::Division,
-        Code::PeerFailed,
-        Code::PeerLost,
-        Code::Abandoned,
-    ];
-
-    /// The code's meaning, as text for people.
-    #[must_use]
-    pub fn text(self) -> &'static core::ffi::CStr {
-        match self {
-            Code::Success => c"success",
-            Code::State => c"not between GOAL_Init and GOAL_Finalize",
-            Code::Argument => c"a null pointer, or a value that means nothing here",
-            Code::Rank => c"no such rank",
-            Code::Operation => c"no such operation in this graph",
-            Code::Bounds => c"a piece beyond its memory",
-            Code::Size => c"lengths that differ, or that are not whole elements",
-            Code::Type => c"no such operation on elements of this type",
-            Code::Cycle => c"operations that wait for each other in a circle",
-            Code::Overlap => c"operations on the same memory without an order between them",
-            Code::Limit => c"more than a schedule can hold",
-            Code::Format => c"not a schedule of this rank",
-            Code::Memory => c"no memory",
-            Code::Job => c"the job cannot be joined",
-            Code::Truncated => c"a message longer than its receive",
-            Code::Division => c"division by zero",
-            Code::PeerFailed => c"the run failed at a peer",
-            Code::PeerLost => c"a peer is gone",
-            Code::Abandoned => c"ended before it was over",
-        }
-    }
-}
-
-/// Why a call failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error {
-    /// The code, for programs.
-    pub code: Code,
-    /// One line of text, for people.
-    pub text: String,
-}
-
-impl Error {
-    /// An error with a text.
-    pub fn new(code: Code, text: impl fmt::Display) -> Error {
-        Error {
-            code,
-            text: text.to_string(),
-        }
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<graph::Error> for Error {
-    fn from(e: graph::Error) -> Error {
-        let code = match &e {
-            graph::Error::Rank { .. } => Code::Rank,
-            graph::Error::Operation(_) => Code::Operation,
-            graph::Error::Bounds { .. } => Code::Bounds,
-            graph::Error::Lengths { .. } => Code::Size,
-            graph::Error::Element { .. } => Code::Type,
-            graph::Error::Cycle(_) => Code::Cycle,
-            graph::Error::Overlap { .. } => Code::Overlap,
-            _ => Code::Limit,
-        };
-        Error::new(code, e)
-    }
-}
-
-impl From<Failure> for Error {
-    fn from(e: Failure) -> Error {
-        let code = match &e {
-            Failure::Truncated { .. } | Failure::Refused { .. } => Code::Truncated,
-            Failure::DivisionByZero { .. } => Code::Division,
-            Failure::PeerFailed { .. } => Code::PeerFailed,
-            Failure::PeerLost { .. } => Code::PeerLost,
-            Failure::Differs { .. } => Code::Argument,
-            _ => Code::Abandoned,
-        };
-        Error::new(code, e)
-    }
-}
-
-impl From<RunError> for Error {
-    fn from(e: RunError) -> Error {
-        match e {
-            RunError::Start(e @ StartError::Segment { .. }) => Error::new(Code::Bounds, e),
-            RunError::Start(e) => Error::new(Code::Format, e),
-            RunError::NoMemory { bytes } => Error::new(
-                Code::Memory,
-                format_args!("scratchpad of {bytes} bytes: what there is memory for is accepted"),
-            ),
-        }
-    }
-}
-
-impl From<JoinError> for Error {
-    fn from(e: JoinError) -> Error {
-        let code = match &e {
-            JoinError::Over => Code::State,
-            _ => Code::Job,
-        };
-        Error::new(code, e)
-    }
-}
-
-impl From<Invalid> for Error {
-    fn from(e: Invalid) -> Error {
-        Error::new(Code::Format, e)
-    }
-}
 
 type Result<T> = core::result::Result<T, Error>;
 
@@ -252,18 +74,12 @@ struct Tables {
     graphs: Slots<Graph>,
     schedules: Slots<Compiled>,
     runs: Slots<Running>,
-    /// Compiled collectives, to be run again with other buffers.
-    cache: HashMap<Collective, Arc<Schedule>>,
-    /// The collective that was run last; most calls repeat it.
-    latest: Option<(Collective, Arc<Schedule>)>,
+    groups: Slots<Arc<Group>>,
+    /// Collectives of all ranks.
+    cache: Cache,
 }
 
 static TABLES: Mutex<Option<Tables>> = Mutex::new(None);
-
-/// How many compiled collectives are kept.
-const CACHED: usize = 256;
-/// The context of collectives. Contexts of programs are smaller.
-const COLLECTIVES: u32 = 1 << 31;
 
 /// The tables, locked.
 struct Locked(MutexGuard<'static, Option<Tables>>);
@@ -293,8 +109,8 @@ fn tables() -> Locked {
         graphs: Slots::new(1),
         schedules: Slots::new(2),
         runs: Slots::new(3),
-        cache: HashMap::default(),
-        latest: None,
+        groups: Slots::new(4),
+        cache: Cache::default(),
     });
     Locked(guard)
 }
@@ -309,6 +125,23 @@ fn world() -> Result<&'static World> {
 /// [`Code::State`], [`Code::Job`].
 pub fn init() -> Result<()> {
     Ok(world::join().map(|_| ())?)
+}
+
+/// Joins the job of the processes that `exchange` connects, for a program that another library has started.
+///
+/// # Errors
+/// [`Code::State`], [`Code::Job`].
+pub fn init_through(exchange: Box<dyn Exchange>) -> Result<()> {
+    Ok(world::join_through(exchange).map(|_| ())?)
+}
+
+/// Moves this process's runs on once, and returns at once.
+///
+/// # Errors
+/// [`Code::State`].
+pub fn advance() -> Result<()> {
+    world()?.advance();
+    Ok(())
 }
 
 /// Leaves the job: see [`world::leave`].
@@ -521,95 +354,6 @@ pub fn wait(run: Key) -> Result<()> {
     Ok(ended?)
 }
 
-/// This rank's schedule of a collective: from the cache, or compiled now.
-fn compiled(world: &'static World, what: Collective) -> Result<Arc<Schedule>> {
-    {
-        let mut tables = tables();
-        if let Some((_, schedule)) = tables.latest.as_ref().filter(|(w, _)| *w == what) {
-            return Ok(Arc::clone(schedule));
-        }
-        if let Some(schedule) = tables.cache.get(&what).cloned() {
-            tables.latest = Some((what, Arc::clone(&schedule)));
-            return Ok(schedule);
-        }
-    }
-    let graph = what.graph(world.rank(), world.ranks(), world.settings())?;
-    let schedule = Arc::new(graph.compile()?);
-    let mut tables = tables();
-    if tables.cache.len() >= CACHED {
-        tables.cache.clear();
-    }
-    tables.cache.insert(what.clone(), Arc::clone(&schedule));
-    tables.latest = Some((what, Arc::clone(&schedule)));
-    Ok(schedule)
-}
-
-fn begin(
-    world: &'static World,
-    what: Collective,
-    buffers: [Segment; 2],
-    how: How,
-) -> Result<Running> {
-    // SAFETY: the buffers have the collective's lengths until the collective is done: who calls `start` or `blocking`
-    // has promised that.
-    if let Some(run) = unsafe { world.start_away(&what, &buffers) } {
-        return Ok(Running::Away(run?));
-    }
-    let schedule = compiled(world, what)?;
-    for (i, (need, have)) in schedule.segments().iter().zip(&buffers).enumerate() {
-        if *need > 0 && have.start.is_null() {
-            let which = ["what is given", "what is got"][i.min(1)];
-            return Err(Error::new(
-                Code::Argument,
-                format_args!("buffer (null) for {which}: the address of {need} bytes is accepted"),
-            ));
-        }
-    }
-    // A collective has two segments: the input and the output.
-    let mut bound = buffers;
-    for (segment, bytes) in bound.iter_mut().zip(schedule.segments()) {
-        segment.bytes = *bytes;
-    }
-    // SAFETY: the buffers have the collective's lengths, which are those of the schedule, until the collective is
-    // done: who calls `start` or `blocking` has promised that.
-    let outcome = unsafe { world.run(&schedule, COLLECTIVES, &bound, how) }?;
-    Ok(Running::Here(outcome))
-}
-
-fn both(give: *const u8, get: *mut u8) -> [Segment; 2] {
-    [give.cast_mut(), get].map(|start| Segment { start, bytes: 0 })
-}
-
-/// Begins a collective that reads `give` and writes `get`. All ranks begin their collectives in the same order.
-///
-/// # Errors
-/// [`Code::State`], [`Code::Rank`] for a root that does not exist, [`Code::Argument`], [`Code::Type`],
-/// [`Code::Limit`], [`Code::Memory`].
-///
-/// # Safety
-/// The buffers are valid for the collective's reads and writes until the run has ended, and nobody else uses them
-/// meanwhile.
-pub unsafe fn start(what: Collective, give: *const u8, get: *mut u8) -> Result<Key> {
-    let running = begin(world()?, what, both(give, get), How::Alone)?;
-    tables().runs.insert(running)
-}
-
-/// Runs a collective to its end.
-///
-/// # Errors
-/// Those of [`start`], or why the run has failed.
-///
-/// # Safety
-/// As [`start`].
-pub unsafe fn blocking(what: Collective, give: *const u8, get: *mut u8) -> Result<()> {
-    let world = world()?;
-    // SAFETY: who calls upholds the contract of `blocking`, which is that of `World::direct`.
-    if let Some(done) = unsafe { world.direct(&what, give, get) } {
-        return Ok(done?);
-    }
-    Ok(begin(world, what, both(give, get), How::Awaited)?.wait()??)
-}
-
 static LAST: Mutex<String> = Mutex::new(String::new());
 
 /// Keeps the text of the last error of this process.
@@ -627,20 +371,6 @@ pub fn last_words() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn codes_are_the_numbers_of_the_header() {
-        for (i, code) in Code::ALL.iter().enumerate() {
-            assert_eq!(*code as usize, i);
-        }
-        let header = include_str!("../../../include/goal.h");
-        let listed: Vec<usize> = header
-            .lines()
-            .filter(|l| l.starts_with("#define GOAL_SUCCESS") || l.starts_with("#define GOAL_ERR_"))
-            .filter_map(|l| l.split_whitespace().nth(2)?.parse().ok())
-            .collect();
-        assert_eq!(listed, (0..Code::ALL.len()).collect::<Vec<_>>());
-    }
 
     #[test]
     fn calls_before_joining_say_so() {

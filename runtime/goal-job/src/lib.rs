@@ -47,6 +47,8 @@ mod ring;
 #[cfg(not(loom))]
 mod settings;
 #[cfg(not(loom))]
+pub mod through;
+#[cfg(not(loom))]
 pub mod world;
 
 #[cfg(not(loom))]

@@ -118,6 +118,16 @@ impl Progress {
         }
     }
 
+    /// One look of a thread that waits for something else, too: moves open runs on, and lets the job's engine work.
+    pub(crate) fn advance(&self) {
+        if !self.duty.has_runs() || self.try_step(0) {
+            return;
+        }
+        if let Some(engine) = self.job.engine() {
+            engine.progress();
+        }
+    }
+
     /// Moves all runs on once, unless another thread is doing that at this moment. `counted`: how many of the threads that
     /// [`Duty`] counts as waiting are the caller itself, 0 or 1. True if there was something to do.
     pub(crate) fn try_step(&self, counted: u32) -> bool {

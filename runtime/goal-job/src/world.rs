@@ -5,64 +5,31 @@
 //! * **What it calls**: `hetmp_nic::job` to join, `progress` for runs and waiting, `direct` for the
 //!   short way of blocking collectives.
 
+mod joining;
+
 use crate::choice::Collective;
 use crate::direct::{self, Direct, Piece};
 use crate::driver::{Driver, Outcome};
-use crate::kernel;
 use crate::link::{self, Here, Layout, Posts};
 use crate::memory::{Bound, Segment};
-use crate::nic;
 use crate::offload::{self, Gone, Offload};
 use crate::peers::Peers;
 use crate::progress::Progress;
-use crate::settings::{self, Engine, Settings};
+use crate::settings::{Engine, Settings};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicU8, Ordering};
 use hetmp_core::bell::Bell;
+use hetmp_core::bootstrap::Exchange;
 use hetmp_core::park::Policy;
-use hetmp_core::{bootstrap, quota, report, thread, topo};
+use hetmp_core::{report, thread};
 use hetmp_goal::rank::{Failure, StartError};
 use hetmp_goal::schedule::Schedule;
-use hetmp_nic::descriptor::Key;
-use hetmp_nic::domain::Sizes;
-use hetmp_nic::job::{self, Handler, Job, Reach, Refused, Request};
-use hetmp_nic::keys::{Memory, Rights};
+use hetmp_nic::job::{Job, Reach};
+pub use joining::JoinError;
+use joining::Place;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// GOAL's port number in a job's domains. OpenSHMEM has port 0.
-const PORT: u8 = 2;
-/// What a rank offers in a job that GOAL has begun: its segment and nothing else.
-fn sizes(settings: &Settings) -> Sizes {
-    let by_adapter = matches!(settings.engine, Engine::Nic | Engine::NicThread);
-    Sizes {
-        ports: 3,
-        regions: 4,
-        messages: 2,
-        counters: if by_adapter { nic::ALL_COUNTERS } else { 1 },
-    }
-}
 /// How often a blocking collective looks at a peer's word before it waits as runs do.
 const QUICK: u32 = 64;
-
-/// Why this process is not, and cannot be, part of a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum JoinError {
-    /// The process has left, or is a forked child of a process that has joined.
-    Over,
-    /// One line that says what went wrong.
-    Refused(String),
-}
-
-impl core::fmt::Display for JoinError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            JoinError::Over => f.write_str("GOAL: a process that has not left its job is accepted"),
-            JoinError::Refused(why) => f.write_str(why),
-        }
-    }
-}
-
-impl std::error::Error for JoinError {}
 
 /// Why a run cannot begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,28 +99,45 @@ pub fn joined() -> Option<&'static World> {
     unsafe { WORLD.load(Ordering::Acquire).as_ref() }
 }
 
-/// Joins the job. Collective: every process of the job has to call it. A second call in a process returns the same
-/// world.
+/// Joins the job of the launcher. Collective: every process of the job has to call it. A second call in a process returns
+/// the same world.
 ///
 /// # Errors
 /// [`JoinError`]: the process has left, or cannot join.
 pub fn join() -> Result<&'static World, JoinError> {
+    join_by(None)
+}
+
+/// As [`join`], through an exchange of the caller's own. The engine `user` is not used: the program waits inside of the
+/// library that has started it, where nobody would move runs on.
+///
+/// # Errors
+/// Those of [`join`].
+pub fn join_through(exchange: Box<dyn Exchange>) -> Result<&'static World, JoinError> {
+    join_by(Some(exchange))
+}
+
+fn join_by(exchange: Option<Box<dyn Exchange>>) -> Result<&'static World, JoinError> {
     let _one = JOINING.lock().unwrap_or_else(PoisonError::into_inner);
     match STATE.load(Ordering::Acquire) {
         NEW => {}
         JOINED => return joined().ok_or(JoinError::Over),
         _ => return Err(JoinError::Over),
     }
-    let settings = Settings::read();
-    let place = match job::established() {
-        Some(job) => {
-            if wants_away(&settings) {
-                without_away(&settings, "the job was begun by another library");
-            }
-            share(job)?
+    let mut settings = Settings::read();
+    if let Some(exchange) = exchange
+        .as_ref()
+        .filter(|_| settings.engine == Engine::User)
+    {
+        if exchange.rank() == 0 {
+            report::warn(format_args!(
+                "HETMP_GOAL_ENGINE user: the program also waits in the library that has started it; the engine thread is used"
+            ));
         }
-        None => begin(&settings)?,
-    };
+        settings.engine = Engine::Thread;
+    }
+    let place = joining::place(&settings, exchange)?;
+    MADE_HERE.store(place.made_here, Ordering::Release);
     let world = World::new(place, settings);
     let world: &'static World = Box::leak(Box::new(world));
     if settings.engine != Engine::User && world.ranks() > 1 {
@@ -218,209 +202,6 @@ pub fn leave() {
     }
 }
 
-/// The job that was joined, and this rank's segments in it.
-struct Place {
-    job: &'static Job,
-    /// By rank: where its segment is mapped; null if it is not mapped.
-    bases: Box<[*mut u8]>,
-    key: Key,
-    away: Option<Offload>,
-}
-
-/// Whether runs are to be executed away from the process.
-fn wants_away(settings: &Settings) -> bool {
-    !matches!(settings.engine, Engine::User | Engine::Thread)
-}
-
-/// Says why the engine that is asked for is not used.
-fn without_away(settings: &Settings, why: impl core::fmt::Display) {
-    report::warn(format_args!(
-        "HETMP_GOAL_ENGINE {}: {why}; the engine thread is used",
-        settings.engine.name()
-    ));
-}
-
-/// This rank's part of an engine away from the process, before the rank has met the others.
-enum Offer {
-    None,
-    Kernel(kernel::Offer),
-    Nic(nic::Form),
-}
-
-impl Offer {
-    fn new(settings: &Settings, ranks: u32) -> Offer {
-        if ranks < 2 {
-            return Offer::None;
-        }
-        match settings.engine {
-            Engine::User | Engine::Thread => Offer::None,
-            Engine::Nic => Offer::Nic(nic::Form::Process),
-            Engine::NicThread => Offer::Nic(nic::Form::Thread),
-            Engine::Kernel => match kernel::Offer::new(&settings::interface(), ranks) {
-                Ok(offer) => Offer::Kernel(offer),
-                Err(why) => {
-                    without_away(settings, why);
-                    Offer::None
-                }
-            },
-        }
-    }
-
-    /// What the other ranks have to know.
-    fn note(&self) -> Vec<u8> {
-        match self {
-            Offer::None => Vec::new(),
-            Offer::Kernel(offer) => offer.note(),
-            Offer::Nic(form) => form.note(),
-        }
-    }
-
-    /// The engine, if all ranks have offered it. `notes` are those of all ranks. Collective.
-    fn accept(
-        self,
-        settings: &Settings,
-        job: &'static Job,
-        notes: &[Vec<u8>],
-    ) -> Result<Option<Offload>, JoinError> {
-        let engine = match self {
-            Offer::None => return Ok(None),
-            Offer::Kernel(offer) => offer.accept(job.rank(), notes),
-            Offer::Nic(form) => match form.agreed(notes) {
-                Ok(form) => match nic::join(job, PORT, form) {
-                    Ok(engine) => Ok(engine),
-                    Err(nic::Refused::All(why)) => Err(why),
-                    Err(nic::Refused::Job(why)) => return Err(JoinError::Refused(why)),
-                },
-                Err(why) => Err(why),
-            },
-        };
-        Ok(match engine {
-            Ok(engine) => Some(engine),
-            Err(why) => {
-                without_away(settings, why);
-                None
-            }
-        })
-    }
-}
-
-fn refused(e: impl core::fmt::Display) -> JoinError {
-    JoinError::Refused(e.to_string())
-}
-
-/// Begins a job for GOAL alone.
-fn begin(settings: &Settings) -> Result<Place, JoinError> {
-    let mut exchange = bootstrap::connect().map_err(refused)?;
-    let (rank, size) = (exchange.rank(), exchange.size());
-    let offer = Offer::new(settings, size);
-    let note = offer.note();
-    let mut notes = vec![Vec::new(); size as usize];
-    notes[rank as usize].clone_from(&note);
-    let request = Request {
-        member: "rank",
-        name: c"hetmp-goal",
-        memory: Layout::new(exchange.size()).bytes(),
-        align: hetmp_core::segment::PAGE,
-        sizes: sizes(settings),
-        way: settings.way,
-        model: "",
-        dials: true,
-    };
-    let joining = job::begin(request, exchange.as_mut()).map_err(|e| match e {
-        Refused::Way(why) => JoinError::Refused(why),
-        e @ Refused::Memory { .. } => refused(e),
-    })?;
-    let mut job = joining
-        .meet(
-            exchange.as_mut(),
-            &note,
-            &mut |r, _, note| {
-                notes[r as usize] = note.to_vec();
-                Ok(())
-            },
-            &|_, base| Some(waking(base)),
-        )
-        .map_err(JoinError::Refused)?;
-    set_policy(&job);
-    job.start(exchange.as_mut()).map_err(JoinError::Refused)?;
-    let key = job.keys().remote;
-    let job = job.establish(exchange);
-    MADE_HERE.store(true, Ordering::Release);
-    let bases = job.peers().iter().map(job::Peer::base).collect();
-    let away = offer.accept(settings, job, &notes)?;
-    Ok(Place {
-        job,
-        bases,
-        key,
-        away,
-    })
-}
-
-/// A handler that wakes the rank whose segment is mapped at `base`, if it sleeps, when something arrives there.
-fn waking(base: *mut u8) -> Handler {
-    let base = base.expose_provenance();
-    Box::new(move |_| {
-        // SAFETY: `base` is the start of a `Layout` that `begin` or `share` has mapped, and nobody unmaps.
-        unsafe { link::bell(core::ptr::with_exposed_provenance_mut(base)) }.ring();
-    })
-}
-
-/// Tells the waiting policy how many processes share how many processors.
-fn set_policy(job: &Job) {
-    let local = job.peers().iter().filter(|p| p.local).count();
-    let own: u32 = topo::affinity()
-        .words()
-        .iter()
-        .map(|w| w.count_ones())
-        .sum();
-    let cpus = match quota::cpus() {
-        Some(quota) => quota.min(own as usize),
-        None => own as usize,
-    };
-    Policy::join_job(local.saturating_sub(1), cpus);
-}
-
-/// Joins the job that another library of this process has begun.
-fn share(job: &'static Job) -> Result<Place, JoinError> {
-    if job.domain().port(PORT).is_none() {
-        return Err(refused("GOAL: a job with a port for it is accepted"));
-    }
-    let bytes = Layout::new(job.size()).bytes();
-    let segments = job
-        .segment(c"hetmp-goal", bytes, hetmp_core::segment::PAGE)
-        .map_err(JoinError::Refused)?;
-    let bases: Box<[*mut u8]> = segments
-        .iter()
-        .map(|s| match s {
-            Some(s) => s.base(),
-            None => core::ptr::null_mut(),
-        })
-        .collect();
-    // Never unmapped: the segments are used until the process ends.
-    core::mem::forget(segments);
-    let memory = Memory {
-        here: bases[job.rank() as usize],
-        len: bytes,
-        base: 0,
-    };
-    // SAFETY: the segment stays mapped, and peers are expected to write there. It is the first region that every rank
-    // registers at this port, so that the key is the same on all ranks.
-    let key = unsafe { job.domain().register(PORT, memory, Rights::ALL, None) }.map_err(refused)?;
-    for (rank, base) in (0..).zip(&bases) {
-        if !base.is_null() && !job.domain_of(rank).on_arrival_at(PORT, waking(*base)) {
-            return Err(refused("GOAL: a job whose ports are free is accepted"));
-        }
-    }
-    // After this fence all ranks have registered their segment.
-    job.fence().map_err(JoinError::Refused)?;
-    Ok(Place {
-        job,
-        bases,
-        key,
-        away: None,
-    })
-}
-
 impl World {
     fn new(place: Place, settings: Settings) -> World {
         let Place {
@@ -428,6 +209,7 @@ impl World {
             bases,
             key,
             away,
+            ..
         } = place;
         let rank = job.rank();
         let here = Here {
@@ -551,6 +333,11 @@ impl World {
             Some(away) => away.wait(run, &|peer| self.gone(peer)),
             None => Err(Failure::Abandoned),
         }
+    }
+
+    /// Moves all runs on once, for a thread that waits for something else, too.
+    pub(crate) fn advance(&self) {
+        self.progress.advance();
     }
 
     fn gone(&self, peer: u32) -> Gone {

@@ -290,6 +290,35 @@ impl Graph {
         Ok(OpId(id))
     }
 
+    /// The same graph in a job of `ranks`, in which rank `n` of this graph is rank `members[n]`.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] for a member that the job does not have, or a rank of this graph without a member.
+    pub fn among(mut self, members: &[u32], ranks: u32) -> Result<Graph, Error> {
+        let place = |rank: u32| {
+            let member = members.get(rank as usize).copied().unwrap_or(u32::MAX);
+            let known = Some(member).filter(|m| *m < ranks);
+            known.ok_or(Error::Rank {
+                rank: member,
+                ranks,
+            })
+        };
+        self.rank = place(self.rank)?;
+        self.ranks = ranks;
+        for work in &mut self.ops {
+            match work {
+                Work::Send { to: peer, .. } | Work::Recv { from: peer, .. } => {
+                    *peer = place(*peer)?
+                }
+                Work::Local { .. }
+                | Work::Copy { .. }
+                | Work::Timestamp { .. }
+                | Work::Calc { .. } => {}
+            }
+        }
+        Ok(self)
+    }
+
     /// The operation with this number; `None` if there is none.
     #[must_use]
     pub fn id(&self, index: usize) -> Option<OpId> {
@@ -480,5 +509,35 @@ mod tests {
             local(Arithmetic::Add, Type::Unsigned(65), 8, 8),
             Err(Error::Element { .. })
         ));
+    }
+    #[test]
+    fn a_graph_moves_to_the_places_of_its_members() {
+        let mut g = Graph::new(1, 2).unwrap();
+        g.add(Work::Send {
+            to: 0,
+            tag: 3,
+            from: vec![],
+        })
+        .unwrap();
+        g.add(Work::Recv {
+            from: 1,
+            tag: 4,
+            into: vec![],
+        })
+        .unwrap();
+        let moved = g.clone().among(&[5, 2], 6).unwrap();
+        assert_eq!((moved.rank, moved.ranks), (2, 6));
+        assert!(matches!(moved.ops[0], Work::Send { to: 5, tag: 3, .. }));
+        assert!(matches!(
+            moved.ops[1],
+            Work::Recv {
+                from: 2,
+                tag: 4,
+                ..
+            }
+        ));
+        let lacks = Error::Rank { rank: 6, ranks: 6 };
+        assert_eq!(g.clone().among(&[5, 6], 6), Err(lacks));
+        assert!(matches!(g.among(&[5], 6), Err(Error::Rank { .. })));
     }
 }

@@ -1,0 +1,215 @@
+//! `libhetmp_mpi.so`: programs that know MPI only, with and without the library, under every MPI that is installed.
+
+use super::{compile, exec, library, prefix, scratch, start};
+use libtest_mimic::{Failed, Trial};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// An MPI of the distribution.
+#[derive(Clone, Copy, Debug)]
+struct Mpi {
+    name: &'static str,
+    compiler: &'static str,
+    launcher: &'static str,
+}
+
+const MPIS: [Mpi; 2] = [
+    Mpi {
+        name: "openmpi",
+        compiler: "mpicc.openmpi",
+        launcher: "mpirun.openmpi",
+    },
+    Mpi {
+        name: "mpich",
+        compiler: "mpicc.mpich",
+        launcher: "mpirun.mpich",
+    },
+];
+
+impl Mpi {
+    fn is_here(self) -> bool {
+        let found = |name| hetmp_abi_compat::suite::find_in_path(name).is_ok();
+        found(self.compiler) && found(self.launcher)
+    }
+
+    fn shim(self) -> PathBuf {
+        prefix().join(format!("lib/libhetmp_mpi-{}.so", self.name))
+    }
+
+    fn build(self, program: &str) -> Result<PathBuf, Failed> {
+        let bin = scratch().join("bin");
+        fs::create_dir_all(&bin).map_err(|e| e.to_string())?;
+        let out = bin.join(format!(
+            "mpi-{program}-{}-{}",
+            self.name,
+            std::process::id()
+        ));
+        let source = library::root().join(format!("c-tests/mpi/{program}.c"));
+        // gcc takes MPI_STATUSES_IGNORE and MPI_UNWEIGHTED for arrays that are too short.
+        let warnings = [
+            "-Wall",
+            "-Wextra",
+            "-Wno-stringop-overflow",
+            "-Wno-stringop-overread",
+        ];
+        let mut args = ["-std=gnu11", "-O1", "-g"].map(str::to_owned).to_vec();
+        args.extend(warnings.map(str::to_owned));
+        args.extend([
+            source.display().to_string(),
+            "-o".to_owned(),
+            out.display().to_string(),
+        ]);
+        // Several tests build the same program at the same time: each has a file of its own until it is complete.
+        static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+        let _one = ONE.lock().map_err(|e| e.to_string())?;
+        if !out.exists() {
+            compile(self.compiler, &args)?;
+        }
+        Ok(out)
+    }
+
+    /// Runs a program; with `preload` in its ranks only.
+    fn run(
+        self,
+        ranks: u32,
+        path: &Path,
+        args: &[&str],
+        preload: Option<&Path>,
+        env: &[(&str, &str)],
+    ) -> exec::Outcome {
+        let mut all: Vec<String> = vec![];
+        let mut env: Vec<(String, String)> = env
+            .iter()
+            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
+            .collect();
+        if self.name == "openmpi" {
+            all.push("--oversubscribe".to_owned());
+            for name in ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] {
+                env.push((name.to_owned(), "1".to_owned()));
+            }
+        }
+        all.extend(["-n".to_owned(), ranks.to_string()]);
+        match preload.map(|p| p.display().to_string()) {
+            Some(library) if self.name == "openmpi" => {
+                all.extend(["-x".to_owned(), format!("LD_PRELOAD={library}")]);
+            }
+            Some(library) => all.extend(["-genv".to_owned(), "LD_PRELOAD".to_owned(), library]),
+            None => {}
+        }
+        all.push(path.display().to_string());
+        all.extend(args.iter().map(|a| (*a).to_owned()));
+        let launcher = hetmp_abi_compat::suite::find_in_path(self.launcher);
+        start(&launcher.expect("found before"), &all, &env)
+    }
+}
+
+fn shown(out: &exec::Outcome) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    format!(
+        "{}\n--- output\n{}--- errors\n{}",
+        out.ending,
+        text(&out.stdout),
+        text(&out.stderr)
+    )
+}
+
+/// The collectives that a job has counted, from its line: of GOAL and of MPI.
+fn counted(out: &exec::Outcome) -> Option<(String, String)> {
+    let text = String::from_utf8_lossy(&out.stderr).into_owned();
+    let begins = "hetmp: libhetmp_mpi.so: collectives of all ranks by GOAL: ";
+    let line = text.lines().find_map(|l| l.strip_prefix(begins))?;
+    let (goal, mpi) = line.split_once("; by MPI, because of ")?;
+    Some((goal.to_owned(), mpi.to_owned()))
+}
+
+/// The same line with and without the library, on 2 to 4 ranks; and the library says that GOAL has run the collectives.
+fn same(mpi: Mpi, engine: &str, arguments: &[&str], ranks: &[u32]) -> Result<(), Failed> {
+    let path = mpi.build("collectives")?;
+    for ranks in ranks {
+        let plain = mpi.run(*ranks, &path, arguments, None, &[]);
+        if plain.ending != exec::Ending::Exit(0) {
+            return Err(format!("{} alone, {ranks} ranks: {}", mpi.name, shown(&plain)).into());
+        }
+        let env = [("HETMP_GOAL_ENGINE", engine), ("HETMP_VERBOSE", "1")];
+        let ours = mpi.run(*ranks, &path, arguments, Some(&mpi.shim()), &env);
+        if ours.ending != exec::Ending::Exit(0) || ours.stdout != plain.stdout {
+            return Err(format!(
+                "{ranks} ranks: {}--- alone\n{}",
+                shown(&ours),
+                shown(&plain)
+            )
+            .into());
+        }
+        let Some((goal, left)) = counted(&ours) else {
+            return Err(format!("{ranks} ranks: no line with counts: {}", shown(&ours)).into());
+        };
+        let names = "Ibarrier Ibcast Ireduce Iallreduce Ialltoall Iallgather Ireduce_scatter_block";
+        for name in names.split(' ') {
+            if !format!(" {goal}").contains(&format!(" {name} ")) {
+                return Err(format!("{ranks} ranks: no {name} by GOAL: {goal}").into());
+            }
+        }
+        if !left.contains("operation ") {
+            return Err(
+                format!("{ranks} ranks: operations of the program were taken: {left}").into(),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The library of one MPI in a program of another: one line, and the program does not start. In a program without MPI:
+/// nothing.
+fn wrong_program(mpi: Mpi) -> Result<(), Failed> {
+    let echo = hetmp_abi_compat::suite::find_in_path("echo").map_err(|e| e.to_string())?;
+    let env = [
+        ("LD_PRELOAD".to_owned(), mpi.shim().display().to_string()),
+        ("LD_BIND_NOW".to_owned(), "1".to_owned()),
+    ];
+    let out = start(&echo, &["here".to_owned()], &env);
+    if out.stdout != b"here\n" || !out.stderr.is_empty() {
+        return Err(shown(&out).into());
+    }
+    for other in MPIS
+        .into_iter()
+        .filter(|o| o.name != mpi.name && o.is_here())
+    {
+        let path = other.build("collectives")?;
+        let out = other.run(2, &path, &[], Some(&mpi.shim()), &[]);
+        let text = String::from_utf8_lossy(&out.stderr).into_owned();
+        let said =
+            text.contains("hetmp: libhetmp_mpi.so: program of ") && text.contains(" is accepted");
+        if out.ending == exec::Ending::Exit(0) || !said {
+            return Err(shown(&out).into());
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let mut trials = vec![];
+    for mpi in MPIS {
+        if !mpi.is_here() {
+            let name = format!("mpi::{}, which is not installed", mpi.name);
+            trials.push(Trial::test(name, || Ok(())).with_ignored_flag(true));
+            continue;
+        }
+        let name = mpi.name;
+        for engine in ["thread", "nic", "nic-thread", "kernel"] {
+            trials.push(Trial::test(format!("mpi::{name}::{engine}"), move || {
+                same(mpi, engine, &[], &[2, 3])
+            }));
+        }
+        trials.push(Trial::test(format!("mpi::{name}::four_ranks"), move || {
+            same(mpi, "thread", &[], &[4])
+        }));
+        trials.push(Trial::test(format!("mpi::{name}::threads"), move || {
+            same(mpi, "thread", &["threads"], &[3])
+        }));
+        trials.push(Trial::test(
+            format!("mpi::{name}::wrong_program"),
+            move || wrong_program(mpi),
+        ));
+    }
+    trials
+}

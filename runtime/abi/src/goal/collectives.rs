@@ -1,0 +1,257 @@
+//! The collectives of `goal.h`: of all ranks, and of groups.
+
+use super::{code, free, make, null, rank, vector, wrong, Result};
+use core::ffi::{c_int, c_void};
+use hetmp_goal_job::api::{self, Key};
+use hetmp_goal_job::choice::Collective;
+
+/// Defines the three forms of a collective: `$now` returns when the collective is complete, `$later` returns a handle
+/// at once, and so does `$grouped`, for the ranks of a group. `$what` turns the C arguments into the [`Collective`].
+macro_rules! collectives {
+    ($(
+        $now:ident, $later:ident, $grouped:ident ( $($a:ident : $t:ty),* ; $give:ident, $get:ident ) $what:block
+    )*) => { $(
+        #[no_mangle]
+        #[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
+        unsafe extern "C" fn $now($give: *const c_void, $get: *mut c_void, $($a: $t),*) -> c_int {
+            let what = || -> Result<Collective> { $what };
+            // SAFETY: the program passes buffers of the lengths that `goal.h` asks for.
+            code(what().and_then(|w| unsafe { api::blocking(w, $give.cast(), $get.cast()) }))
+        }
+
+        #[no_mangle]
+        #[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
+        unsafe extern "C" fn $later(
+            $give: *const c_void,
+            $get: *mut c_void,
+            $($a: $t,)*
+            handle: *mut Key,
+        ) -> c_int {
+            let what = || -> Result<Collective> { $what };
+            // SAFETY: the program passes null or a variable of its own for the handle, buffers of the lengths that
+            // `goal.h` asks for, and keeps the buffers until the run has ended.
+            unsafe { make(handle, || api::start(what()?, $give.cast(), $get.cast())) }
+        }
+
+        #[no_mangle]
+        #[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
+        unsafe extern "C" fn $grouped(
+            group: Key,
+            $give: *const c_void,
+            $get: *mut c_void,
+            $($a: $t,)*
+            handle: *mut Key,
+        ) -> c_int {
+            let what = || -> Result<Collective> { $what };
+            // SAFETY: the program passes null or a variable of its own for the handle, buffers of the lengths that
+            // `goal.h` asks for, and keeps the buffers until the run has ended.
+            unsafe {
+                make(handle, || api::start_in_group(group, what()?, $give.cast(), $get.cast()))
+            }
+        }
+    )* };
+}
+
+collectives! {
+    goal_broadcast, goal_ibroadcast, goal_group_ibroadcast(bytes: usize, root: c_int; give, get) {
+        Ok(Collective::Broadcast { root: rank(root)?, bytes: bytes as u64 })
+    }
+    goal_reduce, goal_ireduce, goal_group_ireduce(count: usize, type_: c_int, operation: c_int, root: c_int; give, get) {
+        Ok(Collective::Reduce { root: rank(root)?, vector: vector(count, type_, operation)? })
+    }
+    goal_allreduce, goal_iallreduce, goal_group_iallreduce(count: usize, type_: c_int, operation: c_int; give, get) {
+        Ok(Collective::Allreduce { vector: vector(count, type_, operation)? })
+    }
+    goal_gather, goal_igather, goal_group_igather(bytes: usize, root: c_int; give, get) {
+        Ok(Collective::Gather { root: rank(root)?, bytes: bytes as u64 })
+    }
+    goal_scatter, goal_iscatter, goal_group_iscatter(bytes: usize, root: c_int; give, get) {
+        Ok(Collective::Scatter { root: rank(root)?, bytes: bytes as u64 })
+    }
+    goal_allgather, goal_iallgather, goal_group_iallgather(bytes: usize; give, get) {
+        Ok(Collective::Allgather { bytes: bytes as u64 })
+    }
+    goal_alltoall, goal_ialltoall, goal_group_ialltoall(bytes: usize; give, get) {
+        Ok(Collective::Alltoall { bytes: bytes as u64 })
+    }
+    goal_scan, goal_iscan, goal_group_iscan(count: usize, type_: c_int, operation: c_int; give, get) {
+        Ok(Collective::Scan { vector: vector(count, type_, operation)? })
+    }
+    goal_reduce_scatter, goal_ireduce_scatter, goal_group_ireduce_scatter(count: usize, type_: c_int, operation: c_int; give, get) {
+        Ok(Collective::ReduceScatter { vector: vector(count, type_, operation)? })
+    }
+}
+
+/// `goal_barrier`.
+#[no_mangle]
+unsafe extern "C" fn goal_barrier() -> c_int {
+    // SAFETY: a barrier has no buffers.
+    code(unsafe {
+        api::blocking(
+            Collective::Barrier,
+            core::ptr::null(),
+            core::ptr::null_mut(),
+        )
+    })
+}
+
+/// `goal_ibarrier`.
+#[no_mangle]
+unsafe extern "C" fn goal_ibarrier(handle: *mut Key) -> c_int {
+    let start = || {
+        // SAFETY: a barrier has no buffers.
+        unsafe {
+            api::start(
+                Collective::Barrier,
+                core::ptr::null(),
+                core::ptr::null_mut(),
+            )
+        }
+    };
+    // SAFETY: the program passes null or a variable of its own for the handle.
+    unsafe { make(handle, start) }
+}
+
+/// `goal_group_ibarrier`.
+#[no_mangle]
+unsafe extern "C" fn goal_group_ibarrier(group: Key, handle: *mut Key) -> c_int {
+    let (give, get) = (core::ptr::null(), core::ptr::null_mut());
+    // SAFETY: a barrier has no buffers. The program passes null or a variable of its own for the handle.
+    unsafe {
+        make(handle, || {
+            api::start_in_group(group, Collective::Barrier, give, get)
+        })
+    }
+}
+
+/// `GOAL_Group_create`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Group_create(
+    context: c_int,
+    members: *const c_int,
+    n: c_int,
+    group: *mut Key,
+) -> c_int {
+    let create = || {
+        let n = usize::try_from(n).map_err(|_| wrong("number of ranks", n, "a number from 1"))?;
+        if members.is_null() {
+            return Err(null("ranks"));
+        }
+        // SAFETY: not null, hence the program's array of `n` ranks (`goal.h` asks for that many).
+        api::group(context, unsafe { core::slice::from_raw_parts(members, n) })
+    };
+    // SAFETY: the program passes null or a variable of its own for the handle.
+    unsafe { make(group, create) }
+}
+
+/// `GOAL_Group_free`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Group_free(group: *mut Key) -> c_int {
+    // SAFETY: the program passes null or a variable of its own for the handle.
+    unsafe { free(group, api::free_group) }
+}
+
+/// A list of neighbours' ranks.
+///
+/// # Safety
+/// `list` is null, or an array of `n` ranks.
+unsafe fn ranks(list: *const c_int, n: c_int) -> Result<Box<[u32]>> {
+    let n = usize::try_from(n).map_err(|_| wrong("number of neighbours", n, "a number from 0"))?;
+    if n == 0 {
+        return Ok(Box::default());
+    }
+    if list.is_null() {
+        return Err(null("neighbours"));
+    }
+    // SAFETY: not null, hence the program's array of `n` ranks (`goal.h` asks for that many).
+    let list = unsafe { core::slice::from_raw_parts(list, n) };
+    list.iter().map(|r| rank(*r)).collect()
+}
+
+/// Defines the three forms of an exchange with neighbours: `$now` returns when the exchange is complete, `$later`
+/// returns a handle at once, and so does `$grouped`, for the ranks of a group.
+macro_rules! neighbours {
+    ($($now:ident, $later:ident, $grouped:ident, $what:ident;)*) => { $(
+        #[no_mangle]
+        unsafe extern "C" fn $now(
+            sources: *const c_int,
+            n_sources: c_int,
+            destinations: *const c_int,
+            n_destinations: c_int,
+            give: *const c_void,
+            get: *mut c_void,
+            bytes: usize,
+        ) -> c_int {
+            // SAFETY: the program passes lists of `n_sources` and `n_destinations` ranks, and buffers of the lengths
+            // that `goal.h` asks for.
+            code(unsafe {
+                let what = || -> Result<Collective> {
+                    Ok(Collective::$what {
+                        sources: ranks(sources, n_sources)?,
+                        destinations: ranks(destinations, n_destinations)?,
+                        bytes: bytes as u64,
+                    })
+                };
+                what().and_then(|w| api::blocking(w, give.cast(), get.cast()))
+            })
+        }
+
+        #[no_mangle]
+        #[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
+        unsafe extern "C" fn $later(
+            sources: *const c_int,
+            n_sources: c_int,
+            destinations: *const c_int,
+            n_destinations: c_int,
+            give: *const c_void,
+            get: *mut c_void,
+            bytes: usize,
+            handle: *mut Key,
+        ) -> c_int {
+            // SAFETY: the program passes lists of `n_sources` and `n_destinations` ranks, null or a variable for the
+            // handle, and keeps the buffers until the run has ended.
+            unsafe {
+                make(handle, || {
+                    let what = Collective::$what {
+                        sources: ranks(sources, n_sources)?,
+                        destinations: ranks(destinations, n_destinations)?,
+                        bytes: bytes as u64,
+                    };
+                    api::start(what, give.cast(), get.cast())
+                })
+            }
+        }
+
+        #[no_mangle]
+        #[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
+        unsafe extern "C" fn $grouped(
+            group: Key,
+            sources: *const c_int,
+            n_sources: c_int,
+            destinations: *const c_int,
+            n_destinations: c_int,
+            give: *const c_void,
+            get: *mut c_void,
+            bytes: usize,
+            handle: *mut Key,
+        ) -> c_int {
+            // SAFETY: the program passes lists of `n_sources` and `n_destinations` ranks, null or a variable for the
+            // handle, and keeps the buffers until the run has ended.
+            unsafe {
+                make(handle, || {
+                    let what = Collective::$what {
+                        sources: ranks(sources, n_sources)?,
+                        destinations: ranks(destinations, n_destinations)?,
+                        bytes: bytes as u64,
+                    };
+                    api::start_in_group(group, what, give.cast(), get.cast())
+                })
+            }
+        }
+    )* };
+}
+
+neighbours! {
+    goal_neighbor_allgather, goal_ineighbor_allgather, goal_group_ineighbor_allgather, NeighbourAllgather;
+    goal_neighbor_alltoall, goal_ineighbor_alltoall, goal_group_ineighbor_alltoall, NeighbourAlltoall;
+}

@@ -1,0 +1,27 @@
+# Builds libhetmp_mpi.so, which runs the nonblocking collectives of MPI programs on GOAL: one library for each MPI.
+
+# Builds the library for the MPI of the compiler $2, with the sources under $1, as $3. Prints nothing if all is well.
+#
+# The library is not linked with MPI, and all that it needs of MPI is weak: LD_PRELOAD reaches the launcher too, which must
+# start although it has no MPI.
+build_mpi_shim() { # ROOT MPICC LIBRARY
+    shim_work=$(mktemp -d)
+    shim_flags="-std=gnu11 -O2 -Wall -Wextra -fPIC -I$1/include"
+    # shellcheck disable=SC2086
+    "$2" $shim_flags -c "$1/runtime/mpi/hetmp_mpi.c" -o "$shim_work/first.o" &&
+        nm -u "$shim_work/first.o" | awk '$2 ~ /MPI_|mpi_/ { print "#pragma weak " $2 }' >"$shim_work/weak.h" &&
+        "$2" $shim_flags -include "$shim_work/weak.h" -c "$1/runtime/mpi/hetmp_mpi.c" -o "$shim_work/shim.o" &&
+        ${CC:-gcc} -shared -Wl,-soname,libhetmp_mpi.so "$shim_work/shim.o" -ldl -lpthread -o "$3"
+    shim_status=$?
+    rm -rf "$shim_work"
+    return $shim_status
+}
+
+# The name of the MPI of a compiler: openmpi, or mpich for all that descend from it.
+mpi_name() { # MPICC
+    if printf '#include <mpi.h>\n#ifdef OPEN_MPI\nyes\n#endif\n' | "$1" -E -x c - 2>/dev/null | grep -q '^yes$'; then
+        echo openmpi
+    else
+        echo mpich
+    fi
+}
