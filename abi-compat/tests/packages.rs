@@ -255,6 +255,22 @@ fn debian_packages_come_and_go_without_a_trace() {
     purge.extend(["--purge", "hetmp-dbgsym", "hetmp-dev", "hetmp"]);
     output(&dpkg, &purge, &[]);
     assert_eq!(tree(&root), before);
+    in_a_bare_debian(&s.path("out"));
+}
+
+/// The same in a chroot with the essential packages alone, whose own dpkg sees to what the packages need.
+fn in_a_bare_debian(packages: &str) {
+    let out = run("scripts/bare", &["--packages", packages], &[]);
+    let shown = String::from_utf8_lossy(&out.stdout).into_owned();
+    if out.ending == exec::Ending::Exit(77) {
+        eprintln!("{}", shown.trim());
+        return;
+    }
+    assert_eq!(out.ending, exec::Ending::Exit(0), "{shown}");
+    assert!(
+        shown.contains("ok      hetmp run\n") && shown.contains("ok      purged without a trace"),
+        "{shown}"
+    );
 }
 
 /// Loads a library with OpenMP, as Python's extension modules are, and prints what the wheel's functions say about this
@@ -397,6 +413,74 @@ fn the_wheel_brings_library_and_commands() {
     let preload = spec["env"]["LD_PRELOAD"].as_str().unwrap();
     assert!(Path::new(preload).is_file(), "{spec}");
     assert_eq!(spec["env"]["HETMP_NODES"], "1");
+    in_a_notebook(&s, &inside, &module);
+}
+
+/// What a notebook does: starts a kernel by its name, and has it run the code of cells.
+const NOTEBOOK: &str = r#"
+import sys
+from jupyter_client.manager import start_new_kernel
+
+CELLS = [
+    """import ctypes, hetmp, subprocess, sys
+module = ctypes.CDLL(%r)
+module.total.restype = ctypes.c_long
+print(module.total(), hetmp.loaded())""" % sys.argv[1],
+    # Too late for this interpreter, in time for those that it starts.
+    """%env LD_PRELOAD={hetmp.library()}
+print(hetmp.loaded())
+print(subprocess.run([sys.executable, '-c', 'import hetmp; print(hetmp.loaded())'], capture_output=True, text=True).stdout)""",
+]
+for name in ("python3", "hetmp"):
+    manager, client = start_new_kernel(kernel_name=name, startup_timeout=300)
+    said = []
+    def hear(message):
+        if message["msg_type"] == "stream" and message["content"]["name"] == "stdout":
+            said.append(message["content"]["text"])
+    for cell in CELLS:
+        reply = client.execute_interactive(cell, output_hook=hear, timeout=300)
+        if reply["content"]["status"] != "ok":
+            sys.exit(str(reply["content"]))
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+    print(name, [line for line in "".join(said).split("\n") if line and not line.startswith("env:")])
+"#;
+
+/// The usual kernel runs on libgomp, whatever a cell sets; ours from the start. A kernel's own runtime is one thing, that of
+/// the programs it starts another.
+fn in_a_notebook(s: &Scratch, python: &str, module: &str) {
+    let fetch = [
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-compile",
+        "ipykernel",
+    ];
+    if run(python, &fetch, &[]).ending != exec::Ending::Exit(0) {
+        eprintln!("skipped: notebook: pip reaches no index of packages");
+        return;
+    }
+    let script = s.path("notebook.py");
+    fs::write(&script, NOTEBOOK).unwrap();
+    let shown = output(
+        python,
+        &["-W", "ignore", &script, module],
+        &[("HOME", &s.path("")), ("IPYTHONDIR", &s.path("ipython"))],
+    );
+    // Kernels say on their standard error how they encrypt.
+    let said: Vec<&str> = shown
+        .lines()
+        .filter(|line| line.starts_with("python3 [") || line.starts_with("hetmp ["))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "python3 ['499500 False', 'False', 'True']",
+            "hetmp ['499500 True', 'True', 'True']",
+        ],
+        "{shown}"
+    );
 }
 
 /// Two libraries that bring OpenMP runtimes of their own, in one process.
