@@ -226,6 +226,53 @@ fn by_ssh(name: &str) -> Result<(), Failed> {
     verdict(&program, 4, &out, true).map_err(|why| format!("{name} over ssh: {why}").into())
 }
 
+/// The link to the second host goes down in the middle of a job that came there through `sshd`: no connection ends. hetrun
+/// says which host is gone, and the PEs there end as well.
+fn cut_off() -> Result<(), Failed> {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let network = Network::new().ok_or("no network name spaces can be made")?;
+    let sshd = Sshd::start(&network.spaces[1])?;
+    let path = program::named("exit_status").build("default", Library::Ours)?;
+    let name = path.display().to_string();
+    // Only signs of life count here: the PEs compute, and their own watch over sockets is off.
+    let out = Command::new("/usr/sbin/ip")
+        .args(["netns", "exec", &network.spaces[0]])
+        .args([program::prefix().join("bin/hetrun").as_os_str()])
+        .args(["--host-timeout", "4", "--ssh", &sshd.command()])
+        .args(["--hosts", &network.hosts.display().to_string()])
+        .args(["-x", "SHTEST_RUN", "-n", "4"])
+        .args([path.as_os_str()])
+        .args(["stay", "99", "0"])
+        .env("HETMP_NIC_TIMEOUT", "0")
+        .limit(Duration::from_secs(120))
+        .run_watched(|_, mark| {
+            let pes = || {
+                let all = super::launch::marked(mark).into_iter();
+                all.filter(|(_, line)| line.starts_with(&name)).count()
+            };
+            let until = |done: &dyn Fn() -> bool| {
+                let began = std::time::Instant::now();
+                while !done() && began.elapsed() < Duration::from_secs(60) {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+            };
+            until(&|| pes() == 4);
+            std::thread::sleep(Duration::from_secs(1));
+            ip(&format!("-n {} link set v0 down", network.spaces[1]));
+            // Those on this host are ended by hetrun, those on the other one by its agent.
+            until(&|| pes() == 0);
+        });
+    let said = format!(
+        "hetmp: host {}, ranks 2 to 3: no sign of life for 4 s (--host-timeout)",
+        ADDRESSES[1]
+    );
+    let failed = !matches!(out.ending, super::launch::Ending::Exit(1..));
+    if failed || !out.left.is_empty() || !out.stderr.contains(&said) {
+        return Err(super::shown(&out).into());
+    }
+    Ok(())
+}
+
 /// The tests on two hosts, shown as ignored if no network can be created.
 pub(crate) fn trials() -> Vec<Trial> {
     let possible = Network::new().is_some();
@@ -242,5 +289,6 @@ pub(crate) fn trials() -> Vec<Trial> {
         Trial::test(format!("ssh/{name}"), move || by_ssh(name))
             .with_ignored_flag(!possible || !ssh)
     }));
+    all.push(Trial::test("ssh/cut_off", cut_off).with_ignored_flag(!possible || !ssh));
     all
 }

@@ -302,6 +302,44 @@ fn parent(pid: i32) -> Option<i32> {
         .ok()
 }
 
+/// PEs on the node that a list names, as a step of an allocation: the first step's PEs end, the second step's are a job of
+/// their own.
+fn steps_on_a_list(mpi: &str) -> Result<(), Failed> {
+    let program = program::named("setup");
+    let path = program.build(&program.builds[0], Library::Ours)?;
+    with_cluster(|cluster| {
+        let node = fs::read_to_string("/proc/sys/kernel/hostname")?;
+        let node = node.trim().split('.').next().unwrap_or_default().to_owned();
+        let args = program.args[0].join(" ").replace("@pes", "3");
+        let step = format!(
+            "srun --overcommit --quiet --mpi={mpi} --nodelist={node} -n 3 {} {args}",
+            path.display()
+        );
+        let out = cluster
+            .command("salloc")
+            .args(["--quiet", "-J", JOB, "-n", "1", "--nodelist", &node])
+            .args(["/bin/sh", "-euc", &format!("{step}; echo between; {step}")])
+            .envs(&program.env)
+            .limit(Duration::from_secs(180))
+            .run();
+        let halves: Vec<Outcome> = out
+            .stdout
+            .split("between\n")
+            .map(|half| Outcome {
+                stdout: half.to_owned(),
+                ..out.clone()
+            })
+            .collect();
+        if halves.len() != 2 {
+            return Err(shown(&out).into());
+        }
+        for half in &halves {
+            verdict(&program, 3, half, true).map_err(|why| format!("step of {mpi}: {why}"))?;
+        }
+        Ok(())
+    })
+}
+
 /// The tests under Slurm, shown as ignored if Slurm is not installed.
 pub(crate) fn trials() -> Vec<Trial> {
     // SAFETY: geteuid has no preconditions.
@@ -319,6 +357,9 @@ pub(crate) fn trials() -> Vec<Trial> {
         }
         all.push(Trial::test(format!("slurm/{mpi}/cancelled"), move || {
             cancelled(mpi)
+        }));
+        all.push(Trial::test(format!("slurm/{mpi}/steps"), move || {
+            steps_on_a_list(mpi)
         }));
     }
     all.push(Trial::test("slurm/orphaned", orphaned));
