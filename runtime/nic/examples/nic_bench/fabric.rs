@@ -31,7 +31,7 @@ const SMALL: [usize; 2] = [8, 64];
 /// Sizes whose bandwidth is compared.
 const LARGE: [usize; 3] = [4096, 65536, BYTES];
 /// Providers that need no adapter.
-const PROVIDERS: [&str; 3] = ["tcp;ofi_rxm", "shm", "sockets"];
+pub(crate) const PROVIDERS: [&str; 3] = ["tcp;ofi_rxm", "shm", "sockets"];
 /// Longer than any pair of processes takes, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(30);
 /// How long a server of libfabric's programs may take until it listens. They do not say when.
@@ -360,7 +360,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
         .fabtests
         .as_ref()
         .map(|d: &PathBuf| d.join("fi_rma_bw").display().to_string());
-    for provider in PROVIDERS {
+    for provider in &options.providers {
         let calls = |bytes: usize| {
             let most: usize = if options.quick { 2_000 } else { 10_000 };
             (most / (1 + bytes / 16384)) as u32
@@ -401,7 +401,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
 }
 
 fn bandwidth(
-    provider: &'static str,
+    provider: &str,
     options: &Options,
     beside: Option<&str>,
     calls: &dyn Fn(usize) -> u32,

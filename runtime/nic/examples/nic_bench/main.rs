@@ -33,19 +33,21 @@ mod bench {
     use std::path::PathBuf;
 
     const HELP: &str = "\
-scripts/bench nic [--quick] [--rounds N] [--parts LIST] [--fabtests DIR] [--json FILE]
+scripts/bench nic [--quick] [--rounds N] [--parts LIST] [--fabtests DIR]
+                  [--providers LIST] [--json FILE]
 
 posting   from templates and whole, instructions (by valgrind) and nanoseconds,
           at 1, 2, 4 and 8 initiators
 latency   put and quiet through the emulated adapter, by size, awake and asleep
 tcp       put and quiet of 4 bytes beside a bare exchange, spinning and blocking
-fabric    over libfabric's providers tcp, shm and sockets: put and quiet beside
+fabric    over libfabric's providers tcp;ofi_rxm, shm and sockets: put and quiet beside
           fi_pingpong; bandwidth, beside fi_rma_bw with --fabtests (only if named)
 
 --quick   3 short rounds instead of 9
 --rounds N    1 to 99
 --parts LIST  some of posting,latency,tcp,fabric
 --fabtests DIR  where fi_rma_bw of libfabric's test programs is
+--providers LIST  other providers for the part fabric, as fi_info names them
 --json FILE   the medians, least and most as JSON";
 
     pub(crate) struct Options {
@@ -53,6 +55,7 @@ fabric    over libfabric's providers tcp, shm and sockets: put and quiet beside
         pub(crate) quick: bool,
         /// The folder of libfabric's test programs.
         pub(crate) fabtests: Option<PathBuf>,
+        pub(crate) providers: Vec<String>,
     }
 
     const PARTS: [&str; 4] = ["posting", "latency", "tcp", "fabric"];
@@ -70,6 +73,7 @@ fabric    over libfabric's providers tcp, shm and sockets: put and quiet beside
             rounds: 9,
             quick: false,
             fabtests: None,
+            providers: fabric::PROVIDERS.map(String::from).to_vec(),
         };
         let mut json = None;
         while let Some(arg) = args.next() {
@@ -105,6 +109,10 @@ fabric    over libfabric's providers tcp, shm and sockets: put and quiet beside
                         refuse("folder", &name, "one with fi_rma_bw is accepted");
                     }
                     options.fabtests = Some(folder);
+                }
+                "--providers" => {
+                    let v = value("a list follows");
+                    options.providers = v.split(',').map(String::from).collect();
                 }
                 "--json" => json = Some(value("a file follows")),
                 "--help" | "-h" => {

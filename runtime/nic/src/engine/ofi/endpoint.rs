@@ -179,8 +179,10 @@ impl Endpoint {
                 let suits = |i: &*mut Info| {
                     // SAFETY: an entry of a live list.
                     let inet = unsafe { FI_SOCKADDR.contains(&(**i).addr_format) };
-                    let name = provider_of(*i);
-                    (inet || source.is_none()) && !(several && name == "shm")
+                    // The provider `shm` keeps writes in order only by leaving reads to the target's process. Without that
+                    // order, who reads copies the bytes, and need not wait for a target that computes.
+                    let here = !several && order == FI_ORDER_SAS;
+                    (inet || source.is_none()) && (here || provider_of(*i) != "shm")
                 };
                 let best = offers
                     .each()
