@@ -331,12 +331,24 @@ pub fn scan(image: &dyn Image, entry: u64, form: Form) -> Scan {
 /// # Errors
 /// The address of an instruction that shows why that is not known.
 pub fn divides_freely(image: &dyn Image, entry: u64, form: Form) -> Result<(), u64> {
+    scan_with_division(image, entry, form).1
+}
+
+/// [`scan`] and [`divides_freely`] at once, for less than both take. Where the function does not [fit](Scan::fits), or calls what
+/// is not known ([`Calls::unknown`]), it does not divide freely either.
+pub fn scan_with_division(image: &dyn Image, entry: u64, form: Form) -> (Scan, Result<(), u64>) {
     #[cfg(target_arch = "x86_64")]
-    return flow::divides_freely(image, entry, form);
+    return flow::scan_with_division(image, entry, form);
     #[cfg(not(target_arch = "x86_64"))]
+    (scan(image, entry, form), Err(entry))
+}
+
+/// Does what the first scan in a process does for all: the decoder unpacks its tables, which takes half a millisecond.
+pub fn prepare() {
+    #[cfg(target_arch = "x86_64")]
     {
-        let _ = (image, form);
-        Err(entry)
+        let nop = [0x90];
+        let _ = iced_x86::Decoder::new(64, &nop, iced_x86::DecoderOptions::NONE).decode();
     }
 }
 

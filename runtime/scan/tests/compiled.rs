@@ -4,7 +4,7 @@
 
 mod support;
 
-use hetmp_scan::{divides_freely, scan, Form, Scan};
+use hetmp_scan::{divides_freely, scan, scan_with_division, Form, Scan};
 use support::file::{form, File};
 use support::{compile, compile_by, compilers};
 
@@ -207,11 +207,12 @@ fn divisions_that_are_noticed() {
                 continue;
             }
             seen += 1;
-            let fits = scan(&*file, address, Form::Data).fits();
+            let scan = scan(&*file, address, Form::Data);
+            let (again, division) = scan_with_division(&*file, address, Form::Data);
+            assert_eq!(scan, again, "{options:?} {name}");
+            let fits = scan.fits();
             // As the runtime asks: a region with an unknown callee is not divided.
-            let known = !scan(&*file, address, Form::Data).calls.unknown;
-            let freely =
-                fits.is_ok() && known && divides_freely(&*file, address, Form::Data).is_ok();
+            let freely = fits.is_ok() && !scan.calls.unknown && division.is_ok();
             let unusual = [
                 "-march=x86-64-v3",
                 "-funroll-loops",
@@ -227,8 +228,7 @@ fn divisions_that_are_noticed() {
             let apart = (options != &["-O0"] || !hard) && direct;
             let must = usual && apart && name.starts_with("free_");
             if freely && name.starts_with("counts_") || !freely && must {
-                let found = divides_freely(&*file, address, Form::Data);
-                wrong.push(format!("{options:?} {name}: {found:x?} {fits:x?}"));
+                wrong.push(format!("{options:?} {name}: {division:x?} {fits:x?}"));
             }
         }
         assert!(seen > 30, "{options:?}: {seen}");

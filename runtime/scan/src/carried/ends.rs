@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use iced_x86::{ConditionCode, Mnemonic};
 
+use super::dense::Rows;
 use super::function::{Function, Location, Mark};
 use super::function::{BOUND, COUNTER, HEAP, INDEX, LAST, ODD, POINTED, STRIDE, SUM, WORDS};
 use crate::graph::Next;
@@ -15,7 +16,7 @@ impl Function<'_> {
     /// Where the branch at `index` leads if the comparison before it, of the end of a chunk with
     /// something that the division does not decide, found equal numbers.
     pub(super) fn equal_with_end(&self, index: usize, state: &[Mark]) -> Option<usize> {
-        let node = |n: usize| &self.graph.nodes[&self.at[n]];
+        let node = |n: usize| self.node(n);
         let Next::Branch(target) = node(index).next else {
             return None;
         };
@@ -55,7 +56,7 @@ impl Function<'_> {
     /// function's entry, or from where the next chunk is computed, without a comparison that has found its end.
     pub(super) fn any_chunk(
         &self,
-        marks: &[Option<Vec<Mark>>],
+        marks: &Rows<Mark>,
         splits: &BTreeSet<usize>,
     ) -> BTreeSet<usize> {
         let mut open: Vec<usize> = self
@@ -66,8 +67,8 @@ impl Function<'_> {
         let mut found: BTreeSet<usize> = open.iter().copied().collect();
         while let Some(index) = open.pop() {
             // Settled marks: on its first visit a comparison may not yet have met the chunk's end.
-            let last = marks[index]
-                .as_ref()
+            let last = marks
+                .get(index)
                 .and_then(|state| self.equal_with_end(index, state));
             for &to in &self.successors[index] {
                 if last != Some(to) && found.insert(to) {

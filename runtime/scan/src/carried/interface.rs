@@ -80,7 +80,7 @@ impl Interface {
             .collect();
         let handed_back = function.handed_back(known);
         Interface {
-            takes: caller_saved().filter(|l| live[first].contains(l)).collect(),
+            takes: caller_saved().filter(|l| live.has(first, *l)).collect(),
             changes: caller_saved().filter(|l| written.contains(l)).collect(),
             keeps: handed_back.is_none(),
             reads_stack: function.reads_stack(),

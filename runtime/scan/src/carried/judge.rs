@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::dense::Rows;
 use super::function::{Function, Location, Mark};
 use super::function::{
     BOUND, COUNTER, INDEX, LAST, OWN, PLAIN, SET, SOME, SPOILT, STRIDE, SUM, VECTORS,
@@ -17,7 +18,7 @@ use crate::Callee;
 
 impl Function<'_> {
     pub(super) fn is_push(&self, index: usize) -> bool {
-        self.graph.nodes[&self.at[index]].instruction.mnemonic() == Mnemonic::Push
+        self.node(index).instruction.mnemonic() == Mnemonic::Push
     }
 
     /// From which instructions a static loop may be entered without another
@@ -46,7 +47,7 @@ impl Function<'_> {
 
     /// Whether the sum that the atomic instruction stores is put together with others by the operation that collected it.
     fn is_put_together(&self, index: usize, state: &[Mark]) -> bool {
-        let i = &self.graph.nodes[&self.at[index]].instruction;
+        let i = &self.node(index).instruction;
         let has = self.effects[index]
             .reads
             .iter()
@@ -57,14 +58,14 @@ impl Function<'_> {
 
     pub(super) fn judge(
         &self,
-        marks: &[Option<Vec<Mark>>],
+        marks: &Rows<Mark>,
         splits: &BTreeSet<usize>,
         levels: &[Level],
     ) -> Result<(), u64> {
         let before = self.before_levels(splits, levels);
         let any_chunk = self.any_chunk(marks, splits);
-        for (index, state) in marks.iter().enumerate() {
-            let Some(state) = state else {
+        for index in 0..self.at.len() {
+            let Some(state) = marks.get(index) else {
                 continue;
             };
             let level = levels.iter().find(|level| level.nodes.contains(&index));

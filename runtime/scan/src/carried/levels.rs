@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::dense::{Rows, Sets};
 use super::function::{Function, Location, Mark, BOUND, FLAGS};
 use super::same::Same;
 use super::steps::Kind;
@@ -22,9 +23,9 @@ pub(super) struct Level {
 /// What is known about each instruction before loops are looked for.
 pub(super) struct Facts {
     /// The marks, without loops.
-    pub(super) bounds: Vec<Option<Vec<Mark>>>,
+    pub(super) bounds: Rows<Mark>,
     /// What is still needed.
-    pub(super) live: Vec<BTreeSet<Location>>,
+    pub(super) live: Sets,
     pub(super) same: Same,
 }
 
@@ -49,9 +50,8 @@ impl Function<'_> {
                 continue;
             }
             let marked = |node: usize, l: Location| {
-                facts.bounds[node]
-                    .as_ref()
-                    .is_some_and(|state| state[l] & BOUND != 0)
+                let state = facts.bounds.get(node);
+                state.is_some_and(|state| state[l] & BOUND != 0)
             };
             let uses = cycle.iter().any(|&node| {
                 let effect = &self.effects[node];
@@ -92,10 +92,11 @@ impl Function<'_> {
                 .flat_map(|&n| self.effects[n].kills.iter().chain(&self.effects[n].may))
                 .copied()
                 .collect();
-            let steps = self.steps(header, &cycle, &written, &facts.same);
-            let carried = facts.live[header]
-                .intersection(&written)
-                .filter(|&&l| l != FLAGS)
+            let is_needed = |l: Location| facts.live.has(header, l) && l != FLAGS;
+            let steps = self.steps(header, &cycle, &written, &is_needed, &facts.same);
+            let carried = written
+                .iter()
+                .filter(|&&l| is_needed(l))
                 .map(|&l| (l, steps.get(&l).copied().unwrap_or(Kind::Other)))
                 .filter(|(_, kind)| *kind != Kind::Stays)
                 .collect();

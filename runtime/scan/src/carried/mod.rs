@@ -36,6 +36,8 @@
 //! stores there, no other one reads without a race. Memory that each thread takes from the heap before its loop is not shared, and
 //! is treated like an array of the frame ([`taken`]).
 
+mod around;
+mod dense;
 mod effect;
 mod ends;
 mod function;
@@ -48,6 +50,7 @@ mod strided;
 mod sums;
 mod taken;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use iced_x86::{InstructionInfoFactory, Mnemonic, OpKind, Register};
@@ -57,9 +60,10 @@ pub(crate) use strided::{is_alone, strided};
 
 use crate::entry::Entry;
 use crate::findings::Frame;
-use crate::graph::{Graph, Next};
+use crate::graph::{Graph, Next, Node};
 use crate::state::ARGUMENTS;
 use crate::{Callee, Form};
+use dense::{Open, Rows, Sets};
 use effect::{is_exchange, operand};
 use function::*;
 use levels::{Facts, Level};
@@ -188,75 +192,98 @@ impl<'a> Function<'a> {
     }
 
     /// What is still needed at each instruction.
-    fn live(&self) -> Vec<BTreeSet<Location>> {
-        let mut live = vec![BTreeSet::new(); self.at.len()];
-        let mut open: BTreeSet<usize> = (0..self.at.len()).collect();
-        while let Some(index) = open.pop_last() {
-            let effect = &self.effects[index];
-            let mut now: BTreeSet<Location> = self.successors[index]
-                .iter()
-                .flat_map(|&to| live[to].iter().copied())
-                .collect();
-            for l in effect.kills.iter().chain(&effect.loses) {
-                now.remove(l);
+    fn live(&self) -> Sets {
+        let mut used = Sets::new(self.at.len(), self.locations);
+        let mut changed = Sets::new(self.at.len(), self.locations);
+        for (index, effect) in self.effects.iter().enumerate() {
+            for &l in effect.kills.iter().chain(&effect.loses) {
+                changed.put(index, l);
             }
-            now.extend(effect.reads.iter().chain(&effect.address));
+            for &l in effect.reads.iter().chain(&effect.address) {
+                used.put(index, l);
+            }
             if self.inner && matches!(self.next(index), Next::Return) {
-                now.extend([0, 2, VECTORS, VECTORS + 1]);
+                for l in [0, 2, VECTORS, VECTORS + 1] {
+                    used.put(index, l);
+                }
             }
-            if now != live[index] {
-                live[index] = now;
-                open.extend(&self.predecessors[index]);
+        }
+        let mut live = Sets::new(self.at.len(), self.locations);
+        let mut behind = vec![0; self.locations.div_ceil(64)];
+        // From the end: what an instruction needs is known once those behind it are.
+        let from_end = |index: usize| self.at.len() - 1 - index;
+        let mut open = Open::new(self.at.len());
+        (0..self.at.len()).for_each(|index| open.insert(index));
+        while let Some(index) = open.pop_first().map(from_end) {
+            behind.fill(0);
+            for &to in &self.successors[index] {
+                for (all, word) in behind.iter_mut().zip(live.of(to)) {
+                    *all |= word;
+                }
+            }
+            let (used, changed) = (used.of(index), changed.of(index));
+            if live.add(index, |n| behind[n] & !changed[n] | used[n]) {
+                for &from in &self.predecessors[index] {
+                    open.insert(from_end(from));
+                }
             }
         }
         live
     }
 
+    fn node(&self, index: usize) -> &Node {
+        // The function has the graph's instructions, in their order.
+        self.graph.nodes.at(index).expect("an instruction")
+    }
+
     fn next(&self, index: usize) -> &Next {
-        &self.graph.nodes[&self.at[index]].next
+        &self.node(index).next
     }
 
     /// The marks of all locations before each instruction, as far as it can be
     /// reached.
-    fn flow(
-        &self,
-        splits: &BTreeSet<usize>,
-        levels: &[Level],
-    ) -> Result<Vec<Option<Vec<Mark>>>, u64> {
-        let mut states: Vec<Option<Vec<Mark>>> = vec![None; self.at.len()];
+    fn flow(&self, splits: &BTreeSet<usize>, levels: &[Level]) -> Result<Rows<Mark>, u64> {
+        let mut states = Rows::new(self.at.len(), self.locations);
         let Some(first) = self.entry() else {
             return Ok(states);
         };
-        let mut level_of: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut level_of: Vec<Option<usize>> = vec![None; self.at.len()];
         for (n, level) in levels.iter().enumerate() {
-            level_of.extend(level.nodes.iter().map(|&node| (node, n)));
+            level
+                .nodes
+                .iter()
+                .for_each(|&node| level_of[node] = Some(n));
         }
-        states[first] = Some(self.arguments());
-        let mut open = BTreeSet::from([first]);
+        states.set(first, &self.arguments());
+        let mut open = Open::new(self.at.len());
+        open.insert(first);
+        let mut state = Vec::new();
         while let Some(index) = open.pop_first() {
-            let Some(mut state) = states[index].clone() else {
+            let Some(before) = states.get(index) else {
                 continue;
             };
-            let here = level_of.get(&index).copied();
+            state.clear();
+            state.extend_from_slice(before);
+            let here = level_of[index];
             self.transfer(index, &mut state, splits, here.is_some());
             let last = self.equal_with_end(index, &state);
             for &to in &self.successors[index] {
                 let at_the_last;
-                let state = if last == Some(to) {
+                let state: &[Mark] = if last == Some(to) {
                     at_the_last = ends::at_the_last(&state);
                     &at_the_last
                 } else {
                     &state
                 };
-                let there = level_of.get(&to).copied();
-                let sent = match (here, there) {
+                let there = level_of[to];
+                let sent: Cow<[Mark]> = match (here, there) {
                     (a, b) if a == b => match b.map(|b| &levels[b]) {
                         // Once around: what is carried is what it was.
                         Some(level) if level.header == to => {
-                            let mut sent = state.clone();
+                            let mut sent = state.to_vec();
+                            let there = states.get(to);
                             for (&l, kind) in &level.carried {
-                                let is_sum =
-                                    || states[to].as_ref().is_some_and(|s| s[l] & SUM != 0);
+                                let is_sum = || there.is_some_and(|s| s[l] & SUM != 0);
                                 sent[l] = match kind {
                                     Kind::AlwaysOrNever => sent[l] | LAST,
                                     // Overwritten by something else, it is no sum.
@@ -265,12 +292,12 @@ impl<'a> Function<'a> {
                                     _ => 0,
                                 };
                             }
-                            sent
+                            Cow::Owned(sent)
                         }
-                        _ => state.clone(),
+                        _ => Cow::Borrowed(state),
                     },
                     (a, b) => {
-                        let mut sent = state.clone();
+                        let mut sent = state.to_vec();
                         if let Some(a) = a {
                             for &l in &levels[a].written {
                                 let known = INDEX | STRIDE | COUNTER | SUM;
@@ -284,24 +311,17 @@ impl<'a> Function<'a> {
                         if let Some(b) = b {
                             self.enter(&levels[b], &mut sent)?;
                         }
-                        sent
+                        Cow::Owned(sent)
                     }
                 };
-                let changed = match &mut states[to] {
-                    None => {
-                        states[to] = Some(sent);
-                        true
-                    }
-                    Some(old) => {
-                        let mut changed = false;
-                        for (old, new) in old.iter_mut().zip(sent) {
-                            changed |= new & !*old != 0;
-                            *old |= new;
-                        }
-                        changed
-                    }
-                };
-                if changed {
+                // Nothing, so far, where the instruction was not reached before.
+                let (old, was_reached) = states.reach(to);
+                let mut new = 0;
+                for (old, sent) in old.iter_mut().zip(&*sent) {
+                    new |= sent & !*old;
+                    *old |= sent;
+                }
+                if new != 0 || !was_reached {
                     open.insert(to);
                 }
             }
@@ -447,7 +467,7 @@ impl<'a> Function<'a> {
             }
         }
         if mark & SUM != 0 {
-            let i = &self.graph.nodes[&self.at[index]].instruction;
+            let i = &self.node(index).instruction;
             let is_sum = |l: Location| state[l] & SUM != 0;
             mark |= sums::collects(i, &is_sum, mark, in_level).unwrap_or(SPOILT);
         }

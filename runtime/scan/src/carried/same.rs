@@ -7,25 +7,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::dense::{Open, Rows};
 use super::function::{Function, Location, WORDS};
 use super::steps::{Operand, Part};
 
 /// For each location its class: the lowest location of it, or a constant of the
 /// program.
-type Classes = Vec<u64>;
+type Classes = [u64];
 
 /// Above all locations.
 const CONSTANTS: u64 = 1 << 32;
 
 /// The classes before each instruction, as far as it can be reached.
 pub(super) struct Same {
-    before: Vec<Option<Classes>>,
+    before: Rows<u64>,
 }
 
 impl Same {
     /// Whether both locations hold the same before the instruction.
     pub(super) fn is_equal(&self, index: usize, a: Location, b: Location) -> bool {
-        let classes = self.before[index].as_ref();
+        let classes = self.before.get(index);
         a == b || classes.is_some_and(|classes| classes[a] == classes[b])
     }
 }
@@ -51,26 +52,26 @@ impl Function<'_> {
     }
 
     fn same_where(&self, is_wanted: impl Fn(usize) -> bool) -> Same {
-        let mut before: Vec<Option<Classes>> = vec![None; self.at.len()];
+        let mut before = Rows::new(self.at.len(), self.locations);
         let Some(first) = self.entry() else {
             return Same { before };
         };
-        before[first] = Some((0..self.locations as u64).collect());
-        let mut open = BTreeSet::from([first]);
+        let mut classes: Vec<u64> = (0..self.locations as u64).collect();
+        before.set(first, &classes);
+        let mut open = Open::new(self.at.len());
+        open.insert(first);
         while let Some(index) = open.pop_first() {
-            let Some(mut classes) = before[index].clone() else {
+            let Some(here) = before.get(index) else {
                 continue;
             };
+            classes.copy_from_slice(here);
             self.copy(index, &mut classes);
             for &to in self.successors[index].iter().filter(|&&to| is_wanted(to)) {
-                let changed = match &mut before[to] {
-                    None => {
-                        before[to] = Some(classes.clone());
-                        true
-                    }
-                    Some(old) => meet(old, &classes),
-                };
-                if changed {
+                let (there, was_reached) = before.reach(to);
+                if !was_reached {
+                    there.copy_from_slice(&classes);
+                }
+                if !was_reached || meet(there, &classes) {
                     open.insert(to);
                 }
             }
@@ -123,12 +124,12 @@ impl Function<'_> {
         written: &BTreeSet<Location>,
         same: &Same,
     ) -> BTreeMap<Location, Part> {
-        let mut entry: Option<Classes> = None;
+        let mut entry: Option<Vec<u64>> = None;
         for &from in self.predecessors[header]
             .iter()
             .filter(|from| !cycle.contains(from))
         {
-            let Some(mut classes) = same.before[from].clone() else {
+            let Some(mut classes) = same.before.get(from).map(<[u64]>::to_vec) else {
                 continue;
             };
             self.copy(from, &mut classes);
@@ -195,13 +196,20 @@ fn meet(old: &mut Classes, new: &Classes) -> bool {
     if old == new {
         return false;
     }
-    let mut names: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+    // A class is named by the lowest of its locations, so that none before that location is of it.
+    let before = old.to_vec();
     let mut changed = false;
     for (l, (class, &other)) in old.iter_mut().zip(new).enumerate() {
         let name = if *class == other && other >= CONSTANTS {
             other
         } else {
-            *names.entry((*class, other)).or_insert(l as u64)
+            let from = if *class < CONSTANTS {
+                *class as usize
+            } else {
+                0
+            };
+            let is_same = |&at: &usize| before[at] == *class && new[at] == other;
+            (from..l).find(is_same).unwrap_or(l) as u64
         };
         changed |= *class != name;
         *class = name;

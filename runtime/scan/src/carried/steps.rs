@@ -27,7 +27,7 @@ pub(super) enum Part {
 
 /// A sum of a constant and of multiples of parts. The parts are in order, and
 /// no multiple is 0.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Sum {
     constant: i64,
     terms: Vec<(Part, i64)>,
@@ -41,7 +41,7 @@ impl Sum {
         }
     }
 
-    fn number(constant: i64) -> Sum {
+    pub(super) fn number(constant: i64) -> Sum {
         Sum {
             constant,
             terms: Vec::new(),
@@ -49,17 +49,20 @@ impl Sum {
     }
 
     /// `self + other * factor`, if that has few terms.
-    fn plus(&self, other: &Sum, factor: i64) -> Option<Sum> {
+    pub(super) fn plus(&self, other: &Sum, factor: i64) -> Option<Sum> {
         let constant = other.constant.checked_mul(factor)?;
-        let mut terms: BTreeMap<Part, i64> = self.terms.iter().copied().collect();
+        let mut terms = self.terms.clone();
         for &(part, times) in &other.terms {
-            let sum = terms.entry(part).or_default();
-            *sum = sum.checked_add(times.checked_mul(factor)?)?;
+            let times = times.checked_mul(factor)?;
+            match terms.binary_search_by_key(&part, |&(part, _)| part) {
+                Ok(n) => terms[n].1 = terms[n].1.checked_add(times)?,
+                Err(n) => terms.insert(n, (part, times)),
+            }
         }
-        terms.retain(|_, times| *times != 0);
+        terms.retain(|(_, times)| *times != 0);
         (terms.len() <= MOST_TERMS).then_some(Sum {
             constant: self.constant.checked_add(constant)?,
-            terms: terms.into_iter().collect(),
+            terms,
         })
     }
 
@@ -93,7 +96,7 @@ impl Sum {
 }
 
 /// What a location holds at one point of a loop.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Held {
     Sum(Sum),
     /// It was cleared.
@@ -103,9 +106,6 @@ pub(super) enum Held {
     /// What was loaded from memory.
     Fetched,
 }
-
-/// What the written locations hold at one point of a loop.
-pub(super) type All = BTreeMap<Location, Held>;
 
 /// How something lives from one iteration to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,13 +125,6 @@ pub(super) enum Kind {
     /// No iteration reads what it finds there, and either all of them write it or none does.
     AlwaysOrNever,
     Other,
-}
-
-/// Whether the words of a slot that is read were last written together.
-fn one_thing(reads: &[Location], all: &BTreeMap<Location, Held>) -> bool {
-    let is_own = |l: Location| matches!(all.get(&l), Some(Held::Sum(sum)) if sum.is(l));
-    let words: Vec<Location> = reads.iter().copied().filter(|&l| l >= WORDS).collect();
-    words.iter().all(|&l| all.get(&l) == all.get(&words[0])) || words.iter().all(|&l| is_own(l))
 }
 
 /// An operand of a modelled instruction.
@@ -264,12 +257,13 @@ impl Function<'_> {
     }
 
     /// How each location that the loop writes lives on from one time that the
-    /// loop comes to its header to the next, where that is known.
+    /// loop comes to its header to the next, where that is known and `is_needed`.
     pub(super) fn steps(
         &self,
         header: usize,
         cycle: &BTreeSet<usize>,
         written: &BTreeSet<Location>,
+        is_needed: &dyn Fn(Location) -> bool,
         same: &Same,
     ) -> BTreeMap<Location, Kind> {
         // What is taken to be what it was a copy of before, as long as it comes
@@ -282,16 +276,18 @@ impl Function<'_> {
                 .map(|(l, part)| (l, Held::Sum(Sum::of(part))))
                 .collect()
         };
-        let (mut back, mut inside) = self.around(header, cycle, written, start(&copies));
+        let mut around = self.around(header, cycle, written, &start(&copies));
         loop {
             let before = copies.len();
-            copies.retain(|l, part| back.get(l) == Some(&Held::Sum(Sum::of(*part))));
+            let back = around.back();
+            copies.retain(|&l, part| back.get(l) == Some(&Held::Sum(Sum::of(*part))));
             if copies.len() == before {
                 break;
             }
-            (back, inside) = self.around(header, cycle, written, start(&copies));
+            around = self.around(header, cycle, written, &start(&copies));
         }
-        let sum = |l: Location| match back.get(&l) {
+        let back = around.back();
+        let sum = |l: Location| match back.get(l) {
             Some(Held::Sum(sum)) => Some(sum),
             _ => None,
         };
@@ -332,7 +328,7 @@ impl Function<'_> {
                 (Some((constant, others)), _) => Kind::Steps {
                     one: others == 0 && matches!(constant, 1 | -1),
                 },
-                (None, Some(from)) if back.get(&from) == Some(&Held::Fetched) => Kind::Fetched,
+                (None, Some(from)) if back.get(from) == Some(&Held::Fetched) => Kind::Fetched,
                 (None, _) => {
                     let mut varies = false;
                     let known = sum.terms.iter().all(|&(part, _)| match part {
@@ -351,18 +347,19 @@ impl Function<'_> {
             },
         };
         let mut kinds: BTreeMap<Location, Kind> =
-            back.iter().map(|(&l, held)| (l, kind(l, held))).collect();
+            back.iter().map(|(l, held)| (l, kind(l, held))).collect();
         // Does the instruction only read what is the same in all iterations?
         let is_steady = |node: usize| {
             let effect = &self.effects[node];
-            let part = |l: Location| match inside.get(&node).and_then(|all| all.get(&l)) {
+            let inside = around.before(node);
+            let part = |l: Location| match inside.as_ref().and_then(|all| all.get(l)) {
                 Some(Held::Sum(sum)) => sum.terms.iter().all(|&(part, _)| stays(part)),
                 Some(_) => false,
                 None => !written.contains(&l),
             };
             !effect.loads_outside && effect.reads.iter().all(|&l| l != POINTED && part(l))
         };
-        for &l in written {
+        for &l in written.iter().filter(|&&l| is_needed(l)) {
             let known = kinds.get(&l).is_some_and(|kind| *kind != Kind::Other);
             if !known && self.always_or_never(l, header, cycle, &is_steady) {
                 kinds.insert(l, Kind::AlwaysOrNever);
@@ -385,7 +382,8 @@ impl Function<'_> {
         }
         let kills = |node: usize| self.effects[node].kills.contains(&l);
         // What is reached from the header without a write.
-        let mut found = BTreeSet::from([header]);
+        let mut found = vec![false; self.at.len()];
+        found[header] = true;
         let mut open = vec![header];
         while let Some(node) = open.pop() {
             let effect = &self.effects[node];
@@ -400,24 +398,26 @@ impl Function<'_> {
                 continue;
             }
             for &to in self.successors[node].iter().filter(|to| cycle.contains(to)) {
-                if to != header && found.insert(to) {
+                if to != header && !std::mem::replace(&mut found[to], true) {
                     open.push(to);
                 }
             }
         }
         // From where the next iteration is reached without a write.
-        let mut passes: BTreeSet<usize> = BTreeSet::new();
+        let mut passes = vec![false; self.at.len()];
+        let mut all = Vec::new();
         let mut open = vec![header];
         while let Some(node) = open.pop() {
             for &from in &self.predecessors[node] {
-                if found.contains(&from) && !kills(from) && passes.insert(from) {
+                if found[from] && !kills(from) && !std::mem::replace(&mut passes[from], true) {
+                    all.push(from);
                     open.push(from);
                 }
             }
         }
-        passes.iter().all(|&node| {
+        all.iter().all(|&node| {
             let inside = || self.successors[node].iter().filter(|to| cycle.contains(to));
-            let decides = inside().any(|to| *to != header && !passes.contains(to));
+            let decides = inside().any(|&to| to != header && !passes[to]);
             if !decides {
                 return true;
             }
@@ -430,128 +430,6 @@ impl Function<'_> {
                         && is_steady(compared)
                 })
         })
-    }
-
-    /// What the written locations hold when the loop comes around, and before each of its instructions. `start` is what they
-    /// hold at its header.
-    pub(super) fn around(
-        &self,
-        header: usize,
-        cycle: &BTreeSet<usize>,
-        written: &BTreeSet<Location>,
-        start: All,
-    ) -> (All, BTreeMap<usize, All>) {
-        let meet = |old: &mut All, new: &All| {
-            let before = old.len();
-            let mut changed = false;
-            old.retain(|&l, held| {
-                let Some(other) = new.get(&l) else {
-                    return false;
-                };
-                let known = |held: &Held| match held {
-                    Held::Sum(sum) => sum.is(l),
-                    Held::Zero | Held::KeptOrZero => true,
-                    Held::Fetched => false,
-                };
-                if held != other && known(held) && known(other) {
-                    changed |= *held != Held::KeptOrZero;
-                    *held = Held::KeptOrZero;
-                    return true;
-                }
-                held == other
-            });
-            changed || old.len() != before
-        };
-        let mut states: BTreeMap<usize, All> = BTreeMap::from([(header, start)]);
-        let mut back: Option<All> = None;
-        let mut open = BTreeSet::from([header]);
-        while let Some(index) = open.pop_first() {
-            let Some(mut all) = states.get(&index).cloned() else {
-                continue;
-            };
-            self.follow(index, &mut all, written);
-            for &to in self.successors[index]
-                .iter()
-                .filter(|to| cycle.contains(to))
-            {
-                if to == header {
-                    match &mut back {
-                        None => back = Some(all.clone()),
-                        Some(old) => {
-                            meet(old, &all);
-                        }
-                    }
-                    continue;
-                }
-                match states.get_mut(&to) {
-                    None => {
-                        states.insert(to, all.clone());
-                        open.insert(to);
-                    }
-                    Some(old) => {
-                        if meet(old, &all) {
-                            open.insert(to);
-                        }
-                    }
-                }
-            }
-        }
-        // The last round of what came back is the settled one only if nothing
-        // was met after it; `meet` only takes away, so what is left holds.
-        (back.unwrap_or_default(), states)
-    }
-
-    /// One instruction.
-    pub(super) fn follow(
-        &self,
-        index: usize,
-        all: &mut BTreeMap<Location, Held>,
-        written: &BTreeSet<Location>,
-    ) {
-        let effect = &self.effects[index];
-        let value = effect.moves.as_ref().and_then(|moves| {
-            let held = |operand: &Operand| match *operand {
-                Operand::Number(number) => Some(Held::Sum(Sum::number(number))),
-                Operand::Constant(at) => Some(Held::Sum(Sum::of(Part::Constant(at)))),
-                Operand::Location(l) => match all.get(&l) {
-                    // All words of a wide slot, or none.
-                    _ if l >= WORDS && !one_thing(&effect.reads, all) => None,
-                    Some(held) => Some(held.clone()),
-                    None if !written.contains(&l) => Some(Held::Sum(Sum::of(Part::Location(l)))),
-                    None => None,
-                },
-            };
-            if let ([(operand, 1)], true) = (&moves.made_of[..], moves.copies) {
-                let held = held(operand)?;
-                // Only of the location itself is that said.
-                return (held != Held::KeptOrZero).then_some((moves.to, held));
-            }
-            let mut sum = Sum::default();
-            for (operand, times) in &moves.made_of {
-                let Held::Sum(part) = held(operand)? else {
-                    return None;
-                };
-                sum = sum.plus(&part, *times)?;
-            }
-            Some((moves.to, Held::Sum(sum)))
-        });
-        for l in effect.writes() {
-            all.remove(&l);
-        }
-        if effect.fetches {
-            all.extend(effect.kills.iter().map(|&l| (l, Held::Fetched)));
-        }
-        if effect.clears {
-            all.extend(effect.kills.iter().map(|&l| (l, Held::Zero)));
-        }
-        if let Some((to, value)) = value {
-            // All words of a wide slot move together; the first stands for them.
-            for &l in effect.kills.iter().chain(&effect.may) {
-                if l == to || (to >= WORDS && l >= WORDS) {
-                    all.insert(l, value.clone());
-                }
-            }
-        }
     }
 
     /// Two words of one slot, whose first stands for both.

@@ -23,10 +23,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iced_x86::{ConditionCode, Instruction, InstructionInfoFactory, Mnemonic, OpKind};
 
+use super::around::{Around, Holding};
 use super::function::{Function, Location, WORDS};
 use super::interface::Interface;
 use super::levels::cycles;
-use super::steps::{All, Held, Part, Sum};
+use super::steps::{Held, Part, Sum};
 use crate::entry::Entry;
 use crate::findings::Frame;
 use crate::graph::{Graph, Next};
@@ -152,18 +153,19 @@ impl Function<'_> {
             .filter(is_of_use)
             .map(|l| (l, Held::Sum(Sum::of(Part::Location(l)))))
             .collect();
-        let (around, states) = self.around(header, cycle, &written, start);
-        let held = |latch: usize, l: Location| match states.get(&(latch - 1))?.get(&l) {
+        let around = self.around(header, cycle, &written, &start);
+        let held = |latch: usize, l: Location| match around.before(latch - 1)?.get(l) {
             Some(Held::Sum(sum)) => Some(sum.clone()),
             Some(_) => None,
             None => (!written.contains(&l)).then(|| Sum::of(Part::Location(l))),
         };
+        let around = around.back();
         let stays = |l: Location| {
-            !written.contains(&l) || matches!(around.get(&l), Some(Held::Sum(sum)) if sum.is(l))
+            !written.contains(&l) || matches!(around.get(l), Some(Held::Sum(sum)) if sum.is(l))
         };
         // How many times the number of threads something grows by.
         let grows_by = |l: Location| -> Option<i64> {
-            let Some(Held::Sum(sum)) = around.get(&l) else {
+            let Some(Held::Sum(sum)) = around.get(l) else {
                 return None;
             };
             let (own, others) = sum.split(l)?;
@@ -179,8 +181,9 @@ impl Function<'_> {
             steps.is_some_and(|steps| steps != 0 && grows_by(l) == Some(steps))
         };
         let start = self.along(&path);
+        let start = start.back();
         let same = self.same_until(guard);
-        let was = |l: Location, other: Location| match start.get(&l) {
+        let was = |l: Location, other: Location| match start.get(l) {
             Some(Held::Sum(sum)) => sum.copy().is_some_and(|l| same.is_equal(guard, l, other)),
             _ => false,
         };
@@ -198,7 +201,7 @@ impl Function<'_> {
             let index = written
                 .iter()
                 .copied()
-                .find(|&l| is_index(l) && around.get(&l) == next.as_ref() && was(l, first.index));
+                .find(|&l| is_index(l) && around.get(l) == next.as_ref() && was(l, first.index));
             let upwards = index.and_then(steps).map(|steps| steps > 0);
             use ConditionCode as C;
             let limits = match last.goes_on {
@@ -283,7 +286,7 @@ impl Function<'_> {
     /// What the branch at `branch` has just compared, and what must hold for it to lead to where `goes_on` says; with the one
     /// operand as the index, and with the other.
     fn compared(&self, branch: usize, goes_on: impl Fn(usize) -> bool) -> Option<Vec<Compared>> {
-        let node = |n: usize| &self.graph.nodes[&self.at[n]];
+        let node = |n: usize| self.node(n);
         let Next::Branch(target) = node(branch).next else {
             return None;
         };
@@ -340,16 +343,11 @@ impl Function<'_> {
     }
 
     /// What the locations hold after these instructions, by what they held before.
-    fn along(&self, path: &[usize]) -> All {
+    fn along(&self, path: &[usize]) -> Around {
         let everything: BTreeSet<Location> = (0..self.locations).collect();
-        let mut all: All = everything
-            .iter()
-            .map(|&l| (l, Held::Sum(Sum::of(Part::Location(l)))))
-            .collect();
-        for &node in path {
-            self.follow(node, &mut all, &everything);
-        }
-        all
+        let itself = |l| (l, Held::Sum(Sum::of(Part::Location(l))));
+        let start = (0..self.locations).map(itself).collect();
+        self.after(path, &everything, &start)
     }
 
     /// What a location holds, where that is followed.
@@ -368,14 +366,14 @@ impl Function<'_> {
         Some(Place { base, offset })
     }
 
-    fn place_of(&self, l: Location, around: &All) -> Option<Index> {
+    fn place_of(&self, l: Location, around: &Holding) -> Option<Index> {
         if l < GENERAL {
             return Some(Index::Register(l));
         }
         let place = self.word(l)?;
         let (&(base, word), _) = self.words.iter().find(|(_, &other)| other == l)?;
         let behind = self.words.get(&(base, word + 1));
-        let wide = behind.is_some_and(|behind| around.get(behind) == around.get(&l));
+        let wide = behind.is_some_and(|&behind| around.get(behind) == around.get(l));
         Some(Index::Slot(place, if wide { 8 } else { 4 }))
     }
 

@@ -24,6 +24,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::dense::Open;
 use super::function::{Function, Location, HEAP, POINTED, WORDS};
 use super::interface::{caller_saved, Interface};
 use super::levels::Level;
@@ -152,7 +153,8 @@ impl Function<'_> {
             return states;
         };
         states[first] = Some(start);
-        let mut open = BTreeSet::from([first]);
+        let mut open = Open::new(self.at.len());
+        open.insert(first);
         while let Some(index) = open.pop_first() {
             let Some(mut state) = states[index].clone() else {
                 continue;

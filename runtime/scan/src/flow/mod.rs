@@ -61,35 +61,27 @@ struct Known {
 }
 
 pub(crate) fn scan(image: &dyn Image, entry: u64, form: Form) -> Scan {
-    let mut analysis = Analysis::new(image, form);
-    let limit = analysis.function(entry, State::outlined(form)).err();
-    let ticket = analysis.findings.ticket;
-    let limit = limit.or_else(|| ticket.map(|(address, _)| (Why::Counter, address)));
-    let used = |asked: bool, escape: Option<(u64, Why)>| match escape {
-        Some((address, why)) => Use::Escapes(why, address),
-        None if asked => Use::Arithmetic,
-        None => Use::Absent,
-    };
-    Scan {
-        thread_number: used(analysis.asked.0, analysis.findings.id),
-        team_size: used(analysis.asked.1, analysis.findings.team),
-        calls: analysis.calls,
-        chunks: u32::try_from(analysis.findings.splits.len()).unwrap_or(u32::MAX),
-        limit: limit.map(|(why, _)| why),
-        limit_address: limit.map_or(0, |(_, address)| address),
-    }
+    Analysis::new(image, form).scan(entry)
 }
 
-/// See [`crate::divides_freely`].
-pub(crate) fn divides_freely(image: &dyn Image, entry: u64, form: Form) -> Result<(), u64> {
+/// See [`crate::scan_with_division`].
+pub(crate) fn scan_with_division(
+    image: &dyn Image,
+    entry: u64,
+    form: Form,
+) -> (Scan, Result<(), u64>) {
     let mut analysis = Analysis {
         divided: Some(Ok(())),
         ..Analysis::new(image, form)
     };
-    analysis
-        .function(entry, State::outlined(form))
-        .map_err(|(_, at)| at)?;
-    analysis.divided.unwrap_or(Err(entry))
+    let scan = analysis.scan(entry);
+    let divided = match scan.fits() {
+        // What that call does is not known, so that the rest was not looked at.
+        Ok(()) if scan.calls.unknown => Err(scan.calls.unknown_address),
+        Ok(()) => analysis.divided.unwrap_or(Err(entry)),
+        Err((_, at)) => Err(at),
+    };
+    (scan, divided)
 }
 
 impl<'a> Analysis<'a> {
@@ -113,6 +105,25 @@ impl<'a> Analysis<'a> {
 }
 
 impl Analysis<'_> {
+    fn scan(&mut self, entry: u64) -> Scan {
+        let limit = self.function(entry, State::outlined(self.form)).err();
+        let ticket = self.findings.ticket;
+        let limit = limit.or_else(|| ticket.map(|(address, _)| (Why::Counter, address)));
+        let used = |asked: bool, escape: Option<(u64, Why)>| match escape {
+            Some((address, why)) => Use::Escapes(why, address),
+            None if asked => Use::Arithmetic,
+            None => Use::Absent,
+        };
+        Scan {
+            thread_number: used(self.asked.0, self.findings.id),
+            team_size: used(self.asked.1, self.findings.team),
+            calls: self.calls,
+            chunks: u32::try_from(self.findings.splits.len()).unwrap_or(u32::MAX),
+            limit: limit.map(|(why, _)| why),
+            limit_address: limit.map_or(0, |(_, address)| address),
+        }
+    }
+
     /// Follows the function at `entry`, whose registers hold what `state`
     /// says.
     pub(super) fn function(&mut self, entry: u64, state: State) -> Result<Exit, (Why, u64)> {
@@ -195,7 +206,10 @@ impl Analysis<'_> {
         let inner = self.active.len() > 1;
         let here = |at: &&u64| graph.nodes.contains_key(at);
         let splits: BTreeSet<u64> = self.findings.splits.iter().filter(here).copied().collect();
-        if divided.is_ok() && (!inner || !splits.is_empty()) {
+        // A function that not every team size is known to fit is not divided at all.
+        let escapes = self.findings.id.is_some() || self.findings.team.is_some();
+        let fits = !escapes && !self.findings.splits.is_empty() && !self.calls.unknown;
+        if divided.is_ok() && (inner && !splits.is_empty() || !inner && fits) {
             let ends = self.findings.ends.iter().filter(here).copied().collect();
             let found = carried::check(
                 graph,

@@ -28,7 +28,7 @@ impl Analysis<'_> {
         states: &BTreeMap<u64, State>,
         frame: &Frame,
     ) -> bool {
-        let mut known = self.interfaces.clone();
+        let mut known = BTreeMap::new();
         self.written_by_callees(graph, &mut known, 0);
         let findings = self.findings.clone();
         let mut before = |header: u64, from: u64| {

@@ -5,6 +5,7 @@ use hetmp_sched::budget::Budget;
 
 // Relaxed: the sums are estimates, and carry no other data. Times are nanoseconds.
 static SPENT_NS: AtomicU64 = AtomicU64::new(0);
+static PREPARED_NS: AtomicU64 = AtomicU64::new(0);
 static READ: AtomicU32 = AtomicU32::new(0);
 static GAINED_NS: AtomicU64 = AtomicU64::new(0);
 
@@ -12,6 +13,7 @@ static GAINED_NS: AtomicU64 = AtomicU64::new(0);
 pub(super) fn so_far() -> Budget {
     Budget {
         spent_ns: SPENT_NS.load(Ordering::Relaxed) as f64,
+        prepared_ns: PREPARED_NS.load(Ordering::Relaxed) as f64,
         regions: READ.load(Ordering::Relaxed),
         gained_ns: GAINED_NS.load(Ordering::Relaxed) as f64,
     }
@@ -21,6 +23,10 @@ pub(super) fn so_far() -> Budget {
 /// which may hold the core meanwhile, do not count.
 pub(super) fn spend<R>(read: impl FnOnce() -> R) -> R {
     let began = cpu_ns();
+    if READ.load(Ordering::Relaxed) == 0 {
+        hetmp_core::aside::run(hetmp_scan::prepare);
+        PREPARED_NS.fetch_add(cpu_ns().saturating_sub(began), Ordering::Relaxed);
+    }
     let result = read();
     SPENT_NS.fetch_add(cpu_ns().saturating_sub(began), Ordering::Relaxed);
     READ.fetch_add(1, Ordering::Relaxed);

@@ -2,7 +2,8 @@
 
 use super::lever::{Guard, Lever};
 use hetmp_scan::loaded::Loaded;
-use hetmp_scan::{divides_freely, scan, Calls, Entry, Form, Scan, Use, Verdict};
+use hetmp_scan::{divides_freely, scan, scan_with_division};
+use hetmp_scan::{Calls, Entry, Form, Scan, Use, Verdict};
 
 /// What the code of an outlined function shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,17 +46,26 @@ impl Fit {
     }
 }
 
-/// Reads the function at `address`, which a compiler outlined in this `form`.
-pub(super) fn of(address: usize, form: Form) -> Fit {
-    hetmp_core::aside::run(|| read(address, form))
+/// Reads the function at `address`, which a compiler outlined in this `form`. `asked`: also examines whether it may be
+/// divided into more pieces than the program asked for.
+pub(super) fn of(address: usize, form: Form, asked: bool) -> Fit {
+    hetmp_core::aside::run(|| read(address, form, asked))
 }
 
-fn read(address: usize, form: Form) -> Fit {
+fn read(address: usize, form: Form, asked: bool) -> Fit {
     let Some(object) = Loaded::at(address as u64) else {
         return Fit::never(Guard::Unscanned);
     };
-    let scan = scan(&object, address as u64, form);
-    judge(&scan, object.object().has_tls)
+    let has_tls = object.object().has_tls;
+    if !asked {
+        return judge(&scan(&object, address as u64, form), has_tls);
+    }
+    let (scan, divides_freely) = scan_with_division(&object, address as u64, form);
+    let fit = judge(&scan, has_tls);
+    Fit {
+        divides_freely: Some(fit.any_size.is_ok() && divides_freely.is_ok()),
+        ..fit
+    }
 }
 
 fn judge(scan: &Scan, object_has_thread_locals: bool) -> Fit {

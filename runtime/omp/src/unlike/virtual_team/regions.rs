@@ -202,10 +202,11 @@ pub(super) fn of(region: &Region, asked: bool) -> Knowledge {
     super::exceptions::look_again();
     // Without the lock: reading the program's files takes a while.
     let fit = budget::spend(|| {
-        let mut fit = known.map_or_else(|| fit::of(address, region.form), |k| k.fit);
-        if asked {
-            fit.look_at_division(address, region.form);
-        }
+        let Some(known) = known else {
+            return fit::of(address, region.form, asked);
+        };
+        let mut fit = known.fit;
+        fit.look_at_division(address, region.form);
         fit
     });
     let mut regions = lock();
