@@ -18,7 +18,7 @@ gcc -fopenmp. In turns, N rounds (5; 2 with --quick):
      origin keeps to, too (HETMP_DSM_CPUS=own): one node alone, all regions across with equal
      shares, across with schedule(dynamic), across or not as decided by times, and all at
      the origin. Ratios to one node alone; also of the second half of the executions.
-     --parts 3 runs only this; --kernels 'ep cg' only these kernels.
+     Some minutes a round. --parts 3 runs only this; --kernels 'ep cg' only these kernels.
 Needs two CPUs, userfaultfd, and an idle machine: on a busy one a fault waits for a core.
 TEXT
 }
