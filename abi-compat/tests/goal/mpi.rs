@@ -126,19 +126,20 @@ fn counted(out: &exec::Outcome) -> Option<(String, String)> {
 fn same(mpi: Mpi, engine: &str, arguments: &[&str], ranks: &[u32]) -> Result<(), Failed> {
     let path = mpi.build("collectives")?;
     for ranks in ranks {
-        let plain = mpi.run(*ranks, &path, arguments, None, &[]);
-        if plain.ending != exec::Ending::Exit(0) {
-            return Err(format!("{} alone, {ranks} ranks: {}", mpi.name, shown(&plain)).into());
-        }
         let env = [("HETMP_GOAL_ENGINE", engine), ("HETMP_VERBOSE", "1")];
         let ours = mpi.run(*ranks, &path, arguments, Some(&mpi.shim()), &env);
-        if ours.ending != exec::Ending::Exit(0) || ours.stdout != plain.stdout {
-            return Err(format!(
-                "{ranks} ranks: {}--- alone\n{}",
-                shown(&ours),
-                shown(&plain)
-            )
-            .into());
+        let passed = ours.stdout.starts_with(b"collectives: passed, ");
+        if ours.ending != exec::Ending::Exit(0) || !passed {
+            return Err(format!("{ranks} ranks: {}", shown(&ours)).into());
+        }
+        // MPICH's ranks spin for whole time slices while they wait. Where ranks outnumber cores, the program alone takes a
+        // minute on a loaded machine.
+        if mpi.name != "mpich" || *ranks <= 2 {
+            let plain = mpi.run(*ranks, &path, arguments, None, &[]);
+            if plain.ending != exec::Ending::Exit(0) || ours.stdout != plain.stdout {
+                let both = format!("{}--- alone\n{}", shown(&ours), shown(&plain));
+                return Err(format!("{ranks} ranks: {both}").into());
+            }
         }
         let Some((goal, left)) = counted(&ours) else {
             return Err(format!("{ranks} ranks: no line with counts: {}", shown(&ours)).into());
