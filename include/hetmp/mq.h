@@ -45,7 +45,8 @@
  *
  * Platforms
  *   HETMP_PLATFORM chooses x86 (the default), sw26010, mt3000 or a TOML file; ",strict" maps the local stores
- *   and keeps the master's slots out of the slaves' reach. `hetmp info --platform` shows them.
+ *   at addresses of their own and keeps slots out of reach of who does not hold them. `hetmp info --platform`
+ *   shows the platforms.
  *   SW5_VERSION, MT3_VERSION and AVX_VERSION choose the static libraries instead (libMHMessQueue.a for the master,
  *   libSHMessQueue.a for slaves) over athread, hThread or pthread: always two stages, no inline paths, at most 16
  *   queues of a slave, and waits that only end by the other side, by MQ_NO_SLAVE and by MQ_DEADLOCK.
