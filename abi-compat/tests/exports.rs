@@ -1,9 +1,11 @@
 //! The dynamic symbols of libhetmp.so: libgomp's names at libgomp's nodes, libgomp's
 //! soname, and no other names that could collide with a program's.
 
+use hetmp_abi_compat::suite::find_in_path;
 use hetmp_abi_compat::{coverage, elf, library, symbols};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 fn ours() -> elf::SharedLibrary {
     elf::read(library::fresh()).unwrap()
@@ -140,6 +142,51 @@ fn libomp_exports_are_ours_or_listed() {
             "{name}: not one of libomp's"
         );
     }
+}
+
+/// The names that libhetmp.so lacks are not in clang and flang, whose code generators hold every name that compiled
+/// code calls, nor in libomptarget, which programs with device code load.
+#[test]
+fn compilers_do_not_know_what_is_missing() {
+    let Ok(clang) = find_in_path("clang-19") else {
+        eprintln!("skipped: no clang-19");
+        return;
+    };
+    let ldd = Command::new("ldd").arg(&clang).output().unwrap();
+    let mut files: Vec<PathBuf> = String::from_utf8_lossy(&ldd.stdout)
+        .split_whitespace()
+        .filter(|word| word.starts_with('/'))
+        .filter(|path| path.contains("libLLVM") || path.contains("libclang-cpp"))
+        .map(PathBuf::from)
+        .collect();
+    if files.is_empty() {
+        eprintln!("skipped: {}: no shared code generator", clang.display());
+        return;
+    }
+    let program = fs::canonicalize(&clang).unwrap();
+    let bin = program.parent().unwrap();
+    files.extend(
+        ["../lib/libomptarget.so.19.1", "flang-new"]
+            .iter()
+            .map(|near| bin.join(near))
+            .filter(|path| path.exists()),
+    );
+    let called = "__kmpc_fork_call";
+    let mut search = Command::new("grep");
+    search
+        .env("LC_ALL", "C")
+        .args(["-a", "-h", "-o", "-F", "-w", "-e", called]);
+    for name in symbols::libomp_missing() {
+        search.args(["-e", name]);
+    }
+    let out = search.arg("--").args(&files).output().unwrap();
+    let mut found: Vec<String> = String::from_utf8_lossy(&out.stdout)
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    found.sort();
+    found.dedup();
+    assert_eq!(found, [called], "in {files:?}");
 }
 
 #[test]

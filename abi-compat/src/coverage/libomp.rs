@@ -235,10 +235,12 @@ const FAMILIES: &[Family] = &[
 /// The sentence for the second word of a line of `libomp-missing.txt`.
 fn reason(why: &str) -> &'static str {
     match why {
-        "collapse" => "no released clang calls it: clang computes such nests itself",
-        "debugger" => "numbers of tasks for debuggers; nothing here counts tasks across threads",
-        "device" => "of libomptarget: handles of transfers to devices, which there are none of",
-        "internal" => "of libomp's own parts, without a declaration in its headers",
+        "collapse" => "called by code of Microsoft's compiler; clang and flang compute such nests in the code itself",
+        "constant" => "a constant of libomp's own: the last handle of a predefined allocator",
+        "copies" => "puts a copy of a threadprivate variable into libomp's own table, for its other entries",
+        "locks" => "a table of libomp's own, with the names of its locks for its tool interface",
+        "team" => "runs a region's function for a team of libomp's own; only libomp's threads call it",
+        "trace" => "a level of libomp's trace of itself, which only its debug build prints",
         _ => panic!("symbols/libomp-missing.txt: reason {why}: not explained"),
     }
 }

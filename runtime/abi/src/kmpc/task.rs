@@ -16,7 +16,7 @@ use hetmp_omp::task::submit::{self, Submission};
 use hetmp_omp::task::taskloop::{shares, Cut, Told};
 use hetmp_omp::task::{self, group, Group};
 use hetmp_omp::tool::{self, events};
-use hetmp_omp::{ahead, Thread};
+use hetmp_omp::{ahead, query, Thread};
 use libc::{c_char, c_void};
 use std::ffi::CStr;
 
@@ -28,6 +28,9 @@ const PROXY: i32 = 1 << 4;
 const PRIORITY: i32 = 1 << 5;
 /// The task is for a device (`hidden_helper` in libomp).
 const HELPER: i32 = 1 << 7;
+
+/// What stands for a task's number in a libomp that does not number tasks: all bits are set.
+const UNNUMBERED: u64 = u64::MAX;
 
 type Routine = unsafe extern "C" fn(i32, *mut KmpTask) -> i32;
 
@@ -692,7 +695,27 @@ entries! {
 
     /// May other threads run tasks that the current task makes?
     fn __kmpc_omp_has_task_team(_gtid: i32) -> bool {
-        hetmp_omp::query::num_threads() > 1
+        query::num_threads() > 1
+    }
+
+    /// Asked by libomptarget at the start of a `target nowait` that goes to a device, where
+    /// `__kmpc_omp_has_task_team` answered yes: the place for a handle of the device's work. The runtime would run
+    /// a task with such a handle again and again until the work is done. Here tasks run once, so there is no place,
+    /// which the interface allows: with null, libomptarget waits for the device inside of the task.
+    fn __kmpc_omp_get_target_async_handle_ptr(_gtid: i32) -> *mut *mut c_void {
+        core::ptr::null_mut()
+    }
+
+    /// The number of the current task. libomp numbers tasks only when it was built for a debugger. In the libomp of
+    /// LLVM's releases, every task has this number. (There, a thread that has not used the runtime has 0.)
+    fn __kmpc_get_taskid() -> u64 {
+        UNNUMBERED
+    }
+
+    /// The number of the task that made the current one; for an implicit task, of the task that met the region.
+    /// 0 in the initial task.
+    fn __kmpc_get_parent_taskid() -> u64 {
+        if query::in_explicit_task() || query::level() > 0 { UNNUMBERED } else { 0 }
     }
 
     /// The `error` directive. Severity 1 warns; 2 ends the program.
