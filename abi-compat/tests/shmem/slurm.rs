@@ -108,6 +108,19 @@ impl Cluster {
         None
     }
 
+    /// [`Cluster::start`], for all tests. The thread of the first test may end before the other tests have, and the kernel
+    /// ends the daemons with the thread that has started them. So a thread starts them that never ends.
+    fn start_for_all() -> Option<Cluster> {
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let _ = tell.send(Cluster::start());
+            loop {
+                std::thread::park();
+            }
+        });
+        told.recv().ok()?
+    }
+
     fn daemon(&mut self, path: &Path, args: &[String]) -> Option<()> {
         let log = fs::File::create(self.dir.join(format!("out.{}", self.daemons.len()))).ok()?;
         let mut command = std::process::Command::new(path);
@@ -117,7 +130,8 @@ impl Cluster {
             .stdin(Stdio::null())
             .stdout(log.try_clone().ok()?)
             .stderr(log);
-        // The daemon ends with this process, however this process ends.
+        // The daemon ends with the thread that starts it: with this process, however this process ends
+        // (`start_for_all`).
         // SAFETY: the closure runs between fork and exec, and makes one system call.
         unsafe {
             command.pre_exec(|| {
@@ -173,7 +187,7 @@ impl Drop for Cluster {
 static CLUSTER: OnceLock<Mutex<Option<Cluster>>> = OnceLock::new();
 
 fn with_cluster(test: impl FnOnce(&Cluster) -> Result<(), Failed>) -> Result<(), Failed> {
-    let mutex = CLUSTER.get_or_init(|| Mutex::new(Cluster::start()));
+    let mutex = CLUSTER.get_or_init(|| Mutex::new(Cluster::start_for_all()));
     let cluster = mutex.lock().unwrap_or_else(PoisonError::into_inner);
     test(cluster.as_ref().ok_or("Slurm's daemons did not come up")?)
 }
