@@ -1,6 +1,6 @@
 //! Which regions cross when that is measured, and what a report says of it.
 
-use crate::harness::{built, compile, run, skipped};
+use crate::harness::{built, compile, prints_the_same, run, skipped};
 use std::process::{Command, Output};
 
 /// Without `HETMP_DSM_CROSS`, a region is tried at home and across, and runs where it is faster.
@@ -15,13 +15,7 @@ fn regions_run_where_they_are_faster() {
     if skipped(&got) {
         return;
     }
-    let said = String::from_utf8_lossy(&got.stderr);
-    assert!(got.status.success(), "{}: {said}", got.status);
-    assert_eq!(
-        String::from_utf8_lossy(&got.stdout),
-        String::from_utf8_lossy(&expected.stdout),
-        "{said}"
-    );
+    prints_the_same(&got, &expected);
     let text = std::fs::read_to_string(&report).expect("a report");
     let all: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let rows = all["dsm"]["regions"].as_array().expect("regions");

@@ -16,6 +16,7 @@ mod loops;
 mod parallel;
 mod sync;
 mod task;
+mod task_frame;
 mod teams;
 mod threadprivate;
 mod user;

@@ -5,6 +5,7 @@
 //! then the addresses of shared variables. In front of it lies this module's [`Head`], and in front of that
 //! the engine's record.
 
+use super::task_frame::call;
 use super::Loc;
 use crate::entry::entries;
 use crate::gomp::task::List;
@@ -32,7 +33,7 @@ const HELPER: i32 = 1 << 7;
 /// What stands for a task's number in a libomp that does not number tasks: all bits are set.
 const UNNUMBERED: u64 = u64::MAX;
 
-type Routine = unsafe extern "C" fn(i32, *mut KmpTask) -> i32;
+pub(super) type Routine = unsafe extern "C" fn(i32, *mut KmpTask) -> i32;
 
 /// A word with two uses.
 #[repr(C)]
@@ -115,84 +116,6 @@ fn allocate(flags: i32, bytes: usize, shareds: usize, routine: Option<Routine>) 
             submit::event(data);
         }
         task
-    }
-}
-
-extern "C" {
-    /// Calls `routine(gtid, task)`. Stores its own frame pointer in `frame` before.
-    fn hetmp_kmpc_task(routine: Routine, gtid: i32, task: *mut KmpTask, frame: *mut usize);
-}
-
-// System V. At the call the stack pointer is a multiple of 16.
-#[cfg(target_arch = "x86_64")]
-core::arch::global_asm!(
-    ".pushsection .text.hetmp_entry, \"ax\", @progbits",
-    ".p2align 4",
-    ".globl hetmp_kmpc_task",
-    ".hidden hetmp_kmpc_task",
-    ".type hetmp_kmpc_task, @function",
-    "hetmp_kmpc_task:",
-    ".cfi_startproc",
-    "push rbp",
-    ".cfi_def_cfa_offset 16",
-    ".cfi_offset rbp, -16",
-    "mov rbp, rsp",
-    ".cfi_def_cfa_register rbp",
-    "mov [rcx], rbp",
-    "mov rax, rdi",
-    "mov edi, esi",
-    "mov rsi, rdx",
-    "call rax",
-    "leave",
-    ".cfi_def_cfa rsp, 8",
-    "ret",
-    ".cfi_endproc",
-    ".size hetmp_kmpc_task, . - hetmp_kmpc_task",
-    ".popsection",
-);
-
-// AAPCS64.
-#[cfg(target_arch = "aarch64")]
-core::arch::global_asm!(
-    ".pushsection .text.hetmp_entry, \"ax\", @progbits",
-    ".p2align 4",
-    ".globl hetmp_kmpc_task",
-    ".hidden hetmp_kmpc_task",
-    ".type hetmp_kmpc_task, @function",
-    "hetmp_kmpc_task:",
-    ".cfi_startproc",
-    "stp x29, x30, [sp, #-16]!",
-    ".cfi_def_cfa_offset 16",
-    ".cfi_offset x29, -16",
-    ".cfi_offset x30, -8",
-    "mov x29, sp",
-    "str x29, [x3]",
-    "mov x8, x0",
-    "mov w0, w1",
-    "mov x1, x2",
-    "blr x8",
-    "ldp x29, x30, [sp], #16",
-    "ret",
-    ".cfi_endproc",
-    ".size hetmp_kmpc_task, . - hetmp_kmpc_task",
-    ".popsection",
-);
-
-/// Calls the task's function once, so that a tool finds the frame that calls the function.
-///
-/// # Safety
-/// `task` was made by [`allocate`] and has not ended. `routine` is its function.
-#[inline]
-unsafe fn call(routine: Routine, gtid: i32, task: *mut KmpTask) {
-    // SAFETY: the function is the compiled code's for this task: this function's contract. The word for the frame
-    // belongs to the current task.
-    unsafe {
-        match events::exit_frame(Thread::current()) {
-            Some(frame) => hetmp_kmpc_task(routine, gtid, task, frame.as_ptr()),
-            None => {
-                routine(gtid, task);
-            }
-        }
     }
 }
 
