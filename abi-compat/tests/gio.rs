@@ -66,6 +66,7 @@ fn program(source: &str) -> PathBuf {
     let all = DONE.get_or_init(|| {
         [
             "c-tests/device/device.c",
+            "c-tests/device/group.c",
             "c-tests/apps/jacobi2d.c",
             "c-tests/apps/spts.c",
             "c-tests/bench/gio_put.c",
@@ -136,6 +137,28 @@ fn posting_from_threads_on_every_engine() {
         for pes in [1, 2, 4] {
             let out = passes("c-tests/device/device.c", pes, &[], env);
             assert_eq!(out.lines().count(), CASES, "{out}");
+        }
+    }
+}
+
+#[test]
+fn waits_contexts_and_collectives_inside_of_kernels_on_every_engine() {
+    for env in SETTINGS {
+        for pes in [1, 2, 3, 5] {
+            let out = passes("c-tests/device/group.c", pes, &[], env);
+            assert_eq!(out.lines().count(), 8, "{out}");
+        }
+    }
+}
+
+/// The checker has nothing to say about the header's own signals.
+#[test]
+fn collectives_inside_of_kernels_pass_the_checker_with_any_seed() {
+    for seed in 1..4 {
+        let model = format!("gpu,seed={seed},check");
+        for case in ["several_words", "barriers", "collectives", "reductions"] {
+            let env = [("HETMP_NIC_MODEL", model.as_str())];
+            passes("c-tests/device/group.c", 3, &[case], &env);
         }
     }
 }

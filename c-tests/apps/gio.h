@@ -94,12 +94,6 @@ static inline void gio_turn(unsigned *turns) {
     else GIO_PAUSE();
 }
 
-/* Waits until a word that a peer or another thread sets is `value` or more. */
-static inline void gio_await(const uint64_t *word, uint64_t value) {
-    unsigned turns = 0;
-    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value) gio_turn(&turns);
-}
-
 /* Before a parallel region. */
 static inline void gio_launch(const struct gio *g) {
     if (g->launch > 0)
@@ -238,8 +232,10 @@ static inline void gio_ring(struct gio *g, int w) {
 
 /* Waits until what workgroup `w` has put has arrived. */
 static inline void gio_quiet(struct gio *g, int w) {
-    if (g->mode == IKN) gio_await(&g->counts[w].completed, g->counts[w].submitted);
-    else gio_check("hetmp_quiet", shmem_my_pe(), hetmp_quiet(&g->queues[w]));
+    if (g->mode == IKN) {
+        unsigned turns = 0;
+        while (__atomic_load_n(&g->counts[w].completed, __ATOMIC_ACQUIRE) < g->counts[w].submitted) gio_turn(&turns);
+    } else gio_check("hetmp_quiet", shmem_my_pe(), hetmp_quiet(&g->queues[w]));
 }
 
 /* Command lines: --NAME VALUE pairs. */

@@ -89,7 +89,7 @@ static int needs(const struct grid *g, int side) { return side == 0 ? g->me > 0 
 
 /* Waits for the halo of iteration t. */
 static void await_halo(const struct grid *g, long t, int side) {
-    if (needs(g, side)) gio_await(&g->arrived[t & 1][side], (uint64_t)t);
+    if (needs(g, side)) hetmp_wait_until(&g->arrived[t & 1][side], SHMEM_CMP_GE, (uint64_t)t);
 }
 
 static size_t row_bytes(const struct grid *g) { return (size_t)(g->columns + 2) * sizeof(double); }
@@ -176,7 +176,7 @@ static long solve_inside(struct gio *o, struct grid *g, struct residuals *r, con
                 gio_ring(o, w);
                 values[g->me] = here;
                 for (int pe = 0; pe < g->pes; pe++)
-                    if (pe != g->me) gio_await(&arrived[pe], (uint64_t)t + 1);
+                    if (pe != g->me) hetmp_wait_until(&arrived[pe], SHMEM_CMP_GE, (uint64_t)t + 1);
                 last = largest(values, g->pes, 1);
                 if (last <= plan->tolerance) done = t + 1;
             }

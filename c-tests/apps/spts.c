@@ -47,7 +47,7 @@ static double solve_row(const struct problem *p, long i) {
 static void await_value(struct gio *o, const struct problem *p, int w, int j, uint64_t epoch) {
     if (__atomic_load_n(&p->solved[j], __ATOMIC_ACQUIRE) >= epoch) return;
     gio_ring(o, w);
-    gio_await(&p->solved[j], epoch);
+    hetmp_wait_until(&p->solved[j], SHMEM_CMP_GE, epoch);
 }
 
 static void solve_inside(struct gio *o, struct problem *p, int threads, uint64_t epoch) {

@@ -23,14 +23,22 @@ typedef int cudaError_t;
 typedef void *cudaStream_t;
 extern "C" cudaError_t cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, cudaStream_t);
 #endif
+__device__ inline unsigned atomicExch(unsigned *at, unsigned value) {
+    unsigned old;
+    __atomic_exchange(at, &value, &old, __ATOMIC_RELAXED);
+    return old;
+}
 #if defined(__CUDA__) && !defined(__HIP__)
 /* __syncthreads is built in. */
+__device__ inline void __threadfence(void) { __nvvm_membar_gl(); }
 __device__ inline void __threadfence_system(void) { __nvvm_membar_sys(); }
 #elif defined(__AMDGCN__)
 __device__ inline void __syncthreads(void) { __builtin_amdgcn_s_barrier(); }
 __device__ inline void __threadfence_system(void) { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); }
+__device__ inline void __threadfence(void) { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent"); }
 #else
 __device__ void __syncthreads(void);
+__device__ void __threadfence(void);
 __device__ void __threadfence_system(void);
 #endif
 #endif

@@ -46,6 +46,29 @@ __global__ void by_workgroup(hetmp_device_queue *q, int pe, uint64_t *there, uin
     hetmp_quiet_wg(q);
 }
 
+__global__ void what_else(hetmp_device_queue *queues, hetmp_device_group *group, hetmp_device_contexts *pool, uint64_t *words,
+                          double *values, int *status) {
+    hetmp_device_group g = *group;
+    hetmp_device_queue *q = hetmp_context_take(pool);
+    int bad = q == NULL;
+    if (bad) q = queues;
+    bad |= hetmp_wait_until(words, SHMEM_CMP_GE, 1) | hetmp_wait_until32((uint32_t *)words, SHMEM_CMP_NE, 0);
+    bad |= hetmp_test(words, SHMEM_CMP_EQ, 1) | hetmp_test32((uint32_t *)words, SHMEM_CMP_EQ, 1);
+    bad |= hetmp_wait_until_all(words, 4, NULL, SHMEM_CMP_GT, 0) | hetmp_test_all(words, 4, status, SHMEM_CMP_LE, 9);
+    bad |= hetmp_wait_until_any(words, 4, status, SHMEM_CMP_LT, 7) == HETMP_DEVICE_NONE;
+    bad |= hetmp_wait_until_wg(words, SHMEM_CMP_GE, 1);
+    bad |= hetmp_group_sync(q, &g) | hetmp_group_barrier(q, &g) | hetmp_group_broadcast(q, &g, words, values, 8, 0);
+    bad |= hetmp_group_fcollect(q, &g, words, values, 8) | hetmp_group_alltoall(q, &g, words, values, 8);
+    bad |= hetmp_group_reduce(q, &g, values, values, 3, HETMP_TYPE_DOUBLE, HETMP_OP_MAX);
+    bad |= hetmp_group_reduce(q, &g, words, words, 3, HETMP_TYPE_UINT64, HETMP_OP_XOR);
+    bad |= hetmp_group_sync_wg(q, &g) | hetmp_group_barrier_wg(q, &g) | hetmp_group_broadcast_wg(q, &g, words, values, 8, 0);
+    bad |= hetmp_group_fcollect_wg(q, &g, words, values, 8) | hetmp_group_alltoall_wg(q, &g, words, values, 8);
+    bad |= hetmp_group_reduce_wg(q, &g, values, values, 3, HETMP_TYPE_FLOAT, HETMP_OP_MIN);
+    bad |= hetmp_context_give(pool, q);
+    *group = g;
+    *status = bad;
+}
+
 /* The host's part of the header. */
 int open_and_close(hetmp_device_queue *q) {
     int bad = hetmp_device_queue_open_flags(SHMEM_TEAM_WORLD, 64, HETMP_DEVICE_POLLED, q);

@@ -43,6 +43,10 @@
  *   threadIdx and __syncthreads in CUDA and HIP. On the CPU a workgroup is one OpenMP thread, which is always the leader
  *   and needs no barrier. Define both macros before including this file for groups of another kind.
  *
+ * What else kernels use
+ *   hetmp/device_wait.h waits for values and tests them; hetmp/device_contexts.h hands queues to workgroups that come and
+ *   go; hetmp/device_group.h has barriers and collectives of a team. This file includes them.
+ *
  * Doorbells
  *   On the CPU, hetmp_ring stores the doorbell record and calls the library, which wakes a sleeping engine. On a device,
  *   hetmp_ring only stores the doorbell record: open the queue with HETMP_DEVICE_POLLED, so that the engine keeps
@@ -59,6 +63,9 @@
 #if defined(__CUDACC__) || defined(__HIP__) || defined(__CUDA__)
 #define HETMP_DEVICE_FN static __host__ __device__ inline
 #define HETMP_DEVICE_IS_GPU_LANGUAGE 1
+#elif defined(__GNUC__)
+/* Always, so that the checker of HETMP_NIC_MODEL names lines of the program and not of this file, without optimisation too. */
+#define HETMP_DEVICE_FN static inline __attribute__((always_inline))
 #else
 #define HETMP_DEVICE_FN static inline
 #endif
@@ -72,7 +79,7 @@ extern "C" {
 #endif
 
 /* The number of this layout of hetmp_device_queue. The library refuses programs with another one. */
-#define HETMP_DEVICE_LAYOUT 1
+#define HETMP_DEVICE_LAYOUT 2
 
 enum {
     HETMP_DEVICE_OK = 0,
@@ -117,6 +124,7 @@ typedef struct hetmp_device_queue {
     uint64_t error_value;
     uint64_t awaited; /* the ticket of the fetching operation that the initiator waits for, plus 1 */
     uint64_t fetched; /* the value that this operation brought */
+    uint64_t *sites;  /* HETMP_NIC_MODEL=gpu,check: mask + 1 places in the program that posted; else NULL */
     void *host;       /* the library's end; NULL: the queue is not open */
 } hetmp_device_queue;
 
@@ -132,6 +140,20 @@ int hetmp_device_queue_drop(hetmp_device_queue *queue);
 int hetmp_device_queue_range(const hetmp_device_queue *queue, unsigned i, void **base, size_t *bytes);
 /* The text of a return value of these functions; never NULL. */
 const char *hetmp_device_error_text(int status);
+/* A device's caches. A device has memory that its caches pass by (what shmem_malloc returns here), and cached memory, which
+ * is faster and which other devices, so adapters too, see only at the boundaries of kernels: a put from cached memory
+ * without a flush sends what was there at the last one, and what peers put there is seen when the next kernel begins. On
+ * this library's machines memory is coherent; HETMP_NIC_MODEL=gpu shows what a device would do, and without it the three
+ * functions after the first one do nothing.
+ *
+ * hetmp_device_malloc_cached: symmetric memory, as by shmem_malloc (collective; NULL for 0 bytes or a full heap), in whole
+ * pages. shmem_free and shmem_realloc take it; after the latter it is ordinary memory.
+ * hetmp_device_kernel_begin, hetmp_device_kernel_end: called on the host around a kernel; nobody uses cached memory then.
+ * hetmp_device_flush: writes cached memory back from inside of a kernel; nobody else writes to it meanwhile. */
+void *hetmp_device_malloc_cached(size_t bytes);
+void hetmp_device_kernel_begin(void);
+void hetmp_device_kernel_end(void);
+void hetmp_device_flush(const void *address, size_t bytes);
 /* The inline functions below call these two on the host. Not for programs. */
 void hetmp_device_doorbell(void *host);
 void hetmp_device_wait(void *host, uint64_t done);
@@ -206,6 +228,8 @@ HETMP_DEVICE_FN void hetmp_word_publish(void) { __atomic_thread_fence(__ATOMIC_R
 #define HETMP_D_AND 5u
 #define HETMP_D_OR 6u
 #define HETMP_D_XOR 7u
+/* In `sites`: an operation that the checker is not to judge. */
+#define HETMP_D_UNCHECKED ((uint64_t)1)
 /* The longest transfer of one descriptor in bytes. hetmp_put and hetmp_get divide longer transfers. */
 #define HETMP_D_LONGEST ((uint64_t)1 << 30)
 
@@ -246,6 +270,23 @@ HETMP_DEVICE_FN void hetmp_device_wait_done(hetmp_device_queue *q, uint64_t done
 #endif
 }
 
+/* The place in the program that posts, for the checker's report; 0 where it cannot be told. */
+#if defined(__GNUC__) && defined(__x86_64__) && !defined(HETMP_DEVICE_PASS)
+HETMP_DEVICE_FN uint64_t hetmp_device_here(void) {
+    uint64_t here;
+    __asm__ volatile("leaq 0(%%rip), %0" : "=r"(here));
+    return here;
+}
+#elif defined(__GNUC__) && defined(__aarch64__) && !defined(HETMP_DEVICE_PASS)
+HETMP_DEVICE_FN uint64_t hetmp_device_here(void) {
+    uint64_t here;
+    __asm__ volatile("adr %0, ." : "=r"(here));
+    return here;
+}
+#else
+HETMP_DEVICE_FN uint64_t hetmp_device_here(void) { return 0; }
+#endif
+
 /* The next slot; waits for a free one. An operation under way becomes at most one completion that is not read yet. So the
  * sum of operations under way and unread completions grows only by posting. While the sum is below the depth, neither
  * ring can overrun. */
@@ -261,6 +302,10 @@ HETMP_DEVICE_FN uint64_t *hetmp_device_slot(hetmp_device_queue *q) {
          * belong to operations that count as under way. */
         hetmp_device_drain(q);
         q->credits = q->mask + 1 - (q->staged - done);
+        if (q->sites) { /* checked: every post comes by here */
+            hetmp_word_set(q->sites + (q->staged & q->mask), hetmp_device_here());
+            q->credits = 1;
+        }
     }
     q->credits--;
     return q->slots + (q->staged & q->mask) * HETMP_D_WORDS;
@@ -455,7 +500,7 @@ HETMP_DEVICE_FN int hetmp_quiet(hetmp_device_queue *q) {
     hetmp_ring(q);
     hetmp_device_wait_done(q, q->staged);
     hetmp_device_drain(q);
-    q->credits = q->mask + 1;
+    q->credits = q->sites ? 0 : q->mask + 1;
     status = (int)q->error;
     q->error = 0;
     return status;
@@ -567,4 +612,8 @@ HETMP_DEVICE_FN int hetmp_quiet_wg(hetmp_device_queue *q) {
 #ifdef __cplusplus
 }
 #endif
+
+#include "device_wait.h"
+#include "device_contexts.h"
+#include "device_group.h"
 #endif

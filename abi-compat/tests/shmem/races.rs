@@ -31,34 +31,39 @@ fn stale(out: &Outcome) -> Result<u32, Failed> {
     }
 }
 
-fn build() -> Result<PathBuf, Failed> {
-    Ok(program::named("racy").build("default", Library::Ours)?)
+fn build(name: &str) -> Result<PathBuf, Failed> {
+    Ok(program::named(name).build("default", Library::Ours)?)
 }
 
-/// `file:line` of an address that the report gives behind `addr2line -fe PROGRAM`.
+/// `file:line` of an address that the report gives behind `addr2line -ife PROGRAM`: where the inline functions of
+/// hetmp/device.h are called, not where they stand.
 fn place(path: &Path, address: &str) -> String {
     let Some(tool) = find("addr2line") else {
         panic!("hetmp: tool addr2line: the one that comes with gcc's linker is needed")
     };
     let out = Command::new(tool)
-        .args([Path::new("-e"), path])
+        .args([Path::new("-ie"), path])
         .args([address])
         .run();
-    let line = out.stdout.trim().to_owned();
-    // addr2line may add a note after the place.
-    let line = line.split(' ').next().unwrap_or_default();
-    line.rsplit('/').next().unwrap_or_default().to_owned()
+    let place = |line: &str| {
+        // addr2line may add a note after the place.
+        let line = line.split(' ').next().unwrap_or_default();
+        line.rsplit('/').next().unwrap_or_default().to_owned()
+    };
+    let header = |place: &String| place.starts_with("device") && place.contains(".h:");
+    let mut places = out.stdout.lines().map(place);
+    places.find(|p| !header(p)).unwrap_or_default()
 }
 
-fn reported() -> Result<(), Failed> {
-    let path = build()?;
-    let source = fs::read_to_string(library::root().join("c-tests/shmem/racy.c"))?;
+fn reported(name: &str, arguments: &[&str]) -> Result<(), Failed> {
+    let path = build(name)?;
+    let source = fs::read_to_string(library::root().join(format!("c-tests/shmem/{name}.c")))?;
     let line_of = |mark: &str| -> String {
         let index = source.lines().position(|l| l.contains(mark));
-        format!("racy.c:{}", 1 + index.expect("a marked line"))
+        format!("{name}.c:{}", 1 + index.expect("a marked line"))
     };
     for seed in 1..=number("HETMP_TEST_SEEDS", 3) {
-        let out = racy(&path, &format!("gpu,seed={seed},check"), &[]);
+        let out = racy(&path, &format!("gpu,seed={seed},check"), arguments);
         let lines: Vec<&str> = out.stderr.lines().collect();
         let [line] = lines[..] else {
             return Err(format!("one line was to come: {}", shown(&out)).into());
@@ -67,7 +72,7 @@ fn reported() -> Result<(), Failed> {
             return Err(format!("a report was to come: {}", shown(&out)).into());
         }
         let places: Vec<String> = line
-            .split("addr2line -fe ")
+            .split("addr2line -ife ")
             .skip(1)
             .filter_map(|rest| rest.split([' ', ')']).nth(1))
             .map(|address| place(&path, address))
@@ -76,7 +81,8 @@ fn reported() -> Result<(), Failed> {
         if places != expected {
             return Err(format!("{expected:?}, not {places:?}: {}", shown(&out)).into());
         }
-        let out = racy(&path, &format!("gpu,seed={seed},check"), &["fence"]);
+        let right = [arguments, &["fence"]].concat();
+        let out = racy(&path, &format!("gpu,seed={seed},check"), &right);
         if stale(&out)? != 0 || !out.stderr.is_empty() {
             return Err(format!("a right program was complained about: {}", shown(&out)).into());
         }
@@ -84,8 +90,8 @@ fn reported() -> Result<(), Failed> {
     Ok(())
 }
 
-fn seen() -> Result<(), Failed> {
-    let path = build()?;
+fn seen(name: &str) -> Result<(), Failed> {
+    let path = build(name)?;
     let mut wrong = 0;
     for seed in 1..=16 {
         let model = format!("gpu,seed={seed},hold=1000000");
@@ -102,10 +108,71 @@ fn seen() -> Result<(), Failed> {
     Ok(())
 }
 
+/// A device's second-level cache: what is not flushed is not sent, and what arrives is not seen before a kernel begins.
+fn cached() -> Result<(), Failed> {
+    let path = build("stale_cache")?;
+    let device = [
+        "arrived0 0",
+        "arrived1 0",
+        "flushed 1",
+        "get 0",
+        "into 0",
+        "kernel 2",
+        "next0 7",
+        "next1 7",
+        "ordinary 4",
+        "other 1",
+        "stored 0",
+        "uncached 3",
+    ];
+    let coherent = [
+        "arrived0 7",
+        "arrived1 7",
+        "flushed 1",
+        "get 9",
+        "into 11",
+        "kernel 2",
+        "next0 7",
+        "next1 7",
+        "ordinary 4",
+        "other 2",
+        "stored 1",
+        "uncached 3",
+    ];
+    for (setting, expected) in [
+        (("HETMP_NIC_MODEL", "gpu,seed=1"), device),
+        (("HETMP_NIC_MODEL", "gpu,seed=2,hold=0,check"), device),
+        (("HETMP_NIC", "emulated"), coherent),
+        (("HETMP_NIC", "tcp"), coherent),
+        (("HETMP_NIC", "auto"), coherent),
+    ] {
+        let out = Launcher::Oshrun
+            .start(2, &path)
+            .env(setting.0, setting.1)
+            .limit(Duration::from_secs(30))
+            .run();
+        // The launcher forwards the lines of two PEs in any order.
+        let mut seen: Vec<&str> = out.stdout.lines().collect();
+        seen.sort_unstable();
+        if seen != expected || !matches!(out.ending, Ending::Exit(0)) {
+            return Err(format!("{setting:?}: {expected:?}: {}", shown(&out)).into());
+        }
+    }
+    Ok(())
+}
+
 /// Tests of races.
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
-        Trial::test("races/reported", reported),
-        Trial::test("races/seen", seen),
+        Trial::test("races/reported", || reported("racy", &[])),
+        Trial::test("races/seen", || seen("racy")),
+        Trial::test("races/reported_of_a_kernel", || {
+            reported("racy_device", &[])
+        }),
+        Trial::test("races/reported_of_a_doorbell", || {
+            reported("racy_device", &["polled"])
+        }),
+        Trial::test("races/seen_of_a_kernel", || seen("racy_device")),
+        Trial::test("races/cached", cached),
     ]
 }

@@ -1,10 +1,11 @@
 //! `hetmp/device.h`: the functions of device-side posting that run on the host. All other functions of the header
 //! are inline and compiled into the program.
 //!
-//! Each entry calls one function of [`hetmp_shmem::device`]. "The header" in the SAFETY comments means the inline
+//! Each entry calls one function of [`hetmp_shmem::device`], or of [`cached`] for a device's cached memory. "The header" in the SAFETY comments means the inline
 //! functions of `hetmp/device.h`, which are the only callers of the entries that it does not document.
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
+use hetmp_shmem::cached;
 use hetmp_shmem::device::{self, Queue};
 use hetmp_shmem::team::Team;
 
@@ -64,4 +65,28 @@ unsafe extern "C" fn hetmp_device_wait(host: *mut c_void, done: u64) {
 #[no_mangle]
 extern "C" fn hetmp_device_error_text(status: c_int) -> *const c_char {
     device::error_text(status).as_ptr()
+}
+
+/// `hetmp_device_malloc_cached`.
+#[no_mangle]
+extern "C" fn hetmp_device_malloc_cached(bytes: usize) -> *mut c_void {
+    cached::malloc("hetmp_device_malloc_cached", bytes).cast()
+}
+
+/// `hetmp_device_flush`.
+#[no_mangle]
+extern "C" fn hetmp_device_flush(address: *const c_void, bytes: usize) {
+    cached::flush("hetmp_device_flush", address.cast(), bytes);
+}
+
+/// `hetmp_device_kernel_begin`.
+#[no_mangle]
+extern "C" fn hetmp_device_kernel_begin() {
+    cached::begin("hetmp_device_kernel_begin");
+}
+
+/// `hetmp_device_kernel_end`.
+#[no_mangle]
+extern "C" fn hetmp_device_kernel_end() {
+    cached::end("hetmp_device_kernel_end");
 }

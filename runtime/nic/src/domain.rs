@@ -161,6 +161,15 @@ pub struct Domain {
     handler: Option<Handler>,
     /// The handler of a user that joined after the engine was started, and its port.
     late: OnceLock<(u8, Handler)>,
+    /// Where the program of this rank sees memory that a modelled adapter reaches at other addresses.
+    view: OnceLock<View>,
+}
+
+/// Memory at two addresses of one process: see [`Domain::seen_at`].
+#[derive(Debug)]
+struct View {
+    program: core::ops::Range<u64>,
+    adapter: u64,
 }
 
 fn ports(sizes: &Sizes, mut inbox: impl FnMut() -> Option<Inbox>) -> Box<[Port]> {
@@ -175,6 +184,25 @@ fn ports(sizes: &Sizes, mut inbox: impl FnMut() -> Option<Inbox>) -> Box<[Port]>
 }
 
 impl Domain {
+    /// The program of this rank sees its memory at `program`, and the adapter of a modelled device is to reach the same
+    /// memory from `adapter` on: parts of the program's view may be a cache whose content differs. Said once, before
+    /// the first operation; a second call changes nothing.
+    pub fn seen_at(&self, program: core::ops::Range<usize>, adapter: usize) {
+        let view = View {
+            program: program.start as u64..program.end as u64,
+            adapter: adapter as u64,
+        };
+        drop(self.view.set(view));
+    }
+
+    /// The address under which the adapter reaches memory that the program sees at `address`.
+    pub(crate) fn adapters(&self, address: u64) -> u64 {
+        match self.view.get() {
+            Some(v) if v.program.contains(&address) => address - v.program.start + v.adapter,
+            _ => address,
+        }
+    }
+
     /// The domain of a rank of this process.
     pub fn new(sizes: Sizes) -> Domain {
         Domain {
@@ -187,6 +215,7 @@ impl Domain {
             regions: sizes.regions,
             handler: None,
             late: OnceLock::new(),
+            view: OnceLock::new(),
         }
     }
 
@@ -240,6 +269,7 @@ impl Domain {
                 regions: sizes.regions,
                 handler: None,
                 late: OnceLock::new(),
+                view: OnceLock::new(),
             }
         }
     }

@@ -251,6 +251,12 @@ impl QueuePair {
         self.insist(|i| i.post(&d))
     }
 
+    /// Tells the checker about an operation that an initiator outside of this library has written into the rings'
+    /// memory, before the engine is told.
+    pub fn posted_outside(&mut self, peer: u32, work: &Work) {
+        self.track(peer, work);
+    }
+
     #[inline]
     fn track(&mut self, peer: u32, work: &Work) {
         if let Some(t) = &mut self.tracker {

@@ -191,6 +191,9 @@ impl Tell for Active {
             self.await_count(phase, u64::from(self.size) - 1);
         }
     }
+    fn by_stores(&self) -> bool {
+        self.direct
+    }
 }
 
 impl Group for Active {

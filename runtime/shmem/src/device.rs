@@ -10,6 +10,11 @@
 //! **Polled queues.** A device cannot call functions. For `POLLED` queues one thread looks at the doorbell records
 //! and rings on behalf of the devices. It runs as long as there is such a queue.
 //!
+//! **Checked queues** (`HETMP_NIC_MODEL=gpu,check`). The doorbell record that the initiator stores is then a word of
+//! this module ([`Watch`]), so that what was posted comes by here before the adapter sees it: the checker is told
+//! each operation with the place in the program that the header noted. Kernels on devices are checked in the same way;
+//! they cannot tell their place.
+//!
 //! # Memory ordering
 //! Those of [`Rings`](hetmp_nic::queue_pair::Rings); the header implements the initiator's side.
 
@@ -20,15 +25,18 @@ use crate::world::{self, World};
 use core::ffi::{c_int, c_uint, c_void, CStr};
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::park::Spinner;
+use hetmp_core::sync::CacheLine;
 use hetmp_core::sys;
 use hetmp_nic::completion::Status;
+use hetmp_nic::descriptor::{Descriptor, Words, WORDS};
+use hetmp_nic::device_memory::board;
 use hetmp_nic::engine::QueuePair;
 use hetmp_nic::queue_pair::Raw;
 use std::sync::Mutex;
 use std::time::Duration;
 
 /// `HETMP_DEVICE_LAYOUT`.
-const LAYOUT: c_int = 1;
+const LAYOUT: c_int = 2;
 /// `HETMP_DEVICE_OK`.
 pub(crate) const OK: c_int = 0;
 /// `HETMP_DEVICE_BAD_PE`.
@@ -47,6 +55,8 @@ pub(crate) const NO_MEMORY: c_int = -6;
 pub(crate) const BAD_TEAM: c_int = -7;
 /// `HETMP_DEVICE_POLLED`.
 pub(crate) const POLLED: c_uint = 1;
+/// `HETMP_D_UNCHECKED`.
+const UNCHECKED: u64 = 1;
 /// The most descriptors of a queue.
 const DEEPEST: usize = 1 << 16;
 /// How long the polling thread sleeps between two looks at idle doorbells, after it has spun.
@@ -84,10 +94,19 @@ pub struct Queue {
     error_value: u64,
     awaited: u64,
     fetched: u64,
+    sites: *mut u64,
     host: *mut c_void,
 }
 
-const _: () = assert!(size_of::<Queue>() == 28 * 8);
+const _: () = assert!(size_of::<Queue>() == 29 * 8);
+
+/// What stands between the initiator of a checked queue and the engine.
+struct Watch {
+    /// The doorbell record as the initiator knows it.
+    posted: Box<CacheLine<AtomicU64>>,
+    /// For each slot the place in the program that wrote it.
+    sites: Box<[AtomicU64]>,
+}
 
 /// The library's end of a queue.
 struct Host {
@@ -100,6 +119,45 @@ struct Host {
     pair: QueuePair,
     /// The doorbell record for which the engine was rung last.
     seen: u64,
+    /// A checker is told what is posted here.
+    watch: Option<Watch>,
+}
+
+impl Host {
+    /// The doorbell record that the initiator stores.
+    fn record(&self) -> *mut u64 {
+        match &self.watch {
+            Some(watch) => watch.posted.0.as_ptr(),
+            None => self.raw.posted,
+        }
+    }
+
+    /// Tells the checker what was posted since the last call, and only then the engine. Nothing to do on a queue that
+    /// is not checked: its initiator stores the engine's own record.
+    fn announce(&mut self) {
+        let Some(watch) = &self.watch else { return };
+        let posted = watch.posted.0.load(Ordering::Acquire);
+        for n in self.seen..posted {
+            let slot = (n & (self.raw.depth as u64 - 1)) as usize;
+            let words: Words = core::array::from_fn(|i| {
+                // SAFETY: the slot is one of the queue's, which live as long as the pair. The initiator wrote the slot
+                // before the record that was acquired above, and writes it again only after the operation is done.
+                unsafe { AtomicU64::from_ptr(self.raw.slots.add(slot * WORDS + i)) }
+                    .load(Ordering::Relaxed)
+            });
+            let site = watch.sites[slot].load(Ordering::Relaxed);
+            if let (true, Ok(d)) = (site != UNCHECKED, Descriptor::parse(&words)) {
+                let site = match site {
+                    0 => queue::site::A_KERNEL,
+                    at => board::site(at as usize),
+                };
+                self.pair.at_site(site).posted_outside(d.peer, &d.work);
+            }
+        }
+        self.seen = posted;
+        // SAFETY: the word lives as long as the queue pair.
+        unsafe { AtomicU64::from_ptr(self.raw.posted) }.store(posted, Ordering::Release);
+    }
 }
 
 /// The polled queues.
@@ -170,24 +228,33 @@ pub unsafe fn open(
         Some(list) => list.len() as u32,
         None => world.n,
     };
+    let watch = pair.is_checked().then(|| Watch {
+        posted: Box::new(CacheLine(AtomicU64::new(0))),
+        sites: (0..raw.depth).map(|_| AtomicU64::new(0)).collect(),
+    });
     let host = Box::into_raw(Box::new(Host {
         raw,
         members: members.unwrap_or_default(),
         polled: flags & POLLED != 0,
         pair,
         seen: 0,
+        watch,
     }));
     if flags & POLLED != 0 && !poll(host) {
         // SAFETY: made above, and not in the list.
         drop(unsafe { Box::from_raw(host) });
         return NO_MEMORY;
     }
-    // SAFETY: made above, and alive until `close`. The members never change.
-    let members: &[u32] = unsafe { &(*host).members };
+    // SAFETY: made above, and alive until `close`. The members and the places of the words never change.
+    let (members, record, sites): (&[u32], _, _) = unsafe {
+        let host = &*host;
+        let sites = host.watch.as_ref().map(|w| w.sites.as_ptr());
+        (&host.members, host.record(), sites)
+    };
     let place = &world.own().layout;
     let queue = Queue {
         slots: raw.slots,
-        posted: raw.posted,
+        posted: record,
         done: raw.done,
         written: raw.written,
         completions: raw.completions,
@@ -211,13 +278,15 @@ pub unsafe fn open(
         flush,
         staged: 0,
         rung: 0,
-        credits: raw.depth as u64,
+        // Without credits every post takes the way on which the header notes its place.
+        credits: if sites.is_some() { 0 } else { raw.depth as u64 },
         read: 0,
         plain_from: 0,
         error: 0,
         error_value: 0,
         awaited: 0,
         fetched: 0,
+        sites: sites.map_or(core::ptr::null_mut(), |s| s.cast::<u64>().cast_mut()),
         host: host.cast(),
     };
     // SAFETY: this function's contract: `out` points to a `hetmp_device_queue` of `bytes`.
@@ -265,12 +334,17 @@ pub unsafe fn range(
     };
     let raw = &host.raw;
     let line = 64;
+    let sites = match &host.watch {
+        Some(watch) => (watch.sites.as_ptr() as usize, size_of_val(&*watch.sites)),
+        None => (0, 0),
+    };
     let ranges = [
         (raw.slots as usize, raw.depth * 64),
         (raw.completions as usize, raw.depth * 32),
-        (raw.posted as usize, line),
+        (host.record() as usize, line),
         (raw.done as usize, line),
         (host.members.as_ptr() as usize, size_of_val(&*host.members)),
+        sites,
     ];
     match ranges.into_iter().filter(|r| r.1 != 0).nth(i as usize) {
         Some((at, n)) if !base.is_null() && !bytes.is_null() => {
@@ -294,6 +368,7 @@ pub unsafe fn doorbell(host: *mut c_void) {
     // SAFETY: this function's contract: `host` is an open queue's, and the caller its initiator.
     let host = unsafe { &mut *host.cast::<Host>() };
     if !host.polled {
+        host.announce();
         host.pair.doorbell();
     }
 }
@@ -350,8 +425,9 @@ fn serve() {
             // SAFETY: hosts in the list are alive, and this thread holds the lock.
             let host = unsafe { &mut **host };
             // SAFETY: the word lives as long as the queue pair.
-            let posted = unsafe { AtomicU64::from_ptr(host.raw.posted) }.load(Ordering::Acquire);
+            let posted = unsafe { AtomicU64::from_ptr(host.record()) }.load(Ordering::Acquire);
             if posted != host.seen {
+                host.announce();
                 host.seen = posted;
                 host.pair.doorbell();
                 worked = true;

@@ -5,6 +5,7 @@
 //! cannot damage it.
 
 use crate::blocks::{Heap, ALIGN};
+use crate::cached;
 use crate::collective;
 use crate::fail;
 use crate::team::handles;
@@ -20,7 +21,8 @@ fn with<R>(f: &'static str, use_it: impl FnOnce(&mut Heap) -> R) -> R {
     use_it(&mut heap)
 }
 
-fn allocate(f: &'static str, bytes: usize, align: usize) -> *mut u8 {
+/// A block, or null; without the barrier that collective allocations end with.
+pub(crate) fn allocate(f: &'static str, bytes: usize, align: usize) -> *mut u8 {
     let start = world::need(f).heap_range.start;
     match with(f, |h| h.allocate(bytes, align)) {
         Some(at) => core::ptr::with_exposed_provenance_mut(start + at),
@@ -128,6 +130,7 @@ pub unsafe fn realloc(f: &'static str, old: *mut u8, bytes: usize) -> *mut u8 {
     collective::same(f, "size", bytes as u64);
     collective::barrier_all(f);
     let from = offset(f, old);
+    cached::forget(f, from);
     let had = with(f, |h| h.size_of(from)).unwrap_or(0);
     if with(f, |h| h.resize(from, bytes)) {
         // After this barrier no PE uses the new part while another still has it in another block.
@@ -153,6 +156,7 @@ pub fn free(f: &'static str, at: *mut u8) {
     // Peers may still use the block; they have finished when they come to this barrier.
     collective::barrier_all(f);
     let off = offset(f, at);
+    cached::forget(f, off);
     with(f, |h| h.release(off));
 }
 

@@ -18,6 +18,7 @@
 
 pub mod active;
 pub mod amo;
+pub mod cached;
 pub mod collective;
 pub mod context;
 pub mod device;

@@ -1,6 +1,7 @@
 //! Starting and ending (specification 1.5, section 9.1): joins the job, maps the peers' memory, and leaves the job.
 
 use crate::blocks::Heap;
+use crate::cached;
 use crate::collective;
 use crate::context;
 use crate::control::{self, Control};
@@ -210,14 +211,30 @@ fn start(f: &'static str, requested: c_int) {
             }),
         })
         .collect();
+    let own = match &peers[me as usize].mapped {
+        Some(s) => s.heap(),
+        None => unreachable!("a process' own segment is mapped"),
+    };
+    let heap_range = if settings.model.is_empty() {
+        own
+    } else {
+        // Behind a modelled adapter the program may have memory that is cached.
+        match cached::second_view(&own) {
+            Ok(view) => {
+                job.domain().seen_at(view.clone(), own.start);
+                view
+            }
+            Err(e) => report::fatal(format_args!(
+                "{f} symmetric heap of {} bytes, mapped a second time for HETMP_NIC_MODEL: {e}",
+                own.len()
+            )),
+        }
+    };
     let world: &'static World = Box::leak(Box::new(World {
         me,
         n: job.size(),
         data,
-        heap_range: match &peers[me as usize].mapped {
-            Some(s) => s.heap(),
-            None => unreachable!("a process' own segment is mapped"),
-        },
+        heap_range,
         heap: Mutex::new(Heap::new(layout.heap)),
         peers,
         job,

@@ -81,6 +81,10 @@ impl Tell for Step<'_> {
             Step::await_from(self, phase, rank);
         }
     }
+    #[inline(always)]
+    fn by_stores(&self) -> bool {
+        self.team.direct
+    }
 }
 
 impl Group for Step<'_> {

@@ -6,6 +6,9 @@ use core::ffi::{c_int, c_void};
 use hetmp_core::segment::PAGE;
 use hetmp_nic::device_memory::board;
 
+/// Instead of a place in the program: a device's kernel posted, which cannot tell where it is.
+pub(crate) const A_KERNEL: u64 = u64::MAX;
+
 /// How many frames are looked at.
 const FRAMES: usize = 12;
 
@@ -44,10 +47,13 @@ pub(crate) fn caller() -> u64 {
 /// file. If the call came from a library of the program, the number is an offset in that library, and the names will
 /// be wrong.
 pub(crate) fn name(site: u64) -> String {
+    if site == A_KERNEL {
+        return "a kernel on a device".to_owned();
+    }
     let program = std::env::current_exe().unwrap_or_default();
     let program = program.display();
     let at = site.wrapping_add(first_address());
-    format!("{program}+{site:#x} (addr2line -fe {program} {at:#x})")
+    format!("{program}+{site:#x} (addr2line -ife {program} {at:#x})")
 }
 
 /// The address of the executable's first byte, as its file gives it; 0 for a position-independent executable.
@@ -79,7 +85,7 @@ mod tests {
         let site = caller();
         assert_ne!(site, 0);
         let text = name(site);
-        assert!(text.contains("(addr2line -fe /"), "{text}");
+        assert!(text.contains("(addr2line -ife /"), "{text}");
         // Test programs are position-independent.
         assert_eq!(first_address(), 0);
     }

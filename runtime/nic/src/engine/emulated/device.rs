@@ -1,6 +1,8 @@
 //! The adapter of a device: reads sources through the read cache, and writes through the combiner at the target.
 
-use crate::descriptor::{AtomicOp, Descriptor, Failure, Fetch, Source, Status, Work};
+use crate::descriptor::{
+    Atomic, AtomicOp, Descriptor, Failure, Fetch, Local, Source, Status, Work,
+};
 use crate::device_memory::combiner::{Combiner, Piece, Way};
 use crate::device_memory::read_cache::ReadCache;
 use crate::device_memory::DeviceMemory;
@@ -33,6 +35,42 @@ impl Invalidations {
             .get(rank as usize)
             .map_or(0, |n| n.load(Ordering::Acquire))
     }
+}
+
+/// The operation with the addresses under which the adapter reaches the initiator's own memory: it reads and writes
+/// the image of cached memory, and not what the program has in its cache.
+fn seen_by_adapter(me: &Domain, d: &Descriptor) -> Descriptor {
+    let moved = |l: &mut Local| l.address = me.adapters(l.address);
+    let mut d = *d;
+    match &mut d.work {
+        Work::Put {
+            source: Source::Memory(l, _),
+            ..
+        }
+        | Work::Send {
+            source: Source::Memory(l, _),
+            ..
+        }
+        | Work::Get { local: l, .. }
+        | Work::Atomic(Atomic {
+            fetch: Fetch::Memory(l),
+            ..
+        }) => moved(l),
+        Work::Compute {
+            target, operand, ..
+        } => {
+            moved(target);
+            moved(operand);
+        }
+        Work::Put { .. }
+        | Work::Send { .. }
+        | Work::Atomic(_)
+        | Work::Nop
+        | Work::Fence
+        | Work::Wait { .. }
+        | Work::Count { .. } => {}
+    }
+    d
 }
 
 /// The devices of the ranks that this adapter serves.
@@ -83,6 +121,7 @@ impl Device {
     /// An operation arrives at its target. Plain writes are held there; everything else takes effect. `None` if the
     /// target's inbox is full; then nothing was done.
     pub(super) fn take(&mut self, now: u64, way: Way, d: &Descriptor) -> Option<Outcome> {
+        let d = &seen_by_adapter(&self.fabric.domains[way.rank as usize], d);
         let held = match &d.work {
             Work::Put { .. } => true,
             Work::Atomic(a) => a.fetch == Fetch::No && a.op != AtomicOp::Read,

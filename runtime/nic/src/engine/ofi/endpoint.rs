@@ -40,8 +40,12 @@ pub(super) struct Facts {
     pub(super) waw: bool,
     pub(super) raw: bool,
     pub(super) saw: bool,
-    /// Bytes arrive through a stream that the target's process reads, so that a word may arrive in two parts.
+    /// Bytes arrive through a stream that the target's process reads, so that a word may arrive in two parts. The
+    /// provider `shm` copies them from memory to memory, a word in one piece.
     pub(super) streams: bool,
+    /// At most one write of up to [`Facts::inject`] bytes is on its way to a peer; the next one is refused until the peer's
+    /// process has answered (`shm`: a write that has to say when it has landed goes through one buffer).
+    pub(super) one_write: bool,
     /// How many receives may be posted.
     pub(super) receives: usize,
 }
@@ -66,7 +70,8 @@ impl Facts {
             waw: whole(FI_ORDER_WAW, ep.max_order_waw_size),
             raw: whole(FI_ORDER_RAW, ep.max_order_raw_size),
             saw: whole(FI_ORDER_SAW, ep.max_order_waw_size),
-            streams: !is_adapter(&provider),
+            streams: !is_adapter(&provider) && provider != "shm",
+            one_write: provider == "shm",
             receives: rx.size,
             provider,
         }

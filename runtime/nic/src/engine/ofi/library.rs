@@ -274,6 +274,10 @@ pub(super) fn adapter() -> Option<String> {
     offers.names().into_iter().find(|name| is_adapter(name))
 }
 
+/// Held by tests that open endpoints: meanwhile the handlers of signals, which are the whole process's, may be others.
+#[cfg(test)]
+pub(super) static OPENING: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -289,6 +293,7 @@ mod tests {
                 action.sa_sigaction
             }
         };
+        let _alone = OPENING.lock().unwrap_or_else(|e| e.into_inner());
         let before = CRASHES.map(handler);
         if let Err(e) = Library::get() {
             eprintln!("skipped: {e}");

@@ -18,6 +18,8 @@ use std::os::fd::RawFd;
 /// Bytes of a message, which carries a part of the stream of requests and replies. Providers send messages of this
 /// length at once; before longer ones they first exchange a word with the target.
 pub(super) const MESSAGE: usize = 8 * 1024;
+/// Puts of up to this many bytes go as messages, several in one, while the provider has its only write under way.
+const SHORT: u32 = 512;
 /// The most completions taken by one call.
 const BATCH: usize = 32;
 
@@ -100,6 +102,9 @@ pub(super) struct Rma {
     /// The ranks that the provider got something for, or had no room for, since this list was last emptied. `None` if
     /// nobody asks.
     touched: Option<Vec<usize>>,
+    /// The ranks from which something was read since the last look. Most reads are over by then without any work of the
+    /// target, which need not be woken for them.
+    read_from: Vec<usize>,
 }
 
 // SAFETY: this object owns its slots, and the provider uses them only through calls of this object.
@@ -122,6 +127,7 @@ impl Rma {
             under_way: 0,
             busy: false,
             touched: None,
+            read_from: Vec::new(),
         }
     }
 
@@ -146,6 +152,19 @@ impl Rma {
                 touched.push(rank);
             }
         }
+    }
+
+    /// After a look at the completions: if something is still under way, reads may need the target's process.
+    fn touch_those_read(&mut self) {
+        if self.read_from.is_empty() {
+            return;
+        }
+        let mut read_from = core::mem::take(&mut self.read_from);
+        if self.under_way > 0 {
+            read_from.iter().for_each(|rank| self.touch(*rank));
+        }
+        read_from.clear();
+        self.read_from = read_from;
     }
 
     /// See [`Endpoint::wait_on`].
@@ -349,6 +368,7 @@ impl Rma {
             }
         }
         self.entries = entries;
+        self.touch_those_read();
         if let Some((context, _)) = failed {
             self.fail(context.cast(), events);
             return n + 1;
@@ -418,6 +438,11 @@ impl Rma {
         let word = matches!(len, 2 | 4 | 8) && address % u64::from(len) == 0;
         word && self.endpoint.facts().streams
     }
+
+    /// True if a put would have to wait for one that is under way, which a message has not to.
+    fn is_behind(&self, len: u32) -> bool {
+        len <= SHORT && self.under_way > 0 && self.endpoint.facts().one_write
+    }
 }
 
 impl Direct for Rma {
@@ -448,6 +473,7 @@ impl Direct for Rma {
                 here && fits(n)
                     && self.holds(d.peer, remote.key, remote.address, u64::from(n))
                     && !self.may_tear(remote.address, n)
+                    && !self.is_behind(n)
             }
             Work::Get {
                 local,
@@ -465,7 +491,10 @@ impl Direct for Rma {
     fn begin(&mut self, id: u64, d: &Descriptor, local: &LocalPart<'_>) -> Begun {
         let rank = d.peer as usize;
         let target = self.targets[rank];
-        self.touch(rank);
+        let reads = matches!(d.work, Work::Get { .. });
+        if !reads {
+            self.touch(rank);
+        }
         let (cq_data, inject) = {
             let f = self.endpoint.facts();
             (f.cq_data, f.inject)
@@ -524,9 +553,15 @@ impl Direct for Rma {
         match posted {
             Posted::Yes => {
                 self.under_way += 1;
+                if reads && self.touched.is_some() {
+                    self.read_from.push(rank);
+                }
                 return Begun::UnderWay { freed };
             }
-            Posted::Busy => self.give_back(slot),
+            Posted::Busy => {
+                self.give_back(slot);
+                self.touch(rank);
+            }
             Posted::Failed(_) => {
                 self.give_back(slot);
                 return Begun::Refused(Failure {
@@ -552,3 +587,7 @@ impl Drop for Rma {
         // engine lives as long as its job, and a process has one job.
     }
 }
+
+#[cfg(test)]
+#[path = "rma_tests.rs"]
+mod tests;
