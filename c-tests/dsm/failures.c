@@ -4,6 +4,8 @@
      critical  the same, with a critical section
      page      a node is killed that has written the page that all others want
      exit      a thread of a node ends its process
+     idle      a node is killed while no region runs
+     cut       all threads write the same page until the network is cut; the second argument is a file to be made first
      exec      a thread of a node starts another program in its process
      fork      every thread tries to fork
      dlopen    every thread opens a library that the nodes do not share (the second argument) */
@@ -17,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int refused, words[4][1024];
+static int refused, words[4][1024], last;
 
 /* The last thread, which is on the last node, does it. */
 static int is_last(void)
@@ -29,7 +31,7 @@ int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
     int is_barrier = !strcmp(what, "barrier"), is_lock = !strcmp(what, "lock"), is_critical = !strcmp(what, "critical"),
-        is_page = !strcmp(what, "page"), is_exit = !strcmp(what, "exit"), is_exec = !strcmp(what, "exec"),
+        is_page = !strcmp(what, "page"), is_cut = !strcmp(what, "cut"), is_exit = !strcmp(what, "exit"), is_exec = !strcmp(what, "exec"),
         is_fork = !strcmp(what, "fork"), is_dlopen = !strcmp(what, "dlopen");
     const char *library = argc > 2 ? argv[2] : "";
     omp_lock_t lock;
@@ -37,6 +39,8 @@ int main(int argc, char **argv)
 #pragma omp parallel num_threads(4)
     {
         words[omp_get_thread_num()][0] = 1;
+        if (is_last())
+            last = getpid();
         if (is_barrier && is_last()) {
             usleep(100000);
             raise(SIGKILL);
@@ -66,7 +70,9 @@ int main(int argc, char **argv)
         }
         if (is_lock)
             omp_set_lock(&lock);
-        if (is_page)
+        if (is_cut && is_last())
+            fclose(fopen(library, "w"));
+        if (is_page || is_cut)
             for (;;)
 #pragma omp atomic
                 words[0][0]++;
@@ -78,6 +84,10 @@ int main(int argc, char **argv)
             }
 #pragma omp barrier
         }
+    }
+    if (!strcmp(what, "idle")) {
+        kill(last, SIGKILL);
+        sleep(100);
     }
     printf("%s: refused %d times\n", what, refused);
     return 0;

@@ -1,4 +1,4 @@
-/* What other nodes cannot answer or take part in: ancestors, tasks, scans, nested regions. Each region stays
+/* What other nodes cannot answer or take part in: ancestors, reductions of tasks, scans, nested regions. Each region stays
    at the origin, and the results are those of one process. */
 #include <omp.h>
 #include <stdio.h>
@@ -10,9 +10,9 @@ int main(void)
     ancestors += omp_get_ancestor_thread_num(0) == 0 && omp_get_team_size(1) == 4;
 #pragma omp parallel num_threads(4)
 #pragma omp single
+#pragma omp taskgroup task_reduction(+ : tasks)
     for (int i = 0; i < 10; i++) {
-#pragma omp task shared(tasks)
-#pragma omp atomic
+#pragma omp task in_reduction(+ : tasks)
         tasks += i;
     }
 #pragma omp parallel num_threads(4)

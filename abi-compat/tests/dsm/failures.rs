@@ -1,6 +1,6 @@
 //! What cannot be, and nodes that end too early: one line, and no hang.
 
-use crate::harness::{built, compile, finish, preload, run, skipped};
+use crate::harness::{built, compile, finish, is_same, preload, run, same, same_by_clang, skipped};
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
@@ -133,12 +133,15 @@ fn a_killed_node_ends_the_program_with_a_line() {
     assert!(got.stdout.is_empty());
 }
 
-/// However a node ends while a region runs, and wherever the other threads wait then, the program ends with one line.
+/// However a node ends while a region runs or between regions, and wherever the other threads wait then, the program ends
+/// with one line.
 #[test]
 fn a_node_that_ends_in_a_region_ends_the_program() {
     let program = compile("c-tests/dsm/failures.c", &["-DENDS"]);
     let trust = [("HETMP_DSM_TRUST", "1")];
-    for what in ["barrier", "lock", "critical", "page", "exit", "exec"] {
+    for what in [
+        "barrier", "lock", "critical", "page", "exit", "exec", "idle",
+    ] {
         for nodes in [2, 3] {
             let got = run(&program, &[what], nodes, &trust);
             if skipped(&got) {
@@ -151,6 +154,51 @@ fn a_node_that_ends_in_a_region_ends_the_program() {
             assert_eq!(lines, 1, "{what}: {said}");
             assert!(got.stdout.is_empty(), "{what}");
         }
+    }
+}
+
+/// Signal handlers, locks of POSIX and C++, files that a region opens, the working directory, the locale: programs do what
+/// they do without nodes.
+#[test]
+fn what_programs_do_beside_regions_works() {
+    let file = built("ordinary");
+    for nodes in [2, 3] {
+        let name = format!("{}-{nodes}-{}", file.display(), std::process::id());
+        same("c-tests/dsm/ordinary.cpp", &[&name], nodes);
+        same_by_clang("c-tests/dsm/ordinary.cpp", &[&name], nodes, &[]);
+    }
+}
+
+/// A lock that wakes threads of one process only would be taken by threads of two nodes at once.
+#[test]
+fn locks_of_one_process_stay_at_home_even_if_trusted() {
+    let program = compile("c-tests/dsm/ordinary.cpp", &["-DTRUSTED"]);
+    let expected = run(&program, &[], 0, &[]);
+    let got = run(&program, &[], 2, &[("HETMP_DSM_TRUST", "1")]);
+    if skipped(&got) {
+        return;
+    }
+    let said = is_same(&got, &expected, 2);
+    for name in ["pthread_mutex_lock", "__cxa_guard_acquire"] {
+        let line = format!("at the origin: {name} works between threads of one node");
+        assert!(said.contains(&line), "{said}");
+    }
+}
+
+/// A program that has taken all shared memory gets no more, and can go on.
+#[test]
+fn exhausted_memory_is_refused() {
+    let program = compile("c-tests/dsm/exhausted.c", &[]);
+    for nodes in [2, 4] {
+        let got = run(&program, &[], nodes, &[]);
+        if skipped(&got) {
+            return;
+        }
+        let said = String::from_utf8_lossy(&got.stderr);
+        assert!(got.status.success(), "{said}");
+        let printed = String::from_utf8_lossy(&got.stdout);
+        assert!(printed.starts_with("malloc refused, "), "{printed}");
+        assert!(printed.ends_with("many blocks, sum 999000\n"), "{printed}");
     }
 }
 

@@ -134,23 +134,32 @@ pub(crate) fn skipped(output: &Output) -> bool {
     refused.is_some()
 }
 
-/// Checks that the output is the same as under libgomp, and that every node had page faults.
-pub(crate) fn same(source: &str, args: &[&str], nodes: u32) {
-    same_with(source, args, nodes, &[]);
+/// Checks that the output is the same as under libgomp, and that every node had page faults. Returns what the library said;
+/// `None` if this machine cannot run nodes.
+pub(crate) fn same(source: &str, args: &[&str], nodes: u32) -> Option<String> {
+    same_with(source, args, nodes, &[])
 }
 
-pub(crate) fn same_with(source: &str, args: &[&str], nodes: u32, more: &[(&str, &str)]) {
+pub(crate) fn same_with(
+    source: &str,
+    args: &[&str],
+    nodes: u32,
+    more: &[(&str, &str)],
+) -> Option<String> {
     let program = compile(source, &[]);
     let expected = run(&program, args, 0, &[]);
     assert!(expected.status.success(), "under libgomp");
     let got = run(&program, args, nodes, more);
-    if !skipped(&got) {
-        is_same(&got, &expected, nodes);
-    }
+    (!skipped(&got)).then(|| is_same(&got, &expected, nodes))
 }
 
 /// [`same`] for a program that clang compiled, in C or C++. Skipped, with a line, where clang is not installed.
-pub(crate) fn same_by_clang(source: &str, args: &[&str], nodes: u32, flags: &[&str]) {
+pub(crate) fn same_by_clang(
+    source: &str,
+    args: &[&str],
+    nodes: u32,
+    flags: &[&str],
+) -> Option<String> {
     let compiler = if source.ends_with(".cpp") {
         CLANG.replace("clang", "clang++")
     } else {
@@ -158,15 +167,13 @@ pub(crate) fn same_by_clang(source: &str, args: &[&str], nodes: u32, flags: &[&s
     };
     if Command::new(&compiler).arg("--version").output().is_err() {
         println!("skipped: {compiler} is not installed");
-        return;
+        return None;
     }
     let program = compile_by(&compiler, source, flags);
     let expected = run(&program, args, 0, &[]);
     assert!(expected.status.success(), "under libomp");
     let got = run(&program, args, nodes, &[]);
-    if !skipped(&got) {
-        is_same(&got, &expected, nodes);
-    }
+    (!skipped(&got)).then(|| is_same(&got, &expected, nodes))
 }
 
 /// Checks that the run has succeeded, and has printed what was expected.
@@ -180,10 +187,10 @@ pub(crate) fn prints_the_same(got: &Output, expected: &Output) {
     );
 }
 
-/// Checks that the outputs are equal, and that every node had page faults.
-pub(crate) fn is_same(got: &Output, expected: &Output, nodes: u32) {
+/// Checks that the outputs are equal, and that every node had page faults. Returns what the library said.
+pub(crate) fn is_same(got: &Output, expected: &Output, nodes: u32) -> String {
     prints_the_same(got, expected);
-    let said = String::from_utf8_lossy(&got.stderr);
+    let said = String::from_utf8_lossy(&got.stderr).into_owned();
     for node in 0..nodes {
         let line = said
             .lines()
@@ -194,4 +201,5 @@ pub(crate) fn is_same(got: &Output, expected: &Output, nodes: u32) {
             "{line}"
         );
     }
+    said
 }

@@ -1,6 +1,6 @@
 //! What programs on several nodes do is what they do without: constructs, memory, files, languages.
 
-use crate::harness::{compile, run, same, same_by_clang, same_with, skipped};
+use crate::harness::{compile, prints_the_same, run, same, same_by_clang, same_with, skipped};
 
 #[test]
 fn ep_on_two_and_three_nodes() {
@@ -31,6 +31,83 @@ fn ordered_loops_cross() {
     for nodes in [2, 3] {
         same("c-tests/dsm/ordered.c", &[], nodes);
         same_by_clang("c-tests/dsm/ordered.c", &[], nodes, &[]);
+    }
+}
+
+/// Runs the program on 2, 3 and 4 nodes, by both compilers. Every region crosses.
+fn crosses(source: &str) {
+    for nodes in [2, 3, 4] {
+        for got in [
+            same(source, &[], nodes),
+            same_by_clang(source, &[], nodes, &[]),
+        ] {
+            let said = got.unwrap_or_default();
+            assert!(!said.contains("at the origin"), "{said}");
+        }
+    }
+}
+
+/// Tasks stay on the node that made them. Barriers of all nodes wait for them.
+#[test]
+fn tasks_cross() {
+    crosses("c-tests/dsm/tasks.c");
+}
+
+#[test]
+fn loops_whose_iterations_wait_for_others_cross() {
+    crosses("c-tests/dsm/doacross.c");
+}
+
+#[test]
+fn what_is_never_cancelled_crosses() {
+    crosses("c-tests/dsm/cancel.c");
+}
+
+/// With `OMP_CANCELLATION=true` the region stays, and a line says why.
+#[test]
+fn what_may_be_cancelled_stays() {
+    let allowed = [("OMP_CANCELLATION", "true")];
+    let program = compile("c-tests/dsm/cancel.c", &["-DALLOWED"]);
+    let expected = run(&program, &[], 0, &allowed);
+    let got = run(&program, &[], 2, &allowed);
+    if skipped(&got) {
+        return;
+    }
+    prints_the_same(&got, &expected);
+    let said = String::from_utf8_lossy(&got.stderr);
+    assert!(
+        said.contains("at the origin: it may be cancelled (OMP_CANCELLATION)"),
+        "{said}"
+    );
+    assert!(!said.contains("may cross"), "{said}");
+}
+
+/// The last region stays: the initial task holds the lock.
+#[test]
+fn nestable_locks_cross() {
+    for nodes in [2, 3, 4] {
+        same("c-tests/dsm/nest.c", &[], nodes);
+        same_by_clang("c-tests/dsm/nest.c", &[], nodes, &[]);
+    }
+}
+
+/// A region stays if a task that it makes calls what is not known.
+#[test]
+fn what_tasks_call_is_read() {
+    for (flags, why) in [
+        (&[][..], "it may call printf"),
+        (&["-DBY_POINTER"], "an unknown call at "),
+    ] {
+        let program = compile("c-tests/dsm/task_prints.c", flags);
+        let expected = run(&program, &[], 0, &[]);
+        let got = run(&program, &[], 2, &[]);
+        if skipped(&got) {
+            return;
+        }
+        prints_the_same(&got, &expected);
+        let said = String::from_utf8_lossy(&got.stderr);
+        assert!(said.contains(&format!("at the origin: {why}")), "{said}");
+        assert!(!said.contains("may cross"), "{said}");
     }
 }
 
@@ -80,7 +157,10 @@ fn what_programs_rely_on() {
 #[test]
 fn what_does_not_cross_stays() {
     for (source, entry) in [
-        ("c-tests/lock_nest.c", "omp_test_nest_lock"),
+        (
+            "c-tests/taskgroup_reduction.c",
+            "GOMP_taskgroup_reduction_register",
+        ),
         ("c-tests/dsm/stays.c", "omp_get_ancestor_thread_num"),
     ] {
         let program = compile(source, &[]);

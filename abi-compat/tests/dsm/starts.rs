@@ -180,6 +180,58 @@ fn two_hosts_run_one_program() {
     }
 }
 
+/// Two hosts lose each other while a region runs. The job ends, and says so.
+#[test]
+fn a_cut_link_ends_the_job() {
+    if built("hetrun").with_file_name("libhetmp.so") != *fresh() {
+        println!("skipped: libhetmp.so is not beside hetrun");
+        return;
+    }
+    let Some(network) = Network::new() else {
+        return;
+    };
+    let program = compile("c-tests/dsm/failures.c", &["-DCUT"]);
+    let begun = network.folder.join("begun");
+    let mut command = Command::new(built("hetrun"));
+    let ssh = format!("sh {} -T", network.folder.join("ssh").display());
+    command
+        .args(["--dsm", "--ssh", &ssh, "--hosts"])
+        .arg(network.folder.join("hosts"))
+        .arg(&program)
+        .arg("cut")
+        .arg(&begun)
+        .env("OMP_NUM_THREADS", "4")
+        .env("HETMP_DSM_CROSS", "always")
+        .env("HETMP_DSM_TRUST", "1");
+    let space = network.spaces[0].clone();
+    let cutter = std::thread::spawn(move || {
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(100);
+        while !begun.exists() {
+            if std::time::Instant::now() > until {
+                return false;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        Command::new("ip")
+            .args(["-n", &space, "link", "set", "v0", "down"])
+            .status()
+            .is_ok_and(|status| status.success())
+    });
+    let got = finish(command, &program, 10);
+    let cut = cutter.join().expect("a thread");
+    if skipped(&got) {
+        return;
+    }
+    let said = String::from_utf8_lossy(&got.stderr);
+    assert!(cut, "{said}");
+    assert!(!got.status.success(), "{said}");
+    assert!(
+        said.starts_with("hetrun: ") || said.starts_with("hetmp: "),
+        "{said}"
+    );
+    assert!(got.stdout.is_empty());
+}
+
 /// A shell as the job's command starts another program on each rank.
 #[test]
 fn different_programs_are_no_nodes_of_one() {

@@ -2,7 +2,7 @@
 
 use crate::arena::SHARED;
 use crate::objects::{is_system_library, objects, Object};
-use crate::{layout, place, threads};
+use crate::{layout, malloc, place, threads};
 use core::ffi::{c_char, c_void, CStr};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use hetmp_core::bootstrap::{self, Job};
@@ -47,6 +47,10 @@ struct Table {
     leave: extern "C" fn(),
     /// Binds the calling thread to this node's CPUs, if the nodes have CPUs of their own.
     stay: extern "C" fn(),
+    /// Allocates bytes in memory that all nodes share: the size, and the alignment, a power of two. Null if there is no room.
+    allocate: extern "C" fn(usize, usize) -> *mut u8,
+    /// Frees what `allocate` gave.
+    free: unsafe extern "C" fn(*mut c_void),
 }
 
 /// A launcher started the nodes. It must be told that their end is not an accident.
@@ -88,6 +92,10 @@ fn packed() -> [u64; 3] {
 
 extern "C" fn is_shared(address: usize) -> bool {
     together().driver().space().page_of(address).is_some()
+}
+
+extern "C" fn allocate(size: usize, align: usize) -> *mut u8 {
+    SHARED.allocate(size, align, false)
 }
 
 extern "C" fn counts(node: u32, words: *mut u64) {
@@ -312,7 +320,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
     };
     TOGETHER.store(core::ptr::from_ref(together).cast_mut(), Ordering::Release);
     let table: &'static Table = Box::leak(Box::new(Table {
-        version: 4,
+        version: 5,
         me: me.into(),
         nodes: count.into(),
         ask,
@@ -320,6 +328,8 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
         counts,
         leave,
         stay,
+        allocate,
+        free: malloc::free,
     }));
     place::begin(me.into());
     // SAFETY: `libhetmp.so` defines both functions with these types.

@@ -52,6 +52,11 @@ pub enum Op {
     /// Passes the turn of an ordered loop on. Words: the loop's number in the region, and the iteration whose turn it
     /// is now. Only the thread whose turn it was asks this. Answered at once.
     Pass,
+    /// An iteration of a doacross loop has posted. Words: the loop's number in the region, one of its sequences of
+    /// iterations, and the iteration's number, from 1. Those of a sequence post in ascending order. Answered at once.
+    Post,
+    /// Waits until an iteration of a doacross loop, or a later one of its sequence, has posted. Words as for [`Op::Post`].
+    Await,
 }
 
 impl Op {
@@ -71,6 +76,8 @@ impl Op {
             Op::Leave,
             Op::Turn,
             Op::Pass,
+            Op::Post,
+            Op::Await,
         ]
         .into_iter()
         .find(|o| *o as u32 == number)
@@ -98,6 +105,8 @@ pub(super) enum Tag {
     Leave,
     Turn,
     Pass,
+    Post,
+    Await,
 }
 
 impl Tag {
@@ -116,6 +125,8 @@ impl Tag {
             Tag::Leave,
             Tag::Turn,
             Tag::Pass,
+            Tag::Post,
+            Tag::Await,
         ]
         .into_iter()
         .find(|t| *t as u32 == number)
@@ -154,6 +165,8 @@ pub(super) struct State {
     loops: BTreeMap<u64, u64>,
     /// The ordered loops of the region.
     turns: BTreeMap<u64, Turns>,
+    /// By loop and sequence: what of the region's doacross loops has posted.
+    posts: BTreeMap<(u64, u64), Posts>,
     /// Locks that are taken. For each, who waits for it, in the order of asking: the node, and its slot
     /// there.
     locks: BTreeMap<u64, VecDeque<(NodeId, u64)>>,
@@ -166,6 +179,15 @@ struct Turns {
     now: u64,
     /// Who waits for the turn of which iteration: the node, and its slot there.
     waiting: BTreeMap<u64, (NodeId, u64)>,
+}
+
+/// A sequence of iterations of a doacross loop.
+#[derive(Debug, Default)]
+struct Posts {
+    /// The last iteration that has posted, 0 before the first.
+    last: u64,
+    /// Who waits for which iteration: the node, and its slot there.
+    waiting: Vec<(u64, NodeId, u64)>,
 }
 
 impl State {
@@ -182,6 +204,7 @@ impl State {
             carried: 0,
             loops: BTreeMap::new(),
             turns: BTreeMap::new(),
+            posts: BTreeMap::new(),
             locks: BTreeMap::new(),
         }
     }
@@ -198,6 +221,7 @@ impl State {
             Op::Fork if at_origin => {
                 self.loops.clear();
                 self.turns.clear();
+                self.posts.clear();
                 out.extend((1..self.nodes).map(|n| Effect::Send(n, Tag::Fork, words)));
                 out.push(Effect::Answer(slot, words));
             }
@@ -260,6 +284,20 @@ impl State {
                 }
                 out.push(Effect::Answer(slot, words));
             }
+            Op::Post => {
+                if at_origin {
+                    self.post(words, out);
+                } else {
+                    out.push(Effect::Send(0, Tag::Post, words));
+                }
+                out.push(Effect::Answer(slot, words));
+            }
+            Op::Await if at_origin => self.await_post(0, words, slot as u64, out),
+            Op::Await => {
+                let [number, sequence, iteration] = words;
+                let number = number & u64::from(u32::MAX) | (slot as u64) << 32;
+                out.push(Effect::Send(0, Tag::Await, [number, sequence, iteration]));
+            }
             Op::Leave if at_origin => {
                 out.extend((1..self.nodes).map(|n| Effect::Send(n, Tag::Leave, words)));
                 out.push(Effect::Answer(slot, words));
@@ -286,6 +324,8 @@ impl State {
                 | Tag::TryLock
                 | Tag::Turn
                 | Tag::Pass
+                | Tag::Post
+                | Tag::Await
         );
         if to_origin != (self.me == 0) || (!to_origin && from != 0) || from >= self.nodes {
             return Err(Unexpected);
@@ -335,6 +375,8 @@ impl State {
             Tag::Leave => out.push(Effect::End),
             Tag::Turn => self.turn(from, words, words[0] >> 32, out)?,
             Tag::Pass => self.pass(words, out)?,
+            Tag::Post => self.post(words, out),
+            Tag::Await => self.await_post(from, words, words[0] >> 32, out),
         }
         Ok(())
     }
@@ -385,6 +427,39 @@ impl State {
             out.push(State::your_turn(node, slot));
         }
         Ok(())
+    }
+
+    fn post(&mut self, [number, sequence, iteration]: Words, out: &mut Vec<Effect>) {
+        let posts = self.posts_of(number, sequence);
+        posts.last = posts.last.max(iteration);
+        let last = posts.last;
+        posts.waiting.retain(|&(wanted, node, slot)| {
+            let posted = wanted <= last;
+            if posted {
+                out.push(State::your_turn(node, slot));
+            }
+            !posted
+        });
+    }
+
+    fn await_post(
+        &mut self,
+        node: NodeId,
+        [number, sequence, iteration]: Words,
+        slot: u64,
+        out: &mut Vec<Effect>,
+    ) {
+        let posts = self.posts_of(number, sequence);
+        if iteration <= posts.last {
+            out.push(State::your_turn(node, slot));
+        } else {
+            posts.waiting.push((iteration, node, slot));
+        }
+    }
+
+    fn posts_of(&mut self, number: u64, sequence: u64) -> &mut Posts {
+        let number = number & u64::from(u32::MAX);
+        self.posts.entry((number, sequence)).or_default()
     }
 
     fn your_turn(node: NodeId, slot: u64) -> Effect {
@@ -471,198 +546,4 @@ impl State {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ask(s: &mut State, slot: usize, op: Op, words: Words) -> Vec<Effect> {
-        let mut out = Vec::new();
-        s.request(slot, op, words, &mut out).expect("fits");
-        out
-    }
-
-    fn tell(s: &mut State, from: NodeId, tag: Tag, words: Words) -> Vec<Effect> {
-        let mut out = Vec::new();
-        s.message(from, tag, words, &mut out).expect("fits");
-        out
-    }
-
-    const NONE: Words = [0; 3];
-
-    #[test]
-    fn a_barrier_carries_one_word_to_all() {
-        let mut origin = State::new(0, 2);
-        assert_eq!(ask(&mut origin, 5, Op::Barrier, [77, 0, 0]), []);
-        let words = [77, 0, 0];
-        assert_eq!(
-            tell(&mut origin, 1, Tag::Arrived, NONE),
-            [
-                Effect::Send(1, Tag::Released, words),
-                Effect::Answer(5, words)
-            ]
-        );
-        // And the next one nothing.
-        ask(&mut origin, 5, Op::Barrier, NONE);
-        let out = tell(&mut origin, 1, Tag::Arrived, NONE);
-        assert_eq!(out[1], Effect::Answer(5, NONE));
-    }
-
-    #[test]
-    fn every_iteration_is_taken_once_in_whole_grains() {
-        for (iterations, grain) in [(0, 1), (1, 4), (100, 7), (1000, 1), (64, 64), (65, 16)] {
-            let mut s = State::new(0, 3);
-            let mut next = 0;
-            for turn in 0.. {
-                let node = turn % 3;
-                let out = if node == 0 {
-                    ask(&mut s, 9, Op::Take, [4, iterations, grain])
-                } else {
-                    let number = 4 | 11 << 32;
-                    tell(&mut s, node, Tag::Take, [number, iterations, grain])
-                };
-                let (first, end) = match out[..] {
-                    [Effect::Answer(9, [first, end, 0])] => (first, end),
-                    [Effect::Send(n, Tag::Answer, [11, first, end])] if n == node => (first, end),
-                    ref other => panic!("{other:?}"),
-                };
-                assert_eq!(first, next);
-                assert!(end <= iterations && (end % grain == 0 || end == iterations));
-                next = end;
-                if first == end {
-                    break;
-                }
-            }
-            assert_eq!(next, iterations);
-            assert_eq!(ask(&mut s, 9, Op::Take, [5, 3, 3]).len(), 1, "another loop");
-            assert_eq!(s.loops.len(), 2);
-            ask(&mut s, 0, Op::Fork, NONE);
-            assert!(s.loops.is_empty(), "a region's loops are its own");
-        }
-    }
-
-    #[test]
-    fn a_part_may_be_one_grain() {
-        let mut s = State::new(0, 2);
-        let out = ask(&mut s, 9, Op::Take, [4 | ONE, 100, 3]);
-        assert_eq!(out, [Effect::Answer(9, [0, 3, 0])]);
-        let out = tell(&mut s, 1, Tag::Take, [4 | ONE | 7 << 32, 100, 3]);
-        assert_eq!(out, [Effect::Send(1, Tag::Answer, [7, 3, 6])]);
-    }
-
-    #[test]
-    fn turns_come_in_order_whoever_asks_first() {
-        let mut s = State::new(0, 2);
-        let mine = Effect::Answer(5, NONE);
-        let theirs = Effect::Send(1, Tag::Answer, [8, 0, 0]);
-        assert_eq!(tell(&mut s, 1, Tag::Turn, [3 | 8 << 32, 10, 0]), []);
-        assert_eq!(ask(&mut s, 5, Op::Turn, [3, 0, 0]), [mine]);
-        let passed = Effect::Answer(6, [3, 10, 0]);
-        assert_eq!(ask(&mut s, 6, Op::Pass, [3, 10, 0]), [theirs, passed]);
-        // Another loop's turns are its own.
-        assert_eq!(ask(&mut s, 5, Op::Turn, [4, 0, 0]), [mine]);
-        assert_eq!(ask(&mut s, 5, Op::Turn, [3, 12, 0]), []);
-        assert_eq!(tell(&mut s, 1, Tag::Pass, [3, 12, 0]), [mine]);
-        let mut out = Vec::new();
-        assert!(s.message(1, Tag::Pass, [3, 12, 0], &mut out).is_err());
-        assert!(s.message(1, Tag::Turn, [3, 4, 0], &mut out).is_err());
-        ask(&mut s, 0, Op::Fork, NONE);
-        assert!(s.turns.is_empty(), "a region's loops are its own");
-    }
-
-    #[test]
-    fn a_lock_is_tried() {
-        let mut s = State::new(0, 2);
-        let got = |n| [Effect::Answer(3, [n, 0, 0])];
-        assert_eq!(ask(&mut s, 3, Op::TryLock, [9, 0, 0]), got(1));
-        assert_eq!(ask(&mut s, 3, Op::TryLock, [9, 0, 0]), got(0));
-        assert_eq!(
-            tell(&mut s, 1, Tag::TryLock, [9, 5, 0]),
-            [Effect::Send(1, Tag::Answer, [5, 0, 0])]
-        );
-        ask(&mut s, 3, Op::Unlock, [9, 0, 0]);
-        assert_eq!(
-            tell(&mut s, 1, Tag::TryLock, [9, 5, 0]),
-            [Effect::Send(1, Tag::Answer, [5, 1, 0])]
-        );
-    }
-
-    #[test]
-    fn a_barrier_needs_every_node_once() {
-        let mut origin = State::new(0, 3);
-        assert_eq!(tell(&mut origin, 2, Tag::Arrived, NONE), []);
-        assert_eq!(ask(&mut origin, 5, Op::Barrier, NONE), []);
-        let mut out = Vec::new();
-        assert!(origin.message(2, Tag::Arrived, NONE, &mut out).is_err());
-        assert_eq!(
-            tell(&mut origin, 1, Tag::Arrived, NONE),
-            [
-                Effect::Send(1, Tag::Released, NONE),
-                Effect::Send(2, Tag::Released, NONE),
-                Effect::Answer(5, NONE)
-            ]
-        );
-        let mut node = State::new(1, 3);
-        assert_eq!(
-            ask(&mut node, 7, Op::Barrier, NONE),
-            [Effect::Send(0, Tag::Arrived, NONE)]
-        );
-        assert_eq!(
-            tell(&mut node, 0, Tag::Released, NONE),
-            [Effect::Answer(7, NONE)]
-        );
-    }
-
-    #[test]
-    fn locks_go_round_in_the_order_of_asking() {
-        let mut s = State::new(0, 3);
-        let key = [9, 0, 0];
-        assert_eq!(
-            tell(&mut s, 2, Tag::Lock, [9, 4, 0]),
-            [Effect::Send(2, Tag::Granted, [9, 4, 0])]
-        );
-        assert_eq!(ask(&mut s, 6, Op::Lock, key), []);
-        assert_eq!(tell(&mut s, 1, Tag::Lock, [9, 3, 0]), []);
-        assert_eq!(
-            tell(&mut s, 1, Tag::Lock, [8, 3, 0]).len(),
-            1,
-            "another key"
-        );
-        assert_eq!(tell(&mut s, 2, Tag::Unlock, key), [Effect::Answer(6, key)]);
-        assert_eq!(
-            ask(&mut s, 6, Op::Unlock, key),
-            [
-                Effect::Send(1, Tag::Granted, [9, 3, 0]),
-                Effect::Answer(6, key)
-            ]
-        );
-        assert_eq!(tell(&mut s, 1, Tag::Unlock, key), []);
-        let mut out = Vec::new();
-        assert!(s.message(1, Tag::Unlock, key, &mut out).is_err());
-    }
-
-    #[test]
-    fn regions_start_and_join() {
-        let mut origin = State::new(0, 2);
-        let region = [1, 2, 3];
-        assert_eq!(
-            ask(&mut origin, 0, Op::Fork, region),
-            [
-                Effect::Send(1, Tag::Fork, region),
-                Effect::Answer(0, region)
-            ]
-        );
-        let mut node = State::new(1, 2);
-        assert_eq!(tell(&mut node, 0, Tag::Fork, region), []);
-        assert_eq!(
-            ask(&mut node, 0, Op::Next, NONE),
-            [Effect::Answer(0, region)]
-        );
-        assert_eq!(tell(&mut origin, 1, Tag::Done, [4, 5, 6]), []);
-        assert_eq!(
-            ask(&mut origin, 1, Op::Join, NONE),
-            [Effect::Answer(1, NONE)]
-        );
-        assert_eq!(ask(&mut origin, 1, Op::Join, NONE), []);
-        let mut out = Vec::new();
-        assert!(node.request(0, Op::Fork, NONE, &mut out).is_err());
-    }
-}
+mod tests;

@@ -1,6 +1,7 @@
 //! Decides which regions may cross nodes: before a region first runs, its machine code is read, and the functions
 //! that it calls are looked up.
 
+use super::bodies;
 use core::cell::RefCell;
 use hetmp_core::report;
 use hetmp_scan::loaded::Loaded;
@@ -14,9 +15,9 @@ const NAMELESS: &str = "GOMP_?";
 
 /// An object (executable or library) as the scan sees it, which also notes the names of all functions that
 /// the scanned code calls.
-struct Noting<'a> {
+pub(super) struct Noting<'a> {
     object: &'a Loaded,
-    names: RefCell<Vec<String>>,
+    pub(super) names: RefCell<Vec<String>>,
 }
 
 impl Noting<'_> {
@@ -166,6 +167,22 @@ const HARMLESS_BEGINNINGS: &[&str] = &[
     "_ZSt28__throw_",
 ];
 
+/// Beginnings of names of functions by which threads wait for each other within one process. They sleep and wake by the
+/// address in the process, so a thread of another node would wait for ever, or not at all.
+const OF_ONE_NODE: &[&str] = &[
+    "pthread_mutex_",
+    "pthread_cond_",
+    "pthread_rwlock_",
+    "pthread_barrier_",
+    "pthread_once",
+    "sem_",
+    "mtx_",
+    "cnd_",
+    "call_once",
+    "__cxa_guard_",
+    "_ZNSt18condition_variable",
+];
+
 /// Does this function of the OpenMP runtime work in a region that crosses nodes?
 fn works(name: &str) -> bool {
     if let Some(rest) = name.strip_prefix("__kmpc_") {
@@ -185,9 +202,7 @@ fn works(name: &str) -> bool {
             | Entry::AtomicEnd
             | Entry::Time,
         ) => true,
-        // A nestable lock notes its owner by the address of a task, and another node may have a task at the
-        // same address.
-        Some(Entry::Lock) => !name.contains("nest"),
+        Some(Entry::Lock) => true,
         // These entries may have to make reductions of tasks, or memory for all threads of the team.
         Some(Entry::LoopDispatch) => !matches!(
             name,
@@ -198,6 +213,32 @@ fn works(name: &str) -> bool {
         Some(Entry::Ordered) => !matches!(
             name,
             "GOMP_loop_ordered_start" | "GOMP_loop_ull_ordered_start"
+        ),
+        // The same.
+        Some(Entry::Doacross) => !matches!(
+            name,
+            "GOMP_loop_doacross_start" | "GOMP_loop_ull_doacross_start"
+        ),
+        // Tasks stay on their node. Missing: reductions of tasks, and events, which another node's thread may fulfill.
+        Some(Entry::Task | Entry::Taskwait) => matches!(
+            name,
+            "GOMP_task"
+                | "GOMP_taskloop"
+                | "GOMP_taskloop_ull"
+                | "GOMP_taskgroup_start"
+                | "GOMP_taskgroup_end"
+                | "GOMP_taskwait"
+                | "GOMP_taskwait_depend"
+                | "GOMP_taskyield"
+        ),
+        // They do nothing unless the program runs with `OMP_CANCELLATION=true`: see `decide`.
+        Some(Entry::Cancel) => matches!(
+            name,
+            "GOMP_cancel"
+                | "GOMP_cancellation_point"
+                | "GOMP_barrier_cancel"
+                | "GOMP_loop_end_cancel"
+                | "GOMP_sections_end_cancel"
         ),
         Some(Entry::Query) => matches!(
             name,
@@ -268,6 +309,26 @@ fn works_for_clang(rest: &str) -> bool {
             | "end_ordered"
             | "scope"
             | "end_scope"
+            | "doacross_init"
+            | "doacross_post"
+            | "doacross_wait"
+            | "doacross_fini"
+            | "omp_task_alloc"
+            | "omp_task"
+            | "omp_task_with_deps"
+            | "omp_task_begin_if0"
+            | "omp_task_complete_if0"
+            | "omp_wait_deps"
+            | "omp_taskwait"
+            | "omp_taskwait_deps_51"
+            | "omp_taskyield"
+            | "taskgroup"
+            | "end_taskgroup"
+            | "taskloop"
+            | "taskloop_5"
+            | "cancel"
+            | "cancel_barrier"
+            | "cancellationpoint"
     )
 }
 
@@ -293,6 +354,10 @@ fn may_work(entry: Entry) -> bool {
             | Entry::StaticLoop
             | Entry::ProcessNumber
             | Entry::Mark
+            | Entry::Doacross
+            | Entry::Task
+            | Entry::Taskwait
+            | Entry::Cancel
     )
 }
 
@@ -419,7 +484,11 @@ fn judge(code: usize, form: Form) -> (Result<(), String>, bool) {
         object: &object,
         names: RefCell::new(Vec::new()),
     };
-    let found = scan(&noting, code as u64, form);
+    let mut found = scan(&noting, code as u64, form);
+    let is_read = found.limit.is_none_or(|why| why == Why::Counter);
+    if is_read && found.calls.contains(Entry::Task) {
+        bodies::add(&noting, code as u64, &mut found);
+    }
     // Code with a counter that all threads share may cross, because such a counter works across nodes, too.
     let limit = found.limit.filter(|why| *why != Why::Counter);
     let keeps = object.object().has_tls
@@ -431,8 +500,7 @@ fn judge(code: usize, form: Form) -> (Result<(), String>, bool) {
 /// calls.
 fn decide(found: &Scan, limit: Option<Why>, names: Vec<String>) -> Result<(), String> {
     let base = |n: &str| n.split('@').next().unwrap_or_default().to_owned();
-    // Refused even under `HETMP_DSM_TRUST`: functions of the runtime that wait for other threads in ways that
-    // do not reach other nodes.
+    // Refused even under `HETMP_DSM_TRUST`: functions that wait for other threads in ways that do not reach other nodes.
     let refused = names
         .iter()
         .map(|n| base(n))
@@ -440,8 +508,15 @@ fn decide(found: &Scan, limit: Option<Why>, names: Vec<String>) -> Result<(), St
     if let Some(name) = refused {
         return Err(format!("{name} is not done across nodes"));
     }
+    if found.calls.contains(Entry::Cancel) && crate::init::globals().cancellation {
+        return Err("it may be cancelled (OMP_CANCELLATION)".to_owned());
+    }
     if let Some(entry) = found.calls.entries().find(|e| !may_work(*e)) {
         return Err(format!("{entry:?} is not done across nodes"));
+    }
+    let of_one_node = |n: &String| OF_ONE_NODE.iter().any(|begin| n.starts_with(begin));
+    if let Some(name) = names.iter().map(|n| base(n)).find(of_one_node) {
+        return Err(format!("{name} works between threads of one node"));
     }
     if trusted() {
         return Ok(());
@@ -486,22 +561,34 @@ mod tests {
             "GOMP_ordered_start",
             "GOMP_loop_ordered_static_start",
             "GOMP_loop_ull_ordered_dynamic_next",
+            "GOMP_task",
+            "GOMP_taskloop_ull",
+            "GOMP_taskwait_depend",
+            "GOMP_doacross_wait",
+            "GOMP_loop_doacross_guided_start",
+            "GOMP_cancel",
+            "omp_set_nest_lock",
+            "__kmpc_omp_task_alloc",
+            "__kmpc_doacross_init",
+            "__kmpc_cancel_barrier",
         ] {
             assert!(works(name), "{name}");
         }
         for name in [
             "GOMP_loop_start",
-            "GOMP_task",
-            "omp_set_nest_lock",
+            "GOMP_taskgroup_reduction_register",
+            "GOMP_loop_doacross_start",
+            "GOMP_taskwait_depend_nowait",
+            "omp_fulfill_event",
             "omp_get_place_num",
             "GOMP_loop_ordered_start",
             "GOMP_parallel",
             "omp_get_ancestor_thread_num_",
-            "GOMP_cancel",
-            "__kmpc_omp_task_alloc",
+            "__kmpc_task_allow_completion_event",
+            "__kmpc_omp_target_task_alloc",
+            "__kmpc_taskred_init",
             "__kmpc_threadprivate_cached",
             "__kmpc_fork_call",
-            "__kmpc_cancel_barrier",
             "__kmpc_sections_init",
             "__kmpc_dist_for_static_init_4",
             "__kmpc_not_made_yet",

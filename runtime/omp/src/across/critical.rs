@@ -55,15 +55,29 @@ fn push(th: &Thread, own: bool) {
 #[cold]
 pub(crate) fn enter(key: u64, take: impl FnOnce()) {
     let th = Thread::current();
-    INSIDE.fetch_add(1, Ordering::SeqCst);
-    let own = !CROSSING.load(Ordering::SeqCst) && table().is_none_or(|t| t.me == 0);
+    let own = begin_own();
     push(th, own);
     if own {
         take();
     } else {
-        INSIDE.fetch_sub(1, Ordering::SeqCst);
         lock(key);
     }
+}
+
+/// Counts the calling thread among those that are in, or wait for, what the process's own locks guard, unless the origin's
+/// lock manager has all locks now: then returns false.
+pub(super) fn begin_own() -> bool {
+    INSIDE.fetch_add(1, Ordering::SeqCst);
+    let own = !CROSSING.load(Ordering::SeqCst) && table().is_none_or(|t| t.me == 0);
+    if !own {
+        INSIDE.fetch_sub(1, Ordering::SeqCst);
+    }
+    own
+}
+
+/// Ends what [`begin_own`] began.
+pub(super) fn end_own() {
+    INSIDE.fetch_sub(1, Ordering::SeqCst);
 }
 
 /// Leaves the critical section that the calling thread entered last. `release` releases the lock of this process.
@@ -74,7 +88,7 @@ pub(crate) fn leave(key: u64, release: impl FnOnce()) {
     th.sections.set(sections >> 1);
     if sections > 1 && sections & 1 != 0 {
         release();
-        INSIDE.fetch_sub(1, Ordering::SeqCst);
+        end_own();
     } else {
         unlock(key);
     }

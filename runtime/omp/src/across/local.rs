@@ -7,8 +7,10 @@
 //! threads of its own node by atomics and locks in this library's own memory.
 
 use super::shares::{Shape, Shares};
-use super::table::{ask, table, Table, BARRIER, DONE, PASS, TURN};
+use super::table::{ask, table, Table, AWAIT, BARRIER, DONE, PASS, POST, TURN};
+use crate::boundary::Reason;
 use crate::icv::Icv;
+use crate::task::wait;
 use crate::team::members::{Outlined, Team};
 use crate::team::seat::Seat;
 use crate::thread::Thread;
@@ -65,9 +67,10 @@ pub(super) struct Local {
     threads: AtomicU32,
     /// Regions opened so far on this node. Threads wait for the next one between regions.
     start: Count,
-    /// Threads that have come to the barrier (`arrived`), and barriers that are over (`passed`).
+    /// Threads that have come to the barrier (`arrived`), and barriers that are over (`passed`). Threads wait there on the
+    /// bell of the team's tasks.
     arrived: AtomicU32,
-    passed: Count,
+    passed: AtomicU32,
     /// The word that a thread of this node hands in at the next barrier (`given`), and the word that the last
     /// barrier returned (`received`).
     given: AtomicU64,
@@ -96,13 +99,32 @@ pub(super) static LOCAL: Local = Local {
     threads: AtomicU32::new(0),
     start: Count::new(),
     arrived: AtomicU32::new(0),
-    passed: Count::new(),
+    passed: AtomicU32::new(0),
     given: AtomicU64::new(0),
     received: AtomicU64::new(0),
     loops: AtomicU64::new(0),
     team: AtomicPtr::new(core::ptr::null_mut()),
     made: AtomicU32::new(0),
 };
+
+/// The most turns of spinning before a sleep, whatever the waiting policy allows beyond. The policy counts the
+/// threads of this process. What a thread waits for here takes messages to other processes, often on the same
+/// cores: spinning for longer would keep those from the cores that they need.
+const LOOKS: u32 = 2000;
+
+/// Waits until `over`. Whoever makes that true rings the bell.
+fn wait_until(bell: &LocalBell, over: impl Fn() -> bool) {
+    let mut spinner = Spinner::new();
+    for _ in 0..LOOKS {
+        if over() {
+            return;
+        }
+        if !spinner.turn() {
+            break;
+        }
+    }
+    bell.sleep_until(&mut || over());
+}
 
 /// A number that only grows, and on which this node's threads wait.
 struct Count {
@@ -111,11 +133,6 @@ struct Count {
 }
 
 impl Count {
-    /// The most turns of spinning before a sleep, whatever the waiting policy allows beyond. The policy counts the
-    /// threads of this process. What a thread waits for here takes messages to other processes, often on the same
-    /// cores: spinning for longer would keep those from the cores that they need.
-    const LOOKS: u32 = 2000;
-
     const fn new() -> Count {
         Count {
             value: AtomicU32::new(0),
@@ -129,16 +146,7 @@ impl Count {
 
     /// Waits until the number is no longer `seen`.
     fn wait_past(&self, seen: u32) {
-        let mut spinner = Spinner::new();
-        for _ in 0..Self::LOOKS {
-            if self.now() != seen {
-                return;
-            }
-            if !spinner.turn() {
-                break;
-            }
-        }
-        self.bell.sleep_until(&mut || self.now() != seen);
+        wait_until(&self.bell, || self.now() != seen);
     }
 
     /// Makes the number one larger, and wakes who waits.
@@ -154,18 +162,35 @@ fn first_of(node: u32, nodes: u32, total: u32) -> u32 {
 }
 
 impl Local {
-    /// Waits until all threads of this node have called this function. The last of them runs `last` before
-    /// any thread goes on. Returns true in that thread.
-    pub(super) fn meet(&self, last: impl FnOnce()) -> bool {
-        let passed = self.passed.now();
+    /// Waits until all threads of this node have called this function and all tasks of this node are complete; runs tasks
+    /// meanwhile. The last thread to come then runs `last` before any thread goes on. Returns true in that thread.
+    fn meet(&self, th: &Thread, last: impl FnOnce()) -> bool {
+        let tasks = &th.team().tasks;
+        let passed = self.passed.load(Ordering::Acquire);
+        let over = || self.passed.load(Ordering::Acquire) != passed;
         let threads = self.threads.load(Ordering::Relaxed);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == threads {
             self.arrived.store(0, Ordering::Relaxed);
+            // A thread that made a task has arrived after that, so this thread sees the task.
+            let had_tasks = tasks.active();
+            if had_tasks {
+                th.leave_program(Reason::Tasks);
+                // The members' epochs stay what they are: no thread makes tasks of the next barrier before this one is over.
+                wait::drain(th, th.member().epoch.get());
+                th.enter_program(Reason::Tasks);
+            }
             last();
-            self.passed.advance();
+            self.passed.fetch_add(1, Ordering::SeqCst);
+            tasks.begun.ring_after_swap();
+            if had_tasks {
+                wait::drained(th.team());
+            }
             return true;
         }
-        self.passed.wait_past(passed);
+        wait_until(&tasks.begun, || over() || tasks.active());
+        if !over() {
+            wait::at_barrier(th, over);
+        }
         false
     }
 
@@ -175,7 +200,7 @@ impl Local {
         if word != 0 {
             self.given.store(word, Ordering::Relaxed);
         }
-        self.meet(|| {
+        self.meet(Thread::current(), || {
             if let Some(t) = table() {
                 let given = self.given.swap(0, Ordering::Relaxed);
                 let [received, ..] = ask(t, BARRIER, [given, 0, 0]);
@@ -242,20 +267,20 @@ impl Local {
         loop {
             self.start.wait_past(seen);
             seen = self.start.now();
-            if worker < self.threads.load(Ordering::Relaxed) {
-                self.run(worker);
+            if worker < self.threads.load(Ordering::Relaxed) && self.run(worker) {
                 let Some(t) = table() else { return };
-                // The origin opens the next region only after each other node has reported that its part is
-                // over. So no region is opened before `close` below.
-                if self.meet(|| ()) && t.me != 0 {
+                // The origin opens the next region only after each other node has reported that its part is over.
+                if t.me != 0 {
                     close(t);
                 }
             }
         }
     }
 
-    /// Runs the region as this node's thread `worker`.
-    pub(super) fn run(&self, worker: u32) {
+    /// Runs the region as this node's thread `worker`, and waits for the node's other threads and tasks. Returns true in one
+    /// thread. Others may still be about to leave the region when this thread returns: they touch nothing then that `open`
+    /// changes.
+    pub(super) fn run(&self, worker: u32) -> bool {
         let th = Thread::current();
         let saved = th.save();
         // SAFETY: `open` set both before `start` grew, and this thread runs after that.
@@ -271,8 +296,10 @@ impl Local {
             let entry: Outlined = core::mem::transmute(part.entry);
             below(entry, data);
         }
+        let last = self.meet(th, || ());
         th.member().implicit.end_implicit();
         th.restore(&saved);
+        last
     }
 }
 
@@ -346,6 +373,31 @@ pub(crate) fn wait_for_turn(number: u64, k: u64) {
 pub(crate) fn pass_turn(number: u64, k: u64) {
     if let Some(t) = table() {
         ask(t, PASS, [number, k, 0]);
+    }
+}
+
+/// Is the region's thread with this number one of this node's?
+pub(crate) fn is_here(thread: u64) -> bool {
+    // SAFETY: `open` wrote the part before this node's threads began the region, and writes it again only after the region.
+    let first = u64::from(unsafe { (*LOCAL.part.get()).first });
+    let threads = u64::from(LOCAL.threads.load(Ordering::Relaxed));
+    (first..first + threads).contains(&thread)
+}
+
+/// Tells all nodes that an iteration of the doacross loop with this number, the `iteration`th from 1, has posted.
+/// `sequence`: which of the loop's sequences of iterations it belongs to.
+#[cold]
+pub(crate) fn post(number: u64, sequence: u64, iteration: u64) {
+    if let Some(t) = table() {
+        ask(t, POST, [number, sequence, iteration]);
+    }
+}
+
+/// Waits until that iteration, or a later one of its sequence, has posted on any node.
+#[cold]
+pub(crate) fn await_post(number: u64, sequence: u64, iteration: u64) {
+    if let Some(t) = table() {
+        ask(t, AWAIT, [number, sequence, iteration]);
     }
 }
 

@@ -11,13 +11,16 @@
 //! * `local`: this node's threads, and the place where they meet.
 //! * `critical`: critical sections, inside and outside of such regions.
 //! * `shares`: loops whose iterations the runtime hands out.
-//! * `admit`: which regions may cross.
+//! * `admit`: which regions may cross; `bodies`: the tasks that they make.
+//! * `nest`: nestable locks.
 //! * `weigh`: which of these do.
 //! * `said`: what the user is told at the program's end.
 
 pub(crate) mod admit;
+mod bodies;
 pub(crate) mod critical;
 pub(crate) mod local;
+pub mod nest;
 pub(crate) mod said;
 pub(crate) mod shares;
 pub mod table;
@@ -150,7 +153,6 @@ unsafe fn cross(
     ask(t, FORK, [entry, data, at]);
     LOCAL.open(t, entry, data, &opening, 1);
     LOCAL.run(0);
-    LOCAL.meet(|| ());
     ask(t, JOIN, [0; 3]);
     // A refusal costs nothing but time: the thread may run where it may run.
     let _ = topo::set_affinity(&cpus);

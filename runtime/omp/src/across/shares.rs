@@ -3,8 +3,8 @@
 //! The origin counts how many iterations of a loop are handed out. When a node has none left, one of its
 //! threads asks the origin for a share of the rest by message, and the node's threads take their chunks from
 //! this share. So one message serves many chunks. A node's shares come in ascending order, and so do the
-//! chunks of each thread. In an ordered loop a share is one chunk: the turns go through the chunks of all nodes in
-//! order, so a node's threads would wait for each chunk of an earlier share of another node.
+//! chunks of each thread. In an ordered loop, or one whose iterations wait for earlier ones, a share is one chunk: the turns
+//! go through the chunks of all nodes in order, so a node's threads would wait for each chunk of an earlier share of another node.
 
 use super::table::{ask, table, ONE, TAKE};
 use crate::team::seat::Seat;
@@ -19,7 +19,7 @@ pub(super) struct Shape {
     pub(super) chunk: u64,
     /// The schedule is guided: chunks shrink with the rest of the share, down to `chunk`.
     pub(super) guided: bool,
-    /// The chunks have turns.
+    /// The chunks have turns, or wait for earlier ones.
     pub(super) ordered: bool,
     /// Threads of the region on this node.
     pub(super) threads: u32,

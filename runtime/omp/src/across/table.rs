@@ -7,7 +7,7 @@ use hetmp_core::observers;
 #[repr(C)]
 #[derive(Debug)]
 pub struct Table {
-    /// 4: both libraries must have the same number here.
+    /// 5: both libraries must have the same number here.
     pub(crate) version: u32,
     /// This node's number. The origin is 0.
     pub(crate) me: u32,
@@ -27,9 +27,13 @@ pub struct Table {
     pub(crate) leave: extern "C" fn(),
     /// Binds the calling thread to this node's CPUs, if the nodes have CPUs of their own.
     pub(crate) stay: extern "C" fn(),
+    /// Allocates bytes in memory that all nodes share: the size, and the alignment, a power of two. Null if there is no room.
+    pub(crate) allocate: extern "C" fn(usize, usize) -> *mut u8,
+    /// Frees what `allocate` gave.
+    pub(crate) free: unsafe extern "C" fn(*mut libc::c_void),
 }
 
-pub(super) const VERSION: u32 = 4;
+pub(super) const VERSION: u32 = 5;
 
 // Requests. Their numbers are those of `hetmp_dsm::together::Op`.
 pub(super) const FORK: u32 = 1;
@@ -44,6 +48,8 @@ pub(super) const TAKE: u32 = 9;
 const TRY_LOCK: u32 = 10;
 pub(super) const TURN: u32 = 12;
 pub(super) const PASS: u32 = 13;
+pub(super) const POST: u32 = 14;
+pub(super) const AWAIT: u32 = 15;
 
 /// A bit of a loop's number in [`TAKE`]: one chunk only. `hetmp_dsm::together::ONE`.
 pub(super) const ONE: u64 = 1 << 31;
@@ -56,7 +62,7 @@ pub(crate) const ATOMIC: u64 = 2;
 static TABLE: AtomicPtr<Table> = AtomicPtr::new(core::ptr::null_mut());
 
 #[inline(always)]
-pub(super) fn table() -> Option<&'static Table> {
+pub(crate) fn table() -> Option<&'static Table> {
     // SAFETY: null, or what `set` was given, which lives as long as the process.
     unsafe { TABLE.load(Ordering::Acquire).as_ref() }
 }
