@@ -1,21 +1,28 @@
 /* Nonblocking collectives in the manner of NBCBench: blocking latency, overlap with a calibrated work loop, and processor time
  * for each operation. One source: with hetmp's goal.h, or with -DUSE_MPI for an MPI.
  *
- * goal_bench MS: each row takes some MS milliseconds. Rank 0 prints `ROW BYTES LATENCY OVERLAP CPU` (us, 0..1, us):
- *   latency  of the collective begun and waited for at once, its mean
- *   overlap  the loop computes as long as the collective takes (at least WORK), then begins it, computes, and waits, without
- *            a test in between: 1 - (whole - work) / latency, cut to 0..1
- *   cpu      processor time of all threads of all ranks and of the machine's soft interrupts for one operation of that loop,
- *            less the work itself
+ * goal_bench MS [ROW [BYTES]]: each row takes some MS milliseconds. Rank 0 prints `ROW BYTES LATENCY OVERLAP CPU BEGIN
+ * APART` (us, 0..1, us, us, us):
+ *   latency  of the blocking collective, its mean
+ *   apart    of the nonblocking one, begun and waited for at once, its mean
+ *   overlap  the loop begins the collective, computes twice as long as that takes (at least WORK), and waits, without a
+ *            test in between: 1 - (whole - work) / apart, cut to 0..1. `work` is what the computation alone takes in the
+ *            same processes just before and just after: where processes share a processor, that is several times its
+ *            processor time
+ *   cpu      processor time for one operation of that loop, less that of the computation alone: of all threads of all ranks,
+ *            of hetmp's helper processes (adapters, and those of the engine `kernel`), and of the system's threads for soft
+ *            interrupts. Linux counts a soft interrupt for the thread that it interrupts, so those are in; one that comes
+ *            while a processor has nothing to do is not
+ *   begin    time of the call that begins the collective in that loop, its mean at rank 0
  *
- * The work is counted in processor time, so that a helper's thread that takes the core does not look like communication
- * hidden; what it costs shows in `cpu`. */
+ * The work is counted in turns of a loop, so that a helper's thread that takes the core does not look like communication
+ * hidden. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -169,17 +176,68 @@ static void calibrate(void)
     }
 }
 
-/* Time of soft interrupts of the machine so far, us. */
-static double softirq(void)
+/* True if the process has this word in its command line, or, for a thread of the system, in its name. */
+static int has_word(const char *process, const char *file, const char *word)
 {
-    double n[7] = {0};
-    FILE *f = fopen("/proc/stat", "r");
+    char path[300], text[600];
+    FILE *f;
+    size_t n = 0, i;
+    snprintf(path, sizeof path, "/proc/%.20s/%s", process, file);
+    f = fopen(path, "r");
     if (f) {
-        if (fscanf(f, "cpu %lf %lf %lf %lf %lf %lf %lf", n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6) != 7)
-            n[6] = 0;
+        n = fread(text, 1, sizeof text - 1, f);
         fclose(f);
     }
-    return n[6] * 1e6 / (double)sysconf(_SC_CLK_TCK);
+    text[n] = 0;
+    for (i = 0; i < n; i++)
+        if (!text[i])
+            text[i] = ' ';
+    return strstr(text, word) != NULL;
+}
+
+/* Processor time of all threads of a process so far, us. */
+static double of_process(const char *process)
+{
+    double ns = 0, one;
+    char path[600];
+    struct dirent *thread;
+    DIR *threads;
+    snprintf(path, sizeof path, "/proc/%.20s/task", process);
+    threads = opendir(path);
+    while (threads && (thread = readdir(threads))) {
+        FILE *f;
+        snprintf(path, sizeof path, "/proc/%.20s/task/%.20s/schedstat", process, thread->d_name);
+        f = thread->d_name[0] == '.' ? NULL : fopen(path, "r");
+        if (f && fscanf(f, "%lf", &one) == 1)
+            ns += one;
+        if (f)
+            fclose(f);
+    }
+    if (threads)
+        closedir(threads);
+    return ns / 1e3;
+}
+
+/* Processor time so far of this process; at rank 0 of the helpers and of the soft interrupts' threads as well. All ranks are
+ * on one machine. */
+static double spent(void)
+{
+    double all = clock_us(CLOCK_PROCESS_CPUTIME_ID);
+    DIR *processes = me == 0 ? opendir("/proc") : NULL;
+    struct dirent *p;
+    while (processes && (p = readdir(processes))) {
+        if (p->d_name[0] < '0' || p->d_name[0] > '9')
+            continue;
+        if (has_word(p->d_name, "comm", "ksoftirqd/"))
+            all += of_process(p->d_name);
+#ifndef USE_MPI
+        if (has_word(p->d_name, "cmdline", "goal nic-adapter") || has_word(p->d_name, "cmdline", "goal kernel-engine"))
+            all += of_process(p->d_name);
+#endif
+    }
+    if (processes)
+        closedir(processes);
+    return all;
 }
 
 static double total(double x)
@@ -194,10 +252,40 @@ static double total(double x)
     return y;
 }
 
+/* The computation alone, `n` times: what one takes, and what all ranks spend, us. */
+static double alone(int n, double us, double *cpu)
+{
+    double from;
+    int i;
+    barrier();
+    *cpu = spent();
+    from = now();
+    for (i = 0; i < n; i++)
+        work(us);
+    from = (now() - from) / n;
+    *cpu = spent() - *cpu;
+    return from;
+}
+
+/* The nonblocking collective, `n` times begun and waited for at once: what one takes, us, the same number at all ranks. */
+static double at_once(int what, int bytes, int n)
+{
+    double from;
+    int i;
+    barrier();
+    from = now();
+    for (i = 0; i < n; i++) {
+        handle h;
+        begin(what, bytes, &h);
+        finish(&h);
+    }
+    return most((now() - from) / n);
+}
+
 static void row(int what, int bytes, double ms)
 {
     int i, n;
-    double latency, us, whole, cpu, soft, from;
+    double latency, apart, us, whole, cpu, from, begun = 0, before, after, cpu_before, cpu_after, plain;
     for (i = 0; i < 50; i++)
         blocking(what, bytes);
     from = now();
@@ -211,24 +299,33 @@ static void row(int what, int bytes, double ms)
         blocking(what, bytes);
     latency = most((now() - from) / n);
 
-    us = latency > WORK ? latency : WORK;
-    n = (int)(ms * 1e3 / 2 / (us + latency)) + 10;
+    apart = at_once(what, bytes, 50);
+    apart = at_once(what, bytes, (int)(ms * 1e3 / 4 / apart) + 10);
+
+    us = 2 * apart > WORK ? 2 * apart : WORK;
+    n = (int)(ms * 1e3 / 2 / (us + apart)) + 10;
+    before = alone(n / 2, us, &cpu_before);
     barrier();
-    soft = softirq();
-    cpu = clock_us(CLOCK_PROCESS_CPUTIME_ID);
+    cpu = spent();
     from = now();
     for (i = 0; i < n; i++) {
         handle h;
+        double at = now();
         begin(what, bytes, &h);
+        begun += now() - at;
         work(us);
         finish(&h);
     }
-    whole = most((now() - from) / n);
-    cpu = total(clock_us(CLOCK_PROCESS_CPUTIME_ID) - cpu) + softirq() - soft;
+    whole = (now() - from) / n;
+    cpu = spent() - cpu;
+    after = alone(n - n / 2, us, &cpu_after);
+    plain = most((before + after) / 2);
+    whole = most(whole);
+    cpu = total(cpu - cpu_before - cpu_after);
     if (me == 0) {
-        double hidden = 1 - (whole - us) / latency;
+        double hidden = 1 - (whole - plain) / apart;
         hidden = hidden < 0 ? 0 : hidden > 1 ? 1 : hidden;
-        printf("%s %d %.3f %.3f %.3f\n", names[what], bytes, latency, hidden, cpu / n - us * all);
+        printf("%s %d %.3f %.3f %.3f %.3f %.3f\n", names[what], bytes, latency, hidden, cpu / n, begun / n, apart);
         fflush(stdout);
     }
 }
@@ -237,7 +334,7 @@ int main(int argc, char **argv)
 {
     static const int sizes[] = {8, 64, 512, 4096, 16384, 65536};
     double ms = argc > 1 ? atof(argv[1]) : 20;
-    const char *only = argc > 2 ? argv[2] : "";
+    const char *only = argc > 2 ? argv[2] : "all";
     int most_bytes = argc > 3 ? atoi(argv[3]) : 65536, what;
     size_t i;
     start(argc, argv);
@@ -247,7 +344,7 @@ int main(int argc, char **argv)
         return 1;
     calibrate();
     for (what = BARRIER; what <= BROADCAST; what++) {
-        if (*only && strcmp(only, names[what]) != 0)
+        if (strcmp(only, "all") != 0 && strcmp(only, names[what]) != 0)
             continue;
         if (what == BARRIER) {
             row(what, 0, ms);

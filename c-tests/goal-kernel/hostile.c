@@ -1,6 +1,6 @@
 /* Rank 0 listens on the interface, and sends what it heard again to rank 1 with something wrong in the head of each packet,
- * while both run collectives. Rank 0 prints how many packets of each kind it has sent; who runs the program compares that
- * with what rank 1 has counted. */
+ * while both run collectives, as many as the argument says. Rank 0 prints how many packets of each kind it has sent; who runs
+ * the program compares that with what rank 1 has counted. */
 #include "../goal/gtest.h"
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { HEAD = 64, KINDS = 12, ROUNDS = 500 };
+enum { HEAD = 64, KINDS = 12 };
 
 static uint64_t seed = 88172645463325252u;
 static uint64_t draw(void)
@@ -21,9 +21,9 @@ static uint64_t draw(void)
     return seed;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    int rank, round, sock = -1, foreign = 0, bad = 0, dropped = 0, repeated = 0, n, kind;
+    int rounds = argc > 1 ? atoi(argv[1]) : 500, rank, round, sock = -1, foreign = 0, bad = 0, dropped = 0, repeated = 0, n, kind;
     unsigned char heard[HEAD + 8] = {0}, packet[HEAD + 8];
     struct sockaddr_ll to = {0};
     uint64_t x;
@@ -41,7 +41,7 @@ int main(void)
         CHECK(bind(sock, (struct sockaddr *)&to, sizeof to) == 0);
         to.sll_halen = 6;
     }
-    for (round = 0; round < ROUNDS; round++) {
+    for (round = 0; round < rounds; round++) {
         give = rank + round;
         get = -1;
         CHECK(goal_iallreduce(&give, &get, 1, GOAL_LONG, GOAL_ADD, &h) == GOAL_SUCCESS);

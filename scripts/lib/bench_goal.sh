@@ -4,7 +4,7 @@ case " $* " in
 *" --help "*)
     cat <<'TEXT'
 scripts/bench goal [--quick] [--rounds N] [--ms N] [--ranks LIST] [--rows NAME] [--most BYTES] [--engines LIST]
-                   [--realtime] [--raw FILE]
+                   [--realtime] [--raw FILE] [--veth US]
 
 One source, c-tests/bench/goal_bench.c, compiled with our goal.h and with each MPI's mpicc (mpicc.openmpi, mpicc.mpich,
 or mpicc where there are no such names). A round is one job of each in turns. For every row (collective and bytes): blocking
@@ -14,24 +14,28 @@ rounds, smallest and largest latency, and our latency over the best MPI's.
   --rounds N      rounds [5; quick 3]
   --ms N          time of a row in a job, milliseconds [20; quick 10]
   --ranks LIST    numbers of processes, separated by commas [2,4]
-  --rows NAME     barrier, allreduce, alltoall or broadcast only
+  --rows NAME     barrier, allreduce, alltoall or broadcast [all]
   --most BYTES    the longest blocks [65536; quick 512]
-  --engines LIST  of ours: thread, user, and either with :emulated or :tcp behind; kernel, whose blocking collectives go by
+  --engines LIST  of ours: thread, user, and either with :emulated or :tcp behind; nic, nic-thread; kernel, whose blocking collectives go by
                   schedules too, and with which an allreduce sums 64-bit integers instead of doubles, everywhere
                   [thread,user]
   --realtime      all jobs with real-time priority (needs the right to): other programs do not disturb them
   --raw FILE      keeps every line measured
+  --veth US       every rank in a network namespace of its own, joined by veth pairs and a bridge: ours over sockets, the
+                  MPIs over their TCP, kernel over Ethernet frames [engines kernel,thread,user]. With US not 0 the
+                  interfaces look for packets only every US microseconds, as the interrupt moderation of a network card
+                  has it. Needs root, ip and python3
 TEXT
     exit 0
     ;;
 esac
 
-rounds=5 ms=20 ranks=2,4 rows= most=65536 engines=thread,user realtime= raw=
+rounds=5 ms=20 ranks=2,4 rows=all most=65536 engines= realtime= raw= veth=
 while [ $# -gt 0 ]; do
     case "$1" in
     --quick) rounds=3 ms=10 most=512 ;;
     --realtime) realtime='chrt -f 10' ;;
-    --rounds | --ms | --ranks | --rows | --most | --engines | --raw)
+    --rounds | --ms | --ranks | --rows | --most | --engines | --raw | --veth)
         [ $# -gt 1 ] || {
             echo "hetmp: option $1: a value is accepted" >&2
             exit 2
@@ -44,6 +48,7 @@ while [ $# -gt 0 ]; do
         --most) most=$2 ;;
         --engines) engines=$2 ;;
         --raw) raw=$2 ;;
+        --veth) veth=$2 ;;
         esac
         shift
         ;;
@@ -57,6 +62,20 @@ done
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+if [ -z "$veth" ]; then
+    engines=${engines:-thread,user}
+else
+    engines=${engines:-kernel,thread,user}
+    [ "$(id -u)" = 0 ] || {
+        echo "hetmp: option --veth: root is needed for network namespaces" >&2
+        exit 2
+    }
+    . scripts/lib/veth_hosts.sh
+    chmod 755 "$folder"
+    hosts_of=hgb$$
+    trap 'exit 1' INT TERM
+    trap 'veth_remove "$hosts_of" "${hosts:-0}"; rm -rf "$folder"' EXIT
+fi
 if [ -z "${HETMP_PREFIX-}" ]; then
     HETMP_PREFIX=$folder/hetmp
     HETMP_LIB=${HETMP_LIB:-$target/release/libhetmp.so} scripts/install --prefix "$HETMP_PREFIX" >&2
@@ -79,48 +98,76 @@ if [ -z "$mpis" ] && command -v mpicc >/dev/null 2>&1; then
 fi
 [ -n "$mpis" ] || echo "bench goal: no mpicc is installed: ours alone" >&2
 
-# A job of rank count $1 of $2; its rows, with who and how many in front.
-job() {
-    case "$2" in
-    openmpi)
-        set -- "$1" "$2" mpirun.openmpi --oversubscribe -n "$1" "$folder/openmpi"
-        [ "$(id -u)" != 0 ] || set -- "$1" "$2" env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
-            mpirun.openmpi --oversubscribe -n "$1" "$folder/openmpi"
-        ;;
-    mpich) set -- "$1" "$2" mpiexec.mpich -n "$1" "$folder/mpich" ;;
-    mpi) set -- "$1" "$2" mpiexec -n "$1" "$folder/mpi" ;;
-    *)
-        engine=${2%%:*} nic=auto blocking=auto
-        [ "$engine" != kernel ] || blocking=schedule
-        [ "$engine" = "$2" ] || nic=${2#*:}
-        set -- "$1" "goal-$2" env HETMP_GOAL_ENGINE="$engine" HETMP_NIC="$nic" \
-            HETMP_GOAL_BLOCKING="$blocking" "$HETMP_PREFIX/bin/hetrun" -n "$1" \
-            "$folder/goal"
-        ;;
-    esac
-    n=$1 who=$2
+# Runs a command as one job, and keeps its rows, with who and how many in front.
+job() { # WHO RANKS COMMAND...
+    who=$1 n=$2
     shift 2
     # shellcheck disable=SC2086 # none, or a command with its arguments
-    if timeout 300 $realtime "$@" "$ms" "$rows" "$most" >"$folder/out" 2>"$folder/err"; then
+    if timeout -k 5 60 $realtime "$@" "$ms" "$rows" "$most" >"$folder/out" 2>"$folder/err"; then
         sed "s/^/$who $n /" "$folder/out" >>"$folder/all"
     else
         echo "bench goal: $who with $n processes: ended with an error: $(head -c 300 "$folder/err")" >&2
     fi
 }
 
+ours() { # ENGINE[:WAY] RANKS
+    engine=${1%%:*} nic=auto blocking=auto
+    [ "$engine" != kernel ] || blocking=schedule
+    [ "$engine" = "$1" ] || nic=${1#*:}
+    run="$HETMP_PREFIX/bin/hetrun"
+    if [ -z "$veth" ]; then
+        job "goal-$1" "$2" env HETMP_GOAL_ENGINE="$engine" HETMP_GOAL_BLOCKING="$blocking" HETMP_NIC="$nic" \
+            "$run" -n "$2" "$folder/goal"
+    else
+        job "goal-$1" "$2" env HETMP_GOAL_ENGINE="$engine" HETMP_GOAL_BLOCKING="$blocking" HETMP_NIC=tcp \
+            HETMP_GOAL_INTERFACE=eth0 "$run" --ssh "$folder/ssh" --hosts "$folder/hosts" "$folder/goal"
+    fi
+}
+
+# Over veth, the launcher runs on the first host.
+theirs() { # MPI RANKS
+    case "$1${veth:+-veth}" in
+    openmpi) job "$1" "$2" mpirun.openmpi --oversubscribe -n "$2" "$folder/$1" ;;
+    mpich) job "$1" "$2" mpiexec.mpich -n "$2" "$folder/$1" ;;
+    openmpi-veth)
+        on=$(sed 's/$/:1/' "$folder/hosts" | paste -sd, -)
+        job "$1" "$2" "$folder/ssh" 10.216.7.1 mpirun.openmpi --oversubscribe --bind-to none -n "$2" --host "$on" \
+            --mca plm_rsh_agent "$folder/ssh" --mca oob_tcp_if_include eth0 --mca pml ob1 --mca btl tcp,self \
+            --mca btl_tcp_if_include eth0 "$folder/$1"
+        ;;
+    mpich-veth)
+        job "$1" "$2" env UCX_TLS=tcp,self UCX_NET_DEVICES=eth0 "$folder/ssh" 10.216.7.1 mpiexec.mpich -n "$2" \
+            -launcher ssh -launcher-exec "$folder/ssh" -iface eth0 -f "$folder/hosts" "$folder/$1"
+        ;;
+    *-veth) echo "bench goal: option --veth: mpicc.openmpi and mpicc.mpich are accepted" >&2 ;;
+    *) job "$1" "$2" mpiexec -n "$2" "$folder/$1" ;;
+    esac
+}
+# As root Open MPI wants to be told that this is meant.
+[ "$(id -u)" != 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
 : >"$folder/all"
-round=0
-while [ "$round" -lt "$rounds" ]; do
-    for n in $(echo "$ranks" | tr , ' '); do
-        for who in $(echo "$engines" | tr , ' ') $mpis; do
-            job "$n" "$who"
+for n in $(echo "$ranks" | tr , ' '); do
+    if [ -n "$veth" ]; then
+        veth_remove "$hosts_of" "${hosts:-0}"
+        hosts=$n
+        veth_hosts "$hosts_of" "$hosts" "$folder"
+        [ "$veth" = 0 ] || veth_moderate "$hosts_of" "$hosts" "$veth"
+    fi
+    round=0
+    while [ "$round" -lt "$rounds" ]; do
+        for engine in $(echo "$engines" | tr , ' '); do
+            ours "$engine" "$n"
         done
+        for mpi in $mpis; do
+            theirs "$mpi" "$n"
+        done
+        round=$((round + 1))
     done
-    round=$((round + 1))
 done
 [ -z "$raw" ] || cp "$folder/all" "$raw"
 
-echo "$(nproc) processors, $rounds rounds; latency us: median (smallest-largest); overlap 0..1; CPU us for each operation"
+echo "$(nproc) processors, $rounds rounds; latency us: median (smallest-largest); overlap 0..1; CPU and begin: us for each operation"
 # Sorted by latency, so that the middle line of a group is the median.
 sort -k2,2n -k3,3 -k4,4n -k1,1 -k5,5n "$folder/all" | awk '
 function middle(list, n,   v, i, j, t) {
@@ -135,13 +182,13 @@ function middle(list, n,   v, i, j, t) {
     key = row " " $1
     if (!(key in number)) { names[row] = names[row] " " $1; least[key] = $5 }
     number[key]++
-    latency[key] = latency[key] " " $5; overlap[key] = overlap[key] " " $6; cpu[key] = cpu[key] " " $7
+    latency[key] = latency[key] " " $5; overlap[key] = overlap[key] " " $6; cpu[key] = cpu[key] " " $7; begun[key] = begun[key] " " $8; apart[key] = apart[key] " " $9
     if ($5 < least[key]) least[key] = $5
     if ($5 > largest[key]) largest[key] = $5
 }
 END {
-    print "| processes | collective | bytes | who | latency | of the best MPI | overlap | CPU |"
-    print "| --- | --- | --- | --- | --- | --- | --- | --- |"
+    print "| processes | collective | bytes | who | latency | of the best MPI | nonblocking | overlap | CPU | begin |"
+    print "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
     for (i = 1; i <= count; i++) {
         row = rows[i]; n = split(names[row], who, " "); best = 0
         for (j = 1; j <= n; j++) {
@@ -153,8 +200,9 @@ END {
             key = row " " who[j]; m = middle(latency[key], number[key])
             ratio = "-"
             if (best > 0) ratio = sprintf("%.2f", m / best)
-            printf("| %s | %s | %s | %s | %.2f (%.2f-%.2f) | %s | %.2f | %.1f |\n", part[1], part[2], part[3], who[j], m, \
-                least[key], largest[key], ratio, middle(overlap[key], number[key]), middle(cpu[key], number[key]))
+            printf("| %s | %s | %s | %s | %.2f (%.2f-%.2f) | %s | %.2f | %.2f | %.1f | %.1f |\n", part[1], part[2], part[3], who[j], m, \
+                least[key], largest[key], ratio, middle(apart[key], number[key]), middle(overlap[key], number[key]), middle(cpu[key], number[key]), \
+                middle(begun[key], number[key]))
         }
     }
 }'

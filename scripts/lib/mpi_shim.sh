@@ -8,10 +8,17 @@ build_mpi_shim() { # ROOT MPICC LIBRARY
     shim_work=$(mktemp -d)
     shim_flags="-std=gnu11 -O2 -Wall -Wextra -fPIC -I$1/include"
     # shellcheck disable=SC2086
-    "$2" $shim_flags -c "$1/runtime/mpi/hetmp_mpi.c" -o "$shim_work/first.o" &&
-        nm -u "$shim_work/first.o" | awk '$2 ~ /MPI_|mpi_/ { print "#pragma weak " $2 }' >"$shim_work/weak.h" &&
-        "$2" $shim_flags -include "$shim_work/weak.h" -c "$1/runtime/mpi/hetmp_mpi.c" -o "$shim_work/shim.o" &&
-        ${CC:-gcc} -shared -Wl,-soname,libhetmp_mpi.so "$shim_work/shim.o" -ldl -lpthread -o "$3"
+    (
+        for shim_file in job requests collectives; do
+            "$2" $shim_flags -c "$1/runtime/mpi/$shim_file.c" -o "$shim_work/$shim_file-first.o" || exit
+        done
+        nm -u "$shim_work"/*-first.o | awk '$2 ~ /MPI_|mpi_/ { print "#pragma weak " $2 }' | sort -u >"$shim_work/weak.h"
+        for shim_file in job requests collectives; do
+            "$2" $shim_flags -include "$shim_work/weak.h" -c "$1/runtime/mpi/$shim_file.c" -o "$shim_work/$shim_file.o" || exit
+        done
+        ${CC:-gcc} -shared -Wl,-soname,libhetmp_mpi.so "$shim_work/job.o" "$shim_work/requests.o" \
+            "$shim_work/collectives.o" -ldl -lpthread -o "$3"
+    )
     shim_status=$?
     rm -rf "$shim_work"
     return $shim_status

@@ -4,7 +4,7 @@
 //! Needs root (namespaces, eBPF), `ip` and `unshare`, and a build with clang. Where one is missing, the trials
 //! are shown as ignored, with the reason.
 
-use super::{build, exec, prefix, read, scratch, start, verdict, Program};
+use super::{build, exec, prefix, read, scratch, start, verdict, written, Program};
 use libtest_mimic::{Failed, Trial};
 use std::collections::HashMap;
 use std::fs;
@@ -165,6 +165,95 @@ fn hostile() -> Result<(), Failed> {
     }
     out.stderr.clear();
     verdict(&program, 2, &out)
+}
+
+/// A rank that ends with status 0 while collectives go on: the others get errors, and go on.
+fn leaves() -> Result<(), Failed> {
+    let (program, path) = program("leaves")?;
+    for ranks in [2, 4] {
+        let mut out = alone(ranks, &path, &[], &[]);
+        counted(&mut out);
+        verdict(&program, ranks, &out)?;
+    }
+    Ok(())
+}
+
+/// A rank that dies: the waits of the others end with an error.
+fn lost() -> Result<(), Failed> {
+    let program = read(super::folder().join("lost.c"));
+    // Other trials build and run this program under its own name.
+    let path = build(&Program {
+        name: "lost-in-kernel".to_owned(),
+        ..program
+    })?;
+    for ranks in [2, 4] {
+        let file = scratch().join(format!("lost-kernel-{ranks}"));
+        let _ = fs::remove_file(&file);
+        let said = alone(ranks, &path, &[&file.display().to_string()], &[]);
+        let text = written(&file)?;
+        if !text.ends_with(&format!(" checks on rank 0 of {ranks}\n")) {
+            let errors = String::from_utf8_lossy(&said.stderr).into_owned();
+            return Err(format!("{ranks} ranks: {text}: {errors}").into());
+        }
+    }
+    Ok(())
+}
+
+/// Compiles the program that loses and doubles packets, and sees whether `tc` can attach it.
+fn bad_network() -> Result<PathBuf, String> {
+    let root = hetmp_abi_compat::library::root();
+    let source = root.join("c-tests/goal-kernel/lossy.bpf.c");
+    let object = scratch().join("lossy.bpf.o");
+    fs::create_dir_all(scratch()).map_err(|e| e.to_string())?;
+    let done = |command: &mut Command| match command.output() {
+        Err(e) => Err(format!("{command:?}: {e}")),
+        Ok(out) if out.status.success() => Ok(()),
+        Ok(out) => {
+            let text = String::from_utf8_lossy(&out.stderr).into_owned();
+            Err(text.lines().last().unwrap_or("no reason").to_owned())
+        }
+    };
+    // Debian has <asm/types.h> in the folder of the architecture, which is not in clang's list for this target.
+    let headers = format!("-I/usr/include/{}-linux-gnu", std::env::consts::ARCH);
+    let clang = ["-O2", "-g", "-Wall", "-target", "bpf", &headers, "-c"];
+    done(Command::new("clang").args(clang).args([
+        source.as_os_str(),
+        "-o".as_ref(),
+        object.as_os_str(),
+    ]))?;
+    done(
+        Command::new("unshare")
+            .args(["-n", "sh", "-c", BAD, "true"])
+            .env("OBJECT", &object),
+    )?;
+    Ok(object)
+}
+
+/// A shell whose loopback device loses and doubles packets by the program `$OBJECT`.
+const BAD: &str = "ip link set lo up && tc qdisc add dev lo clsact && tc filter add dev lo egress bpf direct-action \
+    object-file $OBJECT section classifier && exec \"$0\" \"$@\"";
+
+/// 5 of 100 packets lost, 5 of 100 twice: exact results, and every rank has asked again and was asked.
+fn lossy(object: &Path, ranks: u32, rounds: &str) -> Result<(), Failed> {
+    let (program, path) = program("lossy")?;
+    let unshare = hetmp_abi_compat::suite::find_in_path("unshare").expect("it was found before");
+    let hetrun = prefix().join("bin/hetrun").display().to_string();
+    let shell = ["-n", "sh", "-c", BAD, &hetrun, "-n", &ranks.to_string()].map(str::to_owned);
+    let job = [path.display().to_string(), rounds.to_owned()];
+    let object = object.display().to_string();
+    let mut out = start(
+        &unshare,
+        &[&shell[..], &job].concat(),
+        &variables(&[("OBJECT", &object)]),
+    );
+    let counts = counted(&mut out);
+    verdict(&program, ranks, &out)?;
+    took_the_engine(&counts, ranks)?;
+    let all = |name: &str| (0..ranks).all(|r| counts[&r][name] > 0);
+    if !["asked", "resent", "duplicate"].into_iter().all(all) {
+        return Err(format!("nothing was lost, or nothing doubled: {counts:?}").into());
+    }
+    Ok(())
 }
 
 /// What the engine does not take goes another way, with one line for each reason.
@@ -329,9 +418,25 @@ pub(crate) fn trials() -> Vec<Trial> {
         Trial::test("kernel::stopped_thread", || stopped_without("thread")),
         Trial::test("kernel::stopped_user", || stopped_without("user")),
         Trial::test("kernel::hostile", hostile),
+        Trial::test("kernel::leaves", leaves),
+        Trial::test("kernel::lost", lost),
         Trial::test("kernel::declined", declined),
         Trial::test("kernel::refused", refused),
     ];
+    match bad_network() {
+        Ok(object) => {
+            for (ranks, rounds) in [(2, "2000"), (4, "1000")] {
+                let object = object.clone();
+                trials.push(Trial::test(format!("kernel::lossy_{ranks}"), move || {
+                    lossy(&object, ranks, rounds)
+                }));
+            }
+        }
+        Err(why) => {
+            let name = format!("kernel::lossy, not here: {why}");
+            trials.push(Trial::test(name, || Ok(())).with_ignored_flag(true));
+        }
+    }
     let has_hosts = Hosts::new(1).is_ok();
     for n in [2, 4] {
         let trial = Trial::test(format!("kernel::hosts_{n}"), move || hosts(n));

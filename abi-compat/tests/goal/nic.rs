@@ -117,6 +117,18 @@ fn stopped_thread() -> Result<(), Failed> {
     verdict(&program, 4, &out)
 }
 
+/// A rank that ends with status 0 while collectives go on: the others get errors, and go on.
+fn leaves(engine: &str) -> Result<(), Failed> {
+    let (program, path) = program("leaves")?;
+    for ranks in [2, 4] {
+        let mut out = job(engine, ranks, &path, &[], &[]);
+        // The rank that has left counts, too: it has begun a run.
+        took_the_engine(engine, ranks, &mut out)?;
+        verdict(&program, ranks, &out)?;
+    }
+    Ok(())
+}
+
 /// Where the engine cannot be had, every rank says why, and the job goes on by the engine `thread`.
 fn refused(engine: &str, way: &str, why: &str) -> Result<(), Failed> {
     let (program, path) = program("in_kernel")?;
@@ -138,6 +150,8 @@ pub(crate) fn trials() -> Vec<Trial> {
             short_collectives("nic-thread")
         }),
         Trial::test("nic::blocking", blocking),
+        Trial::test("nic::leaves", || leaves("nic")),
+        Trial::test("nic::leaves_thread", || leaves("nic-thread")),
         Trial::test("nic::emulated", emulated),
         Trial::test("nic::stopped", stopped),
         Trial::test("nic::stopped_thread", stopped_thread),

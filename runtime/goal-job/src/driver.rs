@@ -155,9 +155,11 @@ impl Driver {
         Ok(outcome)
     }
 
-    /// How many runs have not ended.
+    /// How many runs have not ended; and one more while packets wait for room on a link. A run ends as soon as its last
+    /// message is copied, and if nobody worked on, that message would stay here: its receiver would wait until this process
+    /// happens to call again.
     pub(crate) fn running(&self) -> usize {
-        self.open.len()
+        self.open.len() + usize::from(!self.busy.is_empty())
     }
 
     /// Takes packets, begins operations that became ready, and sends packets. True if there was something to do.

@@ -46,8 +46,11 @@ const FIRST_NAP: u64 = 10_000;
 const LONGEST_NAP: u64 = 500_000;
 /// After this time without an end a waiter asks whether its peers still live, nanoseconds, and then again and again.
 const CHECKS: u64 = 50_000_000;
-/// How often a peer is asked how far it is, nanoseconds.
-const PROBES: u64 = 1_000_000;
+/// How soon peers are asked again how far they are, nanoseconds, by a thread that waits for a slot. Each question doubles the
+/// time to the next, because it takes a peer's processor for some microseconds.
+const PROBES: u64 = 100_000;
+/// How late at most.
+const RAREST_PROBES: u64 = 3_200_000;
 /// How long a rank that leaves waits for peers that may still ask for messages, nanoseconds.
 const FAREWELL: u64 = 1_000_000_000;
 
@@ -188,6 +191,8 @@ struct Runs {
     sent: Box<[u64]>,
     /// When peers were asked how far they are.
     probed: u64,
+    /// How long after that they may be asked again.
+    pause: u64,
     /// Why no further run can succeed.
     lost: Option<Failure>,
     taken: HashMap<Collective, Option<Arc<Image>>>,
@@ -222,6 +227,7 @@ impl Offload {
                 open: vec![None; slots].into(),
                 sent: vec![0; slots].into(),
                 probed: 0,
+                pause: PROBES,
                 lost: None,
                 taken: HashMap::default(),
                 latest: None,
@@ -355,7 +361,24 @@ impl Offload {
                 }
             }
             self.launched.store(run.number, Ordering::Relaxed);
+            let number = run.number;
             runs.open[slot] = Some(run);
+            runs.pause = PROBES;
+            self.ask_ahead(runs, number);
+        }
+    }
+
+    /// Peers that only receive, as in a broadcast, say by themselves nothing of how far they are. Halfway through the slots
+    /// they are asked, so that the answer is there when the slots are needed again, and nobody waits for it.
+    fn ask_ahead(&self, runs: &Runs, number: u64) {
+        let half = self.device.runs() / 2;
+        let before = match number.checked_sub(half) {
+            Some(before) if number % half == 0 && before > 0 => before,
+            _ => return,
+        };
+        let behind = self.behind(runs.sent[self.slot(before)], before);
+        if behind != 0 {
+            self.device.probe(behind);
         }
     }
 
@@ -387,8 +410,9 @@ impl Offload {
     /// Asks ranks how far they are, unless they were asked a moment ago.
     fn probe(&self, runs: &mut Runs, ranks: u64) {
         let now = sys::monotonic_ns();
-        if now.saturating_sub(runs.probed) >= PROBES {
+        if now.saturating_sub(runs.probed) >= runs.pause {
             runs.probed = now;
+            runs.pause = (runs.pause * 2).min(RAREST_PROBES);
             self.device.probe(ranks);
         }
     }

@@ -24,10 +24,12 @@ use std::time::{Duration, Instant};
 
 static PROGRAM: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/engine.o"));
 
-/// How often the helper looks for runs that wait too long, while there are runs.
-const BUSY: Duration = Duration::from_millis(25);
-/// How often, while there are none.
-const IDLE: Duration = Duration::from_millis(200);
+/// How soon the helper looks for runs that wait too long, while runs come to their ends.
+const SOON: Duration = Duration::from_millis(4);
+/// How late at most, while none does: each look in vain doubles the time to the next. A peer that is busy costs few packets.
+const LATE: Duration = Duration::from_millis(100);
+/// How often, while there are no runs.
+const IDLE: Duration = Duration::from_millis(50);
 
 /// The loaded program, attached.
 struct Loaded {
@@ -157,24 +159,29 @@ fn attend(
     kick: BorrowedFd<'_>,
     runs: &dyn Fn() -> io::Result<(u64, u64)>,
 ) -> io::Result<()> {
-    let (mut old, mut wait) = (0, IDLE);
+    let (mut last, mut pause, mut wait) = ((0, 0), SOON, IDLE);
     loop {
         if helper::closes(socket, wait)? {
             return Ok(());
         }
         let (done, started) = runs()?;
         // Runs that had begun by the last look and are not complete miss something, or their peers are late.
-        for run in done + 1..=old.min(started) {
+        for run in done + 1..=last.1.min(started) {
             ask(kick, run)?;
         }
-        old = started;
-        wait = if done < started { BUSY } else { IDLE };
+        pause = if done == last.0 {
+            (pause * 2).min(LATE)
+        } else {
+            SOON
+        };
+        last = (done, started);
+        wait = if done < started { pause } else { IDLE };
     }
 }
 
 fn ask(kick: BorrowedFd<'_>, run: u64) -> io::Result<()> {
     let packet = Kick::Missing { run }.packet();
-    let until = Instant::now() + BUSY;
+    let until = Instant::now() + LATE;
     // Any other answer than "busy": asked, or complete by now.
     while sys::run_program(kick, &packet)? == Kick::BUSY && Instant::now() < until {
         std::thread::yield_now();

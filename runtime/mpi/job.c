@@ -1,0 +1,261 @@
+/* libhetmp_mpi.so, the job: opens libhetmp.so, joins and leaves GOAL's job, and keeps a record for each communicator. */
+#include "hetmp_mpi.h"
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#ifdef OPEN_MPI
+#define BUILT_FOR "Open MPI"
+#else
+#define BUILT_FOR "MPICH"
+#endif
+
+const char *const kind_names[KINDS] = {"Ibarrier",   "Ibcast",     "Ireduce",               "Iallreduce",
+                                              "Ialltoall",  "Iallgather", "Ireduce_scatter_block", "Ineighbor_alltoall"};
+static const char *const reason_names[REASONS] = {"communicator", "type", "operation", "no data", "topology"};
+
+struct functions goal;
+int threads;
+MPI_Group world_group;
+long taken[KINDS], left[REASONS];
+static int joined; /* GOAL is there, between MPI_Init and MPI_Finalize */
+static int keyval = MPI_KEYVAL_INVALID;
+static int next_context = 1;
+
+/* ---- libhetmp.so ---- */
+void say(const char *format, ...) {
+    char text[600] = "hetmp: libhetmp_mpi.so: ";
+    size_t used = strlen(text);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text + used, sizeof text - used - 1, format, list);
+    va_end(list);
+    strcat(text, "\n");
+    /* One call, so that the lines of several ranks do not mix. A line that cannot be written is lost. */
+    if (write(STDERR_FILENO, text, strlen(text)) < 0) return;
+}
+
+/* Opens the library beside this one. Its names stay out of the program's sight: a program that was not started on hetmp's
+ * OpenMP keeps its own. */
+static int open_library(void) {
+    Dl_info here;
+    char path[4096];
+    if (!dladdr((void *)open_library, &here)) return 0;
+    const char *slash = strrchr(here.dli_fname, '/');
+    int folder = slash ? (int)(slash - here.dli_fname) : 1;
+    snprintf(path, sizeof path, "%.*s/libhetmp.so", folder, slash ? here.dli_fname : ".");
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        say("%s; the collectives stay with MPI", dlerror());
+        return 0;
+    }
+#define FIND(name)                                                                                                        \
+    if (!(goal.name = (__typeof__(name) *)dlsym(library, #name))) {                                                       \
+        say("%s: function " #name " is missing: the library of the same version is accepted", path);                      \
+        return 0;                                                                                                         \
+    }
+    FUNCTIONS(FIND)
+    return 1;
+}
+
+void fatal(const char *what) {
+    char why[300] = "";
+    goal.GOAL_Last_error(why, sizeof why);
+    say("%s: %s", what, why);
+    PMPI_Abort(MPI_COMM_WORLD, 1);
+    abort();
+}
+
+void *memory(size_t bytes) {
+    void *p = malloc(bytes ? bytes : 1);
+    if (!p) {
+        say("copy of %zu bytes: there is no memory", bytes);
+        PMPI_Abort(MPI_COMM_WORLD, 1);
+        abort();
+    }
+    return p;
+}
+
+/* ---- communicators ---- */
+struct comm *record(MPI_Comm comm) {
+    struct comm *c = NULL;
+    int found = 0;
+    if (!joined || comm == MPI_COMM_NULL) return NULL;
+    if (PMPI_Comm_get_attr(comm, keyval, &c, &found) != MPI_SUCCESS || !found) return NULL;
+    return c;
+}
+
+static int delete_record(MPI_Comm comm, int key, void *attribute, void *state) {
+    struct comm *c = attribute;
+    (void)comm;
+    (void)key;
+    (void)state;
+    if (c->group) goal.GOAL_Group_free(&c->group);
+    free(c->from);
+    free(c->to);
+    free(c);
+    return MPI_SUCCESS;
+}
+
+static void keep(MPI_Comm comm, GOAL_Group group) {
+    struct comm *c = calloc(1, sizeof *c);
+    if (!c) memory(SIZE_MAX);
+    c->group = group;
+    PMPI_Comm_size(comm, &c->size);
+    PMPI_Comm_rank(comm, &c->rank);
+    PMPI_Comm_set_attr(comm, keyval, c);
+}
+
+/* A communicator was created from `parent`, by all its members together. With several threads that create communicators at
+ * once the ranks could not agree on contexts, so that then only MPI_COMM_WORLD is GOAL's. */
+static int created(int error, MPI_Comm parent, MPI_Comm *comm) {
+    if (error != MPI_SUCCESS || !joined || threads || *comm == MPI_COMM_NULL || !record(parent)) return error;
+    int size, inter, mine = next_context, context;
+    PMPI_Comm_test_inter(*comm, &inter);
+    PMPI_Comm_size(*comm, &size);
+    if (inter || size < 2) return error;
+    error = PMPI_Allreduce(&mine, &context, 1, MPI_INT, MPI_MAX, *comm);
+    if (error != MPI_SUCCESS || context == INT32_MAX) return error;
+    next_context = context + 1;
+    int *numbers = memory(2 * sizeof(int) * (size_t)size), *ranks = numbers + size;
+    for (int i = 0; i < size; i++) numbers[i] = i;
+    MPI_Group group;
+    PMPI_Comm_group(*comm, &group);
+    PMPI_Group_translate_ranks(group, size, numbers, world_group, ranks);
+    PMPI_Group_free(&group);
+    GOAL_Group made;
+    if (goal.GOAL_Group_create(context, ranks, size, &made) != GOAL_SUCCESS) fatal("communicator");
+    free(numbers);
+    keep(*comm, made);
+    return MPI_SUCCESS;
+}
+
+#define CREATES(name, parameters, arguments, parent, comm)                                                                \
+    int name parameters { return created(P##name arguments, parent, comm); }
+CREATES(MPI_Comm_dup, (MPI_Comm c, MPI_Comm *n), (c, n), c, n)
+CREATES(MPI_Comm_dup_with_info, (MPI_Comm c, MPI_Info i, MPI_Comm *n), (c, i, n), c, n)
+CREATES(MPI_Comm_split, (MPI_Comm c, int color, int key, MPI_Comm *n), (c, color, key, n), c, n)
+CREATES(MPI_Comm_split_type, (MPI_Comm c, int type, int key, MPI_Info i, MPI_Comm *n), (c, type, key, i, n), c, n)
+CREATES(MPI_Comm_create, (MPI_Comm c, MPI_Group g, MPI_Comm *n), (c, g, n), c, n)
+CREATES(MPI_Cart_create, (MPI_Comm c, int d, const int s[], const int p[], int r, MPI_Comm *n), (c, d, s, p, r, n), c, n)
+CREATES(MPI_Cart_sub, (MPI_Comm c, const int d[], MPI_Comm *n), (c, d, n), c, n)
+CREATES(MPI_Graph_create, (MPI_Comm c, int k, const int x[], const int e[], int r, MPI_Comm *n), (c, k, x, e, r, n), c, n)
+CREATES(MPI_Dist_graph_create,
+        (MPI_Comm c, int k, const int s[], const int g[], const int d[], const int w[], MPI_Info i, int r, MPI_Comm *n),
+        (c, k, s, g, d, w, i, r, n), c, n)
+CREATES(MPI_Dist_graph_create_adjacent,
+        (MPI_Comm c, int a, const int s[], const int w[], int b, const int d[], const int v[], MPI_Info i, int r,
+         MPI_Comm *n),
+        (c, a, s, w, b, d, v, i, r, n), c, n)
+
+/* ---- the job ---- */
+static int allgather(void *state, const void *give, void *get, size_t bytes) {
+    (void)state;
+    if (bytes > INT32_MAX) return MPI_ERR_COUNT;
+    return PMPI_Allgather(give, (int)bytes, MPI_BYTE, get, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+/* Whether packed data are the elements' bytes and nothing else, as copies of derived types need. */
+static int packs_plainly(void) {
+    int from[3] = {1, 2, 3}, packed[16] = {0}, at = 0;
+    MPI_Datatype pair;
+    PMPI_Type_vector(2, 1, 2, MPI_INT, &pair);
+    PMPI_Type_commit(&pair);
+    PMPI_Pack(from, 1, pair, packed, sizeof packed, &at, MPI_COMM_WORLD);
+    PMPI_Type_free(&pair);
+    return at == 8 && packed[0] == 1 && packed[1] == 3;
+}
+
+/* A library of another MPI would take handles of the wrong kind. */
+static void check_version(void) {
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length;
+    PMPI_Get_library_version(version, &length);
+    int is_open = strstr(version, "Open MPI") != NULL;
+    if (is_open == !strcmp(BUILT_FOR, "Open MPI")) return;
+    version[strcspn(version, "\t\n,")] = 0;
+    say("program of %s: one of " BUILT_FOR " is accepted (libhetmp_mpi-openmpi.so and -mpich.so)", version);
+    _exit(1);
+}
+
+static void join(void) {
+    int rank, size, fine, all;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (size < 2) return;
+    fine = open_library() && packs_plainly();
+    PMPI_Allreduce(&fine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (!all) {
+        if (rank == 0) say("not every rank has it as it is needed; the collectives stay with MPI");
+        return;
+    }
+    fine = goal.GOAL_Init_through(rank, size, allgather, NULL) == GOAL_SUCCESS;
+    if (!fine) {
+        char why[300] = "";
+        goal.GOAL_Last_error(why, sizeof why);
+        say("%s; the collectives stay with MPI", why);
+    }
+    PMPI_Allreduce(&fine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (!all) {
+        if (fine) goal.GOAL_Finalize();
+        return;
+    }
+    PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_record, &keyval, NULL);
+    keep(MPI_COMM_WORLD, NULL);
+    joined = 1;
+}
+
+int MPI_Init(int *argc, char ***argv) {
+    check_version();
+    int error = PMPI_Init(argc, argv);
+    if (error == MPI_SUCCESS) join();
+    return error;
+}
+
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
+    check_version();
+    int error = PMPI_Init_thread(argc, argv, required, provided);
+    if (error != MPI_SUCCESS) return error;
+    threads = *provided == MPI_THREAD_MULTIPLE;
+    join();
+    return error;
+}
+
+/* With HETMP_VERBOSE: one line of rank 0, with what all ranks have counted. */
+static void report(void) {
+    const char *value = getenv("HETMP_VERBOSE");
+    if (!value || (strcmp(value, "1") && strcasecmp(value, "true"))) return;
+    long mine[KINDS + REASONS], all[KINDS + REASONS];
+    memcpy(mine, taken, sizeof taken);
+    memcpy(mine + KINDS, left, sizeof left);
+    PMPI_Reduce(mine, all, KINDS + REASONS, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    int rank, used = 0;
+    char text[500] = "";
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank != 0) return;
+    for (int i = 0; i < KINDS + REASONS; i++) {
+        const char *name = i < KINDS ? kind_names[i] : reason_names[i - KINDS];
+        if (i == KINDS) used += snprintf(text + used, sizeof text - (size_t)used, "; by MPI, because of");
+        if (all[i] || i == KINDS) used += snprintf(text + used, sizeof text - (size_t)used, " %s %ld", name, all[i]);
+    }
+    say("collectives of all ranks by GOAL:%s", text);
+}
+
+int MPI_Finalize(void) {
+    if (joined) {
+        sweep(1);
+        report();
+        /* All ranks have waited for their collectives. */
+        PMPI_Barrier(MPI_COMM_WORLD);
+        joined = 0;
+        goal.GOAL_Finalize();
+        PMPI_Group_free(&world_group);
+    }
+    return PMPI_Finalize();
+}
