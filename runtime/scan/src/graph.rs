@@ -8,126 +8,17 @@ use iced_x86::{
 };
 
 use crate::library;
+use crate::nodes::{Landing, Next, Node, Nodes, Numbers};
 use crate::state::{ARGUMENTS, CALLER_SAVED};
 use crate::step::{is_read, is_write};
 use crate::strided::Strided;
 use crate::{Callee, Image, Why};
-
-/// Where an instruction leads.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// To the instruction behind it.
-    Fall,
-    /// Elsewhere in the function.
-    Jump(u64),
-    /// Elsewhere, or behind it.
-    Branch(u64),
-    /// Into a function and then behind it, or to where the exception tables
-    /// say.
-    Call {
-        callee: Callee,
-        pad: Option<Landing>,
-    },
-    /// Into a function, and then back to the caller.
-    TailCall(Callee),
-    /// Back to the caller.
-    Return,
-    /// Nowhere: a trap.
-    Stop,
-}
-
-/// Where an exception continues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Landing {
-    pub(crate) address: u64,
-    /// Bytes that the stack pointer is raised by on the way.
-    pub(crate) pushed: i64,
-}
 
 fn landing(part: &crate::Unwind, call: u64) -> Option<Landing> {
     part.pad(call).map(|address| Landing {
         address,
         pushed: part.pushed(call),
     })
-}
-
-/// One instruction.
-#[derive(Clone, Debug)]
-pub(crate) struct Node {
-    pub(crate) instruction: Instruction,
-    pub(crate) next: Next,
-    /// A path begins here, or paths meet.
-    pub(crate) leads: bool,
-}
-
-impl Node {
-    /// Addresses of the instructions that may come after it.
-    fn successors(&self) -> [Option<u64>; 2] {
-        let behind = Some(self.instruction.next_ip());
-        match &self.next {
-            Next::Fall => [behind, None],
-            Next::Jump(target) => [Some(*target), None],
-            Next::Branch(target) => [Some(*target), behind],
-            Next::Call { callee, pad } => {
-                let ends = matches!(callee, Callee::Named(name) if library::never_returns(name));
-                [pad.map(|pad| pad.address), behind.filter(|_| !ends)]
-            }
-            Next::TailCall(_) | Next::Return | Next::Stop => [None, None],
-        }
-    }
-}
-
-/// Instructions in the order of their addresses.
-#[derive(Debug, Default)]
-pub(crate) struct Nodes(Vec<Node>);
-
-impl Nodes {
-    /// The number of the instruction at `address`.
-    pub(crate) fn number(&self, address: u64) -> Option<usize> {
-        self.0
-            .binary_search_by_key(&address, |node| node.instruction.ip())
-            .ok()
-    }
-
-    /// The instruction with this number.
-    pub(crate) fn at(&self, number: usize) -> Option<&Node> {
-        self.0.get(number)
-    }
-
-    pub(crate) fn get(&self, address: &u64) -> Option<&Node> {
-        self.at(self.number(*address)?)
-    }
-
-    pub(crate) fn contains_key(&self, address: &u64) -> bool {
-        self.number(*address).is_some()
-    }
-
-    /// The numbers of the instructions that may come after one of these.
-    pub(crate) fn successors(&self, node: &Node) -> [Option<usize>; 2] {
-        node.successors()
-            .map(|to| to.and_then(|to| self.number(to)))
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Their addresses.
-    pub(crate) fn keys(&self) -> impl Iterator<Item = u64> + '_ {
-        self.0.iter().map(|node| node.instruction.ip())
-    }
-
-    pub(crate) fn values(&self) -> std::slice::Iter<'_, Node> {
-        self.0.iter()
-    }
-}
-
-impl std::ops::Index<&u64> for Nodes {
-    type Output = Node;
-
-    fn index(&self, address: &u64) -> &Node {
-        self.get(address).expect("the address of an instruction")
-    }
 }
 
 /// The code that is reachable from a function's entry without leaving it.
@@ -169,17 +60,18 @@ impl Graph {
             ..Graph::default()
         };
         let mut tables = Tables::default();
-        let mut nodes: BTreeMap<u64, Node> = BTreeMap::new();
+        let mut nodes: Vec<Node> = Vec::new();
+        let mut numbers = Numbers::from(entry);
         let mut open = vec![entry];
         while let Some(start) = open.pop() {
-            if !graph.leaders.insert(start) || nodes.contains_key(&start) {
+            if !graph.leaders.insert(start) || numbers.get(start).is_some() {
                 continue;
             }
             let bytes = image.code(start).ok_or((Why::UnknownCode, start))?;
             let mut decoder = Decoder::with_ip(64, bytes, start, DecoderOptions::NONE);
             loop {
                 let at = decoder.ip();
-                if nodes.contains_key(&at) {
+                if numbers.get(at).is_some() {
                     graph.leaders.insert(at);
                     break;
                 }
@@ -212,25 +104,23 @@ impl Graph {
                     Next::TailCall(_) | Next::Return | Next::Stop => {}
                 }
                 let leads = false;
-                nodes.insert(
-                    at,
-                    Node {
-                        instruction,
-                        next,
-                        leads,
-                    },
-                );
+                numbers.insert(at, nodes.len());
+                nodes.push(Node {
+                    instruction,
+                    next,
+                    leads,
+                });
                 if ends {
                     break;
                 }
             }
         }
         for leader in &graph.leaders {
-            if let Some(node) = nodes.get_mut(leader) {
+            if let Some(node) = numbers.get(*leader).and_then(|n| nodes.get_mut(n)) {
                 node.leads = true;
             }
         }
-        graph.nodes = Nodes(nodes.into_values().collect());
+        graph.nodes = Nodes::sorted(nodes, &numbers);
         graph.find_called_back(image);
         Ok(graph)
     }

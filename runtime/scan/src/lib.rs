@@ -52,6 +52,8 @@ mod kmpc;
 pub mod library;
 pub mod loaded;
 #[cfg(target_arch = "x86_64")]
+mod nodes;
+#[cfg(target_arch = "x86_64")]
 mod operand;
 #[cfg(target_arch = "x86_64")]
 mod polls;
@@ -63,12 +65,16 @@ mod state;
 mod step;
 #[cfg(target_arch = "x86_64")]
 mod strided;
+#[cfg(target_arch = "x86_64")]
+mod taken;
 mod unwind;
 #[cfg(target_arch = "x86_64")]
 mod value;
 mod verdict;
 
 pub use entry::Entry;
+#[cfg(target_arch = "x86_64")]
+pub use taken::{reach, Reach};
 pub use verdict::Verdict;
 
 /// How a compiler outlines regions: what the runtime hands to the function.

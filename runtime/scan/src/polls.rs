@@ -12,7 +12,8 @@
 
 use iced_x86::{Instruction, InstructionInfoFactory, OpAccess, OpKind, Register};
 
-use crate::graph::{Graph, Next, Node};
+use crate::graph::Graph;
+use crate::nodes::{Next, Node};
 use crate::step::{is_read, is_write};
 
 /// The longest round that is looked at, in instructions.

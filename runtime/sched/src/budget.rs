@@ -5,20 +5,34 @@
 //! stays below a small part of the time that the program has run, and of what was gained so far. A region whose turn has
 //! not come keeps its ordinary team.
 //!
+//! **How long reading takes** is known beforehand from the function's length: about in proportion, as what was read so far has
+//! shown. (The functions that it calls are not counted.) A long function waits for its turn while short ones are read.
+//!
 //! **Regions that lose much** are read all the same: where threads have waited for each other several times as long as
 //! reading takes ([`Even::lost_ns`]), most of that time could have been gained.
 //!
 //! **Where nodes differ** a first allowance comes on top, because the gain is likely, and a program may have a single
-//! region that runs once. Where they do not, the threads must have waited in any case.
+//! region that runs once. For that reason the allowance of the very first region is larger. Where nodes do not differ, the
+//! threads must have waited in any case.
 //!
 //! Pure: no clock. Times are nanoseconds.
 
 use crate::even::Even;
 
-/// What reading one region's code is expected to take before any was read.
-const FIRST_NS: f64 = 1e6;
-/// The allowance at the start, where nodes differ.
+/// Nanoseconds that reading takes: for each byte of code...
+const BYTE_NS: f64 = 350.0;
+/// ...and for each region, whatever its length. Both before any was read; what was read counts with this many bytes as expected.
+const REGION_NS: f64 = 50_000.0;
+const SUPPOSED_BYTES: f64 = 3000.0;
+/// The length of a function of which it is not known, in bytes.
+const UNKNOWN_BYTES: f64 = 2500.0;
+/// Where a program asked for a number of threads, a second question is put to the code, and takes so many times as long as
+/// reading it takes otherwise.
+const ASKED: f64 = 4.0;
+/// The allowance at the start, where nodes differ...
 const ALLOWANCE_NS: f64 = 2e6;
+/// ...and for the first region that is read.
+const FIRST_ALLOWANCE_NS: f64 = 6e6;
 /// Part of the program's time that may go into reading...
 const OF_TIME: f64 = 0.02;
 /// ...and part of what virtual teams have gained.
@@ -27,6 +41,30 @@ const OF_GAIN: f64 = 0.25;
 const LOSES_MUCH: f64 = 4.0;
 /// ...and where they do not: there, waits are more often the doing of other processes.
 const LOSES_MUCH_ALIKE: f64 = 20.0;
+
+/// How much there is to read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Length {
+    /// Bytes of the region's function, and some more for what else is asked about it.
+    weighted: f64,
+}
+
+impl Length {
+    /// `bytes`: length of the region's function, where it is known. `asked`: the program asked for a number of threads.
+    #[must_use]
+    pub fn new(bytes: Option<u64>, asked: bool) -> Length {
+        let bytes = bytes.map_or(UNKNOWN_BYTES, |bytes| bytes as f64);
+        Length {
+            weighted: if asked { bytes * ASKED } else { bytes },
+        }
+    }
+
+    /// In bytes of a region whose program did not ask for a number of threads.
+    #[must_use]
+    pub fn bytes(self) -> f64 {
+        self.weighted
+    }
+}
 
 /// What a program has spent on reading its regions' code, and what it has gained.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -37,33 +75,34 @@ pub struct Budget {
     pub prepared_ns: f64,
     /// Number of regions that were read.
     pub regions: u32,
+    /// Their [`Length::bytes`].
+    pub bytes: f64,
     /// Nanoseconds by which virtual teams were faster than ordinary teams would have been.
     pub gained_ns: f64,
 }
 
 impl Budget {
-    /// What reading one more region will take.
-    fn expected_ns(&self) -> f64 {
-        if self.regions == 0 {
-            FIRST_NS
-        } else {
-            (self.spent_ns - self.prepared_ns) / f64::from(self.regions)
-        }
+    /// What reading a region of this length will take.
+    fn expected_ns(&self, length: Length) -> f64 {
+        let read_ns = self.spent_ns - self.prepared_ns - REGION_NS * f64::from(self.regions);
+        let byte_ns = (read_ns.max(0.0) + BYTE_NS * SUPPOSED_BYTES) / (self.bytes + SUPPOSED_BYTES);
+        REGION_NS + byte_ns * length.weighted
     }
 
     /// May a region be read now, when the program has run for `ran_ns`? `seen`: what is known of the region's executions
     /// as an ordinary team. `unlike`: the nodes differ by a known property.
     #[must_use]
-    pub fn may_read(&self, seen: Option<&Even>, ran_ns: f64, unlike: bool) -> bool {
-        let next = self.expected_ns();
+    pub fn may_read(&self, seen: Option<&Even>, length: Length, ran_ns: f64, unlike: bool) -> bool {
+        let next = self.expected_ns(length);
         let evident = seen.filter(|s| s.is_to_be_looked_at());
         if !unlike && evident.is_none() {
             return false;
         }
-        let (allowance, much) = if unlike {
-            (ALLOWANCE_NS, LOSES_MUCH)
-        } else {
-            (0.0, LOSES_MUCH_ALIKE)
+        // The first allowance is for reading alone: what the first region of all takes besides has been spent already.
+        let (allowance, much) = match unlike {
+            true if self.regions == 0 => (FIRST_ALLOWANCE_NS, LOSES_MUCH),
+            true => (ALLOWANCE_NS + self.prepared_ns, LOSES_MUCH),
+            false => (0.0, LOSES_MUCH_ALIKE),
         };
         let budget = allowance + OF_TIME * ran_ns + OF_GAIN * self.gained_ns;
         self.spent_ns + next <= budget || evident.is_some_and(|s| s.lost_ns() >= much * next)
@@ -112,10 +151,16 @@ mod tests {
         }
     }
 
+    /// The length of a function that takes so many milliseconds to read.
+    fn taking(ms: f64) -> Length {
+        Length::new(Some(((ms * MS - REGION_NS) / BYTE_NS) as u64), false)
+    }
+
     /// Plays a program whose regions take `ms` milliseconds each and run in turn `rounds` times. To read one takes
     /// `read_ms`; `gain` is the part of its time that a region saves once it was read. Returns milliseconds without
     /// reading, and with it.
     fn play(ms: &[f64], rounds: u32, read_ms: f64, gain: f64, unlike: bool) -> (f64, f64) {
+        let length = taking(read_ms);
         let mut budget = Budget::default();
         let mut regions: Vec<Region> = ms.iter().map(|&ms| Region::new(ms)).collect();
         let (mut plain, mut ran) = (0.0, 0.0);
@@ -123,11 +168,12 @@ mod tests {
             for region in &mut regions {
                 plain += region.ns;
                 let asks = !region.read && region.rest == 0;
-                if asks && budget.may_read(Some(&region.seen), ran, unlike) {
+                if asks && budget.may_read(Some(&region.seen), length, ran, unlike) {
                     region.read = true;
                     ran += read_ms * MS;
                     budget.spent_ns += read_ms * MS;
                     budget.regions += 1;
+                    budget.bytes += length.bytes();
                 }
                 let saved = if region.read { gain * region.ns } else { 0.0 };
                 budget.gained_ns += saved;
@@ -143,8 +189,29 @@ mod tests {
     #[test]
     fn the_first_region_is_read_at_once_where_nodes_differ() {
         let none = Budget::default();
-        assert!(none.may_read(None, 0.0, true));
-        assert!(!none.may_read(None, 1e12, false), "its threads may be even");
+        assert!(none.may_read(None, taking(1.0), 0.0, true));
+        assert!(none.may_read(None, taking(5.0), 0.0, true));
+        assert!(
+            !none.may_read(None, taking(1.0), 1e12, false),
+            "its threads may be even"
+        );
+    }
+
+    /// CloverLeaf's halo regions have 60,000 bytes each, and run for a tenth of a second in all.
+    #[test]
+    fn long_functions_wait_for_their_turn() {
+        let none = Budget::default();
+        assert!(!none.may_read(None, taking(20.0), 0.0, true));
+        let one = Budget {
+            spent_ns: 1.2 * MS,
+            prepared_ns: 0.8 * MS,
+            regions: 1,
+            bytes: taking(0.4).bytes(),
+            gained_ns: 0.0,
+        };
+        assert!(!one.may_read(None, taking(5.0), 0.0, true));
+        assert!(one.may_read(None, taking(0.5), 0.0, true));
+        assert!(one.may_read(None, taking(5.0), 300.0 * MS, true));
     }
 
     /// The decoder's tables are unpacked once, which says nothing about what further regions take.
@@ -154,10 +221,34 @@ mod tests {
             spent_ns: 1.2 * MS,
             prepared_ns: prepared * MS,
             regions: 1,
+            bytes: taking(0.4).bytes(),
             gained_ns: 0.0,
         };
-        assert!(after_one(0.8).may_read(None, 0.0, true));
-        assert!(!after_one(0.0).may_read(None, 0.0, true));
+        assert!(after_one(0.8).may_read(None, taking(0.75), 0.0, true));
+        assert!(!after_one(0.0).may_read(None, taking(0.75), 0.0, true));
+    }
+
+    /// Where what was read took ten times as long as supposed (it called long functions), so will what is to be read.
+    #[test]
+    fn what_was_read_tells_how_long_the_next_will_take() {
+        let mut slow = Budget {
+            spent_ns: 10.0 * MS,
+            prepared_ns: 0.0,
+            regions: 5,
+            bytes: taking(1.0).bytes(),
+            gained_ns: 0.0,
+        };
+        let before = Budget::default().expected_ns(taking(1.0));
+        assert!(slow.expected_ns(taking(1.0)) > 2.0 * before);
+        slow.bytes *= 10.0;
+        assert!(slow.expected_ns(taking(1.0)) < 1.2 * before);
+    }
+
+    #[test]
+    fn programs_that_asked_for_a_number_of_threads_take_longer_to_read() {
+        let none = Budget::default();
+        let take = |asked| none.expected_ns(Length::new(Some(1000), asked));
+        assert!(take(true) > 3.0 * take(false));
     }
 
     /// NPB LU and SP, class S: seven regions, a tenth of a second, nothing to gain.
@@ -195,12 +286,13 @@ mod tests {
             spent_ns: 100.0 * MS,
             prepared_ns: 0.0,
             regions: 100,
+            bytes: 100.0 * taking(1.0).bytes(),
             gained_ns: 0.0,
         };
         let may_after = |runs: u32, unlike| {
             let mut region = Region::new(1.0);
             (0..runs).for_each(|_| region.run());
-            broke.may_read(Some(&region.seen), 0.0, unlike)
+            broke.may_read(Some(&region.seen), taking(1.0), 0.0, unlike)
         };
         assert!(!may_after(8, true) && may_after(16, true));
         assert!(!may_after(16, false) && may_after(140, false));

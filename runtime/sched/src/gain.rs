@@ -67,6 +67,8 @@ const EVIDENT: f64 = 1.15;
 const NOTHING: f64 = 1.05;
 /// Disturbed executions that a trial leaves out; further ones count.
 const PATIENCE: u32 = 12;
+/// Most virtual teams between two ordinary ones of a trial.
+const LONGEST_PAUSE: u32 = 16;
 /// Executions between the first two trials.
 const FIRST_PERIOD: u32 = 32;
 /// Most executions between two trials, as long as trials are cheap.
@@ -136,6 +138,10 @@ pub struct Gain {
     wanted_ns: f64,
     misses: u32,
     patience: u32,
+    /// Virtual teams before the trial's next ordinary one, after an ordinary one was disturbed; and how many there were after
+    /// the last such one.
+    pause: u32,
+    last_pause: u32,
     /// The way that the last trial found to be better.
     verdict: Option<Way>,
     /// Executions until the next trial.
@@ -170,6 +176,8 @@ impl Gain {
             wanted_ns: 0.0,
             misses: 0,
             patience: PATIENCE,
+            pause: 0,
+            last_pause: 0,
             verdict: None,
             period: FIRST_PERIOD,
             harm_ns: None,
@@ -323,6 +331,8 @@ impl Gain {
         self.wanted_ns = 0.0;
         self.misses = 0;
         self.patience = PATIENCE;
+        self.pause = 0;
+        self.last_pause = 0;
     }
 
     fn next_in_trial(&self) -> Way {
@@ -336,7 +346,15 @@ impl Gain {
         if self.hopeless.is_some() {
             return Way::Ordinary;
         }
+        if self.pause > 0 {
+            return Way::Virtual;
+        }
         let (v, o) = (self.virtuals.len, self.ordinaries.len);
+        if v == 0 && self.estimate.1 <= 0.0 {
+            // The first execution told nothing: it was so short that one thread ran all pieces, or the other was still
+            // starting. A region that runs a few times only is better off with a second one before the comparison.
+            return Way::Virtual;
+        }
         if self.misses_size() && o >= SAMPLES {
             return Way::Virtual;
         }
@@ -368,6 +386,7 @@ impl Gain {
     /// Learns from an execution as a virtual team.
     pub fn learn_virtual(&mut self, run: &Run) {
         let settled = !self.is_in_trial();
+        self.pause = self.pause.saturating_sub(1);
         if !self.counts(run) {
             return;
         }
@@ -414,6 +433,9 @@ impl Gain {
     pub fn learn_ordinary(&mut self, run: &Run) {
         let settled = !self.is_in_trial();
         if !self.counts(run) {
+            if matches!(self.state, State::Trial) {
+                self.postpone();
+            }
             return;
         }
         if settled {
@@ -441,6 +463,17 @@ impl Gain {
         } else {
             self.conclude();
         }
+    }
+
+    /// An ordinary team of a trial was disturbed, and must be repeated. On a busy machine the next one will most likely be
+    /// disturbed, too. Where the estimate says that the virtual team is clearly better, ever more of these come first.
+    fn postpone(&mut self) {
+        self.last_pause = if self.promises(EVIDENT) {
+            (self.last_pause * 2).clamp(1, LONGEST_PAUSE)
+        } else {
+            1
+        };
+        self.pause = self.last_pause;
     }
 
     /// Takes an execution for the comparison with one thread, if that is going on. Returns whether it is.

@@ -10,7 +10,7 @@ use iced_x86::{ConditionCode, Mnemonic};
 use super::dense::Rows;
 use super::function::{Function, Location, Mark};
 use super::function::{BOUND, COUNTER, HEAP, INDEX, LAST, ODD, POINTED, STRIDE, SUM, WORDS};
-use crate::graph::Next;
+use crate::nodes::Next;
 
 impl Function<'_> {
     /// Where the branch at `index` leads if the comparison before it, of the end of a chunk with

@@ -12,8 +12,8 @@ use super::sums;
 use iced_x86::Mnemonic;
 
 use crate::entry::Entry;
-use crate::graph::Next;
 use crate::library;
+use crate::nodes::Next;
 use crate::Callee;
 
 impl Function<'_> {

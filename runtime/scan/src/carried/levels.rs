@@ -7,7 +7,7 @@ use super::dense::{Rows, Sets};
 use super::function::{Function, Location, Mark, BOUND, FLAGS};
 use super::same::Same;
 use super::steps::Kind;
-use crate::graph::Next;
+use crate::nodes::Next;
 
 /// A static loop.
 pub(super) struct Level {

@@ -60,7 +60,8 @@ pub(crate) use strided::{is_alone, strided};
 
 use crate::entry::Entry;
 use crate::findings::Frame;
-use crate::graph::{Graph, Next, Node};
+use crate::graph::Graph;
+use crate::nodes::{Next, Node};
 use crate::state::ARGUMENTS;
 use crate::{Callee, Form};
 use dense::{Open, Rows, Sets};

@@ -10,7 +10,7 @@ use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 use super::effect::{location, Effect};
 use super::function::{Function, Location, FLAGS, HEAP, POINTED, WORDS};
 use super::same::Same;
-use crate::graph::Next;
+use crate::nodes::Next;
 use crate::step::Step;
 
 /// More terms than this are not followed.

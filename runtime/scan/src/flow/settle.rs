@@ -1,17 +1,45 @@
 //! The states of one function's points, followed until nothing changes, and what they say in the end.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use iced_x86::ConditionCode;
 
 use super::calls::clobber;
 use super::Analysis;
 use crate::findings::{Findings, Frame};
-use crate::graph::{Graph, Next};
+use crate::graph::Graph;
+use crate::nodes::Next;
 use crate::state::{Flags, State, RBP, RSP};
 use crate::step::Step;
 use crate::value::Value;
 use crate::Why;
+
+/// The states of a function's blocks, by the numbers of their first instructions.
+pub(super) struct States(Vec<Option<Box<State>>>);
+
+impl States {
+    fn new(graph: &Graph) -> States {
+        let mut all = Vec::new();
+        all.resize_with(graph.nodes.len(), || None);
+        States(all)
+    }
+
+    /// In the order of the blocks' addresses, which come first.
+    fn iter<'a>(&'a self, graph: &'a Graph) -> impl Iterator<Item = (u64, &'a State)> + 'a {
+        let both = graph.nodes.keys().zip(&self.0);
+        both.filter_map(|(leader, state)| Some((leader, state.as_deref()?)))
+    }
+
+    /// Address and state of the block that holds the instruction at `address`.
+    pub(super) fn of_block(&self, graph: &Graph, address: u64) -> Option<(u64, &State)> {
+        let number = graph.nodes.number(address)?;
+        let all = self.0.get(..=number)?.iter().enumerate().rev();
+        let (leader, state) = all
+            .filter_map(|(n, state)| Some((n, state.as_deref()?)))
+            .next()?;
+        Some((graph.nodes.at(leader)?.instruction.ip(), state))
+    }
+}
 
 impl Analysis<'_> {
     /// The settled states of the function's blocks.
@@ -21,7 +49,7 @@ impl Analysis<'_> {
         entry: u64,
         state: &State,
         frame: &mut Frame,
-    ) -> Result<BTreeMap<u64, State>, (Why, u64)> {
+    ) -> Result<States, (Why, u64)> {
         loop {
             let before = (frame.exposed, frame.taken);
             let states = self.settle(graph, entry, state, frame)?;
@@ -37,14 +65,14 @@ impl Analysis<'_> {
     pub(super) fn judge(
         &mut self,
         graph: &Graph,
-        states: &BTreeMap<u64, State>,
+        states: &States,
         frame: &mut Frame,
         records: bool,
     ) -> Result<Option<State>, (Why, u64)> {
         self.findings = Findings::default();
         frame.record(records);
         let mut exit = None;
-        for (&leader, state) in states {
+        for (leader, state) in states.iter(graph) {
             self.block(
                 graph,
                 leader,
@@ -62,8 +90,7 @@ impl Analysis<'_> {
         }
         for at in std::mem::take(&mut self.findings.zero_branches) {
             let has_frame_pointer = states
-                .range(..=at)
-                .next_back()
+                .of_block(graph, at)
                 .is_some_and(|(_, state)| state.general[RBP].is_pointer());
             self.check_zero_branch(graph, at, has_frame_pointer);
         }
@@ -107,16 +134,24 @@ impl Analysis<'_> {
         entry: u64,
         state: &State,
         frame: &mut Frame,
-    ) -> Result<BTreeMap<u64, State>, (Why, u64)> {
-        let mut states: BTreeMap<u64, State> = BTreeMap::new();
-        states.insert(entry, state.clone());
-        let mut open: BTreeSet<u64> = BTreeSet::from([entry]);
+    ) -> Result<States, (Why, u64)> {
+        let mut states = States::new(graph);
+        let unknown = |at: u64| (Why::UnknownCode, at);
+        let first = graph.nodes.number(entry).ok_or(unknown(entry))?;
+        states.0[first] = Some(Box::new(state.clone()));
+        let mut open = BTreeSet::from([first]);
+        // Somebody leads to it, but there is no instruction.
+        let mut missing = None;
         while let Some(leader) = open.pop_first() {
-            let Some(state) = states.get(&leader) else {
+            let (Some(node), Some(state)) = (graph.nodes.at(leader), &states.0[leader]) else {
                 continue;
             };
-            let state = state.clone();
+            let (at, state) = (node.instruction.ip(), State::clone(state));
             let mut send = |to: u64, state: &State| {
+                let Some(number) = graph.nodes.number(to) else {
+                    missing = Some(to);
+                    return;
+                };
                 let mut entered;
                 let state = match graph.strided.iter().find(|s| s.header == to) {
                     Some(strided) => {
@@ -126,19 +161,22 @@ impl Analysis<'_> {
                     }
                     None => state,
                 };
-                match states.get_mut(&to) {
-                    None => {
-                        states.insert(to, state.clone());
-                        open.insert(to);
+                match &mut states.0[number] {
+                    old @ None => {
+                        *old = Some(Box::new(state.clone()));
+                        open.insert(number);
                     }
                     Some(old) => {
                         if old.join(state) {
-                            open.insert(to);
+                            open.insert(number);
                         }
                     }
                 }
             };
-            self.block(graph, leader, state, frame, &mut send, &mut None)?;
+            self.block(graph, at, state, frame, &mut send, &mut None)?;
+            if let Some(at) = missing {
+                return Err(unknown(at));
+            }
         }
         Ok(states)
     }
@@ -192,17 +230,18 @@ impl Analysis<'_> {
                     } else {
                         step.branch(i)
                     };
-                    let mut other = state.clone();
-                    other.order = taken;
-                    state.order = fallen;
+                    let here = state.general[RSP];
+                    let (mut there, mut after) = (here, here);
                     if let Flags::StackEquals(place) = state.flags {
                         match i.condition_code() {
-                            ConditionCode::e => other.general[RSP] = Value::Frame(place),
-                            ConditionCode::ne => state.general[RSP] = Value::Frame(place),
+                            ConditionCode::e => there = Value::Frame(place),
+                            ConditionCode::ne => after = Value::Frame(place),
                             _ => {}
                         }
                     }
-                    send(*target, &other);
+                    (state.order, state.general[RSP]) = (taken, there);
+                    send(*target, &state);
+                    (state.order, state.general[RSP]) = (fallen, after);
                     send(behind, &state);
                     return Ok(());
                 }

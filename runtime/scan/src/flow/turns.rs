@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iced_x86::InstructionInfoFactory;
 
+use super::settle::States;
 use super::{Analysis, DEPTH};
 use crate::carried::{self, Interface};
 use crate::findings::Frame;
-use crate::graph::{Graph, Next};
+use crate::graph::Graph;
+use crate::nodes::Next;
 use crate::state::State;
 use crate::strided::Strided;
 use crate::Callee;
@@ -25,14 +27,14 @@ impl Analysis<'_> {
     pub(super) fn finds_strided(
         &mut self,
         graph: &mut Graph,
-        states: &BTreeMap<u64, State>,
+        states: &States,
         frame: &Frame,
     ) -> bool {
         let mut known = BTreeMap::new();
         self.written_by_callees(graph, &mut known, 0);
         let findings = self.findings.clone();
         let mut before = |header: u64, from: u64| {
-            let (&leader, state) = states.range(..=from).next_back()?;
+            let (leader, state) = states.of_block(graph, from)?;
             let mut reached = None;
             let mut send = |to: u64, state: &State| {
                 if to == header {

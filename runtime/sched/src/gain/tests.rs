@@ -107,6 +107,62 @@ fn disturbed_runs_are_not_taken_for_facts() {
     assert!(o <= 6, "{v} {o}");
 }
 
+/// Rodinia's backprop: two executions of each region, and in the first one thread runs all pieces.
+#[test]
+fn a_first_execution_that_tells_nothing_is_followed_by_a_second_one() {
+    let mut gain = Gain::new();
+    for _ in 0..2 {
+        assert_eq!(gain.turn(false), Way::Virtual);
+        gain.learn_virtual(&run(1000.0, 0.0));
+    }
+    // What equal shares would take is still unknown: time decides.
+    assert_eq!(gain.turn(false), Way::Ordinary);
+}
+
+/// srad_v2 on a busy machine: an ordinary team took six times as long as a virtual one, was disturbed each time, and was
+/// repeated twelve times in a row.
+#[test]
+fn disturbed_ordinary_teams_are_repeated_ever_more_rarely() {
+    let mut gain = Gain::new();
+    let (mut v, mut o) = (0, 0);
+    for _ in 0..60 {
+        match gain.turn(false) {
+            Way::Virtual => {
+                v += 1;
+                gain.learn_virtual(&run(3000.0, 6000.0));
+            }
+            Way::Ordinary | Way::Alone => {
+                o += 1;
+                gain.learn_ordinary(&Run {
+                    disturbed: true,
+                    ..run(18_000.0, 0.0)
+                });
+            }
+        }
+    }
+    assert!((2..=6).contains(&o), "{v} {o}");
+    // Where the estimate sees no gain, one virtual team comes between two ordinary ones.
+    let mut gain = Gain::new();
+    gain.learn_virtual(&run(3000.0, 3300.0));
+    let mut ways = Vec::new();
+    for _ in 0..4 {
+        let way = gain.turn(false);
+        ways.push(way);
+        match way {
+            Way::Virtual => gain.learn_virtual(&Run {
+                disturbed: true,
+                ..run(3000.0, 3300.0)
+            }),
+            _ => gain.learn_ordinary(&Run {
+                disturbed: true,
+                ..run(3000.0, 0.0)
+            }),
+        }
+    }
+    let (v, o) = (Way::Virtual, Way::Ordinary);
+    assert_eq!(ways, [o, v, o, v]);
+}
+
 #[test]
 fn a_region_of_many_sizes_goes_by_its_large_ones() {
     // Small ones first, as in a multigrid's way up; only the largest two sizes gain.

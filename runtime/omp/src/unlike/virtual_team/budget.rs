@@ -1,12 +1,14 @@
 //! What reading regions' code has cost this process, and what virtual teams have gained ([`hetmp_sched::budget`]).
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use hetmp_sched::budget::Budget;
+use hetmp_scan::loaded::length_of;
+use hetmp_sched::budget::{Budget, Length};
 
 // Relaxed: the sums are estimates, and carry no other data. Times are nanoseconds.
 static SPENT_NS: AtomicU64 = AtomicU64::new(0);
 static PREPARED_NS: AtomicU64 = AtomicU64::new(0);
 static READ: AtomicU32 = AtomicU32::new(0);
+static BYTES: AtomicU64 = AtomicU64::new(0);
 static GAINED_NS: AtomicU64 = AtomicU64::new(0);
 
 /// The sums so far.
@@ -15,13 +17,19 @@ pub(super) fn so_far() -> Budget {
         spent_ns: SPENT_NS.load(Ordering::Relaxed) as f64,
         prepared_ns: PREPARED_NS.load(Ordering::Relaxed) as f64,
         regions: READ.load(Ordering::Relaxed),
+        bytes: BYTES.load(Ordering::Relaxed) as f64,
         gained_ns: GAINED_NS.load(Ordering::Relaxed) as f64,
     }
 }
 
-/// Runs `read`, which reads a region's code, and counts its time. This is the processor's time, so that other processes,
+/// How much there is to read of the function at `code`. `asked`: the program asked for a number of threads.
+pub(super) fn length(code: usize, asked: bool) -> Length {
+    Length::new(length_of(code as u64), asked)
+}
+
+/// Runs `read`, which reads so much of a region's code, and counts its time. This is the processor's time, so that other processes,
 /// which may hold the core meanwhile, do not count.
-pub(super) fn spend<R>(read: impl FnOnce() -> R) -> R {
+pub(super) fn spend<R>(length: Length, read: impl FnOnce() -> R) -> R {
     let began = cpu_ns();
     if READ.load(Ordering::Relaxed) == 0 {
         hetmp_core::aside::run(hetmp_scan::prepare);
@@ -30,6 +38,7 @@ pub(super) fn spend<R>(read: impl FnOnce() -> R) -> R {
     let result = read();
     SPENT_NS.fetch_add(cpu_ns().saturating_sub(began), Ordering::Relaxed);
     READ.fetch_add(1, Ordering::Relaxed);
+    BYTES.fetch_add(length.bytes() as u64, Ordering::Relaxed);
     result
 }
 

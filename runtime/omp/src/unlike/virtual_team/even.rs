@@ -12,21 +12,37 @@ use crate::thread::Thread;
 use crate::unlike::{modes, nodes};
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::sys::monotonic_ns;
+use hetmp_sched::budget::Length;
 use hetmp_sched::even::{Even, Seen};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 /// What is known, by address of the outlined function and number of threads.
-static KNOWN: Mutex<BTreeMap<(usize, u32), Even>> = Mutex::new(BTreeMap::new());
+static KNOWN: Mutex<BTreeMap<(usize, u32), Unread>> = Mutex::new(BTreeMap::new());
 
-/// May the code of the region at `code` be read now, when `threads` threads run it?
-pub(super) fn may_be_read(code: usize, threads: u32) -> bool {
+/// A region whose code is not read yet.
+#[derive(Debug, Default)]
+struct Unread {
+    seen: Even,
+    /// How much there is to read, once somebody wanted to know.
+    length: Option<Length>,
+}
+
+/// May the code of the region at `code` be read now, when `threads` threads run it? `asked`: the program asked for this
+/// number.
+pub(super) fn may_be_read(code: usize, threads: u32, asked: bool) -> bool {
     let budget = budget::so_far();
+    let unlike = nodes::told_apart();
     let ran_ns = monotonic_ns().saturating_sub(modes::started_ns()) as f64;
     // No code that can panic runs under this lock.
-    KNOWN.lock().is_ok_and(|known| {
-        let seen = known.get(&(code, threads));
-        budget.may_read(seen, ran_ns, nodes::told_apart())
+    KNOWN.lock().is_ok_and(|mut known| {
+        let region = known.entry((code, threads)).or_default();
+        if !unlike && !region.seen.is_to_be_looked_at() {
+            return false;
+        }
+        let length = || budget::length(code, asked);
+        let length = *region.length.get_or_insert_with(length);
+        budget.may_read(Some(&region.seen), length, ran_ns, unlike)
     })
 }
 
@@ -34,7 +50,7 @@ pub(super) fn may_be_read(code: usize, threads: u32) -> bool {
 pub(super) fn learn(code: usize, threads: u32, seen: &Seen, may_pass: bool) -> u32 {
     KNOWN.lock().map_or(0, |mut known| {
         let region = known.entry((code, threads)).or_default();
-        region.see(seen, may_pass)
+        region.seen.see(seen, may_pass)
     })
 }
 

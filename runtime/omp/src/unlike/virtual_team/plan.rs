@@ -65,7 +65,13 @@ pub(super) fn is_left_to_itself(th: &Thread, region: &Region) -> bool {
         // At the announced size a region must run as virtual threads, whatever reading costs.
         && announce::told().is_none_or(|_| region.asked != 0)
         && !regions::is_known(region.code, region.nthreads)
-        && !even::may_be_read(region.code, region.nthreads)
+        && !even::may_be_read(region.code, region.nthreads, is_asked(th, region))
+}
+
+/// Does the program rely on this number of threads, because it asked for it?
+fn is_asked(th: &Thread, region: &Region) -> bool {
+    let asked = region.asked != 0 || th.task().icv().nthreads_set;
+    asked && modes::regions() & WIDE == 0
 }
 
 /// Must the region's threads be in certain places?
@@ -130,8 +136,7 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
         return no(Guard::Bound);
     }
     let address = region.code;
-    // Does the program rely on this number of threads?
-    let asked = mode & WIDE == 0 && (region.asked != 0 || icv.nthreads_set);
+    let asked = is_asked(th, region);
     let known = regions::of(region, asked);
     let must_be_virtual = announce::told() == Some(region.nthreads) && !known.smaller_fits();
     match known.fit.never {

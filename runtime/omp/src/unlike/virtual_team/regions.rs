@@ -201,7 +201,8 @@ pub(super) fn of(region: &Region, asked: bool) -> Knowledge {
     }
     super::exceptions::look_again();
     // Without the lock: reading the program's files takes a while.
-    let fit = budget::spend(|| {
+    let length = budget::length(address, asked);
+    let fit = budget::spend(length, || {
         let Some(known) = known else {
             return fit::of(address, region.form, asked);
         };

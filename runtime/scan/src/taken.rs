@@ -1,0 +1,79 @@
+//! What a function calls, and which functions it knows by their addresses: the bodies of the tasks that it makes, and whatever
+//! else it hands out for others to call.
+
+use crate::graph::Graph;
+use crate::nodes::Next;
+use crate::{library, Callee, Image, Why};
+use iced_x86::{Mnemonic, OpKind};
+use std::collections::BTreeSet;
+
+/// Where the code of one function leads. The image is asked about each of its calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// Code of the same object that the function calls, or whose address it takes: each address once, in ascending order.
+    ///
+    /// Compilers put the address of a function into a register or into memory as a constant: relative to the instruction,
+    /// or, in a program at fixed addresses, as a number. So nothing is missing, but a number that happens to be an address
+    /// of code is among them, too. Places within the function itself are left out.
+    pub inside: BTreeSet<u64>,
+    /// The function takes the address of some code.
+    pub takes: bool,
+    /// The address of the first call whose target is not known, such as one through a pointer, or of a function that calls
+    /// back (`qsort`) by one.
+    pub unknown: Option<u64>,
+    /// The function reaches thread-local variables.
+    pub thread_local: bool,
+}
+
+/// Reads the function at `entry`. `budget`: how many instructions may be decoded; reduced by those that were.
+///
+/// # Errors
+/// Why the function cannot be followed, and where.
+pub fn reach(image: &dyn Image, entry: u64, budget: &mut usize) -> Result<Reach, (Why, u64)> {
+    let graph = Graph::read(image, entry, budget)?;
+    let mut taken = BTreeSet::new();
+    let mut reach = Reach {
+        thread_local: graph.thread_local,
+        ..Reach::default()
+    };
+    for node in graph.nodes.values() {
+        let i = &node.instruction;
+        if let Next::Call { callee, .. } | Next::TailCall(callee) = &node.next {
+            match callee {
+                Callee::Inside(address) => {
+                    reach.inside.insert(*address);
+                }
+                Callee::Unknown => {
+                    reach.unknown.get_or_insert(i.ip());
+                }
+                // The function that it calls back is not the one whose address was taken here.
+                Callee::Named(name)
+                    if library::calls_argument(name).is_some()
+                        && !graph.called_back.contains_key(&i.ip()) =>
+                {
+                    reach.unknown.get_or_insert(i.ip());
+                }
+                Callee::Runtime(_) | Callee::Named(_) => {}
+            }
+        }
+        match i.mnemonic() {
+            Mnemonic::Lea if i.is_ip_rel_memory_operand() => {
+                taken.insert(i.ip_rel_memory_address());
+            }
+            Mnemonic::Mov | Mnemonic::Push => {
+                let constants = (0..i.op_count()).filter(|&k| {
+                    matches!(
+                        i.op_kind(k),
+                        OpKind::Immediate32 | OpKind::Immediate32to64 | OpKind::Immediate64
+                    )
+                });
+                taken.extend(constants.map(|k| i.immediate(k)));
+            }
+            _ => {}
+        }
+    }
+    taken.retain(|&address| !graph.nodes.contains_key(&address) && image.code(address).is_some());
+    reach.takes = !taken.is_empty();
+    reach.inside.append(&mut taken);
+    Ok(reach)
+}
