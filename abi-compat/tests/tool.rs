@@ -216,11 +216,15 @@ fn chunks_leagues_and_dependences_are_seen_as_by_libomp() {
     }
     let ours = check_more(case::CLANG, true, 14);
     let theirs = check_more(case::CLANG, false, 14);
+    assert_eq!(ours.get("mutex_acquired 6"), Some(&2), "{ours:?}");
     for name in [
         "initial_task begin",
         "parallel_begin",
         "work 6 begin",
         "dispatch 5",
+        "mutex_acquire 6",
+        "mutex_acquired 6",
+        "mutex_released 6",
     ] {
         assert_eq!(
             ours.get(name),

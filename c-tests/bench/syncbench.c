@@ -1,7 +1,9 @@
 // Overheads of regions, worksharing and mutual exclusion, per construct.
+#define _GNU_SOURCE
 #include "harness.h"
 
 #include <omp.h>
+#include <sched.h>
 
 // Contended words have a cache line of their own: beside the delay's length,
 // which every thread reads, the linker's layout would be measured.
@@ -161,6 +163,24 @@ static void ordered(long n, const struct bench_row *row)
     }
 }
 
+// The rows of atomics are about threads on different CPUs, who take a cache line
+// from each other. Without this the kernel may keep two threads on one CPU for a
+// whole row, under either runtime: a fifth of the time, and nothing of interest.
+static void own_cpu(void)
+{
+    static _Thread_local int done;
+    cpu_set_t all, mine;
+    if (done++ || sched_getaffinity(0, sizeof all, &all))
+        return;
+    int left = omp_get_thread_num() % CPU_COUNT(&all);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &all) && !left--) {
+            CPU_ZERO(&mine);
+            CPU_SET(cpu, &mine);
+            sched_setaffinity(0, sizeof mine, &mine);
+        }
+}
+
 // Inline in the program, no call into the runtime: equal by construction, kept
 // as a control row that shows the noise of the comparison.
 static void atomic_inline(long n, const struct bench_row *row)
@@ -168,23 +188,57 @@ static void atomic_inline(long n, const struct bench_row *row)
     (void)row;
     long each = n / bench_threads;
 #pragma omp parallel
-    for (long j = 0; j < each; j++) {
+    {
+        own_cpu();
+        for (long j = 0; j < each; j++) {
 #pragma omp atomic
-        atomic_float += 1.0f;
+            atomic_float += 1.0f;
+        }
     }
 }
 
-// Too wide for an instruction: the compiler asks the runtime for its lock.
+// Too wide for an instruction: gcc asks the runtime for its lock. clang calls
+// libatomic, so that this is a second control row.
 static void atomic_runtime(long n, const struct bench_row *row)
 {
     (void)row;
     long each = n / bench_threads;
 #pragma omp parallel
-    for (long j = 0; j < each; j++) {
+    {
+        own_cpu();
+        for (long j = 0; j < each; j++) {
 #pragma omp atomic
-        atomic_wide += 1.0L;
+            atomic_wide += 1.0L;
+        }
     }
 }
+
+#ifdef __clang__
+// What objects of older compilers call for atomic constructs.
+int __kmpc_global_thread_num(void *);
+void __kmpc_atomic_fixed4_add(void *, int, int *, int);
+void __kmpc_atomic_float8_max(void *, int, double *, double);
+void __kmpc_atomic_float10_add(void *, int, long double *, long double);
+static _Alignas(128) int atomic_int;
+static _Alignas(128) double atomic_most;
+
+#define ATOMIC_CALL(name, call)                               \
+    static void name(long n, const struct bench_row *row)     \
+    {                                                         \
+        (void)row;                                            \
+        long each = n / bench_threads;                        \
+        _Pragma("omp parallel")                               \
+        {                                                     \
+            own_cpu();                                        \
+            int gtid = __kmpc_global_thread_num(NULL);        \
+            for (long j = 0; j < each; j++)                   \
+                call;                                         \
+        }                                                     \
+    }
+ATOMIC_CALL(atomic_call_add, __kmpc_atomic_fixed4_add(NULL, gtid, &atomic_int, 1))
+ATOMIC_CALL(atomic_call_max, __kmpc_atomic_float8_max(NULL, gtid, &atomic_most, 1.0))
+ATOMIC_CALL(atomic_call_wide, __kmpc_atomic_float10_add(NULL, gtid, &atomic_wide, 1.0L))
+#endif
 
 static void reduction(long n, const struct bench_row *row)
 {
@@ -283,6 +337,11 @@ static const struct bench_row rows[] = {
     {.name = "ORDERED", .test = ordered, .reference = bench_delays, .share = ONE_THREAD},
     {.name = "ATOMIC", .test = atomic_inline, .share = ONE_THREAD},
     {.name = "ATOMIC LONG DOUBLE", .test = atomic_runtime, .share = ONE_THREAD},
+#ifdef __clang__
+    {.name = "ATOMIC CALL ADD", .test = atomic_call_add, .share = ONE_THREAD},
+    {.name = "ATOMIC CALL MAX", .test = atomic_call_max, .share = ONE_THREAD},
+    {.name = "ATOMIC CALL LONG DOUBLE", .test = atomic_call_wide, .share = ONE_THREAD},
+#endif
     {.name = "REDUCTION", .test = reduction, .reference = bench_delays},
     {.name = "MASTER+BARRIER", .test = master_barrier, .reference = bench_delays, .share = ONE_THREAD},
     {.name = "SECTIONS", .test = sections, .reference = bench_delays, .share = ONE_THREAD},

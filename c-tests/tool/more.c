@@ -1,8 +1,15 @@
 /* Constructs whose events tell more than a begin and an end: chunks, sections, iterations that wait for each other,
-   dependences between two tasks, leagues of teams, the error directive. */
+   dependences between two tasks, leagues of teams, the error directive, atomics with a lock. */
 #include <omp.h>
 #include <stdio.h>
+#ifdef __clang__
+int __kmpc_global_thread_num(void *);
+void __kmpc_atomic_float10_add(void *, int, long double *, long double);
+#endif
 int main(void) {
+#ifdef __clang__
+    long double wide = 0;
+#endif
     int sum = 0, a[5] = {0}, x = 0, made = 0;
     #pragma omp parallel num_threads(2)
     {
@@ -38,6 +45,10 @@ int main(void) {
             __atomic_store_n(&made, 1, __ATOMIC_RELEASE);
             #pragma omp taskwait
         }
+#ifdef __clang__
+        /* An atomic construct that needs a lock, as older compilers call it. */
+        __kmpc_atomic_float10_add(0, __kmpc_global_thread_num(0), &wide, 1);
+#endif
     }
     #pragma omp teams num_teams(2) thread_limit(1) reduction(+: sum)
     #pragma omp distribute

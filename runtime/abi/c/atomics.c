@@ -1,24 +1,19 @@
 /* Atomic constructs on types that Rust has not: long double, and complex numbers of three sizes.
  *
- * One lock guards them all. Compilers of today emit other code for these constructs; the entries are for
- * objects that older ones made. */
+ * The lock of atomic constructs guards them all. Compilers of today emit other code for these constructs; the entries
+ * are for objects that older ones made. */
 
 #include <complex.h>
-#include <sched.h>
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
-static char lock;
+/* Defined in src/kmpc/atomic.rs. */
+HIDDEN void hetmp_atomic_begin(void);
+HIDDEN void hetmp_atomic_end(void);
 
-/* Waits by yielding: whoever holds the lock runs a few instructions. */
-static void begin(void) {
-    for (unsigned turns = 0; __atomic_test_and_set(&lock, __ATOMIC_ACQUIRE); turns++) {
-        if (turns > 100)
-            sched_yield();
-    }
-}
+static inline void begin(void) { hetmp_atomic_begin(); }
 
-static void end(void) { __atomic_clear(&lock, __ATOMIC_RELEASE); }
+static inline void end(void) { hetmp_atomic_end(); }
 
 #define PLAIN(T, type, op, expression)                                          \
     HIDDEN void hetmp_atomic_##type##_##op(void *loc, int gtid, T *lhs, T rhs) { \

@@ -126,8 +126,23 @@ pub fn receive(socket: &UnixStream) -> io::Result<(String, Vec<OwnedFd>)> {
     ))
 }
 
-/// Leaves the process that the rank has started: that one ends, and its child goes on as nobody's child. True in the
-/// child.
+/// Lets this thread use every processor that the system lets it have. A launcher binds each rank to a processor of its own
+/// (Open MPI does so by default), and what the rank starts inherits that: a helper could then work only while its rank does
+/// not.
+fn take_all_processors() {
+    // SAFETY: a set of bits, which lives through the call. The call concerns this thread only. The system itself leaves out
+    // processors that do not exist or that the control group does not have; if it refuses, the thread stays bound.
+    unsafe {
+        let mut all: libc::cpu_set_t = core::mem::zeroed();
+        for cpu in 0..libc::CPU_SETSIZE as usize {
+            libc::CPU_SET(cpu, &mut all);
+        }
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const all);
+    }
+}
+
+/// Leaves the process that the rank has started: that one ends, and its child goes on as nobody's child, on any processor.
+/// True in the child.
 ///
 /// # Errors
 /// The system's.
@@ -139,6 +154,7 @@ pub fn apart() -> io::Result<bool> {
             // Signals of the terminal are for the rank; its end closes the socket.
             // SAFETY: a system call without arguments.
             unsafe { libc::setsid() };
+            take_all_processors();
             Ok(true)
         }
         _ => Ok(false),
@@ -215,5 +231,48 @@ pub fn closes(socket: &UnixStream, time: Duration) -> io::Result<bool> {
                 Err(error)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The processors of this thread.
+    fn mine() -> libc::cpu_set_t {
+        // SAFETY: a set of bits that lives through the call, which fills it.
+        unsafe {
+            let mut set: libc::cpu_set_t = core::mem::zeroed();
+            let got = libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set);
+            assert_eq!(got, 0);
+            set
+        }
+    }
+
+    #[test]
+    fn a_bound_thread_gets_its_processors_back() {
+        // A thread of its own, so that other tests keep their processors.
+        let test = std::thread::spawn(|| {
+            let before = mine();
+            let allowed = |set: &libc::cpu_set_t, cpu| {
+                // SAFETY: the number is below CPU_SETSIZE.
+                unsafe { libc::CPU_ISSET(cpu, set) }
+            };
+            let cpus = 0..libc::CPU_SETSIZE as usize;
+            let first = cpus.clone().find(|c| allowed(&before, *c));
+            // SAFETY: as in `mine`; the number is that of a processor of this thread.
+            unsafe {
+                let mut one: libc::cpu_set_t = core::mem::zeroed();
+                libc::CPU_SET(first.expect("a processor"), &mut one);
+                let set = libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const one);
+                assert_eq!((set, libc::CPU_COUNT(&mine())), (0, 1));
+            }
+            take_all_processors();
+            let after = mine();
+            for cpu in cpus {
+                assert!(allowed(&after, cpu) || !allowed(&before, cpu), "{cpu}");
+            }
+        });
+        test.join().expect("no panic");
     }
 }

@@ -12,6 +12,6 @@ mod spin;
 mod tests;
 
 pub use flag::{Flag, Poll, SharedFlag};
-#[cfg(not(loom))]
-pub use spin::Policy;
 pub use spin::Spinner;
+#[cfg(not(loom))]
+pub use spin::{LastSeen, Policy};

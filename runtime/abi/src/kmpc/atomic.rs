@@ -3,13 +3,14 @@
 //!
 //! A name tells the variable's type and the operation. A name with `_cpt` returns a value: the value before
 //! the operation, or, if the last argument is not 0, the value after it. A name with `_rev` takes the
-//! operands in the other order. `long double` and complex types are in `c/atomics.c`.
+//! operands in the other order. `long double` and complex types are in `c/atomics.c`, under the lock of atomic
+//! constructs.
 
 use super::Loc;
 use crate::entry::{entries, export};
 use core::sync::atomic::{
-    AtomicU16, AtomicU32, AtomicU64, AtomicU8,
-    Ordering::{AcqRel, Acquire, Relaxed},
+    AtomicI16, AtomicI32, AtomicI64, AtomicI8, AtomicU16, AtomicU32, AtomicU64, AtomicU8,
+    Ordering::{AcqRel, Acquire},
 };
 use hetmp_omp::critical;
 use libc::c_void;
@@ -23,6 +24,9 @@ trait Atom: Copy {
     /// # Safety
     /// `p` points to an aligned variable of the program.
     unsafe fn read(p: *mut Self) -> Self::Bits;
+    /// # Safety
+    /// `p` points to an aligned variable of the program.
+    unsafe fn swap(p: *mut Self, new: Self::Bits) -> Self::Bits;
     /// # Safety
     /// `p` points to an aligned variable of the program.
     unsafe fn exchange(p: *mut Self, old: Self::Bits, new: Self::Bits) -> Result<(), Self::Bits>;
@@ -44,7 +48,13 @@ macro_rules! atom {
             unsafe fn read(p: *mut $t) -> $bits {
                 // SAFETY: `p` is an aligned variable of the program: the contract of `Atom::read`. Size and
                 // alignment are those of the atomic type.
-                unsafe { &*p.cast::<$atomic>() }.load(Relaxed)
+                unsafe { &*p.cast::<$atomic>() }.load(Acquire)
+            }
+            #[inline]
+            unsafe fn swap(p: *mut $t, new: $bits) -> $bits {
+                // SAFETY: `p` is an aligned variable of the program: the contract of `Atom::swap`. Size and
+                // alignment are those of the atomic type.
+                unsafe { &*p.cast::<$atomic>() }.swap(new, AcqRel)
             }
             #[inline]
             unsafe fn exchange(p: *mut $t, old: $bits, new: $bits) -> Result<(), $bits> {
@@ -70,23 +80,32 @@ atom! {
     f64, u64, AtomicU64, f64::to_bits, f64::from_bits;
 }
 
-/// Replaces the variable's value by `f` of it. Returns the values before and after. If the variable is not
-/// aligned (in a packed structure), the lock of atomic constructs guards it.
+/// Replaces the value of a variable that is not aligned (in a packed structure) by `f` of it: the lock of atomic
+/// constructs guards the variable. Returns the values before and after.
+///
+/// # Safety
+/// `p` points to a variable of the program.
+#[cold]
+unsafe fn update_unaligned<T: Atom>(p: *mut T, f: impl Fn(T) -> T) -> (T, T) {
+    critical::atomic_begin();
+    // SAFETY: `p` is a variable of the program: this function's contract. The lock keeps other updates away.
+    let old = unsafe { p.read_unaligned() };
+    let new = f(old);
+    // SAFETY: `p` is a variable of the program: this function's contract. The lock keeps other updates away.
+    unsafe { p.write_unaligned(new) };
+    critical::atomic_end();
+    (old, new)
+}
+
+/// Replaces the variable's value by `f` of it. Returns the values before and after.
 ///
 /// # Safety
 /// `p` points to a variable of the program.
 #[inline]
 unsafe fn update<T: Atom>(p: *mut T, f: impl Fn(T) -> T) -> (T, T) {
     if !p.is_aligned() {
-        critical::atomic_begin();
-        // SAFETY: `p` is a variable of the program: this function's contract. The lock keeps other updates
-        // away.
-        let old = unsafe { p.read_unaligned() };
-        let new = f(old);
-        // SAFETY: `p` is a variable of the program: this function's contract. The lock keeps other updates away.
-        unsafe { p.write_unaligned(new) };
-        critical::atomic_end();
-        return (old, new);
+        // SAFETY: `p` is a variable of the program: this function's contract.
+        return unsafe { update_unaligned(p, f) };
     }
     // SAFETY: `p` is a variable of the program: this function's contract. The test above showed that it is
     // aligned.
@@ -102,12 +121,147 @@ unsafe fn update<T: Atom>(p: *mut T, f: impl Fn(T) -> T) -> (T, T) {
     }
 }
 
+/// As [`update`], for operations that often leave the value as it is, such as a maximum: then nothing is written, and
+/// the threads' caches can share the variable.
+///
+/// # Safety
+/// `p` points to a variable of the program.
+#[inline]
+unsafe fn update_if_changed<T: Atom>(p: *mut T, f: impl Fn(T) -> T) -> (T, T) {
+    if !p.is_aligned() {
+        // SAFETY: `p` is a variable of the program: this function's contract.
+        return unsafe { update_unaligned(p, f) };
+    }
+    // SAFETY: `p` is a variable of the program: this function's contract. The test above showed that it is
+    // aligned.
+    let mut old = unsafe { T::read(p) };
+    loop {
+        let new = f(T::from_bits(old));
+        if new.bits() == old {
+            return (new, new);
+        }
+        // SAFETY: `p` is a variable of the program: this function's contract. The test above showed that it
+        // is aligned.
+        match unsafe { T::exchange(p, old, new.bits()) } {
+            Ok(()) => return (T::from_bits(old), new),
+            Err(now) => old = now,
+        }
+    }
+}
+
+/// Reads the variable.
+///
+/// # Safety
+/// `p` points to a variable of the program.
+#[inline]
+unsafe fn read<T: Atom>(p: *mut T) -> T {
+    if p.is_aligned() {
+        // SAFETY: `p` is a variable of the program, by this function's contract, and aligned.
+        T::from_bits(unsafe { T::read(p) })
+    } else {
+        // SAFETY: `p` is a variable of the program: this function's contract.
+        unsafe { update_unaligned(p, |x| x) }.0
+    }
+}
+
+/// Writes the variable. Returns the value before.
+///
+/// # Safety
+/// `p` points to a variable of the program.
+#[inline]
+unsafe fn swap<T: Atom>(p: *mut T, new: T) -> T {
+    if p.is_aligned() {
+        // SAFETY: `p` is a variable of the program, by this function's contract, and aligned.
+        T::from_bits(unsafe { T::swap(p, new.bits()) })
+    } else {
+        // SAFETY: `p` is a variable of the program: this function's contract.
+        unsafe { update_unaligned(p, move |_| new) }.0
+    }
+}
+
+/// Operations on integers for which processors have one instruction: under contention every try succeeds. Each returns
+/// the values before and after.
+trait Instruction: Atom {
+    /// # Safety
+    /// `p` points to a variable of the program.
+    unsafe fn add(p: *mut Self, rhs: Self) -> (Self, Self);
+    /// # Safety
+    /// `p` points to a variable of the program.
+    unsafe fn sub(p: *mut Self, rhs: Self) -> (Self, Self);
+    /// # Safety
+    /// `p` points to a variable of the program.
+    unsafe fn and(p: *mut Self, rhs: Self) -> (Self, Self);
+    /// # Safety
+    /// `p` points to a variable of the program.
+    unsafe fn or(p: *mut Self, rhs: Self) -> (Self, Self);
+    /// # Safety
+    /// `p` points to a variable of the program.
+    unsafe fn xor(p: *mut Self, rhs: Self) -> (Self, Self);
+}
+
+macro_rules! instruction {
+    ($t:ident $atomic:ident: $($op:ident $fetch:ident $pure:expr;)+) => {
+        impl Instruction for $t {
+            $(
+                #[inline]
+                unsafe fn $op(p: *mut $t, rhs: $t) -> ($t, $t) {
+                    let f = move |x: $t| $pure(x, rhs);
+                    if !p.is_aligned() {
+                        // SAFETY: `p` is a variable of the program: the contract of the trait's functions.
+                        return unsafe { update_unaligned(p, f) };
+                    }
+                    // SAFETY: `p` is a variable of the program, by the contract of the trait's functions, and
+                    // aligned. Its size is that of the atomic type.
+                    let a = unsafe { &*p.cast::<$atomic>() };
+                    let old = a.$fetch(rhs, AcqRel);
+                    (old, f(old))
+                }
+            )+
+        }
+    };
+    ($($t:ident $atomic:ident;)+) => {$(
+        instruction! {
+            $t $atomic:
+            add fetch_add $t::wrapping_add;
+            sub fetch_sub $t::wrapping_sub;
+            and fetch_and |x: $t, y: $t| x & y;
+            or fetch_or |x: $t, y: $t| x | y;
+            xor fetch_xor |x: $t, y: $t| x ^ y;
+        }
+    )+};
+}
+
+instruction! {
+    i8 AtomicI8;
+    i16 AtomicI16;
+    i32 AtomicI32;
+    i64 AtomicI64;
+}
+
+/// How an operation `f` comes to the variable at `p`: by a loop (`update`, or `reversed` with the operands in the other
+/// order), by a loop that need not write (`if_changed`), or by a function that does it all (`instruction`). Values
+/// before and after.
+macro_rules! apply {
+    (update $t:ty, $p:ident, $rhs:ident, $f:expr) => {
+        update($p, move |x: $t| $f(x, $rhs))
+    };
+    (reversed $t:ty, $p:ident, $rhs:ident, $f:expr) => {
+        update($p, move |x: $t| $f($rhs, x))
+    };
+    (if_changed $t:ty, $p:ident, $rhs:ident, $f:expr) => {
+        update_if_changed($p, move |x: $t| $f(x, $rhs))
+    };
+    (instruction $t:ty, $p:ident, $rhs:ident, $f:expr) => {
+        $f($p, $rhs)
+    };
+}
+
 /// One operation for one type: the plain form, or with `captured` the form that returns a value.
 macro_rules! operation {
-    ($type:literal, $t:ty, $rhs:ty, $name:ident, $op:literal, $f:expr) => {
+    ($way:ident $type:literal, $t:ty, $rhs:ty, $name:ident, $op:literal, $f:expr) => {
         unsafe extern "C" fn $name(_loc: Loc, _gtid: i32, p: *mut $t, rhs: $rhs) {
             // SAFETY: the compiled code passes its variable.
-            unsafe { update(p, |x: $t| $f(x, rhs)) };
+            unsafe { apply!($way $t, p, rhs, $f) };
         }
         export!(
             $name,
@@ -116,10 +270,10 @@ macro_rules! operation {
             "@@"
         );
     };
-    (captured $type:literal, $t:ty, $name:ident, $op:literal, $f:expr) => {
+    (captured $way:ident $type:literal, $t:ty, $name:ident, $op:literal, $f:expr) => {
         unsafe extern "C" fn $name(_loc: Loc, _gtid: i32, p: *mut $t, rhs: $t, flag: i32) -> $t {
             // SAFETY: the compiled code passes its variable.
-            let (old, new) = unsafe { update(p, |x: $t| $f(x, rhs)) };
+            let (old, new) = unsafe { apply!($way $t, p, rhs, $f) };
             if flag != 0 {
                 new
             } else {
@@ -135,26 +289,17 @@ macro_rules! operation {
     };
 }
 
-/// All operations for one type. Each has a plain and a captured form. Operations in front of the first `|`
-/// also have both forms with reversed operands.
+/// Operations for one type, each in the plain and the captured form, by the way ([`apply`]) that stands in front.
 macro_rules! family {
     (
         $module:ident, $type:literal, $t:ty;
-        $($r:ident $r_cpt:ident $r_rev:ident $r_cpt_rev:ident
-          $rn:literal $rn_cpt:literal $rn_rev:literal $rn_cpt_rev:literal = $rf:expr;)*
-        $(| $o:ident $o_cpt:ident $on:literal $on_cpt:literal = $of:expr;)*
+        $($way:ident $o:ident $o_cpt:ident $on:literal $on_cpt:literal = $f:expr;)*
     ) => {
         mod $module {
             use super::*;
             $(
-                operation!($type, $t, $t, $r, $rn, $rf);
-                operation!(captured $type, $t, $r_cpt, $rn_cpt, $rf);
-                operation!($type, $t, $t, $r_rev, $rn_rev, |x, rhs| $rf(rhs, x));
-                operation!(captured $type, $t, $r_cpt_rev, $rn_cpt_rev, |x, rhs| $rf(rhs, x));
-            )*
-            $(
-                operation!($type, $t, $t, $o, $on, $of);
-                operation!(captured $type, $t, $o_cpt, $on_cpt, $of);
+                operation!($way $type, $t, $t, $o, $on, $f);
+                operation!(captured $way $type, $t, $o_cpt, $on_cpt, $f);
             )*
         }
     };
@@ -167,15 +312,15 @@ macro_rules! access {
             use super::*;
             unsafe extern "C" fn rd(_loc: Loc, _gtid: i32, p: *mut $t) -> $t {
                 // SAFETY: the compiled code passes its variable.
-                unsafe { update(p, |x: $t| x) }.0
+                unsafe { read(p) }
             }
             unsafe extern "C" fn wr(_loc: Loc, _gtid: i32, p: *mut $t, rhs: $t) {
                 // SAFETY: the compiled code passes its variable.
-                unsafe { update(p, |_: $t| rhs) };
+                unsafe { swap(p, rhs) };
             }
             unsafe extern "C" fn swp(_loc: Loc, _gtid: i32, p: *mut $t, rhs: $t) -> $t {
                 // SAFETY: the compiled code passes its variable.
-                unsafe { update(p, |_: $t| rhs) }.0
+                unsafe { swap(p, rhs) }
             }
             export!(rd, concat!("__kmpc_atomic_", $type, "_rd"), "VERSION", "@@");
             export!(wr, concat!("__kmpc_atomic_", $type, "_wr"), "VERSION", "@@");
@@ -193,35 +338,38 @@ macro_rules! integers {
     ($($module:ident $mixed:ident $reads:ident $unsigned:ident $type:literal $utype:literal $t:ident $u:ident;)+) => {$(
         family! {
             $module, $type, $t;
-            sub sub_cpt sub_rev sub_cpt_rev "sub" "sub_cpt" "sub_rev" "sub_cpt_rev" = $t::wrapping_sub;
-            div div_cpt div_rev div_cpt_rev "div" "div_cpt" "div_rev" "div_cpt_rev" = $t::wrapping_div;
-            shl shl_cpt shl_rev shl_cpt_rev "shl" "shl_cpt" "shl_rev" "shl_cpt_rev"
-                = |x: $t, n: $t| x.wrapping_shl(n as u32);
-            shr shr_cpt shr_rev shr_cpt_rev "shr" "shr_cpt" "shr_rev" "shr_cpt_rev"
-                = |x: $t, n: $t| x.wrapping_shr(n as u32);
-            | add add_cpt "add" "add_cpt" = $t::wrapping_add;
-            | mul mul_cpt "mul" "mul_cpt" = $t::wrapping_mul;
-            | andb andb_cpt "andb" "andb_cpt" = |x: $t, y: $t| x & y;
-            | orb orb_cpt "orb" "orb_cpt" = |x: $t, y: $t| x | y;
-            | xor xor_cpt "xor" "xor_cpt" = |x: $t, y: $t| x ^ y;
-            | neqv neqv_cpt "neqv" "neqv_cpt" = |x: $t, y: $t| x ^ y;
-            | eqv eqv_cpt "eqv" "eqv_cpt" = |x: $t, y: $t| x ^ !y;
-            | andl andl_cpt "andl" "andl_cpt" = |x: $t, y: $t| $t::from(x != 0 && y != 0);
-            | orl orl_cpt "orl" "orl_cpt" = |x: $t, y: $t| $t::from(x != 0 || y != 0);
-            | min min_cpt "min" "min_cpt" = |x: $t, y: $t| x.min(y);
-            | max max_cpt "max" "max_cpt" = |x: $t, y: $t| x.max(y);
+            instruction add add_cpt "add" "add_cpt" = $t::add;
+            instruction sub sub_cpt "sub" "sub_cpt" = $t::sub;
+            instruction andb andb_cpt "andb" "andb_cpt" = $t::and;
+            instruction orb orb_cpt "orb" "orb_cpt" = $t::or;
+            instruction xor xor_cpt "xor" "xor_cpt" = $t::xor;
+            instruction neqv neqv_cpt "neqv" "neqv_cpt" = $t::xor;
+            instruction eqv eqv_cpt "eqv" "eqv_cpt" = |p, y: $t| $t::xor(p, !y);
+            if_changed min min_cpt "min" "min_cpt" = |x: $t, y: $t| x.min(y);
+            if_changed max max_cpt "max" "max_cpt" = |x: $t, y: $t| x.max(y);
+            update mul mul_cpt "mul" "mul_cpt" = $t::wrapping_mul;
+            update div div_cpt "div" "div_cpt" = $t::wrapping_div;
+            update shl shl_cpt "shl" "shl_cpt" = |x: $t, n: $t| x.wrapping_shl(n as u32);
+            update shr shr_cpt "shr" "shr_cpt" = |x: $t, n: $t| x.wrapping_shr(n as u32);
+            update andl andl_cpt "andl" "andl_cpt" = |x: $t, y: $t| $t::from(x != 0 && y != 0);
+            update orl orl_cpt "orl" "orl_cpt" = |x: $t, y: $t| $t::from(x != 0 || y != 0);
+            reversed sub_rev sub_cpt_rev "sub_rev" "sub_cpt_rev" = $t::wrapping_sub;
+            reversed div_rev div_cpt_rev "div_rev" "div_cpt_rev" = $t::wrapping_div;
+            reversed shl_rev shl_cpt_rev "shl_rev" "shl_cpt_rev" = |x: $t, n: $t| x.wrapping_shl(n as u32);
+            reversed shr_rev shr_cpt_rev "shr_rev" "shr_cpt_rev" = |x: $t, n: $t| x.wrapping_shr(n as u32);
         }
         mod $mixed {
             use super::*;
-            operation!($type, $t, f64, mul, "mul_float8", |x: $t, y: f64| (x as f64 * y) as $t);
-            operation!($type, $t, f64, div, "div_float8", |x: $t, y: f64| (x as f64 / y) as $t);
+            operation!(update $type, $t, f64, mul, "mul_float8", |x: $t, y: f64| (x as f64 * y) as $t);
+            operation!(update $type, $t, f64, div, "div_float8", |x: $t, y: f64| (x as f64 / y) as $t);
         }
         access!($reads, $type, $t);
         family! {
             $unsigned, $utype, $u;
-            div div_cpt div_rev div_cpt_rev "div" "div_cpt" "div_rev" "div_cpt_rev" = $u::wrapping_div;
-            shr shr_cpt shr_rev shr_cpt_rev "shr" "shr_cpt" "shr_rev" "shr_cpt_rev"
-                = |x: $u, n: $u| x.wrapping_shr(n as u32);
+            update div div_cpt "div" "div_cpt" = $u::wrapping_div;
+            update shr shr_cpt "shr" "shr_cpt" = |x: $u, n: $u| x.wrapping_shr(n as u32);
+            reversed div_rev div_cpt_rev "div_rev" "div_cpt_rev" = $u::wrapping_div;
+            reversed shr_rev shr_cpt_rev "shr_rev" "shr_cpt_rev" = |x: $u, n: $u| x.wrapping_shr(n as u32);
         }
     )+};
 }
@@ -237,12 +385,14 @@ macro_rules! floats {
     ($($module:ident $reads:ident $type:literal $t:ident;)+) => {$(
         family! {
             $module, $type, $t;
-            sub sub_cpt sub_rev sub_cpt_rev "sub" "sub_cpt" "sub_rev" "sub_cpt_rev" = |x: $t, y: $t| x - y;
-            div div_cpt div_rev div_cpt_rev "div" "div_cpt" "div_rev" "div_cpt_rev" = |x: $t, y: $t| x / y;
-            | add add_cpt "add" "add_cpt" = |x: $t, y: $t| x + y;
-            | mul mul_cpt "mul" "mul_cpt" = |x: $t, y: $t| x * y;
-            | min min_cpt "min" "min_cpt" = |x: $t, y: $t| if x < y { x } else { y };
-            | max max_cpt "max" "max_cpt" = |x: $t, y: $t| if x > y { x } else { y };
+            update add add_cpt "add" "add_cpt" = |x: $t, y: $t| x + y;
+            update sub sub_cpt "sub" "sub_cpt" = |x: $t, y: $t| x - y;
+            update mul mul_cpt "mul" "mul_cpt" = |x: $t, y: $t| x * y;
+            update div div_cpt "div" "div_cpt" = |x: $t, y: $t| x / y;
+            reversed sub_rev sub_cpt_rev "sub_rev" "sub_cpt_rev" = |x: $t, y: $t| x - y;
+            reversed div_rev div_cpt_rev "div_rev" "div_cpt_rev" = |x: $t, y: $t| x / y;
+            if_changed min min_cpt "min" "min_cpt" = |x: $t, y: $t| if x < y { x } else { y };
+            if_changed max max_cpt "max" "max_cpt" = |x: $t, y: $t| if x > y { x } else { y };
         }
         access!($reads, $type, $t);
     )+};
@@ -253,38 +403,14 @@ floats! {
     float8 float8_access "float8" f64;
 }
 
-operation!(
-    "float4",
-    f32,
-    f64,
-    float4_add_float8,
-    "add_float8",
-    |x: f32, y: f64| (f64::from(x) + y) as f32
-);
-operation!(
-    "float4",
-    f32,
-    f64,
-    float4_sub_float8,
-    "sub_float8",
-    |x: f32, y: f64| (f64::from(x) - y) as f32
-);
-operation!(
-    "float4",
-    f32,
-    f64,
-    float4_mul_float8,
-    "mul_float8",
-    |x: f32, y: f64| (f64::from(x) * y) as f32
-);
-operation!(
-    "float4",
-    f32,
-    f64,
-    float4_div_float8,
-    "div_float8",
-    |x: f32, y: f64| (f64::from(x) / y) as f32
-);
+/// `float` variables with `double` operands.
+mod float4_mixed {
+    use super::*;
+    operation!(update "float4", f32, f64, add, "add_float8", |x: f32, y: f64| (f64::from(x) + y) as f32);
+    operation!(update "float4", f32, f64, sub, "sub_float8", |x: f32, y: f64| (f64::from(x) - y) as f32);
+    operation!(update "float4", f32, f64, mul, "mul_float8", |x: f32, y: f64| (f64::from(x) * y) as f32);
+    operation!(update "float4", f32, f64, div, "div_float8", |x: f32, y: f64| (f64::from(x) / y) as f32);
+}
 
 /// Comparing and exchanging: if the variable's value is `e`, the value becomes `d`.
 macro_rules! compare {
@@ -295,7 +421,7 @@ macro_rules! compare {
             /// Compares and exchanges. Returns the value before.
             unsafe fn exchange(p: *mut $t, e: $t, d: $t) -> $t {
                 // SAFETY: the compiled code passes its variable.
-                unsafe { update(p, |x: $t| if x == e { d } else { x }) }.0
+                unsafe { update_if_changed(p, move |x: $t| if x == e { d } else { x }) }.0
             }
             unsafe extern "C" fn whether(_loc: Loc, _gtid: i32, p: *mut $t, e: $t, d: $t) -> bool {
                 // SAFETY: the compiled code passes its variable.
@@ -373,6 +499,37 @@ entries! {
     fn __kmpc_atomic_end() {
         critical::atomic_end();
     }
+}
+
+// By these names `c/atomics.c` takes and gives back the lock of atomic constructs. So these constructs wait as all others
+// do, and tools and nodes are told.
+core::arch::global_asm!(
+    ".pushsection .text.hetmp_entry, \"ax\", @progbits",
+    ".p2align 4",
+    ".globl hetmp_atomic_begin",
+    ".hidden hetmp_atomic_begin",
+    ".type hetmp_atomic_begin, @function",
+    "hetmp_atomic_begin:",
+    "jmp {begin}",
+    ".size hetmp_atomic_begin, . - hetmp_atomic_begin",
+    ".p2align 4",
+    ".globl hetmp_atomic_end",
+    ".hidden hetmp_atomic_end",
+    ".type hetmp_atomic_end, @function",
+    "hetmp_atomic_end:",
+    "jmp {end}",
+    ".size hetmp_atomic_end, . - hetmp_atomic_end",
+    ".popsection",
+    begin = sym begin,
+    end = sym end,
+);
+
+extern "C" fn begin() {
+    critical::atomic_begin();
+}
+
+extern "C" fn end() {
+    critical::atomic_end();
 }
 
 /// Exports functions that `c/atomics.c` defines.

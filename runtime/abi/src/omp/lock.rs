@@ -7,7 +7,7 @@
 use super::alias;
 use crate::entry::{entries, export};
 use hetmp_core::lock::Lock;
-use hetmp_omp::across::table as across;
+use hetmp_omp::across::{nest, table as across};
 use hetmp_omp::lock::{take, NestLock, ThreadNestLock};
 use hetmp_omp::tool::interface::Mutex;
 use hetmp_omp::tool::{self, mutex};
@@ -21,6 +21,9 @@ const _: () = assert!(size_of::<ThreadNestLock>() == 8 && align_of::<ThreadNestL
 
 /// `omp_set_nest_lock`.
 pub(crate) fn set_nest(lock: &NestLock) {
+    if across::is_on() {
+        return nest::set(lock);
+    }
     let th = Thread::current();
     if tool::on() {
         let set = || {
@@ -35,6 +38,9 @@ pub(crate) fn set_nest(lock: &NestLock) {
 
 /// `omp_unset_nest_lock`.
 pub(crate) fn unset_nest(lock: &NestLock) {
+    if across::is_on() {
+        return nest::unset(lock);
+    }
     let left = lock.unset();
     if tool::on() {
         mutex::unnested(id(lock), left);
@@ -43,6 +49,9 @@ pub(crate) fn unset_nest(lock: &NestLock) {
 
 /// `omp_test_nest_lock`.
 pub(crate) fn test_nest(lock: &NestLock) -> i32 {
+    if across::is_on() {
+        return nest::test(lock);
+    }
     let th = Thread::current();
     if tool::on() {
         return mutex::nests(Mutex::TestNestLock, id(lock), || lock.test(th));
@@ -159,8 +168,11 @@ entries! {
 
     /// Destroys a nestable lock.
     watched fn omp_destroy_nest_lock(lock: *const NestLock) {
-        // SAFETY: the program passes an initialised lock that no thread uses any more.
-        unsafe { (*lock).destroy() };
+        // What the origin made for its own use is freed there.
+        if nest::is_origin() {
+            // SAFETY: the program passes an initialised lock that no thread uses any more.
+            unsafe { (*lock).destroy() };
+        }
         if tool::on() {
             mutex::destroyed(Mutex::NestLock, lock.addr());
         }
@@ -197,19 +209,31 @@ entries! {
     /// Takes a nestable lock. If the thread has it already, adds one nesting.
     fn set_nest_lock_25 = "omp_set_nest_lock" (lock: *const ThreadNestLock) {
         // SAFETY: the program passes an initialised lock.
-        unsafe { &*lock }.set();
+        let lock = unsafe { &*lock };
+        if across::is_on() {
+            return nest::set(lock);
+        }
+        lock.set();
     }
 
     /// Removes one nesting. Releases the lock if that was the last nesting.
     fn unset_nest_lock_25 = "omp_unset_nest_lock" (lock: *const ThreadNestLock) {
         // SAFETY: the program passes an initialised lock.
-        unsafe { &*lock }.unset();
+        let lock = unsafe { &*lock };
+        if across::is_on() {
+            return nest::unset(lock);
+        }
+        lock.unset();
     }
 
     /// Takes a nestable lock if that needs no waiting. Returns the new number of nestings, or 0.
     fn test_nest_lock_25 = "omp_test_nest_lock" (lock: *const ThreadNestLock) -> i32 {
         // SAFETY: the program passes an initialised lock.
-        unsafe { &*lock }.test()
+        let lock = unsafe { &*lock };
+        if across::is_on() {
+            return nest::test(lock);
+        }
+        lock.test()
     }
 }
 

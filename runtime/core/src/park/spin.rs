@@ -32,7 +32,7 @@ use crate::env::snapshot;
 use crate::spins::{self, Spins, UNSET};
 use crate::sync::pause;
 #[cfg(not(loom))]
-use crate::sync::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 #[cfg(not(loom))]
 use crate::{report, sys};
 #[cfg(not(loom))]
@@ -351,6 +351,29 @@ impl Spinner {
 impl Default for Spinner {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// The core on which a thread was last seen that others wait for, where they do not wait on a
+/// [`Flag`](super::Flag). Nothing is noted before the machine was ever contended.
+#[cfg(not(loom))]
+#[derive(Debug, Default)]
+pub struct LastSeen(AtomicU32);
+
+#[cfg(not(loom))]
+impl LastSeen {
+    /// The calling thread does something that others wait for.
+    #[inline]
+    pub fn note(&self) {
+        if Policy::was_contended() {
+            self.0.store(core_here(), Ordering::Relaxed);
+        }
+    }
+
+    /// The awaited thread shares the caller's core, as far as is known: who spins keeps it from running.
+    #[inline]
+    pub fn shares_core(&self) -> bool {
+        Policy::contended() && self.0.load(Ordering::Relaxed) == core_here() && !Policy::crowded()
     }
 }
 

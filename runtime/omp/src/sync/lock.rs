@@ -139,6 +139,11 @@ impl NestLock {
         }
     }
 
+    /// Does the calling thread's task have the lock?
+    pub(crate) fn is_held_by(&self, th: &Thread) -> bool {
+        self.nest().owner.load(Ordering::Relaxed) == th.ctx.task.get().cast_mut()
+    }
+
     /// Takes the lock, or adds one nesting if the task has the lock already (`omp_set_nest_lock`).
     #[inline]
     pub fn set(&self, th: &Thread) {
@@ -245,13 +250,30 @@ impl ThreadNestLock {
         self.count.set(1);
     }
 
-    /// Removes one nesting, and releases the lock if that was the last.
-    pub fn unset(&self) {
+    /// Does the calling thread have the lock?
+    pub(crate) fn is_held_by_caller(&self) -> bool {
+        if !self.owner.is_held() {
+            return false;
+        }
+        let me = identity(Thread::try_current());
+        match self.owner.try_take(me) {
+            // Its holder has released it meanwhile.
+            Ok(()) => {
+                self.owner.release();
+                false
+            }
+            Err(holder) => holder == me,
+        }
+    }
+
+    /// Removes one nesting, and releases the lock if that was the last. Returns the number of nestings that are left.
+    pub fn unset(&self) -> i32 {
         let left = self.count.get() - 1;
         self.count.set(left);
         if left == 0 {
             self.owner.release();
         }
+        left
     }
 
     /// Takes the lock, or adds one nesting, if that needs no waiting. Returns the new number of nestings, or

@@ -3,6 +3,7 @@
 //! The code here does not depend on what a task is: `T` stands for it.
 
 use core::cell::UnsafeCell;
+use hetmp_core::bell::LocalBell;
 use hetmp_core::lock::Brief;
 use hetmp_core::sync::{AtomicBool, AtomicU32, AtomicU64, CacheLine, Ordering};
 use std::collections::{BTreeMap, VecDeque};
@@ -105,6 +106,8 @@ const MOST_SPOILS: usize = 16;
 pub(crate) struct Tasks<T> {
     /// A task was deferred in this region. Until then nobody need look at deques.
     active: CacheLine<AtomicBool>,
+    /// Rings at the first task of a region. Threads that wait in a barrier of several processes sleep on this bell.
+    pub(crate) begun: LocalBell,
     /// Members that sleep and want to be nudged.
     pub(crate) sleepers: CacheLine<AtomicU32>,
     /// Workers in the dock that look at this team's tasks right now.
@@ -123,6 +126,7 @@ impl<T> Tasks<T> {
     pub(crate) fn new() -> Tasks<T> {
         Tasks {
             active: CacheLine(AtomicBool::new(false)),
+            begun: LocalBell::local(),
             sleepers: CacheLine(AtomicU32::new(0)),
             helpers: CacheLine(AtomicU32::new(0)),
             region: AtomicU32::new(0),
@@ -143,6 +147,7 @@ impl<T> Tasks<T> {
     pub(crate) fn activate(&self) {
         if !self.active() {
             self.active.store(true, Ordering::SeqCst);
+            self.begun.ring();
         }
     }
 

@@ -6,6 +6,7 @@ use super::event;
 use super::recycle::{Depot, Record, Recycler};
 use super::siblings;
 use super::sleep::Sleep;
+use crate::across::table::table;
 use crate::icv::Icv;
 use crate::team::members::{Outlined, Team};
 use crate::tool::record::TaskRecord;
@@ -411,8 +412,13 @@ fn fresh(bytes: usize, align: usize) -> *mut Task {
     let layout = std::alloc::Layout::from_size_align(size, 64).unwrap_or_else(|_| {
         hetmp_core::report::fatal(format_args!("task data of {bytes} bytes: too large"))
     });
-    // SAFETY: the size is not zero.
-    let p = unsafe { std::alloc::alloc(layout) }.cast::<Task>();
+    let p = match table() {
+        // What the program finds at an address of a task's data, it must find there on every node.
+        Some(nodes) => (nodes.allocate)(size, layout.align()),
+        // SAFETY: the size is not zero.
+        None => unsafe { std::alloc::alloc(layout) },
+    };
+    let p = p.cast::<Task>();
     if p.is_null() {
         hetmp_core::report::fatal(format_args!("out of memory for a task of {bytes} bytes"));
     }
@@ -437,6 +443,9 @@ pub(super) unsafe fn dispose(task: *mut Task) {
     unsafe {
         let size = (*task).size.get() as usize;
         core::ptr::drop_in_place(task);
+        if let Some(nodes) = table().filter(|t| (t.is_shared)(task.addr())) {
+            return (nodes.free)(task.cast());
+        }
         std::alloc::dealloc(
             task.cast(),
             std::alloc::Layout::from_size_align_unchecked(size, 64),

@@ -139,6 +139,12 @@ pub unsafe fn create(th: &Thread, new: &NewTask<'_>) {
     // A task that may have to wait, for other tasks or for its event, gets its own record even where it is
     // run at once: its wait then never holds up its maker.
     let waits = new.depends.is_some() || new.event.is_some();
+    if new.event.is_some() && team.is_across() {
+        // The event is known on this node only, and any thread of any node may fulfill it.
+        hetmp_core::report::fatal(format_args!(
+            "a task with a detach clause in a region on several nodes: HETMP_DSM_CROSS=never is accepted"
+        ));
+    }
     if !new.deferrable
         || (team.level() == 0 && !keeps_outside(th, new))
         || parent.flags.get() & FINAL != 0

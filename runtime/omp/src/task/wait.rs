@@ -300,6 +300,48 @@ pub(crate) fn drain(th: &Thread, epoch: u32) {
     }
 }
 
+/// Waits in a barrier of several processes until it is `over`, and runs tasks of this process meanwhile. The thread that
+/// came last waits in [`drain`].
+pub(crate) fn at_barrier(th: &Thread, over: impl Fn() -> bool) {
+    struct Waiting<'a, D: Fn() -> bool> {
+        th: &'a Thread,
+        over: D,
+        /// The thread has run a task since it last woke the others.
+        worked: bool,
+    }
+    impl<D: Fn() -> bool> Pastime for Waiting<'_, D> {
+        fn poll(&mut self) -> Poll {
+            if (self.over)() {
+                return Poll::Leave;
+            }
+            let team = self.th.team();
+            // The barrier may end after the look above, the region with it, and the next one begin, in which this thread may
+            // have no part. It registers as a worker in the dock does, and looks again.
+            team.tasks.helpers.fetch_add(1, Ordering::SeqCst);
+            let ran = !(self.over)() && team.tasks.active() && run_one(self.th, Scope::Any);
+            team.tasks.helpers.fetch_sub(1, Ordering::SeqCst);
+            if ran {
+                self.worked = true;
+                return Poll::Worked;
+            }
+            if core::mem::take(&mut self.worked) {
+                // That may have been the last task, while the thread that waits for all of them sleeps.
+                drained(team);
+            }
+            Poll::Idle
+        }
+        fn asleep(&mut self, flag: &Flag, yes: bool) {
+            announce(self.th, flag, yes);
+        }
+    }
+    let worked = false;
+    let m = th.member();
+    let never = m.idle.epoch().wrapping_add(1) & crate::EPOCH_MASK;
+    th.leave_program(Reason::Tasks);
+    wait_on(&m.idle, never, &mut Waiting { th, over, worked });
+    th.enter_program(Reason::Tasks);
+}
+
 /// Wakes members that went to sleep in `drain` before the last task ended. Used at barriers. At a join only
 /// the primary thread waits for tasks, and workers asleep in the dock should stay asleep.
 pub(crate) fn drained(team: &Team) {

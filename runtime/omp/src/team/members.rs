@@ -196,6 +196,8 @@ impl Team {
         s.level.set(1);
         s.active_level.set(1);
         s.icv.set(icv);
+        // Threads that are about to leave the region before this one find no task of the new one.
+        self.tasks.end_region();
         self.tasks.begin_region();
         self.works.restart_without(absent);
         self.singles.store(singles, Ordering::Relaxed);

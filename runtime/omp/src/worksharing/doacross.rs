@@ -3,6 +3,7 @@
 //!
 //! The state of such a loop is in `super::posts`.
 
+use crate::across::local as across;
 use crate::boundary::Reason;
 use crate::thread::Thread;
 use crate::tool;
@@ -24,9 +25,16 @@ use std::sync::Arc;
 const SHORT: u32 = 200;
 
 fn wait_for(th: &Thread, d: &Doacross, at: impl Fn(usize) -> u64) {
-    if let Some(posted) = d.posted(at) {
-        if !posted() {
-            wait_until(th, posted);
+    if let Some(posted) = d.posted(&at) {
+        if posted() {
+            return;
+        }
+        match d.across {
+            Some(number) if !d.thread(&at).is_some_and(across::is_here) => {
+                let (slot, iteration) = d.place(&at);
+                across::await_post(number, slot, iteration);
+            }
+            _ => wait_until(th, d, posted),
         }
     }
 }
@@ -44,29 +52,33 @@ fn post_in(th: &Thread, d: &Doacross, at: impl Fn(usize) -> u64) {
     if tool::on() {
         tool::events::doacross(th, true, (0..d.counts.len()).map(&at));
     }
-    d.post(at);
+    d.poster.note();
+    d.post(&at);
+    if let Some(number) = d.across {
+        let (slot, iteration) = d.place(at);
+        across::post(number, slot, iteration);
+    }
 }
 
 #[cold]
-fn wait_until(th: &Thread, done: impl Fn() -> bool) {
+fn wait_until(th: &Thread, d: &Doacross, done: impl Fn() -> bool) {
     if th.suspend_for_others(&mut || done()) {
         return;
     }
     th.leave_program(Reason::Order);
-    let short = if Policy::oversubscribed() {
-        SHORT / 10
-    } else {
-        SHORT
+    let length = || match Policy::oversubscribed() || d.poster.shares_core() {
+        true => SHORT / 10,
+        false => SHORT,
     };
-    let mut left = short;
+    let mut left = length();
     let mut spinner = Spinner::new();
     while !done() {
         if left > 0 {
             left -= 1;
             pause();
-        } else if !spinner.turn() {
+        } else if d.poster.shares_core() || !spinner.turn() {
             sys::yield_now();
-            left = short;
+            left = length();
         }
     }
     th.enter_program(Reason::Order);
@@ -88,12 +100,14 @@ fn prepare(work: &Work, th: &Thread, l: &Loop, counts: &[u64]) {
     loops::prepare(work, th, th.nthreads(), l);
     // In a team of one thread, or without iterations, no thread waits.
     if th.nthreads() > 1 && !counts.contains(&0) && !counts.is_empty() {
-        let d = Doacross::new(
-            counts,
-            work.kind.get(),
-            work.chunk.get(),
-            u64::from(th.nthreads()),
-        );
+        let across = th.team().is_across();
+        let (kind, chunk) = match work.kind.get() {
+            // Nodes take chunks as they come.
+            Handing::Ours if across => (Handing::Guided, 0),
+            kind => (kind, work.chunk.get()),
+        };
+        let d = Doacross::new(counts, kind, chunk, u64::from(th.nthreads()));
+        let d = if across { d.cross(across::number()) } else { d };
         // SAFETY: only this thread touches the node before it is published.
         unsafe { *work.doacross.get() = Some(Box::new(d)) };
         th.team().works.note_heavy();
@@ -143,12 +157,11 @@ pub fn announce(th: &Thread, counts: &[u64]) -> Announced {
     }
     // It is not known yet which thread gets which iteration, so each iteration gets a slot of its own.
     let make = || -> Arc<dyn Any + Send + Sync> {
-        Arc::new(Doacross::new(
-            counts,
-            Handing::Guided,
-            0,
-            u64::from(th.nthreads()),
-        ))
+        let d = Doacross::new(counts, Handing::Guided, 0, u64::from(th.nthreads()));
+        if th.team().is_across() {
+            return Arc::new(d.cross(across::number()));
+        }
+        Arc::new(d)
     };
     Announced {
         state: construct::share(th, make).downcast().ok(),

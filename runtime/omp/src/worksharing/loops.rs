@@ -107,9 +107,7 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
     if team.is_across() && kind != SchedKind::Static {
         let guided = kind == SchedKind::Guided;
         // SAFETY: only this thread touches the node before it is published.
-        unsafe {
-            *work.ours.get() = Some(across::share(n, chunk, guided, work.ordered.get(), l.key))
-        };
+        unsafe { *work.ours.get() = Some(across::share(n, chunk, guided, in_order, l.key)) };
         team.works.note_heavy();
         work.kind.set(Handing::Ours);
         return;

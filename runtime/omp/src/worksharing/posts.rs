@@ -16,6 +16,7 @@
 //! Otherwise a slot is a version and a vector, written and read as a sequence lock.
 
 use super::kinds::Handing;
+use hetmp_core::park::LastSeen;
 use hetmp_core::report;
 use hetmp_core::sync::{fence, AtomicU64, Ordering};
 use std::sync::Arc;
@@ -71,6 +72,10 @@ pub(crate) struct Doacross {
     stride: usize,
     slots: Box<[Slots]>,
     words: usize,
+    /// Where the last post was made.
+    pub(super) poster: LastSeen,
+    /// The loop's number in a region that crosses processes.
+    pub(super) across: Option<u64>,
 }
 
 /// One cache line of slots.
@@ -127,6 +132,32 @@ impl Doacross {
             stride,
             slots: zeroed(words.div_ceil(LINE)),
             words,
+            poster: LastSeen::default(),
+            across: None,
+        }
+    }
+
+    /// Makes the loop one of a region that crosses processes, in which it has this `number`.
+    pub(super) fn cross(mut self, number: u64) -> Doacross {
+        if !self.flat {
+            report::fatal(format_args!(
+                "a doacross loop on several nodes: fewer than 2^63 iterations are accepted"
+            ));
+        }
+        self.across = Some(number);
+        self
+    }
+
+    /// For other processes: the slot of the iteration, and its number in the loop, from 1.
+    pub(super) fn place(&self, at: impl Fn(usize) -> u64) -> (u64, u64) {
+        (self.owner.slot(at(0)), self.number(at))
+    }
+
+    /// The number of the thread that has the iteration, if that is known.
+    pub(super) fn thread(&self, at: impl Fn(usize) -> u64) -> Option<u64> {
+        match self.owner {
+            Owner::Piece { .. } | Owner::RoundRobin { .. } => Some(self.owner.slot(at(0))),
+            Owner::Chunk { .. } | Owner::Iteration => None,
         }
     }
 
