@@ -1,0 +1,116 @@
+//! `scripts/evidence` on outputs of benchmarks that lie in its folder already: what is compared, and which verdict follows.
+//! Nothing is measured.
+
+use hetmp_abi_compat::{library, suite};
+use std::fs;
+use std::process::Command;
+
+/// What the script prints for these outputs, by file name, and its status. `None`: no python3 with tomllib.
+fn evidence(name: &str, papers: &str, outputs: &[(&str, &str)]) -> Option<(String, i32)> {
+    let folder = library::target_dir().join("evidence-tests").join(name);
+    drop(fs::remove_dir_all(&folder));
+    fs::create_dir_all(&folder).unwrap();
+    for (file, text) in outputs {
+        fs::write(folder.join(file), text).unwrap();
+    }
+    let python = suite::find_in_path("python3").ok()?;
+    let new = Command::new(&python)
+        .args(["-c", "import tomllib"])
+        .output()
+        .unwrap();
+    if !new.status.success() {
+        return None;
+    }
+    let out = Command::new(python)
+        .arg(library::root().join("scripts/evidence"))
+        .args(["--quick", "--papers", papers, "--runs"])
+        .arg(&folder)
+        .arg("--html")
+        .arg(folder.join("page.html"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&out.stderr);
+    assert!(!errors.contains("Traceback"), "{errors}");
+    let page = fs::read_to_string(folder.join("page.html")).unwrap();
+    // Bars where the paper gives a number to compare with.
+    let bars = papers != "goal";
+    assert!(
+        page.contains("<svg") == bars && page.contains("</table>"),
+        "{page}"
+    );
+    Some((text, out.status.code().unwrap()))
+}
+
+fn row<'a>(text: &'a str, claim: &str) -> &'a str {
+    text.lines()
+        .find(|l| l.contains(claim))
+        .unwrap_or_else(|| panic!("{claim}: {text}"))
+}
+
+#[test]
+fn verdicts_follow_from_the_numbers() {
+    let gio = r#"{"rows": [
+        {"part": "latency", "name": "4", "series": [
+            {"mode": "cpu", "values": [2.0, 2.0]}, {"mode": "gio", "values": [5.0, 5.0]},
+            {"mode": "ikn", "values": [10.0, 10.5]}, {"mode": "interk", "values": [5.0, 5.0]}]}]}"#;
+    let Some((text, status)) = evidence("verdicts", "gio", &[("gio.json", gio)]) else {
+        eprintln!("skipped: no python3 with tomllib");
+        return;
+    };
+    assert_eq!(status, 0, "{text}");
+    // Less is better in a latency: 2.8 us over 2.0; 5.15 over 5.0.
+    assert!(row(&text, "by a CPU: 2.8 us").contains("| 2.8 us | 2 us | measured | better |"));
+    assert!(row(&text, "by GIO: 5.15 us").contains("| 5.15 us | 5 us | measured | reproduced |"));
+    assert!(row(&text, "4 bytes: IKN over GIO").contains("| 2 | 2.05 | measured | reproduced |"));
+    let not = row(&text, "Inter-K with an empty kernel");
+    assert!(
+        not.contains("| 3 | 1 | measured | not | a parallel region"),
+        "{not}"
+    );
+    // A row that the benchmark did not print.
+    assert!(row(&text, "Jacobi, 1K x 1K").contains("| - | measured | no number |"));
+    assert!(row(&text, "uncached buffers").contains("| not reproducible here |"));
+}
+
+#[test]
+fn bounds_and_percentages_are_kept_or_not() {
+    let line = |what: &str, here: f64| format!(r#"{{"what": "{what}", "here": {here}}}"#);
+    let lines = [
+        line("HetProbe, all ten", 1.6),
+        line("HetProbe longer than ideal CSR, four that profit", 0.04),
+        line("cfd, ThunderX alone", 0.8),
+        line("streamcluster, HetProbe-I against HetProbe", 0.6),
+    ]
+    .join(",");
+    let simulate = format!(r#"{{"comparisons": [{{"paper": [{lines}]}}]}}"#);
+    let irregular = r#"{"comparisons": [{"programs": []}]}"#;
+    let outputs = [("simulate.json", &*simulate), ("irregular.json", irregular)];
+    let Some((text, _)) = evidence("bounds", "hetprobe", &outputs) else {
+        eprintln!("skipped: no python3 with tomllib");
+        return;
+    };
+    assert!(
+        row(&text, "HetProbe over the Xeon alone").contains("| 1.41 | 1.6 | simulated | better |")
+    );
+    assert!(row(&text, "HetProbe longer than ideal CSR")
+        .contains("| 5.5 % | 4.0 % | simulated | better |"));
+    assert!(
+        row(&text, "cfd on the ThunderX").contains("| at most 1 | 0.8 | simulated | an input |")
+    );
+    assert!(row(&text, "35 % slower").contains("| at least 0.65 | 0.6 | simulated | not |"));
+}
+
+#[test]
+fn lines_of_goal_are_divided_by_the_best_mpi() {
+    let raw = "goal-user 2 barrier 0 1.0 0.1 2.0\nopenmpi 2 barrier 0 2.0 0 4\nmpich 2 barrier 0 1.6 0 8\n\
+               goal-user 2 alltoall 8 3 0.1 3.0\nopenmpi 2 alltoall 8 3 0 2.0\ngoal-thread 2 alltoall 8 3 0.9 3\n";
+    let Some((text, _)) = evidence("goal", "goal", &[("goal.txt", raw)]) else {
+        eprintln!("skipped: no python3 with tomllib");
+        return;
+    };
+    assert!(row(&text, "barrier: latency").contains("| 0.625 | measured | reproduced |"));
+    assert!(row(&text, "all-to-all of 8 bytes: high overlap")
+        .contains("| 0.9 | measured | reproduced |"));
+    assert!(row(&text, "CPU time of an all-to-all").contains("| 1.5 | measured | not |"));
+}
