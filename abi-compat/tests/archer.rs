@@ -103,7 +103,15 @@ macro_rules! programs {
     )*};
 }
 
-programs!(shared_race, nowait_race, task_race, locks, barriers, tasks);
+programs!(
+    shared_race,
+    nowait_race,
+    task_race,
+    depend_race,
+    locks,
+    barriers,
+    tasks
+);
 
 #[test]
 fn every_program_has_a_test() {
@@ -113,5 +121,5 @@ fn every_program_has_a_test() {
         assert!(name.to_string_lossy().ends_with(".c"), "{name:?}");
         count += 1;
     }
-    assert_eq!(count, 6, "each program is named in programs!");
+    assert_eq!(count, 7, "each program is named in programs!");
 }

@@ -546,6 +546,36 @@ fn two_clients_of_one_process_share_a_pool() {
         &[("OPENBLAS_NUM_THREADS", "1")],
     );
     assert_eq!(shown, "ours True\nthreads 2\nteams {2}\nteams {3}\n");
+
+    // What README.md's example shows of the same two packages: two runtimes, and how each is replaced.
+    let shown = output(
+        &format!("{venv}/bin/hetmp"),
+        &["which", "scikit-learn", "lightgbm", "--python", &inside],
+        &[],
+    );
+    let is_there = |line: &dyn Fn(&str) -> bool| shown.lines().any(line);
+    for (what, found) in [
+        (
+            "head",
+            is_there(&|l| l.starts_with("OpenMP runtimes (") && l.ends_with(" files looked at)")),
+        ),
+        (
+            "copy",
+            is_there(&|l| l.starts_with("  libgomp, renamed  ") && l.contains("/libgomp-")),
+        ),
+        (
+            "why",
+            is_there(&|l| {
+                l == "      replaced by LD_PRELOAD=libhetmp.so (hetmp run); LD_LIBRARY_PATH does not reach it"
+            }),
+        ),
+        (
+            "pools",
+            is_there(&|l| l.ends_with(" pools of threads; one under LD_PRELOAD=libhetmp.so")),
+        ),
+    ] {
+        assert!(found, "{what}: {shown}");
+    }
 }
 
 #[test]

@@ -135,6 +135,160 @@ fn programs_run_as_the_section_about_use_says() {
     assert_eq!(runs, 2, "{shown}");
 }
 
+/// The schedules of README.md's table as somebody would write them: each without what stands in brackets, and with all of it.
+fn schedules() -> Vec<String> {
+    let text = fs::read_to_string(library::root().join("README.md")).unwrap();
+    let rows = text
+        .lines()
+        .skip_while(|l| *l != "| schedule | what it does |");
+    let rows = rows.skip(2).take_while(|l| l.starts_with("| "));
+    let mut all = Vec::new();
+    for row in rows {
+        let names = row.split(" | ").next().unwrap();
+        // What stands between backticks.
+        for name in names.split('`').skip(1).step_by(2) {
+            let short = name.split('[').next().unwrap();
+            let long = name.replace(['[', ']'], "");
+            for form in [short, &long] {
+                let form: Vec<&str> = form
+                    .split(',')
+                    .filter(|part| *part != "...")
+                    .map(|part| match part {
+                        "P%" | "part%" => "20%",
+                        "Q%" => "5%",
+                        "chunk" => "2",
+                        "major" => "10",
+                        "static-csr:R0" => "static-csr:3",
+                        "R1" => "1",
+                        other => other,
+                    })
+                    .collect();
+                all.push(form.join(","));
+            }
+        }
+    }
+    all.dedup();
+    all
+}
+
+/// Two nodes are one more than a machine of one processor has.
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get())
+}
+
+#[test]
+fn each_schedule_of_the_table_is_taken() {
+    let all = schedules();
+    assert_eq!(all.first().map(String::as_str), Some("static"));
+    for name in ["hetprobe-i,20%,5%", "static-csr:3,1", "aid-dynamic,10,2"] {
+        assert!(all.iter().any(|s| s == name), "{all:?}");
+    }
+    if processors() < 2 {
+        eprintln!("skipped: one processor, and two nodes are needed");
+        return;
+    }
+    let clone = Clone::new("schedules");
+    clone.compile();
+    let library = format!("{}/target/release/libhetmp.so", text(&clone.0));
+    let mut lines = String::new();
+    let mut expected = String::new();
+    for schedule in &all {
+        lines += &format!(
+            "HETMP_NODES=2 HETMP_SCHEDULE='{schedule}' HETMP_REPORT=r.json LD_PRELOAD={library} ./program 2>&1\n\
+             target/release/hetmp report r.json | sed -n 's/^schedule  //p'\n"
+        );
+        // What was left out is said.
+        let whole = match schedule.as_str() {
+            "hetprobe" | "hetprobe-i" => format!("{schedule},10%"),
+            "aid-hybrid" => format!("{schedule},80%"),
+            other => other.to_owned(),
+        };
+        expected += &format!("runs on {library}\n{whole}\n");
+    }
+    // A value that is not understood would cost a line more.
+    assert_eq!(clone.run(&lines), expected);
+}
+
+#[test]
+fn the_commands_of_the_section_about_use_do_what_it_says() {
+    let clone = Clone::new("commands");
+    clone.compile();
+    let clause = PROGRAM.replace("schedule(runtime)", "schedule(dynamic, 8)");
+    fs::write(clone.0.join("d.c"), clause).unwrap();
+    fs::write(clone.0.join("s.c"), "int main(void) { return 7; }\n").unwrap();
+    clone
+        .run("gcc -fopenmp -O2 -g d.c -o clause -ldl; scripts/install --prefix ~/hetmp >/dev/null");
+    let library = format!("{}/hetmp/lib/libgomp.so.1", text(&clone.0));
+    let on = format!("runs on {library}\n");
+
+    // `hetmp run` becomes the program: the shell that becomes `hetmp run` has the same number as the program.
+    let same = clone.run("sh -c 'echo $$; exec hetmp run sh -c \"echo \\$\\$\"'");
+    let numbers: Vec<&str> = same.lines().collect();
+    assert!(numbers.len() == 2 && numbers[0] == numbers[1], "{same}");
+
+    // A report at the end. Where two nodes are possible, a loop with a clause follows one of hetmp's own schedules.
+    if processors() >= 2 {
+        let shown =
+            clone.run("hetmp run --nodes 2 --schedule hetprobe --threads 2 --report ./clause 2>&1");
+        assert!(shown.starts_with(&on), "{shown}");
+        let loops = shown.split("\nLoops").nth(1).unwrap_or("");
+        assert!(loops.contains("  hetprobe,10%  "), "{shown}");
+    } else {
+        eprintln!("skipped: one processor, and two nodes are needed");
+    }
+    let shown = clone.run("HETMP_REPORT=r.json hetmp run ./clause; hetmp report r.json");
+    assert!(
+        shown.starts_with(&on) && shown.contains("\nReach: "),
+        "{shown}"
+    );
+    let shown = clone.run("hetmp run --profile ./clause 2>&1");
+    assert!(
+        shown.starts_with(&on) && shown.contains("  loop, dynamic  "),
+        "{shown}"
+    );
+
+    // Before a first run.
+    let shown = clone.run("hetmp which ./your-program");
+    assert!(
+        shown.starts_with("OpenMP runtimes (") && shown.contains("  replaced by LD_PRELOAD=libhetmp.so (hetmp run) and by hetmp's folder in LD_LIBRARY_PATH\n"),
+        "{shown}"
+    );
+
+    // Programs into which nothing can be preloaded.
+    if clone.run("gcc -static s.c -o static 2>/dev/null && echo linked || :") == "linked\n" {
+        let shown = clone.run("hetmp run ./static 2>&1 || echo $?");
+        assert!(
+            shown.starts_with("hetmp: program ./static: statically linked")
+                && shown.ends_with("\n126\n")
+                && shown.lines().count() == 2,
+            "{shown}"
+        );
+    } else {
+        eprintln!("skipped: gcc links no static program here");
+    }
+
+    // The launcher of jobs, and every variable.
+    assert_eq!(
+        clone.run("hetrun -n 3 hetmp run ./your-program"),
+        on.repeat(3)
+    );
+    let shown = clone.run("hetmp info --env");
+    for name in ["OMP_SCHEDULE", "HETMP_NODES", "HETMP_REPORT"] {
+        assert!(shown.contains(name), "{name}: {shown}");
+    }
+
+    // The names under which programs of clang find the library.
+    if clone.run("command -v clang >/dev/null && clang -fopenmp -O2 p.c -o of-clang -ldl 2>/dev/null && echo built || :")
+        == "built\n"
+    {
+        let shown = clone.run("LD_LIBRARY_PATH=~/hetmp/lib ./of-clang");
+        let folder = format!("runs on {}/hetmp/lib/lib", text(&clone.0));
+        assert!(shown.starts_with(&folder), "{shown}");
+    } else {
+        eprintln!("skipped: no clang with OpenMP");
+    }
+}
+
 /// The loop of the section about SIMD, in a function.
 #[test]
 fn the_loop_with_vectors_adds() {

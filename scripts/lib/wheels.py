@@ -80,7 +80,42 @@ def mkl():
     return [int(c.sum()), int(c[3, 6])]
 
 
-CLIENTS = {"scikit-learn": scikit_learn, "lightgbm": lightgbm, "xgboost": xgboost, "faiss": faiss, "mkl": mkl}
+def pytorch():
+    """Products of matrices, a convolution, sums and three steps of training, on small integers: exact in any order."""
+    import torch
+
+    a = torch.arange(400 * 400, dtype=torch.float64).reshape(400, 400) % 7
+    b = torch.arange(400 * 400, dtype=torch.float64).reshape(400, 400) % 5
+    product = a @ b
+    image = (torch.arange(4 * 8 * 64 * 64, dtype=torch.float32) % 3).reshape(4, 8, 64, 64)
+    kernel = (torch.arange(16 * 8 * 3 * 3, dtype=torch.float32) % 2).reshape(16, 8, 3, 3)
+    folded = torch.nn.functional.conv2d(image, kernel)
+    many = torch.arange(2_000_000, dtype=torch.float64)
+    weight = torch.ones(400, dtype=torch.float64, requires_grad=True)
+    for _ in range(3):
+        loss = (a @ weight).sum()
+        loss.backward()
+        with torch.no_grad():
+            weight -= weight.grad
+            weight.grad.zero_()
+    return [
+        int(product.sum()),
+        int(product[3, 6]),
+        int(folded.sum()),
+        int((many * 2 + 1).sum()),
+        int(weight.sum()),
+        torch.get_num_threads(),
+    ]
+
+
+CLIENTS = {
+    "scikit-learn": scikit_learn,
+    "lightgbm": lightgbm,
+    "xgboost": xgboost,
+    "faiss": faiss,
+    "mkl": mkl,
+    "pytorch": pytorch,
+}
 
 
 def mapped():
