@@ -1,7 +1,7 @@
 /* The second loop reads what the first one writes, and the barrier between them is left out. The threads wait for each
    other first, so that neither begins when the other has ended; the waiting is relaxed and orders nothing. */
 #include <stdio.h>
-enum { N = 64 };
+enum { N = 4096 };
 int main(void) {
     int a[N], b[N], begun = 0;
     #pragma omp parallel num_threads(2)
