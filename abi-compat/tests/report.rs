@@ -348,6 +348,23 @@ fn what_is_reached_is_counted() {
     }
 }
 
+/// A loop's schedule is named as the user asked for it, with its parameters.
+#[test]
+fn a_schedule_is_named_with_its_parameters() {
+    if !two_cpus() {
+        return;
+    }
+    let scratch = Scratch::new("parameters");
+    let program = scratch.compile_text("kinds", KINDS);
+    for schedule in ["cross-dynamic,7", "cross-dynamic", "static-csr:3,1"] {
+        let env = [BOTH[0], BOTH[2], ("OMP_SCHEDULE", schedule)];
+        let out = scratch.run(&program, &["beside"], &env);
+        assert_eq!(out.ending, Ending::Exit(0), "{schedule}: {}", stderr(&out));
+        let report = scratch.json("report.json");
+        assert_eq!(list(&report, "loops")[0]["schedule"], schedule, "{report}");
+    }
+}
+
 /// If the report goes to a pipe, it is written once, at the end. Only files get checkpoints.
 #[test]
 fn a_pipe_gets_one_report() {

@@ -173,6 +173,8 @@ pub enum Learning {
 pub struct LoopRecord {
     /// Schedule that ran.
     pub schedule: Kind,
+    /// Its chunk, where one was asked for.
+    pub chunk: Option<u64>,
     /// Iterations of the loop.
     pub iterations: u64,
     /// Longest time of any thread in the loop, in nanoseconds.
@@ -198,6 +200,15 @@ pub struct LoopRecord {
 }
 
 impl LoopRecord {
+    /// The schedule in the syntax of `OMP_SCHEDULE`.
+    #[must_use]
+    pub fn schedule_text(&self) -> String {
+        match self.chunk {
+            Some(chunk) => format!("{},{chunk}", self.schedule),
+            None => self.schedule.to_string(),
+        }
+    }
+
     /// The record of an execution of `n` iterations that `tally` counted.
     #[must_use]
     pub fn new(schedule: Kind, n: u64, team: &Placement, tally: &Tally) -> Self {
@@ -249,6 +260,7 @@ impl LoopRecord {
         let elapsed_ns = nodes.iter().map(|x| x.elapsed_ns).max().unwrap_or(0);
         LoopRecord {
             schedule,
+            chunk: None,
             iterations: n,
             elapsed_ns,
             span_ns: elapsed_ns,

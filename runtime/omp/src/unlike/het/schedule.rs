@@ -284,6 +284,13 @@ impl Schedule {
 
     /// The record of an execution that every thread has left, without its span.
     pub(super) fn record(&self) -> LoopRecord {
+        let mut record = self.counted();
+        record.chunk = self.chosen.chunk;
+        record
+    }
+
+    /// What the schedule that ran knows of the execution.
+    fn counted(&self) -> LoopRecord {
         match &self.state {
             State::HetProbe(h) => self.with_tail(h.record()),
             State::Irregular(h) => self.with_tail(h.record()),

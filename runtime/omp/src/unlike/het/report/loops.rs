@@ -75,7 +75,7 @@ impl Summary {
         if trace::on() {
             let said = format!(
                 "{}, {} iterations: {}",
-                record.schedule,
+                record.schedule_text(),
                 record.iterations,
                 record.reason()
             );
@@ -112,7 +112,7 @@ impl Summary {
             "region {}, {} iterations, {}: {}",
             self.place.label,
             r.iterations,
-            r.schedule,
+            r.schedule_text(),
             r.reason()
         );
         // Writing to a String cannot fail.
@@ -176,7 +176,7 @@ impl Summary {
     pub(super) fn json(&self, out: &mut String, symbols: &mut Symbols, pieces: bool) {
         out.push('{');
         self.place.json(out, symbols);
-        let schedule = self.told.last().map(|t| t.record.schedule.to_string());
+        let schedule = self.told.last().map(|t| t.record.schedule_text());
         let Times {
             runs,
             sum,
