@@ -506,6 +506,27 @@ pub fn find_in_path(name: &str) -> Result<PathBuf, String> {
         .ok_or_else(|| format!("command {name}: not found: install it (scripts/setup does)"))
 }
 
+/// Whether `compiler` is here and finds MPI's header. Debian's `mpich` brings a compiler without one.
+#[must_use]
+pub fn compiles_mpi(compiler: &str) -> bool {
+    let Ok(compiler) = find_in_path(compiler) else {
+        return false;
+    };
+    let child = Command::new(compiler)
+        .args(["-fsyntax-only", "-x", "c", "-"])
+        .stdin(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn();
+    let Ok(mut child) = child else {
+        return false;
+    };
+    let told = child
+        .stdin
+        .take()
+        .is_some_and(|mut to| std::io::Write::write_all(&mut to, b"#include <mpi.h>\n").is_ok());
+    child.wait().is_ok_and(|status| status.success()) && told
+}
+
 fn version(compiler: &str) -> Result<String, String> {
     let out = Command::new(find_in_path(compiler)?)
         .arg("--version")

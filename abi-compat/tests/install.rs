@@ -145,7 +145,7 @@ fn a_program_runs_on_the_installed_library() {
     assert!(prefix.join("lib/libhetmp_dsm.so").is_file());
     let has_mpi = ["mpicc", "mpicc.openmpi", "mpicc.mpich"]
         .into_iter()
-        .any(|c| hetmp_abi_compat::suite::find_in_path(c).is_ok());
+        .any(hetmp_abi_compat::suite::compiles_mpi);
     assert_eq!(prefix.join("lib/libhetmp_mpi.so").is_file(), has_mpi);
     let left: Vec<_> = fs::read_dir(prefix.join("lib"))
         .unwrap()
@@ -203,6 +203,40 @@ fn a_program_runs_on_the_installed_library() {
         .is_file());
 
     check_openshmem(&prefix, dir);
+}
+
+/// Debian's `mpich` brings a compiler, and its header is in another package.
+#[test]
+fn a_compiler_of_mpi_without_the_header_is_left_out() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let scratch = Scratch(library::target_dir().join(format!("no-mpi-{}", std::process::id())));
+    let (bin, prefix) = (scratch.0.join("bin"), scratch.0.join("prefix"));
+    fs::create_dir_all(&bin).unwrap();
+    for name in ["mpicc.openmpi", "mpicc.mpich", "mpicc"] {
+        let file = bin.join(name);
+        fs::write(&file, "#!/bin/sh\nexec gcc -nostdinc \"$@\"\n").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let target = text(&library::target_dir());
+    let lib = text(library::fresh());
+    let path = format!("{}:{}", text(&bin), std::env::var("PATH").unwrap());
+    let env = [
+        ("HETMP_LIB", lib.as_str()),
+        ("CARGO_TARGET_DIR", &target),
+        ("PATH", &path),
+    ];
+    let said = succeed("scripts/install", &["--prefix", &text(&prefix)], &env);
+    let line = "hetmp: compiler mpicc.mpich: no mpi.h; libhetmp_mpi.so for its MPI is left out\n";
+    assert!(said.contains(line), "{said}");
+    assert!(prefix.join("lib/libhetmp.so").is_file());
+    assert!(!prefix.join("lib/libhetmp_mpi.so").exists());
+    // Whoever names a compiler means that one.
+    let named = [env[0], env[1], env[2], ("MPICC", "mpicc.mpich")];
+    let out = run("scripts/install", &["--prefix", &text(&prefix)], &named);
+    assert_eq!(out.ending, exec::Ending::Exit(2));
+    let said = String::from_utf8_lossy(&out.stdout);
+    let line = "hetmp: compiler mpicc.mpich: one with mpi.h is accepted\n";
+    assert!(said.ends_with(line), "{said}");
 }
 
 #[test]

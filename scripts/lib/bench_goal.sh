@@ -86,9 +86,15 @@ case ",$engines," in
 *,kernel,*) integers=-DINTEGERS ;;
 esac
 gcc -O2 $integers "$source" -o "$folder/goal" -I"$HETMP_PREFIX/include" -L"$HETMP_PREFIX/lib" -Wl,-rpath,"$HETMP_PREFIX/lib" -lhetmp
+# shellcheck source=scripts/lib/mpi_shim.sh
+. scripts/lib/mpi_shim.sh
 mpis=
 for mpi in openmpi mpich; do
     command -v "mpicc.$mpi" >/dev/null 2>&1 || continue
+    compiles_mpi "mpicc.$mpi" || {
+        echo "bench goal: compiler mpicc.$mpi: no mpi.h; left out" >&2
+        continue
+    }
     "mpicc.$mpi" -O2 -DUSE_MPI $integers "$source" -o "$folder/$mpi"
     mpis="$mpis $mpi"
 done

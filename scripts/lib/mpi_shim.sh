@@ -24,6 +24,11 @@ build_mpi_shim() { # ROOT MPICC LIBRARY
     return $shim_status
 }
 
+# Whether a compiler of MPI programs works. Debian's `mpich` brings mpicc.mpich; mpi.h is in libmpich-dev.
+compiles_mpi() { # MPICC
+    echo '#include <mpi.h>' | "$1" -fsyntax-only -x c - 2>/dev/null
+}
+
 # The name of the MPI of a compiler: openmpi, or mpich for all that descend from it.
 mpi_name() { # MPICC
     if printf '#include <mpi.h>\n#ifdef OPEN_MPI\nyes\n#endif\n' | "$1" -E -x c - 2>/dev/null | grep -q '^yes$'; then

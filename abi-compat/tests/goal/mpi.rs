@@ -28,8 +28,8 @@ const MPIS: [Mpi; 2] = [
 
 impl Mpi {
     fn is_here(self) -> bool {
-        let found = |name| hetmp_abi_compat::suite::find_in_path(name).is_ok();
-        found(self.compiler) && found(self.launcher)
+        use hetmp_abi_compat::suite::{compiles_mpi, find_in_path};
+        compiles_mpi(self.compiler) && find_in_path(self.launcher).is_ok()
     }
 
     fn shim(self) -> PathBuf {
