@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { HEAD = 64, KINDS = 12 };
+enum { HEAD = 64, KINDS = 16 };
 
 static uint64_t seed = 88172645463325252u;
 static uint64_t draw(void)
@@ -49,7 +49,7 @@ int main(int argc, char **argv)
             /* A message from this rank to the other one. */
             while (round == 0) {
                 n = (int)recv(sock, heard, sizeof heard, 0);
-                if (n == HEAD + 8 && heard[12] == 0x88 && heard[13] == 0xb5 && heard[22] == 0 && heard[23] == 1)
+                if (n == HEAD + 8 && heard[12] == 0x88 && heard[13] == 0xb5 && heard[21] == 1 && heard[22] == 0 && heard[23] == 1)
                     break;
             }
             for (kind = 0; kind < KINDS; kind++) {
@@ -58,8 +58,8 @@ int main(int argc, char **argv)
                 switch (kind) {
                 case 0: n = 14 + (int)(draw() % 40); bad++; break;              /* too short for a head */
                 case 1: packet[16] ^= 1; bad++; break;                          /* no magic number */
-                case 2: packet[20] = 2 + (unsigned char)(draw() % 250); bad++; break; /* another version */
-                case 3: packet[21] = 5 + (unsigned char)(draw() % 250); bad++; break; /* no type; also those of kicks */
+                case 2: packet[20] = 3 + (unsigned char)(draw() % 250); bad++; break; /* another version */
+                case 3: packet[21] = 8 + (unsigned char)(draw() % 240); bad++; break; /* no type; also those of kicks */
                 case 4: packet[22] = 2 + (unsigned char)(draw() % 250); bad++; break; /* a rank that is not there */
                 case 5: packet[22] = 1; bad++; break;                           /* from itself */
                 case 6: packet[8] = 2; bad++; break;                            /* from another address */
@@ -80,6 +80,22 @@ int main(int argc, char **argv)
                     if (round < 40)
                         continue;
                     repeated++;
+                    break;
+                case 12: /* parts of a message that came long ago: asked for, sent, offered */
+                case 13:
+                case 14:
+                    if (round < 40)
+                        continue;
+                    packet[21] = (unsigned char)(kind == 12 ? 6 : kind == 13 ? 7 : 5);
+                    x = kind == 12 ? draw() | 1 : draw() % 70;
+                    memcpy(packet + 56, &x, 8);
+                    repeated++;
+                    break;
+                case 15: /* an offer of a run that nobody can have begun */
+                    packet[21] = 5;
+                    x = 1000000000 + draw() % 1000000000;
+                    memcpy(packet + 32, &x, 8);
+                    dropped++;
                     break;
                 }
                 CHECK(sendto(sock, packet, (size_t)n, 0, (struct sockaddr *)&to, sizeof to) == n);

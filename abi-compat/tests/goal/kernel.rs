@@ -167,6 +167,49 @@ fn hostile() -> Result<(), Failed> {
     verdict(&program, 2, &out)
 }
 
+/// More messages before their receives than are kept: the rest is dropped, counted and asked for again.
+fn exhausted() -> Result<(), Failed> {
+    let (program, path) = program("exhausted")?;
+    let mut out = alone(2, &path, &[], &[]);
+    let counts = counted(&mut out);
+    let text = String::from_utf8_lossy(&out.stderr).into_owned();
+    let at_one = counts.get(&1).ok_or("rank 1: no counts")?;
+    let numbers = "exhausted: early 1280, dropped 740";
+    let right = at_one["early"] >= 1280 && at_one["dropped"] == 740 && at_one["asked"] >= 20;
+    if !text.lines().any(|l| l == numbers) || !right {
+        return Err(format!("{numbers}: {text}: {at_one:?}").into());
+    }
+    out.stderr.clear();
+    verdict(&program, 2, &out)
+}
+
+/// Messages longer than a packet, up to 64 KiB, in parts.
+fn long() -> Result<(), Failed> {
+    let (program, path) = program("long")?;
+    for ranks in [2, 3, 4, 8] {
+        let mut out = alone(ranks, &path, &["80"], &[]);
+        let counts = counted(&mut out);
+        verdict(&program, ranks, &out)?;
+        took_the_engine(&counts, ranks)?;
+    }
+    Ok(())
+}
+
+/// The engine takes every collective of the program, or says which not.
+fn long_algorithms() -> Result<(), Failed> {
+    let (program, path) = program("long")?;
+    let mut out = alone(4, &path, &["80"], &[("HETMP_GOAL_ALLGATHER", "log")]);
+    counted(&mut out);
+    let text = String::from_utf8_lossy(&out.stderr).into_owned();
+    if !text.contains("bytes: up to 65536 are accepted; such collectives take the engine thread") {
+        return Err(
+            format!("a line of blocks together longer than 64 KiB was to come: {text}").into(),
+        );
+    }
+    out.stderr.clear();
+    verdict(&program, 4, &out)
+}
+
 /// A rank that ends with status 0 while collectives go on: the others get errors, and go on.
 fn leaves() -> Result<(), Failed> {
     let (program, path) = program("leaves")?;
@@ -234,8 +277,8 @@ const BAD: &str = "ip link set lo up && tc qdisc add dev lo clsact && tc filter 
     object-file $OBJECT section classifier && exec \"$0\" \"$@\"";
 
 /// 5 of 100 packets lost, 5 of 100 twice: exact results, and every rank has asked again and was asked.
-fn lossy(object: &Path, ranks: u32, rounds: &str) -> Result<(), Failed> {
-    let (program, path) = program("lossy")?;
+fn lossy(object: &Path, name: &str, ranks: u32, rounds: &str) -> Result<(), Failed> {
+    let (program, path) = program(name)?;
     let unshare = hetmp_abi_compat::suite::find_in_path("unshare").expect("it was found before");
     let hetrun = prefix().join("bin/hetrun").display().to_string();
     let shell = ["-n", "sh", "-c", BAD, &hetrun, "-n", &ranks.to_string()].map(str::to_owned);
@@ -350,7 +393,7 @@ impl Hosts {
         Ok(())
     }
 
-    fn run(&self, path: &Path, interface: &str) -> exec::Outcome {
+    fn run(&self, path: &Path, rounds: &str, interface: &str) -> exec::Outcome {
         let file = |name: &str| self.folder.join(name).display().to_string();
         let ssh = format!("sh {} -T", file("ssh"));
         let args = [
@@ -359,7 +402,7 @@ impl Hosts {
             "--hosts".to_owned(),
             file("hosts"),
             path.display().to_string(),
-            "6".to_owned(),
+            rounds.to_owned(),
         ];
         let env = variables(&[("HETMP_GOAL_INTERFACE", interface)]);
         start(&prefix().join("bin/hetrun"), &args, &env)
@@ -390,12 +433,17 @@ fn ip(args: &str) -> Result<(), Failed> {
 fn hosts(n: u32) -> Result<(), Failed> {
     let (program, path) = program("in_kernel")?;
     let hosts = Hosts::new(n)?;
-    let mut out = hosts.run(&path, "eth0");
+    let mut out = hosts.run(&path, "6", "eth0");
     let counts = counted(&mut out);
     verdict(&program, n, &out)?;
     took_the_engine(&counts, n)?;
+    let (longer, path_of_longer) = self::program("long")?;
+    let mut out = hosts.run(&path_of_longer, "80", "eth0");
+    let counts = counted(&mut out);
+    verdict(&longer, n, &out)?;
+    took_the_engine(&counts, n)?;
     // The loopback device of one host does not lead to another.
-    let mut out = hosts.run(&path, "lo");
+    let mut out = hosts.run(&path, "6", "lo");
     let counts = counted(&mut out);
     let text = String::from_utf8_lossy(&out.stderr).into_owned();
     if !counts.is_empty() || text.matches("is in another network namespace").count() != n as usize {
@@ -418,6 +466,9 @@ pub(crate) fn trials() -> Vec<Trial> {
         Trial::test("kernel::stopped_thread", || stopped_without("thread")),
         Trial::test("kernel::stopped_user", || stopped_without("user")),
         Trial::test("kernel::hostile", hostile),
+        Trial::test("kernel::exhausted", exhausted),
+        Trial::test("kernel::long", long),
+        Trial::test("kernel::long_algorithms", long_algorithms),
         Trial::test("kernel::leaves", leaves),
         Trial::test("kernel::lost", lost),
         Trial::test("kernel::declined", declined),
@@ -425,11 +476,18 @@ pub(crate) fn trials() -> Vec<Trial> {
     ];
     match bad_network() {
         Ok(object) => {
-            for (ranks, rounds) in [(2, "2000"), (4, "1000")] {
+            for (name, ranks, rounds) in [
+                ("lossy", 2, "2000"),
+                ("lossy", 4, "1000"),
+                ("long", 2, "240"),
+                ("long", 4, "160"),
+            ] {
                 let object = object.clone();
-                trials.push(Trial::test(format!("kernel::lossy_{ranks}"), move || {
-                    lossy(&object, ranks, rounds)
-                }));
+                let trial = if name == "lossy" { "" } else { "_long" };
+                trials.push(Trial::test(
+                    format!("kernel::lossy{trial}_{ranks}"),
+                    move || lossy(&object, name, ranks, rounds),
+                ));
             }
         }
         Err(why) => {

@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(Note::parse(text.as_bytes()), Some(note));
         for bad in [
             String::new(),
-            text.replace("kernel 1 ", "kernel 2 "),
+            text.replace("kernel 2 ", "kernel 1 "),
             text.replace("020000ff0109", "020000ff01"),
             format!("{text} more"),
         ] {

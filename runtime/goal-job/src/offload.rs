@@ -15,7 +15,7 @@
 
 use crate::choice::Collective;
 use crate::memory::Segment;
-use crate::settings::{self, Settings};
+use crate::settings::{self, Allgather, Allreduce, Alltoall, Settings};
 use core::fmt::Debug;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use hetmp_core::hash::HashMap;
@@ -251,6 +251,29 @@ impl Offload {
             .place(&all.map_err(|e| e.to_string())?, self.rank)
     }
 
+    /// As [`Offload::place`]. Where the algorithm that length and ranks would choose is declined, the other one may be taken.
+    /// An algorithm that the environment forces stays.
+    fn place_any(&self, what: &Collective, settings: &Settings) -> Result<Image, String> {
+        let first = self.place(what, settings);
+        let Err(why) = first else { return first };
+        let (mut other, mut another) = (*settings, *settings);
+        match what {
+            Collective::Allreduce { .. } if settings.allreduce == Allreduce::Auto => {
+                (other.allreduce, another.allreduce) = (Allreduce::Doubling, Allreduce::Ring);
+            }
+            Collective::Allgather { .. } if settings.allgather == Allgather::Auto => {
+                (other.allgather, another.allgather) = (Allgather::Ring, Allgather::Log);
+            }
+            Collective::Alltoall { .. } if settings.alltoall == Alltoall::Auto => {
+                (other.alltoall, another.alltoall) = (Alltoall::Direct, Alltoall::Bruck);
+            }
+            _ => return Err(why),
+        }
+        self.place(what, &other)
+            .or_else(|_| self.place(what, &another))
+            .map_err(|_| why)
+    }
+
     fn slot(&self, number: u64) -> usize {
         (number % self.device.runs()) as usize
     }
@@ -270,7 +293,7 @@ impl Offload {
         let image = match runs.taken.get(what) {
             Some(image) => image.clone(),
             None => {
-                let image = match self.place(what, settings) {
+                let image = match self.place_any(what, settings) {
                     Ok(image) => Some(Arc::new(image)),
                     Err(why) => {
                         self.decline(runs, why);

@@ -21,6 +21,11 @@
  * copy until every peer of the run has said that it is done with the run (`done` in each packet). It is therefore always
  * right to drop a packet that has no place here.
  *
+ * Messages longer than a packet. The sender offers the message (OFFER), and the receiver asks for its parts (PULL), at most
+ * GOAL_WINDOW at once and more as they come: so the receiver decides how much is under way to it, and a part has a place in
+ * the receiver's memory before it leaves. A receive that begins asks at once; a sender that is not that far remembers what
+ * was asked for. So an offer may be lost, or come too early, and nothing is kept for it.
+ *
  * What comes from the network is data: no length, rank, run or tag of a packet is used before it was compared with what
  * this rank expects. The memory that the process maps is not trusted either: each index is cut to its array.
  *
@@ -34,13 +39,15 @@
 
 #define GOAL_ETHERTYPE 0x88b5 /* IEEE 802, "local experimental 1" */
 #define GOAL_MAGIC 0x4b4c4f47 /* "GOLK" */
-#define GOAL_VERSION 1
+#define GOAL_VERSION 2
 #define GOAL_RANKS 64     /* most ranks */
 #define GOAL_RUNS 16      /* runs that are kept at once: a window */
 #define GOAL_OPS 256      /* operations of a schedule */
 #define GOAL_DEPENDENTS 8 /* of an operation */
-#define GOAL_MESSAGE 1024 /* bytes of a message */
-#define GOAL_ARENA 16384  /* bytes of a run's memory */
+#define GOAL_MESSAGE 1344 /* bytes of a message in one packet, and of a part of a longer one */
+#define GOAL_LONG 65536   /* bytes of a message, a vector or a copy */
+#define GOAL_WINDOW 16    /* parts of a message that are under way */
+#define GOAL_ARENA 1048576 /* bytes of a run's memory */
 #define GOAL_EARLY 64     /* messages of a run that came before their receives */
 
 #define HEAD_BYTES 64 /* of a packet; with 60 or more nobody has to fill a frame up */
@@ -50,6 +57,9 @@
 #define ASK 2    /* "I miss the message of this run and tag" */
 #define PROBE 3  /* "how far are you?" */
 #define STATUS 4 /* the answer: `done` */
+#define OFFER 5  /* "the message of this run and tag, longer than a packet, is ready" */
+#define PULL 6   /* "send these parts of it" */
+#define PART 7   /* one of them */
 /* Types of kicks. */
 #define START 16    /* begins a run */
 #define MISSING 17  /* asks for every message that a run still misses */
@@ -89,8 +99,8 @@ struct head {
     __u8 version, type;
     __u8 source, target; /* ranks */
     __u64 job, run, done;
-    __u32 tag, more; /* `more`: of PROBES only */
-    __u64 zero;
+    __u32 tag, more; /* `more`: of PROBES, and 1 in a PULL that answers an OFFER */
+    __u64 parts; /* of PULL: one bit each; of PART: its number */
 };
 
 _Static_assert(sizeof(struct head) == HEAD_BYTES, "the head of a packet");
@@ -110,10 +120,14 @@ struct op {
     __u32 target;  /* in the arena: what is written; of a send: what is sent */
     __u32 operand; /* in the arena: what is read; of a send: its copy */
     __u32 bytes;
-    __u32 zero;
+    /* Of a message longer than a packet. `asked`: how many parts were asked for by the receiver. `parts`, one bit each: at the
+     * receiver those that have come, at the sender those that were asked for. */
+    __u32 asked;
+    __u64 parts;
 };
 
-_Static_assert(sizeof(struct op) == 40, "an operation");
+_Static_assert(sizeof(struct op) == 48, "an operation");
+_Static_assert(GOAL_LONG <= 64 * GOAL_MESSAGE, "a bit for each part");
 
 struct run {
     /* Written here. */
@@ -125,16 +139,16 @@ struct run {
     __u8 ready[GOAL_OPS];
     __u16 recvs[GOAL_RANKS], sends[GOAL_RANKS]; /* 1 + the first operation; 0: none */
     struct op op[GOAL_OPS];
-    /* Offsets are cut to GOAL_ARENA, lengths to GOAL_MESSAGE, and an element has up to 8 bytes. */
-    __u8 arena[GOAL_ARENA + GOAL_MESSAGE + 8];
+    /* Offsets are cut to GOAL_ARENA, lengths to GOAL_LONG. */
+    __u8 arena[GOAL_ARENA + GOAL_LONG];
 };
 
 #define offsetof(type, member) __builtin_offsetof(type, member)
 _Static_assert(offsetof(struct run, sent) == 16, "what the process writes");
 _Static_assert(offsetof(struct run, recvs) == 296, "the lists");
 _Static_assert(offsetof(struct run, op) == 552, "the operations");
-_Static_assert(offsetof(struct run, arena) == 10792, "the arena");
-_Static_assert(sizeof(struct run) == 28208, "a slot");
+_Static_assert(offsetof(struct run, arena) == 12840, "the arena");
+_Static_assert(sizeof(struct run) == 1126952, "a slot");
 
 struct early {
     __u32 tag;
@@ -213,6 +227,7 @@ static long (*const load_bytes)(const struct __sk_buff *, __u32 at, void *, __u3
 static long (*const clone_redirect)(struct __sk_buff *, __u32 interface, __u64 flags) = (void *)BPF_FUNC_clone_redirect;
 static long (*const redirect)(__u32 interface, __u64 flags) = (void *)BPF_FUNC_redirect;
 static long (*const change_tail)(struct __sk_buff *, __u32 bytes, __u64 flags) = (void *)BPF_FUNC_skb_change_tail;
+static long (*const copy_bytes)(void *to, __u32 bytes, const void *from) = (void *)BPF_FUNC_probe_read_kernel;
 static long (*const loop)(__u32 turns, void *turn, void *context, __u64 flags) = (void *)BPF_FUNC_loop;
 
 /* What is handed through the loops. */
@@ -221,10 +236,12 @@ struct work {
     struct state *state;
     struct run *run;
     struct earlies *earlies;
-    /* Of the operation at hand: its memory, at least GOAL_MESSAGE bytes each. */
+    /* Of the operation at hand: its memory. */
     __u8 *to;
     const __u8 *from;
     struct op *op;
+    /* Of a message at hand that is longer than a packet: the parts to send. */
+    __u64 parts;
     /* Of searches: the peer, the tag, and what was found. */
     __u32 peer, tag, found;
 };
@@ -258,8 +275,6 @@ static __attribute__((noinline)) long emit(struct __sk_buff *skb, struct state *
     h->source = s->rank;
     h->job = s->job;
     h->done = s->done;
-    h->more = 0;
-    h->zero = 0;
     if (skb->len != HEAD_BYTES + bytes && change_tail(skb, HEAD_BYTES + bytes, 0))
         goto unsent;
     if (store_bytes(skb, 0, h, HEAD_BYTES, 0))
@@ -277,30 +292,17 @@ unsent:
 
 static __attribute__((always_inline)) __u8 *arena(struct run *r, __u32 at) { return &r->arena[at & (GOAL_ARENA - 1)]; }
 
-static long copy_word(__u64 i, struct work *w)
-{
-    __u32 at = (i * 8) & (GOAL_MESSAGE - 1);
-    *(__u64 *)(w->to + at) = *(const __u64 *)(w->from + at);
-    return 0;
-}
-
-/* Copies up to GOAL_MESSAGE bytes from `from` to `to`. */
+/* Copies up to GOAL_LONG bytes from `from` to `to`. */
 static __attribute__((noinline)) void copy(struct work *w, __u32 bytes)
 {
-    __u32 at, i;
-    bytes = cut(bytes);
-    at = bytes & ~7u;
     if (bytes == 8) { /* the usual length, without a call */
         *(__u64 *)w->to = *(const __u64 *)w->from;
         return;
     }
-    if (at)
-        loop(at / 8, copy_word, w, 0);
-    for (i = 0; i < 7; i++)
-        if (at + i < bytes) {
-            __u32 byte = (at + i) & (GOAL_MESSAGE - 1);
-            w->to[byte] = w->from[byte];
-        }
+    OPAQUE(bytes);
+    if (bytes > GOAL_LONG)
+        return;
+    copy_bytes(w->to, bytes, w->from);
 }
 
 static __attribute__((always_inline)) __u64 element(const __u8 *at, __u32 log)
@@ -320,12 +322,48 @@ static __attribute__((always_inline)) __u64 extend(__u64 x, __u32 shift, __u32 s
     return sign ? (__u64)((__s64)x >> (shift & 63)) : x >> (shift & 63);
 }
 
-/* target = target OP operand, of one element. The numbers are those of `Arithmetic`. */
+/* target = target OP operand, of eight elements of 64 bits. */
+static long combine_words(__u64 i, struct work *w)
+{
+    const struct op *op = w->op;
+    __u64 *a = (__u64 *)arena(w->run, op->target + i * 64);
+    const __u64 *b = (const __u64 *)arena(w->run, op->operand + i * 64);
+    int k;
+#define WORDS(expression)                                                                                              \
+    do {                                                                                                               \
+        _Pragma("unroll") for (k = 0; k < 8; k++) a[k] = expression;                                                   \
+    } while (0)
+    switch (op->arithmetic) {
+    case 0: WORDS(a[k] + b[k]); break;
+    case 1: WORDS(a[k] - b[k]); break;
+    case 2: WORDS(a[k] * b[k]); break;
+    case 6: WORDS(a[k] & b[k]); break;
+    case 7: WORDS(a[k] | b[k]); break;
+    case 8: WORDS(a[k] ^ b[k]); break;
+    case 4:
+        if (op->sign)
+            WORDS((__s64)a[k] > (__s64)b[k] ? a[k] : b[k]);
+        else
+            WORDS(a[k] > b[k] ? a[k] : b[k]);
+        break;
+    case 5:
+        if (op->sign)
+            WORDS((__s64)a[k] > (__s64)b[k] ? b[k] : a[k]);
+        else
+            WORDS(a[k] > b[k] ? b[k] : a[k]);
+        break;
+    }
+#undef WORDS
+    return 0;
+}
+
+/* target = target OP operand, of one element, from number `found` on. The numbers are those of `Arithmetic`. */
 static long combine(__u64 i, struct work *w)
 {
     const struct op *op = w->op;
-    __u32 log = op->log & 3, shift = op->shift, sign = op->sign, at = (i << log) & (GOAL_MESSAGE - 1);
-    __u64 a = extend(element(w->to + at, log), shift, sign), b = extend(element(w->from + at, log), shift, sign);
+    __u32 log = op->log & 3, shift = op->shift, sign = op->sign, at = (w->found + i) << log;
+    __u8 *to = arena(w->run, op->target + at);
+    __u64 a = extend(element(to, log), shift, sign), b = extend(element(arena(w->run, op->operand + at), log), shift, sign);
     __u32 above = sign ? (__s64)a > (__s64)b : a > b;
     switch (op->arithmetic) {
     case 0: a += b; break;
@@ -339,10 +377,10 @@ static long combine(__u64 i, struct work *w)
     }
     a = extend(a, shift, sign);
     switch (log) {
-    case 0: w->to[at] = a; break;
-    case 1: *(__u16 *)(w->to + at) = a; break;
-    case 2: *(__u32 *)(w->to + at) = a; break;
-    default: *(__u64 *)(w->to + at) = a;
+    case 0: *to = a; break;
+    case 1: *(__u16 *)to = a; break;
+    case 2: *(__u32 *)to = a; break;
+    default: *(__u64 *)to = a;
     }
     return 0;
 }
@@ -412,10 +450,96 @@ static __attribute__((noinline)) struct op *op_of(struct work *w, __u32 first, _
     return op->tag == tag ? op : 0;
 }
 
+static __attribute__((noinline)) void combine_all(struct work *w, struct op *op)
+{
+    __u32 bytes = op->bytes > GOAL_LONG ? GOAL_LONG : op->bytes;
+    w->found = 0;
+    if ((op->log & 3) == 3 && op->shift == 0 && bytes >= 64) {
+        loop(bytes / 64, combine_words, w, 0);
+        w->found = bytes / 64 * 8;
+        bytes &= 63;
+    }
+    if (bytes)
+        loop(bytes >> (op->log & 3), combine, w, 0);
+}
+
+/* Whether a message is longer than a packet. */
+static __attribute__((always_inline)) int is_long(const struct op *op) { return op->bytes > GOAL_MESSAGE; }
+
+/* The number of its parts. */
+static __attribute__((always_inline)) __u32 parts_of(const struct op *op)
+{
+    return ((op->bytes > GOAL_LONG ? GOAL_LONG : op->bytes) + GOAL_MESSAGE - 1) / GOAL_MESSAGE;
+}
+
+/* The first `n` of 64 bits. */
+static __attribute__((always_inline)) __u64 first(__u32 n) { return n >= 64 ? ~0ull : (1ull << (n & 63)) - 1; }
+
+static __attribute__((always_inline)) __u32 ones(__u64 x)
+{
+    x -= x >> 1 & 0x5555555555555555;
+    x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
+    return ((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0f) * 0x0101010101010101 >> 56;
+}
+
+/* Asks for the parts `again` of a message that the receive `op` waits for, and for further ones as the window allows. */
+static __attribute__((noinline)) void pull(struct work *w, struct op *op, __u64 again, __u32 answers)
+{
+    struct head h;
+    __u32 asked = op->asked & 127, n = parts_of(op), open = ones(first(asked) & ~op->parts);
+    __builtin_memset(&h, 0, sizeof h);
+    if (open < GOAL_WINDOW)
+        asked = asked + GOAL_WINDOW - open > n ? n : asked + GOAL_WINDOW - open;
+    h.parts = again | (first(asked) & ~first(op->asked));
+    op->asked = asked;
+    if (h.parts == 0)
+        return;
+    h.type = PULL;
+    h.more = answers;
+    h.target = op->peer;
+    h.run = w->run->run;
+    h.tag = op->tag;
+    emit(w->skb, w->state, &h, 0);
+}
+
+static long send_part(__u64 i, struct work *w)
+{
+    struct op *op = w->op;
+    struct head h;
+    __u32 at = i * GOAL_MESSAGE;
+    if (w->parts >> (i & 63) == 0 || at >= op->bytes)
+        return 1;
+    if (!(w->parts >> (i & 63) & 1))
+        return 0;
+    __builtin_memset(&h, 0, sizeof h);
+    h.type = PART;
+    h.length = cut(op->bytes - at);
+    h.target = op->peer;
+    h.run = w->run->run;
+    h.tag = op->tag;
+    h.parts = i;
+    emit(w->skb, w->state, &h, arena(w->run, op->operand + at));
+    return 0;
+}
+
+static __attribute__((noinline)) void send_parts(struct work *w, struct op *op, __u64 parts)
+{
+    w->op = op;
+    w->parts = parts;
+    loop(64, send_part, w, 0);
+}
+
 static __attribute__((noinline)) long send(struct work *w, struct op *op, struct run *r)
 {
     struct head h;
     __builtin_memset(&h, 0, sizeof h);
+    if (is_long(op)) {
+        h.type = OFFER;
+        h.target = op->peer;
+        h.run = r->run;
+        h.tag = op->tag;
+        return emit(w->skb, w->state, &h, 0);
+    }
     h.type = MSG;
     h.length = cut(op->bytes);
     h.target = op->peer;
@@ -441,14 +565,23 @@ static long step(__u64 i, struct work *w)
     w->from = arena(r, op->operand);
     switch (op->kind) {
     case SEND:
-        /* The copy is what is sent now and whenever the peer asks: later operations may change the original. */
+        /* The copy is what is sent now and whenever the peer asks: later operations may change the original. Where none
+         * does, there is no copy. */
         w->to = arena(r, op->operand);
         w->from = arena(r, op->target);
-        copy(w, op->bytes);
-        send(w, op, r);
+        if (op->operand != op->target)
+            copy(w, op->bytes);
+        if (is_long(op) && op->parts)
+            send_parts(w, op, op->parts);
+        else
+            send(w, op, r);
         break;
     case RECV:
         op->state = BEGUN;
+        if (is_long(op)) {
+            pull(w, op, 0, 0);
+            return 0;
+        }
         at = early_place(w, op->peer, op->tag);
         if (at == 0)
             return 0;
@@ -459,7 +592,7 @@ static long step(__u64 i, struct work *w)
         copy(w, op->bytes);
         break;
     case LOCAL:
-        loop(cut(op->bytes) >> (op->log & 3), combine, w, 0);
+        combine_all(w, op);
         break;
     case COPY:
         copy(w, op->bytes);
@@ -553,7 +686,7 @@ static __attribute__((noinline)) void deliver(struct work *w, const struct head 
     }
     if (r->state == RUNNING) {
         op = op_of(w, r->recvs[h->source & (GOAL_RANKS - 1)], h->tag);
-        if (!op || op->kind != RECV || op->bytes != h->length)
+        if (!op || op->kind != RECV || is_long(op) || op->bytes != h->length)
             return count_shared(s, COUNT_BAD);
         if (op->state == COMPLETE)
             return count(s, COUNT_DUPLICATE);
@@ -570,8 +703,10 @@ static __attribute__((noinline)) void deliver(struct work *w, const struct head 
     if (early_place(w, h->source, h->tag))
         return count(s, COUNT_DUPLICATE);
     early = r->early;
-    if (early >= GOAL_EARLY)
+    if (early >= GOAL_EARLY) {
+        s->dropped[h->run & (GOAL_RUNS - 1)] = h->run;
         return count(s, COUNT_DROPPED);
+    }
     OPAQUE(early);
     e = &w->earlies->early[early & (GOAL_EARLY - 1)];
     OPAQUE(bytes);
@@ -591,15 +726,110 @@ static __attribute__((noinline)) void resend(struct work *w, const struct head *
     struct state *s = w->state;
     struct run *r = w->run;
     struct op *op;
+    if (h->run < r->run)
+        return count(s, COUNT_DUPLICATE);
     if (r->run != h->run || (r->state != RUNNING && r->state != DONE && r->state != COLLECTED))
         return; /* not sent yet, so not lost */
     op = op_of(w, r->sends[h->source & (GOAL_RANKS - 1)], h->tag);
-    if (!op || op->kind != SEND)
+    if (!op || op->kind != SEND || is_long(op))
         return count_shared(s, COUNT_BAD);
     if (op->state != COMPLETE)
         return;
     count(s, COUNT_RESENT);
     send(w, op, r);
+}
+
+/* A peer wants parts of a message. */
+static __attribute__((noinline)) void pulled(struct work *w, const struct head *h)
+{
+    struct state *s = w->state;
+    struct run *r = w->run;
+    struct op *op;
+    __u64 parts = h->parts;
+    if (h->run < r->run)
+        return count(s, COUNT_DUPLICATE);
+    if (r->run != h->run || (r->state != RUNNING && r->state != DONE && r->state != COLLECTED))
+        return; /* the offer comes when the run has begun here */
+    op = op_of(w, r->sends[h->source & (GOAL_RANKS - 1)], h->tag);
+    if (!op || op->kind != SEND || !is_long(op) || parts == 0 || (parts & ~first(parts_of(op))))
+        return count_shared(s, COUNT_BAD);
+    if (op->state != COMPLETE) {
+        op->parts |= parts;
+        return;
+    }
+    /* An offer and a request may meet on their way. The answer to that offer then names parts that have left already. */
+    if (h->more)
+        parts &= ~op->parts;
+    if (op->parts & parts)
+        count(s, COUNT_RESENT);
+    op->parts |= parts;
+    send_parts(w, op, parts);
+}
+
+/* The receive of this run, source and tag that waits for a message longer than a packet; null if there is none, which is
+ * counted. */
+static __attribute__((noinline)) struct op *long_receive(struct work *w, const struct head *h)
+{
+    struct state *s = w->state;
+    struct run *r = w->run;
+    struct op *op;
+    if (r->run != h->run || r->state != RUNNING) {
+        /* Before the start, nothing is lost: a receive that begins asks by itself. */
+        if (h->run <= s->started)
+            count(s, COUNT_DUPLICATE);
+        else
+            count(s, h->run > s->started + GOAL_RUNS ? COUNT_DROPPED : COUNT_EARLY);
+        return 0;
+    }
+    op = op_of(w, r->recvs[h->source & (GOAL_RANKS - 1)], h->tag);
+    if (!op || op->kind != RECV || !is_long(op)) {
+        count_shared(s, COUNT_BAD);
+        return 0;
+    }
+    if (op->state == BEGUN)
+        return op;
+    count(s, op->state == COMPLETE ? COUNT_DUPLICATE : COUNT_EARLY);
+    return 0;
+}
+
+/* A part of a message has come. */
+static __attribute__((noinline)) void take_part(struct work *w, const struct head *h)
+{
+    struct state *s = w->state;
+    struct run *r = w->run;
+    struct op *op = long_receive(w, h);
+    __u32 part = h->parts & 63, at = part * GOAL_MESSAGE, bytes = cut(h->length), asked;
+    __u64 open;
+    if (!op)
+        return;
+    asked = op->asked & 127;
+    if (h->parts >= asked || at >= op->bytes || bytes != cut(op->bytes - at))
+        return count_shared(s, COUNT_BAD);
+    if (op->parts >> part & 1)
+        return count(s, COUNT_DUPLICATE);
+    OPAQUE(bytes);
+    bytes = cut(bytes);
+    if (bytes && load_bytes(w->skb, HEAD_BYTES, arena(r, op->target + at), bytes))
+        return count_shared(s, COUNT_BAD);
+    count(s, COUNT_RECEIVED);
+    op->parts |= 1ull << part;
+    if (op->parts == first(parts_of(op)))
+        return complete(r, op);
+    open = first(asked) & ~op->parts;
+    /* Parts leave in order: when the last one comes, what is open before it was lost, or is on its way again. */
+    if (part + 1 == asked && open)
+        count(s, COUNT_ASKED);
+    if (part + 1 == asked || ones(open) <= GOAL_WINDOW / 2)
+        pull(w, op, part + 1 == asked ? open : 0, 0);
+}
+
+/* A message is ready at its sender. */
+static __attribute__((noinline)) void offered(struct work *w, const struct head *h)
+{
+    struct op *op = long_receive(w, h);
+    /* What was asked before the sender had begun the run, it has not remembered. */
+    if (op)
+        pull(w, op, first(op->asked & 127) & ~op->parts, 1);
 }
 
 static __attribute__((noinline)) void tell(struct work *w, __u8 type, __u32 to)
@@ -637,7 +867,7 @@ __attribute__((section("classifier/arrive"), used)) int arrive(struct __sk_buff 
         return TC_NEXT; /* another rank behind this interface */
     from = h.source;
     if (from >= GOAL_RANKS || from >= s->ranks || from == s->rank || h.length > GOAL_MESSAGE ||
-        skb->len < HEAD_BYTES + h.length || h.type < MSG || h.type > STATUS ||
+        skb->len < HEAD_BYTES + h.length || h.type < MSG || h.type > PART ||
         __builtin_memcmp(h.from, s->peer[from].address, 6)) {
         count_shared(s, COUNT_BAD);
         return TC_DROP;
@@ -661,6 +891,14 @@ __attribute__((section("classifier/arrive"), used)) int arrive(struct __sk_buff 
             /* Before the start, the process may be writing the image: nothing of it is ready. */
             if (w.run->state == RUNNING)
                 go_on(&w);
+        } else if (h.type == PART) {
+            take_part(&w, &h);
+            if (w.run->state == RUNNING)
+                go_on(&w);
+        } else if (h.type == PULL) {
+            pulled(&w, &h);
+        } else if (h.type == OFFER) {
+            offered(&w, &h);
         } else if (h.type == ASK) {
             resend(&w, &h);
         } else if (h.type == PROBE) {
@@ -681,6 +919,11 @@ static long ask(__u64 i, struct work *w)
         return 1;
     if (op->kind != RECV || op->state != BEGUN)
         return 0;
+    if (is_long(op)) {
+        count(w->state, COUNT_ASKED);
+        pull(w, op, first(op->asked & 127) & ~op->parts, 0);
+        return 0;
+    }
     __builtin_memset(&h, 0, sizeof h);
     h.type = ASK;
     h.target = op->peer;

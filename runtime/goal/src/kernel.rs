@@ -7,8 +7,8 @@
 //! All ranks of a collective must take the same engine, because messages of two engines do not meet. So the decision
 //! depends on nothing that only one rank knows: [`place`] looks at every rank's schedule.
 //!
-//! A run's [arena](crate::arena) also has a copy of each message that was sent, which stays until every peer is done with
-//! the run.
+//! A run's [arena](crate::arena) stays until every peer is done with the run, so that a peer can ask again for a message. A
+//! message that the schedule changes after the send has a copy there.
 
 use crate::arena::{Arena, Placed};
 use crate::element::{Arithmetic, Type};
@@ -26,10 +26,14 @@ pub const RUNS: u64 = 16;
 pub const OPS: usize = 256;
 /// The most operations that wait for one operation.
 pub const DEPENDENTS: usize = 8;
+/// The longest message in one packet, bytes. A longer one goes in parts of this length, which the receiver asks for.
+pub const MESSAGE: u64 = 1344;
 /// The longest message, vector and copy, bytes.
-pub const MESSAGE: u64 = 1024;
+pub const LONG: u64 = 65536;
+/// How many parts of a message are under way at most.
+pub const WINDOW: u32 = 16;
 /// Bytes of an arena.
-pub const ARENA: u64 = 16384;
+pub const ARENA: u64 = 1 << 20;
 /// Messages of a run that are kept until their receives begin.
 pub const EARLY: usize = 64;
 /// Bytes of a packet before its message.
@@ -39,7 +43,7 @@ pub const ETHERTYPE: u16 = 0x88b5;
 /// The first word of each packet.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"GOLK");
 /// The version of packets and of this memory.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 /// Offsets in the value of the map `state_map`.
 pub mod state {
@@ -70,7 +74,7 @@ pub mod state {
 
 /// Offsets in an entry of the map `run_map`.
 pub mod run {
-    use super::{ARENA as BYTES_OF_ARENA, MESSAGE, OPS as MOST, RANKS};
+    use super::{ARENA as BYTES_OF_ARENA, LONG, OPS as MOST, RANKS};
     /// The run's number, 64 bits, from 1.
     pub const NUMBER: usize = 0;
     /// Its state, 32 bits: `FREE` to `COLLECTED`.
@@ -82,7 +86,7 @@ pub mod run {
     /// The operations.
     pub const OPS: usize = RECVS + 4 * RANKS as usize;
     /// Bytes of an operation.
-    pub const OP_BYTES: usize = 40;
+    pub const OP_BYTES: usize = 48;
     /// Of an operation: its state, one byte.
     pub const OP_STATE: usize = 5;
     /// An operation that is complete.
@@ -90,7 +94,7 @@ pub mod run {
     /// The arena.
     pub const ARENA: usize = OPS + OP_BYTES * MOST;
     /// Bytes of an entry.
-    pub const BYTES: usize = ARENA + (BYTES_OF_ARENA + MESSAGE) as usize + 8;
+    pub const BYTES: usize = ARENA + (BYTES_OF_ARENA + LONG) as usize;
 
     /// Nobody uses the slot.
     pub const FREE: u32 = 0;
@@ -185,7 +189,7 @@ impl fmt::Display for Declined {
                 f,
                 "{n} operations: up to {OPS}, with up to {DEPENDENTS} that wait for one, are accepted"
             ),
-            Declined::Length(n) => write!(f, "{n} bytes: up to {MESSAGE} are accepted"),
+            Declined::Length(n) => write!(f, "{n} bytes: up to {LONG} are accepted"),
             Declined::Memory(n) => write!(f, "{n} bytes of memory: up to {ARENA} are accepted"),
             Declined::Arithmetic(op, element) => write!(
                 f,
@@ -306,7 +310,7 @@ impl<'s> Placing<'s> {
             [piece] => piece,
             _ => return Err(Declined::Form("a message in several pieces")),
         };
-        if piece.bytes > MESSAGE {
+        if piece.bytes > LONG {
             return Err(Declined::Length(piece.bytes));
         }
         let without = Declined::Form("a message without memory");
@@ -371,6 +375,30 @@ impl<'s> Placing<'s> {
         })
     }
 
+    /// Whether the bytes that the send at `place` reads stay as they are from then on: every operation that writes there is
+    /// complete before the send begins.
+    fn stays(&self, place: usize, (at, bytes): (u64, u64)) -> bool {
+        let n = self.schedule.operations();
+        let mut before = vec![false; n];
+        let mut todo = vec![place];
+        while let Some(later) = todo.pop() {
+            for (earlier, is_before) in before.iter_mut().enumerate() {
+                let waits = |(d, _): &(u32, After)| *d as usize == later;
+                if !*is_before && self.schedule.dependents(earlier).iter().any(waits) {
+                    *is_before = true;
+                    todo.push(earlier);
+                }
+            }
+        }
+        let writes = |other: usize| {
+            self.schedule.work(other).writes().iter().any(|piece| {
+                let start = self.arena.offset(piece).unwrap_or(u64::MAX);
+                piece.bytes > 0 && start < at + bytes && at < start.saturating_add(piece.bytes)
+            })
+        };
+        (0..n).all(|other| before[other] || !writes(other))
+    }
+
     fn operation(&mut self, place: usize) -> Result<Op, Declined> {
         let step = self.schedule.step(place);
         let dependents = self.schedule.dependents(place);
@@ -403,10 +431,11 @@ impl<'s> Placing<'s> {
                 let is_send = matches!(step.work, Work::Send { .. });
                 op.kind = if is_send { 1 } else { 2 };
                 (op.peer, op.tag) = (*to as u16, *tag);
-                op.operand = if is_send {
-                    self.arena.take(bytes) as u32
-                } else {
-                    0
+                op.operand = match is_send {
+                    false => 0,
+                    // A short copy costs less than to find out.
+                    true if bytes > MESSAGE && self.stays(place, (at, bytes)) => at as u32,
+                    true => self.arena.take(bytes) as u32,
                 };
                 (op.target, op.bytes) = (at as u32, bytes as u32);
             }
@@ -479,7 +508,7 @@ impl Op {
         into.extend(self.tag.to_le_bytes());
         into.extend(self.peer.to_le_bytes());
         into.extend(self.next.to_le_bytes());
-        for word in [self.target, self.operand, self.bytes, 0] {
+        for word in [self.target, self.operand, self.bytes, 0, 0, 0] {
             into.extend(word.to_le_bytes());
         }
         debug_assert_eq!(into.len(), start + run::OP_BYTES);
@@ -528,6 +557,8 @@ mod tests {
             ("GOAL_OPS", OPS as u64),
             ("GOAL_DEPENDENTS", DEPENDENTS as u64),
             ("GOAL_MESSAGE", MESSAGE),
+            ("GOAL_LONG", LONG),
+            ("GOAL_WINDOW", WINDOW.into()),
             ("GOAL_ARENA", ARENA),
             ("GOAL_EARLY", EARLY as u64),
             ("HEAD_BYTES", HEAD_BYTES as u64),
@@ -592,14 +623,14 @@ mod tests {
     /// Otherwise one rank would wait in the kernel for a message that another one sends by the other engine.
     #[test]
     fn what_is_declined_is_declined_on_every_rank_for_the_same_reason() {
-        let long = all(6, |r| collectives::allgather(r, 6, 400).unwrap());
+        let long = all(6, |r| collectives::allgather(r, 6, 30_000).unwrap());
         let float = all(6, |r| {
             collectives::allreduce(r, 6, vector(Type::Double, 1)).unwrap()
         });
         let odd = all(6, |r| collectives::alltoall_bruck(r, 6, 8).unwrap());
         let many = all(65, |r| collectives::barrier(r, 65).unwrap());
         for (schedules, why) in [
-            (long, "bytes: up to 1024 are accepted"),
+            (long, "bytes: up to 65536 are accepted"),
             (float, "add of f64"),
             (odd, "several pieces"),
             (many, "65 ranks"),
