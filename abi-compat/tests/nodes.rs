@@ -202,6 +202,31 @@ fn an_inner_region_of_one_thread_stays_on_its_node() {
     }
 }
 
+/// All to one node, as ratios of 0 say.
+#[test]
+fn a_node_may_have_no_share() {
+    let Some(cpus) = cpus() else { return };
+    let scratch = Scratch::new("zero-share");
+    let program = scratch.compile(&library::root().join("c-tests/nodes_zero_share.c"));
+    let two = format!("cores={};cores={}", cpus[0], cpus[1]);
+    for (schedule, counts) in [
+        ("static-csr:1,0", "10000 0"),
+        ("static-csr:0,2.5", "0 10000"),
+        ("static-csr:3,1", "7500 2500"),
+    ] {
+        for variable in ["OMP_SCHEDULE", "HETMP_SCHEDULE"] {
+            let out = scratch.run(
+                &program,
+                &[],
+                &[("HETMP_NODES", &two), (variable, schedule)],
+            );
+            assert_eq!(text(&out.stdout), "ok\n", "{schedule}");
+            let want = format!("runtime {counts}\ndynamic {counts}\nmonotonic {counts}\n");
+            assert_eq!(text(&out.stderr), want, "{variable} {schedule}");
+        }
+    }
+}
+
 #[test]
 fn bad_values_cost_one_line_each() {
     let Some(cpus) = cpus() else { return };
@@ -224,6 +249,25 @@ fn bad_values_cost_one_line_each() {
         lines,
         ["hetmp: OMP_SCHEDULE static-csr:3,2,1: one ratio per node is accepted: 3 given, 2 nodes; dynamic,1 holds"]
     );
+    // Where HETMP_SCHEDULE does not fit the nodes, OMP_SCHEDULE holds, unless that does not fit either.
+    for (omp, holds) in [
+        ("guided,4", "guided,4"),
+        ("static-csr:1,0", "static-csr:1,0"),
+        ("static-csr:1", "dynamic,1"),
+        ("no schedule", "dynamic,1"),
+    ] {
+        let lines = run(&[
+            ("HETMP_NODES", &two),
+            ("OMP_SCHEDULE", omp),
+            ("HETMP_SCHEDULE", "static-csr:3,2,1"),
+        ]);
+        assert_eq!(
+            lines,
+            [format!(
+                "hetmp: HETMP_SCHEDULE static-csr:3,2,1: one ratio per node is accepted: 3 given, 2 nodes; {holds} holds"
+            )]
+        );
+    }
     let lines = run(&[("HETMP_NODES", "cores=x"), ("OMP_SCHEDULE", "dynamic")]);
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(

@@ -107,7 +107,14 @@ fn files_of_ones_own() {
     let value = json(
         &[
             &own[..],
-            &["--schedule", "static-csr:3,1", "--schedule", "static"],
+            &[
+                "--schedule",
+                "static-csr:3,1",
+                "--schedule",
+                "static-csr:1,0",
+                "--schedule",
+                "static",
+            ],
         ]
         .concat(),
     );
@@ -118,6 +125,7 @@ fn files_of_ones_own() {
         ("slow", 1.0 / 3.0, 1e-4),
         ("ideal-csr", 4.0 / 3.0, 1e-4),
         ("static-csr:3,1", 4.0 / 3.0, 1e-4),
+        ("static-csr:1,0", 1.0, 1e-4),
         ("static", 2.0 / 3.0, 1e-4),
         ("hetprobe", 4.0 / 3.0, 0.02),
         ("hetprobe-i", 4.0 / 3.0, 0.03),

@@ -121,6 +121,7 @@ impl Source<'_> {
         let mut icv = Icv::initial(machine.default_threads.max(1));
         let (schedule, schedule_given) = self.schedule(machine.as_libomp);
         ours.schedule_given = schedule_given;
+        ours.schedule_instead = self.schedule_instead(schedule_given, machine.as_libomp);
         icv.run_sched = RunSched::from(&schedule);
         if machine.as_libomp && schedule.modifier == Modifier::None {
             // libomp does not report a modifier that the text does not have.
@@ -264,6 +265,7 @@ impl Source<'_> {
             calibration: self.file("HETMP_CALIBRATION"),
             verbose: self.read("HETMP_VERBOSE", parse::switch).unwrap_or(false),
             schedule_given: false,
+            schedule_instead: Schedule::default(),
         }
     }
 
@@ -294,12 +296,7 @@ impl Source<'_> {
             }
         }
         let Some(name) = self.present_form("OMP_SCHEDULE") else {
-            let unset = if as_libomp {
-                Schedule::plain(Kind::Static)
-            } else {
-                Schedule::default()
-            };
-            return (unset, false);
+            return (Self::schedule_unset(as_libomp), false);
         };
         let value = self.get(&name).unwrap_or_default();
         let value = libomp::schedule(&value).unwrap_or(value);
@@ -309,6 +306,26 @@ impl Source<'_> {
             bad.effective
         });
         (schedule, false)
+    }
+
+    /// The schedule where no variable says one.
+    fn schedule_unset(as_libomp: bool) -> Schedule {
+        if as_libomp {
+            Schedule::plain(Kind::Static)
+        } else {
+            Schedule::default()
+        }
+    }
+
+    /// See [`super::globals::Ours::schedule_instead`]. A bad `OMP_SCHEDULE` costs no line here: `HETMP_SCHEDULE` won over it.
+    fn schedule_instead(&mut self, schedule_given: bool, as_libomp: bool) -> Schedule {
+        let unset = Self::schedule_unset(as_libomp);
+        let Some(name) = self.present_form("OMP_SCHEDULE").filter(|_| schedule_given) else {
+            return unset;
+        };
+        let value = self.get(&name).unwrap_or_default();
+        let value = libomp::schedule(&value).unwrap_or(value);
+        schedule::parse(&value).unwrap_or(unset)
     }
 
     fn active_levels(&mut self, lists_given: bool) -> u8 {

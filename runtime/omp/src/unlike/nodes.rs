@@ -90,21 +90,27 @@ pub(crate) fn configure(globals: &mut Globals, machine: &dyn Fn() -> Topology) {
         }),
         None => {}
     }
-    if let Kind::StaticCsr { ratios } = &globals.schedule.kind {
-        if let Err(accepted) = csr::check(ratios, count()) {
-            let name = if globals.ours.schedule_given {
-                "HETMP_SCHEDULE"
-            } else {
-                "OMP_SCHEDULE"
-            };
-            let instead = Schedule::default();
-            report::warn(format_args!(
-                "{name} {}: {accepted}; {instead} holds",
-                globals.schedule
-            ));
-            globals.schedule = instead;
-            globals.icv.run_sched = RunSched::DEFAULT;
+    let fits = |schedule: &Schedule| match &schedule.kind {
+        Kind::StaticCsr { ratios } => csr::check(ratios, count()),
+        _ => Ok(()),
+    };
+    if let Err(accepted) = fits(&globals.schedule) {
+        let name = if globals.ours.schedule_given {
+            "HETMP_SCHEDULE"
+        } else {
+            "OMP_SCHEDULE"
+        };
+        let mut instead = globals.ours.schedule_instead.clone();
+        if fits(&instead).is_err() {
+            // Both variables give ratios, and neither gives as many as there are nodes.
+            instead = Schedule::default();
         }
+        report::warn(format_args!(
+            "{name} {}: {accepted}; {instead} holds",
+            globals.schedule
+        ));
+        globals.icv.run_sched = RunSched::from(&instead);
+        globals.schedule = instead;
     }
 }
 
