@@ -480,7 +480,7 @@ fn over(name: &str, provider: &'static str, body: impl Fn(&'static Job, &'static
     let memory = vec![0u64; 512].leak();
     let memory = Memory::here(core::ptr::from_mut(&mut memory[0]).cast(), 4096);
     // SAFETY: the memory is leaked, so it lives for ever, and no peer knows of it.
-    match unsafe { ofi::open(0, Some(provider), None, false, memory, &[3; 32]) }.map(drop) {
+    match unsafe { ofi::open(0, Some(provider), None, false, memory, &[3; 32], 1) }.map(drop) {
         Ok(()) => two(name, Way::Ofi(Some(provider)), body),
         Err(e) => {
             assert!(
@@ -548,7 +548,7 @@ fn a_fabric_that_cannot_be_is_refused_in_one_line() {
         ),
     ] {
         // SAFETY: the memory is leaked, so it lives for ever, and no peer knows of it.
-        let opened = unsafe { ofi::open(0, Some(provider), None, several, memory, &[3; 32]) };
+        let opened = unsafe { ofi::open(0, Some(provider), None, several, memory, &[3; 32], 1) };
         let why = opened.expect_err("no such thing");
         if why.contains("cannot be loaded") {
             eprintln!("skipped: {why}");

@@ -570,6 +570,14 @@ const OTHERS: &[Variable] = &[
              of libfabric.",
         )
         .spec("hetmp"),
+    hetmp("HETMP_NIC_ENDPOINTS", Kind::Text)
+        .default("1")
+        .accepts("a number from 1 to 64")
+        .help(
+            "How many endpoints of libfabric a process opens, each with a thread of its own. The queue pairs, and so \
+             the contexts of OpenSHMEM, are dealt to them in turn. Threads that post to different endpoints do not wait for each other.",
+        )
+        .spec("hetmp"),
     hetmp("HETMP_NIC_TIMEOUT", Kind::Text)
         .default("10")
         .accepts("seconds from 0 (never) to 86400")

@@ -93,7 +93,7 @@ pub(crate) fn rank(args: &mut dyn Iterator<Item = String>) {
     // SAFETY: the engine is dropped before the memory, which nobody accesses but the engine.
     let key = unsafe { domain.register(0, whole, Rights::ALL, None) }.expect("room");
     // SAFETY: as for the line before: engine and endpoint are dropped before the memory.
-    let opened = unsafe { ofi::open(rank, Some(&provider), Some(HERE), false, whole, &SECRET) };
+    let opened = unsafe { ofi::open(rank, Some(&provider), Some(HERE), false, whole, &SECRET, 1) };
     let opened = opened.unwrap_or_else(|e| {
         println!("! {e}");
         std::process::exit(0)

@@ -4,10 +4,12 @@ use super::hosts::{self, Leader};
 use super::way::own_address;
 use super::Exchange;
 use crate::domain::Domain;
-use crate::engine::ofi::{self, Ofi, Opened};
+use crate::engine::ofi::{self, Ofi, Opened, MOST_ENDPOINTS};
 use crate::engine::tcp::Vanished;
 use crate::engine::TemplateKeys;
 use crate::keys::Memory;
+use hetmp_core::env::snapshot;
+use hetmp_core::report;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 
@@ -34,6 +36,24 @@ fn parts(published: &[u8]) -> Option<(Option<SocketAddr>, &[u8])> {
         text => Some(text.parse().ok()?),
     };
     Some((at, &published[end + 1..]))
+}
+
+/// How many endpoints this rank opens, as `HETMP_NIC_ENDPOINTS` says.
+fn endpoints() -> u32 {
+    let Some(text) = snapshot().get("HETMP_NIC_ENDPOINTS") else {
+        return 1;
+    };
+    let text = String::from_utf8_lossy(text).trim().to_owned();
+    let number = text
+        .parse()
+        .ok()
+        .filter(|n| (1..=MOST_ENDPOINTS).contains(n));
+    number.unwrap_or_else(|| {
+        report::warn(format_args!(
+            "HETMP_NIC_ENDPOINTS {text}: a number from 1 to {MOST_ENDPOINTS} is accepted"
+        ));
+        1
+    })
 }
 
 /// The provider of a fast adapter, if all ranks have an adapter of the same provider.
@@ -82,7 +102,17 @@ impl Fabric {
         let provider = self.provider.as_deref();
         let (rank, secret) = (exchange.rank(), exchange.secret());
         // SAFETY: who calls upholds the contract of `ofi::open`.
-        let opened = unsafe { ofi::open(rank, provider, Some(source), several, memory, secret) };
+        let opened = unsafe {
+            ofi::open(
+                rank,
+                provider,
+                Some(source),
+                several,
+                memory,
+                secret,
+                endpoints(),
+            )
+        };
         let opened = opened.map_err(|e| match provider {
             Some(provider) => format!("HETMP_NIC ofi:{provider}: {e}"),
             None => format!("HETMP_NIC ofi: {e}"),

@@ -20,8 +20,8 @@ pub(crate) enum Kind {
     Shm,
     Emulated(Model),
     Tcp,
-    /// The engine over libfabric, with this provider.
-    Ofi(&'static str),
+    /// The engine over libfabric, with this provider and so many endpoints.
+    Ofi(&'static str, u32),
 }
 
 struct Rank {
@@ -67,7 +67,7 @@ pub(crate) fn job(kind: Kind, ranks: usize) -> Job {
             .map(|e| Box::new(e) as Box<dyn Engine>)
             .collect(),
         Kind::Tcp => tcp(domains),
-        Kind::Ofi(provider) => fabric(provider, domains, &heaps),
+        Kind::Ofi(provider, endpoints) => fabric(provider, endpoints, domains, &heaps),
     };
     Job(engines
         .into_iter()
@@ -76,9 +76,10 @@ pub(crate) fn job(kind: Kind, ranks: usize) -> Job {
         .collect())
 }
 
-/// All ranks in this process, each with an endpoint of its own.
+/// All ranks in this process, each with endpoints of its own.
 fn fabric(
     provider: &str,
+    endpoints: u32,
     domains: Arc<[Arc<Domain>]>,
     heaps: &[(*mut u8, Key)],
 ) -> Vec<Box<dyn Engine>> {
@@ -89,8 +90,18 @@ fn fabric(
         .map(|(rank, (heap, _))| {
             let memory = Memory::here(*heap, HEAP);
             // SAFETY: the heap lives until the job is dropped, which stops its engines first.
-            unsafe { ofi::open(rank as u32, Some(provider), here, false, memory, &[7; 32]) }
-                .expect("an endpoint")
+            unsafe {
+                ofi::open(
+                    rank as u32,
+                    Some(provider),
+                    here,
+                    false,
+                    memory,
+                    &[7; 32],
+                    endpoints,
+                )
+            }
+            .expect("an endpoint")
         })
         .collect();
     let cards: Vec<Vec<u8>> = opened.iter().map(ofi::Opened::card).collect();
@@ -100,7 +111,9 @@ fn fabric(
             remote: heaps[rank].1,
         };
         let engine = opened.start(rank as u32, domains[rank].clone(), &cards, keys, &[7; 32]);
-        Box::new(engine.expect("started")) as Box<dyn Engine>
+        let engine = engine.expect("started");
+        assert_eq!(engine.endpoints(), endpoints as usize);
+        Box::new(engine) as Box<dyn Engine>
     };
     opened.into_iter().enumerate().map(start).collect()
 }
@@ -118,7 +131,7 @@ pub(crate) fn providers() -> &'static [&'static str] {
             .filter(|p| {
                 let here = Some(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
                 // SAFETY: the memory is leaked, so it lives for ever, and no peer knows of it.
-                match unsafe { ofi::open(0, Some(p), here, false, memory, &[3; 32]) } {
+                match unsafe { ofi::open(0, Some(p), here, false, memory, &[3; 32], 1) } {
                     Ok(_) => true,
                     Err(e) if e.contains("cannot be loaded") || e.contains("no such provider") => {
                         eprintln!("skipped: ofi:{p}: {e}");
@@ -175,7 +188,9 @@ impl Drop for Job {
 
 /// Runs a test on every engine.
 pub(crate) fn each_engine(ranks: usize, test: impl Fn(&Job)) {
-    let fabrics = providers().iter().map(|p| Kind::Ofi(p));
+    let fabrics = providers()
+        .iter()
+        .flat_map(|p| [Kind::Ofi(p, 1), Kind::Ofi(p, 3)]);
     for kind in [Kind::Shm, Kind::Emulated(Model::default()), Kind::Tcp]
         .into_iter()
         .chain(fabrics)

@@ -3,6 +3,7 @@
 use super::doorbell::{Doorbell, Knocker};
 use super::endpoint::Posted;
 use super::rma::{Event, Rma, MESSAGE};
+use super::Siblings;
 use crate::descriptor::{Key, Remote};
 use crate::engine::tcp::drive::Wires;
 use crate::engine::tcp::port::Port;
@@ -36,6 +37,8 @@ pub(super) struct Links {
     message: Vec<u8>,
     greeting: Option<Greeting>,
     bells: Option<Bells>,
+    /// The rank's other endpoints, and this one's place among them; `None` if there is one only.
+    beside: Option<(Arc<Siblings>, usize)>,
 }
 
 /// This rank's doorbell and those of its peers, of which this rank's own is `None`.
@@ -76,7 +79,14 @@ impl Links {
             message: Vec::with_capacity(MESSAGE),
             greeting: None,
             bells: None,
+            beside: None,
         }
+    }
+
+    /// The rank has several endpoints.
+    pub(super) fn beside(mut self, beside: Option<(Arc<Siblings>, usize)>) -> Links {
+        self.beside = beside;
+        self
     }
 
     /// Sleeps on `own` if the provider has nothing to sleep on.
@@ -287,8 +297,17 @@ impl Wires for Links {
 
     fn push(&mut self) -> bool {
         self.port.direct.busy = false;
+        if self.beside.is_some() {
+            // Another endpoint may have moved a counter for which operations are held back here.
+            self.port.release();
+        }
         let stepped = self.port.step();
         let sent = self.send();
+        if let Some((siblings, own)) = &self.beside {
+            if self.port.take_moved() {
+                siblings.moved(*own);
+            }
+        }
         self.wake(false);
         sent || stepped
     }

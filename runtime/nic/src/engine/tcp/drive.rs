@@ -219,7 +219,8 @@ impl<W: Wires> Shared<W> {
         }
     }
 
-    fn bell(&self) {
+    /// Makes the thread that drives the wires, or the next one, look at them again.
+    pub(in crate::engine) fn bell(&self) {
         self.bells.fetch_add(1, Ordering::Release);
         fence(Ordering::SeqCst);
         self.wake_who_sleeps();

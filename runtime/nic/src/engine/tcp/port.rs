@@ -58,6 +58,9 @@ pub(in crate::engine) struct Port<D> {
     next: u64,
     /// Descriptors held back until a counter of this rank says so, with the queue that each came from.
     triggers: Triggers<(usize, Taken)>,
+    /// A counter of this rank has moved since this was last asked for. Another port of the same rank may hold descriptors
+    /// back for it.
+    moved: bool,
 }
 
 impl<D: Direct> Port<D> {
@@ -72,7 +75,13 @@ impl<D: Direct> Port<D> {
             requests: HashMap::default(),
             next: 0,
             triggers: Triggers::default(),
+            moved: false,
         }
+    }
+
+    /// Whether this port has moved a counter since the last call.
+    pub(in crate::engine) fn take_moved(&mut self) -> bool {
+        core::mem::take(&mut self.moved)
     }
 
     /// Takes on the queue of one more initiator, at the first place that a queue before it has left.

@@ -70,6 +70,7 @@ impl<D: Direct> Port<D> {
         }
         if let Some(c) = counted {
             self.domain.counters().add(c, 1);
+            self.moved = true;
             self.release();
         }
     }
@@ -125,6 +126,7 @@ impl<D: Direct> Port<D> {
         };
         self.complete(queue, &taken, outcome, freed);
         if outcome.counted {
+            self.moved = true;
             self.release();
         }
     }
@@ -144,7 +146,7 @@ impl<D: Direct> Port<D> {
     }
 
     /// Begins what waited for counters of this rank and need wait no longer.
-    pub(super) fn release(&mut self) {
+    pub(in crate::engine) fn release(&mut self) {
         let domain = self.domain.clone();
         let value = |c: CounterId| domain.counters().value(c).unwrap_or(0);
         for (q, taken) in self.triggers.ready(value) {

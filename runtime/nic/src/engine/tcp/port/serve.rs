@@ -65,6 +65,7 @@ impl<D: Direct> Port<D> {
             }
         }
         if counted {
+            self.moved = true;
             self.release();
         }
         Ok(true)
