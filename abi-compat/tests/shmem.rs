@@ -7,7 +7,8 @@
 //! | --- | --- |
 //! | `auto` | 1, 2, 4 and 7 PEs with the default transport of this machine, and each way to build the program |
 //! | `emulated`, `tcp` | the engines of `HETMP_NIC`, 2 and 4 PEs |
-//! | `ofi` | where `HETMP_TEST_FABRIC` names providers of libfabric: all programs over these, 2 and 4 PEs (`scripts/fabric`) |
+//! | `ofi` | where `HETMP_TEST_FABRIC` names providers of libfabric: all programs over these, 2 and 4 PEs, and with three endpoints in each (`scripts/fabric`) |
+//! | `endpoints` | those with contexts or threads over three endpoints of libfabric |
 //! | `check` | `HETMP_CHECK=1`, 3 PEs: the checker must not report anything in a correct program |
 //! | `asan` | the program under the address and undefined behaviour sanitizers |
 //! | `gpu` | `HETMP_NIC_MODEL=gpu` with seeds, with and without its checker |
@@ -220,9 +221,22 @@ fn has_libfabric() -> bool {
 
 fn fabric(program: &Program) -> Vec<Setting> {
     let providers = fabrics().unwrap_or_default();
-    let names = providers.iter().map(|provider| format!("ofi:{provider}"));
-    names.flat_map(|name| engine(program, &name)).collect()
+    let mut settings = Vec::new();
+    for provider in providers {
+        settings.extend(engine(program, &format!("ofi:{provider}")));
+        settings.extend(endpoints(program, &provider));
+    }
+    settings
 }
+
+/// With several endpoints in each process, to which the contexts are dealt.
+fn endpoints(program: &Program, provider: &str) -> Option<Setting> {
+    let setting = engine(program, &format!("ofi:{provider}")).pop()?;
+    Some(setting.with("HETMP_NIC_ENDPOINTS", "3"))
+}
+
+/// Programs whose contexts or threads use several queue pairs at a time.
+const SEVERAL_QUEUE_PAIRS: [&str; 3] = ["contexts", "threads_pthread", "threads_openmp"];
 
 fn check(program: &Program) -> Vec<Setting> {
     let numbers: &[u32] = if full() { ALL } else { &[3] };
@@ -344,6 +358,11 @@ fn main() -> ExitCode {
         }
         if fabrics().is_some() {
             trials.push(trial("ofi", program, fabric).with_ignored_flag(!libfabric));
+        }
+        if SEVERAL_QUEUE_PAIRS.contains(&program.name.as_str()) {
+            let several = |p: &Program| endpoints(p, "tcp").into_iter().collect();
+            let several = trial("endpoints", program, several);
+            trials.push(several.with_ignored_flag(!libfabric));
         }
         trials.push(trial("check", program, check));
         if !program.slow {
