@@ -5,6 +5,8 @@
 
 #[path = "report/even.rs"]
 mod even;
+#[path = "report/libraries.rs"]
+mod libraries;
 #[path = "report/long.rs"]
 mod long;
 #[path = "report/scratch.rs"]

@@ -39,6 +39,9 @@ pub struct Tables {
     symbols: u64,
     strings: u64,
     eh_frame_header: Option<u64>,
+    /// Where the names of the libraries that the object is linked with begin among the strings, and its own name as a library.
+    needed: Vec<u64>,
+    name: Option<u64>,
     /// The build's identifier, empty where there is none.
     pub(crate) build_id: Vec<u8>,
     /// Whether there is thread-local storage.
@@ -58,11 +61,13 @@ const PT_TLS: u32 = 7;
 const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
 const PF_X: u32 = 1;
 
+const DT_NEEDED: u64 = 1;
 const DT_PLTRELSZ: u64 = 2;
 const DT_STRTAB: u64 = 5;
 const DT_SYMTAB: u64 = 6;
 const DT_RELA: u64 = 7;
 const DT_RELASZ: u64 = 8;
+const DT_SONAME: u64 = 14;
 const DT_JMPREL: u64 = 23;
 
 const R_X86_64_64: u32 = 1;
@@ -165,6 +170,11 @@ impl Tables {
             if tag == 0 {
                 break;
             }
+            match tag {
+                DT_NEEDED => self.needed.push(value),
+                DT_SONAME => self.name = Some(value),
+                _ => {}
+            }
             values.entry(tag).or_insert(value);
             at += 16;
         }
@@ -265,10 +275,31 @@ impl Tables {
         })
     }
 
+    /// Names of the libraries that the object is linked with.
+    pub(crate) fn needed(&self, memory: &dyn Memory) -> Vec<String> {
+        let names = self.needed.iter();
+        names.filter_map(|&at| self.string(memory, at)).collect()
+    }
+
+    /// The name by which others are linked with the object.
+    pub(crate) fn own_name(&self, memory: &dyn Memory) -> Option<String> {
+        self.string(memory, self.name?)
+    }
+
+    /// Bytes of its executable segments.
+    pub(crate) fn code_bytes(&self) -> u64 {
+        let code = |s: &&Segment| s.kind == PT_LOAD && s.flags & PF_X != 0;
+        self.segments.iter().filter(code).map(|s| s.length).sum()
+    }
+
     fn name(&self, memory: &dyn Memory, index: u32) -> Option<String> {
         let at = self.symbols.checked_add(u64::from(index) * 24)?;
         let name_at = u32_at(memory.from(at)?, 0)?;
-        let name = memory.from(self.strings.checked_add(u64::from(name_at))?)?;
+        self.string(memory, u64::from(name_at))
+    }
+
+    fn string(&self, memory: &dyn Memory, at: u64) -> Option<String> {
+        let name = memory.from(self.strings.checked_add(at)?)?;
         let end = name.iter().take(4096).position(|&byte| byte == 0)?;
         Some(String::from_utf8_lossy(&name[..end]).into_owned())
     }

@@ -130,6 +130,25 @@ impl Loaded {
         self.tables.asks_for_name(&self.memory, name)
     }
 
+    /// Names of the libraries that the object is linked with.
+    pub fn needed(&self) -> Vec<String> {
+        self.tables.needed(&self.memory)
+    }
+
+    /// The name by which others are linked with the object: its own, else that of its file.
+    pub fn name(&self) -> String {
+        let file = || {
+            let name = self.object.path.rsplit('/').next();
+            name.unwrap_or_default().to_owned()
+        };
+        self.tables.own_name(&self.memory).unwrap_or_else(file)
+    }
+
+    /// Bytes of code in the object.
+    pub fn code_bytes(&self) -> u64 {
+        self.tables.code_bytes()
+    }
+
     /// What is known about the object.
     pub fn object(&self) -> &Object {
         &self.object

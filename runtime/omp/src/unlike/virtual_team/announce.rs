@@ -15,10 +15,15 @@
 //!
 //! **Nobody else decides** if all of this holds: `OMP_NUM_THREADS` is not set; `omp_set_num_threads` was not
 //! called; no limit is set; `omp_get_num_procs` was not called before (programs size arrays by it, too); no
-//! region ran before the query (the program may have kept its size); and the program itself is the only
-//! object that opens regions, and has no thread-local variables. (Regions of a library would have to be of
-//! the announced size, too, and run as virtual teams less often.) Nor may the program call the bodies of its
-//! regions itself, as code of gcc before 4.9 does: such regions keep ordinary teams.
+//! region ran before the query (the program may have kept its size); and all objects that open regions take part: the program
+//! and small libraries that the program is linked with. An object that takes part has no thread-local variables, and does not
+//! call the bodies of its regions itself, as code of gcc before 4.9 does: such regions keep ordinary teams.
+//!
+//! **Libraries that wait.** A library may have its own way of making threads wait for each other (OpenBLAS: flags and `sched_yield`).
+//! Virtual threads would stand still there, and 16 real ones on 2 cores take turns. So a library takes part only if it asks for no
+//! function by which threads wait or yield, and is small: large libraries of that kind do without such functions.
+//! (Examples that take part: libimagequant, and FFTW's libfftw3_omp, whose program opens no region itself.) A library that was
+//! opened while the program ran does not take part: others may be opened later, after the number was told.
 
 use crate::icv::UNLIMITED_THREADS;
 use crate::init;
@@ -108,6 +113,32 @@ fn note_program(program: &Loaded) {
     PROGRAM_END.store((program.object().end as usize).max(1), Ordering::Relaxed);
 }
 
+/// Functions by which threads wait for each other, or leave their core to others.
+const WAITING: [&str; 19] = [
+    "sched_yield",
+    "pthread_yield",
+    "thrd_yield",
+    "nanosleep",
+    "clock_nanosleep",
+    "usleep",
+    "thrd_sleep",
+    "poll",
+    "select",
+    "syscall",
+    "sem_wait",
+    "sem_timedwait",
+    "pthread_barrier_wait",
+    "pthread_cond_wait",
+    "pthread_cond_timedwait",
+    "pthread_cond_clockwait",
+    "cnd_wait",
+    "cnd_timedwait",
+    "pthread_create",
+];
+
+/// The largest library that takes part, in bytes of code.
+const SMALL: u64 = 256 << 10;
+
 #[cold]
 fn is_open_to_us() -> bool {
     let globals = init::globals();
@@ -124,10 +155,51 @@ fn is_open_to_us() -> bool {
         return false;
     };
     note_program(&program);
-    !program.object().has_tls
-        && !UNFIT.iter().any(|&entry| program.asks_for(entry))
-        && program.asks_for(Entry::NestedParallel)
+    let libraries: Vec<Loaded> = objects.collect();
+    let (opening, others): (Vec<&Loaded>, Vec<&Loaded>) =
+        libraries.iter().partition(|library| opens_regions(library));
+    if !takes_part(&program) || opening.is_empty() && !opens_regions(&program) {
+        return false;
+    }
+    opening.is_empty()
+        || opening.iter().all(|library| {
+            takes_part(library)
+                && library.code_bytes() <= SMALL
+                && !WAITING.iter().any(|name| library.asks_for_name(name))
+        }) && are_linked(&program, &opening, &others)
+}
+
+fn opens_regions(object: &Loaded) -> bool {
+    object.asks_for(Entry::NestedParallel)
+}
+
+/// Can all regions of the object run as virtual teams, as far as its tables tell?
+fn takes_part(object: &Loaded) -> bool {
+    !object.object().has_tls
+        && !UNFIT.iter().any(|&entry| object.asks_for(entry))
         // All of gcc's ways to open a region whose body the program calls itself end with this entry.
-        && !program.asks_for_name("GOMP_parallel_end")
-        && objects.all(|library| !library.asks_for(Entry::NestedParallel))
+        && !object.asks_for_name("GOMP_parallel_end")
+}
+
+/// Is the program linked with all of `wanted`, directly or by way of other libraries?
+fn are_linked(program: &Loaded, wanted: &[&Loaded], others: &[&Loaded]) -> bool {
+    let mut open = program.needed();
+    let all: Vec<(String, &Loaded)> = wanted
+        .iter()
+        .chain(others)
+        .map(|l| (l.name(), *l))
+        .collect();
+    let mut linked: Vec<String> = Vec::new();
+    while let Some(name) = open.pop() {
+        if linked.contains(&name) {
+            continue;
+        }
+        if let Some((_, library)) = all.iter().find(|(known, _)| *known == name) {
+            open.extend(library.needed());
+        }
+        linked.push(name);
+    }
+    wanted
+        .iter()
+        .all(|library| linked.contains(&library.name()))
 }
