@@ -8,7 +8,7 @@
  *            is computed
  *
  * A kernel is a parallel region and a workgroup is an OpenMP thread. Starting a region costs a microsecond, where starting
- * a GPU kernel costs twenty: --launch adds a time to every region (busy, in the main thread), to see what that does. */
+ * a GPU kernel costs twenty: --launch adds a time to every region (in the main thread), to see what that does. */
 #ifndef GIO_H
 #define GIO_H
 
@@ -88,16 +88,34 @@ static inline void gio_check(const char *what, int pe, int status) {
     shmem_global_exit(1);
 }
 
+/* Where an initiator's time goes, seconds. */
+struct gio_parts {
+    _Alignas(GIO_LINE) double launch; /* starts of kernels, as far as --launch adds them */
+    double compute, post, wait;       /* wait: for peers' data */
+    double meet;                      /* barriers of the kernel, and the residual of all PEs */
+};
+
+/* The time since the last call with the same `last` is added to `part`. */
+static inline void gio_part(double *last, double *part) {
+    double now = gio_now();
+    *part += now - *last;
+    *last = now;
+}
+
 /* A turn of a wait: the one that is waited for may need this core. */
 static inline void gio_turn(unsigned *turns) {
     if (++*turns % 64 == 0) sched_yield();
     else GIO_PAUSE();
 }
 
+/* Lets time pass on a device: other threads may use this core meanwhile. */
+static inline void gio_pass(double until) {
+    while (gio_now() < until) sched_yield();
+}
+
 /* Before a parallel region. */
 static inline void gio_launch(const struct gio *g) {
-    if (g->launch > 0)
-        for (double until = gio_now() + g->launch; gio_now() < until;) GIO_PAUSE();
+    if (g->launch > 0) gio_pass(gio_now() + g->launch);
 }
 
 /* The CPU thread of ikn. What it has posted is complete for its workgroups when its own queue is quiet. */

@@ -1,7 +1,7 @@
 /* Jacobi relaxation on a square grid, rows split over PEs, a PE's rows over its workgroups.
  *
  *     oshrun -n PES jacobi2d [--mode gio|ikn|interk|overlap|all] [--size N] [--strong] [--iterations I]
- *                            [--threads T] [--residual K] [--tolerance X] [--launch US] [--verify yes|no]
+ *                            [--threads T] [--residual K] [--tolerance X] [--launch US] [--rate R] [--verify yes|no]
  *
  * The grid has N columns and N rows a PE; with --strong, N rows in all. Boundary values are fixed, the first values are
  * random (seeded). Every K iterations the largest change of any point, over all PEs, is the residual; at X or below, the
@@ -10,7 +10,10 @@
  * Each point is computed from the same values in the same order whoever computes it, so that the result does not depend
  * on mode, PEs or threads in any bit. It is compared with a serial solution (for grids of up to 2048 x 2048 points, or with
  * --verify yes). Standard output: the result, the same for every mode and number of threads; times go to standard
- * error. Status 0: right; 1: not; 2: bad use.
+ * error, with the parts of a workgroup's time, the mean over workgroups and PEs. Status 0: right; 1: not; 2: bad use.
+ *
+ * --rate models a device that computes R million points a second on each PE: the rows at the edges are computed, since
+ * neighbours get them, and for all others the time passes that the device would take. Then there is no result to compare.
  *
  * Halos. Row 1 of the next iteration goes to the upper neighbour's lower halo as soon as it is computed, with the
  * iteration's number as signal, and likewise below. There are two halos a side, each with a signal of its own, used in
@@ -24,6 +27,7 @@
 
 struct grid {
     long columns, rows, first, all; /* of this PE; number of its first row; of all PEs */
+    double second_a_row;            /* of a modelled device; 0: rows are computed */
     size_t width;                   /* doubles from row to row */
     double *u[2];                   /* rows + 2, columns + 2 */
     double *halo[2][2];             /* by iteration and side (0: above): symmetric */
@@ -85,6 +89,21 @@ static double relax_row(const struct grid *g, long t, long i) {
     return relax(to, above, row_of(g, now, i), below, g->columns);
 }
 
+/* Rows from `lo` to `hi`, none of which a neighbour gets; the largest change. */
+static double relax_rows(const struct grid *g, long t, long lo, long hi, int workgroups) {
+    double most = 0, d;
+    if (g->second_a_row > 0) {
+        /* The workgroups share the device: each takes as long for its part as the device does for that of all. */
+        if (hi >= lo) gio_pass(gio_now() + g->second_a_row * (double)(hi - lo + 1) * workgroups);
+        return INFINITY;
+    }
+    for (long i = lo; i <= hi; i++) {
+        d = relax_row(g, t, i);
+        most = d > most ? d : most;
+    }
+    return most;
+}
+
 static int needs(const struct grid *g, int side) { return side == 0 ? g->me > 0 : g->me + 1 < g->pes; }
 
 /* Waits for the halo of iteration t. */
@@ -128,13 +147,16 @@ struct plan {
 
 /* Communication from inside: one kernel for all iterations. Returns iterations done. */
 static long solve_inside(struct gio *o, struct grid *g, struct residuals *r, const struct plan *plan, double *part,
-                         double *residual) {
+                         double *residual, struct gio_parts *parts) {
     long done = plan->iterations;
-    double last = INFINITY;
+    double last = INFINITY, began = gio_now();
     gio_launch(o);
+    gio_part(&began, &parts[0].launch);
 #pragma omp parallel num_threads(plan->threads)
     {
         int w = omp_get_thread_num(), n = omp_get_num_threads();
+        struct gio_parts spent = {.launch = w == 0 ? parts[0].launch : 0};
+        double since = gio_now();
         long lo = 1 + g->rows * w / n, hi = g->rows * (w + 1) / n;
         int top = lo == 1 && hi >= 1, bottom = hi == g->rows && hi >= lo;
         for (long t = 0; t < plan->iterations; t++) {
@@ -142,24 +164,30 @@ static long solve_inside(struct gio *o, struct grid *g, struct residuals *r, con
             if (top) {
                 await_halo(g, t, 0);
                 if (g->rows == 1) await_halo(g, t, 1);
+                gio_part(&since, &spent.wait);
                 most = relax_row(g, t, 1);
+                gio_part(&since, &spent.compute);
                 send_inside(o, g, w, t + 1, 0);
                 if (g->rows == 1) send_inside(o, g, w, t + 1, 1);
                 gio_ring(o, w);
+                gio_part(&since, &spent.post);
             }
             if (bottom && g->rows > 1) {
                 await_halo(g, t, 1);
+                gio_part(&since, &spent.wait);
                 d = relax_row(g, t, g->rows);
                 most = d > most ? d : most;
+                gio_part(&since, &spent.compute);
                 send_inside(o, g, w, t + 1, 1);
                 gio_ring(o, w);
+                gio_part(&since, &spent.post);
             }
-            for (long i = lo + top; i <= hi - bottom; i++) {
-                d = relax_row(g, t, i);
-                most = d > most ? d : most;
-            }
+            d = relax_rows(g, t, lo + top, hi - bottom, n);
+            most = d > most ? d : most;
+            gio_part(&since, &spent.compute);
             part[((t & 1) * n + w) * APART] = most;
 #pragma omp barrier
+            gio_part(&since, &spent.meet);
             if ((t + 1) % plan->every != 0 && t + 1 != plan->iterations) continue;
             if (w == 0) {
                 /* Each PE tells every other one; two places, used in turns as the halos are. */
@@ -181,9 +209,12 @@ static long solve_inside(struct gio *o, struct grid *g, struct residuals *r, con
                 if (last <= plan->tolerance) done = t + 1;
             }
 #pragma omp barrier
+            gio_part(&since, &spent.meet);
             if (done == t + 1) break;
         }
         gio_quiet(o, w);
+        gio_part(&since, &spent.post);
+        parts[w] = spent;
     }
     *residual = last;
     return done;
@@ -191,51 +222,58 @@ static long solve_inside(struct gio *o, struct grid *g, struct residuals *r, con
 
 /* Communication between kernels. */
 static long solve_outside(struct gio *o, struct grid *g, struct residuals *r, const struct plan *plan, double *part,
-                          double *residual) {
+                          double *residual, struct gio_parts *parts) {
     int overlap = o->mode == OVERLAP;
+    struct gio_parts *spent = &parts[0]; /* the main thread's: its kernels are its computation */
+    double since = gio_now();
     for (long t = 0; t < plan->iterations; t++) {
         int n = plan->threads;
         double edge = 0;
         await_halo(g, t, 0);
         await_halo(g, t, 1);
+        gio_part(&since, &spent->wait);
         if (overlap) {
             double first = 0, second = 0;
             gio_launch(o);
+            gio_part(&since, &spent->launch);
 #pragma omp parallel num_threads(n > 1 ? 2 : 1)
             {
                 if (omp_get_thread_num() == 0) first = relax_row(g, t, 1);
                 if (omp_get_thread_num() == omp_get_num_threads() - 1 && g->rows > 1) second = relax_row(g, t, g->rows);
             }
             edge = first > second ? first : second;
+            gio_part(&since, &spent->compute);
             send_outside(g, t + 1, 0, 0);
             send_outside(g, t + 1, 1, 0);
+            gio_part(&since, &spent->post);
         }
         gio_launch(o);
+        gio_part(&since, &spent->launch);
 #pragma omp parallel num_threads(n)
         {
             int w = omp_get_thread_num(), threads = omp_get_num_threads();
             long lo = 1 + g->rows * w / threads, hi = g->rows * (w + 1) / threads;
-            double most = 0;
-            if (overlap) {
-                lo = lo < 2 ? 2 : lo;
-                hi = hi > g->rows - 1 ? g->rows - 1 : hi;
-            }
-            for (long i = lo; i <= hi; i++) {
-                double d = relax_row(g, t, i);
-                most = d > most ? d : most;
-            }
-            part[w * APART] = most;
+            int top = lo == 1 && hi >= 1, bottom = hi == g->rows && hi >= lo && g->rows > 1;
+            double most = 0, d;
+            if (top && !overlap) most = relax_row(g, t, 1);
+            d = relax_rows(g, t, lo + top, hi - bottom, threads);
+            most = d > most ? d : most;
+            d = bottom && !overlap ? relax_row(g, t, g->rows) : 0;
+            part[w * APART] = d > most ? d : most;
         }
+        gio_part(&since, &spent->compute);
         if (!overlap) {
             send_outside(g, t + 1, 0, 1);
             send_outside(g, t + 1, 1, 1);
         }
         shmem_quiet();
+        gio_part(&since, &spent->post);
         if ((t + 1) % plan->every == 0 || t + 1 == plan->iterations) {
             double here = largest(part, n, APART);
             *r->mine = here > edge ? here : edge;
             shmem_double_max_reduce(SHMEM_TEAM_WORLD, r->most, r->mine, 1);
             *residual = *r->most;
+            gio_part(&since, &spent->meet);
             if (*residual <= plan->tolerance) return t + 1;
         }
     }
@@ -280,6 +318,20 @@ static int is_right(const struct grid *g, long iterations, double residual) {
     return right;
 }
 
+/* The parts of the time, their mean over workgroups and PEs. */
+static void show_parts(const struct grid *g, int mode, const struct gio_parts *parts, int workgroups, double *mine, double *sums) {
+    memset(mine, 0, 5 * sizeof *mine);
+    for (int w = 0; w < workgroups; w++) {
+        double all[] = {parts[w].launch, parts[w].compute, parts[w].post, parts[w].wait, parts[w].meet};
+        for (int k = 0; k < 5; k++) mine[k] += all[k];
+    }
+    shmem_double_sum_reduce(SHMEM_TEAM_WORLD, sums, mine, 5);
+    if (g->me != 0) return;
+    double each = 1.0 / (g->pes * workgroups);
+    fprintf(stderr, "parts jacobi2d %s launch %.6f compute %.6f post %.6f wait %.6f meet %.6f\n", gio_modes[mode], each * sums[0],
+            each * sums[1], each * sums[2], each * sums[3], each * sums[4]);
+}
+
 static void *symmetric(size_t bytes) {
     void *memory = shmem_calloc(bytes, 1);
     if (!memory) gio_die("symmetric heap: %zu more bytes: a larger SHMEM_SYMMETRIC_SIZE is accepted", bytes);
@@ -288,6 +340,7 @@ static void *symmetric(size_t bytes) {
 
 int main(int argc, char **argv) {
     int mode = 4, strong = 0, verify = -1;
+    double rate = 0;
     struct plan plan = {.iterations = 100, .every = 10, .tolerance = 0, .threads = omp_get_max_threads()};
     struct grid g = {.columns = 256};
     struct gio o = {.launch = 0};
@@ -305,13 +358,16 @@ int main(int argc, char **argv) {
         else if (strcmp(name, "--residual") == 0) plan.every = gio_number(name, value, 1, 1000000);
         else if (strcmp(name, "--tolerance") == 0) plan.tolerance = gio_real(name, value, 0, 1);
         else if (strcmp(name, "--launch") == 0) o.launch = 1e-6 * gio_real(name, value, 0, 10000);
+        else if (strcmp(name, "--rate") == 0) rate = 1e6 * gio_real(name, value, 0, 1e9);
         else if (strcmp(name, "--verify") == 0 && value && strcmp(value, "yes") == 0) verify = 1;
         else if (strcmp(name, "--verify") == 0 && value && strcmp(value, "no") == 0) verify = 0;
         else
-            gio_die("argument %s %s: --mode, --size, --strong, --iterations, --threads, --residual, --tolerance, --launch and "
-                    "--verify yes or no are accepted",
+            gio_die("argument %s %s: --mode, --size, --strong, --iterations, --threads, --residual, --tolerance, --launch, --rate "
+                    "and --verify yes or no are accepted",
                     name, value ? value : "");
     }
+    if (rate > 0 && verify > 0) gio_die("--verify yes: with --rate nothing is computed that could be verified");
+    if (rate > 0) verify = 0, g.second_a_row = (double)g.columns / rate;
     omp_set_dynamic(0);
     gio_init();
     g.me = shmem_my_pe();
@@ -333,7 +389,9 @@ int main(int argc, char **argv) {
                           .mine = symmetric(sizeof(double)),
                           .most = symmetric(sizeof(double))};
     double *part = aligned_alloc(64, 2 * (size_t)plan.threads * APART * sizeof(double));
-    if (!part) gio_die("--threads %d: no memory", plan.threads);
+    struct gio_parts *parts = aligned_alloc(GIO_LINE, (size_t)plan.threads * sizeof *parts);
+    double *sums = symmetric(10 * sizeof *sums);
+    if (!part || !parts) gio_die("--threads %d: no memory", plan.threads);
     memset(part, 0, 2 * (size_t)plan.threads * APART * sizeof(double));
     if (g.me == 0)
         printf("jacobi2d %ld rows of %ld on %d PEs, %ld iterations\n", g.all, g.columns, g.pes, plan.iterations);
@@ -354,8 +412,9 @@ int main(int argc, char **argv) {
         double began = gio_now();
         struct plan now = plan;
         if (warming && now.iterations > 3) now.iterations = 3;
-        long done = m == GIO || m == IKN ? solve_inside(&o, &g, &r, &now, part, &residual)
-                                         : solve_outside(&o, &g, &r, &now, part, &residual);
+        memset(parts, 0, (size_t)plan.threads * sizeof *parts);
+        int inside = m == GIO || m == IKN;
+        long done = (inside ? solve_inside : solve_outside)(&o, &g, &r, &now, part, &residual, parts);
         shmem_barrier_all();
         double seconds = gio_now() - began;
         gio_close(&o);
@@ -368,6 +427,7 @@ int main(int argc, char **argv) {
             fprintf(stderr, "time jacobi2d %s pes %d threads %d seconds %.6f Mpoints %.2f\n", gio_modes[m], g.pes, plan.threads,
                     seconds, 1e-6 * (double)g.all * (double)g.columns * (double)done / seconds);
         }
+        show_parts(&g, m, parts, inside ? plan.threads : 1, sums, sums + 5);
         if (bad[1]) break;
     }
     int status = bad[1];

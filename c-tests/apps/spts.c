@@ -1,7 +1,7 @@
 /* Solves L x = b for a sparse lower triangular L, its rows dealt to PEs in blocks.
  *
  *     oshrun -n PES spts [--mode gio|ikn|interk|overlap|all] [--matrix FILE | --road N | --banded N] [--band B] [--each E]
- *                        [--seed S] [--block R] [--threads T] [--solves K] [--launch US] [--levels]
+ *                        [--seed S] [--block R] [--threads T] [--solves K] [--launch US] [--uncached] [--levels]
  *
  * gio and ikn solve without synchronisation (after Liu, Li, Hogg, Duff and Vinter, "A synchronization-free algorithm for
  * parallel sparse triangular solves", Euro-Par 2016): a workgroup takes its rows in an order in which each comes after those
@@ -9,6 +9,9 @@
  * descriptor. No deadlock: whoever has the first unsolved row of all waits for nothing. interk and overlap go by level
  * sets: the rows that need only earlier levels are one kernel, and the main thread exchanges values between two kernels
  * (gio.h).
+ *
+ * --uncached: values that travel between PEs are taken out of the CPU's caches after each use, by their writer and by their
+ * readers (gio and ikn only), as where a device has its communication buffers in memory that it does not cache.
  *
  * Rows are dealt in blocks of R in turns; without --block each PE has one: what a road network wants, whose regions
  * hang together, and what a narrow band does not, whose rows are one chain.
@@ -34,6 +37,17 @@ struct problem {
     long levels, *level_start, *level_sent, *level_row;
     unsigned char *level_talks; /* somebody sends something */
 };
+
+static int uncached;
+
+/* Takes a cache line out of all caches, where --uncached asks for that. */
+static void drop(const void *at) {
+#if defined(__x86_64__)
+    if (uncached) __builtin_ia32_clflush(at);
+#else
+    (void)at;
+#endif
+}
 
 static double solve_row(const struct problem *p, long i) {
     double sum = p->b[i];
@@ -66,12 +80,18 @@ static void solve_inside(struct gio *o, struct problem *p, int threads, uint64_t
             double x = solve_row(p, i);
             uint64_t bits, to = p->needed[i];
             memcpy(&bits, &x, sizeof bits);
+            if (uncached)
+                for (size_t e = p->foreign_start[k]; e < p->foreign_start[k + 1]; e++) {
+                    drop(&p->x[p->foreign[e]]);
+                    drop(&p->solved[p->foreign[e]]);
+                }
             if (to) {
-                for (int pe = 0; to; pe++, to >>= 1)
-                    if (to & 1) gio_p64_signal(o, w, pe, &p->x[i], bits, &p->solved[i], epoch);
+                for (uint64_t pe = 0, left = to; left; pe++, left >>= 1)
+                    if (left & 1) gio_p64_signal(o, w, (int)pe, &p->x[i], bits, &p->solved[i], epoch);
                 if (++waiting % BATCH == 0) gio_ring(o, w);
             }
             p->x[i] = x;
+            if (to) drop(&p->x[i]);
             if (n > 1) __atomic_store_n(&p->solved[i], epoch, __ATOMIC_RELEASE);
         }
         gio_quiet(o, w);
@@ -185,6 +205,13 @@ int main(int argc, char **argv) {
             levels = 1;
             continue;
         }
+        if (strcmp(name, "--uncached") == 0) {
+#if !defined(__x86_64__)
+            gio_die("--uncached: x86_64 is accepted");
+#endif
+            uncached = 1;
+            continue;
+        }
         i++;
         if (strcmp(name, "--mode") == 0) mode = gio_mode_of(value);
         else if (strcmp(name, "--matrix") == 0 && value) file = value;
@@ -199,7 +226,7 @@ int main(int argc, char **argv) {
         else if (strcmp(name, "--launch") == 0) o.launch = 1e-6 * gio_real(name, value, 0, 10000);
         else
             gio_die("argument %s %s: --mode, --matrix, --road, --banded, --band, --each, --seed, --block, --threads, --solves, "
-                    "--launch and --levels are accepted",
+                    "--launch, --uncached and --levels are accepted",
                     name, value ? value : "");
     }
     if (!file && !road && !banded) road = 10000;

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 /* Latency of a put by who posts it: the microbenchmark of "GPU Initiated OpenSHMEM" (figure 5), on CPU threads.
  *
- *     oshrun -n 2 gio_put [--ms N] [--threads T] [--initiators LIST] [--sizes LIST] [--pin no]
+ *     oshrun -n 2 gio_put [--ms N] [--threads T] [--initiators LIST] [--sizes LIST] [--pin no] [--stream N]
  *
  * PE 0 puts into the heap of PE 1, which sleeps in a barrier, and waits until the data have arrived: put, ring, quiet. PE 0
  * prints one line a row: mode, bytes, initiators, nanoseconds an operation (median of windows), least and most. The windows of
@@ -18,6 +18,8 @@
  * thread has another one, as an adapter is beside both; the CPU thread of ikn a third one, or the engine's (--pin no: the
  * kernel decides, and may put those that wait for each other on one CPU).
  *
+ * With --stream N only bandwidth is measured: N puts, then one quiet; the rows are named MODE-stream, nanoseconds a put.
+ *
  * Initiators: so many workgroups put at once, each through its own queue (gio) or all through one CPU thread (ikn); the
  * time is the first one's. `hop`: a cache line handed to another thread and back, half of it. */
 #include "../apps/gio.h"
@@ -31,6 +33,7 @@ static const char *const names[] = {"cpu", "gio", "built", "ikn", "interk", "lau
 static char *there, *source;
 static int threads = 2;
 static double window = 1e-3;
+static long stream; /* puts before a quiet; 0: each put is waited for */
 static int cpus[4], n_cpus; /* those that this process may use */
 
 static void pin(pid_t thread, int k) {
@@ -84,6 +87,22 @@ static void show(const char *name, size_t bytes, int initiators, double *ns, int
     fflush(stdout);
 }
 
+/* `stream` puts of workgroup w, arrived. */
+static void stream_inside(struct gio *o, int w, size_t bytes, int built) {
+    for (long i = 0; i < stream; i++) {
+        if (built) gio_check("hetmp_put_built", 1, hetmp_put_built(&o->queues[w], 1, there, source, bytes));
+        else gio_put(o, w, 1, there, source, bytes);
+        gio_ring(o, w);
+    }
+    gio_quiet(o, w);
+}
+
+/* The same by the main thread. */
+static void stream_outside(size_t bytes) {
+    for (long i = 0; i < stream; i++) shmem_putmem_nbi(there, source, bytes, 1);
+    shmem_quiet();
+}
+
 /* One put of workgroup w, arrived. */
 static void put_inside(struct gio *o, int w, size_t bytes, int built) {
     if (built) {
@@ -101,7 +120,7 @@ static double measure(enum mode mode, struct gio *o, size_t bytes) {
     double began = gio_now(), ended;
     long n = 0;
     do {
-        for (int i = 0; i < 8; i++, n++) {
+        for (int i = 0; i < (stream ? 1 : 8); i++, n += stream ? stream : 1) {
             if (mode == CPU || mode == KERNEL || mode == LAUNCH) {
                 if (mode != CPU) {
                     if (mode == LAUNCH)
@@ -109,8 +128,14 @@ static double measure(enum mode mode, struct gio *o, size_t bytes) {
 #pragma omp parallel num_threads(threads)
                     __asm__ volatile("" ::: "memory");
                 }
+                if (stream) {
+                    stream_outside(bytes);
+                    continue;
+                }
                 shmem_putmem(there, source, bytes, 1);
                 shmem_quiet();
+            } else if (stream) {
+                stream_inside(o, 0, bytes, mode == BUILT);
             } else {
                 put_inside(o, 0, bytes, mode == BUILT);
             }
@@ -190,8 +215,9 @@ int main(int argc, char **argv) {
         else if (strcmp(argv[i], "--threads") == 0) threads = (int)gio_number(argv[i], value, 1, 1024);
         else if (strcmp(argv[i], "--sizes") == 0) n_sizes = list(argv[i], value, sizes, 1 << 24);
         else if (strcmp(argv[i], "--initiators") == 0) n_initiators = list(argv[i], value, initiators, 256);
+        else if (strcmp(argv[i], "--stream") == 0) stream = gio_number(argv[i], value, 1, 64);
         else if (strcmp(argv[i], "--pin") == 0 && value && strcmp(value, "no") == 0) pinned = 0;
-        else gio_die("argument %s: --ms, --threads, --sizes, --initiators and --pin no are accepted", argv[i]);
+        else gio_die("argument %s: --ms, --threads, --sizes, --initiators, --stream and --pin no are accepted", argv[i]);
     }
     window = 1e-3 * ms / WINDOWS;
     omp_set_dynamic(0);
@@ -229,9 +255,13 @@ int main(int argc, char **argv) {
                     ns[m][i] = inside ? measure_inside((enum mode)m, o, (size_t)sizes[s], 1) : measure((enum mode)m, o, (size_t)sizes[s]);
                     if (m == ASKS) gio_close(&ikn);
                 }
-            for (int m = 0; m < MODES; m++) show(names[m], (size_t)sizes[s], 1, ns[m], WINDOWS);
+            for (int m = 0; m < MODES; m++) {
+                char name[32];
+                snprintf(name, sizeof name, "%s%s", names[m], stream ? "-stream" : "");
+                show(name, (size_t)sizes[s], 1, ns[m], WINDOWS);
+            }
         }
-        for (int k = 0; k < n_initiators; k++) {
+        for (int k = 0; k < n_initiators && !stream; k++) {
             int n = (int)initiators[k];
             for (int s = 0; s < n_sizes; s++) {
                 if (sizes[s] != 4 && sizes[s] != 65536) continue;

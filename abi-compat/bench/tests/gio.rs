@@ -31,6 +31,13 @@ fn run(args: &[&str], limit: u64) -> Ran {
     }
 }
 
+/// The ways of the solver's buffers that this processor has.
+const UNCACHED: &[&str] = if cfg!(target_arch = "x86_64") {
+    &["plain", "uncached", "gpu"]
+} else {
+    &["plain", "gpu"]
+};
+
 /// `bench gio` succeeds with a time for every mode, and refuses bad arguments.
 #[test]
 fn the_benchmark_measures_every_mode() {
@@ -55,9 +62,15 @@ fn the_benchmark_measures_every_mode() {
             "latency",
             &["cpu", "gio", "built", "ikn", "interk", "launch"][..],
         ),
+        (
+            "bandwidth",
+            &["cpu", "gio", "built", "ikn", "interk", "launch"],
+        ),
         ("jacobi", &["gio", "ikn", "interk", "overlap"]),
+        ("model", &["gio", "ikn", "interk", "overlap"]),
+        ("matrices", &["matrix"]),
         ("spts", &["gio", "ikn", "interk", "overlap"]),
-        ("uncached", &["plain", "gpu"]),
+        ("uncached", UNCACHED),
     ] {
         let row = rows
             .iter()
@@ -70,6 +83,26 @@ fn the_benchmark_measures_every_mode() {
             assert_eq!(values.len(), 1, "{row}");
             assert!(values[0].as_f64().unwrap() > 0.0, "{row}");
         }
+    }
+    // The parts of a time: a workgroup of a modelled device waits, but computes for as long as the device would.
+    let of = |name: &str, mode: &str| {
+        let row = rows.iter().find(|r| r["name"] == name);
+        let row = row.unwrap_or_else(|| panic!("{name}: {report}"));
+        let series = row["series"].as_array().unwrap();
+        let found = series.iter().find(|s| s["mode"] == mode).unwrap();
+        found["values"][0].as_f64().unwrap()
+    };
+    let name = "1024 x 1024, 2 PEs, modelled";
+    for mode in ["gio", "ikn", "interk", "overlap"] {
+        let parts = ["launch", "compute", "post", "wait", "meet"];
+        let sum: f64 = parts
+            .map(|p| of(&format!("{name}: {p}"), mode))
+            .iter()
+            .sum();
+        let (whole, compute) = (of(name, mode), of(&format!("{name}: compute"), mode));
+        // 1022 x 1024 points at 20 Gpoints/s.
+        assert!(compute >= 0.0523, "{mode}: {compute} ms");
+        assert!(sum <= 1.01 * whole, "{mode}: {sum} of {whole} ms");
     }
     assert!(fs::read_to_string(&svg).unwrap().contains("</svg>"));
     let ran = run(&["gio", "--prefix", "/nonexistent"], 60);

@@ -122,3 +122,49 @@ fn what_cannot_be_is_said_in_one_line() {
     );
     assert_eq!(calibrate(&["--time", "0"], "1").status.code(), Some(2));
 }
+
+/// Between two processes, pages move by faults: both together do less than one alone until there is enough to compute.
+#[test]
+fn the_link_between_nodes_of_the_dsm_is_measured() {
+    let dir = std::env::temp_dir().join(format!("hetmp-calibrate-dsm-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).expect("made");
+    let svg = dir.join("c.svg").display().to_string();
+    let out = calibrate(&["--nodes", "dsm:2", "--json", "--svg", &svg], "2");
+    let said = text(&out.stderr);
+    if said.contains("two CPUs are accepted") || said.contains("userfaultfd") {
+        eprintln!("skipped: {said}");
+        return;
+    }
+    assert!(out.status.success(), "{said}");
+    let json: Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    let link = &json["links"][0];
+    let points = link["points"].as_array().expect("a list");
+    assert_eq!(points.len(), 14);
+    assert!(
+        points[0]["gain"].as_f64().expect("a number") < 1.0,
+        "{link}"
+    );
+    for point in points {
+        let number = |name: &str| point[name].as_f64().expect("a number");
+        let pages = point["pages_per_second"]["both"]
+            .as_f64()
+            .expect("a number");
+        let want = pages * 4096.0 * number("ops_per_byte");
+        assert!(
+            (number("operations_per_second") / want - 1.0).abs() < 1e-9,
+            "{point}"
+        );
+        assert!(number("fault_period_us") > 0.0);
+    }
+    assert!(link["coupling"].as_str().expect("text").contains("DSM"));
+    let drawn = std::fs::read_to_string(dir.join("c.svg")).expect("drawn");
+    assert!(drawn.contains("node 0 - node 1"));
+    std::fs::remove_dir_all(&dir).expect("removed");
+    for (arguments, said) in [
+        (&["--nodes", "dsm:3"][..], "hetmp: nodes dsm:3: dsm:2 is accepted\n"),
+        (&["--nodes", "dsm:2", "--out", "f"], "hetmp: --out f: nodes with memory of their own decide by times; without dsm:2 a file is accepted\n"),
+    ] {
+        let out = calibrate(arguments, "2");
+        assert_eq!((out.status.code(), text(&out.stderr)), (Some(2), said.to_owned()));
+    }
+}

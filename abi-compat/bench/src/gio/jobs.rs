@@ -118,10 +118,11 @@ impl Jobs {
                 continue;
             };
             let ns: f64 = ns.parse().with_context(|| format!("line {line}"))?;
-            let (row, mode) = match mode.strip_suffix("-others") {
-                Some(mode) => (format!("{bytes} B, {initiators} initiators"), mode),
-                None if *mode == "hop" => ("hop".to_owned(), *mode),
-                None => ((*bytes).to_owned(), *mode),
+            let (row, mode) = match mode.rsplit_once('-') {
+                Some((mode, "others")) => (format!("{bytes} B, {initiators} initiators"), mode),
+                Some((mode, "stream")) => (format!("{bytes} B"), mode),
+                _ if *mode == "hop" => ("hop".to_owned(), *mode),
+                _ => ((*bytes).to_owned(), *mode),
             };
             found.push((row, mode.to_owned(), 1e-3 * ns));
         }
@@ -131,7 +132,16 @@ impl Jobs {
         Ok(found)
     }
 
-    /// One run of an application: modes and seconds.
+    /// What an application says first, of the problem that it solves.
+    pub(super) fn problem(&self, name: &str, arguments: &str) -> Result<String> {
+        let arguments: Vec<&str> = arguments.split_ascii_whitespace().collect();
+        let out = self.job(name, "shm", "", 1, &arguments)?;
+        let text = String::from_utf8_lossy(&out.stdout);
+        Ok(text.lines().next().unwrap_or_default().to_owned())
+    }
+
+    /// One run of an application: modes and seconds. The parts of a mode's time, where the application says them, are
+    /// `MODE:PART`.
     pub(super) fn application(
         &self,
         name: &str,
@@ -145,6 +155,12 @@ impl Jobs {
         let mut found = Vec::new();
         for line in String::from_utf8_lossy(&out.stderr).lines() {
             let words: Vec<&str> = line.split_ascii_whitespace().collect();
+            if let ["parts", _, mode, parts @ ..] = words.as_slice() {
+                for part in parts.chunks_exact(2) {
+                    let seconds = part[1].parse().with_context(|| format!("line {line}"))?;
+                    found.push((format!("{mode}:{}", part[0]), seconds));
+                }
+            }
             if let ["time", _, mode, .., "seconds", seconds]
             | ["time", _, mode, .., "seconds", seconds, _, _] = words.as_slice()
             {

@@ -9,8 +9,9 @@
 //! All modes use the same engine. A job measures the modes in turns. A round is one job of each row. A value is the
 //! median of the rounds, shown with the smallest and the largest; a ratio is the median of the rounds' ratios.
 //!
-//! [`jobs`] compiles and runs the programs, this module chooses them and prints tables, [`plot`] draws.
+//! [`jobs`] compiles and runs the programs, this module and [`jacobi`] choose them and print tables, [`plot`] draws.
 
+mod jacobi;
 mod jobs;
 mod plot;
 
@@ -29,11 +30,15 @@ use jobs::Jobs;
 enum Part {
     /// A put by size and mode, and by the number of initiators.
     Latency,
+    /// Puts that are not waited for one by one, by mode.
+    Bandwidth,
     /// Jacobi relaxation.
     Jacobi,
+    /// Jacobi relaxation on a modelled device, which computes as fast as the paper's.
+    Model,
     /// Sparse triangular solver.
     Spts,
-    /// The solver on modelled device memory.
+    /// The solver with buffers that are kept out of the CPU's caches, and on modelled device memory.
     Uncached,
 }
 
@@ -213,8 +218,14 @@ pub fn gio(args: &GioArgs) -> Result<ExitCode> {
     if wants(Part::Latency) {
         latency(&mut bench)?;
     }
+    if wants(Part::Bandwidth) {
+        bandwidth(&mut bench)?;
+    }
     if wants(Part::Jacobi) {
-        jacobi(&mut bench)?;
+        jacobi::measured(&mut bench)?;
+    }
+    if wants(Part::Model) {
+        jacobi::modelled(&mut bench)?;
     }
     if wants(Part::Spts) {
         spts(&mut bench)?;
@@ -288,6 +299,38 @@ fn latency(bench: &mut Bench<'_>) -> Result<()> {
     Ok(())
 }
 
+fn bandwidth(bench: &mut Bench<'_>) -> Result<()> {
+    let engine = bench.args.engine.clone();
+    let more: &[&str] = if bench.args.quick {
+        &["--ms", "20", "--sizes", "65536", "--stream", "16"]
+    } else {
+        &["--ms", "60", "--sizes", "65536,1048576", "--stream", "16"]
+    };
+    let mut rows = bench.rounds("bandwidth", "GB/s", |jobs| jobs.put(&engine, more))?;
+    rows.retain(|r| r.name != "hop");
+    for row in &mut rows {
+        let bytes: f64 = row.name.trim_end_matches(" B").parse().unwrap_or(f64::NAN);
+        for series in &mut row.series {
+            for us in &mut series.values {
+                *us = 1e-3 * bytes / *us;
+            }
+        }
+    }
+    println!("\n## Bandwidth of puts, GB/s\n");
+    println!("16 puts, then one quiet. The paper: every mode reaches the peak.\n");
+    println!("| bytes | cpu | gio | built | ikn | interk | launch |");
+    println!("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    for row in &rows {
+        print!("| {} ", row.name);
+        for mode in ["cpu", "gio", "built", "ikn", "interk", "launch"] {
+            print!("| {} ", row.shown(mode));
+        }
+        println!("|");
+    }
+    bench.report.rows.extend(rows);
+    Ok(())
+}
+
 /// Head and rows of a table of the four modes.
 fn table(rows: &[Row], what: &str) {
     println!(
@@ -306,42 +349,6 @@ fn table(rows: &[Row], what: &str) {
             row.ratio("ikn", "gio")
         );
     }
-}
-
-fn jacobi(bench: &mut Bench<'_>) -> Result<()> {
-    println!("\n## Jacobi 2D, milliseconds an iteration\n");
-    println!("N x N points a PE (weak scaling). The paper, 4 nodes: gio 57 / 40 / 18 % faster than interk at 1K / 2K / 4K (ratios 1.57 / 1.40 / 1.18), level with overlap; ikn slowest.");
-    println!("The second table adds 20 us to every kernel's start, as a GPU has them; a parallel region costs about one.");
-    let sizes: &[(u32, u32)] = if bench.args.quick {
-        &[(256, 60)]
-    } else {
-        &[(1024, 100), (2048, 30), (4096, 10)]
-    };
-    let (engine, threads) = (bench.args.engine.clone(), bench.args.threads);
-    for launch in ["0", "20"] {
-        let mut rows = Vec::new();
-        for &pes in &bench.args.pes.clone() {
-            if pes == 1 && !bench.args.quick {
-                continue; // no halo
-            }
-            for &(size, iterations) in sizes {
-                let name = format!("{size} x {size}, {pes} PEs, launch {launch} us");
-                let more = format!(
-                    "--size {size} --iterations {iterations} --threads {threads} --launch {launch} --verify no"
-                );
-                rows.extend(bench.rounds("jacobi", "ms", |jobs| {
-                    let found = jobs.application("jacobi2d", &engine, "", pes, &more)?;
-                    Ok(found
-                        .into_iter()
-                        .map(|(mode, s)| (name.clone(), mode, 1e3 * s / f64::from(iterations)))
-                        .collect())
-                })?);
-            }
-        }
-        table(&rows, "grid");
-        bench.report.rows.extend(rows);
-    }
-    Ok(())
 }
 
 /// The solver's matrices: a name and arguments.
@@ -371,6 +378,31 @@ fn spts(bench: &mut Bench<'_>) -> Result<()> {
     let (engine, threads) = (bench.args.engine.clone(), bench.args.threads);
     let mut rows = Vec::new();
     let mut efficiencies = Vec::new();
+    println!("\n| matrix | rows, entries, levels |");
+    println!("| --- | --- |");
+    for &(matrix, arguments) in matrices(bench.args.quick) {
+        let (size, _) = arguments.split_once(" --solves").unwrap_or((arguments, ""));
+        let said = bench
+            .jobs
+            .problem("spts", &format!("{size} --mode gio --threads 1"))?;
+        let said = said.strip_prefix("spts ").unwrap_or(&said);
+        println!("| {matrix} | {said} |");
+        for (word, what) in [("rows", 0), ("entries", 2), ("levels", 4)] {
+            let number = said.split_ascii_whitespace().nth(what).unwrap_or_default();
+            let value = number
+                .parse()
+                .with_context(|| format!("spts {size}: {said}"))?;
+            rows.push(Row {
+                part: "matrices",
+                name: format!("{matrix}: {word}"),
+                unit: word,
+                series: vec![Series {
+                    mode: "matrix".to_owned(),
+                    values: vec![value],
+                }],
+            });
+        }
+    }
     for &(matrix, arguments) in matrices(bench.args.quick) {
         let mut alone: Option<f64> = None;
         for &pes in &bench.args.pes.clone() {
@@ -400,7 +432,9 @@ fn spts(bench: &mut Bench<'_>) -> Result<()> {
             rows.extend(found);
         }
     }
+    let (sizes, rows): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|r| r.part == "matrices");
     table(&rows, "matrix");
+    bench.report.rows.extend(sizes);
     if !efficiencies.is_empty() {
         println!("\nParallel efficiency of gio: {}.", efficiencies.join("; "));
     }
@@ -408,38 +442,51 @@ fn spts(bench: &mut Bench<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The solver with and without modelled device memory.
+/// The solver with buffers out of the CPU's caches, and with modelled device memory.
 fn uncached(bench: &mut Bench<'_>) -> Result<()> {
-    println!("\n## Uncached buffers: the solver on modelled device memory, milliseconds a solve\n");
-    println!("HETMP_NIC_MODEL=gpu holds writes back at the target and applies them in any order, as device memory does; \"plain\" is the same adapter without. The paper: uncached buffers cost the solver at most 9 %. The model's cost is that of holding and flushing, not of a GPU's memory: it bounds nothing, and is shown for completeness.\n");
+    println!("\n## Uncached buffers: the solver, milliseconds a solve\n");
+    println!("uncached: each value that travels is taken out of the CPU's caches after each use (clflush), by its writer and its readers. The paper's GPU: at most 9 % longer.");
+    println!("gpu: HETMP_NIC_MODEL=gpu holds writes back at the target and applies them in any order, as device memory does; its cost is that of the model.\n");
     let threads = bench.args.threads;
-    let rows_arguments = if bench.args.quick {
-        "--road 2000 --solves 2 --mode gio"
+    let problems: &[&str] = if bench.args.quick {
+        &["--road 2000 --solves 2"]
     } else {
-        "--road 20000 --solves 3 --mode gio"
+        &["--road 20000 --solves 10", "--road 1000000 --solves 3"]
     };
-    let more = format!("{rows_arguments} --threads {threads}");
-    let rows = bench.rounds("uncached", "ms", |jobs| {
-        let mut found = Vec::new();
-        for (mode, model) in [("plain", ""), ("gpu", "gpu,seed=1")] {
-            for (_, s) in jobs.application("spts", "emulated", model, 2, &more)? {
-                found.push((
-                    format!("spts {rows_arguments}, 2 PEs"),
-                    mode.to_owned(),
-                    1e3 * s,
-                ));
+    let mut rows = Vec::new();
+    for &problem in problems {
+        let more = format!("{problem} --mode gio --threads {threads}");
+        let flushed = format!("{more} --uncached");
+        let modelled = problem.contains("--road 1000000");
+        rows.extend(bench.rounds("uncached", "ms", |jobs| {
+            let mut found = Vec::new();
+            let ways: [(&str, &str, &str); 3] = [
+                ("plain", "", &more),
+                ("uncached", "", &flushed),
+                ("gpu", "gpu,seed=1", &more),
+            ];
+            for (mode, model, arguments) in ways {
+                if mode == "gpu" && modelled || mode == "uncached" && !cfg!(target_arch = "x86_64")
+                {
+                    continue;
+                }
+                for (_, s) in jobs.application("spts", "emulated", model, 2, arguments)? {
+                    found.push((format!("spts {problem}, 2 PEs"), mode.to_owned(), 1e3 * s));
+                }
             }
-        }
-        Ok(found)
-    })?;
-    println!("| program | plain | gpu | gpu / plain |");
-    println!("| --- | ---: | ---: | ---: |");
+            Ok(found)
+        })?);
+    }
+    println!("| program | plain | uncached | gpu | uncached / plain | gpu / plain |");
+    println!("| --- | ---: | ---: | ---: | ---: | ---: |");
     for row in &rows {
         println!(
-            "| {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} |",
             row.name,
             row.shown("plain"),
+            row.shown("uncached"),
             row.shown("gpu"),
+            row.ratio("uncached", "plain"),
             row.ratio("gpu", "plain")
         );
     }

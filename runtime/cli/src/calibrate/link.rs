@@ -14,14 +14,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Bytes of a page.
-const PAGE: usize = 4096;
-const WORDS: usize = PAGE / 8;
+pub(super) const PAGE: usize = 4096;
+pub(super) const WORDS: usize = PAGE / 8;
 /// Pages in use: few enough for the caches of one node, and enough to be divided.
-const PAGES: usize = 128;
+pub(super) const PAGES: usize = 128;
 /// The numbers of steps for each word of a page that are measured.
 const STEPS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 /// The operations of one step: a shift, an exclusive or, a multiplication.
-const OPS: u32 = 3;
+pub(super) const OPS: u32 = 3;
 /// The least number of rounds of which the median is taken.
 const ROUNDS: usize = 9;
 
@@ -43,6 +43,22 @@ impl Point {
     pub(super) fn gain(&self) -> f64 {
         self.throughput[2] / self.throughput[0].max(self.throughput[1])
     }
+}
+
+impl Point {
+    /// Operations a second by both nodes: the paper's first figure, over `ops_per_byte`.
+    pub(super) fn operations(&self) -> f64 {
+        self.throughput[2] * PAGE as f64 * self.ops_per_byte
+    }
+}
+
+/// Where the curve of operations a second over operations per byte flattens: the first point from which on both nodes do
+/// at least nine tenths of the most that they did at any point. `None` where only the last point does.
+pub(super) fn plateau(points: &[Point]) -> Option<&Point> {
+    let most = points.iter().map(Point::operations).fold(0.0, f64::max);
+    let below = points.iter().rposition(|p| p.operations() < 0.9 * most);
+    let first = points.get(below.map_or(0, |at| at + 1))?;
+    (!core::ptr::eq(first, points.last()?)).then_some(first)
 }
 
 /// The core time per moved page from which on two nodes are faster than one.
@@ -156,7 +172,8 @@ fn rounds_for(steps: u32, each: Duration) -> usize {
 /// second do not depend on the number of steps.
 const LANES: usize = 8;
 
-fn visit(page: &[AtomicU64], steps: u32) {
+/// The operations of `steps` steps on each word of a page.
+pub(super) fn visit(page: &[AtomicU64], steps: u32) {
     for words in page.chunks_exact(LANES) {
         // Atomic, because the other node may still have the line. The barrier orders the rounds.
         let mut x: [u64; LANES] = std::array::from_fn(|i| words[i].load(Ordering::Relaxed));
@@ -197,6 +214,32 @@ mod tests {
             throughput: [10.0, 5.0, 10.0 * gain],
             fault_period_us,
         }
+    }
+
+    #[test]
+    fn the_curve_flattens_where_it_stays_near_its_most() {
+        let at = |ops_per_byte: f64, operations: f64| Point {
+            ops_per_byte,
+            throughput: [1.0, 1.0, operations / ops_per_byte / PAGE as f64],
+            fault_period_us: 1.0,
+        };
+        let points = [
+            at(1.0, 10.0),
+            at(2.0, 95.0),
+            at(4.0, 80.0),
+            at(8.0, 92.0),
+            at(16.0, 100.0),
+        ];
+        let found = plateau(&points).map(|p| p.ops_per_byte);
+        assert_eq!(found, Some(8.0), "95 at 2 is chance: 80 follows");
+        // Still rising: nobody knows where it ends.
+        assert!(plateau(&points[..1]).is_none());
+        assert!(plateau(&[at(1.0, 10.0), at(2.0, 20.0), at(4.0, 40.0)]).is_none());
+        assert!(plateau(&[]).is_none());
+        assert_eq!(
+            plateau(&[at(1.0, 10.0), at(2.0, 10.5)]).map(|p| p.ops_per_byte),
+            Some(1.0)
+        );
     }
 
     #[test]

@@ -5,12 +5,14 @@
 //! * `link`: for each pair of kinds of nodes a sweep over operations per byte. Its result is the threshold above
 //!   which several nodes are faster than one.
 //! * Power, if the machine's energy counters can be read and a node is a whole package.
+//! * `dsm`: the same sweep between two processes that share pages by the DSM (`--nodes dsm:2`).
 //! * `goal` measures collectives between processes instead.
 //! * `crew` runs the work, `svg` draws the sweeps.
 //!
 //! The nodes are those of `HETMP_NODES`, or those that are found. Slowed nodes are slowed here too.
 
 mod crew;
+mod dsm;
 mod goal;
 mod kernels;
 mod link;
@@ -20,6 +22,7 @@ use crate::Output;
 use hetmp_core::calibration::{kind_of, Calibration, LinkKind, NodeKind};
 use hetmp_core::power::Meter;
 use hetmp_core::topo::{Node, Nodes, Topology};
+use hetmp_nic::job::Way;
 use link::{Point, Threshold};
 use serde_json::{json, Value};
 use std::fmt::Write as _;
@@ -39,6 +42,12 @@ pub(crate) struct Arguments {
     /// Prints JSON
     #[arg(long)]
     json: bool,
+    /// The nodes, as in HETMP_NODES; with dsm:2 the link between two processes that share pages is measured
+    #[arg(long, value_name = "NODES")]
+    nodes: Option<std::ffi::OsString>,
+    /// How pages travel between nodes dsm:2: auto (through memory that both map) or tcp
+    #[arg(long, value_name = "WAY", default_value = "auto", value_parser = ["auto", "tcp"])]
+    over: String,
     /// How long one measurement takes, in milliseconds; there are some hundred
     #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     time: u64,
@@ -54,6 +63,8 @@ enum What {
 /// Two kinds of nodes, and the measurements between them.
 struct Pair {
     kinds: [String; 2],
+    /// What joins them.
+    coupling: &'static str,
     points: Vec<Point>,
     threshold: Threshold,
 }
@@ -65,8 +76,17 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
     if let Some(What::Goal(arguments)) = &arguments.what {
         return goal::run(arguments);
     }
+    let told = arguments
+        .nodes
+        .clone()
+        .or_else(|| std::env::var_os("HETMP_NODES"));
+    if let Some(text) = told.as_ref().and_then(|v| v.to_str()) {
+        if text.trim().starts_with("dsm:") {
+            return across(arguments, text.trim());
+        }
+    }
     let machine = Topology::discover();
-    let value = std::env::var_os("HETMP_NODES").map(std::ffi::OsString::into_encoded_bytes);
+    let value = told.map(std::ffi::OsString::into_encoded_bytes);
     let nodes = match Nodes::from_env(value.as_deref(), &machine) {
         Ok(nodes) => nodes,
         // Other nodes must not be measured instead: the user did not ask for them.
@@ -86,6 +106,7 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
             let points = link::sweep([&nodes[a], &nodes[b]], each);
             Pair {
                 kinds: [kind_of(&nodes[a]), kind_of(&nodes[b])],
+                coupling: "coherent memory",
                 threshold: link::threshold(&points),
                 points,
             }
@@ -113,6 +134,51 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
         format!("{:#}\n", all_json(&nodes, &rows, &watts, &pairs))
     } else {
         text(arguments, &nodes, &rows, &watts, &pairs)
+    };
+    output
+}
+
+/// The link between two nodes with memory of their own.
+fn across(arguments: &Arguments, nodes: &str) -> Output {
+    if nodes != "dsm:2" {
+        return Output::refuse(format!("nodes {nodes}: dsm:2 is accepted"));
+    }
+    if let Some(path) = &arguments.out {
+        return Output::refuse(format!(
+            "--out {path}: nodes with memory of their own decide by times; without dsm:2 a file is accepted"
+        ));
+    }
+    let (way, coupling) = match &*arguments.over {
+        "tcp" => (Way::Tcp, "pages of the DSM over TCP"),
+        _ => (Way::Auto, "pages of the DSM through memory that both map"),
+    };
+    let points = match dsm::sweep(way, Duration::from_millis(arguments.time)) {
+        Ok(points) => points,
+        Err(error) => return Output::refuse(error),
+    };
+    let pairs = [Pair {
+        kinds: ["node 0".to_owned(), "node 1".to_owned()],
+        coupling,
+        threshold: link::threshold(&points),
+        points,
+    }];
+    let mut output = Output::default();
+    if let Some(path) = &arguments.svg {
+        let drawn = svg::draw(&pairs).and_then(|text| {
+            std::fs::write(path, text)
+                .map_err(|e| format!("--svg {path}: a file that can be written is accepted ({e})"))
+        });
+        output.errors.extend(drawn.err());
+    }
+    output.text = if arguments.json {
+        format!(
+            "{:#}\n",
+            json!({"HETMP_NODES": nodes, "links": links_json(&pairs)})
+        )
+    } else {
+        let mut text = format!("nodes: HETMP_NODES='{nodes}'\n");
+        links_text(&mut text, &pairs);
+        text
     };
     output
 }
@@ -263,28 +329,7 @@ fn text(
     if pairs.is_empty() {
         let _ = writeln!(out, "\none node: there is no link to measure");
     }
-    for p in pairs {
-        let _ = writeln!(
-            out,
-            "\nlink {} - {} (coherent memory: pages move line by line)\n  \
-             operations  pages/s alone             both   gain  core us per\n  \
-             per byte        first     second                   moved page",
-            p.kinds[0], p.kinds[1]
-        );
-        for q in &p.points {
-            let _ = writeln!(
-                out,
-                "  {:>8.2}   {:>10.0} {:>10.0} {:>10.0}  {:>5.2}   {:>9.1}",
-                q.ops_per_byte,
-                q.throughput[0],
-                q.throughput[1],
-                q.throughput[2],
-                q.gain(),
-                q.fault_period_us
-            );
-        }
-        let _ = writeln!(out, "  {}", explained(p));
-    }
+    links_text(&mut out, pairs);
     if let Some(path) = &arguments.out {
         let _ = writeln!(
             out,
@@ -292,6 +337,74 @@ fn text(
         );
     }
     out
+}
+
+/// The sweeps: the paper's two figures as columns.
+fn links_text(out: &mut String, pairs: &[Pair]) {
+    for p in pairs {
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            out,
+            "\nlink {} - {} ({})\n  \
+             operations  pages/s alone             both   gain   both, 10^9   core us per\n  \
+             per byte        first     second                  operations/s   moved page",
+            p.kinds[0], p.kinds[1], p.coupling
+        );
+        for q in &p.points {
+            let _ = writeln!(
+                out,
+                "  {:>8.2}   {:>10.0} {:>10.0} {:>10.0}  {:>5.2}   {:>10.3}   {:>9.1}",
+                q.ops_per_byte,
+                q.throughput[0],
+                q.throughput[1],
+                q.throughput[2],
+                q.gain(),
+                1e-9 * q.operations(),
+                q.fault_period_us
+            );
+        }
+        let _ = writeln!(out, "  {}", explained(p));
+        let _ = match link::plateau(&p.points) {
+            Some(q) => writeln!(
+                out,
+                "  plateau: from {:.2} operations per byte ({:.1} us of core time per moved page) on, both do at least nine \
+                 tenths of their most",
+                q.ops_per_byte, q.fault_period_us
+            ),
+            None => writeln!(
+                out,
+                "  plateau: none; operations per second still grow at the last point"
+            ),
+        };
+    }
+}
+
+fn links_json(pairs: &[Pair]) -> Vec<Value> {
+    pairs
+        .iter()
+        .map(|p| {
+            json!({
+                "nodes": p.kinds,
+                "coupling": p.coupling,
+                "fault_period_us": p.threshold.us(),
+                "explanation": explained(p),
+                "plateau": link::plateau(&p.points).map(|q| json!({
+                    "ops_per_byte": q.ops_per_byte,
+                    "operations_per_second": q.operations(),
+                    "fault_period_us": q.fault_period_us,
+                })),
+                "points": p.points.iter().map(|q| json!({
+                    "ops_per_byte": q.ops_per_byte,
+                    "pages_per_second": {
+                        "first": q.throughput[0], "second": q.throughput[1], "both": q.throughput[2],
+                    },
+                    "operations_per_second": q.operations(),
+                    "gain": q.gain(),
+                    "fault_period_us": q.fault_period_us,
+                })).collect::<Vec<_>>(),
+            })
+        })
+        .collect()
 }
 
 fn all_json(nodes: &Nodes, rows: &[kernels::Row], watts: &[Watts], pairs: &[Pair]) -> Value {
@@ -304,20 +417,7 @@ fn all_json(nodes: &Nodes, rows: &[kernels::Row], watts: &[Watts], pairs: &[Pair
             Ok([busy, idle]) => json!({"watts": busy, "watts_idle": idle}),
             Err(why) => json!({"not_measured": why}),
         }).collect::<Vec<_>>(),
-        "links": pairs.iter().map(|p| json!({
-            "nodes": p.kinds,
-            "coupling": "coherent memory",
-            "fault_period_us": p.threshold.us(),
-            "explanation": explained(p),
-            "points": p.points.iter().map(|q| json!({
-                "ops_per_byte": q.ops_per_byte,
-                "pages_per_second": {
-                    "first": q.throughput[0], "second": q.throughput[1], "both": q.throughput[2],
-                },
-                "gain": q.gain(),
-                "fault_period_us": q.fault_period_us,
-            })).collect::<Vec<_>>(),
-        })).collect::<Vec<_>>(),
+        "links": links_json(pairs),
     })
 }
 

@@ -1,6 +1,6 @@
 //! A picture of the sweeps: throughput against operations per byte, as in the paper's figure.
 
-use super::link::Threshold;
+use super::link::{plateau, Threshold};
 use super::Pair;
 use plotters::prelude::*;
 
@@ -89,6 +89,17 @@ fn one<'a>(area: &Area<'a>, pair: &Pair) -> Result<(), Box<dyn std::error::Error
             .draw_series([PathElement::new(line, BLACK.stroke_width(1))])?
             .label(format!("threshold: {us:.1} us of core time per moved page"))
             .legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], BLACK.stroke_width(1)));
+    }
+    if let Some(q) = plateau(&pair.points) {
+        let line = [(q.ops_per_byte, low * 0.7), (q.ops_per_byte, high * 1.6)];
+        let grey = BLACK.mix(0.5).stroke_width(1);
+        chart
+            .draw_series([PathElement::new(line, grey)])?
+            .label(format!(
+                "plateau: {:.1} operations per byte",
+                q.ops_per_byte
+            ))
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], grey));
     }
     chart
         .configure_series_labels()
