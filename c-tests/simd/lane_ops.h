@@ -1,16 +1,19 @@
 /* Every operation of one lane type against code for one number. Included once a type
- * with T, L (lane type), W (bits) and IS_FLOAT, IS_SIGNED set. */
+ * with T, L (lane type), W (bits), R (its relations' number) and IS_FLOAT, IS_SIGNED set. */
+#ifndef R
+#define R W
+#endif
 
 #define P_(a, b) a##b
 #define P(a, b) P_(a, b)
 #define NAME_(t, n) _##t##_##n
 #define NAME(t, n) NAME_(t, n)
 #define OP(n) NAME(T, n)
-#define MOP(n) NAME(P(VM, W), n)
+#define MOP(n) NAME(P(VM, R), n)
 #define V P(_, T)
-#define UV P(_VU, W)
-#define SV P(_VI, W)
-#define MASK P(_VM, W)
+#define UV P(_VU, R)
+#define SV P(_VI, R)
+#define MASK P(_VM, R)
 #define UL P(P(uint, W), _t)
 #define SL P(P(int, W), _t)
 #define N P(P(_, T), _SIZE)
@@ -147,7 +150,7 @@ __attribute__((noinline)) static void F(test_moving)(void) {
         F(fill)(trial);
         for (int i = 0; i < N; i++)
             index[i] = (UL)random64();
-        OP(STORE)(got, OP(PERMUTE)(OP(LOADA)(a), P(_VU, P(W, _LOAD))(index)));
+        OP(STORE)(got, OP(PERMUTE)(OP(LOADA)(a), P(_VU, P(R, _LOAD))(index)));
         for (int i = 0; i < N; i++)
             EXPECT(STR(T) " PERMUTE", F(same_bits)(got[i], a[index[i] % N]));
         size_t n = random64() % (N + 3);
@@ -246,7 +249,7 @@ __attribute__((noinline)) static void F(test_memory)(void) {
             index[i] = (SL)(random64() % (8 * N)) - 4 * N;
         for (int i = 0; i < 8 * N; i++)
             wide[i] = F(any)();
-        const SV vi = P(_VI, P(W, _LOAD))(index);
+        const SV vi = P(_VI, P(R, _LOAD))(index);
         OP(STORE)(got, OP(GATHER)(middle, vi));
         for (int i = 0; i < N; i++)
             EXPECT(STR(T) " GATHER", F(same_bits)(got[i], middle[index[i]]));
@@ -348,5 +351,6 @@ static void P(test_, T)(void) {
 #undef T
 #undef L
 #undef W
+#undef R
 #undef IS_FLOAT
 #undef IS_SIGNED

@@ -1,16 +1,19 @@
-/* Masks of W bits a lane against plain loops. Included once a width. */
+/* Masks of W bits a lane against plain loops. Included once a width, and with R (its relations' number) set where that is another. */
+#ifndef R
+#define R W
+#endif
 #define P_(a, b) a##b
 #define P(a, b) P_(a, b)
 #define NAME_(w, n) _VM##w##_##n
 #define NAME(w, n) NAME_(w, n)
-#define OP(n) NAME(W, n)
-#define MASK P(_VM, W)
-#define SV P(_VI, W)
+#define OP(n) NAME(R, n)
+#define MASK P(_VM, R)
+#define SV P(_VI, R)
 #define SL P(P(int, W), _t)
-#define N P(P(_VI, W), _SIZE)
-#define STORE P(_VI, P(W, _STORE))
-#define LOAD P(_VI, P(W, _LOAD))
-#define F(n) P(n, W)
+#define N P(P(_VI, R), _SIZE)
+#define STORE P(_VI, P(R, _STORE))
+#define LOAD P(_VI, P(R, _LOAD))
+#define F(n) P(n, R)
 
 static void F(expect_mask)(const char *what, MASK m, const SL *want) {
     SL got[N];
@@ -91,3 +94,4 @@ static void F(test_masks)(void) {
 #undef LOAD
 #undef F
 #undef W
+#undef R

@@ -10,6 +10,28 @@
 #include "masks.h"
 #define W 64
 #include "masks.h"
+#if HETMP_SIMD_APART_F32
+/* SW26010: floats have masks and integers of their own. */
+#define W 32
+#define R F32
+#include "masks.h"
+#define edges_VIF32 edges_VI32
+#define edges_VUF32 edges_VU32
+#define T VIF32
+#define L int32_t
+#define W 32
+#define R F32
+#define IS_FLOAT 0
+#define IS_SIGNED 1
+#include "lane_ops.h"
+#define T VUF32
+#define L uint32_t
+#define W 32
+#define R F32
+#define IS_FLOAT 0
+#define IS_SIGNED 0
+#include "lane_ops.h"
+#endif
 
 #define T VI8
 #define L int8_t
@@ -62,6 +84,7 @@
 #define T VF32
 #define L float
 #define W 32
+#define R HETMP_R_VF32
 #define IS_FLOAT 1
 #define IS_SIGNED 1
 #include "lane_ops.h"
@@ -73,18 +96,42 @@
 #include "lane_ops.h"
 #include "conversions.h"
 
+/* A text that is right on every backend, whatever the shape of 32-bit integers is. */
+static void test_relations(void) {
+    float x[_VF32_SIZE], y[_VF32_SIZE];
+    int32_t n[_VIF32_SIZE];
+    for (int i = 0; i < _VF32_SIZE; i++)
+        x[i] = (float)i - 1.5f;
+    const _VF32 v = _VF32_LOAD(x);
+    const _VMF32 below = _VF32_LT(v, _VF32_ZERO());
+    _VIF32_STORE(n, _VIF32_ADD(_VF32_TO_VIF32(v), _VIF32_SELECT(below, _VIF32_SET1(7), _VIF32_ZERO())));
+    _VF32_STORE(y, _VIF32_TO_VF32(_VF32_AS_VIF32(_VUF32_AS_VF32(_VUF32_SHR(_VUF32_SET1(256), 4)))));
+    for (int i = 0; i < _VF32_SIZE; i++)
+        EXPECT("relations", n[i] == (int32_t)x[i] + (x[i] < 0 ? 7 : 0) && y[i] == 16);
+    EXPECT("relations", _VMF32_COUNT(below) == 2 && _VMF32_FIRST(_VMF32_NOT(below)) == 2);
+}
+
 int main(void) {
     /* The driver names the backend that it expects to have compiled. */
 #ifdef EXPECT_BACKEND
     EXPECT("backend", strcmp(HETMP_SIMD_NAME, EXPECT_BACKEND) == 0);
 #endif
-    EXPECT("width", sizeof(_VF32) * 8 == HETMP_SIMD_BITS && HETMP_SIMD_BYTES * 8 == HETMP_SIMD_BITS);
-    EXPECT("lanes", _VF32_SIZE * 32 == HETMP_SIMD_BITS && _VF64_SIZE * 64 == HETMP_SIMD_BITS &&
+    EXPECT("width", sizeof(_VI32) * 8 == HETMP_SIMD_BITS && HETMP_SIMD_BYTES * 8 == HETMP_SIMD_BITS);
+    EXPECT("floats", _VF32_SIZE == (HETMP_SIMD_APART_F32 ? 4 : HETMP_SIMD_BITS / 32) &&
+                         sizeof(_VF32) == _VF32_SIZE * sizeof(float) && sizeof(_VIF32) == sizeof(_VF32) &&
+                         sizeof(_VUF32) == sizeof(_VF32) && _VIF32_SIZE == _VF32_SIZE);
+    EXPECT("lanes", _VI32_SIZE * 32 == HETMP_SIMD_BITS && _VF64_SIZE * 64 == HETMP_SIMD_BITS &&
                         _VI8_SIZE * 8 == HETMP_SIMD_BITS && _VU16_SIZE * 16 == HETMP_SIMD_BITS);
     test_masks8();
     test_masks16();
     test_masks32();
     test_masks64();
+    test_relations();
+#if HETMP_SIMD_APART_F32
+    test_masksF32();
+    test_VIF32();
+    test_VUF32();
+#endif
     test_VI8();
     test_VI16();
     test_VI32();

@@ -14,18 +14,21 @@ struct store {
     int blocks, most;
 };
 
+/* Before a block stands its size. Blocks are aligned to the widest vector. */
+enum { STORE_LINE = 128 };
+
 static inline void *store_malloc(struct store *s, size_t bytes) {
     size_t *p;
     if (s->taken + bytes > s->size || s->blocks == s->most) return NULL;
-    if (posix_memalign((void **)&p, 64, bytes + 64) != 0) return NULL;
+    if (posix_memalign((void **)&p, STORE_LINE, bytes + STORE_LINE) != 0) return NULL;
     p[0] = bytes;
     s->taken += bytes;
     s->blocks++;
-    return p + 8;
+    return (char *)p + STORE_LINE;
 }
 
 static inline void store_free(struct store *s, void *block) {
-    size_t *p = (size_t *)block - 8;
+    size_t *p = (size_t *)(void *)((char *)block - STORE_LINE);
     s->taken -= p[0];
     s->blocks--;
     free(p);

@@ -1,11 +1,11 @@
-/* Portable SIMD: one vocabulary for SSE2, AVX2, AVX-512, NEON, SVE, and vectors
- * of any width up to 1024 bits on any machine.
+/* Portable SIMD: one vocabulary for SSE2, AVX2, AVX-512, NEON, SVE, SW26010, MT-3000,
+ * and vectors of any width up to 1024 bits on any machine.
  *
  *     for (; i + _VF32_SIZE <= n; i += _VF32_SIZE)
  *         _VF32_STORE(c + i, _VF32_ADD(_VF32_LOAD(a + i), _VF32_LOAD(b + i)));
  *
- * Headers only: nothing is linked, and nothing here knows libhetmp. C11 and C++,
- * gcc 12 or clang 14 and later. The names (_VF32, _VF32_SIZE, _VF32_ADD) are
+ * Headers only: nothing is linked, and nothing here knows libhetmp. C99 and C++,
+ * gcc 5 or clang 14 and later (tried: gcc 7.3, 12, clang 14). The names (_VF32, _VF32_SIZE, _VF32_ADD) are
  * those of Chen and Zhou, "Programming model for domestic high-performance
  * many-core processors", J. Computer Applications 43(11), 2023, section 2.2.4.
  *
@@ -43,10 +43,19 @@
  * -DHETMP_SIMD_BACKEND=NAME forces one, -DHETMP_SIMD_WIDTH=BITS (128, 256, 512,
  * 1024) chooses a width: a native backend of that width if there is one, else
  * generic, which serves any width on any machine. So a program for 1024-bit
- * vectors runs here: -DHETMP_SIMD_WIDTH=1024. The model's platform macros work, too:
- * AVX_VERSION is the default above; MT3_VERSION is generic at 1024 bits (as the
- * MT-3000's 16 doubles), SW5_VERSION generic at 256 (the SW26010's registers; the
- * chip itself holds only 4 floats in one, so its own _VF32_SIZE is 4).
+ * vectors runs here: -DHETMP_SIMD_WIDTH=1024.
+ *
+ * CHIPS. The model's platform macros choose a backend of the chip, over the header of its
+ * compiler: SW5_VERSION is sw26010 (256 bits, <simd.h>), MT3_VERSION mt3000 (1024 bits,
+ * <compiler/m3000.h>), AVX_VERSION the choice above. Here such a program is compiled with
+ * headers that execute (c-tests/vendor/include), or with -DHETMP_SIMD_BACKEND=generic.
+ *   - On SW26010 a register holds 4 floats (_VF32_SIZE is 4, as in the paper), 4 doubles or
+ *     8 integers of 32 bits. So the mask and the integers of _VF32's shape are no _VM32 and
+ *     _VI32 there. A text for all backends names them by what they go with: _VMF32, _VIF32,
+ *     _VUF32, which are _VM32, _VI32, _VU32 everywhere else. _VF32_TO_VF64_LO and _HI are
+ *     missing there; _VF32_TO_VF64(v) and _VF64_TO_VF32(v) take whole vectors.
+ *   - What the chips' arithmetic does not do, no text here can promise: MT-3000's takes
+ *     denormals for zeroes, says its library of elementary functions.
  * SVE code for N bits needs a machine that runs at exactly N.
  * Code of different backends must not share an inline function of yours that takes
  * or returns vectors: keep one backend a source file, or make such functions static.
@@ -64,14 +73,14 @@
 #include <stdint.h>
 
 #if !defined(__GNUC__)
-#error "hetmp: compiler: gcc 12 or clang 14 and later are accepted (vector extensions)"
-#elif !defined(__clang__) && __GNUC__ < 12
-#error "hetmp: compiler: gcc 12 and later are accepted (__builtin_shufflevector)"
+#error "hetmp: compiler: gcc 5 or clang 14 and later are accepted (vector extensions)"
+#elif !defined(__clang__) && __GNUC__ < 5
+#error "hetmp: compiler: gcc 5 and later are accepted"
 #endif
 #if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "hetmp: byte order: little-endian machines are accepted"
 #endif
-#ifndef __SIZEOF_INT128__
+#if UINTPTR_MAX < 0xffffffffffffffffu
 #error "hetmp: target: 64-bit machines are accepted"
 #endif
 #if defined(__FAST_MATH__) && !defined(HETMP_SIMD_ALLOW_FAST_MATH)
@@ -85,16 +94,16 @@
 #define HETMP_SIMD_ID_avx512 4
 #define HETMP_SIMD_ID_neon 5
 #define HETMP_SIMD_ID_sve 6
+#define HETMP_SIMD_ID_sw26010 7
+#define HETMP_SIMD_ID_mt3000 8
 
 #define HETMP_SIMD_PASTE_(a, b) a##b
 #define HETMP_SIMD_PASTE(a, b) HETMP_SIMD_PASTE_(a, b)
 
 #if defined(MT3_VERSION) && !defined(HETMP_SIMD_WIDTH) && !defined(HETMP_SIMD_BACKEND)
-#define HETMP_SIMD_BACKEND generic
-#define HETMP_SIMD_WIDTH 1024
+#define HETMP_SIMD_BACKEND mt3000
 #elif defined(SW5_VERSION) && !defined(HETMP_SIMD_WIDTH) && !defined(HETMP_SIMD_BACKEND)
-#define HETMP_SIMD_BACKEND generic
-#define HETMP_SIMD_WIDTH 256
+#define HETMP_SIMD_BACKEND sw26010
 #endif
 
 #ifdef HETMP_SIMD_WIDTH
@@ -121,7 +130,7 @@
 #ifdef HETMP_SIMD_BACKEND
 #define HETMP_SIMD_ID HETMP_SIMD_PASTE(HETMP_SIMD_ID_, HETMP_SIMD_BACKEND)
 #if HETMP_SIMD_ID == 0
-#error "hetmp: HETMP_SIMD_BACKEND: sse2, avx2, avx512, neon, sve and generic are accepted"
+#error "hetmp: HETMP_SIMD_BACKEND: sse2, avx2, avx512, neon, sve, sw26010, mt3000 and generic are accepted"
 #endif
 #elif HETMP_SIMD_CAN_AVX512 && HETMP_SIMD_FITS(512)
 #define HETMP_SIMD_ID HETMP_SIMD_ID_avx512
@@ -167,6 +176,12 @@
 #endif
 #define HETMP_SIMD_BITS HETMP_SIMD_SVE_BITS
 #define HETMP_SIMD_NAME "sve"
+#elif HETMP_SIMD_ID == HETMP_SIMD_ID_sw26010
+#define HETMP_SIMD_BITS 256
+#define HETMP_SIMD_NAME "sw26010"
+#elif HETMP_SIMD_ID == HETMP_SIMD_ID_mt3000
+#define HETMP_SIMD_BITS 1024
+#define HETMP_SIMD_NAME "mt3000"
 #else
 #ifdef HETMP_SIMD_WIDTH
 #define HETMP_SIMD_BITS HETMP_SIMD_WIDTH
@@ -208,7 +223,13 @@
 #error "hetmp: vector width: 128, 256, 512 and 1024 bits are accepted"
 #endif
 
+#if HETMP_SIMD_ID == HETMP_SIMD_ID_sw26010
+#define _VF32_SIZE 4
+#else
 #define _VF32_SIZE HETMP_SIMD_LANES_32
+#endif
+#define _VIF32_SIZE _VF32_SIZE
+#define _VUF32_SIZE _VF32_SIZE
 #define _VF64_SIZE HETMP_SIMD_LANES_64
 #define _VI8_SIZE HETMP_SIMD_LANES_8
 #define _VI16_SIZE HETMP_SIMD_LANES_16
@@ -220,7 +241,8 @@
 #define _VU64_SIZE HETMP_SIMD_LANES_64
 
 /* Whether _FMA is one instruction; where it is not, it is exact but slow. */
-#if defined(__FMA__) || defined(__aarch64__) || HETMP_SIMD_ID == HETMP_SIMD_ID_avx512
+#if defined(__FMA__) || defined(__aarch64__) || HETMP_SIMD_ID == HETMP_SIMD_ID_avx512 || \
+    HETMP_SIMD_ID == HETMP_SIMD_ID_sw26010 || HETMP_SIMD_ID == HETMP_SIMD_ID_mt3000
 #define HETMP_SIMD_FAST_FMA 1
 #else
 #define HETMP_SIMD_FAST_FMA 0
@@ -234,6 +256,12 @@
 #include <arm_sve.h>
 #elif defined(__ARM_NEON)
 #include <arm_neon.h>
+#endif
+/* The chips' own headers, from their compilers. */
+#if HETMP_SIMD_ID == HETMP_SIMD_ID_sw26010
+#include <simd.h>
+#elif HETMP_SIMD_ID == HETMP_SIMD_ID_mt3000
+#include <compiler/m3000.h>
 #endif
 
 /* Vectors wider than the machine's are never passed by our functions, which are always
@@ -259,6 +287,10 @@
 #include "simd/neon.h"
 #elif HETMP_SIMD_ID == HETMP_SIMD_ID_sve
 #include "simd/sve.h"
+#elif HETMP_SIMD_ID == HETMP_SIMD_ID_sw26010
+#include "simd/sw26010.h"
+#elif HETMP_SIMD_ID == HETMP_SIMD_ID_mt3000
+#include "simd/mt3000.h"
 #endif
 
 #include "simd/common.h"

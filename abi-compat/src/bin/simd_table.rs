@@ -185,6 +185,60 @@ fn run(program: &str, args: &[String]) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&out.stdout).into_owned())
 }
 
+/// The chips' backends: which operations are written by the names of the chip's own header.
+fn chips() -> Result<String, String> {
+    let mut text = String::from(
+        "### SW26010 and MT-3000\n\n\
+         Their instructions cannot be counted here. What these backends take from the header of the chip's\n\
+         compiler is below; the rest is the common text over vectors of that compiler.\n\n\
+         | backend | names of the chip's header | operations |\n| --- | --- | --- |\n",
+    );
+    let name = Regex::new(r"\b((?:simd|vec)_[a-z0-9_]+(?:##s)?)\b").expect("valid");
+    let owned = Regex::new(r"#define HETMP_OWN_(\w+) 1").expect("valid");
+    // Comments name what is not used, too.
+    let comments = Regex::new(r"(?s)/\*.*?\*/").expect("valid");
+    for file in ["sw26010", "mt3000"] {
+        let path = library::root().join(format!("include/hetmp/simd/{file}.h"));
+        let header = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let header = comments.replace_all(&header, "");
+        let names: BTreeSet<String> = name
+            .captures_iter(&header)
+            .flat_map(|c| match c[1].strip_suffix("##s") {
+                Some(stem) => vec![format!("{stem}s"), format!("{stem}d")],
+                None => vec![c[1].to_owned()],
+            })
+            .filter(|n| !n.ends_with('_'))
+            .collect();
+        let mut operations: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+        for found in owned.captures_iter(&header) {
+            let whole = found.get(1).map_or("", |m| m.as_str());
+            let (kind, op) = whole.split_once('_').unwrap_or((whole, ""));
+            let kinds: &[&str] = if kind == "F" {
+                &["VF32", "VF64"]
+            } else {
+                &[kind]
+            };
+            operations.entry(op.to_owned()).or_default().extend(kinds);
+        }
+        let operations: Vec<String> = operations
+            .iter()
+            .map(|(op, kinds)| {
+                let kinds: Vec<&str> = kinds.iter().copied().collect();
+                format!("{op} ({})", kinds.join(" "))
+            })
+            .collect();
+        let names: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
+        let _ = writeln!(
+            text,
+            "| {file} | {} | {} |",
+            names.join(" "),
+            operations.join(", ")
+        );
+    }
+    text.push('\n');
+    Ok(text)
+}
+
 /// For each operation, its instruction count as the table shows it.
 type Counts = BTreeMap<String, String>;
 
@@ -430,6 +484,7 @@ fn tables() -> Result<String, String> {
             text.push('\n');
         }
     }
+    text += &chips()?;
     text += "### Conversions\n\n";
     let _ = writeln!(
         text,

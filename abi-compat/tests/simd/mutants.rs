@@ -179,4 +179,25 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         GENERIC,
         "REDUCE",
     ),
+    mutant(
+        "sw26010.h",
+        "return simd_vshff(b, a, 0x88)",
+        "return simd_vshff(a, b, 0x88)",
+        "-DSW5_VERSION",
+        "EVEN",
+    ),
+    mutant(
+        "sw26010.h",
+        "simd_vbicw((intv8)b, (intv8)a)",
+        "simd_vbicw((intv8)a, (intv8)b)",
+        "-DSW5_VERSION",
+        "ANDNOT",
+    ),
+    mutant(
+        "mt3000.h",
+        "return vec_mula(vec_neg(a), b, c)",
+        "return vec_neg(vec_mulb(a, b, c))",
+        "-DMT3_VERSION",
+        "FNMA",
+    ),
 ];

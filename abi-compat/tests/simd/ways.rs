@@ -44,6 +44,8 @@ pub(crate) const fn more(mut way: Way) -> Way {
 
 pub(crate) const ARM_GCC: &str = "aarch64-linux-gnu-gcc";
 pub(crate) const ARM_GXX: &str = "aarch64-linux-gnu-g++";
+/// As old as the chips' toolchains.
+pub(crate) const GCC_7: &str = "gcc-7";
 pub(crate) const ANY: Machine = Machine::X86("");
 pub(crate) const AVX2: Machine = Machine::X86("avx2");
 pub(crate) const AVX512: Machine = Machine::X86("avx512vl");
@@ -75,9 +77,40 @@ pub(crate) const WAYS: &[Way] = &[
         ANY,
     ),
     way("g++", "-O0 -DHETMP_SIMD_WIDTH=256", "generic", 256, ANY),
-    way("clang", "-O0 -DSW5_VERSION", "generic", 256, ANY),
+    way("clang", "-O0 -DSW5_VERSION", "sw26010", 256, ANY),
+    way(GCC_7, "-std=c99 -O0 -DSW5_VERSION", "sw26010", 256, ANY),
+    way(
+        GCC_7,
+        "-std=c99 -O0 -DMT3_VERSION -Wno-psabi",
+        "mt3000",
+        1024,
+        ANY,
+    ),
+    way(
+        GCC_7,
+        "-std=c99 -O0 -DHETMP_SIMD_BACKEND=generic -U__SIZEOF_INT128__",
+        "generic",
+        128,
+        ANY,
+    ),
+    way(GCC_7, "-std=c99 -O1 -mavx2", "avx2", 256, AVX2),
+    // The text for older compilers, where there is none of them.
+    way(
+        "gcc",
+        "-std=c99 -O0 -DHETMP_SIMD_OLD -DHETMP_SIMD_WIDTH=256 -mno-avx2",
+        "generic",
+        256,
+        ANY,
+    ),
     way("gcc", "-O0 -DHETMP_SIMD_WIDTH=512", "generic", 512, ANY),
-    way("gcc", "-O0 -DMT3_VERSION -Wno-psabi", "generic", 1024, ANY),
+    way("gcc", "-O0 -DMT3_VERSION -Wno-psabi", "mt3000", 1024, ANY),
+    way(
+        "gcc",
+        "-O0 -DHETMP_SIMD_WIDTH=1024 -Wno-psabi",
+        "generic",
+        1024,
+        ANY,
+    ),
     way(ARM_GCC, "-std=c11 -O2", "neon", 128, Machine::Arm(0)),
     way(ARM_GXX, "-O0", "neon", 128, Machine::Arm(0)),
     way(
@@ -164,11 +197,28 @@ pub(crate) const WAYS: &[Way] = &[
     more(way(
         "gcc",
         "-O1 -DMT3_VERSION -Wno-psabi",
-        "generic",
+        "mt3000",
         1024,
         ANY,
     )),
-    more(way("clang", "-O1 -DMT3_VERSION", "generic", 1024, ANY)),
+    more(way("clang", "-O1 -DMT3_VERSION", "mt3000", 1024, ANY)),
+    more(way("g++", "-O1 -DSW5_VERSION", "sw26010", 256, ANY)),
+    more(way(
+        GCC_7,
+        "-std=c99 -O2 -DSW5_VERSION -Wno-maybe-uninitialized",
+        "sw26010",
+        256,
+        ANY,
+    )),
+    more(way("gcc", "-O2 -DSW5_VERSION", "sw26010", 256, ANY)),
+    more(way(GCC_7, "-std=c99 -O0", "sse2", 128, ANY)),
+    more(way(
+        GCC_7,
+        "-std=c99 -O0 -march=skylake-avx512",
+        "avx512",
+        512,
+        AVX512,
+    )),
     more(way(
         "gcc",
         "-O2 -march=x86-64-v4 -DHETMP_SIMD_WIDTH=1024 -Wno-psabi",

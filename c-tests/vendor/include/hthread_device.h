@@ -1,7 +1,8 @@
-/* Stand-in for MT-3000's hthread_device.h: what runtime/mq/chip uses. */
+/* Stand-in for MT-3000's hthread_device.h: what runtime/mq/chip and published kernels use. */
 #ifndef HTHREAD_DEVICE_H
 #define HTHREAD_DEVICE_H
 
+/* A kernel: what hthread_group_exec finds by name. `makedat` makes its entry. */
 #define __global__
 
 int get_thread_id(void);
@@ -17,5 +18,14 @@ unsigned int dma_p2p(void *src, unsigned long src_row_num, unsigned int src_row_
                      unsigned long dst_row_num, unsigned int dst_row_size, int dst_row_step, _Bool row_syn,
                      unsigned int synmask);
 void dma_wait(unsigned int ch);
+/* A line of text for the host's standard output. */
+int hthread_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Waits for all threads of the group. */
+void group_barrier(unsigned int barrier);
+/* Copies between array (scalar) memory and the memory of the cluster, waited for. */
+int vector_load(const void *mem, void *am, unsigned long bytes);
+int vector_store(const void *am, void *mem, unsigned long bytes);
+int scalar_load(const void *mem, void *sm, unsigned long bytes);
+int scalar_store(const void *sm, void *mem, unsigned long bytes);
 
 #endif

@@ -175,7 +175,8 @@ HETMP_XPACK(VI32, VU16, packus_epi32)
 
 #define HETMP_OWN_VF64_TO_VF32 1
 HETMP_SIMD_FN _VF32 _VF64_TO_VF32(_VF64 lo, _VF64 hi) {
-    return (_VF32)_mm256_set_m128(_mm256_cvtpd_ps((__m256d)hi), _mm256_cvtpd_ps((__m256d)lo));
+    return (_VF32)_mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps((__m256d)lo)),
+                                       _mm256_cvtpd_ps((__m256d)hi), 1);
 }
 #define HETMP_OWN_VF64_TO_VI32 1
 HETMP_SIMD_FN __m128i hetmp_VF64_to_words(_VF64 v) {
@@ -184,5 +185,6 @@ HETMP_SIMD_FN __m128i hetmp_VF64_to_words(_VF64 v) {
     return _mm256_cvttpd_epi32(_mm256_min_pd((__m256d)number, _mm256_set1_pd(2147483647.0)));
 }
 HETMP_SIMD_FN _VI32 _VF64_TO_VI32(_VF64 lo, _VF64 hi) {
-    return (_VI32)_mm256_set_m128i(hetmp_VF64_to_words(hi), hetmp_VF64_to_words(lo));
+    return (_VI32)_mm256_inserti128_si256(_mm256_castsi128_si256(hetmp_VF64_to_words(lo)),
+                                          hetmp_VF64_to_words(hi), 1);
 }

@@ -57,10 +57,27 @@ HETMP_SIMD_FN HETMP_V HETMP_OP(INC)(HETMP_V v, HETMP_M m) {
 
 /* MULHI(a, b): the upper half of the product of twice the lane width. */
 #if !HETMP_OWN(MULHI)
+#if HETMP_W == 64 && !defined(__SIZEOF_INT128__)
+/* Without 128-bit numbers: four products of halves. A negative factor x counts as x + 2^64, so
+ * the other factor is taken off again. */
+HETMP_SIMD_FN HETMP_L HETMP_SIMD_PASTE(hetmp_mulhi_, HETMP_T)(HETMP_L a, HETMP_L b) {
+    const uint64_t x = (uint64_t)a, y = (uint64_t)b, low = 0xffffffffu;
+    const uint64_t inner = (x & low) * (y & low), left = (x >> 32) * (y & low);
+    const uint64_t right = (x & low) * (y >> 32), outer = (x >> 32) * (y >> 32);
+    const uint64_t carry = ((inner >> 32) + (left & low) + (right & low)) >> 32;
+    uint64_t high = outer + (left >> 32) + (right >> 32) + carry;
+#if HETMP_IS_SIGNED
+    high -= (a < 0 ? y : 0) + (b < 0 ? x : 0);
+#endif
+    return (HETMP_L)high;
+}
+#endif
 HETMP_SIMD_FN HETMP_V HETMP_OP(MULHI)(HETMP_V a, HETMP_V b) {
     HETMP_V r = {0};
     for (unsigned i = 0; i < HETMP_N; i++) {
-#if HETMP_W == 64 && HETMP_IS_SIGNED
+#if HETMP_W == 64 && !defined(__SIZEOF_INT128__)
+        r[i] = HETMP_SIMD_PASTE(hetmp_mulhi_, HETMP_T)(a[i], b[i]);
+#elif HETMP_W == 64 && HETMP_IS_SIGNED
         r[i] = (HETMP_L)(((hetmp_i128)a[i] * b[i]) >> 64);
 #elif HETMP_W == 64
         r[i] = (HETMP_L)(((hetmp_u128)a[i] * b[i]) >> 64);
@@ -271,15 +288,26 @@ HETMP_SIMD_FN HETMP_V HETMP_OP(CTZ)(HETMP_V v) {
 
 #if HETMP_W > 8
 /* BSWAP(v): the bytes of each lane in reverse order; 16 bits and more. */
-#if !HETMP_OWN(BSWAP)
+#if !HETMP_OWN(BSWAP) && !HETMP_FULL
+HETMP_SIMD_FN HETMP_V HETMP_OP(BSWAP)(HETMP_V v) {
+    for (unsigned i = 0; i < HETMP_N; i++)
+        v[i] = (HETMP_L)__builtin_bswap32((uint32_t)v[i]);
+    return v;
+}
+#elif !HETMP_OWN(BSWAP)
 #define HETMP_AT_BSWAP_16(i) ((i) ^ 1)
 #define HETMP_AT_BSWAP_32(i) ((i) ^ 3)
 #define HETMP_AT_BSWAP_64(i) ((i) ^ 7)
 HETMP_SIMD_FN HETMP_V HETMP_OP(BSWAP)(HETMP_V v) {
     const _VU8 b = (_VU8)v;
+#if HETMP_SIMD_OLD
+    const _VU8 from = {HETMP_SEQ(HETMP_SIMD_LANES_8)(HETMP_SIMD_PASTE(HETMP_AT_BSWAP_, HETMP_W), 0)};
+    return (HETMP_V)__builtin_shuffle(b, from);
+#else
     return (HETMP_V)__builtin_shufflevector(
         b, b,
         HETMP_SEQ(HETMP_SIMD_LANES_8)(HETMP_SIMD_PASTE(HETMP_AT_BSWAP_, HETMP_W), 0));
+#endif
 }
 #undef HETMP_AT_BSWAP_16
 #undef HETMP_AT_BSWAP_32

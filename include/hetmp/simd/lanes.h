@@ -294,7 +294,7 @@ HETMP_SIMD_FN HETMP_V HETMP_OP(BROADCAST)(HETMP_V v, size_t i) {
  * REDUCE_XOR: integers only. */
 /* Every lane takes part each time; an exchange of neighbours, unlike a rotation, stays within
  * the parts that few instructions cross. */
-#if HETMP_SIMD_PASTE(HETMP_CLASS_, HETMP_C) == HETMP_CLASS_F || HETMP_W == 64
+#if HETMP_SIMD_PASTE(HETMP_CLASS_, HETMP_C) == HETMP_CLASS_F || HETMP_W == 64 || !HETMP_FULL
 #define HETMP_NEAR1(r) HETMP_SHUFFLE(r, r, HETMP_AT_XOR1)
 #define HETMP_NEAR2(r) HETMP_SHUFFLE(r, r, HETMP_AT_XOR2)
 #define HETMP_NEAR4(r) HETMP_SHUFFLE(r, r, HETMP_AT_XOR4)
@@ -378,3 +378,4 @@ HETMP_SIMD_FN HETMP_L HETMP_OP(REDUCE_XOR)(HETMP_V r) {
 #undef HETMP_T
 #undef HETMP_L
 #undef HETMP_W
+#undef HETMP_R

@@ -1,6 +1,6 @@
 /* Part of hetmp/simd.h: masks of HETMP_W bits a lane. Not for direct inclusion. */
 
-#define HETMP_T HETMP_SIMD_PASTE(VM, HETMP_W)
+#define HETMP_T HETMP_SIMD_PASTE(VM, HETMP_R)
 #define HETMP_C M
 
 /* TRUE(), FALSE(): all lanes true, all lanes false. */
@@ -82,20 +82,33 @@ HETMP_SIMD_FN HETMP_M HETMP_OP(FROM_BITS)(uint64_t bits) {
 /* ANY(m), ALL(m), NONE(m): 1 if some lane, every lane, no lane is true, else 0. */
 #if !HETMP_OWN(ANY)
 HETMP_SIMD_FN int HETMP_OP(ANY)(HETMP_M m) {
+#if HETMP_FULL
     const _VU64 words = (_VU64)m;
     uint64_t some = 0;
     for (unsigned i = 0; i < HETMP_SIMD_LANES_64; i++)
         some |= words[i];
+#else
+    HETMP_SL some = 0;
+    for (unsigned i = 0; i < HETMP_N; i++)
+        some |= m[i];
+#endif
     return some != 0;
 }
 #endif
 #if !HETMP_OWN(ALL)
 HETMP_SIMD_FN int HETMP_OP(ALL)(HETMP_M m) {
+#if HETMP_FULL
     const _VU64 words = (_VU64)m;
     uint64_t every = ~(uint64_t)0;
     for (unsigned i = 0; i < HETMP_SIMD_LANES_64; i++)
         every &= words[i];
     return every == ~(uint64_t)0;
+#else
+    HETMP_SL every = -1;
+    for (unsigned i = 0; i < HETMP_N; i++)
+        every &= m[i];
+    return every == -1;
+#endif
 }
 #endif
 #if !HETMP_OWN(NONE)
@@ -122,3 +135,5 @@ HETMP_SIMD_FN int HETMP_OP(FIRST)(HETMP_M m) {
 
 #undef HETMP_T
 #undef HETMP_C
+#undef HETMP_W
+#undef HETMP_R

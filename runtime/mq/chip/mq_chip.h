@@ -164,6 +164,15 @@ int hetmp_mq_on_slave(void);
 #define MQ_ON_SLAVE() 0
 #endif
 
+/* Between two looks at what another core changes. A chip's cores have nothing else to do; on stand-ins they are threads, which may
+ * wait for each other's processor. */
+#if defined(HETMP_MQ_STANDIN) || (!defined(SW5_VERSION) && !defined(MT3_VERSION))
+#include <sched.h>
+#define MQ_PAUSE() ((void)sched_yield())
+#else
+#define MQ_PAUSE() ((void)0)
+#endif
+
 #define MQ_ROUND(n, to) (((uint64_t)(n) + (to) - 1) / (to) * (to))
 
 static inline int mq_fail(int *err, int why) {

@@ -17,7 +17,6 @@ static void *mq_memory(int cluster, size_t bytes) {
     return calloc(1, bytes);
 }
 static void mq_memory_free(void *p) { free(p); }
-#define MQ_PAUSE() ((void)0)
 
 #elif defined(MT3_VERSION)
 #include "hthread_host.h"
@@ -39,7 +38,6 @@ static void *mq_memory(int cluster, size_t bytes) {
     return p;
 }
 static void mq_memory_free(void *p) { hthread_free(p); }
-#define MQ_PAUSE() ((void)0)
 
 #else
 #include <pthread.h>
@@ -54,7 +52,6 @@ static void *mq_memory(int cluster, size_t bytes) {
     return p;
 }
 static void mq_memory_free(void *p) { free(p); }
-#define MQ_PAUSE() sched_yield()
 #endif
 
 /* -- Tables ----------------------------------------------------------------------------------------------- */

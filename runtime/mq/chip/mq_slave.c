@@ -30,8 +30,7 @@ static int mq_reply(struct mq_dma *d) {
 #endif
 }
 static int mq_done(struct mq_dma *d, int wait) {
-    while (wait && mq_reply(d) != 1) {
-    }
+    while (wait && mq_reply(d) != 1) MQ_PAUSE();
     return mq_reply(d) == 1;
 }
 static void *mq_local(int kind, uint64_t bytes) {
@@ -42,7 +41,6 @@ static void mq_local_free(int kind, void *p, uint64_t bytes) {
     (void)kind;
     ldm_free(p, (int)bytes);
 }
-#define MQ_PAUSE() ((void)0)
 
 #elif defined(MT3_VERSION)
 #include "hthread_device.h"
@@ -76,7 +74,6 @@ static void mq_local_free(int kind, void *p, uint64_t bytes) {
     if (kind == SlaveArrayMem) vector_free(p);
     else scalar_free(p);
 }
-#define MQ_PAUSE() ((void)0)
 
 #else
 #include <sched.h>
@@ -111,7 +108,6 @@ static void mq_local_free(int kind, void *p, uint64_t bytes) {
     (void)bytes;
     free(p);
 }
-#define MQ_PAUSE() sched_yield()
 #endif
 
 /* -- The slave's half of its queues (SMessQueue of the paper), in its local store --------------------------------- */

@@ -1,0 +1,25 @@
+/* Kernels for dialects_host.c: arguments of every kind, vectors of array memory, a barrier. */
+#include <compiler/m3000.h>
+#include <hthread_device.h>
+
+__global__ void scale(int n, double factor, float shift, const double *x, double *y) {
+    const int id = get_thread_id(), size = get_group_size();
+    lvector double *part = vector_malloc(128);
+    for (int i = id * 16; i + 16 <= n; i += size * 16) {
+        vector_load(x + i, part, 128);
+        const lvector double v = vec_ld(0, part);
+        vec_st(vec_mula(v, (lvector double)vec_svbcast(factor), (lvector double)vec_svbcast((double)shift)), 0, part);
+        vector_store(part, y + i, 128);
+    }
+    vector_free(part);
+}
+
+/* Each thread adds what its neighbour wrote before the barrier. */
+__global__ void neighbours(long *places, unsigned short add) {
+    const int id = get_thread_id(), size = get_group_size();
+    places[id] = id + add;
+    group_barrier(0);
+    places[size + id] = places[(id + 1) % size];
+}
+
+__global__ void nothing(void) {}
