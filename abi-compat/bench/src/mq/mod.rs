@@ -5,7 +5,7 @@
 //! sides of a round. The parts:
 //!
 //! * `bandwidth`: messages to 1 to 64 slaves, divided by hand-written double buffers of the same threads;
-//! * `platform`: the same on the modelled SW26010, divided by transfers that the slaves start themselves, beside the
+//! * `platform`: the same on the modelled SW26010 and MT-3000, divided by transfers that the slaves start themselves, beside the
 //!   paper's figures;
 //! * `spsc`: from one thread to one other, beside rtrb and crossbeam's `ArrayQueue`;
 //! * `apps`: matrix multiplication and password search, with queues and with hand-written buffers.
@@ -35,7 +35,7 @@ use programs::Programs;
 enum Part {
     /// Messages to many slaves, over hand-written double buffers.
     Bandwidth,
-    /// The same on the modelled SW26010.
+    /// The same on the modelled SW26010 and MT-3000.
     Platform,
     /// One thread to one other, beside rtrb and ArrayQueue.
     Spsc,
