@@ -2,23 +2,29 @@
  * for each operation. One source: with hetmp's goal.h, or with -DUSE_MPI for an MPI.
  *
  * goal_bench MS [ROW [BYTES]]: each row takes some MS milliseconds. Rank 0 prints `ROW BYTES LATENCY OVERLAP CPU BEGIN
- * APART` (us, 0..1, us, us, us):
- *   latency  of the blocking collective, its mean
- *   apart    of the nonblocking one, begun and waited for at once, its mean
+ * APART POSSIBLE` (us, 0..1, us, us, us, 0..1):
+ *   latency  of the blocking collective
+ *   apart    of the nonblocking one, begun and waited for at once
  *   overlap  the loop begins the collective, computes twice as long as that takes (at least WORK), and waits, without a
  *            test in between: 1 - (whole - work) / apart, cut to 0..1. `work` is what the computation alone takes in the
- *            same processes just before and just after: where processes share a processor, that is several times its
- *            processor time
+ *            same processes just before: where processes share a processor, that is several times its processor time. The
+ *            two take turns, and the median of their differences counts. All times are medians of the means of eight turns
+ *            (where ranks share processors, of a stretch),
+ *            at the rank where they are longest: one rank that something else has stopped for a moment delays all others,
+ *            and that is no part of a collective. What happens rarely, but to the collective itself, is in `cpu`
  *   cpu      processor time for one operation of that loop, less that of the computation alone: of all threads of all ranks,
  *            of hetmp's helper processes (adapters, and those of the engine `kernel`), and of the system's threads for soft
  *            interrupts. Linux counts a soft interrupt for the thread that it interrupts, so those are in; one that comes
  *            while a processor has nothing to do is not
+ *   possible the overlap that this processor time allows while all processors compute: 1 - cpu / processors / apart, with as
+ *            many processors as there are ranks at most
  *   begin    time of the call that begins the collective in that loop, its mean at rank 0
  *
  * The work is counted in turns of a loop, so that a helper's thread that takes the core does not look like communication
  * hidden. */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,12 +111,15 @@ static void ialltoall(char *from, char *to, int n, handle *h) { need(goal_iallto
 static void broadcast(char *at, int n) { need(goal_broadcast(at, at, n, 0)); }
 static void ibroadcast(char *at, int n, handle *h) { need(goal_ibroadcast(at, at, n, 0, h)); }
 static void finish(handle *h) { need(GOAL_Wait(h)); }
-static double most(double x)
+/* In whole nanoseconds: the engine `kernel` has no floating point, and the other engine's thread would be at work. */
+static double combined(double us, int operation)
 {
-    double y = x;
-    need(goal_allreduce(&x, &y, 1, GOAL_DOUBLE, GOAL_MAX));
-    return y;
+    int64_t x = (int64_t)(us * 1e3), y = x;
+    need(goal_allreduce(&x, &y, 1, GOAL_LONG, operation));
+    return (double)y / 1e3;
 }
+static double most(double us) { return combined(us, GOAL_MAX); }
+
 #endif
 
 enum { BARRIER, ALLREDUCE, ALLTOALL, BROADCAST };
@@ -164,16 +173,20 @@ static void work(double us)
     sink = x;
 }
 
+/* A host takes processors away now and then, and Linux counts that as the process's time: so the fastest try counts. All ranks
+ * then work as long as the slowest needs. */
 static void calibrate(void)
 {
     int i;
+    double best = 1e9;
     turns_a_us = 100;
-    for (i = 0; i < 8; i++) {
+    for (i = 0; i < 40; i++) {
         double from = clock_us(CLOCK_THREAD_CPUTIME_ID), us;
-        work(2000);
+        work(500);
         us = clock_us(CLOCK_THREAD_CPUTIME_ID) - from;
-        turns_a_us *= 2000 / us;
+        best = us < best ? us : best;
     }
+    turns_a_us *= 500 / most(best);
 }
 
 /* True if the process has this word in its command line, or, for a thread of the system, in its name. */
@@ -218,26 +231,99 @@ static double of_process(const char *process)
     return ns / 1e3;
 }
 
-/* Processor time so far of this process; at rank 0 of the helpers and of the soft interrupts' threads as well. All ranks are
- * on one machine. */
-static double spent(void)
+/* The helpers and the soft interrupts' threads, found once by rank 0: all ranks are on one machine. */
+static struct other {
+    char process[24];
+    double spent;
+} others[256];
+static int other_count;
+
+static void find_others(void)
 {
-    double all = clock_us(CLOCK_PROCESS_CPUTIME_ID);
     DIR *processes = me == 0 ? opendir("/proc") : NULL;
     struct dirent *p;
     while (processes && (p = readdir(processes))) {
-        if (p->d_name[0] < '0' || p->d_name[0] > '9')
-            continue;
-        if (has_word(p->d_name, "comm", "ksoftirqd/"))
-            all += of_process(p->d_name);
+        int is_one = p->d_name[0] >= '0' && p->d_name[0] <= '9' && has_word(p->d_name, "comm", "ksoftirqd/");
 #ifndef USE_MPI
-        if (has_word(p->d_name, "cmdline", "goal nic-adapter") || has_word(p->d_name, "cmdline", "goal kernel-engine"))
-            all += of_process(p->d_name);
+        if (p->d_name[0] >= '0' && p->d_name[0] <= '9')
+            is_one |= has_word(p->d_name, "cmdline", "goal nic-adapter") || has_word(p->d_name, "cmdline", "goal kernel-engine");
 #endif
+        if (is_one && other_count < 256)
+            snprintf(others[other_count++].process, sizeof others[0].process, "%.20s", p->d_name);
     }
     if (processes)
         closedir(processes);
+}
+
+/* Their processor time so far. Those of an earlier job may be among them, and end: their time stays what it was. */
+static double of_others(void)
+{
+    double all = 0;
+    int i;
+    for (i = 0; i < other_count; i++) {
+        double spent = of_process(others[i].process);
+        if (spent > others[i].spent)
+            others[i].spent = spent;
+        all += others[i].spent;
+    }
     return all;
+}
+
+/* A stretch of time that all ranks begin together. */
+struct stretch {
+    double cpu, others;
+};
+
+/* To read the helpers' times takes rank 0 a while. That belongs to no stretch, and the others must not be ahead by it. */
+static void begin_stretch(struct stretch *s)
+{
+    s->others = of_others();
+    barrier();
+    barrier();
+    s->cpu = clock_us(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+/* The processor time spent in it by this rank and, at rank 0, by helpers, us. */
+static double end_stretch(const struct stretch *s)
+{
+    double cpu = clock_us(CLOCK_PROCESS_CPUTIME_ID) - s->cpu;
+    return cpu + of_others() - s->others;
+}
+
+/* The times of a stretch's groups of turns, us for each turn, and the time when the last group ended. One turn alone says
+ * little: where a rank is behind, its next turns find everything there. */
+enum { GROUPS = 1 << 14, GROUP = 8 };
+static double groups[GROUPS], group_ended;
+static int group_count, turn_count, group;
+
+/* Where ranks share processors, they take turns of milliseconds: then the `n` turns are one group. */
+static void begin_turns(int n)
+{
+    group = sysconf(_SC_NPROCESSORS_ONLN) < all || n < GROUP ? n : GROUP;
+    group_count = turn_count = 0;
+    group_ended = now();
+}
+
+static void turn(void)
+{
+    double at;
+    if (++turn_count % group != 0 || group_count == GROUPS)
+        return;
+    at = now();
+    groups[group_count++] = (at - group_ended) / group;
+    group_ended = at;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double middle(double *list, int n)
+{
+    qsort(list, (size_t)n, sizeof *list, by_size);
+    return list[n / 2];
 }
 
 static double total(double x)
@@ -245,89 +331,104 @@ static double total(double x)
 #ifdef USE_MPI
     double y = x;
     MPI_Allreduce(&x, &y, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-#else
-    double y = x;
-    need(goal_allreduce(&x, &y, 1, GOAL_DOUBLE, GOAL_ADD));
-#endif
     return y;
+#else
+    return combined(x, GOAL_ADD);
+#endif
 }
 
-/* The computation alone, `n` times: what one takes, and what all ranks spend, us. */
-static double alone(int n, double us, double *cpu)
+/* The collective, `n` times: the median of what one takes, us; the largest of all ranks, the same number at all. */
+static double each(int what, int bytes, int n, int blocks)
 {
-    double from;
     int i;
     barrier();
-    *cpu = spent();
-    from = now();
-    for (i = 0; i < n; i++)
-        work(us);
-    from = (now() - from) / n;
-    *cpu = spent() - *cpu;
-    return from;
-}
-
-/* The nonblocking collective, `n` times begun and waited for at once: what one takes, us, the same number at all ranks. */
-static double at_once(int what, int bytes, int n)
-{
-    double from;
-    int i;
     barrier();
-    from = now();
+    begin_turns(n);
     for (i = 0; i < n; i++) {
-        handle h;
-        begin(what, bytes, &h);
-        finish(&h);
+        if (blocks) {
+            blocking(what, bytes);
+        } else {
+            handle h;
+            begin(what, bytes, &h);
+            finish(&h);
+        }
+        turn();
     }
-    return most((now() - from) / n);
+    return most(middle(groups, group_count));
+}
+
+static double size_of_job(void) { return all; }
+static double cut(double share) { return share < 0 ? 0 : share > 1 ? 1 : share; }
+
+/* How often the computation alone and the computation with collectives take turns. A machine's speed drifts, and something
+ * else may take a core for a while: so a stretch is compared with its neighbour, and the middle of the differences counts. */
+enum { STRETCHES = 9 };
+
+/* How many turns of `us` each a stretch of `ms` has: whole groups, and four at least. */
+static int turns_in(double ms, double us)
+{
+    double n = ms * 1e3 / us;
+    return n < 4 ? 4 : n < 2 * GROUP ? (int)n : (int)(n > 1e6 ? 1e6 : n) / GROUP * GROUP;
 }
 
 static void row(int what, int bytes, double ms)
 {
-    int i, n;
-    double latency, apart, us, whole, cpu, from, begun = 0, before, after, cpu_before, cpu_after, plain;
-    for (i = 0; i < 50; i++)
-        blocking(what, bytes);
-    from = now();
-    for (i = 0; i < 50; i++)
-        blocking(what, bytes);
-    latency = most((now() - from) / 50);
-    n = (int)(ms * 1e3 / 2 / latency) + 10;
-    barrier();
-    from = now();
-    for (i = 0; i < n; i++)
-        blocking(what, bytes);
-    latency = most((now() - from) / n);
-
-    apart = at_once(what, bytes, 50);
-    apart = at_once(what, bytes, (int)(ms * 1e3 / 4 / apart) + 10);
+    int i, n, at;
+    struct stretch stretch;
+    double latency, apart, us, cpu_plain, begun = 0, plain, lost[STRETCHES], spent[STRETCHES];
+    latency = each(what, bytes, GROUP, 1);
+    latency = each(what, bytes, turns_in(ms / 2, latency), 1);
+    apart = each(what, bytes, GROUP, 0);
+    apart = each(what, bytes, turns_in(ms / 4, apart), 0);
 
     us = 2 * apart > WORK ? 2 * apart : WORK;
-    n = (int)(ms * 1e3 / 2 / (us + apart)) + 10;
-    before = alone(n / 2, us, &cpu_before);
-    barrier();
-    cpu = spent();
-    from = now();
-    for (i = 0; i < n; i++) {
-        handle h;
-        double at = now();
-        begin(what, bytes, &h);
-        begun += now() - at;
-        work(us);
-        finish(&h);
+    n = turns_in(ms / 2 / STRETCHES, us + apart);
+    for (at = 0; at < STRETCHES; at++) {
+        begin_stretch(&stretch);
+        begin_turns(n);
+        for (i = 0; i < n; i++) {
+            work(us);
+            turn();
+        }
+        cpu_plain = end_stretch(&stretch);
+        plain = most(middle(groups, group_count));
+        begin_stretch(&stretch);
+        begin_turns(n);
+        for (i = 0; i < n; i++) {
+            handle h;
+            double before = now();
+            begin(what, bytes, &h);
+            begun += now() - before;
+            work(us);
+            finish(&h);
+            turn();
+        }
+        spent[at] = total(end_stretch(&stretch) - cpu_plain) / n;
+        lost[at] = most(middle(groups, group_count)) - plain;
     }
-    whole = (now() - from) / n;
-    cpu = spent() - cpu;
-    after = alone(n - n / 2, us, &cpu_after);
-    plain = most((before + after) / 2);
-    whole = most(whole);
-    cpu = total(cpu - cpu_before - cpu_after);
     if (me == 0) {
-        double hidden = 1 - (whole - plain) / apart;
-        hidden = hidden < 0 ? 0 : hidden > 1 ? 1 : hidden;
-        printf("%s %d %.3f %.3f %.3f %.3f %.3f\n", names[what], bytes, latency, hidden, cpu / n, begun / n, apart);
+        double loss = middle(lost, STRETCHES), cost = middle(spent, STRETCHES), hidden = 1 - loss / apart, possible;
+        long cores = sysconf(_SC_NPROCESSORS_ONLN);
+        possible = 1 - cost / (cores < size_of_job() ? (double)cores : size_of_job()) / apart;
+        printf("%s %d %.3f %.3f %.3f %.3f %.3f %.3f\n", names[what], bytes, latency, cut(hidden), cost, begun / n / STRETCHES, apart,
+               cut(possible));
         fflush(stdout);
     }
+}
+
+/* Each rank has a processor of its own, or shares one with as many as the others do. */
+static void bind_rank(void)
+{
+    cpu_set_t allowed, one;
+    int cpu, nth;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) == 0)
+        return;
+    nth = me % CPU_COUNT(&allowed);
+    for (cpu = 0; !CPU_ISSET(cpu, &allowed) || nth-- > 0; cpu++)
+        ;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
 }
 
 int main(int argc, char **argv)
@@ -338,11 +439,14 @@ int main(int argc, char **argv)
     int most_bytes = argc > 3 ? atoi(argv[3]) : 65536, what;
     size_t i;
     start(argc, argv);
+    bind_rank();
     give = calloc(all, 65536);
     get = calloc(all, 65536);
     if (!give || !get)
         return 1;
     calibrate();
+    barrier();
+    find_others();
     for (what = BARRIER; what <= BROADCAST; what++) {
         if (strcmp(only, "all") != 0 && strcmp(only, names[what]) != 0)
             continue;

@@ -4,12 +4,13 @@ case " $* " in
 *" --help "*)
     cat <<'TEXT'
 scripts/bench goal [--quick] [--rounds N] [--ms N] [--ranks LIST] [--rows NAME] [--most BYTES] [--engines LIST]
-                   [--realtime] [--raw FILE] [--veth US]
+                   [--realtime] [--raw FILE] [--svg FILE] [--veth US]
 
 One source, c-tests/bench/goal_bench.c, compiled with our goal.h and with each MPI's mpicc (mpicc.openmpi, mpicc.mpich,
 or mpicc where there are no such names). A round is one job of each in turns. For every row (collective and bytes): blocking
-latency, overlap with a work loop without tests in it, processor time for each operation beside the work; medians of the
-rounds, smallest and largest latency, and our latency over the best MPI's.
+latency, overlap with a work loop without tests in it, the overlap that is possible while every processor computes, processor
+time for each operation beside the work; medians of the rounds, smallest and largest latency, and our latency over the best
+MPI's. Each rank is bound to a processor.
 
   --rounds N      rounds [5; quick 3]
   --ms N          time of a row in a job, milliseconds [20; quick 10]
@@ -21,6 +22,7 @@ rounds, smallest and largest latency, and our latency over the best MPI's.
                   [thread,user]
   --realtime      all jobs with real-time priority (needs the right to): other programs do not disturb them
   --raw FILE      keeps every line measured
+  --svg FILE      draws latency, processor time and overlap by size
   --veth US       every rank in a network namespace of its own, joined by veth pairs and a bridge: ours over sockets, the
                   MPIs over their TCP, kernel over Ethernet frames [engines kernel,thread,user]. With US not 0 the
                   interfaces look for packets only every US microseconds, as the interrupt moderation of a network card
@@ -30,12 +32,12 @@ TEXT
     ;;
 esac
 
-rounds=5 ms=20 ranks=2,4 rows=all most=65536 engines= realtime= raw= veth=
+rounds=5 ms=20 ranks=2,4 rows=all most=65536 engines= realtime= raw= svg= veth=
 while [ $# -gt 0 ]; do
     case "$1" in
     --quick) rounds=3 ms=10 most=512 ;;
     --realtime) realtime='chrt -f 10' ;;
-    --rounds | --ms | --ranks | --rows | --most | --engines | --raw | --veth)
+    --rounds | --ms | --ranks | --rows | --most | --engines | --raw | --svg | --veth)
         [ $# -gt 1 ] || {
             echo "hetmp: option $1: a value is accepted" >&2
             exit 2
@@ -48,6 +50,7 @@ while [ $# -gt 0 ]; do
         --most) most=$2 ;;
         --engines) engines=$2 ;;
         --raw) raw=$2 ;;
+        --svg) svg=$2 ;;
         --veth) veth=$2 ;;
         esac
         shift
@@ -74,7 +77,7 @@ else
     chmod 755 "$folder"
     hosts_of=hgb$$
     trap 'exit 1' INT TERM
-    trap 'veth_remove "$hosts_of" "${hosts:-0}"; rm -rf "$folder"' EXIT
+    trap 'end_ranks; veth_remove "$hosts_of" "${hosts:-0}"; rm -rf "$folder"' EXIT
 fi
 if [ -z "${HETMP_PREFIX-}" ]; then
     HETMP_PREFIX=$folder/hetmp
@@ -104,6 +107,15 @@ if [ -z "$mpis" ] && command -v mpicc >/dev/null 2>&1; then
 fi
 [ -n "$mpis" ] || echo "bench goal: no mpicc is installed: ours alone" >&2
 
+# Ends what a launcher has left behind: with real-time priority it would keep the processors for good.
+end_ranks() {
+    for process in /proc/[0-9]*; do
+        case "$(readlink "$process/exe" 2>/dev/null)" in
+        "$folder/goal" | "$folder/openmpi" | "$folder/mpich" | "$folder/mpi") kill -9 "${process#/proc/}" 2>/dev/null || true ;;
+        esac
+    done
+}
+
 # Runs a command as one job, and keeps its rows, with who and how many in front.
 job() { # WHO RANKS COMMAND...
     who=$1 n=$2
@@ -113,6 +125,7 @@ job() { # WHO RANKS COMMAND...
         sed "s/^/$who $n /" "$folder/out" >>"$folder/all"
     else
         echo "bench goal: $who with $n processes: ended with an error: $(head -c 300 "$folder/err")" >&2
+        end_ranks
     fi
 }
 
@@ -172,6 +185,8 @@ for n in $(echo "$ranks" | tr , ' '); do
     done
 done
 [ -z "$raw" ] || cp "$folder/all" "$raw"
+[ -z "$svg" ] || awk -v title="$(nproc) processors, $rounds rounds, medians${veth:+, over veth, packets every $veth us}" \
+    -f scripts/lib/bench_goal_svg.awk "$folder/all" >"$svg"
 
 echo "$(nproc) processors, $rounds rounds; latency us: median (smallest-largest); overlap 0..1; CPU and begin: us for each operation"
 # Sorted by latency, so that the middle line of a group is the median.
@@ -188,13 +203,13 @@ function middle(list, n,   v, i, j, t) {
     key = row " " $1
     if (!(key in number)) { names[row] = names[row] " " $1; least[key] = $5 }
     number[key]++
-    latency[key] = latency[key] " " $5; overlap[key] = overlap[key] " " $6; cpu[key] = cpu[key] " " $7; begun[key] = begun[key] " " $8; apart[key] = apart[key] " " $9
+    latency[key] = latency[key] " " $5; overlap[key] = overlap[key] " " $6; cpu[key] = cpu[key] " " $7; begun[key] = begun[key] " " $8; apart[key] = apart[key] " " $9; possible[key] = possible[key] " " $10
     if ($5 < least[key]) least[key] = $5
     if ($5 > largest[key]) largest[key] = $5
 }
 END {
-    print "| processes | collective | bytes | who | latency | of the best MPI | nonblocking | overlap | CPU | begin |"
-    print "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    print "| processes | collective | bytes | who | latency | of the best MPI | nonblocking | overlap | possible | CPU | begin |"
+    print "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
     for (i = 1; i <= count; i++) {
         row = rows[i]; n = split(names[row], who, " "); best = 0
         for (j = 1; j <= n; j++) {
@@ -206,8 +221,8 @@ END {
             key = row " " who[j]; m = middle(latency[key], number[key])
             ratio = "-"
             if (best > 0) ratio = sprintf("%.2f", m / best)
-            printf("| %s | %s | %s | %s | %.2f (%.2f-%.2f) | %s | %.2f | %.2f | %.1f | %.1f |\n", part[1], part[2], part[3], who[j], m, \
-                least[key], largest[key], ratio, middle(apart[key], number[key]), middle(overlap[key], number[key]), middle(cpu[key], number[key]), \
+            printf("| %s | %s | %s | %s | %.2f (%.2f-%.2f) | %s | %.2f | %.2f | %.2f | %.1f | %.1f |\n", part[1], part[2], part[3], who[j], m, \
+                least[key], largest[key], ratio, middle(apart[key], number[key]), middle(overlap[key], number[key]), middle(possible[key], number[key]), middle(cpu[key], number[key]), \
                 middle(begun[key], number[key]))
         }
     }
