@@ -21,6 +21,7 @@ MPI's. Each rank is bound to a processor.
                   schedules too, and with which an allreduce sums 64-bit integers instead of doubles, everywhere
                   [thread,user]
   --realtime      all jobs with real-time priority (needs the right to): other programs do not disturb them
+                  (MPIs whose ranks spin may then not end, where they share processors or over veth)
   --raw FILE      keeps every line measured
   --svg FILE      draws latency, processor time and overlap by size
   --veth US       every rank in a network namespace of its own, joined by veth pairs and a bridge: ours over sockets, the
@@ -62,6 +63,15 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+
+# Ends what a launcher has left behind: with real-time priority it would keep the processors for good.
+end_ranks() {
+    for process in /proc/[0-9]*; do
+        case "$(readlink "$process/exe" 2>/dev/null)" in
+        "$folder/goal" | "$folder/openmpi" | "$folder/mpich" | "$folder/mpi") kill -9 "${process#/proc/}" 2>/dev/null || true ;;
+        esac
+    done
+}
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -106,15 +116,6 @@ if [ -z "$mpis" ] && command -v mpicc >/dev/null 2>&1; then
     mpis=mpi
 fi
 [ -n "$mpis" ] || echo "bench goal: no mpicc is installed: ours alone" >&2
-
-# Ends what a launcher has left behind: with real-time priority it would keep the processors for good.
-end_ranks() {
-    for process in /proc/[0-9]*; do
-        case "$(readlink "$process/exe" 2>/dev/null)" in
-        "$folder/goal" | "$folder/openmpi" | "$folder/mpich" | "$folder/mpi") kill -9 "${process#/proc/}" 2>/dev/null || true ;;
-        esac
-    done
-}
 
 # Runs a command as one job, and keeps its rows, with who and how many in front.
 job() { # WHO RANKS COMMAND...
