@@ -15,6 +15,7 @@
 mod compare;
 mod cores;
 mod kernel;
+mod paper;
 mod parts;
 mod quota;
 mod reach;

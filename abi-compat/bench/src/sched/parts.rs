@@ -7,6 +7,7 @@ use anyhow::Result;
 use super::compare::{Group, Ratio, Variant};
 use super::cores::Cores;
 use super::kernel::{Bench, Measure, Program, Region, FIRST, KERNELS, SETTLED, WHOLE};
+use super::paper;
 use super::quota::Quota;
 use super::report::Report;
 use super::{Part, SchedArgs};
@@ -26,10 +27,12 @@ mod aim {
 }
 
 const STATIC: &str = "static";
-const CSR: &str = "ideal CSR";
-const CROSS: &str = "cross-dynamic";
+pub(super) const CSR: &str = "ideal CSR";
+pub(super) const CROSS: &str = "cross-dynamic";
+/// All iterations on the fast node, whose threads are those of its cores: the paper's Xeon alone.
+pub(super) const ALONE: &str = "node 0 alone";
 const AID: [&str; 3] = ["aid-static", "aid-hybrid", "aid-dynamic"];
-const HETPROBE: &str = "hetprobe";
+pub(super) const HETPROBE: &str = "hetprobe";
 const HETPROBE_I: &str = "hetprobe-i";
 
 fn chosen(args: &SchedArgs) -> impl Iterator<Item = (&'static str, Region)> + '_ {
@@ -52,7 +55,7 @@ fn group(part: Part, (kernel, region): (&str, Region), form: &'static str) -> Gr
 }
 
 /// The text of a ratio in a table, marked if the ratio is not `good`.
-fn cell(ratio: Option<Ratio>, good: impl Fn(f64) -> bool) -> String {
+pub(super) fn cell(ratio: Option<Ratio>, good: impl Fn(f64) -> bool) -> String {
     match ratio {
         Some(r) if good(r.median) => r.to_string(),
         Some(r) => format!("{r} !"),
@@ -60,12 +63,12 @@ fn cell(ratio: Option<Ratio>, good: impl Fn(f64) -> bool) -> String {
     }
 }
 
-fn any(_: f64) -> bool {
+pub(super) fn any(_: f64) -> bool {
     true
 }
 
 /// The text of the geometric mean of a ratio over groups; a dash if no group has the ratio.
-fn mean<'a>(
+pub(super) fn mean<'a>(
     groups: impl Iterator<Item = &'a Group>,
     over: &str,
     under: &str,
@@ -80,7 +83,7 @@ fn mean<'a>(
     format!("{:.3}", stats::geometric_mean(all))
 }
 
-fn of_part(report: &Report, part: Part) -> impl Iterator<Item = &Group> {
+pub(super) fn of_part(report: &Report, part: Part) -> impl Iterator<Item = &Group> {
     report.groups.iter().filter(move |g| g.part == part)
 }
 
@@ -103,6 +106,7 @@ pub(super) fn schedules(
         (AID[2], AID[2]),
         (HETPROBE, HETPROBE),
         (HETPROBE_I, HETPROBE_I),
+        (ALONE, "static-csr:1,0"),
     ]
     .into_iter()
     .map(|(name, schedule)| {
@@ -112,6 +116,8 @@ pub(super) fn schedules(
         )
     })
     .collect();
+    // The table of the paper's columns has the last one.
+    let shown = variants.len() - 1;
     println!("\n### (a) Schedules on unlike nodes: `schedule(runtime)`, a lap's time, and its ratio to static's\n");
     println!(
         "| kernel | static, ms | dynamic | ideal CSR | cross-dynamic | aid-static | aid-hybrid | aid-dynamic | hetprobe | hetprobe-i |"
@@ -127,14 +133,14 @@ pub(super) fn schedules(
             args.rounds(),
         );
         print!("| {} | {} ", kernel.0, short(group.ms(STATIC, WHOLE)));
-        for variant in &variants[1..] {
+        for variant in &variants[1..shown] {
             print!("| {} ", cell(group.ratio(variant.name, STATIC, WHOLE), any));
         }
         println!("|");
         report.groups.push(group);
     }
     print!("| geometric mean | ");
-    for variant in &variants[1..] {
+    for variant in &variants[1..shown] {
         let all = of_part(report, Part::A);
         print!("| {} ", mean(all, variant.name, STATIC, WHOLE));
     }
@@ -145,6 +151,7 @@ pub(super) fn schedules(
         AID.join(", "),
         means.join(", ")
     );
+    paper::beside(report, args.speed);
     Ok(())
 }
 
