@@ -24,9 +24,26 @@
 //! bounded part of its time, which falls to [`BUDGET`], and at most the excess of one execution more for each
 //! trial, since an execution cannot be stopped half-way.
 //!
+//! **Probes, and other nodes.** Where a region can be probed ([`Crossings::probing`]), and can also run whole on another
+//! node, a trial needs no guess. In a [probe](Place::Probe) home runs the region but for a small part on each other node.
+//! The probe's times without waiting for pages say what each node would take alone, its times with the waiting what
+//! all nodes would take together, and the waiting what moving there would cost. That place is tried which would save
+//! most in the time to come, if the program runs about as long again as it has run. A probe itself may wait for
+//! all of the program's data, so the first one comes when the time spent allows for a part of that.
+//!
 //! Pure: times come in, places go out.
 
+mod place;
+mod probe;
+mod region;
+
+use place::Probing;
+use probe::{LATER, PROBES, PROBE_COST};
+use region::{Region, WEIGHT};
 use std::collections::BTreeMap;
+
+pub use place::{Place, Probed, Why};
+pub use region::Shown;
 
 /// Part of the time in regions that the first trial may cost.
 const EAGER: f64 = 0.25;
@@ -48,161 +65,152 @@ const LOSES: f64 = 1.5;
 const WINDOW: u32 = 16;
 /// If a kept region's time changes by this factor, its work has changed, and its time at home is measured anew.
 const CHANGED: f64 = 4.0;
-/// Least weight of a new time in an average.
-const WEIGHT: f64 = 1.0 / 16.0;
 /// What starting and ending a region across nodes costs before it was measured, in nanoseconds. A region that
 /// cannot gain that much is never tried.
 const OVERHEAD_NS: f64 = 100_000.0;
-
-/// Where an execution of a region runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// At the origin, in one process.
-    Home,
-    /// On all nodes.
-    Across,
-}
-
-/// Why a region runs where it runs, for reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// Its time at home is not known yet.
-    Unmeasured,
-    /// At home it takes less time than crossing costs.
-    Short,
-    /// The time spent so far does not allow a trial (yet).
-    Waiting,
-    /// A trial is under way.
-    Trial,
-    /// The regions that cross are faster across.
-    Faster,
-    /// It is slower across, by its own time or with the other regions.
-    Slower,
-}
-
-impl Why {
-    /// A few words for the user.
-    pub fn text(self) -> &'static str {
-        match self {
-            Why::Unmeasured => "its time at home is not known yet",
-            Why::Short => "shorter than crossing costs",
-            Why::Waiting => "no trial yet",
-            Why::Trial => "tried",
-            Why::Faster => "faster across",
-            Why::Slower => "slower across",
-        }
-    }
-}
-
-/// What is known of one region. Times are nanoseconds.
-#[derive(Clone, Debug, Default)]
-struct Region {
-    /// Executions at home, since its time there was last forgotten.
-    home_runs: u64,
-    /// Average time at home, without waiting for pages that crossing regions had moved.
-    home_ns: f64,
-    /// In the current or last trial: crossings, and the sum of their times without the first.
-    trial_runs: u32,
-    steady_ns: f64,
-    /// Average time of recent kept crossings; 0 before the first one.
-    recent_ns: f64,
-    recent_runs: u32,
-    /// `recent_ns` after a few crossings: a much later time that differs tells that the work has changed.
-    usual_ns: f64,
-    /// Takes no part in the current trial, or lost much in it or after it.
-    out: bool,
-    /// Was in a trial.
-    tried: bool,
-    /// Time spent in executions at home.
-    spent_ns: f64,
-}
-
-impl Region {
-    /// Steady time of a crossing in the trial, if there was a steady one.
-    fn steady(&self) -> Option<f64> {
-        (self.trial_runs > 1).then(|| self.steady_ns / f64::from(self.trial_runs - 1))
-    }
-
-    fn at_home(&mut self, ns: f64) {
-        self.home_runs += 1;
-        self.home_ns = match self.home_runs {
-            1 => ns,
-            // The first execution may have been slower for reasons that do not come back.
-            2 => ns.min(self.home_ns),
-            n => {
-                let weight = (1.0 / (n - 1) as f64).max(WEIGHT);
-                self.home_ns + weight * (ns - self.home_ns)
-            }
-        };
-    }
-}
 
 #[derive(Clone, Debug)]
 enum Phase {
     /// All regions run at home.
     Home,
-    /// All regions that may gain are tried. `left_ns`: what the trial may still lose. `fetched_ns`: what the
-    /// origin waited for pages outside of crossing regions.
-    Trial { left_ns: f64, fetched_ns: f64 },
-    /// Regions cross, but for those that are out. The sums are those of the current window: what crossing
-    /// took, with the origin's waiting outside, and what the same executions take at home.
+    /// Regions that may gain and were not probed are probed. `left_ns`: what this may still lose. `runs`: executions
+    /// so far.
+    Probe { left_ns: f64, runs: u32 },
+    /// All regions that may gain are tried at `place`. `left_ns`: what the trial may still lose. `fetched_ns`: what the
+    /// origin waited for pages outside of regions that are tried.
+    Trial {
+        place: Place,
+        from: Place,
+        left_ns: f64,
+        fetched_ns: f64,
+    },
+    /// Regions run at `place`, but for those that are out. The sums are those of the current window: what they
+    /// took there, with the origin's waiting outside, and what the same executions take at home.
     Kept {
-        across_ns: f64,
+        place: Place,
+        away_ns: f64,
         home_ns: f64,
         runs: u32,
     },
 }
 
+/// What is known of a place other than home.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tried {
+    /// Time spent in regions before which no trial of this place begins.
+    again_ns: f64,
+    /// What the last trial of this place lost.
+    loss_ns: f64,
+    failures: u32,
+}
+
 /// The regions of one program, by a number that identifies a region (the address of its code).
 #[derive(Clone, Debug)]
 pub struct Crossings {
-    nodes: f64,
+    nodes: usize,
+    probing: Option<Probing>,
     regions: BTreeMap<usize, Region>,
     phase: Phase,
     spent_ns: f64,
+    /// Time outside of regions, where it was reported.
+    outside_ns: f64,
     lost_ns: f64,
-    /// `spent_ns` before which no trial begins.
-    again_ns: f64,
+    /// By place: across first, then the nodes but for home.
+    tried: Vec<Tried>,
+    /// `spent_ns` before which no probing begins.
+    probe_again_ns: f64,
     failures: u32,
-    /// What the last trial lost.
-    last_loss_ns: f64,
     /// `lost_ns` when the current trial began.
     lost_before_ns: f64,
     overhead_ns: f64,
 }
 
 impl Crossings {
-    /// A program on `nodes` nodes of equal speed, of which nothing is known.
+    /// A program on `nodes` nodes of equal speed, of which nothing is known. Regions run at home or across.
     pub fn new(nodes: u32) -> Crossings {
+        let nodes = nodes.max(1) as usize;
         Crossings {
-            nodes: f64::from(nodes.max(1)),
+            nodes,
+            probing: None,
             regions: BTreeMap::new(),
             phase: Phase::Home,
             spent_ns: 0.0,
+            outside_ns: 0.0,
             lost_ns: 0.0,
-            again_ns: 0.0,
+            tried: vec![Tried::default(); nodes],
+            probe_again_ns: 0.0,
             failures: 0,
-            last_loss_ns: 0.0,
             lost_before_ns: 0.0,
             overhead_ns: OVERHEAD_NS,
         }
     }
 
+    /// A program whose regions can be probed, and can run whole on any node.
+    pub fn probing(of: &Probed) -> Crossings {
+        Crossings {
+            probing: Some(Probing {
+                data_ns: of.pages as f64 * of.fault_ns,
+                fault_ns: of.fault_ns,
+                piece: of.piece,
+            }),
+            overhead_ns: of.overhead_ns,
+            ..Crossings::new(of.nodes)
+        }
+    }
+
+    /// The program has run for `ns` outside of regions.
+    pub fn passed(&mut self, ns: u64) {
+        self.outside_ns += ns as f64;
+    }
+
     /// Where the region's next execution runs. Report its time by [`Crossings::ran`].
     pub fn next(&mut self, region: usize) -> Place {
         let why = self.why(region);
-        if matches!(why, Why::Waiting | Why::Slower) && !matches!(self.phase, Phase::Trial { .. }) {
-            let is_new = self.regions.get(&region).is_some_and(|r| !r.tried);
-            if let Some(left_ns) = self.may_try() {
-                return self.begin_trial(left_ns, false);
-            }
-            if let Some(left_ns) = self.may_try_new().filter(|_| is_new) {
-                return self.begin_trial(left_ns, true);
-            }
+        let better = why == Why::Faster && self.probing.is_some();
+        if matches!(why, Why::Waiting | Why::Slower) || better {
+            self.consider(region);
         }
-        match why {
-            Why::Trial | Why::Faster => Place::Across,
-            Why::Unmeasured | Why::Short | Why::Waiting | Why::Slower => Place::Home,
+        match (self.why(region), &self.phase) {
+            (Why::Trial | Why::Faster, Phase::Trial { place, .. } | Phase::Kept { place, .. }) => {
+                *place
+            }
+            (Why::Waiting | Why::Slower, Phase::Probe { .. }) if self.wants_probe(region) => {
+                Place::Probe
+            }
+            _ => Place::Home,
+        }
+    }
+
+    /// Begins a trial or a probing if one may begin now.
+    fn consider(&mut self, region: usize) {
+        if matches!(self.phase, Phase::Trial { .. } | Phase::Probe { .. }) {
+            return;
+        }
+        let left = self.part() * (self.useful_ns() + self.outside_ns) - self.lost_ns;
+        if self.probing.is_some() {
+            let at_home = matches!(self.phase, Phase::Home);
+            let best = self.best_trial(left);
+            let more = at_home && (best.is_none() || matches!(best, Some((Place::Across, _))));
+            if more && self.may_probe(left) {
+                self.phase = Phase::Probe {
+                    left_ns: PROBE_COST * (self.useful_ns() + self.outside_ns),
+                    runs: 0,
+                };
+            } else if let Some((place, loss)) = best {
+                let unknown = || self.regions.keys().any(|&r| self.wants_probe(r));
+                // What it costs to move there is known for a region that was probed.
+                let begins = self.regions.get(&region).is_some_and(|r| r.probes > 0);
+                if begins && !(more && unknown()) {
+                    self.begin_trial(place, left.max(2.0 * loss), false);
+                }
+            }
+            return;
+        }
+        let is_new = self.regions.get(&region).is_some_and(|r| !r.tried);
+        if let Some(left_ns) = self.may_try(left) {
+            self.begin_trial(Place::Across, left_ns, false);
+        } else if let Some(left_ns) = self.may_try_new().filter(|_| is_new) {
+            self.begin_trial(Place::Across, left_ns, true);
         }
     }
 
@@ -211,15 +219,15 @@ impl Crossings {
         let Some(r) = self.regions.get(&region) else {
             return Why::Unmeasured;
         };
-        if r.home_runs < HOME_RUNS {
+        if r.home_runs < self.home_runs() {
             Why::Unmeasured
         } else if !self.may_gain(r) {
             Why::Short
         } else {
             match self.phase {
                 _ if r.out => Why::Slower,
-                Phase::Home if r.tried => Why::Slower,
-                Phase::Home => Why::Waiting,
+                Phase::Home | Phase::Probe { .. } if r.tried => Why::Slower,
+                Phase::Home | Phase::Probe { .. } => Why::Waiting,
                 Phase::Trial { .. } => Why::Trial,
                 Phase::Kept { .. } => Why::Faster,
             }
@@ -227,7 +235,7 @@ impl Crossings {
     }
 
     /// The average time of the region at home in nanoseconds, 0 if it is not known; and its average time
-    /// across, 0 if it did not cross lately.
+    /// away from home, 0 if it did not leave lately.
     pub fn times(&self, region: usize) -> (u64, u64) {
         self.regions.get(&region).map_or((0, 0), |r| {
             let across = match r.recent_runs {
@@ -239,7 +247,7 @@ impl Crossings {
     }
 
     /// An execution of the region took `ns`. `waited_ns`: the part of `ns` for which an execution at home waited
-    /// for pages that were on other nodes; 0 for executions across.
+    /// for pages that were on other nodes; 0 for executions elsewhere.
     pub fn ran(&mut self, region: usize, place: Place, ns: u64, waited_ns: u64) {
         let (ns, waited) = (ns as f64, waited_ns.min(ns) as f64);
         self.spent_ns += ns;
@@ -252,7 +260,27 @@ impl Crossings {
                     self.fetched(waited_ns);
                 }
             }
-            Place::Across => self.crossed(region, ns),
+            Place::Across | Place::Node(_) => self.left_home(region, ns),
+            Place::Probe => {
+                let r = self.regions.entry(region).or_default();
+                r.spent_ns += ns;
+                let loss = (ns - r.home_ns).max(0.0);
+                self.lost_ns += loss;
+                if let Phase::Probe { left_ns, .. } = &mut self.phase {
+                    *left_ns -= loss;
+                }
+            }
+        }
+        if let Phase::Probe { left_ns, runs } = &mut self.phase {
+            *runs += 1;
+            let (spent, runs) = (*left_ns < 0.0, *runs);
+            let done = !self.regions.keys().any(|&r| self.wants_probe(r));
+            if spent || done || runs as usize > PROBES as usize * 4 * self.regions.len() {
+                self.phase = Phase::Home;
+                if spent {
+                    self.probe_again_ns = LATER * self.spent_ns;
+                }
+            }
         }
     }
 
@@ -261,15 +289,40 @@ impl Crossings {
         let ns = ns as f64;
         match &mut self.phase {
             Phase::Home => self.lost_ns += ns,
+            Phase::Probe { left_ns, .. } => {
+                self.lost_ns += ns;
+                *left_ns -= ns;
+            }
             Phase::Trial {
                 left_ns,
                 fetched_ns,
+                ..
             } => {
                 self.lost_ns += ns;
                 *fetched_ns += ns;
                 *left_ns -= ns;
             }
-            Phase::Kept { across_ns, .. } => *across_ns += ns,
+            Phase::Kept { away_ns, .. } => *away_ns += ns,
+        }
+    }
+
+    fn tried(&mut self, place: Place) -> &mut Tried {
+        &mut self.tried[if let Place::Node(i) = place { i } else { 0 }]
+    }
+
+    fn home_runs(&self) -> u64 {
+        if self.probing.is_some() {
+            1
+        } else {
+            HOME_RUNS
+        }
+    }
+
+    fn trial_runs(&self) -> u32 {
+        if self.probing.is_some() {
+            2
+        } else {
+            TRIAL_RUNS
         }
     }
 
@@ -279,27 +332,32 @@ impl Crossings {
     }
 
     fn may_gain(&self, r: &Region) -> bool {
-        r.home_ns * (1.0 - 1.0 / self.nodes) > self.overhead_ns
+        let least = if self.probing.is_some() {
+            0.1
+        } else {
+            1.0 / self.nodes as f64
+        };
+        r.home_ns * (1.0 - least) > self.overhead_ns
     }
 
     /// The regions that a trial would be about.
     fn candidates(&self) -> impl Iterator<Item = &Region> {
         let all = self.regions.values();
-        all.filter(|r| r.home_runs >= HOME_RUNS && self.may_gain(r))
+        all.filter(|r| r.home_runs >= self.home_runs() && self.may_gain(r))
     }
 
     /// What a trial of all regions may lose, if one may begin now.
-    fn may_try(&self) -> Option<f64> {
-        let expected = if self.again_ns > 0.0 {
+    fn may_try(&self, left_ns: f64) -> Option<f64> {
+        let tried = self.tried[0];
+        let expected = if tried.again_ns > 0.0 {
             // Room for the same loss and more. With less, a trial that failed because moving the data was dear
             // would fail at the same place again.
-            2.0 * self.last_loss_ns
+            2.0 * tried.loss_ns
         } else {
             // Each region's first crossing is taken to cost twice its time at home.
             self.candidates().map(|r| r.home_ns).sum()
         };
-        let left_ns = self.part() * self.spent_ns - self.lost_ns;
-        (self.spent_ns >= self.again_ns && left_ns >= expected).then_some(left_ns)
+        (self.spent_ns >= tried.again_ns && left_ns >= expected).then_some(left_ns)
     }
 
     /// What a trial of the regions that were in none yet may lose, if one may begin now.
@@ -310,54 +368,78 @@ impl Crossings {
         (left_ns >= expected).then_some(left_ns)
     }
 
-    fn begin_trial(&mut self, left_ns: f64, only_new: bool) -> Place {
+    fn begin_trial(&mut self, place: Place, left_ns: f64, only_new: bool) {
         self.lost_before_ns = self.lost_ns;
-        self.again_ns = 2.0 * self.spent_ns;
+        self.tried(place).again_ns = 2.0 * self.spent_ns;
+        let from = self.kept();
         self.phase = Phase::Trial {
+            place,
+            from,
             left_ns,
             fetched_ns: 0.0,
         };
         for r in self.regions.values_mut() {
+            r.before_ns = if from == Place::Home || r.out || r.recent_runs == 0 {
+                r.home_ns
+            } else {
+                r.recent_ns
+            };
             (r.trial_runs, r.steady_ns) = (0, 0.0);
             (r.recent_runs, r.recent_ns) = (0, 0.0);
+            r.was_out = r.out;
             r.out = only_new && r.tried;
         }
-        Place::Across
     }
 
-    fn crossed(&mut self, region: usize, ns: f64) {
+    /// Where regions run when nothing is tried.
+    fn kept(&self) -> Place {
+        match self.phase {
+            Phase::Kept { place, .. } => place,
+            _ => Place::Home,
+        }
+    }
+
+    fn left_home(&mut self, region: usize, ns: f64) {
         let may_lose = self.part() * self.spent_ns;
+        let trial_runs = self.trial_runs();
+        let nodes = self.nodes as f64;
         let r = self.regions.entry(region).or_default();
         let at_home = r.home_ns;
         match &mut self.phase {
             // The caller let the region cross for a reason of its own.
-            Phase::Home => {}
-            Phase::Trial { left_ns, .. } => {
+            Phase::Home | Phase::Probe { .. } => {}
+            Phase::Trial { left_ns, place, .. } => {
                 r.trial_runs += 1;
                 r.tried = true;
                 if r.trial_runs > 1 {
                     r.steady_ns += ns;
-                    let overhead = (ns - at_home / self.nodes).max(5_000.0);
-                    self.overhead_ns = self.overhead_ns.min(overhead);
+                    if *place == Place::Across && self.probing.is_none() {
+                        let overhead = (ns - at_home / nodes).max(5_000.0);
+                        self.overhead_ns = self.overhead_ns.min(overhead);
+                    }
                 }
-                let loss = (ns - at_home).max(0.0);
+                if r.before_ns == 0.0 {
+                    r.before_ns = at_home;
+                }
+                let loss = (ns - r.before_ns).max(0.0);
                 self.lost_ns += loss;
                 *left_ns -= loss;
                 let spent = *left_ns < 0.0;
                 let mut tried = self.regions.values().filter(|r| r.trial_runs > 0);
                 if spent
                     || self.regions[&region].trial_runs >= TRIAL_ENDS
-                    || tried.all(|r| r.trial_runs >= TRIAL_RUNS)
+                    || tried.all(|r| r.trial_runs >= trial_runs)
                 {
                     self.judge_trial();
                 }
             }
             Phase::Kept {
-                across_ns,
+                away_ns,
                 home_ns,
                 runs,
+                ..
             } => {
-                *across_ns += ns;
+                *away_ns += ns;
                 *home_ns += at_home;
                 *runs += 1;
                 r.recent_runs += 1;
@@ -375,7 +457,7 @@ impl Crossings {
                         r.out = true;
                     }
                 }
-                if *runs >= WINDOW || *across_ns - *home_ns > may_lose {
+                if *runs >= WINDOW || *away_ns - *home_ns > may_lose {
                     self.judge_kept();
                 }
             }
@@ -384,67 +466,96 @@ impl Crossings {
 
     /// What was seen so far counts, also if the trial ended because it cost too much.
     fn judge_trial(&mut self) {
-        let Phase::Trial { fetched_ns, .. } = self.phase else {
+        let Phase::Trial {
+            fetched_ns,
+            place,
+            from,
+            ..
+        } = self.phase
+        else {
             return;
         };
-        let (mut across, mut home) = (fetched_ns, 0.0);
+        let (mut away, mut before) = (fetched_ns, 0.0);
         for r in self.regions.values() {
             if let Some(steady) = r.steady() {
-                across += steady * f64::from(r.trial_runs);
-                home += r.home_ns * f64::from(r.trial_runs);
+                away += steady * f64::from(r.trial_runs);
+                before += r.before_ns * f64::from(r.trial_runs);
             }
         }
-        let together = across < WINS * home;
+        let together = away < WINS * before;
+        if from != Place::Home && !together {
+            self.fail(place);
+            self.keep(from);
+            for r in self.regions.values_mut() {
+                r.out = r.was_out;
+            }
+            return;
+        }
         let (mut any, mut some_lost) = (false, false);
         for r in self.regions.values_mut() {
             let limit = if together { LOSES } else { WINS };
             if let Some(steady) = r.steady() {
                 r.out = steady > limit * r.home_ns;
             }
-            // A region that was not seen in the trial, or only cold, crosses: what is kept will show.
+            // A region that was not seen in the trial, or only cold, goes too: what is kept will show.
             any |= r.trial_runs > 1 && !r.out;
             some_lost |= r.trial_runs > 1 && r.out;
         }
-        if any {
-            self.last_loss_ns = self.lost_ns - self.lost_before_ns;
+        if any && (together || self.probing.is_none()) {
+            let loss = self.lost_ns - self.lost_before_ns;
+            self.tried(place).loss_ns = loss;
             self.failures += u32::from(some_lost);
-            self.phase = Phase::Kept {
-                across_ns: 0.0,
-                home_ns: 0.0,
-                runs: 0,
-            };
+            self.keep(place);
         } else {
-            self.fail();
+            self.fail(place);
         }
+    }
+
+    fn keep(&mut self, place: Place) {
+        self.phase = Phase::Kept {
+            place,
+            away_ns: 0.0,
+            home_ns: 0.0,
+            runs: 0,
+        };
     }
 
     fn judge_kept(&mut self) {
         if let Phase::Kept {
-            across_ns,
+            place,
+            away_ns,
             home_ns,
             runs,
         } = &mut self.phase
         {
-            if *across_ns > *home_ns {
-                self.lost_before_ns = self.lost_ns;
-                self.lost_ns += *across_ns - *home_ns;
-                self.fail();
+            if *away_ns > *home_ns {
+                let place = *place;
+                if self.probing.is_none() {
+                    self.lost_before_ns = self.lost_ns;
+                }
+                self.lost_ns += *away_ns - *home_ns;
+                self.fail(place);
             } else {
-                (*across_ns, *home_ns, *runs) = (0.0, 0.0, 0);
+                (*away_ns, *home_ns, *runs) = (0.0, 0.0, 0);
             }
         }
     }
 
-    fn fail(&mut self) {
+    fn fail(&mut self, place: Place) {
         self.phase = Phase::Home;
         self.failures += 1;
-        self.last_loss_ns = self.lost_ns - self.lost_before_ns;
-        self.again_ns = 2.0 * self.spent_ns;
+        let (spent, loss) = (self.spent_ns, self.lost_ns - self.lost_before_ns);
+        let tried = self.tried(place);
+        tried.loss_ns = loss;
+        tried.again_ns = 2.0 * spent;
+        tried.failures += 1;
         for r in self.regions.values_mut() {
             r.out = false;
         }
     }
 }
 
+#[cfg(test)]
+mod probing;
 #[cfg(test)]
 mod tests;

@@ -149,6 +149,8 @@ pub enum Why {
     FastestAlone,
     /// Takes the least time, by what was measured and what is known of the link.
     LeastTime,
+    /// Chosen for the program's regions together, by their times in each place; see [`crate::crossing`].
+    Measured,
     /// Costs least by the [`Objective`]: among all divisions, or among the nodes that had their turn.
     LeastCost,
 }
@@ -327,6 +329,7 @@ impl fmt::Display for Decision {
                         f.write_str(" and watts")?;
                     }
                     Why::LeastTime => {}
+                    Why::Measured => f.write_str(", by the times of the program's regions")?,
                     Why::LeastCost => {
                         f.write_str("; least of all that ran alone, by watts and time ")?;
                         self.list_alone(f)?;

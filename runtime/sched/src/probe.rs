@@ -4,7 +4,7 @@
 //! page traffic, and show all nodes alike.
 
 /// Hardware counters of one thread over one piece of work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Instructions retired.
     pub instructions: u64,

@@ -186,6 +186,15 @@ impl Comparison<'_> {
         (gain.is_finite() && gain > 0.0).then_some(gain)
     }
 
+    /// The gain of [`Comparison::gain`] in time, without the first execution of each loop.
+    pub(super) fn later(&self, workload: usize, column: usize) -> Option<f64> {
+        let later = |o: &Outcome| o.seconds - o.loops.iter().map(|l| l.first_seconds).sum::<f64>();
+        let row = &self.outcomes[workload];
+        let repeats = row[0].loops.iter().any(|l| l.executions > 1);
+        let gain = later(&row[0]) / later(&row[column]);
+        (repeats && gain.is_finite() && gain > 0.0).then_some(gain)
+    }
+
     /// The column of this name.
     pub(super) fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|c| c.name == name)

@@ -38,24 +38,41 @@ pub(super) fn table(first: u64, count: u64) -> String {
     text(&all)
 }
 
+/// The parts of the programs at which the table has a value, in percent.
+const QUANTILES: [usize; 5] = [5, 25, 50, 75, 95];
+
 fn text(all: &[(u64, AgainstBest)]) -> String {
-    let count = all.len().max(1) as f64;
-    let mean = |of: fn(&AgainstBest) -> f64| {
-        (all.iter().map(|(_, x)| of(x).ln()).sum::<f64>() / count).exp()
-    };
-    let behind = all
-        .iter()
-        .filter(|(_, x)| x.single_later * ALLOWED < 1.0)
-        .count();
     let mut out = format!(
-        "{} random programs on random machines; hetprobe's speed, where 1 is that of\n\
-         the best choice by hand           {:.3} (geometric mean)\n\
-         the best single node, after first {:.3} (geometric mean; without each loop's first execution)\n\
-         more than 6 % behind that node    {behind}\n\n\
-         farthest behind the best choice:\n    seed   best  single, after first\n",
+        "{} random programs on random machines; hetprobe's speed, where 1 is that of the best choice by hand\n\
+         (a node alone, the ideal split, cross-dynamic), or of the best single node without each loop's first execution\n\n\
+         {:32}  geomean",
         all.len(),
-        mean(|x| x.best),
-        mean(|x| x.single_later),
+        "",
+    );
+    for q in QUANTILES {
+        let _ = write!(out, "{:>8}", format!("p{q}"));
+    }
+    let mut row = |name: &str, of: fn(&AgainstBest) -> f64| {
+        let mut values: Vec<f64> = all.iter().map(|(_, x)| of(x)).collect();
+        values.sort_by(f64::total_cmp);
+        let sum: f64 = values.iter().map(|v| v.ln()).sum();
+        let mean = (sum / values.len().max(1) as f64).exp();
+        let _ = write!(out, "\n{name:32}  {mean:7.3}");
+        for q in QUANTILES {
+            // The smallest value that at least this part of the programs does not exceed.
+            let at = (values.len() * q).div_ceil(100).max(1) - 1;
+            let _ = write!(out, "{:8.3}", values.get(at).copied().unwrap_or(f64::NAN));
+        }
+        values.iter().filter(|&&v| v * ALLOWED < 1.0).count()
+    };
+    row("of the best choice", |x| x.best);
+    let behind = row("of the best node, after first", |x| x.single_later);
+    let oracle = row("an oracle's, after first", |x| x.oracle_later);
+    let _ = write!(
+        out,
+        "\n\nmore than 6 % behind the best single node: hetprobe {behind}, the oracle {oracle}\n\
+         (the oracle runs each loop at home once, and then all of them on the node that is best from there on)\n\n\
+         farthest behind the best choice:\n    seed   best  single, after first\n"
     );
     for (seed, x) in all.iter().take(WORST) {
         // A string takes all that is written to it.

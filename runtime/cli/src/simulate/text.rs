@@ -1,6 +1,6 @@
 //! Tables for people.
 
-use super::compare::Comparison;
+use super::compare::{geomean, Comparison};
 use super::library::What;
 use super::{file, paper};
 use hetmp_sched::decide::Objective;
@@ -74,9 +74,13 @@ pub(super) fn table(c: &Comparison<'_>, details: bool, with_paper: bool) -> Stri
     for k in columns.clone() {
         let _ = write!(head, "{:>w$}", names[k], w = widths[k]);
     }
+    let hetprobe = c.column("hetprobe");
+    let later = hetprobe.filter(|_| with_paper);
+    if later.is_some() {
+        let _ = write!(head, "{:>13}", "after first");
+    }
     line!(out, "{head}{:>7}  hetprobe runs it on", "best");
     let number = |v: Option<f64>| v.map_or("-".to_owned(), short);
-    let hetprobe = c.column("hetprobe");
     for (w, workload) in c.request.workloads.iter().enumerate() {
         let mut row = format!(
             "{:first$}{:>w$}",
@@ -86,6 +90,9 @@ pub(super) fn table(c: &Comparison<'_>, details: bool, with_paper: bool) -> Stri
         );
         for k in columns.clone() {
             let _ = write!(row, "{:>w$}", number(c.gain(w, k)), w = widths[k]);
+        }
+        if let Some(h) = later {
+            let _ = write!(row, "{:>13}", number(c.later(w, h)));
         }
         let _ = write!(row, "{:>7}", number(c.best(w).map(|b| b.1)));
         if let Some(h) = hetprobe {
@@ -103,6 +110,10 @@ pub(super) fn table(c: &Comparison<'_>, details: bool, with_paper: bool) -> Stri
         let mut row = format!("{name:first$}{:>w$}", "", w = widths[0].max(9));
         for k in columns.clone() {
             let _ = write!(row, "{:>w$}", number(c.mean(rows, k)), w = widths[k]);
+        }
+        if let Some(h) = later {
+            let several = rows.iter().filter_map(|&w| c.later(w, h));
+            let _ = write!(row, "{:>13}", number(geomean(several.map(Some))));
         }
         line!(out, "{row}{:>7}", number(c.mean_of_best(rows)));
     };

@@ -81,7 +81,7 @@ pub(super) fn ran(t: &Table, code: usize, place: Place, ns: u64, threads: u32) {
         // Threads wait for pages at the same time, and only the sum of their waiting is known.
         let since = match place {
             Place::Home => since / u64::from(threads.max(1)),
-            Place::Across => 0,
+            _ => 0,
         };
         w.rule.ran(code, place, ns, since);
     });

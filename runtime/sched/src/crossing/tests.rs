@@ -54,12 +54,11 @@ impl World {
             let others = (0..self.regions.len()).filter(|&k| k != i);
             let at_home = others.filter(|&k| self.last[k] == Place::Home).count();
             let (ns, waited) = match (place, self.last[i]) {
-                (Place::Home, Place::Home) => (m.home, 0.0),
                 (Place::Home, Place::Across) => (m.home + m.back, m.back),
+                (Place::Home, _) => (m.home, 0.0),
                 (Place::Across, Place::Across) => (m.steady + m.coupled * at_home as f64, 0.0),
-                (Place::Across, Place::Home) => {
-                    (m.steady + m.cold + m.coupled * at_home as f64, 0.0)
-                }
+                (Place::Across, _) => (m.steady + m.cold + m.coupled * at_home as f64, 0.0),
+                (place, _) => panic!("{place:?} was not allowed"),
             };
             self.across += u64::from(place == Place::Across);
             self.last[i] = place;

@@ -16,6 +16,7 @@ use crate::probe::Measurement;
 use crate::ranges::Range;
 use crate::record::{LoopRecord, Tally};
 use crate::schedule::{Kind, Schedule};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The answer to a thread's call.
@@ -39,6 +40,7 @@ enum State {
     Techniques(SelfScheduling, Counted),
     Csr(Box<[f64]>, Counted),
     Static(u64, Counted),
+    Given(Vec<VecDeque<Range>>, Counted),
     Dynamic(Dynamic, Counted),
     Guided(Guided, Counted),
 }
@@ -154,6 +156,21 @@ impl Driver {
         }
     }
 
+    /// Each thread of `team` runs its list of ranges, of `n` iterations in all.
+    pub(super) fn given(n: u64, team: &Arc<Placement>, lists: Vec<VecDeque<Range>>) -> Driver {
+        let counted = Counted {
+            tally: Tally::new(team.threads()),
+            trips: vec![0; team.threads()],
+        };
+        Driver {
+            state: State::Given(lists, counted),
+            kind: Kind::Static,
+            n,
+            team: Arc::clone(team),
+            handed_out: 0,
+        }
+    }
+
     /// Whether the cache learns from executions of this schedule.
     pub(super) fn learns(&self) -> bool {
         matches!(self.state, State::HetProbe(_) | State::Irregular(_))
@@ -161,7 +178,10 @@ impl Driver {
 
     /// Whether threads take iterations from memory that all nodes share.
     pub(super) fn shares_cursors(&self) -> bool {
-        !matches!(self.state, State::Csr(..) | State::Static(..))
+        !matches!(
+            self.state,
+            State::Csr(..) | State::Static(..) | State::Given(..)
+        )
     }
 
     /// The next call of thread `tid`, with the measurement of its last chunk
@@ -238,6 +258,7 @@ impl Driver {
                     }
                 }))
             }
+            State::Given(lists, counted) => plain(counted.take(tid, |_| lists[tid].pop_front())),
             State::Dynamic(d, counted) => plain(counted.take(tid, |_| d.next())),
             State::Guided(g, counted) => plain(counted.take(tid, |_| g.next())),
         }
@@ -283,6 +304,7 @@ impl Driver {
             State::Techniques(_, c)
             | State::Csr(_, c)
             | State::Static(_, c)
+            | State::Given(_, c)
             | State::Dynamic(_, c)
             | State::Guided(_, c) => {
                 c.tally.leave(tid, elapsed_ns);
@@ -300,6 +322,7 @@ impl Driver {
             State::Techniques(_, c)
             | State::Csr(_, c)
             | State::Static(_, c)
+            | State::Given(_, c)
             | State::Dynamic(_, c)
             | State::Guided(_, c) => {
                 LoopRecord::new(self.kind.clone(), self.n, &self.team, &c.tally)

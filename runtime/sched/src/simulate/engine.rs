@@ -106,6 +106,51 @@ pub(super) struct Execution {
     pub(super) faults: Vec<u64>,
     /// Nodes that ran iterations.
     pub(super) took_part: Vec<bool>,
+    /// What the threads of each node did, added up.
+    pub(super) work: Vec<Work>,
+}
+
+/// Work of a node's threads.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Work {
+    pub(super) iterations: u64,
+    /// Nanoseconds, with waiting for pages.
+    pub(super) ns: u64,
+    /// Nanoseconds of waiting for pages.
+    pub(super) waited_ns: u64,
+}
+
+/// The part of a loop that an execution is about: the schedule's iterations from 0 on are those of these ranges, one
+/// after the other.
+#[derive(Clone, Debug)]
+pub(super) struct Part(Vec<Range>);
+
+impl Part {
+    /// The whole loop.
+    pub(super) fn whole(n: u64) -> Part {
+        Part(vec![Range::new(0, n)])
+    }
+
+    /// These ranges, in ascending order.
+    pub(super) fn of(ranges: &[Range]) -> Part {
+        Part(ranges.to_vec())
+    }
+
+    /// Iterations.
+    pub(super) fn len(&self) -> u64 {
+        self.0.iter().map(|r| r.len()).sum()
+    }
+
+    /// The loop's iterations that the schedule calls `range`.
+    pub(super) fn ranges(&self, range: Range) -> impl Iterator<Item = Range> + '_ {
+        let mut before = 0;
+        self.0.iter().filter_map(move |r| {
+            let (from, until) = (range.start.max(before), range.end.min(before + r.len()));
+            let shift = before;
+            before += r.len();
+            (from < until).then(|| Range::new(r.start + from - shift, r.start + until - shift))
+        })
+    }
 }
 
 /// The state of the machine that outlives an execution.
@@ -264,7 +309,7 @@ impl<'a> Machine<'a> {
         out
     }
 
-    /// Runs `driver` on `team` from the time `start` on. If `chosen` names a node, only that node has a part
+    /// Runs `driver` on `team` from the time `start` on, for this part of the loop. If `chosen` names a node, only that node has a part
     /// in the loop.
     pub(super) fn run(
         &mut self,
@@ -272,7 +317,7 @@ impl<'a> Machine<'a> {
         prepared: &Prepared,
         driver: &mut Driver,
         team: &Placement,
-        chosen: Option<usize>,
+        (part, chosen): (&Part, Option<usize>),
         start: u64,
     ) -> Execution {
         let nodes = self.platform.nodes.len();
@@ -280,6 +325,7 @@ impl<'a> Machine<'a> {
             busy_ns: vec![0; nodes],
             faults: vec![0; nodes],
             took_part: vec![false; nodes],
+            work: vec![Work::default(); nodes],
             ..Default::default()
         };
         let mut active: Vec<u32> = team.nodes().iter().map(|s| s.threads).collect();
@@ -353,20 +399,29 @@ impl<'a> Machine<'a> {
                     continues[node] = Some(range.end);
                     out.took_part[node] = true;
                     let began = clock;
-                    let touched = self.touch(&l.accesses, range, l.iterations, node, clock);
-                    let ns = prepared.compute_ns(node, range, active[node]) * self.jitter();
-                    clock = touched.at + ns.round() as u64;
-                    out.busy_ns[node] += ns.round() as u64;
-                    out.faults[node] += touched.moved;
+                    let (mut felt, mut counted) = (0, Counters::default());
+                    for range in part.ranges(range) {
+                        let touched = self.touch(&l.accesses, range, l.iterations, node, clock);
+                        let ns = prepared.compute_ns(node, range, active[node]) * self.jitter();
+                        out.work[node].waited_ns += touched.at - clock;
+                        clock = touched.at + ns.round() as u64;
+                        out.busy_ns[node] += ns.round() as u64;
+                        out.faults[node] += touched.moved;
+                        felt += touched.felt;
+                        if self.platform.counters {
+                            let more = prepared.counters(node, range);
+                            counted.instructions += more.instructions;
+                            counted.cache_misses += more.cache_misses;
+                        }
+                    }
+                    out.work[node].iterations += range.len();
+                    out.work[node].ns += clock - began;
                     if measure {
                         actors[tid].measured = Some(Measurement {
                             elapsed_ns: clock - began,
                             iterations: range.len(),
-                            faults: (self.platform.memories > 1).then_some(touched.felt),
-                            counters: self
-                                .platform
-                                .counters
-                                .then(|| prepared.counters(node, range)),
+                            faults: (self.platform.memories > 1).then_some(felt),
+                            counters: self.platform.counters.then_some(counted),
                         });
                     }
                     agenda.set(clock, tid, &mut actors[tid]);

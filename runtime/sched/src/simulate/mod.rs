@@ -15,6 +15,7 @@ mod cost;
 mod driver;
 mod engine;
 mod pages;
+mod placed;
 mod platform;
 mod program;
 mod random;

@@ -2,8 +2,9 @@
 
 use super::cost::hash;
 use super::driver::Driver;
-use super::engine::{Execution, Machine, Prepared};
+use super::engine::{Execution, Machine, Part as LoopPart, Prepared};
 use super::pages::Pages;
+use super::placed::{Loop, Placed};
 use super::platform::Platform;
 use super::self_scheduling::Technique;
 use super::workload::{LoopModel, Serial, Workload};
@@ -29,6 +30,8 @@ pub enum Strategy {
     All(Schedule),
     /// `All`, but where cache misses would choose one node, always the node with the fastest cores.
     Fastest(Schedule),
+    /// The first execution of each loop on the first node, `static`; all later ones on this node alone.
+    HomeThen(usize),
     /// A published technique on all nodes that only the simulator knows.
     SelfScheduled(Technique),
 }
@@ -60,6 +63,26 @@ pub struct LoopOutcome {
     pub changes: u64,
     /// The rates that the last probing measured, by node.
     pub(crate) probe: Vec<Option<NodeRate>>,
+}
+
+impl LoopOutcome {
+    fn ran(&mut self, seconds: f64) {
+        if self.executions == 0 {
+            self.first_seconds = seconds;
+        }
+        self.last_seconds = seconds;
+        self.seconds += seconds;
+        self.executions += 1;
+    }
+
+    fn decided(&mut self, decision: Option<Arc<Decision>>) {
+        if let Some(decision) = decision {
+            if let Some(before) = &self.decision {
+                self.changes += u64::from(before.one_node() != decision.one_node());
+            }
+            self.decision = Some(decision);
+        }
+    }
 }
 
 /// The results of a program.
@@ -128,18 +151,30 @@ pub fn ideal_parts(platform: &Platform, l: &LoopModel, seed: u64) -> Vec<Part> {
         .collect()
 }
 
+/// All iterations on one of `nodes` nodes.
+fn one_node(nodes: usize, node: usize) -> Schedule {
+    let ratios = (0..nodes).map(|i| f64::from(u8::from(i == node)));
+    Schedule::plain(Kind::StaticCsr {
+        ratios: ratios.collect(),
+    })
+}
+
 struct Program<'a> {
     platform: &'a Platform,
     workload: &'a Workload,
     origin: usize,
     team: Arc<Placement>,
     schedules: Vec<Schedule>,
+    /// Where loops run from their second execution on, under [`Strategy::HomeThen`].
+    then: Option<usize>,
     /// A technique that replaces the schedules.
     technique: Option<Technique>,
     prepared: Vec<Prepared>,
     machine: Machine<'a>,
     rules: Rules,
     cache: ProbeCache,
+    /// Where the rule for whole programs decides.
+    placed: Option<Placed>,
     now: u64,
     serial_ns: u64,
     busy_ns: Vec<u64>,
@@ -206,10 +241,19 @@ impl<'a> Program<'a> {
                     }
                     s
                 }
+                Strategy::HomeThen(_) => one_node(platform.nodes.len(), 0),
                 // Not asked.
                 Strategy::SelfScheduled(_) => Schedule::default(),
             })
             .collect();
+        let team = Arc::new(Placement::contiguous(&shapes).with_power(&power));
+        let by_rule = matches!(
+            strategy,
+            Strategy::All(s) | Strategy::Fastest(s)
+                if matches!(s.kind, Kind::HetProbe { .. } | Kind::HetProbeI { .. })
+        );
+        let placed = (by_rule && platform.memories > 1 && rules.knows_link())
+            .then(|| Placed::new(platform, workload, &team, &rules));
         let memory = platform.nodes[origin].memory;
         let pages = Pages::new(&workload.arrays, platform.memories.max(1), memory);
         let nodes = platform.nodes.len();
@@ -217,8 +261,12 @@ impl<'a> Program<'a> {
             platform,
             workload,
             origin,
-            team: Arc::new(Placement::contiguous(&shapes).with_power(&power)),
+            team,
             schedules,
+            then: match strategy {
+                Strategy::HomeThen(node) => Some(*node),
+                _ => None,
+            },
             technique: match strategy {
                 Strategy::SelfScheduled(t) => Some(*t),
                 _ => None,
@@ -232,6 +280,7 @@ impl<'a> Program<'a> {
             machine: Machine::new(platform, pages, memory, seed),
             rules,
             cache: ProbeCache::new(),
+            placed,
             now: 0,
             serial_ns: 0,
             busy_ns: vec![0; nodes],
@@ -259,10 +308,17 @@ impl<'a> Program<'a> {
         let ns = (serial.ms * 1e6 / k.serial_speed.unwrap_or(k.speed)).round() as u64;
         self.busy_ns[self.origin] += ns;
         self.serial_ns += at_hand - self.now + ns;
+        if let Some(placed) = &mut self.placed {
+            placed.serial(ns, at_hand - self.now);
+        }
         self.now = at_hand + ns;
     }
 
     fn execute(&mut self, at: usize) {
+        if let Some(placed) = self.placed.take() {
+            self.placed = Some(self.execute_placed(placed, at));
+            return;
+        }
         let l = &self.workload.loops[at];
         let key = Key::new(at as u64, l.iterations, &self.team);
         let known = self.cache.known(&key);
@@ -288,12 +344,13 @@ impl<'a> Program<'a> {
             busy_ns,
             faults,
             took_part,
+            ..
         } = self.machine.run(
             l,
             &self.prepared[at],
             &mut driver,
             &self.team,
-            chosen,
+            (&LoopPart::whole(l.iterations), chosen),
             self.now,
         );
         let region_us = self.platform.fork_us / 2.0 + self.barrier_us(&took_part);
@@ -305,13 +362,10 @@ impl<'a> Program<'a> {
             self.cache.update(key, &record, &self.rules);
         }
         let out = &mut self.loops[at];
-        let seconds = elapsed as f64 * 1e-9;
-        if out.executions == 0 {
-            out.first_seconds = seconds;
+        out.ran(elapsed as f64 * 1e-9);
+        if let Some(node) = self.then {
+            self.schedules[at] = one_node(self.platform.nodes.len(), node);
         }
-        out.last_seconds = seconds;
-        out.seconds += seconds;
-        out.executions += 1;
         out.renewals += u64::from(driver.renewals());
         out.probed += u64::from(matches!(
             record.learning,
@@ -325,12 +379,33 @@ impl<'a> Program<'a> {
                 out.probe[i] = node.probe;
             }
         }
-        if let Some(decision) = record.decision {
-            if let Some(before) = &out.decision {
-                out.changes += u64::from(before.one_node() != decision.one_node());
-            }
-            out.decision = Some(decision);
+        out.decided(record.decision);
+    }
+
+    fn execute_placed(&mut self, mut placed: Placed, at: usize) -> Placed {
+        let l = Loop {
+            at,
+            model: &self.workload.loops[at],
+            prepared: &self.prepared[at],
+            schedule: &self.schedules[at],
+            machine: &mut self.machine,
+        };
+        let ran = placed.run(l, self.now);
+        let region_us = self.platform.fork_us / 2.0 + self.barrier_us(&ran.took_part);
+        let elapsed = ran.ns + (region_us * 1000.0) as u64;
+        self.now += elapsed;
+        placed.report(at, &ran, elapsed);
+        let out = &mut self.loops[at];
+        out.ran(elapsed as f64 * 1e-9);
+        out.renewals += u64::from(ran.renewals);
+        out.probed += u64::from(ran.probed);
+        for i in 0..ran.iterations.len() {
+            out.iterations[i] += ran.iterations[i];
+            out.faults[i] += ran.faults[i];
+            self.busy_ns[i] += ran.busy_ns[i];
         }
+        out.decided(ran.decision);
+        placed
     }
 
     /// What the region costs more because nodes of other memories than the origin's took part.

@@ -174,6 +174,9 @@ pub struct AgainstBest {
     pub best: f64,
     /// The best node alone, without the first execution of each loop.
     pub single_later: f64,
+    /// As `single_later`, for somebody who knows everything but whose loops run at home the first time: from the second
+    /// execution on, all run on the node that is then best.
+    pub oracle_later: f64,
 }
 
 /// Runs `workload` on `platform` by every choice and under HetProbe. It starts at the first
@@ -203,10 +206,16 @@ pub fn against_best(
     let ideal = run(platform, workload, &Strategy::IdealCsr, rules, seed);
     let least = |times: &mut dyn Iterator<Item = f64>| times.fold(f64::INFINITY, f64::min);
     let single_later = least(&mut singles.iter().map(later));
+    let oracle = (0..nodes).map(|node| {
+        let strategy = Strategy::HomeThen(node);
+        later(&run(platform, workload, &strategy, rules, seed))
+    });
+    let oracle_later = least(&mut { oracle });
     let all = singles.iter().chain([&ideal]).map(|o| o.seconds);
     let best = least(&mut all.chain([go(Kind::CrossDynamic).seconds]));
     AgainstBest {
         best: best / hetprobe.seconds,
         single_later: single_later / later(&hetprobe),
+        oracle_later: single_later / oracle_later,
     }
 }
