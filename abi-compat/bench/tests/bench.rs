@@ -84,8 +84,8 @@ fn every_variant_is_measured_in_every_round() {
     let Some(written) = measured("a,b,d") else {
         return;
     };
-    // Part a: nine schedules. Part d: two schedules, for each of two forms.
-    assert_eq!(series(&written).len(), 13);
+    // Part a: node 0 alone, and nine schedules. Part d: two schedules, for each of two forms.
+    assert_eq!(series(&written).len(), 14);
 }
 
 #[test]
