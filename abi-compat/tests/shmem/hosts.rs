@@ -278,6 +278,11 @@ pub(crate) fn trials() -> Vec<Trial> {
     let possible = Network::new().is_some();
     let ssh = ["/usr/sbin/sshd", "/usr/bin/ssh", "/usr/bin/ssh-keygen"];
     let ssh = ssh.iter().all(|path| PathBuf::from(path).is_file());
+    if !possible {
+        eprintln!("skipped: hosts/, ssh/: need root and network name spaces (iproute2)");
+    } else if !ssh {
+        eprintln!("skipped: ssh/: needs openssh-server (scripts/setup leaves services out)");
+    }
     let mut all: Vec<Trial> = PROGRAMS
         .iter()
         .map(|name| {
