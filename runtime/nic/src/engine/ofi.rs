@@ -11,6 +11,9 @@
 //! | `rma` | puts and gets as remote memory access, and the provider's completions |
 //! | `links` | everything else, as messages: the requests and replies of the port |
 //!
+//! A rank has one endpoint, or as many as it is told ([`open`]). Each has links, a port and a thread of its own, and talks to the
+//! endpoints of the same place at its peers; queue pairs are dealt to them in turn.
+//!
 //! Requests and replies are those of `tcp`, so the target makes the same checks. `drive` and `driven` are those of
 //! `tcp` too: an initiator that waits works on the completion queue itself, and while nobody waits a thread of the
 //! engine does. So a provider without progress of its own (`FI_PROGRESS_MANUAL`) makes progress even in a rank that
