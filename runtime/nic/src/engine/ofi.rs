@@ -7,6 +7,7 @@
 //! | `abi` | libfabric's layouts and numbers |
 //! | `library` | libfabric's symbols, and the offers of its providers |
 //! | `endpoint` | every call of an opened object |
+//! | `closing` | when an endpoint's objects are closed |
 //! | `doorbell` | what a rank sleeps on if its provider has nothing |
 //! | `rma` | puts and gets as remote memory access, and the provider's completions |
 //! | `links` | everything else, as messages: the requests and replies of the port |
@@ -23,6 +24,7 @@
 //! chosen, they are derived from the job's secret. So is a word in front of each message.
 
 mod abi;
+mod closing;
 mod doorbell;
 mod endpoint;
 mod library;

@@ -1,16 +1,17 @@
 //! A libfabric endpoint, with the fabric, domain, address vector and completion queue that it needs. Every call of an
-//! opened object is made in this file.
+//! opened object is made in this file, but for closing.
 //!
 //! The objects are opened for [`FI_THREAD_DOMAIN`](super::abi::FI_THREAD_DOMAIN): one thread at a time may call them.
 //! `&mut self` ensures that.
 
 use super::abi::{
-    Av, AvAttr, Cq, CqAttr, CqEntry, CqError, Domain, Ep, Fabric, Fid, Info, Mr, MsgRma, RmaIov,
-    FI_COMPLETION, FI_CQ_FORMAT_DATA, FI_DELIVERY_COMPLETE, FI_EAGAIN, FI_EAVAIL, FI_ENABLE,
-    FI_GETWAIT, FI_INJECT, FI_MR_ENDPOINT, FI_MR_PROV_KEY, FI_ORDER_RAW, FI_ORDER_SAS,
-    FI_ORDER_SAW, FI_ORDER_WAW, FI_READ, FI_RECV, FI_REMOTE_CQ_DATA, FI_REMOTE_READ,
-    FI_REMOTE_WRITE, FI_SEND, FI_SOCKADDR, FI_WAIT_FD, FI_WAIT_NONE, FI_WRITE,
+    AvAttr, CqAttr, CqEntry, CqError, Fid, Info, Mr, MsgRma, RmaIov, FI_COMPLETION,
+    FI_CQ_FORMAT_DATA, FI_DELIVERY_COMPLETE, FI_EAGAIN, FI_EAVAIL, FI_ENABLE, FI_GETWAIT,
+    FI_INJECT, FI_MR_ENDPOINT, FI_MR_PROV_KEY, FI_ORDER_RAW, FI_ORDER_SAS, FI_ORDER_SAW,
+    FI_ORDER_WAW, FI_READ, FI_RECV, FI_REMOTE_CQ_DATA, FI_REMOTE_READ, FI_REMOTE_WRITE, FI_SEND,
+    FI_SOCKADDR, FI_WAIT_FD, FI_WAIT_NONE, FI_WRITE,
 };
+use super::closing::{close, Close as _, Objects, MAPPED};
 use super::library::{is_adapter, provider_of, with_own_handlers, Library, Wish};
 use core::ffi::{c_int, c_void};
 use core::ptr::null_mut;
@@ -77,6 +78,11 @@ impl Facts {
         }
     }
 
+    /// Ranks in one process reach each other's endpoints through the same mapping, see [`closing`](super::closing).
+    fn is_mapped(&self) -> bool {
+        self.provider == "shm"
+    }
+
     pub(super) fn has_mode(&self, bit: c_int) -> bool {
         self.mr_mode & bit != 0
     }
@@ -126,33 +132,17 @@ impl Drop for Region {
     }
 }
 
-/// # Safety
-/// `object` is open, and nobody uses it any more.
-unsafe fn close(object: *mut Fid) {
-    // SAFETY: who calls has an open object that nobody uses any more.
-    unsafe {
-        ((*(*object).ops).close)(object);
-    }
-}
-
 /// An endpoint's address, as peers need it.
 pub(super) type Address = Vec<u8>;
 
 /// An endpoint, connectionless and reliable (`FI_EP_RDM`).
 pub(super) struct Endpoint {
     library: &'static Library,
-    fabric: *mut Fabric,
-    domain: *mut Domain,
-    av: *mut Av,
-    cq: *mut Cq,
-    ep: *mut Ep,
+    objects: Objects,
     /// A descriptor that is readable when there is something to do; `None` if the provider has none.
     fd: Option<RawFd>,
     facts: Facts,
 }
-
-// SAFETY: any thread may use libfabric's objects, one thread at a time; `&mut self` ensures that.
-unsafe impl Send for Endpoint {}
 
 impl Endpoint {
     /// Opens an endpoint of `provider`, or of the most suitable provider. `source` is this machine's address for
@@ -227,36 +217,50 @@ impl Endpoint {
         let facts = unsafe { Facts::of(info) };
         let mut e = Endpoint {
             library,
-            fabric: null_mut(),
-            domain: null_mut(),
-            av: null_mut(),
-            cq: null_mut(),
-            ep: null_mut(),
+            objects: Objects::NONE,
             fd: None,
             facts,
         };
+        if e.facts.is_mapped() {
+            MAPPED.opens();
+        }
         // SAFETY: who calls has an entry of a live list, with all its parts. Each call gets objects that earlier
         // calls have opened, and room for its result. Dropping `e` closes what was opened.
         unsafe {
             // Each operation says itself when it completes.
             (*(*info).tx_attr).op_flags = 0;
-            let r = (library.fabric)((*info).fabric_attr, &mut e.fabric, null_mut());
+            let r = (library.fabric)((*info).fabric_attr, &mut e.objects.fabric, null_mut());
             library.check("fi_fabric", r)?;
-            let r = ((*(*e.fabric).ops).domain)(e.fabric, info, &mut e.domain, null_mut());
+            let r = ((*(*e.objects.fabric).ops).domain)(
+                e.objects.fabric,
+                info,
+                &mut e.objects.domain,
+                null_mut(),
+            );
             library.check("fi_domain", r)?;
             let mut attr: AvAttr = core::mem::zeroed();
-            let r = ((*(*e.domain).ops).av_open)(e.domain, &mut attr, &mut e.av, null_mut());
+            let r = ((*(*e.objects.domain).ops).av_open)(
+                e.objects.domain,
+                &mut attr,
+                &mut e.objects.av,
+                null_mut(),
+            );
             library.check("fi_av_open", r)?;
             for wait_obj in [FI_WAIT_FD, FI_WAIT_NONE] {
                 let mut attr: CqAttr = core::mem::zeroed();
                 attr.size = COMPLETIONS;
                 attr.format = FI_CQ_FORMAT_DATA;
                 attr.wait_obj = wait_obj;
-                let r = ((*(*e.domain).ops).cq_open)(e.domain, &mut attr, &mut e.cq, null_mut());
+                let r = ((*(*e.objects.domain).ops).cq_open)(
+                    e.objects.domain,
+                    &mut attr,
+                    &mut e.objects.cq,
+                    null_mut(),
+                );
                 if r >= 0 {
                     if wait_obj == FI_WAIT_FD {
                         let mut fd: c_int = -1;
-                        let cq = e.cq.cast::<Fid>();
+                        let cq = e.objects.cq.cast::<Fid>();
                         let at = (&raw mut fd).cast();
                         if ((*(*cq).ops).control)(cq, FI_GETWAIT, at) >= 0 && fd >= 0 {
                             e.fd = Some(fd);
@@ -264,18 +268,19 @@ impl Endpoint {
                     }
                     break;
                 }
-                e.cq = null_mut();
+                e.objects.cq = null_mut();
                 if wait_obj == FI_WAIT_NONE {
                     library.check("fi_cq_open", r)?;
                 }
             }
-            let open = (*(*e.domain).ops).endpoint;
-            let r = with_own_handlers(|| open(e.domain, info, &mut e.ep, null_mut()));
+            let open = (*(*e.objects.domain).ops).endpoint;
+            let r =
+                with_own_handlers(|| open(e.objects.domain, info, &mut e.objects.ep, null_mut()));
             library.check("fi_endpoint", r)?;
-            let ep = e.ep.cast::<Fid>();
-            let r = ((*(*ep).ops).bind)(ep, e.av.cast(), 0);
+            let ep = e.objects.ep.cast::<Fid>();
+            let r = ((*(*ep).ops).bind)(ep, e.objects.av.cast(), 0);
             library.check("fi_ep_bind to its addresses", r)?;
-            let r = ((*(*ep).ops).bind)(ep, e.cq.cast(), FI_SEND | FI_RECV);
+            let r = ((*(*ep).ops).bind)(ep, e.objects.cq.cast(), FI_SEND | FI_RECV);
             library.check("fi_ep_bind to its completions", r)?;
             let r = ((*(*ep).ops).control)(ep, FI_ENABLE, null_mut());
             library.check("fi_enable", r)?;
@@ -293,7 +298,11 @@ impl Endpoint {
         let mut len = address.len();
         // SAFETY: the endpoint is open, and the buffer as long as said.
         let r = unsafe {
-            ((*(*self.ep).cm).getname)(self.ep.cast(), address.as_mut_ptr().cast(), &mut len)
+            ((*(*self.objects.ep).cm).getname)(
+                self.objects.ep.cast(),
+                address.as_mut_ptr().cast(),
+                &mut len,
+            )
         };
         self.library.check("fi_getname", r)?;
         address.truncate(len);
@@ -318,7 +327,14 @@ impl Endpoint {
         let mut at = u64::MAX;
         // SAFETY: an open object, an address as `fi_getname` of the same provider gave it, and room for one result.
         let n = unsafe {
-            ((*(*self.av).ops).insert)(self.av, address.as_ptr().cast(), 1, &mut at, 0, null_mut())
+            ((*(*self.objects.av).ops).insert)(
+                self.objects.av,
+                address.as_ptr().cast(),
+                1,
+                &mut at,
+                0,
+                null_mut(),
+            )
         };
         if n != 1 {
             return Err(format!("fi_av_insert: {}", self.library.text(n.min(0))));
@@ -350,8 +366,8 @@ impl Endpoint {
         let mut mr = null_mut();
         // SAFETY: the domain is open, who calls keeps the memory valid, and there is room for the result.
         let r = unsafe {
-            ((*(*self.domain).mr).reg)(
-                self.domain.cast(),
+            ((*(*self.objects.domain).mr).reg)(
+                self.objects.domain.cast(),
                 start.cast(),
                 len,
                 access,
@@ -368,7 +384,7 @@ impl Endpoint {
             let fid = region.0.cast::<Fid>();
             // SAFETY: both objects are open.
             unsafe {
-                let r = ((*(*fid).ops).bind)(fid, self.ep.cast(), 0);
+                let r = ((*(*fid).ops).bind)(fid, self.objects.ep.cast(), 0);
                 self.library.check("fi_mr_bind", r)?;
                 let r = ((*(*fid).ops).control)(fid, FI_ENABLE, null_mut());
                 self.library.check("fi_mr_enable", r)?;
@@ -391,7 +407,14 @@ impl Endpoint {
     ) -> Posted {
         // SAFETY: the endpoint is open; who calls keeps memory and context valid until the completion.
         Posted::of(unsafe {
-            ((*(*self.ep).msg).recv)(self.ep, to.cast(), len, descriptor, u64::MAX, context)
+            ((*(*self.objects.ep).msg).recv)(
+                self.objects.ep,
+                to.cast(),
+                len,
+                descriptor,
+                u64::MAX,
+                context,
+            )
         })
     }
 
@@ -409,7 +432,14 @@ impl Endpoint {
     ) -> Posted {
         // SAFETY: the endpoint is open; who calls keeps memory and context valid until the completion.
         Posted::of(unsafe {
-            ((*(*self.ep).msg).send)(self.ep, from.cast(), len, descriptor, to, context)
+            ((*(*self.objects.ep).msg).send)(
+                self.objects.ep,
+                from.cast(),
+                len,
+                descriptor,
+                to,
+                context,
+            )
         })
     }
 
@@ -417,7 +447,12 @@ impl Endpoint {
     pub(super) fn inject(&mut self, bytes: &[u8], to: u64) -> Posted {
         // SAFETY: an open endpoint, and bytes that live until the return.
         Posted::of(unsafe {
-            ((*(*self.ep).msg).inject)(self.ep, bytes.as_ptr().cast(), bytes.len(), to)
+            ((*(*self.objects.ep).msg).inject)(
+                self.objects.ep,
+                bytes.as_ptr().cast(),
+                bytes.len(),
+                to,
+            )
         })
     }
 
@@ -464,7 +499,9 @@ impl Endpoint {
             | if inject { FI_INJECT } else { 0 };
         // SAFETY: the endpoint is open; the provider reads the vectors before it returns; who calls keeps the memory
         // and context valid until the completion.
-        Posted::of(unsafe { ((*(*self.ep).rma).writemsg)(self.ep, &message, flags) })
+        Posted::of(unsafe {
+            ((*(*self.objects.ep).rma).writemsg)(self.objects.ep, &message, flags)
+        })
     }
 
     /// Reads a peer's memory.
@@ -482,8 +519,8 @@ impl Endpoint {
     ) -> Posted {
         // SAFETY: the endpoint is open; who calls keeps memory and context valid until the completion.
         Posted::of(unsafe {
-            ((*(*self.ep).rma).read)(
-                self.ep,
+            ((*(*self.objects.ep).rma).read)(
+                self.objects.ep,
                 to.cast(),
                 len,
                 descriptor,
@@ -503,7 +540,9 @@ impl Endpoint {
         failed: &mut dyn FnMut(*mut c_void, i32),
     ) -> usize {
         // SAFETY: the queue is open, and there is room for as many entries, in the format for which it was opened.
-        let n = unsafe { ((*(*self.cq).ops).read)(self.cq, into.as_mut_ptr().cast(), into.len()) };
+        let n = unsafe {
+            ((*(*self.objects.cq).ops).read)(self.objects.cq, into.as_mut_ptr().cast(), into.len())
+        };
         if n > 0 {
             return n as usize;
         }
@@ -511,7 +550,7 @@ impl Endpoint {
             // SAFETY: plain numbers and pointers, for which zero is a value.
             let mut error: CqError = unsafe { core::mem::zeroed() };
             // SAFETY: an open object, and room for one error.
-            let n = unsafe { ((*(*self.cq).ops).readerr)(self.cq, &mut error, 0) };
+            let n = unsafe { ((*(*self.objects.cq).ops).readerr)(self.objects.cq, &mut error, 0) };
             if n > 0 {
                 failed(error.op_context, error.err);
             }
@@ -522,9 +561,10 @@ impl Endpoint {
     /// The descriptor to sleep on, if sleeping is allowed now. `Err` if there is something to do first.
     pub(super) fn wait_on(&self) -> Option<Result<RawFd, ()>> {
         let fd = self.fd?;
-        let mut object = self.cq.cast::<Fid>();
+        let mut object = self.objects.cq.cast::<Fid>();
         // SAFETY: open objects, and a list of one.
-        let r = unsafe { ((*(*self.fabric).ops).trywait)(self.fabric, &mut object, 1) };
+        let r =
+            unsafe { ((*(*self.objects.fabric).ops).trywait)(self.objects.fabric, &mut object, 1) };
         Some(if r == 0 { Ok(fd) } else { Err(()) })
     }
 
@@ -544,16 +584,14 @@ fn rank(provider: &str) -> usize {
 
 impl Drop for Endpoint {
     fn drop(&mut self) {
-        let objects: [*mut Fid; 5] = [
-            self.ep.cast(),
-            self.cq.cast(),
-            self.av.cast(),
-            self.domain.cast(),
-            self.fabric.cast(),
-        ];
-        for object in objects.into_iter().filter(|o| !o.is_null()) {
-            // SAFETY: the object is open, and nobody else has it. Each is closed before the objects that it needs.
-            unsafe { close(object) }
+        let objects = core::mem::replace(&mut self.objects, Objects::NONE);
+        // SAFETY: this value owned the objects, and ends. Of a provider that is not `shm`, nobody else reaches them.
+        unsafe {
+            if self.facts.is_mapped() {
+                MAPPED.ends(objects);
+            } else {
+                objects.close();
+            }
         }
     }
 }
