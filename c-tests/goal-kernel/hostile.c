@@ -58,7 +58,7 @@ int main(int argc, char **argv)
                 switch (kind) {
                 case 0: n = 14 + (int)(draw() % 40); bad++; break;              /* too short for a head */
                 case 1: packet[16] ^= 1; bad++; break;                          /* no magic number */
-                case 2: packet[20] = 3 + (unsigned char)(draw() % 250); bad++; break; /* another version */
+                case 2: packet[20] += 1 + (unsigned char)(draw() % 250); bad++; break; /* another version */
                 case 3: packet[21] = 8 + (unsigned char)(draw() % 240); bad++; break; /* no type; also those of kicks */
                 case 4: packet[22] = 2 + (unsigned char)(draw() % 250); bad++; break; /* a rank that is not there */
                 case 5: packet[22] = 1; bad++; break;                           /* from itself */

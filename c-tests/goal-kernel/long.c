@@ -1,12 +1,13 @@
-/* Messages longer than a packet: collectives of blocks from one byte less than a packet takes to 64 KiB. Every byte of every
- * result is compared. The argument is the number of rounds; several collectives are under way at once. */
+/* Messages longer than a packet: collectives of blocks from one byte less than a packet takes to 64 KiB, and around the lengths of
+ * the parts that interfaces with packets of 1500, 9000 and more bytes take. Every byte of every result is compared. The argument is the number of rounds; several collectives are under way at once. */
 #include "../goal/gtest.h"
 #include <stdint.h>
 
-enum { LONGEST = 65536, PART = 1344, AT_ONCE = 5, MOST = 8 };
+enum { LONGEST = 65536, PART = 1344, ETHERNET = 1448, JUMBO = 8944, MOST_PART = 13312, AT_ONCE = 5, MOST = 8 };
 
 static int rank, size;
-static const int lengths[] = {PART - 1, PART, PART + 1, 2 * PART, 4096, 16 * PART, 17 * PART + 8, 40000, LONGEST - 8, LONGEST};
+static const int lengths[] = {PART - 1, PART, PART + 1, 2 * PART, 4096, 16 * PART, 17 * PART + 8, 40000, LONGEST - 8, LONGEST,
+                              ETHERNET - 1, ETHERNET + 1, 2 * ETHERNET, JUMBO, JUMBO + 1, MOST_PART, 2 * MOST_PART + 1};
 
 /* Byte i of what rank `of` gives rank `to` in a round. */
 static uint8_t value(int of, int to, int i, int round)

@@ -4,7 +4,7 @@ case " $* " in
 *" --help "*)
     cat <<'TEXT'
 scripts/bench goal [--quick] [--rounds N] [--ms N] [--ranks LIST] [--rows NAME] [--most BYTES] [--engines LIST]
-                   [--realtime] [--raw FILE] [--svg FILE] [--veth US]
+                   [--realtime] [--raw FILE] [--svg FILE] [--veth US] [--mtu BYTES]
 
 One source, c-tests/bench/goal_bench.c, compiled with our goal.h and with each MPI's mpicc (mpicc.openmpi, mpicc.mpich,
 or mpicc where there are no such names). A round is one job of each in turns. For every row (collective and bytes): blocking
@@ -28,17 +28,18 @@ MPI's. Each rank is bound to a processor.
                   MPIs over their TCP, kernel over Ethernet frames [engines kernel,thread,user]. With US not 0 the
                   interfaces look for packets only every US microseconds, as the interrupt moderation of a network card
                   has it. Needs root, ip and python3
+  --mtu BYTES     with --veth: the longest packets of the interfaces [1500]
 TEXT
     exit 0
     ;;
 esac
 
-rounds=5 ms=20 ranks=2,4 rows=all most=65536 engines= realtime= raw= svg= veth=
+rounds=5 ms=20 ranks=2,4 rows=all most=65536 engines= realtime= raw= svg= veth= mtu=1500
 while [ $# -gt 0 ]; do
     case "$1" in
     --quick) rounds=3 ms=10 most=512 ;;
     --realtime) realtime='chrt -f 10' ;;
-    --rounds | --ms | --ranks | --rows | --most | --engines | --raw | --svg | --veth)
+    --rounds | --ms | --ranks | --rows | --most | --engines | --raw | --svg | --veth | --mtu)
         [ $# -gt 1 ] || {
             echo "hetmp: option $1: a value is accepted" >&2
             exit 2
@@ -53,6 +54,7 @@ while [ $# -gt 0 ]; do
         --raw) raw=$2 ;;
         --svg) svg=$2 ;;
         --veth) veth=$2 ;;
+        --mtu) mtu=$2 ;;
         esac
         shift
         ;;
@@ -171,7 +173,7 @@ for n in $(echo "$ranks" | tr , ' '); do
     if [ -n "$veth" ]; then
         veth_remove "$hosts_of" "${hosts:-0}"
         hosts=$n
-        veth_hosts "$hosts_of" "$hosts" "$folder"
+        veth_hosts "$hosts_of" "$hosts" "$folder" "$mtu"
         [ "$veth" = 0 ] || veth_moderate "$hosts_of" "$hosts" "$veth"
     fi
     round=0

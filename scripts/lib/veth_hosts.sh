@@ -2,16 +2,16 @@
 # Needs root and `ip`.
 
 # Makes $2 hosts, 10.216.7.1 and so on, named NAME-1 and so on. In the folder $3: `hosts`, the addresses; `ssh`, a command
-# that a launcher takes for ssh.
-veth_hosts() { # NAME HOSTS FOLDER
+# that a launcher takes for ssh. Their interfaces take packets of $4 bytes.
+veth_hosts() { # NAME HOSTS FOLDER [MTU]
     ip netns add "$1-0" || return
     ip -n "$1-0" link add br0 type bridge && ip -n "$1-0" link set br0 up || return
     : >"$3/hosts"
     veth_host=1
     while [ "$veth_host" -le "$2" ]; do
         ip netns add "$1-$veth_host" &&
-            ip link add eth0 netns "$1-$veth_host" type veth peer name "p$veth_host" netns "$1-0" &&
-            ip -n "$1-0" link set "p$veth_host" master br0 up &&
+            ip link add eth0 netns "$1-$veth_host" mtu "${4:-1500}" type veth peer name "p$veth_host" netns "$1-0" &&
+            ip -n "$1-0" link set "p$veth_host" mtu "${4:-1500}" master br0 up &&
             ip -n "$1-$veth_host" addr add "10.216.7.$veth_host/24" dev eth0 &&
             ip -n "$1-$veth_host" link set eth0 up &&
             ip -n "$1-$veth_host" link set lo up || return

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Mutex;
 
 /// A shell that has the loopback device of a network namespace of its own.
@@ -187,7 +188,7 @@ fn exhausted() -> Result<(), Failed> {
 fn long() -> Result<(), Failed> {
     let (program, path) = program("long")?;
     for ranks in [2, 3, 4, 8] {
-        let mut out = alone(ranks, &path, &["80"], &[]);
+        let mut out = alone(ranks, &path, &["136"], &[]);
         let counts = counted(&mut out);
         verdict(&program, ranks, &out)?;
         took_the_engine(&counts, ranks)?;
@@ -267,17 +268,18 @@ fn bad_network() -> Result<PathBuf, String> {
     done(
         Command::new("unshare")
             .args(["-n", "sh", "-c", BAD, "true"])
-            .env("OBJECT", &object),
+            .env("OBJECT", &object)
+            .env("LONGEST", "65536"),
     )?;
     Ok(object)
 }
 
-/// A shell whose loopback device loses and doubles packets by the program `$OBJECT`.
-const BAD: &str = "ip link set lo up && tc qdisc add dev lo clsact && tc filter add dev lo egress bpf direct-action \
+/// A shell whose loopback device has packets of `$LONGEST` bytes, and loses and doubles packets by the program `$OBJECT`.
+const BAD: &str = "ip link set lo mtu $LONGEST up && tc qdisc add dev lo clsact && tc filter add dev lo egress bpf direct-action \
     object-file $OBJECT section classifier && exec \"$0\" \"$@\"";
 
 /// 5 of 100 packets lost, 5 of 100 twice: exact results, and every rank has asked again and was asked.
-fn lossy(object: &Path, name: &str, ranks: u32, rounds: &str) -> Result<(), Failed> {
+fn lossy(object: &Path, name: &str, ranks: u32, rounds: &str, longest: &str) -> Result<(), Failed> {
     let (program, path) = program(name)?;
     let unshare = hetmp_abi_compat::suite::find_in_path("unshare").expect("it was found before");
     let hetrun = prefix().join("bin/hetrun").display().to_string();
@@ -287,7 +289,7 @@ fn lossy(object: &Path, name: &str, ranks: u32, rounds: &str) -> Result<(), Fail
     let mut out = start(
         &unshare,
         &[&shell[..], &job].concat(),
-        &variables(&[("OBJECT", &object)]),
+        &variables(&[("OBJECT", &object), ("LONGEST", longest)]),
     );
     let counts = counted(&mut out);
     verdict(&program, ranks, &out)?;
@@ -346,8 +348,12 @@ struct Hosts {
 }
 
 impl Hosts {
-    fn new(n: u32) -> Result<Hosts, Failed> {
-        let name = |what: &str| format!("hgk{}-{n}-{what}", std::process::id());
+    /// Hosts with packets of these many bytes.
+    fn new(longest: &[u32]) -> Result<Hosts, Failed> {
+        let n = longest.len();
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let nth = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = |what: &str| format!("hgk{}-{nth}-{what}", std::process::id());
         let folder = scratch().join(name("hosts"));
         fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
         let mut hosts = Hosts {
@@ -359,13 +365,14 @@ impl Hosts {
         ip(&format!("-n {bridge} link add br0 type bridge"))?;
         ip(&format!("-n {bridge} link set br0 up"))?;
         let mut list = String::new();
-        for host in 0..n {
+        for (host, longest) in (0..n as u32).zip(longest) {
             let space = name(&(host + 1).to_string());
             let address = Self::address(host);
             hosts.add(&space)?;
             ip(&format!(
-                "link add eth0 netns {space} type veth peer name p{host} netns {bridge}"
+                "link add eth0 netns {space} mtu {longest} type veth peer name p{host} netns {bridge}"
             ))?;
+            ip(&format!("-n {bridge} link set p{host} mtu {longest}"))?;
             ip(&format!("-n {bridge} link set p{host} master br0 up"))?;
             ip(&format!("-n {space} addr add {address}/24 dev eth0"))?;
             ip(&format!("-n {space} link set eth0 up"))?;
@@ -429,16 +436,17 @@ fn ip(args: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Ranks on hosts of their own, with real addresses.
-fn hosts(n: u32) -> Result<(), Failed> {
+/// Ranks on hosts of their own, with real addresses. Where one of their interfaces takes shorter packets than the others, all
+/// ranks send what that one takes.
+fn hosts(longest: &[u32]) -> Result<(), Failed> {
     let (program, path) = program("in_kernel")?;
-    let hosts = Hosts::new(n)?;
+    let (hosts, n) = (Hosts::new(longest)?, longest.len() as u32);
     let mut out = hosts.run(&path, "6", "eth0");
     let counts = counted(&mut out);
     verdict(&program, n, &out)?;
     took_the_engine(&counts, n)?;
     let (longer, path_of_longer) = self::program("long")?;
-    let mut out = hosts.run(&path_of_longer, "80", "eth0");
+    let mut out = hosts.run(&path_of_longer, "136", "eth0");
     let counts = counted(&mut out);
     verdict(&longer, n, &out)?;
     took_the_engine(&counts, n)?;
@@ -476,17 +484,18 @@ pub(crate) fn trials() -> Vec<Trial> {
     ];
     match bad_network() {
         Ok(object) => {
-            for (name, ranks, rounds) in [
-                ("lossy", 2, "2000"),
-                ("lossy", 4, "1000"),
-                ("long", 2, "240"),
-                ("long", 4, "160"),
+            for (name, ranks, rounds, longest) in [
+                ("lossy", 2, "2000", "65536"),
+                ("lossy", 4, "1000", "65536"),
+                ("long", 2, "240", "1500"),
+                ("long", 4, "160", "1500"),
+                ("long", 3, "240", "9000"),
             ] {
                 let object = object.clone();
                 let trial = if name == "lossy" { "" } else { "_long" };
                 trials.push(Trial::test(
                     format!("kernel::lossy{trial}_{ranks}"),
-                    move || lossy(&object, name, ranks, rounds),
+                    move || lossy(&object, name, ranks, rounds, longest),
                 ));
             }
         }
@@ -495,9 +504,14 @@ pub(crate) fn trials() -> Vec<Trial> {
             trials.push(Trial::test(name, || Ok(())).with_ignored_flag(true));
         }
     }
-    let has_hosts = Hosts::new(1).is_ok();
-    for n in [2, 4] {
-        let trial = Trial::test(format!("kernel::hosts_{n}"), move || hosts(n));
+    let has_hosts = Hosts::new(&[1500]).is_ok();
+    for (name, longest) in [
+        ("2", &[1500, 1500][..]),
+        ("4", &[1500; 4]),
+        ("2_of_long_packets", &[9000; 2]),
+        ("3_of_unlike_packets", &[9000, 1500, 65535]),
+    ] {
+        let trial = Trial::test(format!("kernel::hosts_{name}"), move || hosts(longest));
         trials.push(trial.with_ignored_flag(!has_hosts));
     }
     trials

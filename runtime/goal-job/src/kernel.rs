@@ -11,7 +11,7 @@ mod helper;
 use crate::offload::{Device, Image, Offload};
 use area::Area;
 use helper::Helper;
-use hetmp_goal::kernel::{self, run, Declined, Kick, COUNTERS, RANKS, RUNS};
+use hetmp_goal::kernel::{self, run, Declined, Kick, COUNTERS, MESSAGE, RANKS, RUNS};
 use hetmp_goal::schedule::Schedule;
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -33,6 +33,8 @@ struct Note {
     address: [u8; 6],
     /// The network namespace, as this machine numbers it.
     namespace: String,
+    /// The longest part of a message that the interface's packets take, bytes.
+    part: u64,
 }
 
 impl Note {
@@ -40,8 +42,8 @@ impl Note {
         let address: String = self.address.iter().map(|b| format!("{b:02x}")).collect();
         let version = kernel::VERSION;
         format!(
-            "kernel {version} {:016x} {address} {}",
-            self.number, self.namespace
+            "kernel {version} {:016x} {address} {} {}",
+            self.number, self.namespace, self.part
         )
     }
 
@@ -53,6 +55,7 @@ impl Note {
             number: u64::from_str_radix(words.next()?, 16).ok()?,
             address: helper::address(words.next()?)?,
             namespace: words.next()?.to_owned(),
+            part: words.next()?.parse().ok()?,
         };
         words.next().is_none().then_some(note)
     }
@@ -92,6 +95,7 @@ impl Offer {
             number: random()?,
             address: helper.address,
             namespace: namespace(),
+            part: helper.part,
         };
         Ok(Offer {
             // The address of the loopback device is zero.
@@ -132,7 +136,9 @@ impl Offer {
         } = self.helper;
         let area = Area::new(state, runs, program).map_err(|e| format!("shared memory: {e}"))?;
         let addresses: Vec<[u8; 6]> = all.iter().map(|n| n.address).collect();
-        area.join(all[0].number, rank, interface, &addresses);
+        // Parts of one length at all ranks, which every rank's interface takes.
+        let part = all.iter().map(|n| n.part).min().unwrap_or(MESSAGE);
+        area.join(all[0].number, rank, interface, &addresses, part);
         let device = Kernel {
             area,
             helper: Mutex::new(Some(socket)),
@@ -242,12 +248,13 @@ mod tests {
             number: 0x0123_4567_89ab_cdef,
             address: [2, 0, 0, 0xff, 1, 9],
             namespace: "4:4026531840".to_owned(),
+            part: 1448,
         };
         let text = note.encode();
         assert_eq!(Note::parse(text.as_bytes()), Some(note));
         for bad in [
             String::new(),
-            text.replace("kernel 2 ", "kernel 1 "),
+            text.replace("kernel 3 ", "kernel 2 "),
             text.replace("020000ff0109", "020000ff01"),
             format!("{text} more"),
         ] {

@@ -37,8 +37,9 @@ const CACHED: usize = 256;
 const LOOKS: u32 = 300;
 /// The first of [`LOOKS`], which have no pause between them.
 const QUICK: u32 = 64;
-/// How often a waiter gives its core away before it sleeps.
-const YIELDS: u32 = 64;
+/// How long a waiter gives its core away before it sleeps, nanoseconds. A nap takes 60 us at least, because Linux rounds
+/// up: to sleep earlier costs more than it saves, and whoever else wants the core gets it meanwhile.
+const YIELDING: u64 = 100_000;
 /// A waiter's first nap, nanoseconds. Each is half as long again as the one before. Nobody wakes a waiter: what a nap is
 /// too long delays it.
 const FIRST_NAP: u64 = 10_000;
@@ -512,13 +513,16 @@ impl Offload {
                 }
             }
         }
-        for _ in 0..YIELDS {
+        let began = sys::monotonic_ns();
+        let mut checked = began;
+        while checked.saturating_sub(began) < YIELDING {
             if let Some(ended) = self.test(run) {
                 return ended;
             }
             sys::yield_now();
+            checked = sys::monotonic_ns();
         }
-        let (mut nap, mut checked) = (FIRST_NAP, sys::monotonic_ns());
+        let mut nap = FIRST_NAP;
         loop {
             if let Some(ended) = self.test(run) {
                 return ended;

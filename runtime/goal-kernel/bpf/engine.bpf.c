@@ -39,12 +39,13 @@
 
 #define GOAL_ETHERTYPE 0x88b5 /* IEEE 802, "local experimental 1" */
 #define GOAL_MAGIC 0x4b4c4f47 /* "GOLK" */
-#define GOAL_VERSION 2
+#define GOAL_VERSION 3
 #define GOAL_RANKS 64     /* most ranks */
 #define GOAL_RUNS 16      /* runs that are kept at once: a window */
 #define GOAL_OPS 256      /* operations of a schedule */
 #define GOAL_DEPENDENTS 8 /* of an operation */
-#define GOAL_MESSAGE 1344 /* bytes of a message in one packet, and of a part of a longer one */
+#define GOAL_MESSAGE 1344 /* bytes of a message in one packet that nobody has asked for */
+#define GOAL_PART 13312   /* bytes of a part of a longer one, at most: a program may not make packets of 16 KiB */
 #define GOAL_LONG 65536   /* bytes of a message, a vector or a copy */
 #define GOAL_WINDOW 16    /* parts of a message that are under way */
 #define GOAL_ARENA 1048576 /* bytes of a run's memory */
@@ -176,11 +177,12 @@ struct state {
     __u64 count[16];
     /* By slot: the latest run of which a message was dropped. Its start asks again. */
     __u64 dropped[GOAL_RUNS];
+    __u64 part; /* bytes of a part, as all ranks of the job have agreed: what their interfaces take */
 };
 
 _Static_assert(offsetof(struct state, peer) == 40, "the peers");
 _Static_assert(offsetof(struct state, count) == 1064, "the counters");
-_Static_assert(sizeof(struct state) == 1320, "the state");
+_Static_assert(sizeof(struct state) == 1328, "the state");
 
 enum {
     COUNT_SENT,
@@ -257,7 +259,15 @@ static __attribute__((always_inline)) void count_shared(struct state *s, int whi
     __sync_fetch_and_add(&s->count[which & 15], 1);
 }
 
-static __attribute__((always_inline)) __u32 cut(__u32 bytes) { return bytes > GOAL_MESSAGE ? GOAL_MESSAGE : bytes; }
+static __attribute__((always_inline)) __u32 cut_to(__u32 bytes, __u32 most) { return bytes > most ? most : bytes; }
+static __attribute__((always_inline)) __u32 cut(__u32 bytes) { return cut_to(bytes, GOAL_MESSAGE); }
+
+/* The bytes of a part. */
+static __attribute__((always_inline)) __u32 part_bytes(const struct state *s)
+{
+    __u32 bytes = s->part;
+    return bytes < GOAL_MESSAGE ? GOAL_MESSAGE : cut_to(bytes, GOAL_PART);
+}
 
 /* Sends a packet to a rank. The packet at hand is overwritten: what it carried was taken before. */
 static __attribute__((noinline)) long emit(struct __sk_buff *skb, struct state *s, struct head *h, const __u8 *message)
@@ -265,7 +275,7 @@ static __attribute__((noinline)) long emit(struct __sk_buff *skb, struct state *
     __u32 bytes, to;
     if (!s || !h || !skb)
         return -1;
-    bytes = cut(h->length);
+    bytes = cut_to(h->length, GOAL_PART);
     to = h->target & (GOAL_RANKS - 1);
     __builtin_memcpy(h->to, s->peer[to].address, 6);
     __builtin_memcpy(h->from, s->peer[s->rank & (GOAL_RANKS - 1)].address, 6);
@@ -467,9 +477,10 @@ static __attribute__((noinline)) void combine_all(struct work *w, struct op *op)
 static __attribute__((always_inline)) int is_long(const struct op *op) { return op->bytes > GOAL_MESSAGE; }
 
 /* The number of its parts. */
-static __attribute__((always_inline)) __u32 parts_of(const struct op *op)
+static __attribute__((always_inline)) __u32 parts_of(const struct state *s, const struct op *op)
 {
-    return ((op->bytes > GOAL_LONG ? GOAL_LONG : op->bytes) + GOAL_MESSAGE - 1) / GOAL_MESSAGE;
+    __u32 part = part_bytes(s);
+    return (cut_to(op->bytes, GOAL_LONG) + part - 1) / part;
 }
 
 /* The first `n` of 64 bits. */
@@ -486,7 +497,7 @@ static __attribute__((always_inline)) __u32 ones(__u64 x)
 static __attribute__((noinline)) void pull(struct work *w, struct op *op, __u64 again, __u32 answers)
 {
     struct head h;
-    __u32 asked = op->asked & 127, n = parts_of(op), open = ones(first(asked) & ~op->parts);
+    __u32 asked = op->asked & 127, n = parts_of(w->state, op), open = ones(first(asked) & ~op->parts);
     __builtin_memset(&h, 0, sizeof h);
     if (open < GOAL_WINDOW)
         asked = asked + GOAL_WINDOW - open > n ? n : asked + GOAL_WINDOW - open;
@@ -506,14 +517,14 @@ static long send_part(__u64 i, struct work *w)
 {
     struct op *op = w->op;
     struct head h;
-    __u32 at = i * GOAL_MESSAGE;
+    __u32 part = part_bytes(w->state), at = i * part;
     if (w->parts >> (i & 63) == 0 || at >= op->bytes)
         return 1;
     if (!(w->parts >> (i & 63) & 1))
         return 0;
     __builtin_memset(&h, 0, sizeof h);
     h.type = PART;
-    h.length = cut(op->bytes - at);
+    h.length = cut_to(op->bytes - at, part);
     h.target = op->peer;
     h.run = w->run->run;
     h.tag = op->tag;
@@ -615,7 +626,8 @@ static long advance(__u64 i, struct work *w)
     struct state *s = w->state;
     struct earlies *e;
     struct run *r = run_of(s->done + 1, &e);
-    if (!r || r->run != s->done + 1 || (r->state != DONE && r->state != COLLECTED))
+    /* FREE: on another processor the process has taken the results since they were there, and writes the slot's next image. */
+    if (!r || r->run != s->done + 1 || (r->state != DONE && r->state != COLLECTED && r->state != FREE))
         return 1;
     s->done++;
     return 0;
@@ -751,7 +763,7 @@ static __attribute__((noinline)) void pulled(struct work *w, const struct head *
     if (r->run != h->run || (r->state != RUNNING && r->state != DONE && r->state != COLLECTED))
         return; /* the offer comes when the run has begun here */
     op = op_of(w, r->sends[h->source & (GOAL_RANKS - 1)], h->tag);
-    if (!op || op->kind != SEND || !is_long(op) || parts == 0 || (parts & ~first(parts_of(op))))
+    if (!op || op->kind != SEND || !is_long(op) || parts == 0 || (parts & ~first(parts_of(s, op))))
         return count_shared(s, COUNT_BAD);
     if (op->state != COMPLETE) {
         op->parts |= parts;
@@ -798,22 +810,22 @@ static __attribute__((noinline)) void take_part(struct work *w, const struct hea
     struct state *s = w->state;
     struct run *r = w->run;
     struct op *op = long_receive(w, h);
-    __u32 part = h->parts & 63, at = part * GOAL_MESSAGE, bytes = cut(h->length), asked;
+    __u32 part = h->parts & 63, most = part_bytes(s), at = part * most, bytes = cut_to(h->length, GOAL_PART), asked;
     __u64 open;
     if (!op)
         return;
     asked = op->asked & 127;
-    if (h->parts >= asked || at >= op->bytes || bytes != cut(op->bytes - at))
+    if (h->parts >= asked || at >= op->bytes || bytes != cut_to(op->bytes - at, most))
         return count_shared(s, COUNT_BAD);
     if (op->parts >> part & 1)
         return count(s, COUNT_DUPLICATE);
     OPAQUE(bytes);
-    bytes = cut(bytes);
+    bytes = cut_to(bytes, GOAL_PART);
     if (bytes && load_bytes(w->skb, HEAD_BYTES, arena(r, op->target + at), bytes))
         return count_shared(s, COUNT_BAD);
     count(s, COUNT_RECEIVED);
     op->parts |= 1ull << part;
-    if (op->parts == first(parts_of(op)))
+    if (op->parts == first(parts_of(s, op)))
         return complete(r, op);
     open = first(asked) & ~op->parts;
     /* Parts leave in order: when the last one comes, what is open before it was lost, or is on its way again. */
@@ -866,7 +878,7 @@ __attribute__((section("classifier/arrive"), used)) int arrive(struct __sk_buff 
     if (h.target != s->rank)
         return TC_NEXT; /* another rank behind this interface */
     from = h.source;
-    if (from >= GOAL_RANKS || from >= s->ranks || from == s->rank || h.length > GOAL_MESSAGE ||
+    if (from >= GOAL_RANKS || from >= s->ranks || from == s->rank || h.length > (h.type == PART ? part_bytes(s) : GOAL_MESSAGE) ||
         skb->len < HEAD_BYTES + h.length || h.type < MSG || h.type > PART ||
         __builtin_memcmp(h.from, s->peer[from].address, 6)) {
         count_shared(s, COUNT_BAD);

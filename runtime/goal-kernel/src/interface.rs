@@ -1,14 +1,16 @@
 //! A network interface, as the program needs it.
 
-use hetmp_goal::kernel::{HEAD_BYTES, MESSAGE};
+use hetmp_goal::kernel::{HEAD_BYTES, MESSAGE, PART};
 use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 
-/// An interface's number and address.
+/// An interface's number and address, and how much of a message its packets take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interface {
     pub(crate) number: u32,
     pub(crate) address: [u8; 6],
+    /// The longest part of a message in one packet, bytes.
+    pub(crate) part: u64,
 }
 
 /// Bytes of an Ethernet head, which an interface's longest packet does not count.
@@ -64,6 +66,12 @@ pub(crate) fn find(name: &str) -> Result<Interface, String> {
         for (to, from) in address.iter_mut().zip(hardware.sa_data) {
             *to = from as u8;
         }
-        Ok(Interface { number, address })
+        // Whole words, so that copies of parts begin at words.
+        let part = (longest + ETHERNET - HEAD_BYTES) as u64 / 8 * 8;
+        Ok(Interface {
+            number,
+            address,
+            part: part.clamp(MESSAGE, PART),
+        })
     }
 }

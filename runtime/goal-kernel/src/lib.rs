@@ -125,12 +125,16 @@ pub fn serve(socket: OwnedFd, interface: &str) -> io::Result<()> {
             return helper::send(&socket, &format!("error {why}\n"), &[]);
         }
     };
-    let Interface { number, address } = loaded.interface;
+    let Interface {
+        number,
+        address,
+        part,
+    } = loaded.interface;
     let address: String = address.iter().map(|b| format!("{b:02x}")).collect();
     let descriptors = loaded.descriptors().map_err(io::Error::other)?;
     helper::send(
         &socket,
-        &format!("ready {number} {address}\n"),
+        &format!("ready {number} {address} {part}\n"),
         &descriptors,
     )?;
     let state: Array<_, [u8; state::BYTES]> = Array::try_from(

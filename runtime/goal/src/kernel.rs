@@ -26,8 +26,10 @@ pub const RUNS: u64 = 16;
 pub const OPS: usize = 256;
 /// The most operations that wait for one operation.
 pub const DEPENDENTS: usize = 8;
-/// The longest message in one packet, bytes. A longer one goes in parts of this length, which the receiver asks for.
+/// The longest message in one packet that nobody has asked for, bytes. A longer one goes in parts, which the receiver asks for.
 pub const MESSAGE: u64 = 1344;
+/// The longest part, bytes. The kernel lets a program make packets of somewhat less than 16 KiB.
+pub const PART: u64 = 13312;
 /// The longest message, vector and copy, bytes.
 pub const LONG: u64 = 65536;
 /// How many parts of a message are under way at most.
@@ -43,7 +45,7 @@ pub const ETHERTYPE: u16 = 0x88b5;
 /// The first word of each packet.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"GOLK");
 /// The version of packets and of this memory.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 
 /// Offsets in the value of the map `state_map`.
 pub mod state {
@@ -68,8 +70,10 @@ pub mod state {
     pub const PEER_ADDRESS: usize = 8;
     /// The counters, 64 bits each, in the order of [`super::COUNTERS`].
     pub const COUNTERS: usize = PEERS + PEER_BYTES * RANKS as usize;
+    /// Bytes of a part, 64 bits.
+    pub const PART: usize = COUNTERS + 16 * 8 + 8 * super::RUNS as usize;
     /// Bytes of the value.
-    pub const BYTES: usize = COUNTERS + 16 * 8 + 8 * super::RUNS as usize;
+    pub const BYTES: usize = PART + 8;
 }
 
 /// Offsets in an entry of the map `run_map`.
@@ -557,6 +561,7 @@ mod tests {
             ("GOAL_OPS", OPS as u64),
             ("GOAL_DEPENDENTS", DEPENDENTS as u64),
             ("GOAL_MESSAGE", MESSAGE),
+            ("GOAL_PART", PART),
             ("GOAL_LONG", LONG),
             ("GOAL_WINDOW", WINDOW.into()),
             ("GOAL_ARENA", ARENA),

@@ -66,8 +66,9 @@ impl Area {
         unsafe { AtomicU64::from_ptr(self.state.add(offset).cast()) }
     }
 
-    /// Tells the program who this rank and its peers are. From then on it takes packets of the job.
-    pub(super) fn join(&self, job: u64, rank: u32, interface: u32, peers: &[[u8; 6]]) {
+    /// Tells the program who this rank and its peers are, and how long the parts of a message are in this job. From then on it
+    /// takes packets of the job.
+    pub(super) fn join(&self, job: u64, rank: u32, interface: u32, peers: &[[u8; 6]], part: u64) {
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         for (at, address) in (state::PEERS..).step_by(state::PEER_BYTES).zip(peers) {
             let mut word = [0; 8];
@@ -80,6 +81,7 @@ impl Area {
             .store(pair(rank, peers.len() as u32), Ordering::Relaxed);
         self.word(state::INTERFACE)
             .store(pair(interface, 0), Ordering::Relaxed);
+        self.word(state::PART).store(part, Ordering::Relaxed);
         // Last: the program does nothing before it sees the job's number.
         self.word(state::JOB).store(job, Ordering::SeqCst);
     }

@@ -23,6 +23,8 @@ pub(super) struct Helper {
     pub(super) interface: u32,
     /// Its address.
     pub(super) address: [u8; 6],
+    /// The longest part of a message that its packets take, bytes.
+    pub(super) part: u64,
 }
 
 impl Helper {
@@ -48,12 +50,17 @@ impl Helper {
             .and_then(|w| w.parse().ok())
             .ok_or_else(wrong)?;
         let address = words.next().and_then(address).ok_or_else(wrong)?;
+        let part = words
+            .next()
+            .and_then(|w| w.parse().ok())
+            .ok_or_else(wrong)?;
         let descriptors = descriptors.try_into().map_err(|_| wrong())?;
         Ok(Helper {
             socket,
             descriptors,
             interface,
             address,
+            part,
         })
     }
 }
