@@ -4,7 +4,10 @@
 /// For each of some instructions a row of values, once the instruction has been reached.
 pub(super) struct Rows<T> {
     width: usize,
-    reached: Vec<bool>,
+    /// Where an instruction's row begins.
+    starts: Vec<Option<usize>>,
+    /// Rows in the order in which they were reached. There is room for all from the beginning, but memory that no row has come to
+    /// is never touched.
     values: Vec<T>,
 }
 
@@ -13,22 +16,29 @@ impl<T: Copy + Default> Rows<T> {
     pub(super) fn new(count: usize, width: usize) -> Rows<T> {
         Rows {
             width,
-            reached: vec![false; count],
-            values: vec![T::default(); count * width],
+            starts: vec![None; count],
+            values: Vec::with_capacity(count * width),
         }
     }
 
     /// The values of an instruction, if it is reached.
     pub(super) fn get(&self, index: usize) -> Option<&[T]> {
-        let range = index * self.width..(index + 1) * self.width;
-        self.reached.get(index)?.then(|| &self.values[range])
+        let start = (*self.starts.get(index)?)?;
+        Some(&self.values[start..start + self.width])
     }
 
     /// The values of an instruction that is now reached, and whether it was before.
     pub(super) fn reach(&mut self, index: usize) -> (&mut [T], bool) {
-        let range = index * self.width..(index + 1) * self.width;
-        let was = std::mem::replace(&mut self.reached[index], true);
-        (&mut self.values[range], was)
+        let (start, was) = match self.starts[index] {
+            Some(start) => (start, true),
+            None => {
+                let start = self.values.len();
+                self.values.resize(start + self.width, T::default());
+                self.starts[index] = Some(start);
+                (start, false)
+            }
+        };
+        (&mut self.values[start..start + self.width], was)
     }
 
     /// The instruction is reached with these values; what was there is forgotten.

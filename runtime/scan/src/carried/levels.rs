@@ -35,7 +35,7 @@ impl Function<'_> {
         &self,
         nodes: &BTreeSet<usize>,
         splits: &BTreeSet<usize>,
-        facts: &Facts,
+        facts: &mut Facts,
         found: &mut Vec<Level>,
         depth: u32,
     ) -> Result<(), u64> {
@@ -92,8 +92,9 @@ impl Function<'_> {
                 .flat_map(|&n| self.effects[n].kills.iter().chain(&self.effects[n].may))
                 .copied()
                 .collect();
-            let is_needed = |l: Location| facts.live.has(header, l) && l != FLAGS;
-            let steps = self.steps(header, &cycle, &written, &is_needed, &facts.same);
+            let live = &facts.live;
+            let is_needed = |l: Location| live.has(header, l) && l != FLAGS;
+            let steps = self.steps(header, &cycle, &written, &is_needed, &mut facts.same);
             let carried = written
                 .iter()
                 .filter(|&&l| is_needed(l))
@@ -118,43 +119,47 @@ pub(super) fn cycles(
     successors: &[Vec<usize>],
     predecessors: &[Vec<usize>],
 ) -> Vec<BTreeSet<usize>> {
-    let mut order = Vec::new();
-    let mut seen = BTreeSet::new();
+    // Flags for all instructions are much cheaper to ask than sets.
+    let mut is_open = vec![false; successors.len()];
+    nodes.iter().for_each(|&node| is_open[node] = true);
+    let mut is_left = is_open.clone();
+    let mut order = Vec::with_capacity(nodes.len());
+    let mut stack = Vec::new();
     for &root in nodes {
-        if !seen.insert(root) {
+        if !std::mem::replace(&mut is_open[root], false) {
             continue;
         }
-        let mut stack = vec![(root, 0)];
+        stack.push((root, 0));
         while let Some((node, next)) = stack.pop() {
             match successors[node].get(next) {
-                Some(to) => {
+                Some(&to) => {
                     stack.push((node, next + 1));
-                    if nodes.contains(to) && seen.insert(*to) {
-                        stack.push((*to, 0));
+                    if std::mem::replace(&mut is_open[to], false) {
+                        stack.push((to, 0));
                     }
                 }
                 None => order.push(node),
             }
         }
     }
-    let mut taken = BTreeSet::new();
     let mut found = Vec::new();
+    let mut open = Vec::new();
     for &root in order.iter().rev() {
-        if !taken.insert(root) {
+        if !std::mem::replace(&mut is_left[root], false) {
             continue;
         }
-        let mut all = BTreeSet::from([root]);
-        let mut open = vec![root];
+        let mut all = vec![root];
+        open.push(root);
         while let Some(node) = open.pop() {
             for &from in &predecessors[node] {
-                if nodes.contains(&from) && taken.insert(from) {
-                    all.insert(from);
+                if std::mem::replace(&mut is_left[from], false) {
+                    all.push(from);
                     open.push(from);
                 }
             }
         }
         if all.len() > 1 || successors[root].contains(&root) {
-            found.push(all);
+            found.push(all.into_iter().collect());
         }
     }
     found

@@ -178,14 +178,14 @@ impl<'a> Function<'a> {
 
     /// The static loops of the function, whose chunks are computed at `splits`.
     fn static_loops(&self, splits: &BTreeSet<usize>) -> Result<Vec<Level>, u64> {
-        let facts = Facts {
+        let mut facts = Facts {
             bounds: self.flow(splits, &[])?,
             live: self.live(),
             same: self.same(),
         };
         let mut levels = Vec::new();
         let all: BTreeSet<usize> = (0..self.at.len()).collect();
-        self.levels(&all, splits, &facts, &mut levels, 0)?;
+        self.levels(&all, splits, &mut facts, &mut levels, 0)?;
         if levels.is_empty() && !splits.is_empty() {
             return Err(self.at.first().copied().unwrap_or(0));
         }

@@ -18,9 +18,12 @@ type Classes = [u64];
 /// Above all locations.
 const CONSTANTS: u64 = 1 << 32;
 
-/// The classes before each instruction, as far as it can be reached.
+/// The classes before each instruction that somebody has asked about, and before those on the ways to it. Most questions are about
+/// the beginnings of loops: what loops do is not followed for them.
 pub(super) struct Same {
     before: Rows<u64>,
+    /// Whether the instruction's classes are known. With an instruction all those are from which it is reached.
+    is_known: Vec<bool>,
 }
 
 impl Same {
@@ -32,41 +35,54 @@ impl Same {
 }
 
 impl Function<'_> {
-    /// The classes everywhere.
-    pub(super) fn same(&self) -> Same {
-        self.same_where(|_| true)
+    /// The classes before the instruction `index`.
+    pub(super) fn same_until(&self, index: usize) -> Same {
+        let mut same = self.same();
+        self.look_at(&mut same, index);
+        same
     }
 
-    /// The classes before the instruction `index`, and on the ways to it.
-    pub(super) fn same_until(&self, index: usize) -> Same {
-        let mut before = BTreeSet::from([index]);
-        let mut open = vec![index];
-        while let Some(node) = open.pop() {
+    /// No classes are known.
+    pub(super) fn same(&self) -> Same {
+        Same {
+            before: Rows::new(self.at.len(), self.locations),
+            is_known: vec![false; self.at.len()],
+        }
+    }
+
+    /// Finds the classes before the instruction `index`. What is known already depends on nothing that is new, since all from
+    /// which it is reached is known, too.
+    fn look_at(&self, same: &mut Same, index: usize) {
+        let Same { before, is_known } = same;
+        if std::mem::replace(&mut is_known[index], true) {
+            return;
+        }
+        let mut is_new = vec![false; self.at.len()];
+        is_new[index] = true;
+        let mut ways = vec![index];
+        let mut open = Open::new(self.at.len());
+        while let Some(node) = ways.pop() {
             for &from in &self.predecessors[node] {
-                if before.insert(from) {
-                    open.push(from);
+                if !std::mem::replace(&mut is_known[from], true) {
+                    is_new[from] = true;
+                    ways.push(from);
+                } else if !is_new[from] {
+                    open.insert(from);
                 }
             }
         }
-        self.same_where(|node| before.contains(&node))
-    }
-
-    fn same_where(&self, is_wanted: impl Fn(usize) -> bool) -> Same {
-        let mut before = Rows::new(self.at.len(), self.locations);
-        let Some(first) = self.entry() else {
-            return Same { before };
-        };
         let mut classes: Vec<u64> = (0..self.locations as u64).collect();
-        before.set(first, &classes);
-        let mut open = Open::new(self.at.len());
-        open.insert(first);
+        if let Some(first) = self.entry().filter(|&first| is_new[first]) {
+            before.set(first, &classes);
+            open.insert(first);
+        }
         while let Some(index) = open.pop_first() {
             let Some(here) = before.get(index) else {
                 continue;
             };
             classes.copy_from_slice(here);
             self.copy(index, &mut classes);
-            for &to in self.successors[index].iter().filter(|&&to| is_wanted(to)) {
+            for &to in self.successors[index].iter().filter(|&&to| is_new[to]) {
                 let (there, was_reached) = before.reach(to);
                 if !was_reached {
                     there.copy_from_slice(&classes);
@@ -76,7 +92,6 @@ impl Function<'_> {
                 }
             }
         }
-        Same { before }
     }
 
     /// One instruction.
@@ -122,13 +137,14 @@ impl Function<'_> {
         header: usize,
         cycle: &BTreeSet<usize>,
         written: &BTreeSet<Location>,
-        same: &Same,
+        same: &mut Same,
     ) -> BTreeMap<Location, Part> {
         let mut entry: Option<Vec<u64>> = None;
         for &from in self.predecessors[header]
             .iter()
             .filter(|from| !cycle.contains(from))
         {
+            self.look_at(same, from);
             let Some(mut classes) = same.before.get(from).map(<[u64]>::to_vec) else {
                 continue;
             };

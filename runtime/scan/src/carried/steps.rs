@@ -264,11 +264,21 @@ impl Function<'_> {
         cycle: &BTreeSet<usize>,
         written: &BTreeSet<Location>,
         is_needed: &dyn Fn(Location) -> bool,
-        same: &Same,
+        same: &mut Same,
     ) -> BTreeMap<Location, Kind> {
         // What is taken to be what it was a copy of before, as long as it comes
         // around as that.
         let mut copies = self.copies_at(header, cycle, written, same);
+        // What nothing in the loop copies anything to does not come around as a copy. To find that out below would take a round
+        // through the whole loop.
+        let mut is_copied = vec![false; self.locations];
+        for effect in cycle.iter().map(|&node| &self.effects[node]) {
+            if effect.moves.as_ref().is_some_and(|moves| moves.copies) {
+                let all = effect.kills.iter().chain(&effect.may);
+                all.for_each(|&l| is_copied[l] = true);
+            }
+        }
+        copies.retain(|&l, _| is_copied[l]);
         let start = |copies: &BTreeMap<Location, Part>| {
             written
                 .iter()
