@@ -137,7 +137,7 @@ impl<const SHARED: bool> Flag<SHARED> {
         let word = flag.word.as_ptr();
         // Stored before the swap, after which the memory may belong to somebody else.
         #[cfg(not(loom))]
-        if Policy::was_contended() {
+        if Policy::notes_cores() {
             flag.core.store(core_here(), Ordering::Relaxed);
         }
         let before = flag.word.swap(epoch << 2, Ordering::AcqRel);

@@ -22,6 +22,12 @@
 //! fast as one core can. If a yield takes a whole time slice, the kernel gave the core to the other program instead.
 //! Then all waiters sleep rather than yield for a while.
 //!
+//! The kernel often puts a new thread on its creator's core. If either of the two then spins, it keeps the other from running until
+//! the next tick or longer: milliseconds in which another core idles. So threads are *young* for some milliseconds after they
+//! were created ([`Policy::creates`]). Until a created thread runs, waits yield. And as on a contended machine, a signaller notes
+//! its core; a waiter there sleeps at once, because the kernel looks for an idle core when a thread is woken, not when it
+//! yields.
+//!
 //! Signs 2 and 3 open a *contended* window, in which spins are short. If contention is seen again soon after a window
 //! closes, the next one is twice as long. So a machine that stays loaded is probed ever more rarely, and on a machine
 //! that becomes quiet waits spin again within a second.
@@ -55,6 +61,10 @@ pub struct Policy {
     job_cpus: AtomicUsize,
     /// Threads that the runtime manages in this process, plus one for each other process of its job on this machine.
     pub(super) threads: AtomicUsize,
+    /// Threads of the runtime that were created and have not run yet.
+    unborn: AtomicUsize,
+    /// Tick until which threads are young; 0 if they are not.
+    pub(super) young_until: AtomicU64,
     /// Tick until which spins are throttled because contention was seen.
     pub(super) contended_until: AtomicU64,
     /// Length of the last contended window in ticks.
@@ -72,6 +82,8 @@ pub(super) static POLICY: Policy = Policy {
     own_cpus: AtomicUsize::new(0),
     job_cpus: AtomicUsize::new(0),
     threads: AtomicUsize::new(1),
+    unborn: AtomicUsize::new(0),
+    young_until: AtomicU64::new(0),
     contended_until: AtomicU64::new(0),
     window: AtomicU64::new(0),
     crowded_until: AtomicU64::new(0),
@@ -90,6 +102,13 @@ pub(super) const CONTENDED: u64 = 500;
 /// How often a thread that shares its core with other threads of the runtime yields before it sleeps.
 #[cfg(not(loom))]
 pub(super) const YIELDS: u32 = 32;
+/// How often a thread yields before it sleeps while a created thread has not run yet: as long as a sleep and a wake-up
+/// take together.
+#[cfg(not(loom))]
+pub(super) const YIELDS_UNBORN: u32 = 128;
+/// How long threads are young: some 8 ms, in which a kernel that ticks 250 times a second balances its cores twice.
+#[cfg(not(loom))]
+const YOUTH: u64 = 20_000_000;
 /// How long no thread yields, once a yield has taken a time slice: some 50 ms. A slice is some milliseconds, so even
 /// if the first yield of each period costs one, a tenth of the time is lost at most.
 #[cfg(not(loom))]
@@ -164,9 +183,28 @@ impl Policy {
         POLICY.threads.fetch_add(more as usize, Ordering::Relaxed);
     }
 
+    /// So many threads of the runtime are about to be created. Each calls [`Policy::runs`] first of all.
+    pub fn creates(threads: usize) {
+        POLICY.unborn.fetch_add(threads, Ordering::Relaxed);
+        POLICY
+            .young_until
+            .store(sys::ticks().wrapping_add(YOUTH).max(1), Ordering::Relaxed);
+    }
+
+    /// The calling thread, which was announced by [`Policy::creates`], runs.
+    pub fn runs() {
+        Self::creates_not(1);
+    }
+
+    /// So many announced threads cannot be created.
+    pub fn creates_not(threads: usize) {
+        POLICY.unborn.fetch_sub(threads, Ordering::Relaxed);
+    }
+
     /// Sets the number of managed threads. Used after `fork`, where all but one are gone.
     pub fn set_threads(threads: usize) {
         POLICY.threads.store(threads, Ordering::Relaxed);
+        POLICY.unborn.store(0, Ordering::Relaxed);
     }
 
     /// True when the runtime's threads outnumber the CPUs it may use.
@@ -188,6 +226,29 @@ impl Policy {
         POLICY.contended_until.load(Ordering::Relaxed) != 0
     }
 
+    /// True if a signaller is to note its core: contention was seen once, or threads are young.
+    #[inline(always)]
+    pub(super) fn notes_cores() -> bool {
+        Self::was_contended() || POLICY.young_until.load(Ordering::Relaxed) != 0
+    }
+
+    /// Turns and yields of a wait for a thread last seen on `core`, if threads are young and that changes them.
+    #[cold]
+    fn young_budget(core: u32) -> Option<(u64, u32)> {
+        let until = POLICY.young_until.load(Ordering::Relaxed);
+        if sys::ticks() >= until {
+            // Threads created at this very moment are old, then: only time is lost.
+            POLICY.young_until.store(0, Ordering::Relaxed);
+            None
+        } else if POLICY.unborn.load(Ordering::Relaxed) != 0 {
+            Some((0, YIELDS_UNBORN))
+        } else if core != NOWHERE && core == core_here() {
+            Some((0, 0))
+        } else {
+            None
+        }
+    }
+
     /// True while yielding is known to give the core to another program.
     #[inline]
     fn crowded() -> bool {
@@ -198,6 +259,11 @@ impl Policy {
     /// awaited thread was last seen, as [`core_here`] numbers it.
     #[inline]
     pub(super) fn budget(core: u32) -> (u64, u32) {
+        if POLICY.young_until.load(Ordering::Relaxed) != 0 {
+            if let Some(budget) = Self::young_budget(core) {
+                return budget;
+            }
+        }
         if Self::contended() {
             if Self::oversubscribed() {
                 // The core is wanted by another program and by other threads of ours: spinning or yielding helps only

@@ -110,6 +110,8 @@ impl Pool {
         if wanted >= MANY_WORKERS {
             hetmp_core::sys::expect_sleepers(wanted);
         }
+        // Announced all at once: a worker that begins while others are still created must not spin on the creator's core.
+        Policy::creates(wanted as usize - self.workers.len());
         while (self.workers.len() as u32) < wanted {
             let slot = Box::into_raw(Box::new(Slot {
                 go: Flag::new(),
@@ -130,6 +132,7 @@ impl Pool {
                 )
             };
             if error != 0 {
+                Policy::creates_not(wanted as usize - self.workers.len());
                 // SAFETY: no worker was started with this slot.
                 drop(unsafe { Box::from_raw(slot) });
                 init::warn_few_threads(self.workers.len() as u32 + 1, wanted + 1, error);

@@ -11,6 +11,7 @@ use crate::team::seat::Seat;
 use crate::thread::Thread;
 use crate::tool::{self, life};
 use core::sync::atomic::Ordering;
+use hetmp_core::park::Policy;
 use hetmp_core::tls;
 
 /// Does a worker's part of a region, from the slot's signal to the worker's report. Returns the region's
@@ -73,6 +74,7 @@ unsafe fn work(th: &Thread, seat: Seat, call: &Call) -> u32 {
 
 /// The function that a worker runs all its life.
 pub(super) extern "C" fn main(slot: *mut libc::c_void) -> *mut libc::c_void {
+    Policy::runs();
     let slot: *const Slot = slot.cast();
     // SAFETY: the slot outlives the worker, because `Pool::shut_down` joins the worker before it frees the
     // slot.
