@@ -6,7 +6,7 @@ use hetmp_sched::energy::Power;
 use hetmp_sched::schedule::Schedule;
 use hetmp_sched::simulate::{
     ideal_parts, run, Access, Array, KernelOnNode, LinkModel, LoopModel, Mix, Node, Outcome,
-    Pattern, Platform, Serial, Spread, Strategy, Workload,
+    Pattern, Platform, Published, Serial, Spread, Strategy, Workload,
 };
 
 /// Nodes of `cores` cores with speed `speed`. With `linked` each node has its own memory.
@@ -98,6 +98,54 @@ fn by_threshold(p: &Platform, w: &Workload, s: &Strategy) -> Outcome {
         ..Rules::default()
     };
     run(p, w, s, &rules, 1)
+}
+
+/// The data of iterations stay in the cache of the node that ran them last: they cost more once, and again when the loop
+/// has moved.
+#[test]
+fn iterations_that_move_miss_the_cache() {
+    let mut p = platform(&[(1, 1.0), (1, 1.0)], None);
+    for node in &mut p.nodes {
+        node.miss_ns = 50.0;
+    }
+    let mut w = plain(1000, 1000.0, 4);
+    w.loops[0].instructions = 2000.0;
+    w.loops[0].misses_per_kilo = 0.5;
+    w.loops[0].cold_misses = 2.0;
+    // One miss of each iteration in any case, and two more of those that the node did not run last.
+    let cases = [
+        (Strategy::Alone(1), 4.0e-3, 1),
+        (Strategy::HomeThen(1), 4.0e-3, 2),
+        (Strategy::HomeThen(0), 4.0e-3, 1),
+        (all("static-csr:1,1"), 2.0e-3, 1),
+    ];
+    for (strategy, seconds, times) in cases {
+        let o = go(&p, &w, &strategy);
+        assert_eq!(o.loops[0].misses, 4 * 1000 + times * 2000, "{strategy:?}");
+        let cold = times as f64 * 2.0 * 50e-9 * 1000.0 * seconds / 4.0e-3;
+        near(o.seconds, seconds + cold, 1e-9);
+    }
+    w.loops[0].cold_misses = 0.0;
+    near(go(&p, &w, &Strategy::HomeThen(1)).seconds, 4.0e-3, 1e-9);
+}
+
+/// The paper's HetProbe divides by the probe and lends nothing: where the probe misleads, its nodes end apart.
+#[test]
+fn the_papers_hetprobe_divides_by_its_probe() {
+    let p = platform(&[(1, 3.0), (1, 1.0)], None);
+    let [plain_one, again] = Published::ALL.map(Strategy::Published);
+    // The probe takes 50 iterations of each node, 50 ms on the slower one; the rest is divided 3 to 1.
+    let w = plain(1000, 1e6, 1);
+    near(go(&p, &w, &plain_one).seconds, 0.05 + 0.9 / 4.0, 0.01);
+    // Later executions know the rates.
+    let w = plain(1000, 1e6, 11);
+    let later = 0.05 + 0.9 / 4.0 + 10.0 * 0.25;
+    near(go(&p, &w, &plain_one).seconds, later, 0.01);
+    // Each new probing lets the faster node wait.
+    let o = go(&p, &w, &again);
+    assert!(o.seconds > 1.1 * later, "{}", o.seconds);
+    assert!(o.loops[0].renewals > 50, "{:?}", o.loops[0]);
+    assert_eq!(o.loops[0].iterations.iter().sum::<u64>(), 11_000);
 }
 
 fn near(a: f64, b: f64, tolerance: f64) {

@@ -4,7 +4,7 @@ use super::file::{LoadedPlatform, LoadedWorkload};
 use hetmp_sched::decide::{Objective, Rules};
 use hetmp_sched::energy::Estimate;
 use hetmp_sched::schedule::{Kind, Schedule, DEFAULT_FRACTION};
-use hetmp_sched::simulate::{self, Outcome, Strategy};
+use hetmp_sched::simulate::{self, Outcome, Published, Strategy};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
@@ -15,6 +15,8 @@ pub(super) struct Request {
     pub(super) workloads: Vec<LoadedWorkload>,
     /// Schedules in addition to those that are always compared.
     pub(super) schedules: Vec<Column>,
+    /// Compare with the paper's schedules as the paper describes them, too.
+    pub(super) published: bool,
     pub(super) objective: Objective,
     pub(super) seed: u64,
 }
@@ -115,6 +117,11 @@ impl Request {
         if let Ok(schedule) = Schedule::parse("hetprobe-i") {
             add("hetprobe-i", Strategy::All(schedule));
         }
+        if self.published {
+            for published in Published::ALL {
+                add(published.name(), Strategy::Published(published));
+            }
+        }
         if self.platform.model.memories > 1 {
             add("hetprobe-fastest", Strategy::Fastest(hetprobe));
         }
@@ -193,6 +200,12 @@ impl Comparison<'_> {
         let repeats = row[0].loops.iter().any(|l| l.executions > 1);
         let gain = later(&row[0]) / later(&row[column]);
         (repeats && gain.is_finite() && gain > 0.0).then_some(gain)
+    }
+
+    /// Last-level cache misses of all loops.
+    pub(super) fn misses(&self, workload: usize, column: usize) -> f64 {
+        let loops = &self.outcomes[workload][column].loops;
+        loops.iter().map(|l| l.misses as f64).sum()
     }
 
     /// The column of this name.

@@ -96,6 +96,7 @@ struct KindFile {
     misses: Option<Amount>,
     serial_speed: Option<Positive>,
     bandwidth_gbs: Option<Positive>,
+    miss_ns: Option<Amount>,
     idle_watts: Option<Amount>,
     core_watts: Option<Amount>,
     #[serde(default)]
@@ -209,6 +210,7 @@ struct LoopFile {
     ns: Amount,
     instructions: Option<Amount>,
     misses: Option<Amount>,
+    cold_misses: Option<Amount>,
     spread: Option<SpreadFile>,
     mix: Option<MixFile>,
     #[serde(default)]
@@ -393,6 +395,7 @@ impl KindFile {
             cores,
             memory,
             bandwidth: self.bandwidth_gbs.map_or(f64::INFINITY, |v| v.0),
+            miss_ns: self.miss_ns.map_or(0.0, |v| v.0),
             default,
             kernels: self
                 .kernel
@@ -558,6 +561,7 @@ pub(super) fn workload(name: &str) -> Result<LoadedWorkload, String> {
             ns: l.ns.0,
             instructions: l.instructions.map_or(0.0, |v| v.0),
             misses_per_kilo: l.misses.map_or(0.0, |v| v.0),
+            cold_misses: l.cold_misses.map_or(0.0, |v| v.0),
             spread,
             mix: l.mix.as_ref().map(|m| model::Mix {
                 kernel: m.kernel.clone(),

@@ -64,6 +64,7 @@ fn program(c: &Comparison<'_>, w: usize) -> Value {
                         "last_seconds": l.last_seconds,
                         "iterations": l.iterations,
                         "faults": l.faults,
+                        "cache_misses": l.misses,
                         "decision_changes": l.changes,
                         "decision": l.decision.as_ref().map(|d| json!({
                             "node": d.one_node(),

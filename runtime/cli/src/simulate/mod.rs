@@ -241,6 +241,7 @@ fn requests(arguments: &Arguments) -> Result<Vec<Request>, String> {
             platform,
             workloads,
             schedules: schedules.clone(),
+            published: arguments.paper || !arguments.irregularity.is_empty(),
             objective,
             seed: arguments.seed,
         };

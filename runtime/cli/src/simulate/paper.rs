@@ -112,6 +112,38 @@ pub(super) fn figures(c: &Comparison<'_>) -> Option<Vec<Figure>> {
             }),
         ),
         figure(
+            "HetProbe as its paper describes it, all ten",
+            "1.41",
+            mean(&all, "hetprobe-paper"),
+        ),
+        figure(
+            "streamcluster, HetProbe-I against HetProbe, both as described",
+            "0.65",
+            row("streamcluster").and_then(|r| {
+                Some(
+                    c.gain(r, column("hetprobe-i-paper")?)?
+                        / c.gain(r, column("hetprobe-paper")?)?,
+                )
+            }),
+        ),
+        figure(
+            "streamcluster, its cache misses, both as described",
+            "1.55",
+            row("streamcluster").and_then(|r| {
+                Some(
+                    c.misses(r, column("hetprobe-i-paper")?)
+                        / c.misses(r, column("hetprobe-paper")?),
+                )
+            }),
+        ),
+        figure(
+            "streamcluster, cache misses of ours, HetProbe-I against HetProbe",
+            "1.55",
+            row("streamcluster").and_then(|r| {
+                Some(c.misses(r, column("hetprobe-i")?) / c.misses(r, column("hetprobe")?))
+            }),
+        ),
+        figure(
             "decisions that agree, of ten",
             "10",
             Some(agreeing(c) as f64),

@@ -154,7 +154,7 @@ fn beside(out: &mut String, c: &Comparison<'_>) {
     };
     line!(
         out,
-        "\n{:<62}{:>26}{:>10}",
+        "\n{:<66}{:>26}{:>10}",
         "against the Xeon alone",
         "paper",
         "here"
@@ -166,7 +166,7 @@ fn beside(out: &mut String, c: &Comparison<'_>) {
             Some(v) if v.fract() == 0.0 => v.to_string(),
             Some(v) => short(v),
         };
-        line!(out, "{:<62}{:>26}{ours:>10}", f.what, f.paper);
+        line!(out, "{:<66}{:>26}{ours:>10}", f.what, f.paper);
     }
 }
 

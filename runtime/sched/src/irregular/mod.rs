@@ -55,6 +55,7 @@ use crate::ranges::Range;
 use crate::record::{Learning, LoopRecord, Tally};
 use crate::schedule::{Kind, DEFAULT_FRACTION};
 use crate::watch::Sensitivity;
+pub(crate) use jumps::Jumps;
 pub(crate) use map::CostMap;
 use state::{lock, Center, Hands, Node};
 use std::sync::Arc;

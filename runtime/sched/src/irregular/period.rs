@@ -33,7 +33,7 @@ const MOST_PERIODS: u32 = 400;
 /// slowest node, in nanoseconds. (With [`Trigger::Jump`] it does.)
 const PROBE_NS: f64 = 2e6;
 /// Places of the loop that are probed.
-const MOST_STRATA: u64 = 16;
+const MOST_STRATA: u64 = 64;
 /// A new period that moves no node's share by this much was not worth its probing; the next one then needs a
 /// change that lasts twice as long.
 const MOVED: f64 = 0.05;

@@ -2,6 +2,7 @@
 //!
 //! The OpenMP runtime executes loops with the same state machines. Here they are driven without a clock.
 
+use super::published::{Execution as PublishedRun, Next as PublishedNext, Published};
 use super::self_scheduling::{SelfScheduling, Technique};
 use crate::aid::{self, Aid};
 use crate::cache::Known;
@@ -12,9 +13,9 @@ use crate::hetprobe::{HetProbe, Next, Settings};
 use crate::irregular::{self, Irregular, Step, Trigger};
 use crate::placement::Placement;
 use crate::plain::{static_chunk, static_piece, Dynamic, Guided};
-use crate::probe::Measurement;
+use crate::probe::{Measurement, NodeRate};
 use crate::ranges::Range;
-use crate::record::{LoopRecord, Tally};
+use crate::record::{Learning, LoopRecord, Tally};
 use crate::schedule::{Kind, Schedule};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -38,6 +39,7 @@ enum State {
     Cross(CrossDynamic),
     Aid(Aid),
     Techniques(SelfScheduling, Counted),
+    Published(Box<PublishedRun>, Counted),
     Csr(Box<[f64]>, Counted),
     Static(u64, Counted),
     Given(Vec<VecDeque<Range>>, Counted),
@@ -156,6 +158,33 @@ impl Driver {
         }
     }
 
+    /// For `n` iterations on `team` under one of the paper's schedules, with a chunk for the fastest node.
+    pub(super) fn published(
+        of: Published,
+        n: u64,
+        team: &Arc<Placement>,
+        rules: Rules,
+        chunk: u64,
+        known: &[Option<NodeRate>],
+    ) -> Driver {
+        let counted = Counted {
+            tally: Tally::new(team.threads()),
+            trips: vec![0; team.threads()],
+        };
+        let probe = of.probe;
+        let run = PublishedRun::new(of, n, team, rules, chunk, known);
+        Driver {
+            state: State::Published(Box::new(run), counted),
+            kind: match of.jump {
+                None => Kind::HetProbe { probe },
+                jump => Kind::HetProbeI { probe, jump },
+            },
+            n,
+            team: Arc::clone(team),
+            handed_out: 0,
+        }
+    }
+
     /// Each thread of `team` runs its list of ranges, of `n` iterations in all.
     pub(super) fn given(n: u64, team: &Arc<Placement>, lists: Vec<VecDeque<Range>>) -> Driver {
         let counted = Counted {
@@ -242,6 +271,28 @@ impl Driver {
                 },
                 None => Answer::Done,
             },
+            State::Published(p, counted) => {
+                let mut waits = None;
+                let took = counted.take(tid, |_| match p.call(tid, m.as_ref()) {
+                    PublishedNext::Run(range) => Some(range),
+                    PublishedNext::Wait(ticket) => {
+                        waits = Some(ticket);
+                        None
+                    }
+                    PublishedNext::Done => None,
+                });
+                match (took, waits) {
+                    (Some(range), _) => {
+                        self.handed_out += range.len();
+                        Answer::Run {
+                            range,
+                            measure: true,
+                        }
+                    }
+                    (None, Some(ticket)) => Answer::Wait(ticket),
+                    (None, None) => Answer::Done,
+                }
+            }
             State::Csr(ratios, counted) => plain(counted.take(tid, |trip| {
                 (trip == 0)
                     .then(|| csr::piece(n, ratios, team, tid))
@@ -264,14 +315,30 @@ impl Driver {
         }
     }
 
+    /// What one of the paper's schedules remembers for the loop's next execution.
+    pub(super) fn remembers(&self) -> Option<&[Option<NodeRate>]> {
+        match &self.state {
+            State::Published(p, _) => Some(p.rates()),
+            _ => None,
+        }
+    }
+
     /// Must waiting threads be looked at? Ask after each call.
-    pub(super) fn must_wake(&self) -> bool {
-        matches!(&self.state, State::Irregular(h) if h.must_wake())
+    pub(super) fn must_wake(&mut self) -> bool {
+        match &mut self.state {
+            State::Irregular(h) => h.must_wake(),
+            State::Published(p, _) => p.must_wake(),
+            _ => false,
+        }
     }
 
     /// Must a thread that waits with this ticket call again?
     pub(super) fn changed(&self, ticket: u64) -> bool {
-        matches!(&self.state, State::Irregular(h) if h.changed(ticket))
+        match &self.state {
+            State::Irregular(h) => h.changed(ticket),
+            State::Published(p, _) => p.changed(ticket),
+            _ => false,
+        }
     }
 
     /// Iterations handed out so far, for schedules in which threads wait.
@@ -290,6 +357,7 @@ impl Driver {
     pub(super) fn renewals(&self) -> u32 {
         match &self.state {
             State::Irregular(h) => h.renewals(),
+            State::Published(p, _) => p.probings().saturating_sub(1),
             _ => 0,
         }
     }
@@ -302,6 +370,7 @@ impl Driver {
             State::Cross(c) => c.finish(tid, elapsed_ns),
             State::Aid(a) => a.finish(tid, elapsed_ns),
             State::Techniques(_, c)
+            | State::Published(_, c)
             | State::Csr(_, c)
             | State::Static(_, c)
             | State::Given(_, c)
@@ -319,6 +388,16 @@ impl Driver {
             State::Irregular(h) => h.record(),
             State::Cross(c) => c.record(),
             State::Aid(a) => a.record(),
+            State::Published(p, c) => {
+                let mut record = LoopRecord::new(self.kind.clone(), self.n, &self.team, &c.tally);
+                record.decision = p.decision();
+                record.learning = if p.probings() > 0 {
+                    Learning::Probed
+                } else {
+                    Learning::Settled
+                };
+                record
+            }
             State::Techniques(_, c)
             | State::Csr(_, c)
             | State::Static(_, c)

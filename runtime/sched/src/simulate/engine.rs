@@ -5,6 +5,7 @@
 //! faults that came earlier. Then the thread computes: at its core's speed, or, if the threads at work on its
 //! node want more than the memory's bandwidth, at the speed that an even part of the bandwidth allows.
 
+use super::caches::LastRun;
 use super::cost::{unit, Costs};
 use super::driver::{Answer, Driver};
 use super::pages::{Faults, Pages, Toucher};
@@ -33,6 +34,8 @@ struct KindOnNode {
 /// A loop, ready to run on a platform.
 #[derive(Debug)]
 pub(super) struct Prepared {
+    /// The loop's number in its program.
+    pub(super) at: usize,
     pub(super) costs: Costs,
     /// By node, then by kind.
     kinds: Vec<[KindOnNode; 2]>,
@@ -63,6 +66,7 @@ impl Prepared {
             })
             .collect();
         Prepared {
+            at: 0,
             costs: Costs::new(l, seed),
             kinds,
         }
@@ -104,6 +108,8 @@ pub(super) struct Execution {
     pub(super) busy_ns: Vec<u64>,
     /// Remote faults of each node's threads.
     pub(super) faults: Vec<u64>,
+    /// Last-level cache misses of all threads.
+    pub(super) misses: u64,
     /// Nodes that ran iterations.
     pub(super) took_part: Vec<bool>,
     /// What the threads of each node did, added up.
@@ -158,6 +164,8 @@ impl Part {
 pub(super) struct Machine<'a> {
     pub(super) platform: &'a Platform,
     pub(super) pages: Pages,
+    /// By loop.
+    last_run: Vec<LastRun>,
     /// The time at which each memory has served all earlier faults.
     free_at: Vec<u64>,
     /// The memory that used the schedule's shared state last.
@@ -229,10 +237,17 @@ const WAKE_NS: u64 = 20_000;
 const PATIENCE_NS: u64 = 50_000_000;
 
 impl<'a> Machine<'a> {
-    pub(super) fn new(platform: &'a Platform, pages: Pages, origin: usize, seed: u64) -> Self {
+    pub(super) fn new(
+        platform: &'a Platform,
+        (pages, loops): (Pages, &[LoopModel]),
+        origin: usize,
+        seed: u64,
+    ) -> Self {
+        let last_run = |l: &LoopModel| LastRun::new(l.iterations, l.cold_misses > 0.0);
         Machine {
             platform,
             pages,
+            last_run: loops.iter().map(last_run).collect(),
             free_at: vec![0; platform.memories.max(1)],
             cursors_in: origin,
             origin,
@@ -402,16 +417,21 @@ impl<'a> Machine<'a> {
                     let (mut felt, mut counted) = (0, Counters::default());
                     for range in part.ranges(range) {
                         let touched = self.touch(&l.accesses, range, l.iterations, node, clock);
-                        let ns = prepared.compute_ns(node, range, active[node]) * self.jitter();
+                        let cold = self.last_run[prepared.at].run(node, range) as f64;
+                        let cold = cold * l.cold_misses;
+                        let ns = prepared.compute_ns(node, range, active[node]) * self.jitter()
+                            + cold * self.platform.nodes[node].miss_ns;
                         out.work[node].waited_ns += touched.at - clock;
                         clock = touched.at + ns.round() as u64;
                         out.busy_ns[node] += ns.round() as u64;
                         out.faults[node] += touched.moved;
                         felt += touched.felt;
+                        let more = prepared.counters(node, range);
+                        let misses = more.cache_misses + cold.round() as u64;
+                        out.misses += misses;
                         if self.platform.counters {
-                            let more = prepared.counters(node, range);
                             counted.instructions += more.instructions;
-                            counted.cache_misses += more.cache_misses;
+                            counted.cache_misses += misses;
                         }
                     }
                     out.work[node].iterations += range.len();

@@ -8,9 +8,10 @@
 //! numbers come from. The command reads these files; this module takes them as data.
 //! The model contains: the cost of each iteration, core speed by kernel, bandwidth of each node's memory,
 //! cache misses as counters show them, pages and their remote faults with waiting at the serving side, the
-//! page of a schedule's shared state, the cost of calls and regions, power. It leaves out: caches themselves,
-//! false sharing while chunks run, contention inside a node other than for bandwidth, frequency changes.
+//! page of a schedule's shared state, the cost of calls and regions, power. It leaves out: caches
+//! but for each node's memory of which iterations it ran last, false sharing while chunks run, contention inside a node other than for bandwidth, frequency changes.
 
+mod caches;
 mod cost;
 mod driver;
 mod engine;
@@ -18,12 +19,14 @@ mod pages;
 mod placed;
 mod platform;
 mod program;
+mod published;
 mod random;
 mod self_scheduling;
 mod workload;
 
 pub use platform::{KernelOnNode, LinkModel, Node, Platform};
 pub use program::{ideal_parts, run, LoopOutcome, Outcome, Strategy};
+pub use published::Published;
 pub use random::{against_best, random, AgainstBest};
 pub use self_scheduling::Technique;
 pub use workload::{Access, Array, LoopModel, Mix, Pattern, Serial, Spread, Workload};

@@ -13,7 +13,7 @@ use super::driver::Driver;
 use super::engine::{Execution, Machine, Part, Prepared, Work};
 use super::platform::Platform;
 use super::workload::{LoopModel, Workload};
-use crate::cache::Known;
+use crate::cache::{Key, Known, ProbeCache};
 use crate::crossing::{Crossings, Place, Probed, Shown};
 use crate::csr;
 use crate::decide::{decide, Choice, Decision, Link, NodeInput, Rules, Why};
@@ -21,7 +21,7 @@ use crate::placement::{NodeShape, Placement};
 use crate::plain::static_piece;
 use crate::probe::NodeRate;
 use crate::ranges::Range;
-use crate::schedule::Schedule;
+use crate::schedule::{Kind, Schedule};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -40,6 +40,8 @@ pub(super) struct Placed {
     alone: Vec<Arc<Placement>>,
     all: Arc<Placement>,
     loops: Vec<Seen>,
+    /// What HetProbe-I has learned of loops that run across, iterations of different kinds included.
+    across: ProbeCache,
     rules: Rules,
 }
 
@@ -60,6 +62,7 @@ pub(super) struct Ran {
     pub(super) ns: u64,
     pub(super) busy_ns: Vec<u64>,
     pub(super) faults: Vec<u64>,
+    pub(super) misses: u64,
     pub(super) took_part: Vec<bool>,
     pub(super) iterations: Vec<u64>,
     pub(super) decision: Option<Arc<Decision>>,
@@ -126,6 +129,7 @@ impl Placed {
                 };
                 workload.loops.len()
             ],
+            across: ProbeCache::new(),
             rules,
         }
     }
@@ -230,8 +234,20 @@ impl Placed {
             })
         });
         let across = place == Place::Across;
+        let whole = across && n == l.model.iterations;
+        let key = (whole && matches!(l.schedule.kind, Kind::HetProbeI { .. }))
+            .then(|| Key::new(l.at as u64, n, &team));
+        let known = match &key {
+            Some(key) => self.across.known(key),
+            None => known,
+        };
         let mut driver = Driver::new(l.schedule, n, &team, across, self.rules, known);
         let work = self.drive(l, &mut driver, &team, part, ran);
+        if let Some(key) = key {
+            let record = driver.record();
+            self.across.update(key, &record, &self.rules);
+            ran.decision = record.decision;
+        }
         if across {
             for (rate, w) in self.loops[l.at].rates.iter_mut().zip(&work) {
                 if w.iterations > 0 {
@@ -307,10 +323,12 @@ impl Placed {
             ns,
             busy_ns,
             faults,
+            misses,
             took_part,
             work,
         } = (l.machine).run(l.model, l.prepared, driver, team, (part, None), ran.ns);
         ran.ns += ns;
+        ran.misses += misses;
         ran.renewals += driver.renewals();
         for i in 0..work.len() {
             ran.busy_ns[i] += busy_ns[i];

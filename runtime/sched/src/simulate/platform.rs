@@ -37,6 +37,8 @@ pub struct Node {
     /// Bytes per nanosecond (GB/s) that the node's cores together can move to and from memory; infinite for
     /// no limit.
     pub bandwidth: f64,
+    /// Nanoseconds for which a core waits for a line that its node's cache lost; see [`super::LoopModel::cold_misses`].
+    pub miss_ns: f64,
     /// How kernels run that `kernels` does not name.
     pub default: KernelOnNode,
     /// How single kernels run, by name.

@@ -6,6 +6,7 @@ use super::engine::{Execution, Machine, Part as LoopPart, Prepared};
 use super::pages::Pages;
 use super::placed::{Loop, Placed};
 use super::platform::Platform;
+use super::published::Published;
 use super::self_scheduling::Technique;
 use super::workload::{LoopModel, Serial, Workload};
 use crate::cache::{Key, ProbeCache};
@@ -34,6 +35,8 @@ pub enum Strategy {
     HomeThen(usize),
     /// A published technique on all nodes that only the simulator knows.
     SelfScheduled(Technique),
+    /// The paper's schedule as the paper describes it, by its thresholds.
+    Published(Published),
 }
 
 /// The results of one loop over all its executions.
@@ -55,6 +58,8 @@ pub struct LoopOutcome {
     pub iterations: Vec<u64>,
     /// Remote faults of each node.
     pub faults: Vec<u64>,
+    /// Last-level cache misses.
+    pub misses: u64,
     /// The decision of the last execution.
     pub decision: Option<Arc<Decision>>,
     /// How often the division was renewed while the loop ran.
@@ -169,6 +174,9 @@ struct Program<'a> {
     then: Option<usize>,
     /// A technique that replaces the schedules.
     technique: Option<Technique>,
+    /// The paper's schedule, and what it remembers of each loop.
+    published: Option<Published>,
+    remembered: Vec<Vec<Option<NodeRate>>>,
     prepared: Vec<Prepared>,
     machine: Machine<'a>,
     rules: Rules,
@@ -204,11 +212,12 @@ impl<'a> Program<'a> {
         let power: Vec<Option<Power>> = platform.nodes.iter().map(|n| Some(n.power)).collect();
         let mut rules = *rules;
         rules.origin = origin;
+        let thresholds = matches!(strategy, Strategy::Published(_));
         if rules.link.is_none() {
             rules.link = platform.threshold_us().map(|fault_period_us| Link {
                 fault_period_us,
-                fault_us: platform.worst(|l| l.fault_us),
-                region_us: platform.worst(|l| l.barrier_us),
+                fault_us: platform.worst(|l| l.fault_us).filter(|_| !thresholds),
+                region_us: platform.worst(|l| l.barrier_us).filter(|_| !thresholds),
             });
         }
         if matches!(strategy, Strategy::Fastest(_)) {
@@ -243,7 +252,7 @@ impl<'a> Program<'a> {
                 }
                 Strategy::HomeThen(_) => one_node(platform.nodes.len(), 0),
                 // Not asked.
-                Strategy::SelfScheduled(_) => Schedule::default(),
+                Strategy::SelfScheduled(_) | Strategy::Published(_) => Schedule::default(),
             })
             .collect();
         let team = Arc::new(Placement::contiguous(&shapes).with_power(&power));
@@ -271,13 +280,22 @@ impl<'a> Program<'a> {
                 Strategy::SelfScheduled(t) => Some(*t),
                 _ => None,
             },
+            published: match strategy {
+                Strategy::Published(p) => Some(*p),
+                _ => None,
+            },
+            remembered: vec![vec![None; nodes]; workload.loops.len()],
             prepared: workload
                 .loops
                 .iter()
                 .enumerate()
-                .map(|(i, l)| Prepared::new(l, platform, loop_seed(i)))
+                .map(|(at, l)| {
+                    let mut prepared = Prepared::new(l, platform, loop_seed(at));
+                    prepared.at = at;
+                    prepared
+                })
                 .collect(),
-            machine: Machine::new(platform, pages, memory, seed),
+            machine: Machine::new(platform, (pages, &workload.loops), memory, seed),
             rules,
             cache: ProbeCache::new(),
             placed,
@@ -322,12 +340,20 @@ impl<'a> Program<'a> {
         let l = &self.workload.loops[at];
         let key = Key::new(at as u64, l.iterations, &self.team);
         let known = self.cache.known(&key);
-        let mut driver = match self.technique {
-            Some(t) => {
+        let mut driver = match (self.technique, self.published) {
+            (_, Some(published)) => Driver::published(
+                published,
+                l.iterations,
+                &self.team,
+                self.rules,
+                self.workload.chunk,
+                &self.remembered[at],
+            ),
+            (Some(t), None) => {
                 let variation = self.prepared[at].costs.variation();
                 Driver::technique(t, l.iterations, &self.team, variation)
             }
-            None => Driver::new(
+            (None, None) => Driver::new(
                 &self.schedules[at],
                 l.iterations,
                 &self.team,
@@ -343,6 +369,7 @@ impl<'a> Program<'a> {
             ns,
             busy_ns,
             faults,
+            misses,
             took_part,
             ..
         } = self.machine.run(
@@ -361,11 +388,15 @@ impl<'a> Program<'a> {
         if driver.learns() {
             self.cache.update(key, &record, &self.rules);
         }
+        if let Some(rates) = driver.remembers() {
+            self.remembered[at] = rates.to_vec();
+        }
         let out = &mut self.loops[at];
         out.ran(elapsed as f64 * 1e-9);
         if let Some(node) = self.then {
             self.schedules[at] = one_node(self.platform.nodes.len(), node);
         }
+        out.misses += misses;
         out.renewals += u64::from(driver.renewals());
         out.probed += u64::from(matches!(
             record.learning,
@@ -397,6 +428,7 @@ impl<'a> Program<'a> {
         placed.report(at, &ran, elapsed);
         let out = &mut self.loops[at];
         out.ran(elapsed as f64 * 1e-9);
+        out.misses += ran.misses;
         out.renewals += u64::from(ran.renewals);
         out.probed += u64::from(ran.probed);
         for i in 0..ran.iterations.len() {

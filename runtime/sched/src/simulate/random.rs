@@ -53,6 +53,7 @@ fn machine(draw: &mut Draw, seed: u64) -> Platform {
             cores: draw.one_of(&[2, 4, 8, 16, 32, 64, 96]),
             memory,
             bandwidth: draw.between(20.0, 200.0),
+            miss_ns: 0.0,
             default: KernelOnNode {
                 speed: if memory == 0 {
                     1.0
@@ -109,6 +110,7 @@ fn program(draw: &mut Draw, seed: u64, cores: f64) -> Workload {
                 ns,
                 instructions: ns * 1.2,
                 misses_per_kilo: draw.between(0.05, 10.0),
+                cold_misses: 0.0,
                 spread: draw.one_of(&[
                     Spread::Even,
                     Spread::Uniform(0.3),
