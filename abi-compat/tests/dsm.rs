@@ -8,6 +8,8 @@ mod choice;
 mod failures;
 #[path = "dsm/harness.rs"]
 mod harness;
+#[path = "dsm/libraries.rs"]
+mod libraries;
 #[path = "dsm/programs.rs"]
 mod programs;
 #[path = "dsm/starts.rs"]

@@ -24,6 +24,8 @@ fn main() {
     println!("cargo:rustc-cdylib-link-arg=-fuse-ld=lld");
     println!("cargo:rustc-cdylib-link-arg=-Wl,--version-script={dir}/exports.map");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libhetmp_dsm.so");
+    // Its constructor runs before those of the program's libraries.
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-z,initfirst");
     // The threads that serve pages outlive a dlclose.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
 }

@@ -86,6 +86,15 @@ pub(crate) fn run(program: &PathBuf, args: &[&str], nodes: u32, more: &[(&str, &
     finish(command, program, nodes)
 }
 
+/// False, after a line, if `libhetmp.so` is not beside hetrun, which would not find it.
+pub(crate) fn hetrun_finds_the_library() -> bool {
+    let both = built("hetrun").with_file_name("libhetmp.so") == *fresh();
+    if !both {
+        println!("skipped: libhetmp.so is not beside hetrun");
+    }
+    both
+}
+
 /// Runs the command to its end, and returns its output.
 pub(crate) fn finish(mut command: Command, program: &Path, tag: u32) -> Output {
     // The output goes to files, not to pipes: a node that wrongly outlives the program would keep a pipe open,

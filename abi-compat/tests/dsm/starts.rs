@@ -1,6 +1,8 @@
 //! The ways to start nodes: the preload, `hetmp run`, `hetrun` on one machine and on several hosts, a shell in between.
 
-use crate::harness::{built, compile, finish, is_same, prints_the_same, run, skipped};
+use crate::harness::{
+    built, compile, finish, hetrun_finds_the_library, is_same, prints_the_same, run, skipped,
+};
 use hetmp_abi_compat::library::{fresh, target_dir};
 use std::path::PathBuf;
 use std::process::Command;
@@ -62,8 +64,7 @@ fn hetmp_run_makes_nodes() {
 /// hetrun starts each node as a process of its own: the nodes inherit nothing from each other.
 #[test]
 fn hetrun_makes_nodes_of_started_processes() {
-    if built("hetrun").with_file_name("libhetmp.so") != *fresh() {
-        println!("skipped: libhetmp.so is not beside hetrun");
+    if !hetrun_finds_the_library() {
         return;
     }
     for (source, nodes) in [("c-tests/dsm/shared.c", 2), ("c-tests/dsm/objects.cpp", 3)] {
@@ -148,8 +149,7 @@ impl Drop for Network {
 
 #[test]
 fn two_hosts_run_one_program() {
-    if built("hetrun").with_file_name("libhetmp.so") != *fresh() {
-        println!("skipped: libhetmp.so is not beside hetrun");
+    if !hetrun_finds_the_library() {
         return;
     }
     let Some(network) = Network::new() else {
@@ -183,8 +183,7 @@ fn two_hosts_run_one_program() {
 /// Two hosts lose each other while a region runs. The job ends, and says so.
 #[test]
 fn a_cut_link_ends_the_job() {
-    if built("hetrun").with_file_name("libhetmp.so") != *fresh() {
-        println!("skipped: libhetmp.so is not beside hetrun");
+    if !hetrun_finds_the_library() {
         return;
     }
     let Some(network) = Network::new() else {

@@ -3,7 +3,8 @@
 //!
 //! `libhetmp_dsm.so` must be loaded when the loader looks up the program's `__libc_start_main`, which is
 //! before any code of this library runs. So the process has to begin again. Only constructors of libraries
-//! have run until then; they run a second time.
+//! have run until then. Those of the system's libraries run a second time; if the program has libraries of its own with
+//! constructors, a line says what to type instead.
 
 use core::ffi::{c_char, c_int, CStr};
 use hetmp_core::report;
@@ -68,6 +69,14 @@ pub(crate) unsafe fn begin_with_both(argv: *const *const c_char) {
     {
         refuse(format_args!(
             "HETMP_NODES {nodes}: LD_PRELOAD {}: the loader did not take {SECOND} from there",
+            before.to_string_lossy()
+        ));
+    }
+    // What a constructor of the program's own has done to files, it would do again.
+    if let Some(library) = hetmp_core::program::constructed_library() {
+        refuse(format_args!(
+            "HETMP_NODES {nodes}: library {library} has constructors, which have run: LD_PRELOAD={}:{}, or hetmp run --nodes {nodes}, is accepted",
+            beside.display(),
             before.to_string_lossy()
         ));
     }

@@ -11,13 +11,89 @@ pub fn wants_libomp() -> bool {
     *ANSWER.get_or_init(|| asks_for_version(&|name| name == LIBOMP))
 }
 
-/// True if the program's own file needs a symbol of libgomp or libomp. False for a shell, or for `timeout`, that will
-/// start such a program.
+/// True if the program's own file, or a library of its own, needs a symbol of libgomp or libomp. False for a shell, or for
+/// `timeout`, that will start such a program.
 #[must_use]
 pub fn uses_openmp() -> bool {
-    asks_for_version(&|name| {
-        name == LIBOMP || name.starts_with(b"GOMP_") || name.starts_with(b"OMP_")
+    any_object(&|info, is_program| {
+        if !is_program && is_system(info) {
+            return false;
+        }
+        // SAFETY: the loader's record of an object that stays loaded during the call.
+        let tables = unsafe { tables(info) };
+        let is_openmp =
+            |name: &[u8]| name == LIBOMP || name.starts_with(b"GOMP_") || name.starts_with(b"OMP_");
+        // SAFETY: the dynamic section of a loaded object says where its tables lie.
+        unsafe { needs(&tables, &is_openmp) }
     })
+}
+
+/// The path of a library of the program's own, loaded at its start, that has constructors. (One, which compilers add to every
+/// library and which does nothing, is not counted.)
+#[must_use]
+pub fn constructed_library() -> Option<String> {
+    let found = core::cell::RefCell::new(None);
+    any_object(&|info, is_program| {
+        // SAFETY: the loader's record of an object that stays loaded during the call.
+        let constructors = unsafe { tables(info) }.constructors;
+        let has = !is_program && constructors > 8 && !is_system(info);
+        if has {
+            *found.borrow_mut() = Some(path_of(info));
+        }
+        has
+    });
+    found.into_inner()
+}
+
+fn path_of(info: &libc::dl_phdr_info) -> String {
+    // SAFETY: null, or a C string of the loader, which keeps it as long as the object is loaded.
+    let name = unsafe { info.dlpi_name.as_ref() }.map(|n| unsafe { core::ffi::CStr::from_ptr(n) });
+    name.map_or(String::new(), |n| n.to_string_lossy().into_owned())
+}
+
+fn is_system(info: &libc::dl_phdr_info) -> bool {
+    is_system_library(&path_of(info))
+}
+
+/// Is this the name, or the path, of a library that belongs to the system or to a compiler, and not to the program? The
+/// vdso and the loader are among them.
+#[must_use]
+pub fn is_system_library(path: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "linux-vdso",
+        "ld-linux",
+        "libc",
+        "libm",
+        "libmvec",
+        "libdl",
+        "libpthread",
+        "librt",
+        "libgcc_s",
+        "libstdc++",
+        "libc++",
+        "libc++abi",
+        "libunwind",
+        "libgfortran",
+        "libquadmath",
+        "libgomp",
+        "libhetmp",
+        "libhetmp_dsm",
+        "libomp",
+        "libiomp5",
+        "libutil",
+        "libz",
+        "libnss_files",
+        "libnss_dns",
+        "libresolv",
+        "libatomic",
+    ];
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let stem = file.split(['.', '-']).next().unwrap_or(file);
+    let long = file.split('.').next().unwrap_or(file);
+    NAMES.contains(&stem)
+        || NAMES.contains(&long)
+        || file.starts_with("ld-linux")
+        || file.starts_with("linux-vdso")
 }
 
 /// The only version node of libomp.
@@ -29,11 +105,14 @@ struct Tables {
     strings: usize,
     needed: usize,
     needed_count: u64,
+    /// Bytes of the table of constructors: 8 for each.
+    constructors: u64,
 }
 
 // Tags of the dynamic section (System V gABI and the GNU extensions for symbol versions).
 const DT_NULL: u64 = 0;
 const DT_STRTAB: u64 = 5;
+const DT_INIT_ARRAYSZ: u64 = 27;
 const DT_VERNEED: u64 = 0x6fff_fffe;
 const DT_VERNEEDNUM: u64 = 0x6fff_ffff;
 
@@ -58,8 +137,19 @@ struct Vernaux {
 }
 
 fn asks_for_version(wanted: &dyn Fn(&[u8]) -> bool) -> bool {
+    any_object(&|info, is_program| {
+        // SAFETY: the loader's record of an object that stays loaded during the call.
+        let tables = unsafe { tables(info) };
+        // SAFETY: the dynamic section of a loaded object says where its tables lie.
+        is_program && unsafe { needs(&tables, wanted) }
+    })
+}
+
+/// Is `wanted` true of any loaded object? Its second argument says whether the object is the program, which comes first.
+fn any_object(wanted: &dyn Fn(&libc::dl_phdr_info, bool) -> bool) -> bool {
     struct Search<'a> {
-        wanted: &'a dyn Fn(&[u8]) -> bool,
+        wanted: &'a dyn Fn(&libc::dl_phdr_info, bool) -> bool,
+        is_program: bool,
         found: bool,
     }
     unsafe extern "C" fn visit(
@@ -70,15 +160,14 @@ fn asks_for_version(wanted: &dyn Fn(&[u8]) -> bool) -> bool {
         // SAFETY: dl_iterate_phdr passes a live record, and as `data` the pointer that it was given below: the
         // search, which nobody else uses until the call returns.
         let (info, search) = unsafe { (&*info, &mut *data.cast::<Search<'_>>()) };
-        // SAFETY: the record is of a loaded object, which stays loaded during the call.
-        let tables = unsafe { tables(info) };
-        // SAFETY: the dynamic section of a loaded object says where its tables lie.
-        search.found = unsafe { needs(&tables, search.wanted) };
-        // The first object is the program. A value other than 0 ends the iteration.
-        1
+        search.found = (search.wanted)(info, search.is_program);
+        search.is_program = false;
+        // A value other than 0 ends the iteration.
+        search.found.into()
     }
     let mut search = Search {
         wanted,
+        is_program: true,
         found: false,
     };
     // SAFETY: the callback has the signature that is asked for, does not unwind, and gets the search that
@@ -120,6 +209,7 @@ unsafe fn tables(info: &libc::dl_phdr_info) -> Tables {
             DT_STRTAB => tables.strings = address(value),
             DT_VERNEED => tables.needed = address(value),
             DT_VERNEEDNUM => tables.needed_count = value,
+            DT_INIT_ARRAYSZ => tables.constructors = value,
             _ => {}
         }
         // SAFETY: the last entry was not reached.
@@ -165,5 +255,24 @@ mod tests {
         assert!(!asks(b"GLIBC_2.2"));
         assert!(!super::wants_libomp());
         assert!(!super::uses_openmp());
+        assert_eq!(super::constructed_library(), None);
+    }
+
+    #[test]
+    fn libraries_of_the_system_and_of_programs() {
+        for name in [
+            "/lib/x86_64-linux-gnu/libc.so.6",
+            "libstdc++.so.6",
+            "libc++abi.so.1",
+            "/usr/lib/libgomp.so.1",
+            "/lib64/ld-linux-x86-64.so.2",
+            "libm-2.31.so",
+            "linux-vdso.so.1",
+        ] {
+            assert!(super::is_system_library(name), "{name}");
+        }
+        for name in ["./libgrid.so", "/opt/libcfd.so.2", "libmesh.so"] {
+            assert!(!super::is_system_library(name), "{name}");
+        }
     }
 }

@@ -26,15 +26,10 @@ pub fn range() -> Range<usize> {
         // SAFETY: the loader's headers, as many as it says.
         let headers =
             unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
-        *found = writable(
-            info.dlpi_addr as usize,
-            headers.iter().map(|h| Header {
-                kind: h.p_type,
-                flags: h.p_flags,
-                start: h.p_vaddr as usize,
-                len: h.p_memsz as usize,
-            }),
-        );
+        let parts = writable(info.dlpi_addr as usize, headers);
+        if let (Some(first), Some(last)) = (parts.first(), parts.last()) {
+            *found = first.start..last.end;
+        }
         // The first object is the executable. A value other than 0 ends the iteration.
         1
     }
@@ -43,33 +38,35 @@ pub fn range() -> Range<usize> {
     found
 }
 
-struct Header {
-    kind: u32,
-    flags: u32,
-    start: usize,
-    len: usize,
-}
-
-/// The pages of the writable segments, without those that become read-only after relocation.
-fn writable(base: usize, headers: impl Iterator<Item = Header>) -> Range<usize> {
-    let (mut start, mut end) = (usize::MAX, 0);
-    let mut relro = 0;
+/// The pages of an object's writable segments, without those that become read-only after relocation: ranges in
+/// ascending order, with room between any two. `headers`: the object's program headers, loaded with `base` added to their
+/// addresses.
+#[must_use]
+pub fn writable(base: usize, headers: &[libc::Elf64_Phdr]) -> Vec<Range<usize>> {
+    let at = |h: &libc::Elf64_Phdr| base.wrapping_add(h.p_vaddr as usize);
+    // The loader protects whole pages only: up to the last page that lies wholly inside.
+    let mut relro = headers
+        .iter()
+        .filter(|h| h.p_type == libc::PT_GNU_RELRO)
+        .map(|h| at(h) & !(PAGE - 1)..(at(h) + h.p_memsz as usize) & !(PAGE - 1));
+    let relro = relro.next_back().unwrap_or_default();
+    let mut parts: Vec<Range<usize>> = Vec::new();
     for h in headers {
-        let at = base.wrapping_add(h.start);
-        if h.kind == libc::PT_LOAD && h.flags & libc::PF_W != 0 {
-            start = start.min(at & !(PAGE - 1));
-            end = end.max((at + h.len).next_multiple_of(PAGE));
-        } else if h.kind == libc::PT_GNU_RELRO {
-            // The loader protects whole pages only: up to the last page that lies wholly inside.
-            relro = (at + h.len) & !(PAGE - 1);
+        if h.p_type != libc::PT_LOAD || h.p_flags & libc::PF_W == 0 {
+            continue;
+        }
+        let mut start = at(h) & !(PAGE - 1);
+        let end = (at(h) + h.p_memsz as usize).next_multiple_of(PAGE);
+        if relro.contains(&start) {
+            start = relro.end.min(end);
+        }
+        match parts.last_mut() {
+            Some(last) if start < end && last.end >= start => last.end = last.end.max(end),
+            _ if start < end => parts.push(start..end),
+            _ => {}
         }
     }
-    let start = start.max(relro);
-    if start < end {
-        start..end
-    } else {
-        0..0
-    }
+    parts
 }
 
 /// Copies those pages of `from..from + len` that are not all zero to `to`, whose memory is zero.
@@ -208,26 +205,39 @@ mod tests {
 
     #[test]
     fn pages_that_become_read_only_are_left_out() {
-        let h = |kind, flags, start, len| Header {
-            kind,
-            flags,
-            start,
-            len,
+        let h = |kind, flags, start, len| libc::Elf64_Phdr {
+            p_type: kind,
+            p_flags: flags,
+            p_vaddr: start,
+            p_memsz: len,
+            p_offset: 0,
+            p_paddr: 0,
+            p_filesz: 0,
+            p_align: 0,
         };
         let w = libc::PF_R | libc::PF_W;
+        let code = h(libc::PT_LOAD, libc::PF_R | libc::PF_X, 0x1000, 0x500);
+        let relro = |len| h(libc::PT_GNU_RELRO, libc::PF_R, 0x3d98, len);
         let found = writable(
             0x10000,
-            [
-                h(libc::PT_LOAD, libc::PF_R | libc::PF_X, 0x1000, 0x500),
-                h(libc::PT_LOAD, w, 0x3d98, 0x1300),
-                h(libc::PT_GNU_RELRO, libc::PF_R, 0x3d98, 0x268),
-            ]
-            .into_iter(),
+            &[code, h(libc::PT_LOAD, w, 0x3d98, 0x1300), relro(0x268)],
         );
-        assert_eq!(found, 0x14000..0x16000);
-        assert_eq!(writable(0, core::iter::empty()), 0..0);
-        let no_relro = writable(0, [h(libc::PT_LOAD, w, 0x4010, 8)].into_iter());
-        assert_eq!(no_relro, 0x4000..0x5000);
+        assert_eq!((found.len(), found[0].clone()), (1, 0x14000..0x16000));
+        assert!(writable(0, &[]).is_empty());
+        let no_relro = writable(0, &[h(libc::PT_LOAD, w, 0x4010, 8)]);
+        assert_eq!((no_relro.len(), no_relro[0].clone()), (1, 0x4000..0x5000));
+        // lld puts what becomes read-only into a segment of its own. Segments need not be neighbours.
+        let apart = writable(
+            0,
+            &[
+                h(libc::PT_LOAD, w, 0x3d98, 0x268),
+                relro(0x268),
+                h(libc::PT_LOAD, w, 0x4010, 8),
+                h(libc::PT_LOAD, w, 0x5000, 8),
+                h(libc::PT_LOAD, w, 0x9010, 8),
+            ],
+        );
+        assert_eq!(apart, [0x4000..0x6000, 0x9000..0xa000]);
     }
 
     #[test]

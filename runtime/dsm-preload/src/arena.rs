@@ -67,11 +67,19 @@ impl Arena {
     }
 
     /// Lets the arena allocate from the addresses `part`, which are zero. `whole`: the addresses that
-    /// [`Arena::holds`] accepts.
+    /// [`Arena::holds`] accepts. What the arena had before is not in the arena any more.
     pub(crate) fn set_range(&self, whole: core::ops::Range<usize>, part: core::ops::Range<usize>) {
+        for first in &self.freed {
+            first.store(0, Ordering::Relaxed);
+        }
         self.next.store(part.start, Ordering::Relaxed);
         self.start.store(whole.start, Ordering::Relaxed);
         self.end.store(part.end, Ordering::Release);
+    }
+
+    /// The end of the memory that was handed out so far.
+    pub(crate) fn used(&self) -> usize {
+        self.next.load(Ordering::Relaxed)
     }
 
     fn make_range(&self) {

@@ -13,10 +13,11 @@
 //!
 //! | part of memory | where |
 //! | --- | --- |
-//! | `.data` and `.bss` of the executable | shared, from the origin's content |
+//! | `.data` and `.bss` of the executable and of the program's own libraries | shared, from the origin's content |
 //! | heap, anonymous mappings | shared; each node allocates from its own part |
 //! | stacks and thread-local storage of `main` and of all threads | shared, in the part of their node |
-//! | data of the C library and of other libraries | each node its own |
+//! | what constructors of these libraries allocate | shared, in the origin's part |
+//! | data of the C library and of other libraries of the system | each node its own |
 //!
 //! `main` runs on a thread of its own. Only so do its stack and its thread-local storage lie at addresses
 //! that mean the same in every node.
@@ -25,6 +26,7 @@
 compile_error!("libhetmp_dsm.so is for x86-64 Linux with glibc");
 
 mod arena;
+mod early;
 mod layout;
 mod malloc;
 mod mapping;

@@ -188,7 +188,7 @@ extern "C" fn madvise(at: *mut c_void, len: usize, advice: c_int, _caller: usize
 }
 
 extern "C" fn mprotect(at: *mut c_void, len: usize, may: c_int, _caller: usize) -> c_int {
-    if !place::in_heap(at.addr()) || !place::started() {
+    if !place::in_heap(at.addr()) || !place::in_use() {
         return kernel(libc::SYS_mprotect, [at.addr(), len, may as usize, 0, 0, 0]) as c_int;
     }
     if may & (libc::PROT_READ | libc::PROT_WRITE) == libc::PROT_READ | libc::PROT_WRITE

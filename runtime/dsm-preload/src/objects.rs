@@ -1,43 +1,10 @@
 //! The objects (executable and libraries) that the loader has loaded.
 
 use core::ffi::{c_void, CStr};
+use core::ops::Range;
+use hetmp_core::program::is_system_library;
+use hetmp_core::statics;
 use libc::c_int;
-
-/// Is this one of the libraries of which each node may have its own data?
-pub(crate) fn is_system_library(path: &str) -> bool {
-    const NAMES: &[&str] = &[
-        "linux-vdso",
-        "ld-linux",
-        "libc",
-        "libm",
-        "libmvec",
-        "libdl",
-        "libpthread",
-        "librt",
-        "libgcc_s",
-        "libstdc++",
-        "libgfortran",
-        "libquadmath",
-        "libgomp",
-        "libhetmp",
-        "libhetmp_dsm",
-        "libomp",
-        "libiomp5",
-        "libutil",
-        "libz",
-        "libnss_files",
-        "libnss_dns",
-        "libresolv",
-        "libatomic",
-    ];
-    let file = path.rsplit('/').next().unwrap_or(path);
-    let stem = file.split(['.', '-']).next().unwrap_or(file);
-    let long = file.split('.').next().unwrap_or(file);
-    NAMES.contains(&stem)
-        || NAMES.contains(&long)
-        || file.starts_with("ld-linux")
-        || file.starts_with("linux-vdso")
-}
 
 /// A loaded object.
 pub(crate) struct Object {
@@ -45,9 +12,24 @@ pub(crate) struct Object {
     pub(crate) name: String,
     /// The distance between the addresses in the object's file and its addresses in memory.
     pub(crate) base: usize,
-    pub(crate) writable: bool,
-    pub(crate) code: core::ops::Range<usize>,
+    /// The pages of its variables.
+    pub(crate) data: Vec<Range<usize>>,
+    /// Variables lie in memory that is also code.
+    pub(crate) executable_data: bool,
+    pub(crate) code: Range<usize>,
     pub(crate) executable_stack: bool,
+    /// The dynamic section; empty if the object has none.
+    pub(crate) dynamic: Range<usize>,
+    /// What becomes read-only after relocation.
+    pub(crate) relro: Range<usize>,
+}
+
+impl Object {
+    /// Is this a library of the program's own, or (as the first of all objects) the program itself? `ours`: an address of
+    /// this library's code.
+    pub(crate) fn is_own(&self, ours: usize) -> bool {
+        !is_system_library(&self.name) && !self.code.contains(&ours)
+    }
 }
 
 /// All loaded objects, the executable first.
@@ -74,21 +56,32 @@ pub(crate) fn objects() -> Vec<Object> {
         let mut object = Object {
             name,
             base: info.dlpi_addr as usize,
-            writable: false,
-            code: core::ops::Range {
+            data: statics::writable(info.dlpi_addr as usize, headers),
+            executable_data: false,
+            code: Range {
                 start: usize::MAX,
                 end: 0,
             },
             executable_stack: false,
+            dynamic: 0..0,
+            relro: 0..0,
         };
         for h in headers {
             let start = (info.dlpi_addr + h.p_vaddr) as usize;
-            if h.p_type == libc::PT_LOAD && h.p_flags & libc::PF_W != 0 {
-                object.writable = true;
+            let all = start..start + h.p_memsz as usize;
+            if h.p_type == libc::PT_DYNAMIC {
+                object.dynamic = all.clone();
+            }
+            if h.p_type == libc::PT_GNU_RELRO {
+                object.relro = all.clone();
+            }
+            let writable_code = libc::PF_W | libc::PF_X;
+            if h.p_type == libc::PT_LOAD && h.p_flags & writable_code == writable_code {
+                object.executable_data = true;
             }
             if h.p_type == libc::PT_LOAD && h.p_flags & libc::PF_X != 0 {
                 object.code.start = object.code.start.min(start);
-                object.code.end = object.code.end.max(start + h.p_memsz as usize);
+                object.code.end = object.code.end.max(all.end);
             }
             if h.p_type == libc::PT_GNU_STACK {
                 object.executable_stack = h.p_flags & libc::PF_X != 0;

@@ -16,13 +16,82 @@ static NEXT_STACK: AtomicUsize = AtomicUsize::new(0);
 /// True from the time when the nodes run.
 static STARTED: AtomicBool = AtomicBool::new(false);
 
-/// Code whose allocations are private: begin and end of each range.
-static PRIVATE_CODE: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
+/// True while the constructors of the program's own libraries run, before the nodes exist.
+static EARLY: AtomicBool = AtomicBool::new(false);
+
+/// Parts of code: begin and end of each.
+pub(crate) struct Code([AtomicUsize; 128]);
+
+/// Code whose allocations are private: the runtime's and the loader's.
+static RUNTIME: Code = Code::new();
+/// While constructors run: libraries of the system that allocate for themselves only.
+pub(crate) static SYSTEM: Code = Code::new();
+/// The C library, which allocates for its callers and for itself.
+pub(crate) static C_LIBRARY: Code = Code::new();
+/// The libraries of C++, whose `operator new` allocates for its callers.
+pub(crate) static CPP_LIBRARY: Code = Code::new();
+
+impl Code {
+    const fn new() -> Code {
+        Code([const { AtomicUsize::new(0) }; 128])
+    }
+
+    fn contains(&self, address: usize) -> bool {
+        self.0.chunks_exact(2).any(|r| {
+            (r[0].load(Ordering::Relaxed)..r[1].load(Ordering::Relaxed)).contains(&address)
+        })
+    }
+
+    /// Adds a part. If there is no room left, nothing is added.
+    pub(crate) fn add(&self, code: Range<usize>) {
+        let parts = &mut self.0.chunks_exact(2);
+        if let Some(r) = parts.find(|r| r[1].load(Ordering::Relaxed) == 0) {
+            r[0].store(code.start, Ordering::Relaxed);
+            r[1].store(code.end, Ordering::Relaxed);
+        }
+    }
+}
 
 /// Notes where the parts begin and how many there are, before the nodes exist.
 pub(crate) fn set(start: usize, nodes: usize) {
     START.store(start, Ordering::Relaxed);
     NODES.store(nodes, Ordering::Relaxed);
+}
+
+/// The number of nodes for which addresses are reserved; 0 before [`set`].
+pub(crate) fn reserved() -> usize {
+    NODES.load(Ordering::Relaxed)
+}
+
+/// The addresses of the heap in a node's part.
+pub(crate) fn heap(node: usize) -> Range<usize> {
+    let start = part(node).start;
+    start..start + HEAP
+}
+
+/// Until [`end_early`], what the program's own libraries allocate comes from the origin's part of the heap, whose
+/// addresses are private memory of this process until then.
+pub(crate) fn begin_early() {
+    crate::arena::SHARED.set_range(part(0), heap(0));
+    EARLY.store(true, Ordering::Release);
+}
+
+/// The nodes are about to be made. Returns the part of the heap that was allocated.
+pub(crate) fn end_early() -> Range<usize> {
+    match EARLY.swap(false, Ordering::AcqRel) {
+        true => part(0).start..crate::arena::SHARED.used().next_multiple_of(4096),
+        false => 0..0,
+    }
+}
+
+/// Do constructors of the program's own libraries run now?
+fn early() -> bool {
+    EARLY.load(Ordering::Acquire)
+}
+
+/// Does memory at addresses of the heap belong to the program now?
+pub(crate) fn in_use() -> bool {
+    started() || early()
 }
 
 /// The addresses of a node's part.
@@ -31,11 +100,14 @@ pub(crate) fn part(node: usize) -> Range<usize> {
     start..start + PART
 }
 
-/// From now on the program's allocations come from the shared heap. `me`: this node's number.
-pub(crate) fn begin(me: usize) {
+/// From now on the program's allocations come from the shared heap. `me`: this node's number. `used`: the part of the
+/// origin's heap that was allocated before.
+pub(crate) fn begin(me: usize, used: &Range<usize>) {
     ME.store(me, Ordering::Relaxed);
     let part = part(me);
-    crate::arena::SHARED.set_range(part.clone(), part.start..part.start + HEAP);
+    if me != 0 || used.is_empty() {
+        crate::arena::SHARED.set_range(part.clone(), heap(me));
+    }
     NEXT_STACK.store(part.start + HEAP, Ordering::Relaxed);
     STARTED.store(true, Ordering::Release);
 }
@@ -49,26 +121,45 @@ pub(crate) fn started() -> bool {
 /// whatever code it runs: such a thread serves pages, and the C library allocates for it, too, for example
 /// when it starts.
 pub(crate) fn is_shared_for(caller: usize) -> bool {
+    if early() {
+        return is_early_for(caller);
+    }
     let here = 0u8;
-    started() && in_heap((&raw const here).addr()) && !is_runtime(caller)
+    started() && in_heap((&raw const here).addr()) && !RUNTIME.contains(caller)
+}
+
+/// Does code at this address allocate for a constructor of the program's own libraries? What the system's libraries
+/// keep for themselves, each node has for itself: the buffer of standard output, for example.
+#[cold]
+fn is_early_for(caller: usize) -> bool {
+    let (c, cpp) = (C_LIBRARY.contains(caller), CPP_LIBRARY.contains(caller));
+    if !c && !cpp {
+        return !RUNTIME.contains(caller) && !SYSTEM.contains(caller);
+    }
+    // SAFETY: plain data, which the call fills in if it succeeds. The name is null or a C string of a loaded library.
+    let name = unsafe {
+        let mut info: libc::Dl_info = core::mem::zeroed();
+        let known = libc::dladdr(core::ptr::without_provenance(caller), &raw mut info) != 0;
+        match info.dli_sname.as_ref() {
+            Some(name) if known => core::ffi::CStr::from_ptr(name).to_bytes(),
+            _ => b"",
+        }
+    };
+    if c {
+        !name.ends_with(b"file_doallocate")
+    } else {
+        name.starts_with(b"_Zn")
+    }
 }
 
 /// Does this address belong to the code of the runtime or of the loader?
 pub(crate) fn is_runtime(caller: usize) -> bool {
-    PRIVATE_CODE
-        .chunks_exact(2)
-        .any(|r| (r[0].load(Ordering::Relaxed)..r[1].load(Ordering::Relaxed)).contains(&caller))
+    RUNTIME.contains(caller)
 }
 
 /// Notes code whose allocations are private.
 pub(crate) fn add_runtime(code: Range<usize>) {
-    let free = PRIVATE_CODE
-        .chunks_exact(2)
-        .find(|r| r[1].load(Ordering::Relaxed) == 0);
-    if let Some(r) = free {
-        r[0].store(code.start, Ordering::Relaxed);
-        r[1].store(code.end, Ordering::Relaxed);
-    }
+    RUNTIME.add(code);
 }
 
 /// Is this address in the part of any node?

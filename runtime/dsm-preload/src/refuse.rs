@@ -29,8 +29,8 @@ pub(crate) extern "C" fn fork() -> pid_t {
     real()
 }
 
-/// `dlopen`. While nodes run only system libraries are accepted, because nodes do not share the data of a
-/// library that is loaded later.
+/// `dlopen`. While nodes run only system libraries are accepted, and libraries that the program has loaded at its start,
+/// because nodes do not share the data of a library that is loaded later.
 ///
 /// # Safety
 /// The same as for the C library's function: `name` is null or a C string.
@@ -39,7 +39,15 @@ pub(crate) unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mu
     if place::started() && !name.is_null() {
         // SAFETY: `name` is a C string: this function's contract, and it is not null.
         let text = unsafe { core::ffi::CStr::from_ptr(name) }.to_string_lossy();
-        if !crate::objects::is_system_library(&text) {
+        // A library that is loaded already, as one of those with which the program was linked, is shared like them.
+        // SAFETY: the C library's function has this type, and `name` is a C string.
+        let is_loaded = unsafe {
+            let real: unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void =
+                core::mem::transmute(next(c"dlopen"));
+            let found = real(name, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+            !found.is_null() && libc::dlclose(found) == 0
+        };
+        if !is_loaded && !hetmp_core::program::is_system_library(&text) {
             report::warn(format_args!(
                 "dlopen {text}: system libraries are accepted under HETMP_NODES=dsm"
             ));

@@ -1,13 +1,14 @@
 //! The program's start: makes the nodes before the program's constructors and `main` run.
 
 use crate::arena::SHARED;
-use crate::objects::{is_system_library, objects, Object};
+use crate::early::ThreadLocals;
+use crate::objects::{objects, Object};
 use crate::{layout, malloc, place, threads};
 use core::ffi::{c_char, c_void, CStr};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use hetmp_core::bootstrap::{self, Job};
+use hetmp_core::report;
 use hetmp_core::segment::PAGE;
-use hetmp_core::{report, statics};
 use hetmp_nic::job::Way;
 use libc::c_int;
 use pages::backend::{probe_uffd, Kind};
@@ -125,7 +126,7 @@ extern "C" fn stay() {
     together().driver().stay_on_cpus();
 }
 
-fn fail(text: core::fmt::Arguments<'_>) -> ! {
+pub(crate) fn fail(text: core::fmt::Arguments<'_>) -> ! {
     report::warn(text);
     // SAFETY: _exit has no preconditions. The program has not begun.
     unsafe { libc::_exit(2) }
@@ -148,15 +149,16 @@ fn function(name: &CStr) -> Option<usize> {
 
 /// The nodes that the user asked for.
 #[derive(Clone, Copy)]
-enum Asked {
+pub(crate) enum Asked {
     /// This number of processes on this machine, made by fork.
     Forked(u8),
     /// The processes of the job that hetrun started.
     Launched,
 }
 
-/// The nodes that the user asked for; `None` if this process is not to have nodes.
-fn asked() -> Option<Asked> {
+/// The nodes that the user asked for; `None` if this process is not to have nodes. `variable`: a variable of the
+/// environment.
+pub(crate) fn asked<'a>(variable: &dyn Fn(&CStr) -> Option<&'a str>) -> Option<Asked> {
     let value = variable(c"HETMP_NODES")?;
     let count = value.trim().strip_prefix("dsm:")?;
     // A shell or `timeout` passes the variables on to the program that it starts, but does not become a node
@@ -212,6 +214,7 @@ fn launched(all: &[Object]) -> (u8, Box<dyn Job>) {
 /// Makes the nodes. Returns only in the origin; the other nodes serve regions and never return. `mask`: the
 /// signal mask that the program had, with which a node's threads start.
 fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
+    let used = place::end_early();
     if let Some(kind) = variable(c"HETMP_DSM").filter(|k| *k != "uffd") {
         fail(format_args!(
             "HETMP_DSM {kind}: uffd is accepted for programs (sigsegv would let system calls fail on absent pages)"
@@ -239,6 +242,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
     }
     let all = objects();
     let ours = make_nodes as *const () as usize;
+    let mut own: Vec<&Object> = Vec::new();
     for (i, o) in all.iter().enumerate() {
         let is = |address: usize| o.code.contains(&address);
         if is(ours) {
@@ -246,9 +250,21 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
         }
         if is(ours) || is(install) || o.name.contains("ld-linux") {
             place::add_runtime(o.code.clone());
-        } else if i > 0 && o.writable && !is_system_library(&o.name) {
+        } else if i == 0 || o.is_own(ours) {
+            own.push(o);
+        }
+        // The loader reads that section in each node whenever it looks up a function, even for the threads that serve pages.
+        let among =
+            |r: &core::ops::Range<usize>| r.start < o.dynamic.end && o.dynamic.start < r.end;
+        if (i == 0 || o.is_own(ours)) && o.data.iter().any(among) {
             fail(format_args!(
-                "HETMP_NODES dsm:N: library {}: a program whose own data is all in the executable is accepted",
+                "HETMP_NODES dsm:N: {}: linking with -z relro is accepted: its dynamic section lies in the pages of its variables",
+                if i == 0 { "program" } else { &o.name }
+            ));
+        }
+        if watches_memory(&o.name) {
+            fail(format_args!(
+                "HETMP_NODES dsm:N: library {}: a program without a sanitizer, which replaces memory itself, is accepted",
                 o.name
             ));
         }
@@ -269,16 +285,20 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
         }
     };
     let executable = all.first().is_some_and(|o| o.executable_stack);
-    if let Err(line) = reserve(count, job.is_some()) {
-        fail(format_args!("{line}"));
+    if place::reserved() != usize::from(count) {
+        if let Err(line) = reserve(count, job.is_some()) {
+            fail(format_args!("{line}"));
+        }
     }
-    let data = statics::range();
-    let mut ranges = vec![Range {
-        start: data.start,
-        len: data.len(),
-        home: 0,
-        executable: false,
-    }];
+    let mut ranges: Vec<Range> = Vec::new();
+    for o in &own {
+        ranges.extend(o.data.iter().map(|data| Range {
+            start: data.start,
+            len: data.len(),
+            home: 0,
+            executable: o.executable_data,
+        }));
+    }
     ranges.extend((0..count).map(|n| Range {
         start: place::part(n.into()).start,
         len: place::PART,
@@ -292,6 +312,9 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
         apart: apart(),
     };
     LAUNCHED.store(job.is_some(), Ordering::Relaxed);
+    // What constructors of libraries have printed is written once, and not by each node. SAFETY: null stands for all
+    // streams.
+    unsafe { libc::fflush(core::ptr::null_mut()) };
     let peers = match job {
         Some(job) => Peers::Launched(Launched(job)),
         // SAFETY: no other thread does anything yet that nodes need.
@@ -304,9 +327,23 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
     };
     let me = peers.me();
     let mut fill = |alias: *mut u8| {
-        if me == 0 {
-            // SAFETY: the program's data is mapped, and the first range of the file is as long as the data.
-            unsafe { copy_pages(&data, alias) };
+        if me != 0 {
+            return;
+        }
+        let mut to = alias;
+        for r in &ranges {
+            let all = r.start..r.start + r.len;
+            let copied = match place::in_heap(r.start) {
+                // What constructors have allocated.
+                true => all.start.max(used.start)..all.end.min(used.end),
+                false => all,
+            };
+            if !copied.is_empty() {
+                // SAFETY: the program's variables and the memory of constructors are mapped, and the file has room
+                // for one range after another.
+                unsafe { copy_pages(&copied, to.add(copied.start - r.start)) };
+            }
+            to = to.wrapping_add(r.len);
         }
     };
     // SAFETY: the program has not begun, so no thread uses its data, and `fill` copies the data.
@@ -331,7 +368,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
         allocate,
         free: malloc::free,
     }));
-    place::begin(me.into());
+    place::begin(me.into(), &used);
     // SAFETY: `libhetmp.so` defines both functions with these types.
     unsafe {
         let install: extern "C" fn(*const Table) -> bool = core::mem::transmute(install);
@@ -348,10 +385,25 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
     }
 }
 
+/// Is this the library of a sanitizer? It maps memory of its own beside each page of the program, which nodes would not
+/// share.
+fn watches_memory(path: &str) -> bool {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let names = [
+        "libasan.",
+        "libhwasan.",
+        "liblsan.",
+        "libtsan.",
+        "libubsan.",
+        "libclang_rt.",
+    ];
+    names.iter().any(|name| file.starts_with(name))
+}
+
 /// Reserves the addresses of the shared heap, at which the nodes' files will be mapped. Forked nodes inherit
 /// the addresses, so they may lie anywhere. For launched nodes (`fixed`) they lie where the loader never puts
 /// programs or libraries.
-fn reserve(count: u8, fixed: bool) -> Result<(), String> {
+pub(crate) fn reserve(count: u8, fixed: bool) -> Result<(), String> {
     const FIXED: usize = 0x2000_0000_0000;
     let len = usize::from(count) * place::PART;
     let mut flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -431,12 +483,15 @@ struct Begin {
     argc: c_int,
     argv: *mut *mut c_char,
     rest: [*mut c_void; 4],
+    /// Of the process's first thread, on which constructors of libraries have run.
+    locals: ThreadLocals,
 }
 
 extern "C" fn run(begin: *mut c_void) -> *mut c_void {
     // SAFETY: `__libc_start_main` made the structure for this thread alone.
     unsafe {
         let b = &*begin.cast::<Begin>();
+        b.locals.copy_to_this_thread();
         let [init, fini, loader, stack] = b.rest;
         (b.start)(b.main, b.argc, b.argv, init, fini, loader, stack);
     }
@@ -464,7 +519,7 @@ pub(crate) unsafe extern "C" fn __libc_start_main(
         core::mem::transmute(at)
     };
     let rest = [init, fini, loader, stack];
-    let Some(asked) = asked() else {
+    let Some(asked) = asked(&variable) else {
         // SAFETY: the arguments are those for the C library's function of the same name: this function's
         // contract.
         return unsafe { start(main, argc, argv, init, fini, loader, stack) };
@@ -486,6 +541,7 @@ pub(crate) unsafe extern "C" fn __libc_start_main(
         argc,
         argv,
         rest,
+        locals: ThreadLocals::of_this_thread(),
     }));
     // Larger than any usual limit of the stack's size, so `main` has no less stack than without nodes.
     const STACK: usize = 1 << 30;

@@ -1,7 +1,7 @@
 //! Decides which regions may cross nodes: before a region first runs, its machine code is read, and the functions
 //! that it calls are looked up.
 
-use super::bodies;
+use super::{bodies, callees};
 use core::cell::RefCell;
 use hetmp_core::report;
 use hetmp_scan::loaded::Loaded;
@@ -16,7 +16,7 @@ const NAMELESS: &str = "GOMP_?";
 /// An object (executable or library) as the scan sees it, which also notes the names of all functions that
 /// the scanned code calls.
 pub(super) struct Noting<'a> {
-    object: &'a Loaded,
+    pub(super) object: &'a Loaded,
     pub(super) names: RefCell<Vec<String>>,
 }
 
@@ -165,6 +165,16 @@ const HARMLESS_BEGINNINGS: &[&str] = &[
     "_ZSt24__throw_",
     "_ZSt25__throw_",
     "_ZSt28__throw_",
+    // The classes of exceptions of the standard library, which have nothing but constructors, destructors and texts.
+    "_ZNSt11logic_error",
+    "_ZNSt11range_error",
+    "_ZNSt12domain_error",
+    "_ZNSt12length_error",
+    "_ZNSt12out_of_range",
+    "_ZNSt13runtime_error",
+    "_ZNSt14overflow_error",
+    "_ZNSt15underflow_error",
+    "_ZNSt16invalid_argument",
 ];
 
 /// Beginnings of names of functions by which threads wait for each other within one process. They sleep and wake by the
@@ -361,7 +371,7 @@ fn may_work(entry: Entry) -> bool {
     )
 }
 
-fn is_harmless(name: &str) -> bool {
+pub(super) fn is_harmless(name: &str) -> bool {
     hetmp_scan::library::is_mathematics(name)
         || HARMLESS.contains(&name)
         || HARMLESS_BEGINNINGS.iter().any(|b| name.starts_with(b))
@@ -486,14 +496,22 @@ fn judge(code: usize, form: Form) -> (Result<(), String>, bool) {
     };
     let mut found = scan(&noting, code as u64, form);
     let is_read = found.limit.is_none_or(|why| why == Why::Counter);
-    if is_read && found.calls.contains(Entry::Task) {
+    // To the scan of the region, most functions of other objects are unknown calls like those by pointers. Here they have
+    // names.
+    if is_read && (found.calls.contains(Entry::Task) || found.calls.unknown) {
         bodies::add(&noting, code as u64, &mut found);
+    }
+    let mut names = noting.names.into_inner();
+    let mut keeps = object.object().has_tls && found.calls.thread_local;
+    if found.limit.is_none_or(|why| why == Why::Counter) {
+        keeps |= callees::add(&mut names, &mut found);
     }
     // Code with a counter that all threads share may cross, because such a counter works across nodes, too.
     let limit = found.limit.filter(|why| *why != Why::Counter);
-    let keeps = object.object().has_tls
-        && (found.calls.thread_local || limit.is_some() || found.calls.unknown);
-    (decide(&found, limit, noting.names.into_inner()), keeps)
+    if limit.is_some() || found.calls.unknown {
+        keeps |= callees::any_thread_locals();
+    }
+    (decide(&found, limit, names), keeps)
 }
 
 /// Decides by what the scan found in the region's code, and by the names of the functions that the code

@@ -14,48 +14,77 @@ use std::collections::BTreeSet;
 #[cfg(target_arch = "x86_64")]
 const DECODED: usize = 200_000;
 
-/// Adds to what was `found` in the region at `code`, which makes tasks, what the tasks do. `noting` notes the functions
-/// that all this code calls. If some code could not be read, `found.limit` says so.
+/// Where a function and all that it reaches within its object lead.
+#[derive(Debug, Default)]
+pub(super) struct Closure {
+    /// Some of the functions take the address of code.
+    takes: bool,
+    /// The address of a call whose target is not known.
+    pub(super) unknown: Option<u64>,
+    pub(super) thread_local: bool,
+}
+
+/// Reads the function at `code`, and all functions of its object that it calls or knows by their addresses. `noting` notes
+/// the functions that all this code calls.
+///
+/// # Errors
+/// Why some code could not be read, and where.
 #[cfg(target_arch = "x86_64")]
-pub(super) fn add(noting: &Noting<'_>, code: u64, found: &mut Scan) {
+pub(super) fn closure(noting: &Noting<'_>, code: u64) -> Result<Closure, (Why, u64)> {
     let mut budget = DECODED;
     let mut read = BTreeSet::new();
     let mut open = vec![code];
-    let (mut takes, mut unknown) = (false, None);
+    let mut all = Closure::default();
     while let Some(function) = open.pop() {
         if !read.insert(function) {
             continue;
         }
-        match hetmp_scan::reach(noting, function, &mut budget) {
-            Ok(reach) => {
-                open.extend(reach.inside);
-                takes |= reach.takes;
-                unknown = unknown.or(reach.unknown);
-                found.calls.thread_local |= reach.thread_local;
-            }
-            Err(why) => return limit(found, why),
-        }
+        let reach = hetmp_scan::reach(noting, function, &mut budget)?;
+        open.extend(reach.inside);
+        all.takes |= reach.takes;
+        all.unknown = all.unknown.or(reach.unknown);
+        all.thread_local |= reach.thread_local;
     }
-    let names = noting.names.borrow();
-    let calls = |begin: &str| names.iter().any(|name| name.starts_with(begin));
-    found.calls.unknown = unknown.is_some();
-    found.calls.unknown_address = unknown.unwrap_or(0);
-    found.calls.thread_local |= calls("__tls_get_addr");
-    for entry in names.iter().filter_map(|name| Entry::of_name(name)) {
-        found.calls.insert(entry);
-    }
-    if !takes && (calls("GOMP_task") || calls("__kmpc_omp_task_alloc")) {
-        limit(found, (Why::UnknownCode, code));
-    }
+    all.thread_local |= calls(noting, "__tls_get_addr");
+    Ok(all)
 }
 
 /// Without a scan no region crosses.
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) fn add(_: &Noting<'_>, code: u64, found: &mut Scan) {
-    limit(found, (Why::NotX86, code));
+pub(super) fn closure(_: &Noting<'_>, code: u64) -> Result<Closure, (Why, u64)> {
+    Err((Why::NotX86, code))
 }
 
-fn limit(found: &mut Scan, (why, address): (Why, u64)) {
+/// Is there a callee whose name begins so?
+fn calls(noting: &Noting<'_>, begin: &str) -> bool {
+    let names = noting.names.borrow();
+    names.iter().any(|name| name.starts_with(begin))
+}
+
+/// Adds to what was `found` in the region at `code`, which makes tasks, what the tasks do. `noting` notes the functions
+/// that all this code calls. If some code could not be read, `found.limit` says so.
+pub(super) fn add(noting: &Noting<'_>, code: u64, found: &mut Scan) {
+    let all = match closure(noting, code) {
+        Ok(all) => all,
+        Err(why) => return limit(found, why),
+    };
+    found.calls.unknown = all.unknown.is_some();
+    found.calls.unknown_address = all.unknown.unwrap_or(0);
+    found.calls.thread_local |= all.thread_local;
+    for entry in noting
+        .names
+        .borrow()
+        .iter()
+        .filter_map(|name| Entry::of_name(name))
+    {
+        found.calls.insert(entry);
+    }
+    if !all.takes && (calls(noting, "GOMP_task") || calls(noting, "__kmpc_omp_task_alloc")) {
+        limit(found, (Why::UnknownCode, code));
+    }
+}
+
+pub(super) fn limit(found: &mut Scan, (why, address): (Why, u64)) {
     found.limit = Some(why);
     found.limit_address = address;
 }

@@ -11,13 +11,15 @@
 //! * `local`: this node's threads, and the place where they meet.
 //! * `critical`: critical sections, inside and outside of such regions.
 //! * `shares`: loops whose iterations the runtime hands out.
-//! * `admit`: which regions may cross; `bodies`: the tasks that they make.
+//! * `admit`: which regions may cross; `bodies`: the tasks that they make; `callees`: the functions of the program's own
+//!   libraries that they call.
 //! * `nest`: nestable locks.
 //! * `weigh`: which of these do.
 //! * `said`: what the user is told at the program's end.
 
 pub(crate) mod admit;
 mod bodies;
+mod callees;
 pub(crate) mod critical;
 pub(crate) mod local;
 pub mod nest;
@@ -47,13 +49,21 @@ pub fn install(new: &'static Table) -> bool {
     }
     table::set(new);
     if new.me == 0 {
-        // SAFETY: a function that lives as long as the library, which is never unloaded.
-        unsafe { libc::atexit(at_exit) };
+        extern "C" {
+            fn __cxa_atexit(
+                body: extern "C" fn(*mut libc::c_void),
+                argument: *mut libc::c_void,
+                object: *mut libc::c_void,
+            ) -> libc::c_int;
+        }
+        // For no object: so the function runs after the destructors of all libraries, whose variables may be on other
+        // nodes. SAFETY: a function that lives as long as the library, which is never unloaded.
+        unsafe { __cxa_atexit(at_exit, core::ptr::null_mut(), core::ptr::null_mut()) };
     }
     true
 }
 
-extern "C" fn at_exit() {
+extern "C" fn at_exit(_: *mut libc::c_void) {
     if let Some(t) = table::table() {
         said::say(t);
         (t.leave)();
