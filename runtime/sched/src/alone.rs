@@ -113,6 +113,12 @@ impl Comparison {
         self.rival.add(ns);
     }
 
+    /// Executions so far, of both ways.
+    #[must_use]
+    pub(crate) fn runs(&self) -> u32 {
+        self.alone.runs + self.rival.runs
+    }
+
     /// Mean nanoseconds of an execution by one thread.
     #[must_use]
     pub(crate) fn alone_ns(&self) -> f64 {

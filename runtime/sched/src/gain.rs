@@ -65,6 +65,10 @@ const EVIDENT: f64 = 1.15;
 /// If equal shares take at most this many times as long as ideal shares and as the virtual team, a virtual
 /// team gains nothing.
 const NOTHING: f64 = 1.05;
+/// Virtual teams for each ordinary one in a region's first trial, as long as the estimate speaks for them.
+const VIRTUALS: usize = 2;
+/// A comparison with one thread is followed by this many times as many executions without one.
+const REST_AFTER_COMPARISON: u32 = 8;
 /// Disturbed executions that a trial leaves out; further ones count.
 const PATIENCE: u32 = 12;
 /// Most virtual teams between two ordinary ones of a trial.
@@ -90,7 +94,7 @@ const MISSES: u32 = 10;
 const FIRST_REST: u32 = 5;
 const LONGEST_REST: u32 = 127;
 /// A settled virtual team is tried again when its estimated gain has fallen to this part of the gain at the
-/// last trial.
+/// last trial, and is no longer evident.
 const FALLEN: f64 = 0.8;
 /// Weight of the older estimates in a settled region.
 const MEMORY: f64 = 0.9;
@@ -295,6 +299,11 @@ impl Gain {
             let usual = self.usual_ns(way);
             self.settle(way, lost, usual, RAREST);
         }
+        // Where both take equally long, nothing is lost by the comparison but its clocks; and as the verdict is often the other
+        // one the next time, the period stays short.
+        if let State::Settled { left, .. } = &mut self.state {
+            *left = (*left).max(so_far.runs() * REST_AFTER_COMPARISON);
+        }
     }
 
     /// Median nanoseconds of an execution of `way`.
@@ -365,11 +374,17 @@ impl Gain {
             } else {
                 Way::Ordinary
             }
-        } else if o <= v {
+        } else if o <= v && (v >= MOST_SAMPLES || !self.is_likely() || (o + 1) * VIRTUALS <= v) {
             Way::Ordinary
         } else {
             Way::Virtual
         }
+    }
+
+    /// Is this a region's first trial, and does the estimate speak for virtual teams, if not clearly? Many regions run no more
+    /// than ten times, so that each ordinary team of such a trial is a large part of all.
+    fn is_likely(&self) -> bool {
+        self.verdict.is_none() && self.promises(1.0)
     }
 
     /// Is the trial for a size that no virtual team has run yet?
@@ -403,7 +418,9 @@ impl Gain {
             self.tried_ns = self.tried_ns.max(run.elapsed_ns);
         }
         if settled {
-            if self.verdict == Some(Way::Virtual) && !self.promises(self.promised * FALLEN) {
+            // As long as the gain is evident, a trial would say the same and cost ordinary teams.
+            let limit = (self.promised * FALLEN).min(EVIDENT);
+            if self.verdict == Some(Way::Virtual) && !self.promises(limit) {
                 self.begin_trial();
             }
             return;

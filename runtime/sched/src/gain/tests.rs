@@ -143,7 +143,11 @@ fn disturbed_ordinary_teams_are_repeated_ever_more_rarely() {
     assert!((2..=6).contains(&o), "{v} {o}");
     // Where the estimate sees no gain, one virtual team comes between two ordinary ones.
     let mut gain = Gain::new();
-    gain.learn_virtual(&run(3000.0, 3300.0));
+    let unlike_threads = Run {
+        best_ns: 2000.0,
+        ..run(3000.0, 2800.0)
+    };
+    gain.learn_virtual(&unlike_threads);
     let mut ways = Vec::new();
     for _ in 0..4 {
         let way = gain.turn(false);
@@ -151,7 +155,7 @@ fn disturbed_ordinary_teams_are_repeated_ever_more_rarely() {
         match way {
             Way::Virtual => gain.learn_virtual(&Run {
                 disturbed: true,
-                ..run(3000.0, 3300.0)
+                ..unlike_threads
             }),
             _ => gain.learn_ordinary(&Run {
                 disturbed: true,
@@ -161,6 +165,65 @@ fn disturbed_ordinary_teams_are_repeated_ever_more_rarely() {
     }
     let (v, o) = (Way::Virtual, Way::Ordinary);
     assert_eq!(ways, [o, v, o, v]);
+}
+
+/// Rodinia's bfs: 14 executions of other sizes each, most of them faster as virtual teams.
+#[test]
+fn a_likely_gain_gets_more_virtual_teams_in_the_first_trial() {
+    let sizes = |i: u32| {
+        let work = 1e5 * f64::from(i % 5 + 1);
+        (work * 0.93, work, work)
+    };
+    let (v, o) = play(&mut Gain::new(), 9, sizes);
+    assert_eq!((v, o), (7, 2));
+    // The trial has an end, and where it was wrong the ordinary team wins.
+    let (v, o) = play(&mut Gain::new(), 200, |_| (1.1e5, 1.2e5, 1e5));
+    assert!(v < 30, "{v} {o}");
+    // Later trials take both ways in turns.
+    let mut gain = Gain::new();
+    play(&mut gain, 30, |_| (1e5, 1.02e5, 1e5));
+    assert!(gain.verdict.is_some());
+    let (v, o) = play(&mut gain, 1000, |_| (1e5, 1.02e5, 1e5));
+    assert!(v < o / 3, "{v} {o}");
+}
+
+/// Rodinia's srad_v1 on a busy machine: estimates between 1.3 and 2.0, each fall of which began a trial.
+#[test]
+fn a_gain_that_falls_and_stays_evident_is_not_tried_again() {
+    let falls = |low: f64| {
+        let mut gain = Gain::new();
+        play(&mut gain, 12, |_| (1e5, 2e5, 2e5));
+        assert!(!gain.is_in_trial());
+        let (_, o) = play(&mut gain, 20, |_| (1e5, low, low));
+        (o, gain.is_in_trial())
+    };
+    assert_eq!(falls(1.3e5), (0, false));
+    let (o, again) = falls(1.0e5);
+    assert!(o > 0 || again, "{o}");
+}
+
+/// Rodinia's nn: a microsecond, in which one thread is as fast as two.
+#[test]
+fn a_comparison_with_one_thread_is_a_small_part_of_all_executions() {
+    let mut gain = Gain::new();
+    let (mut compared, mut was_in_trial) = (0, false);
+    // The two are alike, and each verdict is the other one.
+    let mut alone_ns = 920.0;
+    for _ in 0..4000 {
+        let way = gain.turn(true);
+        let is_in_trial = gain.is_in_trial();
+        if is_in_trial && !was_in_trial {
+            alone_ns = 1920.0 - alone_ns;
+        }
+        was_in_trial = is_in_trial;
+        compared += u32::from(is_in_trial);
+        match way {
+            Way::Virtual => gain.learn_virtual(&run(1100.0, 1000.0)),
+            Way::Ordinary => gain.learn_ordinary(&run(1000.0, 0.0)),
+            Way::Alone => gain.learn_alone(&run(alone_ns, 0.0), 0),
+        }
+    }
+    assert!(compared < 4000 / 5, "{compared}");
 }
 
 #[test]
