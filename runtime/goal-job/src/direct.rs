@@ -35,7 +35,7 @@ use hetmp_goal::rank::Failure;
 mod rows;
 
 /// How many steps a rank may be ahead of its slowest peer.
-const LINES: u64 = 32;
+const LINES: u64 = 64;
 /// How many of these steps may have more bytes than fit into a line.
 const PLACES: usize = 4;
 /// Bytes of a line.
@@ -334,8 +334,10 @@ impl Direct {
     #[inline]
     fn reserve(&mut self, n: usize, wait: &impl Wait) -> Result<Piece, Failure> {
         let step = self.next;
-        if step >= LINES {
-            self.know(step + 1 - LINES, wait)?;
+        if step >= LINES && self.known <= step + 1 - LINES {
+            // Peers that only read, as in a broadcast, are asked once for many lines: each look at a line that they have just
+            // written fetches it from their cache.
+            self.know(step - LINES / 2, wait)?;
         }
         if n > SHORT {
             let place = self.turns % PLACES;
