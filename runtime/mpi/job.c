@@ -11,8 +11,10 @@
 
 #ifdef OPEN_MPI
 #define BUILT_FOR "Open MPI"
+#define MPI_FILE "libmpi.so.40"
 #else
 #define BUILT_FOR "MPICH"
+#define MPI_FILE "libmpich.so.12"
 #endif
 
 const char *const kind_names[KINDS] = {"Ibarrier",   "Ibcast",     "Ireduce",               "Iallreduce",
@@ -175,6 +177,12 @@ static int packs_plainly(void) {
 static void check_version(void) {
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length;
+    /* What this library needs of MPI was looked for when the process began. A program that opens MPI later, as Python does with
+     * mpi4py, has not brought it. */
+    if (!PMPI_Get_library_version) {
+        say("program that opens MPI after its start: LD_PRELOAD of this library and then of " MPI_FILE " is accepted");
+        _exit(1);
+    }
     PMPI_Get_library_version(version, &length);
     int is_open = strstr(version, "Open MPI") != NULL;
     if (is_open == !strcmp(BUILT_FOR, "Open MPI")) return;

@@ -187,6 +187,49 @@ fn wrong_program(mpi: Mpi) -> Result<(), Failed> {
     Ok(())
 }
 
+/// A program that opens MPI after its start: one line, and with MPI in `LD_PRELOAD` behind the library GOAL runs its collectives.
+fn late(mpi: Mpi) -> Result<(), Failed> {
+    let bin = scratch().join("bin");
+    fs::create_dir_all(&bin).map_err(|e| e.to_string())?;
+    let source = library::root().join("c-tests/mpi/late.c");
+    let (program, module) = (
+        bin.join(format!("mpi-late-{}", mpi.name)),
+        bin.join(format!("mpi-late-{}.so", mpi.name)),
+    );
+    let args = |out: &Path, more: &[&str]| {
+        let all = ["-std=gnu11", "-O1", "-Wall", "-Wextra"].iter().chain(more);
+        let mut all: Vec<String> = all.map(|a| (*a).to_owned()).collect();
+        all.extend([source.display().to_string(), "-o".to_owned()]);
+        all.extend([out.display().to_string(), "-ldl".to_owned()]);
+        all
+    };
+    compile("gcc", &args(&program, &[]))?;
+    compile(
+        mpi.compiler,
+        &args(&module, &["-DMODULE", "-shared", "-fPIC"]),
+    )?;
+    let module = module.display().to_string();
+    let out = mpi.run(2, &program, &[&module], Some(&mpi.shim()), &[]);
+    let text = String::from_utf8_lossy(&out.stderr).into_owned();
+    let line = text.lines().find_map(|l| {
+        let named = l.strip_prefix(
+            "hetmp: libhetmp_mpi.so: program that opens MPI after its start: LD_PRELOAD of this library and then of ",
+        )?;
+        named.strip_suffix(" is accepted")
+    });
+    let Some(file) = line.filter(|_| out.ending != exec::Ending::Exit(0)) else {
+        return Err(shown(&out).into());
+    };
+    let both = PathBuf::from(format!("{}:{file}", mpi.shim().display()));
+    let verbose = [("HETMP_VERBOSE", "1")];
+    let out = mpi.run(2, &program, &[&module], Some(&both), &verbose);
+    let by_goal = counted(&out).is_some_and(|(goal, _)| goal == "Iallreduce 2");
+    if out.ending != exec::Ending::Exit(0) || out.stdout != b"late: 2 ranks\n" || !by_goal {
+        return Err(shown(&out).into());
+    }
+    Ok(())
+}
+
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = vec![];
     for mpi in MPIS {
@@ -211,6 +254,7 @@ pub(crate) fn trials() -> Vec<Trial> {
             format!("mpi::{name}::wrong_program"),
             move || wrong_program(mpi),
         ));
+        trials.push(Trial::test(format!("mpi::{name}::late"), move || late(mpi)));
     }
     trials
 }
