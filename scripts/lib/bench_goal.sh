@@ -4,13 +4,14 @@ case " $* " in
 *" --help "*)
     cat <<'TEXT'
 scripts/bench goal [--quick] [--rounds N] [--ms N] [--ranks LIST] [--rows NAME] [--most BYTES] [--engines LIST]
-                   [--realtime] [--raw FILE] [--svg FILE] [--veth US] [--mtu BYTES]
+                   [--realtime] [--raw FILE] [--svg FILE] [--veth US] [--mtu BYTES] [--alone]
 
 One source, c-tests/bench/goal_bench.c, compiled with our goal.h and with each MPI's mpicc (mpicc.openmpi, mpicc.mpich,
 or mpicc where there are no such names). A round is one job of each in turns. For every row (collective and bytes): blocking
 latency, overlap with a work loop without tests in it, the overlap that is possible while every processor computes, processor
 time for each operation beside the work; medians of the rounds, smallest and largest latency, and our latency over the best
-MPI's. Each rank is bound to a processor.
+MPI's. Each rank is bound to a processor. A second table has ESPGOAL's figures 5 to 7 as rows: latency and overlap of a barrier and of
+an all-to-all of 8 bytes, and their processor time.
 
   --rounds N      rounds [5; quick 3]
   --ms N          time of a row in a job, milliseconds [20; quick 10]
@@ -28,16 +29,18 @@ MPI's. Each rank is bound to a processor.
                   MPIs over their TCP, kernel over Ethernet frames [engines kernel,thread,user]. With US not 0 the
                   interfaces look for packets only every US microseconds, as the interrupt moderation of a network card
                   has it. Needs root, ip and python3
+  --alone         without the MPIs (over veth with a delay their jobs hardly end)
   --mtu BYTES     with --veth: the longest packets of the interfaces [1500]
 TEXT
     exit 0
     ;;
 esac
 
-rounds=5 ms=20 ranks=2,4 rows=all most=65536 engines= realtime= raw= svg= veth= mtu=1500
+rounds=5 ms=20 ranks=2,4 rows=all most=65536 engines= realtime= raw= svg= veth= mtu=1500 alone=
 while [ $# -gt 0 ]; do
     case "$1" in
     --quick) rounds=3 ms=10 most=512 ;;
+    --alone) alone=1 ;;
     --realtime) realtime='chrt -f 10' ;;
     --rounds | --ms | --ranks | --rows | --most | --engines | --raw | --svg | --veth | --mtu)
         [ $# -gt 1 ] || {
@@ -105,6 +108,7 @@ gcc -O2 $integers "$source" -o "$folder/goal" -I"$HETMP_PREFIX/include" -L"$HETM
 . scripts/lib/mpi_shim.sh
 mpis=
 for mpi in openmpi mpich; do
+    [ -z "$alone" ] || break
     command -v "mpicc.$mpi" >/dev/null 2>&1 || continue
     compiles_mpi "mpicc.$mpi" || {
         echo "bench goal: compiler mpicc.$mpi: no mpi.h; left out" >&2
@@ -113,21 +117,24 @@ for mpi in openmpi mpich; do
     "mpicc.$mpi" -O2 -DUSE_MPI $integers "$source" -o "$folder/$mpi"
     mpis="$mpis $mpi"
 done
-if [ -z "$mpis" ] && command -v mpicc >/dev/null 2>&1; then
+if [ -z "$mpis$alone" ] && command -v mpicc >/dev/null 2>&1; then
     mpicc -O2 -DUSE_MPI $integers "$source" -o "$folder/mpi"
     mpis=mpi
 fi
-[ -n "$mpis" ] || echo "bench goal: no mpicc is installed: ours alone" >&2
+[ -n "$mpis$alone" ] || echo "bench goal: no mpicc is installed: ours alone" >&2
 
 # Runs a command as one job, and keeps its rows, with who and how many in front.
 job() { # WHO RANKS COMMAND...
     who=$1 n=$2
     shift 2
+    # Ranks that spin where they outnumber processors take a time slice for each step (MPICH: tens of milliseconds).
+    limit=60
+    [ "$n" -le "$(nproc)" ] || limit=180
     # shellcheck disable=SC2086 # none, or a command with its arguments
-    if timeout -k 5 60 $realtime "$@" "$ms" "$rows" "$most" >"$folder/out" 2>"$folder/err"; then
+    if timeout -k 5 $limit $realtime "$@" "$ms" "$rows" "$most" >"$folder/out" 2>"$folder/err"; then
         sed "s/^/$who $n /" "$folder/out" >>"$folder/all"
     else
-        echo "bench goal: $who with $n processes: ended with an error: $(head -c 300 "$folder/err")" >&2
+        echo "bench goal: $who with $n processes: ended with an error, or not in $limit s: $(head -c 300 "$folder/err")" >&2
         end_ranks
     fi
 }
@@ -229,4 +236,44 @@ END {
                 middle(begun[key], number[key]))
         }
     }
+}'
+
+# The figures of the paper, which has curves without numbers.
+echo
+echo "ESPGOAL's figures (nodes on Gigabit Ethernet there): 5, the kernel's barrier takes no longer than that over TCP; 6, its overlap is"
+echo "high where the others' is low; 7, it takes less processor time than the others. Medians here:"
+sort -k2,2n "$folder/all" | awk '
+function middle(list, n,   v, i, j, t) {
+    split(list, v, " ")
+    for (i = 2; i <= n; i++)
+        for (j = i; j > 1 && v[j - 1] + 0 > v[j] + 0; j--) { t = v[j]; v[j] = v[j - 1]; v[j - 1] = t }
+    return v[int((n + 1) / 2)]
+}
+function add(what, value,   key) {
+    key = what SUBSEP $2 SUBSEP $1
+    values[key] = values[key] " " value; number[key]++
+}
+{
+    if (!($1 in seen)) { seen[$1] = 1; who[++whos] = $1 }
+    if (!($2 in counted)) { counted[$2] = 1; ranks[++counts] = $2 }
+}
+$3 == "barrier" { add("5: latency of a barrier, us", $5); add("6b: overlap of a barrier", $6); add("7: processor time of a barrier, us", $7) }
+$3 == "alltoall" && $4 == 8 { add("6a: overlap of an all-to-all of 8 bytes", $6); add("7: processor time of an all-to-all of 8 bytes, us", $7) }
+END {
+    n = split("5: latency of a barrier, us|6a: overlap of an all-to-all of 8 bytes|6b: overlap of a barrier|" \
+              "7: processor time of a barrier, us|7: processor time of an all-to-all of 8 bytes, us", figure, "|")
+    head = "| figure | processes |"; rule = "| --- | --- |"
+    for (j = 1; j <= whos; j++) { head = head " " who[j] " |"; rule = rule " ---: |" }
+    print head; print rule
+    for (f = 1; f <= n; f++)
+        for (i = 1; i <= counts; i++) {
+            line = ""
+            for (j = 1; j <= whos; j++) {
+                key = figure[f] SUBSEP ranks[i] SUBSEP who[j]
+                if (key in number) { line = line sprintf(" %.2f |", middle(values[key], number[key])); has = 1 }
+                else line = line " |"
+            }
+            if (has) print "| " figure[f] " | " ranks[i] " |" line
+            has = 0
+        }
 }'
