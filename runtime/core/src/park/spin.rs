@@ -24,7 +24,7 @@
 //!
 //! The kernel often puts a new thread on its creator's core. If either of the two then spins, it keeps the other from running until
 //! the next tick or longer: milliseconds in which another core idles. So threads are *young* for some milliseconds after they
-//! were created ([`Policy::creates`]). Until a created thread runs, waits yield. And as on a contended machine, a signaller notes
+//! were created ([`Policy::creates`]). Until a created thread runs, waits yield, and later they yield after a short spin. And as on a contended machine, a signaller notes
 //! its core; a waiter there sleeps at once, because the kernel looks for an idle core when a thread is woken, not when it
 //! yields.
 //!
@@ -102,10 +102,12 @@ pub(super) const CONTENDED: u64 = 500;
 /// How often a thread that shares its core with other threads of the runtime yields before it sleeps.
 #[cfg(not(loom))]
 pub(super) const YIELDS: u32 = 32;
-/// How often a thread yields before it sleeps while a created thread has not run yet: as long as a sleep and a wake-up
-/// take together.
+/// How often a thread yields before it sleeps while threads are young: as long as a sleep and a wake-up take together.
 #[cfg(not(loom))]
-pub(super) const YIELDS_UNBORN: u32 = 128;
+pub(super) const YIELDS_YOUNG: u32 = 128;
+/// Turns to spin before that, where every created thread runs: some 40 us.
+#[cfg(not(loom))]
+pub(super) const TURNS_YOUNG: u64 = 4000;
 /// How long threads are young: some 8 ms, in which a kernel that ticks 250 times a second balances its cores twice.
 #[cfg(not(loom))]
 const YOUTH: u64 = 20_000_000;
@@ -232,7 +234,7 @@ impl Policy {
         Self::was_contended() || POLICY.young_until.load(Ordering::Relaxed) != 0
     }
 
-    /// Turns and yields of a wait for a thread last seen on `core`, if threads are young and that changes them.
+    /// Turns and yields of a wait for a thread last seen on `core`, if threads are young.
     #[cold]
     fn young_budget(core: u32) -> Option<(u64, u32)> {
         let until = POLICY.young_until.load(Ordering::Relaxed);
@@ -241,11 +243,13 @@ impl Policy {
             POLICY.young_until.store(0, Ordering::Relaxed);
             None
         } else if POLICY.unborn.load(Ordering::Relaxed) != 0 {
-            Some((0, YIELDS_UNBORN))
+            Some((0, YIELDS_YOUNG))
         } else if core != NOWHERE && core == core_here() {
             Some((0, 0))
         } else {
-            None
+            // The awaited thread may have been woken on this core after it was last seen elsewhere.
+            let free = POLICY.free.load(Ordering::Relaxed);
+            Some((free.min(TURNS_YOUNG), YIELDS_YOUNG))
         }
     }
 
