@@ -5,6 +5,8 @@
      page      a node is killed that has written the page that all others want
      exit      a thread of a node ends its process
      idle      a node is killed while no region runs
+     replace   main starts another program in its process
+     origin    the origin is killed
      cut       all threads write the same page until the network is cut; the second argument is a file to be made first
      exec      a thread of a node starts another program in its process
      fork      every thread tries to fork
@@ -89,6 +91,10 @@ int main(int argc, char **argv)
         kill(last, SIGKILL);
         sleep(100);
     }
+    if (!strcmp(what, "replace"))
+        execl("/bin/echo", "echo", "another program", (char *)NULL);
+    if (!strcmp(what, "origin"))
+        raise(SIGKILL);
     printf("%s: refused %d times\n", what, refused);
     return 0;
 }

@@ -1,8 +1,10 @@
 //! What cannot be, and nodes that end too early: one line, and no hang.
 
 use crate::harness::{built, compile, finish, is_same, preload, run, same, same_by_clang, skipped};
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 #[test]
 fn calls_that_cannot_be_fail_and_say_so() {
@@ -131,6 +133,102 @@ fn a_killed_node_ends_the_program_with_a_line() {
         "{said}"
     );
     assert!(got.stdout.is_empty());
+}
+
+/// Waits until no process runs this program any more.
+fn nobody_runs(program: &Path) {
+    let running = || -> Vec<String> {
+        let all = std::fs::read_dir("/proc").expect("processes").flatten();
+        all.filter(|p| std::fs::read_link(p.path().join("exe")).is_ok_and(|exe| exe == program))
+            .map(|p| p.file_name().to_string_lossy().into_owned())
+            .collect()
+    };
+    let until = Instant::now() + Duration::from_secs(20);
+    while !running().is_empty() {
+        assert!(Instant::now() < until, "left: {:?}", running());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A node's process is killed while the nodes start: at once, or so many microseconds later, when the nodes find each other or
+/// the program runs already.
+#[test]
+fn a_node_that_ends_while_the_nodes_start_ends_the_program() {
+    let library = compile("c-tests/dsm/starting.c", &["-shared", "-fPIC"]);
+    let library = library.to_str().expect("a path");
+    let program = compile("c-tests/dsm/starting_main.c", &[library]);
+    for nodes in [2, 3] {
+        for after in ["0", "150", "400", "1000", "2000", "4000", "8000", "20000"] {
+            let got = run(
+                &program,
+                &[],
+                nodes,
+                &[("DIES_AFTER", after), ("HETMP_VERBOSE", "0")],
+            );
+            if skipped(&got) {
+                return;
+            }
+            let said = String::from_utf8_lossy(&got.stderr);
+            assert_eq!(said.lines().count(), 1, "{after}: {said}");
+            // One node of those, whichever came first.
+            let starting =
+                |n: &u32| said == format!("hetmp: node {n} ended while the nodes started\n");
+            let running = |n: &u32| said.contains(&format!("node {n} ended while the program ran"));
+            let fits = match got.status.code() {
+                Some(2) => (1..nodes).any(|n| starting(&n)),
+                Some(1) => after != "0" && (1..nodes).any(|n| running(&n)),
+                _ => false,
+            };
+            assert!(fits, "{after}: {}: {said}", got.status);
+            assert!(got.stdout.is_empty());
+            nobody_runs(&program);
+        }
+    }
+}
+
+/// The nodes end with the origin, however that ends.
+#[test]
+fn nodes_end_with_the_origin() {
+    let program = compile("c-tests/dsm/failures.c", &["-DORIGIN"]);
+    for nodes in [2, 3] {
+        for what in ["replace", "origin"] {
+            let got = run(&program, &[what], nodes, &[("HETMP_DSM_TRUST", "1")]);
+            if skipped(&got) {
+                return;
+            }
+            let said = String::from_utf8_lossy(&got.stderr);
+            assert!(said.contains("may cross nodes"), "{said}");
+            let printed = String::from_utf8_lossy(&got.stdout);
+            if what == "replace" {
+                assert_eq!(
+                    (got.status.code(), &*printed),
+                    (Some(0), "another program\n"),
+                    "{said}"
+                );
+            } else {
+                assert_eq!(
+                    (got.status.signal(), &*printed),
+                    (Some(libc::SIGKILL), ""),
+                    "{said}"
+                );
+            }
+            assert!(!said.contains("ended while"), "{said}");
+            nobody_runs(&program);
+        }
+    }
+}
+
+/// Handlers of signals run, also for a fault of the program's own; a region that changes the folder and the locale stays.
+#[test]
+fn handlers_of_programs_run() {
+    for nodes in [2, 3] {
+        let by_gcc = same("c-tests/dsm/signals.c", &[], nodes);
+        let by_clang = same_by_clang("c-tests/dsm/signals.c", &[], nodes, &[]);
+        for said in [by_gcc, by_clang].into_iter().flatten() {
+            let stays = said.matches("at the origin: it may call").count();
+            assert_eq!(stays, 1, "{said}");
+        }
+    }
 }
 
 /// However a node ends while a region runs or between regions, and wherever the other threads wait then, the program ends

@@ -132,6 +132,34 @@ pub unsafe fn start(
     settings: Settings,
     fill: &mut dyn FnMut(*mut u8),
 ) -> Result<&'static Driver, String> {
+    let lifelines = match &peers {
+        Peers::Forked(forked) => Some(forked.lifelines()),
+        Peers::Launched(_) => None,
+    };
+    // SAFETY: this function's own contract.
+    let started = unsafe { begin(peers, settings, fill) };
+    // If another node is gone, the step that failed is not the reason. The origin says so, alone. Its sockets may tell it a
+    // little later.
+    started.map_err(|why| match lifelines {
+        Some(lines) if lines.me() == 0 => match lines.gone(100) {
+            Some(node) => format!("node {node} ended while the nodes started"),
+            None => why,
+        },
+        // SAFETY: _exit has no preconditions; the program has not begun.
+        Some(lines) if lines.gone(1000).is_some() => unsafe { libc::_exit(2) },
+        _ => why,
+    })
+}
+
+/// [`start`], with what failed first as the error.
+///
+/// # Safety
+/// As for [`start`].
+unsafe fn begin(
+    peers: Peers,
+    settings: Settings,
+    fill: &mut dyn FnMut(*mut u8),
+) -> Result<&'static Driver, String> {
     let (mut exchange, forked) = match peers {
         Peers::Forked(forked) => {
             let exchange = through(forked.exchange()).map_err(|e| e.to_string())?;

@@ -30,7 +30,7 @@ pub struct Forked {
     board: Arc<Board>,
     /// The sockets. In the origin: one to every other node, in the order of their numbers from 1 on. In a
     /// node: one, to the origin.
-    lifelines: Vec<OwnedFd>,
+    lifelines: Lifelines,
     /// More sockets, in the same order.
     doors: Vec<OwnedFd>,
     counts: &'static [Counts],
@@ -171,7 +171,7 @@ pub unsafe fn fork(count: NodeId) -> io::Result<Forked> {
             me,
             count,
             board,
-            lifelines: vec![there],
+            lifelines: Lifelines(me, Arc::new(vec![there])),
             doors: vec![door_there],
             counts,
             meeting,
@@ -182,7 +182,7 @@ pub unsafe fn fork(count: NodeId) -> io::Result<Forked> {
         me: 0,
         count,
         board,
-        lifelines,
+        lifelines: Lifelines(0, Arc::new(lifelines)),
         doors,
         counts,
         meeting,
@@ -250,14 +250,35 @@ fn gone(me: NodeId, fds: &[RawFd], timeout_ms: i32) -> Option<NodeId> {
     Some(if me == 0 { at as NodeId + 1 } else { 0 })
 }
 
+/// The sockets by which a process notices the end of those that it needs: its number, and the sockets.
+#[derive(Clone, Debug)]
+pub(crate) struct Lifelines(NodeId, Arc<Vec<OwnedFd>>);
+
+impl Lifelines {
+    /// This process's number.
+    pub(crate) fn me(&self) -> NodeId {
+        self.0
+    }
+
+    /// The number of a node that is gone, if there is one within `timeout_ms` milliseconds (-1: wait for one).
+    pub(crate) fn gone(&self, timeout_ms: i32) -> Option<NodeId> {
+        let fds: Vec<RawFd> = self.1.iter().map(AsRawFd::as_raw_fd).collect();
+        gone(self.0, &fds, timeout_ms)
+    }
+}
+
 impl Forked {
+    pub(crate) fn lifelines(&self) -> Lifelines {
+        self.lifelines.clone()
+    }
+
     /// The exchange through which the nodes find each other.
     pub fn exchange(&self) -> Box<dyn Exchange> {
         Box::new(OnBoard {
             me: self.me,
             count: self.count,
             board: self.board.clone(),
-            lifelines: self.lifelines.iter().map(AsRawFd::as_raw_fd).collect(),
+            lifelines: self.lifelines.clone(),
             fences: 0,
         })
     }
@@ -327,9 +348,8 @@ impl Forked {
     /// Waits until a process is gone that this node needs, and returns its number. The origin needs all
     /// nodes; a node needs the origin.
     pub(crate) fn wait_for_the_end(&self) -> NodeId {
-        let fds: Vec<RawFd> = self.lifelines.iter().map(AsRawFd::as_raw_fd).collect();
         loop {
-            if let Some(node) = gone(self.me, &fds, -1) {
+            if let Some(node) = self.lifelines.gone(-1) {
                 return node;
             }
         }
@@ -340,7 +360,7 @@ struct OnBoard {
     me: NodeId,
     count: NodeId,
     board: Arc<Board>,
-    lifelines: Vec<RawFd>,
+    lifelines: Lifelines,
     fences: u32,
 }
 
@@ -393,7 +413,7 @@ impl Exchange for OnBoard {
         self.board.fences().fetch_add(1, Ordering::AcqRel);
         while self.board.fences().load(Ordering::Acquire) < all {
             // Look for nodes that have ended, and leave the core to nodes that have not come yet.
-            if let Some(node) = gone(self.me, &self.lifelines, 0) {
+            if let Some(node) = self.lifelines.gone(0) {
                 return Err(format!("node {node} ended while the nodes started"));
             }
             std::thread::sleep(std::time::Duration::from_micros(100));
