@@ -171,6 +171,18 @@ impl Crossings {
             self.consider(region);
         }
         match (self.why(region), &self.phase) {
+            // A short region that stayed would take its pages back home, and from there the others would fetch them.
+            (
+                Why::Short,
+                Phase::Trial {
+                    place: place @ Place::Node(_),
+                    ..
+                }
+                | Phase::Kept {
+                    place: place @ Place::Node(_),
+                    ..
+                },
+            ) => *place,
             (Why::Trial | Why::Faster, Phase::Trial { place, .. } | Phase::Kept { place, .. }) => {
                 *place
             }
@@ -340,6 +352,15 @@ impl Crossings {
         r.home_ns * (1.0 - least) > self.overhead_ns
     }
 
+    /// Is the region too short to leave home for itself, and goes where the others go whole?
+    fn follows(&self, r: &Region) -> bool {
+        let place = match self.phase {
+            Phase::Trial { place, .. } | Phase::Kept { place, .. } => place,
+            _ => Place::Home,
+        };
+        matches!(place, Place::Node(_)) && !self.may_gain(r)
+    }
+
     /// The regions that a trial would be about.
     fn candidates(&self) -> impl Iterator<Item = &Region> {
         let all = self.regions.values();
@@ -403,6 +424,7 @@ impl Crossings {
         let may_lose = self.part() * self.spent_ns;
         let trial_runs = self.trial_runs();
         let nodes = self.nodes as f64;
+        let follows = self.regions.get(&region).is_some_and(|r| self.follows(r));
         let r = self.regions.entry(region).or_default();
         let at_home = r.home_ns;
         match &mut self.phase {
@@ -453,7 +475,7 @@ impl Crossings {
                     if !(1.0 / CHANGED..=CHANGED).contains(&change) {
                         // What is known of the time at home is about other work.
                         (r.home_runs, r.recent_runs, r.recent_ns) = (0, 0, 0.0);
-                    } else if r.recent_ns > LOSES * at_home {
+                    } else if r.recent_ns > LOSES * at_home && !follows {
                         r.out = true;
                     }
                 }
@@ -492,10 +514,11 @@ impl Crossings {
             return;
         }
         let (mut any, mut some_lost) = (false, false);
-        for r in self.regions.values_mut() {
+        let following: Vec<bool> = self.regions.values().map(|r| self.follows(r)).collect();
+        for (r, follows) in self.regions.values_mut().zip(following) {
             let limit = if together { LOSES } else { WINS };
             if let Some(steady) = r.steady() {
-                r.out = steady > limit * r.home_ns;
+                r.out = steady > limit * r.home_ns && !follows;
             }
             // A region that was not seen in the trial, or only cold, goes too: what is kept will show.
             any |= r.trial_runs > 1 && !r.out;

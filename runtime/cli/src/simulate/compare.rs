@@ -17,6 +17,8 @@ pub(super) struct Request {
     pub(super) schedules: Vec<Column>,
     /// Compare with the paper's schedules as the paper describes them, too.
     pub(super) published: bool,
+    /// The programs differ in irregularity.
+    pub(super) irregular: bool,
     pub(super) objective: Objective,
     pub(super) seed: u64,
 }
@@ -118,7 +120,9 @@ impl Request {
             add("hetprobe-i", Strategy::All(schedule));
         }
         if self.published {
-            for published in Published::ALL {
+            // The second one takes a minute for all of the paper's ten.
+            let few = usize::from(self.workloads.len() < 10 || self.irregular) + 1;
+            for &published in &Published::ALL[..few] {
                 add(published.name(), Strategy::Published(published));
             }
         }
@@ -202,10 +206,22 @@ impl Comparison<'_> {
         (repeats && gain.is_finite() && gain > 0.0).then_some(gain)
     }
 
-    /// Last-level cache misses of all loops.
-    pub(super) fn misses(&self, workload: usize, column: usize) -> f64 {
-        let loops = &self.outcomes[workload][column].loops;
-        loops.iter().map(|l| l.misses as f64).sum()
+    /// What a program did under a column's strategy.
+    pub(super) fn outcome(&self, workload: usize, column: usize) -> &Outcome {
+        &self.outcomes[workload][column]
+    }
+
+    /// A program under the paper's two schedules as described.
+    pub(super) fn described(&self, workload: usize) -> [Outcome; 2] {
+        Published::ALL.map(|published| {
+            simulate::run(
+                &self.request.platform.model,
+                &self.request.workloads[workload].model,
+                &Strategy::Published(published),
+                &Rules::default(),
+                self.request.seed,
+            )
+        })
     }
 
     /// The column of this name.
@@ -264,6 +280,11 @@ impl Comparison<'_> {
     pub(super) fn mean_of_best(&self, rows: &[usize]) -> Option<f64> {
         geomean(rows.iter().map(|&w| self.best(w).map(|b| b.1)))
     }
+}
+
+/// Last-level cache misses of all loops.
+pub(super) fn misses(o: &Outcome) -> f64 {
+    o.loops.iter().map(|l| l.misses as f64).sum()
 }
 
 /// `None` for an empty list, or if a value is missing.

@@ -242,6 +242,7 @@ fn requests(arguments: &Arguments) -> Result<Vec<Request>, String> {
             workloads,
             schedules: schedules.clone(),
             published: arguments.paper || !arguments.irregularity.is_empty(),
+            irregular: !arguments.irregularity.is_empty(),
             objective,
             seed: arguments.seed,
         };

@@ -4,7 +4,7 @@
 //! ThunderX (96 cores) over RDMA. The available text gives means and decisions, and no more figures for single
 //! benchmarks than those here.
 
-use super::compare::{geomean, Comparison};
+use super::compare::{geomean, misses, Comparison};
 use super::library::PAPER_TEN;
 
 /// One figure.
@@ -42,6 +42,7 @@ pub(super) fn figures(c: &Comparison<'_>) -> Option<Vec<Figure>> {
         Some(sum? / rows.len() as f64)
     };
     let row = |name: &str| names.iter().position(|n| *n == name);
+    let described = row("streamcluster").map(|r| c.described(r));
     let figure = |what, paper, ours| Figure {
         what,
         paper,
@@ -119,28 +120,25 @@ pub(super) fn figures(c: &Comparison<'_>) -> Option<Vec<Figure>> {
         figure(
             "streamcluster, HetProbe-I against HetProbe, both as described",
             "0.65",
-            row("streamcluster").and_then(|r| {
-                Some(
-                    c.gain(r, column("hetprobe-i-paper")?)?
-                        / c.gain(r, column("hetprobe-paper")?)?,
-                )
-            }),
+            described
+                .as_ref()
+                .map(|[plain, again]| plain.seconds / again.seconds),
         ),
         figure(
             "streamcluster, its cache misses, both as described",
             "1.55",
-            row("streamcluster").and_then(|r| {
-                Some(
-                    c.misses(r, column("hetprobe-i-paper")?)
-                        / c.misses(r, column("hetprobe-paper")?),
-                )
-            }),
+            described
+                .as_ref()
+                .map(|[plain, again]| misses(again) / misses(plain)),
         ),
         figure(
             "streamcluster, cache misses of ours, HetProbe-I against HetProbe",
             "1.55",
             row("streamcluster").and_then(|r| {
-                Some(c.misses(r, column("hetprobe-i")?) / c.misses(r, column("hetprobe")?))
+                Some(
+                    misses(c.outcome(r, column("hetprobe-i")?))
+                        / misses(c.outcome(r, column("hetprobe")?)),
+                )
             }),
         ),
         figure(

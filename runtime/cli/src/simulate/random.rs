@@ -67,16 +67,23 @@ fn text(all: &[(u64, AgainstBest)]) -> String {
     };
     row("of the best choice", |x| x.best);
     let behind = row("of the best node, after first", |x| x.single_later);
+    let last = row("of the best node, last execution", |x| x.last);
     let oracle = row("an oracle's, after first", |x| x.oracle_later);
     let _ = write!(
         out,
-        "\n\nmore than 6 % behind the best single node: hetprobe {behind}, the oracle {oracle}\n\
+        "\n\nmore than 6 % behind the best single node: hetprobe {behind}, in its last execution {last}, the oracle {oracle}\n\
          (the oracle runs each loop at home once, and then all of them on the node that is best from there on)\n\n\
-         farthest behind the best choice:\n    seed   best  single, after first\n"
+         farthest behind the best node, after first executions:\n    seed  after first  last  oracle  executions  best node over first\n"
     );
-    for (seed, x) in all.iter().take(WORST) {
+    let mut behind: Vec<&(u64, AgainstBest)> = all.iter().collect();
+    behind.sort_by(|a, b| a.1.single_later.total_cmp(&b.1.single_later));
+    for (seed, x) in behind.into_iter().take(WORST) {
         // A string takes all that is written to it.
-        let _ = writeln!(out, "{seed:8}  {:5.3}  {:5.3}", x.best, x.single_later);
+        let _ = writeln!(
+            out,
+            "{seed:8}  {:11.3}  {:4.2}  {:6.3}  {:10}  {:20.2}",
+            x.single_later, x.last, x.oracle_later, x.executions, x.gains
+        );
     }
     out
 }

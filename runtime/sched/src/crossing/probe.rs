@@ -213,6 +213,16 @@ impl Crossings {
                 away += ns.map_or(like * r.home_ns, |ns| ns.min(LOSES * r.home_ns));
                 moving += cold.min(data_ns);
             }
+            let mut now = now;
+            if let Place::Node(_) = place {
+                // Short regions go too.
+                for r in self.regions.values().filter(|r| r.home_runs > 0) {
+                    if !self.may_gain(r) {
+                        now += r.home_ns;
+                        away += like * r.home_ns + self.overhead_ns;
+                    }
+                }
+            }
             let tried = self.tried[if let Place::Node(i) = place { i } else { 0 }];
             let gain = 1.0 - away / now.max(1.0);
             let allowed = tried.failures == 0

@@ -114,6 +114,54 @@ fn a_program_that_is_faster_on_another_node_moves_there_and_stays() {
     assert!(w.total < 1.2 * best, "{}", w.total / best);
 }
 
+/// A region that takes less time than leaving home costs, on the same pages as a long one: if it stayed, each would take
+/// the pages from the other. It goes along, and the program is faster for it.
+#[test]
+fn short_regions_follow_the_long_ones() {
+    let mut rule = Crossings::probing(&Probed {
+        nodes: 2,
+        overhead_ns: MS,
+        fault_ns: 50_000.0,
+        pages: 600,
+        piece: 1.0 / 32.0,
+    });
+    let (long, short) = (0, 1);
+    let home = [20.0 * MS, 0.2 * MS];
+    let away = [3.0 * MS, 1.1 * MS];
+    let (mut pages_at, mut total) = (Place::Home, 0.0);
+    let mut places = [Place::Home; 2];
+    for _ in 0..1000 {
+        for region in [long, short] {
+            let place = rule.next(region);
+            places[region] = place;
+            let stays = if place == Place::Probe {
+                Place::Home
+            } else {
+                place
+            };
+            let moving = if stays == pages_at { 0.0 } else { 30.0 * MS };
+            pages_at = stays;
+            let (ns, waited) = match place {
+                Place::Home => (home[region] + moving, moving),
+                Place::Probe => {
+                    let shown = Shown {
+                        with_faults_ns: 2.0 * away[region],
+                        clean_ns: away[region] - MS,
+                    };
+                    rule.probed(region, &[shown], home[region]);
+                    (home[region] + 2.0 * MS + moving, 0.0)
+                }
+                Place::Node(_) | Place::Across => (away[region] + moving, 0.0),
+            };
+            total += ns;
+            rule.ran(region, place, ns as u64, waited as u64);
+        }
+    }
+    assert_eq!(places, [Place::Node(1); 2]);
+    let at_home = 1000.0 * (home[0] + home[1]);
+    assert!(total < 0.4 * at_home, "{}", total / at_home);
+}
+
 #[test]
 fn a_probe_that_promises_nothing_is_the_end_of_it() {
     let slow = Model {

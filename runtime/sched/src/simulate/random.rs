@@ -179,6 +179,12 @@ pub struct AgainstBest {
     /// As `single_later`, for somebody who knows everything but whose loops run at home the first time: from the second
     /// execution on, all run on the node that is then best.
     pub oracle_later: f64,
+    /// As `single_later`, in each loop's last execution alone.
+    pub last: f64,
+    /// Executions of each loop.
+    pub executions: u64,
+    /// The best node alone, after the first executions, over all of those on the first node.
+    pub gains: f64,
 }
 
 /// Runs `workload` on `platform` by every choice and under HetProbe. It starts at the first
@@ -195,6 +201,7 @@ pub fn against_best(
         run(platform, workload, &strategy, rules, seed)
     };
     let later = |o: &Outcome| o.seconds - o.loops.iter().map(|l| l.first_seconds).sum::<f64>();
+    let last = |o: &Outcome| o.loops.iter().map(|l| l.last_seconds).sum::<f64>();
     let nodes = platform.nodes.len();
     let singles: Vec<Outcome> = (0..nodes)
         .map(|node| {
@@ -219,5 +226,8 @@ pub fn against_best(
         best: best / hetprobe.seconds,
         single_later: single_later / later(&hetprobe),
         oracle_later: single_later / oracle_later,
+        last: least(&mut singles.iter().map(last)) / last(&hetprobe),
+        executions: workload.repeat,
+        gains: later(&singles[0]) / single_later,
     }
 }
