@@ -1,7 +1,7 @@
 //! The program's start: makes the nodes before the program's constructors and `main` run.
 
 use crate::arena::SHARED;
-use crate::early::ThreadLocals;
+use crate::locals::ThreadLocals;
 use crate::objects::{objects, Object};
 use crate::{layout, malloc, place, threads};
 use core::ffi::{c_char, c_void, CStr};
