@@ -38,6 +38,19 @@ def counter(nodes, each, far):
     return hops + (each - 1) + (nodes - 1) * each * far
 
 
+def unlike(sizes, far):
+    """The two barriers over nodes of unlike sizes, such as the paper's machine: (flat, two-level)."""
+    node = [i for i, size in enumerate(sizes) for _ in range(size)]
+    n, time, distance = len(node), [0.0] * len(node), 1
+    while distance < n:
+        sent = time[:]
+        for t in range(n):
+            source = (t - distance) % n
+            time[t] = max(sent[t], sent[source] + (1 if node[source] == node[t] else far))
+        distance *= 2
+    return max(time), 2 * (max(sizes) - 1).bit_length() + (len(sizes) - 1).bit_length() * far
+
+
 def main():
     ratios = (1, 2, 3, 5, 8, 16, 100)
     print("| nodes x threads | barrier | " + " | ".join(f"R = {r}" for r in ratios) + " | two-level first from |")
@@ -48,6 +61,7 @@ def main():
             last = f"R = {first:.1f}" if first is not None else "never"
             print(f"| {nodes} x {each} | {name} | " + " | ".join(f"{cost(nodes, each, r):.0f}" for r in ratios)
                   + f" | {last if name == 'two-level' else ''} |")
+    print("\n16 + 96 threads (the paper's machine):", "; ".join("R = {}: flat {:.0f}, two-level {:.0f}".format(r, *unlike((16, 96), r)) for r in ratios))
 
 
 if __name__ == "__main__":
