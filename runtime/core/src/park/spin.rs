@@ -246,6 +246,8 @@ impl Policy {
             Some((0, YIELDS_YOUNG))
         } else if core != NOWHERE && core == core_here() {
             Some((0, 0))
+        } else if Self::oversubscribed() {
+            None
         } else {
             // The awaited thread may have been woken on this core after it was last seen elsewhere.
             let free = POLICY.free.load(Ordering::Relaxed);
