@@ -399,3 +399,34 @@ impl Placed {
         new
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use crate::decide::Rules;
+    use crate::schedule::Schedule;
+    use crate::simulate::{random, run, Strategy};
+
+    /// First parts, probes in the middle, rests at another place, divisions: each iteration runs once in each execution,
+    /// whatever the rule chooses, and the times of loops and serial parts are the program's.
+    #[test]
+    fn every_execution_runs_the_whole_loop() {
+        let mut probed = 0;
+        for seed in 1..40 {
+            let (platform, workload) = random(seed);
+            for name in ["hetprobe", "hetprobe-i"] {
+                let strategy = Strategy::All(Schedule::parse(name).expect("a schedule"));
+                let o = run(&platform, &workload, &strategy, &Rules::default(), seed);
+                let mut seconds = o.serial_seconds;
+                for (l, model) in o.loops.iter().zip(&workload.loops) {
+                    let ran: u64 = l.iterations.iter().sum();
+                    assert_eq!(ran, model.iterations * workload.repeat, "{name}, {seed}");
+                    assert_eq!(l.executions, workload.repeat);
+                    seconds += l.seconds;
+                    probed += l.probed;
+                }
+                assert!((seconds / o.seconds - 1.0).abs() < 1e-6, "{name}, {seed}");
+            }
+        }
+        assert!(probed > 20, "{probed} probes: nothing was tested");
+    }
+}
