@@ -17,7 +17,7 @@ struct Said {
 Said first("first");
 std::map<int, std::string> names = {{1, "one"}, {2, "two"}, {3, "three"}};
 std::vector<double> table(5000, 1.5);
-std::unique_ptr<long[]> counts(new long[4096]());
+std::unique_ptr<long[]> counts(new long[5000]());
 thread_local std::string mine = "of this thread", brief = "brief";
 struct SetMine { SetMine() { mine = "set by a constructor, on the first thread of the process", brief += "ly"; } } set_mine;
 }
@@ -41,7 +41,7 @@ double Grid::step()
     for (long i = 0; i < (long)cells.size(); i++) {
         cells[i] += table[i] * weight(i);
         table[i] += 0.25;
-        counts[i % 4096]++;
+        counts[i]++;
         sum += cells[i];
     }
     return sum;
@@ -56,5 +56,5 @@ double Grid::weight(long i) const
 
 long library_counted()
 {
-    return std::accumulate(counts.get(), counts.get() + 4096, 0L);
+    return std::accumulate(counts.get(), counts.get() + 5000, 0L);
 }
