@@ -95,6 +95,18 @@ pub(crate) fn hetrun_finds_the_library() -> bool {
     both
 }
 
+/// `program` as `nodes` processes that hetrun starts. All regions cross that may, and the program's report says which did.
+pub(crate) fn by_hetrun(program: &Path, nodes: u32) -> Output {
+    let mut command = Command::new(built("hetrun"));
+    command
+        .args(["--dsm", "-n", &nodes.to_string()])
+        .arg(program)
+        .env("OMP_NUM_THREADS", "4")
+        .env("HETMP_DSM_CROSS", "always")
+        .env("HETMP_VERBOSE", "1");
+    finish(command, program, nodes)
+}
+
 /// Runs the command to its end, and returns its output.
 pub(crate) fn finish(mut command: Command, program: &Path, tag: u32) -> Output {
     // The output goes to files, not to pipes: a node that wrongly outlives the program would keep a pipe open,

@@ -1,7 +1,7 @@
 //! Programs with libraries of their own: their variables are shared like the program's, and their constructors run once.
 
 use crate::harness::{
-    built, compile_by, finish, hetrun_finds_the_library, is_same, prints_the_same, run, skipped,
+    by_hetrun, compile_by, hetrun_finds_the_library, is_same, prints_the_same, run, skipped,
 };
 use hetmp_abi_compat::case::CLANG;
 use hetmp_abi_compat::library::fresh;
@@ -70,14 +70,7 @@ fn libraries_of_started_processes_are_shared() {
             };
             let expected = run(&program, &[], 0, &[]);
             for nodes in [2, 3] {
-                let mut command = Command::new(built("hetrun"));
-                command
-                    .args(["--dsm", "-n", &nodes.to_string()])
-                    .arg(&program)
-                    .env("OMP_NUM_THREADS", "4")
-                    .env("HETMP_DSM_CROSS", "always")
-                    .env("HETMP_VERBOSE", "1");
-                let got = finish(command, &program, nodes);
+                let got = by_hetrun(&program, nodes);
                 if skipped(&got) {
                     return;
                 }

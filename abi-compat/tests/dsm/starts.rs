@@ -1,7 +1,8 @@
 //! The ways to start nodes: the preload, `hetmp run`, `hetrun` on one machine and on several hosts, a shell in between.
 
 use crate::harness::{
-    built, compile, finish, hetrun_finds_the_library, is_same, prints_the_same, run, skipped,
+    built, by_hetrun, compile, finish, hetrun_finds_the_library, is_same, prints_the_same, run,
+    skipped,
 };
 use hetmp_abi_compat::library::{fresh, target_dir};
 use std::path::PathBuf;
@@ -70,14 +71,7 @@ fn hetrun_makes_nodes_of_started_processes() {
     for (source, nodes) in [("c-tests/dsm/shared.c", 2), ("c-tests/dsm/objects.cpp", 3)] {
         let program = compile(source, &["-DBY_HETRUN"]);
         let expected = run(&program, &[], 0, &[]);
-        let mut command = Command::new(built("hetrun"));
-        command
-            .args(["--dsm", "-n", &nodes.to_string()])
-            .arg(&program)
-            .env("OMP_NUM_THREADS", "4")
-            .env("HETMP_DSM_CROSS", "always")
-            .env("HETMP_VERBOSE", "1");
-        let got = finish(command, &program, nodes);
+        let got = by_hetrun(&program, nodes);
         if !skipped(&got) {
             is_same(&got, &expected, nodes);
         }
