@@ -138,10 +138,9 @@ struct Vernaux {
 
 fn asks_for_version(wanted: &dyn Fn(&[u8]) -> bool) -> bool {
     any_object(&|info, is_program| {
-        // SAFETY: the loader's record of an object that stays loaded during the call.
-        let tables = unsafe { tables(info) };
-        // SAFETY: the dynamic section of a loaded object says where its tables lie.
-        is_program && unsafe { needs(&tables, wanted) }
+        // SAFETY: the loader's record of an object that stays loaded during the call. Its dynamic section says where its
+        // tables lie.
+        is_program && unsafe { needs(&tables(info), wanted) }
     })
 }
 
