@@ -22,11 +22,11 @@
 //! fast as one core can. If a yield takes a whole time slice, the kernel gave the core to the other program instead.
 //! Then all waiters sleep rather than yield for a while.
 //!
-//! The kernel often puts a new thread on its creator's core. If either of the two then spins, it keeps the other from running until
-//! the next tick or longer: milliseconds in which another core idles. So threads are *young* for some milliseconds after they
-//! were created ([`Policy::creates`]). Until a created thread runs, waits yield, and later they yield after a short spin. And as on a contended machine, a signaller notes
-//! its core; a waiter there sleeps at once, because the kernel looks for an idle core when a thread is woken, not when it
-//! yields.
+//! The kernel often puts a new thread on its creator's core. If either of the two then spins, it keeps the other from
+//! running until the next tick or longer: milliseconds in which another core idles. So threads are *young* for some
+//! milliseconds after they were created ([`Policy::creates`]). Until a created thread runs, waits yield, and later they
+//! yield after a short spin. And as on a contended machine, a signaller notes its core; a waiter there sleeps at once,
+//! because the kernel looks for an idle core when a thread is woken, not when it yields.
 //!
 //! Signs 2 and 3 open a *contended* window, in which spins are short. If contention is seen again soon after a window
 //! closes, the next one is twice as long. So a machine that stays loaded is probed ever more rarely, and on a machine

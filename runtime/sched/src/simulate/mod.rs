@@ -8,8 +8,9 @@
 //! numbers come from. The command reads these files; this module takes them as data.
 //! The model contains: the cost of each iteration, core speed by kernel, bandwidth of each node's memory,
 //! cache misses as counters show them, pages and their remote faults with waiting at the serving side, the
-//! page of a schedule's shared state, the cost of calls and regions, power. It leaves out: caches
-//! but for each node's memory of which iterations it ran last, false sharing while chunks run, contention inside a node other than for bandwidth, frequency changes.
+//! page of a schedule's shared state, the cost of calls and regions, power, and which iterations each node ran last
+//! (their data is in its cache). It leaves out: caches in any other respect, false sharing while chunks run, contention
+//! inside a node other than for bandwidth, frequency changes.
 
 mod caches;
 mod cost;
