@@ -24,6 +24,7 @@ use crate::unlike::het::settled::Settled;
 use crate::unlike::slow::SlowState;
 use crate::unlike::virtual_team::lever::Opened;
 use crate::unlike::virtual_team::unasked::Unasked;
+use crate::worksharing::singles::Met;
 use crate::worksharing::work::{Cursor, Work, WorkPos};
 use core::any::Any;
 use core::cell::{Cell, OnceCell, RefCell};
@@ -52,8 +53,8 @@ pub(crate) struct Context {
     pub(crate) pos: Cell<WorkPos>,
     /// How far this thread is in the current loop.
     pub(crate) cursor: Cell<Cursor>,
-    /// Number of `single` constructs that the thread has met in this region.
-    pub(crate) singles: Cell<u32>,
+    /// How far the thread is among the `single` constructs of this region.
+    pub(crate) singles: Cell<Met>,
 }
 
 /// The context that a thread had before it opened a region.
@@ -67,7 +68,7 @@ pub(crate) struct SavedContext {
     work: *const Work,
     pos: WorkPos,
     cursor: Cursor,
-    singles: u32,
+    singles: Met,
 }
 
 impl SavedContext {
@@ -94,7 +95,7 @@ impl SavedContext {
             work: core::ptr::null(),
             pos: WorkPos::NOWHERE,
             cursor: Cursor::START,
-            singles: 0,
+            singles: Met::NONE,
         }
     }
 }
@@ -198,7 +199,7 @@ impl Thread {
                 work: Cell::new(core::ptr::null()),
                 pos: Cell::new(WorkPos::NOWHERE),
                 cursor: Cell::new(Cursor::START),
-                singles: Cell::new(0),
+                singles: Cell::new(Met::NONE),
             },
             depth: Cell::new(0),
             pools: RefCell::new(Vec::new()),
@@ -292,7 +293,7 @@ impl Thread {
         c.task.set(&m.implicit);
         c.work.set(core::ptr::null());
         c.cursor.set(Cursor::START);
-        c.singles.set(0);
+        c.singles.set(Met::NONE);
     }
 
     /// Tells the tool of this thread, which the program made, unless the tool knows it.

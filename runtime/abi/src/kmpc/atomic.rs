@@ -305,6 +305,65 @@ macro_rules! family {
     };
 }
 
+/// A minimum or maximum for one type, in the plain and the captured form.
+///
+/// Most calls of a minimum or maximum leave the value as it is, and take a nanosecond. So the stub of the plain form looks
+/// first, with the instructions `$keeps` that jump to `8:` if the variable at `rdx` keeps its value, and calls the function only
+/// if the value changes. A variable that is not aligned is not read in one piece: the function takes it.
+macro_rules! extreme {
+    ($module:ident, $type:literal, $t:ty, $op:literal, $cpt:literal, $keeps:literal, $f:expr) => {
+        mod $module {
+            use super::*;
+            unsafe extern "C" fn plain(_loc: Loc, _gtid: i32, p: *mut $t, rhs: $t) {
+                // SAFETY: the compiled code passes its variable.
+                unsafe { update_if_changed(p, move |x: $t| $f(x, rhs)) };
+            }
+            core::arch::global_asm!(
+                ".pushsection .text.hetmp_entry, \"ax\", @progbits",
+                ".p2align 4",
+                concat!(".globl hetmp_entry.atomic_", $type, "_", $op),
+                concat!(".type hetmp_entry.atomic_", $type, "_", $op, ", @function"),
+                concat!("hetmp_entry.atomic_", $type, "_", $op, ":"),
+                "test dl, {rest}",
+                "jne 9f",
+                $keeps,
+                "9:",
+                "jmp {f}",
+                "8:",
+                "ret",
+                concat!(".size hetmp_entry.atomic_", $type, "_", $op, ", . - hetmp_entry.atomic_", $type, "_", $op),
+                concat!(
+                    ".symver hetmp_entry.atomic_", $type, "_", $op, ", __kmpc_atomic_", $type, "_", $op,
+                    "@@VERSION, remove"
+                ),
+                ".popsection",
+                f = sym plain,
+                rest = const align_of::<$t>() - 1,
+            );
+            operation!(captured if_changed $type, $t, captured, $cpt, $f);
+        }
+    };
+}
+
+macro_rules! extremes {
+    ($($min:ident $max:ident $type:literal $t:ty: $least:literal $most:literal;)+) => {$(
+        extreme!($min, $type, $t, "min", "min_cpt", $least, |x: $t, y: $t| if y < x { y } else { x });
+        extreme!($max, $type, $t, "max", "max_cpt", $most, |x: $t, y: $t| if y > x { y } else { x });
+    )+};
+}
+
+// The operand is in `rcx` or `xmm0`. A comparison with a NaN does not jump; the functions then keep the value, as libomp does.
+extremes! {
+    fixed1_min fixed1_max "fixed1" i8: "cmp byte ptr [rdx], cl\njle 8f" "cmp byte ptr [rdx], cl\njge 8f";
+    fixed2_min fixed2_max "fixed2" i16: "cmp word ptr [rdx], cx\njle 8f" "cmp word ptr [rdx], cx\njge 8f";
+    fixed4_min fixed4_max "fixed4" i32: "cmp dword ptr [rdx], ecx\njle 8f" "cmp dword ptr [rdx], ecx\njge 8f";
+    fixed8_min fixed8_max "fixed8" i64: "cmp qword ptr [rdx], rcx\njle 8f" "cmp qword ptr [rdx], rcx\njge 8f";
+    float4_min float4_max "float4" f32:
+        "comiss xmm0, dword ptr [rdx]\njae 8f" "movss xmm1, dword ptr [rdx]\ncomiss xmm1, xmm0\njae 8f";
+    float8_min float8_max "float8" f64:
+        "comisd xmm0, qword ptr [rdx]\njae 8f" "movsd xmm1, qword ptr [rdx]\ncomisd xmm1, xmm0\njae 8f";
+}
+
 /// Reading, writing and exchanging, for one type.
 macro_rules! access {
     ($module:ident, $type:literal, $t:ty) => {
@@ -345,8 +404,6 @@ macro_rules! integers {
             instruction xor xor_cpt "xor" "xor_cpt" = $t::xor;
             instruction neqv neqv_cpt "neqv" "neqv_cpt" = $t::xor;
             instruction eqv eqv_cpt "eqv" "eqv_cpt" = |p, y: $t| $t::xor(p, !y);
-            if_changed min min_cpt "min" "min_cpt" = |x: $t, y: $t| x.min(y);
-            if_changed max max_cpt "max" "max_cpt" = |x: $t, y: $t| x.max(y);
             update mul mul_cpt "mul" "mul_cpt" = $t::wrapping_mul;
             update div div_cpt "div" "div_cpt" = $t::wrapping_div;
             update shl shl_cpt "shl" "shl_cpt" = |x: $t, n: $t| x.wrapping_shl(n as u32);
@@ -391,8 +448,6 @@ macro_rules! floats {
             update div div_cpt "div" "div_cpt" = |x: $t, y: $t| x / y;
             reversed sub_rev sub_cpt_rev "sub_rev" "sub_cpt_rev" = |x: $t, y: $t| x - y;
             reversed div_rev div_cpt_rev "div_rev" "div_cpt_rev" = |x: $t, y: $t| x / y;
-            if_changed min min_cpt "min" "min_cpt" = |x: $t, y: $t| if x < y { x } else { y };
-            if_changed max max_cpt "max" "max_cpt" = |x: $t, y: $t| if x > y { x } else { y };
         }
         access!($reads, $type, $t);
     )+};

@@ -15,6 +15,7 @@ use crate::team::members::{Outlined, Team};
 use crate::team::seat::Seat;
 use crate::thread::Thread;
 use crate::worksharing::kinds::Loop;
+use crate::worksharing::singles::Singles;
 use crate::worksharing::work::{Work, WorkPos};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -229,7 +230,7 @@ impl Local {
         let team = unsafe { &*team };
         // Only the origin's threads execute a `single`. On other nodes the count starts so high that no
         // thread finds its turn.
-        let singles = if t.me == 0 { 0 } else { u32::MAX / 2 };
+        let singles = if t.me == 0 { 0 } else { Singles::NEVER };
         team.cross(total, total - threads, singles, opening.icv);
         self.loops.store(0, Ordering::Relaxed);
         self.threads.store(threads, Ordering::Relaxed);

@@ -18,10 +18,11 @@ use crate::team::barrier::{Barrier, Signals};
 use crate::team::seat::Seat;
 use crate::thread::SavedContext;
 use crate::tool::record::TeamRecord;
+use crate::worksharing::singles::Singles;
 use crate::worksharing::work::WorkChain;
 use core::cell::Cell;
 use hetmp_core::park::Flag;
-use hetmp_core::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, CacheLine, Ordering};
+use hetmp_core::sync::{AtomicBool, AtomicPtr, AtomicU64, CacheLine, Ordering};
 
 /// An outlined region or task body.
 pub type Outlined = unsafe extern "C" fn(*mut libc::c_void);
@@ -83,8 +84,8 @@ pub struct Team {
     pub(crate) tasks: Tasks<Task>,
     /// The region was cancelled.
     pub(crate) cancelled: AtomicBool,
-    /// Number of `single` constructs of the region that some thread has taken.
-    pub(crate) singles: CacheLine<AtomicU32>,
+    /// Which of the region's `single` constructs are taken.
+    pub(crate) singles: Singles,
     /// A pointer that one thread passes to the others between two barriers.
     pub(crate) broadcast: AtomicPtr<libc::c_void>,
     /// Nanoseconds that the region spent in loops which hetmp's own schedules divide, for the report. The
@@ -174,7 +175,7 @@ impl Team {
             works: WorkChain::new(),
             tasks: Tasks::new(),
             cancelled: AtomicBool::new(false),
-            singles: CacheLine(AtomicU32::new(0)),
+            singles: Singles::new(),
             broadcast: AtomicPtr::new(core::ptr::null_mut()),
             divided_ns: AtomicU64::new(0),
         }
@@ -188,7 +189,7 @@ impl Team {
     /// Makes this team one node's part of a region with `total` threads, of which `absent` are on other
     /// nodes. The implicit tasks start with `icv`. The team's count of `single` constructs starts at
     /// `singles`. May be called only while no thread is in the team.
-    pub(crate) fn cross(&self, total: u32, absent: u32, singles: u32, icv: Icv) {
+    pub(crate) fn cross(&self, total: u32, absent: u32, singles: u64, icv: Icv) {
         let s = &self.shared;
         s.across.set(true);
         s.nthreads.set(total);
@@ -200,7 +201,7 @@ impl Team {
         self.tasks.end_region();
         self.tasks.begin_region();
         self.works.restart_without(absent);
-        self.singles.store(singles, Ordering::Relaxed);
+        self.singles.restart(singles);
     }
 
     /// Makes the team of one thread that a thread belongs to outside of regions.

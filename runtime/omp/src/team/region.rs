@@ -117,9 +117,7 @@ pub(crate) unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_
     }
     s.saved.set(th.save());
     team.tasks.begin_region();
-    if team.singles.load(Ordering::Relaxed) != 0 {
-        team.singles.store(0, Ordering::Relaxed);
-    }
+    team.singles.restart(0);
     if n > 1 {
         threads::place(th, team, start.bind);
     } else if init::globals().as_libomp {
@@ -380,9 +378,7 @@ pub(crate) unsafe fn of_one(th: &Thread, region: &Region) {
     s.parent_number.set(th.number());
     s.saved.set(th.save());
     team.tasks.begin_region();
-    if team.singles.load(Ordering::Relaxed) != 0 {
-        team.singles.store(0, Ordering::Relaxed);
-    }
+    team.singles.restart(0);
     th.become_member(team, Seat::FIRST, 1);
     th.ctx.pos.set(team.works.position());
     team.members[0].implicit.set_group(region.group);

@@ -52,28 +52,15 @@ pub(crate) fn tell<'a>(th: &Thread, work: &'a Work) -> &'a Work {
 }
 
 /// Enters a construct that one thread executes and that needs no preparation. Returns true in that thread.
-/// [`current`] still returns the construct before this one.
-///
-/// The chain is not needed: every thread counts such constructs itself, and the thread that raises the team's
-/// count to its own is the first.
+/// [`current`] still returns the construct before this one, since [`super::singles`] does without the chain.
 #[inline]
 pub(crate) fn enter_single(th: &Thread) -> bool {
     if th.nthreads() == 1 {
         return true;
     }
-    let mine = th.ctx.singles.get();
-    th.ctx.singles.set(mine.wrapping_add(1));
-    // There is no load before the exchange: usually another thread has the cache line, and a load would fetch
-    // the line a second time. Relaxed, because the construct passes no data between threads.
-    th.team()
-        .singles
-        .compare_exchange(
-            mine,
-            mine.wrapping_add(1),
-            Ordering::Relaxed,
-            Ordering::Relaxed,
-        )
-        .is_ok()
+    let (met, mine) = th.team().singles.step(th.ctx.singles.get());
+    th.ctx.singles.set(met);
+    mine
 }
 
 /// The construct that the calling thread entered last, if any.

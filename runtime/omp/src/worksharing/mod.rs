@@ -3,7 +3,7 @@
 //! * [`construct`]: how a thread enters a construct. All threads meet the same constructs in the same order,
 //!   along a `chain` of nodes. `work` describes a node's content.
 //! * [`loops`] with [`pieces`] and [`ordered`], [`doacross`] (whose state is in `posts`), [`sections`],
-//!   [`single`]: the constructs. `kinds` describes a loop.
+//!   [`single`] (whose turns are in `singles`): the constructs. `kinds` describes a loop.
 
 pub(crate) mod chain;
 pub mod construct;
@@ -15,4 +15,5 @@ pub mod pieces;
 pub(crate) mod posts;
 pub mod sections;
 pub mod single;
+pub(crate) mod singles;
 pub(crate) mod work;

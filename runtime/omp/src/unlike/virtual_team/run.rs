@@ -163,9 +163,7 @@ impl VirtualTeam {
         s.parent.set(outer);
         s.parent_number.set(th.number());
         team.tasks.begin_region();
-        if team.singles.load(Ordering::Relaxed) != 0 {
-            team.singles.store(0, Ordering::Relaxed);
-        }
+        team.singles.restart(0);
         self.job.set(Job {
             entry: region.entry,
             data: region.data,
