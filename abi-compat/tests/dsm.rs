@@ -12,5 +12,7 @@ mod harness;
 mod libraries;
 #[path = "dsm/programs.rs"]
 mod programs;
+#[path = "dsm/signals.rs"]
+mod signals;
 #[path = "dsm/starts.rs"]
 mod starts;

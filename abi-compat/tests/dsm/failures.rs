@@ -35,14 +35,30 @@ fn calls_that_cannot_be_fail_and_say_so() {
     }
 }
 
-/// In containers whose profile forbids userfaultfd, the library prints one line, and the program runs without nodes.
+/// In containers whose profile forbids userfaultfd, page faults are caught by signals. Who asks for userfaultfd gets one line.
 #[test]
 fn a_refused_userfaultfd_is_one_line() {
     let program = compile("c-tests/dsm/shared.c", &["-DREFUSED"]);
+    let expected = run(&program, &[], 0, &[]);
     let mut command = Command::new(&program);
     command
         .env("LD_PRELOAD", preload())
-        .env("HETMP_NODES", "dsm:3");
+        .env("HETMP_NODES", "dsm:3")
+        .env("OMP_NUM_THREADS", "4")
+        .env("HETMP_DSM_CROSS", "always")
+        .env("HETMP_VERBOSE", "1");
+    // SAFETY: the closure runs between fork and exec, and makes only system calls.
+    unsafe { command.pre_exec(forbid_userfaultfd) };
+    let got = finish(command, &program, 6);
+    if !skipped(&got) {
+        let said = is_same(&got, &expected, 3);
+        assert!(said.contains("dsm: page faults by signals"), "{said}");
+    }
+    let mut command = Command::new(&program);
+    command
+        .env("LD_PRELOAD", preload())
+        .env("HETMP_NODES", "dsm:3")
+        .env("HETMP_DSM", "uffd");
     // SAFETY: the closure runs between fork and exec, and makes only system calls.
     unsafe { command.pre_exec(forbid_userfaultfd) };
     let got = finish(command, &program, 6);
@@ -340,7 +356,7 @@ fn what_cannot_be_is_refused_with_one_line() {
         &[("HETMP_NODES", "dsm:nine")],
         "dsm:2 to dsm:8 are accepted",
     );
-    refused(&[("HETMP_DSM", "sigsegv")], "uffd is accepted");
+    refused(&[("HETMP_DSM", "mmu")], "uffd and sigsegv are accepted");
     refused(&[("HETMP_DSM_CPUS", "mine")], "all and own are accepted");
     let both = preload();
     let both = both.to_string_lossy();

@@ -148,7 +148,8 @@ pub(crate) fn finish(mut command: Command, program: &Path, tag: u32) -> Output {
 /// True, after printing a line, if this machine cannot run nodes.
 pub(crate) fn skipped(output: &Output) -> bool {
     let text = String::from_utf8_lossy(&output.stderr);
-    let refused = text.lines().find(|l| l.contains("HETMP_DSM uffd: root"));
+    let names = ["HETMP_DSM uffd: root", "HETMP_DSM sigsegv: a kernel"];
+    let refused = text.lines().find(|l| names.iter().any(|n| l.contains(n)));
     if let Some(line) = refused {
         println!("skipped: {line}");
     }

@@ -27,6 +27,7 @@ compile_error!("libhetmp_dsm.so is for x86-64 Linux with glibc");
 
 mod arena;
 mod early;
+mod kernel;
 mod layout;
 mod locals;
 mod malloc;

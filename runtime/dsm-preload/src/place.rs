@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use pages::backend::sigsegv;
 
 /// Size in bytes of a node's part: first the node's heap, then the stacks of its threads.
 pub(crate) const PART: usize = 64 << 30;
@@ -185,5 +186,7 @@ pub(crate) fn stack(len: usize) -> Option<Range<usize>> {
     }
     // SAFETY: the page is the lowest one of addresses that only this stack has.
     let guarded = unsafe { libc::syscall(libc::SYS_mprotect, start, 4096usize, libc::PROT_NONE) };
-    (guarded == 0).then_some(start + 4096..start + len)
+    // Where a signal handler serves page faults, it must know which of them are the program's own.
+    let known = !crate::kernel::is_on() || sigsegv::guard(start);
+    (guarded == 0 && known).then_some(start + 4096..start + len)
 }

@@ -3,7 +3,7 @@
 use crate::arena::SHARED;
 use crate::locals::ThreadLocals;
 use crate::objects::{objects, Object};
-use crate::{layout, malloc, place, threads};
+use crate::{kernel, layout, malloc, place, threads};
 use core::ffi::{c_char, c_void, CStr};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use hetmp_core::bootstrap::{self, Job};
@@ -191,7 +191,7 @@ fn apart() -> bool {
 
 /// Joins the job that hetrun started, and checks that its processes are alike. Returns the number of nodes,
 /// and the job.
-fn launched(all: &[Object]) -> (u8, Box<dyn Job>) {
+fn launched(all: &[Object], kind: Result<Kind, String>) -> (u8, Kind, Box<dyn Job>) {
     let mut job = match bootstrap::connect() {
         Ok(job) => job,
         Err(e) => fail(format_args!("HETMP_NODES dsm:job: {e}")),
@@ -205,21 +205,39 @@ fn launched(all: &[Object]) -> (u8, Box<dyn Job>) {
         )),
     };
     // hetrun prints only the first line that a process reports.
-    if let Err(line) = probe_uffd().and_then(|()| layout::compare(job.as_mut(), all)) {
-        job.abort(2, &line);
+    let compared = kind.and_then(|kind| layout::compare(job.as_mut(), all).map(|()| kind));
+    match compared {
+        Ok(kind) => (count, kind, job),
+        Err(line) => job.abort(2, &line),
     }
-    (count, job)
+}
+
+/// How this process can catch page faults; as the user asked for by `HETMP_DSM`, or else by userfaultfd if that is
+/// allowed.
+///
+/// # Errors
+/// One line.
+fn backend() -> Result<Kind, String> {
+    let Some(text) = variable(c"HETMP_DSM") else {
+        let Err(refused) = probe_uffd() else {
+            return Ok(Kind::Uffd);
+        };
+        return match kernel::probe() {
+            Ok(()) => Ok(Kind::Sigsegv),
+            Err(_) => Err(refused),
+        };
+    };
+    match Kind::of(text) {
+        Some(Kind::Uffd) => probe_uffd().map(|()| Kind::Uffd),
+        Some(Kind::Sigsegv) => kernel::probe().map(|()| Kind::Sigsegv),
+        None => Err(format!("HETMP_DSM {text}: uffd and sigsegv are accepted")),
+    }
 }
 
 /// Makes the nodes. Returns only in the origin; the other nodes serve regions and never return. `mask`: the
 /// signal mask that the program had, with which a node's threads start.
 fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
     let used = place::end_early();
-    if let Some(kind) = variable(c"HETMP_DSM").filter(|k| *k != "uffd") {
-        fail(format_args!(
-            "HETMP_DSM {kind}: uffd is accepted for programs (sigsegv would let system calls fail on absent pages)"
-        ));
-    }
     if matches!(asked, Asked::Forked(_)) && variable(c"HETMP_JOB").is_some() {
         fail(format_args!(
             "HETMP_NODES dsm:N: a program that is not started by hetrun is accepted (hetrun --dsm makes nodes of its own)"
@@ -272,16 +290,12 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
     // SAFETY: no other thread does anything yet that nodes need, and `libhetmp.so` has not read the
     // environment yet.
     unsafe { libc::unsetenv(c"HETMP_NODES".as_ptr()) };
-    let (count, job) = match asked {
-        Asked::Forked(count) => {
-            if let Err(line) = probe_uffd() {
-                fail(format_args!("{line}"));
-            }
-            (count, None)
-        }
-        Asked::Launched => {
-            let (count, job) = launched(&all);
-            (count, Some(job))
+    let (count, kind, job) = match (asked, backend()) {
+        (Asked::Forked(count), Ok(kind)) => (count, kind, None),
+        (Asked::Forked(_), Err(line)) => fail(format_args!("{line}")),
+        (Asked::Launched, kind) => {
+            let (count, kind, job) = launched(&all, kind);
+            (count, kind, Some(job))
         }
     };
     let executable = all.first().is_some_and(|o| o.executable_stack);
@@ -308,7 +322,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
     let settings = Settings {
         space: Space::new(&ranges),
         way: Way::Auto,
-        backend: Some(Kind::Uffd),
+        backend: Some(kind),
         apart: apart(),
     };
     LAUNCHED.store(job.is_some(), Ordering::Relaxed);
@@ -351,6 +365,17 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
         Ok(driver) => driver,
         Err(e) => fail(format_args!("{e}")),
     };
+    if kind == Kind::Sigsegv {
+        if me == 0 && variable(c"HETMP_VERBOSE").is_some_and(|v| matches!(v, "1" | "true")) {
+            report::warn(format_args!(
+                "dsm: page faults by signals (HETMP_DSM=sigsegv)"
+            ));
+        }
+        let data: Vec<_> = own.iter().flat_map(|o| o.data.iter().cloned()).collect();
+        if let Err(line) = kernel::start(&data) {
+            fail(format_args!("{line}"));
+        }
+    }
     let together = match together::start(driver) {
         Ok(together) => together,
         Err(e) => fail(format_args!("{e}")),
@@ -487,7 +512,7 @@ struct Begin {
     locals: ThreadLocals,
 }
 
-extern "C" fn run(begin: *mut c_void) -> *mut c_void {
+extern "C-unwind" fn run(begin: *mut c_void) -> *mut c_void {
     // SAFETY: `__libc_start_main` made the structure for this thread alone.
     unsafe {
         let b = &*begin.cast::<Begin>();

@@ -3,7 +3,7 @@
 //! thread's copy of a threadprivate variable, means the same in every node.
 
 use crate::malloc::with_caller;
-use crate::place;
+use crate::{kernel, place};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use libc::{c_int, pthread_attr_t, pthread_t};
@@ -16,7 +16,7 @@ extern "C" {
     fn pthread_attr_getdetachstate(attributes: *const pthread_attr_t, state: *mut c_int) -> c_int;
 }
 
-type Body = extern "C" fn(*mut c_void) -> *mut c_void;
+type Body = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 type Create =
     unsafe extern "C" fn(*mut pthread_t, *const pthread_attr_t, Body, *mut c_void) -> c_int;
 
@@ -67,6 +67,34 @@ unsafe extern "C" fn create(
 /// # Safety
 /// The arguments are as `pthread_create` demands, and the nodes run.
 pub(crate) unsafe fn on_shared_stack(
+    thread: *mut pthread_t,
+    attributes: *const pthread_attr_t,
+    len: usize,
+    body: Body,
+    argument: *mut c_void,
+) -> c_int {
+    if !kernel::is_on() {
+        // SAFETY: this function's contract.
+        return unsafe { start(thread, attributes, len, body, argument) };
+    }
+    let Some(prepared) = kernel::prepare(body, argument) else {
+        return libc::EAGAIN;
+    };
+    // SAFETY: this function's contract; `kernel::begin` is for what `kernel::prepare` gave.
+    unsafe {
+        let error = start(thread, attributes, len, kernel::begin, prepared);
+        if error != 0 {
+            kernel::forget(prepared);
+        }
+        error
+    }
+}
+
+/// Starts a thread on a shared stack.
+///
+/// # Safety
+/// As for [`on_shared_stack`].
+unsafe fn start(
     thread: *mut pthread_t,
     attributes: *const pthread_attr_t,
     len: usize,

@@ -417,9 +417,9 @@ const OTHERS: &[Variable] = &[
         .help("The nodes of unlike cores that loops are split over; dsm: so many processes that share memory page by page.")
         .spec("hetmp"),
     hetmp("HETMP_DSM", Kind::Word)
-        .default("uffd")
-        .accepts("uffd")
-        .help("How a program on nodes dsm:N catches page faults: userfaultfd.")
+        .default("uffd; sigsegv where that is forbidden")
+        .accepts("uffd or sigsegv")
+        .help("How a program on nodes dsm:N catches page faults: userfaultfd, or signals and mprotect.")
         .spec("hetmp"),
     hetmp("HETMP_DSM_CROSS", Kind::Word)
         .default("auto")

@@ -2,15 +2,25 @@
 //!
 //! The handler runs in the thread that faulted, on that thread's alternate stack if there is one. It writes
 //! the fault into a pipe, which a thread of the runtime reads, and sleeps until the page's protection has
-//! changed. It touches no memory of the program.
+//! changed. It touches no memory of the program. The thread's own storage is such memory, so the handler leaves
+//! `errno` alone, and makes its system calls by [`raw`].
+//!
+//! The kernel's own accesses do not come here: a system call on an absent page fails. Whoever runs programs sees to
+//! that (`libhetmp_dsm.so` does).
+//!
+//! **Mappings.** Each change of protection may cut a mapping in two, and a process may have 65530 of them
+//! (`vm.max_map_count`). When the kernel refuses another one, one range's rights are taken away altogether: what was cut
+//! then is one mapping again. Threads that use these pages fault once more, and the protocol gives the rights back, since
+//! the node still has the pages.
+
+pub mod raw;
 
 use super::{Backend, Fault, Kind};
 use crate::space::Space;
 use crate::{Access, NodeId};
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use hetmp_core::bell::LocalBell;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use hetmp_core::segment::PAGE;
-use hetmp_core::sys;
+use raw::Action;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -18,19 +28,15 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 /// other's threads: their instructions fault again, and they sleep again.
 const PLACES: usize = 256;
 
-/// A place where faulting threads sleep.
-struct Place {
-    /// Grows when the protection of one of the place's pages has changed.
-    changes: AtomicU32,
-    bell: LocalBell,
-}
-
 /// The view, watched by a signal handler.
 pub struct Sigsegv {
     space: Space,
     /// Reading and writing end.
     pipe: (OwnedFd, OwnedFd),
-    places: [Place; PLACES],
+    /// The places: each a number that grows when the protection of one of its pages has changed.
+    places: [AtomicU32; PLACES],
+    /// The range that loses its rights next if there are too many mappings.
+    next: AtomicUsize,
 }
 
 impl core::fmt::Debug for Sigsegv {
@@ -41,8 +47,46 @@ impl core::fmt::Debug for Sigsegv {
 
 /// The view that the handler serves; a process has at most one.
 static WATCHED: AtomicPtr<Sigsegv> = AtomicPtr::new(core::ptr::null_mut());
-/// The program's earlier action, for faults outside of the view.
-static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(core::ptr::null_mut());
+/// What the program wants SIGSEGV to do, for faults outside of the view: handler, flags and mask.
+static PROGRAMS: (AtomicUsize, AtomicUsize, AtomicU64) =
+    (AtomicUsize::new(0), AtomicUsize::new(0), AtomicU64::new(0));
+
+/// Pages of the view that no thread may ever use, such as those below stacks.
+static GUARDS: [AtomicUsize; 1024] = [const { AtomicUsize::new(0) }; 1024];
+
+/// Notes that no thread may use the page at `address`: a fault there is the program's own. False if there are too many
+/// such pages.
+pub fn guard(address: usize) -> bool {
+    GUARDS.iter().any(|g| {
+        g.compare_exchange(0, address, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    })
+}
+
+/// May no thread use the page of this address?
+pub fn is_guard(address: usize) -> bool {
+    let page = address & !(PAGE - 1);
+    let all = GUARDS.iter().map(|g| g.load(Ordering::Acquire));
+    all.take_while(|g| *g != 0).any(|g| g == page)
+}
+
+/// Sets what the program wants SIGSEGV to do, if `new` is given, and returns what it wanted before. Only if a view is
+/// watched.
+pub fn programs_action(new: Option<&Action>) -> Action {
+    let (handler, flags, mask) = &PROGRAMS;
+    let old = Action {
+        handler: handler.load(Ordering::Acquire),
+        flags: flags.load(Ordering::Relaxed),
+        restorer: 0,
+        mask: mask.load(Ordering::Relaxed),
+    };
+    if let Some(new) = new {
+        flags.store(new.flags, Ordering::Relaxed);
+        mask.store(new.mask, Ordering::Relaxed);
+        handler.store(new.handler, Ordering::Release);
+    }
+    old
+}
 
 /// A fault as it goes through the pipe. A write of this size is never split.
 #[repr(C)]
@@ -53,8 +97,33 @@ struct Note {
 }
 
 impl Sigsegv {
-    fn place(&self, address: usize) -> &Place {
+    fn place(&self, address: usize) -> &AtomicU32 {
         &self.places[address / PAGE % PLACES]
+    }
+
+    /// Sets the protection of some pages of the view, which all lie in one range.
+    fn set(&self, address: usize, len: usize, may: libc::c_int) -> io::Result<()> {
+        // SAFETY: pages of the view, since the driver names no others. Only the driver decides on their protection.
+        match unsafe { raw::call(libc::SYS_mprotect, [address, len, may as usize, 0, 0, 0]) } {
+            0 => Ok(()),
+            error => Err(io::Error::from_raw_os_error(-error as i32)),
+        }
+    }
+
+    /// Takes all rights in one range away.
+    fn forget(&self) -> io::Result<()> {
+        let count = self.space.ranges().count();
+        let mut refused = io::Error::from_raw_os_error(libc::ENOMEM);
+        for _ in 0..count {
+            let next = self.next.fetch_add(1, Ordering::Relaxed) % count;
+            let (_, range) = self.space.ranges().nth(next).expect("fewer than `count`");
+            match self.set(range.start, range.len, libc::PROT_NONE) {
+                Ok(()) if range.len > 0 => return Ok(()),
+                Ok(()) => {}
+                Err(e) => refused = e,
+            }
+        }
+        Err(refused)
     }
 
     /// Watches the view of `space`.
@@ -76,12 +145,8 @@ impl Sigsegv {
         let new = Box::into_raw(Box::new(Sigsegv {
             space: space.clone(),
             pipe,
-            places: [const {
-                Place {
-                    changes: AtomicU32::new(0),
-                    bell: LocalBell::local(),
-                }
-            }; PLACES],
+            places: [const { AtomicU32::new(0) }; PLACES],
+            next: AtomicUsize::new(0),
         }));
         if WATCHED
             .compare_exchange(
@@ -96,44 +161,35 @@ impl Sigsegv {
         }
         // SAFETY: `Box::into_raw` gave the pointer, and nobody ever frees it.
         let watched: &'static Sigsegv = unsafe { &*new };
-        // SAFETY: plain data, filled by the call; the handler is async-signal-safe (see `fault`).
-        unsafe {
-            let mut action: libc::sigaction = core::mem::zeroed();
-            action.sa_sigaction = fault as *const () as usize;
-            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
-            let before = Box::into_raw(Box::new(core::mem::zeroed::<libc::sigaction>()));
-            if libc::sigaction(libc::SIGSEGV, &raw const action, before) != 0 {
-                return Err(io::Error::last_os_error());
-            }
-            BEFORE.store(before, Ordering::Release);
-        }
+        let action = Action {
+            handler: fault as *const () as usize,
+            flags: (libc::SA_SIGINFO | libc::SA_NODEFER) as usize,
+            restorer: 0,
+            mask: 0,
+        };
+        // SAFETY: the handler is async-signal-safe (see `fault`).
+        let before = unsafe { raw::action(libc::SIGSEGV, Some(&action.on_own_stack())) };
+        match before {
+            Ok(before) => programs_action(Some(&before)),
+            Err(error) => return Err(io::Error::from_raw_os_error(-error as i32)),
+        };
         for (_, r) in space.ranges().filter(|(_, r)| r.home != me && r.len > 0) {
-            // SAFETY: `driver::start` has mapped the view before it starts a backend.
-            let done = unsafe {
-                libc::mprotect(
-                    core::ptr::with_exposed_provenance_mut(r.start),
-                    r.len,
-                    libc::PROT_NONE,
-                )
-            };
-            if done != 0 {
-                return Err(io::Error::last_os_error());
-            }
+            watched.set(r.start, r.len, libc::PROT_NONE)?;
         }
         Ok(watched)
     }
 }
 
-/// The signal handler. Async-signal-safe: it writes to the pipe and sleeps on a bell, and uses only the runtime's
+/// The signal handler. Async-signal-safe: it writes to the pipe and sleeps on a word, and uses only the runtime's
 /// memory. It does not spin first: the thread that serves the fault may be queued on this very core.
 extern "C" fn fault(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the pointer is null, or `start` leaked the object.
     let watched = unsafe { WATCHED.load(Ordering::Acquire).as_ref() };
-    // SAFETY: the kernel passes its description of the fault.
-    let address = unsafe { (*info).si_addr() } as usize;
-    let ours = watched.filter(|w| w.space.page_of(address).is_some());
-    let Some(watched) = ours else {
-        not_ours(signal, info, context);
+    // SAFETY: the kernel passes its description of the signal. One that somebody sent has no address.
+    let (address, is_fault) = unsafe { ((*info).si_addr() as usize, (*info).si_code > 0) };
+    let ours = |w: &&Sigsegv| is_fault && w.space.page_of(address).is_some() && !is_guard(address);
+    let Some(watched) = watched.filter(ours) else {
+        not_ours(signal, info, context, is_fault);
         return;
     };
     // SAFETY: the kernel passes the context of the interrupted thread. Bit 1 of the error code is set for a
@@ -142,59 +198,58 @@ extern "C" fn fault(signal: libc::c_int, info: *mut libc::siginfo_t, context: *m
         let context = &*context.cast::<libc::ucontext_t>();
         context.uc_mcontext.gregs[libc::REG_ERR as usize] & 2 != 0
     };
-    let saved = sys::errno();
     let place = watched.place(address);
     // Read the count before the note is written: the change that answers the note must not be missed.
-    let seen = place.changes.load(Ordering::Acquire);
+    let seen = place.load(Ordering::Acquire);
     let note = Note {
         address,
         write: write.into(),
     };
-    loop {
-        // SAFETY: the note lies on this handler's stack.
-        let n = unsafe {
-            libc::write(
-                watched.pipe.1.as_raw_fd(),
-                (&raw const note).cast(),
-                size_of::<Note>(),
-            )
-        };
-        if n == size_of::<Note>() as isize || sys::errno() != libc::EINTR {
-            break;
-        }
+    let to = watched.pipe.1.as_raw_fd() as usize;
+    let from = (&raw const note).expose_provenance();
+    // SAFETY: the note lies on this handler's stack.
+    while unsafe { raw::call(libc::SYS_write, [to, from, size_of::<Note>(), 0, 0, 0]) }
+        == -libc::EINTR as isize
+    {}
+    while place.load(Ordering::Acquire) == seen {
+        raw::futex_wait(place, seen);
     }
-    let changed = || place.changes.load(Ordering::Acquire) != seen;
-    place.bell.sleep_until(&mut || changed());
-    // SAFETY: errno of this thread; the program must find its own value.
-    unsafe { *libc::__errno_location() = saved };
 }
 
-/// Handles a fault outside of the view as the system would without this library.
-fn not_ours(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: the pointer is null, or `start` leaked the action.
-    let before = unsafe { BEFORE.load(Ordering::Acquire).as_ref() };
-    match before {
-        Some(b) if b.sa_sigaction != libc::SIG_DFL && b.sa_sigaction != libc::SIG_IGN => {
-            // SAFETY: the program installed this handler, and its flags say which arguments it takes.
-            unsafe {
-                if b.sa_flags & libc::SA_SIGINFO != 0 {
-                    let handler: extern "C" fn(
-                        libc::c_int,
-                        *mut libc::siginfo_t,
-                        *mut libc::c_void,
-                    ) = core::mem::transmute(b.sa_sigaction);
-                    handler(signal, info, context);
-                } else {
-                    let handler: extern "C" fn(libc::c_int) = core::mem::transmute(b.sa_sigaction);
-                    handler(signal);
-                }
+/// Handles a fault outside of the view, or a signal that somebody sent, as the system would without this library.
+fn not_ours(
+    signal: libc::c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+    is_fault: bool,
+) {
+    let programs = programs_action(None);
+    if programs.is_handler() {
+        // SAFETY: the program installed this handler, and its flags say which arguments it takes.
+        unsafe {
+            if programs.flags & libc::SA_SIGINFO as usize != 0 {
+                let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) =
+                    core::mem::transmute(programs.handler);
+                handler(signal, info, context);
+            } else {
+                let handler: extern "C" fn(libc::c_int) = core::mem::transmute(programs.handler);
+                handler(signal);
             }
         }
-        // SAFETY: this restores the default action. The instruction then faults again, and ends the process
-        // as it should.
-        _ => unsafe {
-            libc::signal(signal, libc::SIG_DFL);
-        },
+        return;
+    }
+    if programs.handler == libc::SIG_IGN && !is_fault {
+        return;
+    }
+    // SAFETY: this restores the default action. An instruction that faulted does so again, and ends the process as it
+    // should; a signal that was sent is sent again.
+    unsafe {
+        let _ = raw::action(signal, Some(&Action::default()));
+        if !is_fault {
+            let me = raw::call(libc::SYS_gettid, [0; 6]) as usize;
+            let process = raw::call(libc::SYS_getpid, [0; 6]) as usize;
+            raw::call(libc::SYS_tgkill, [process, me, signal as usize, 0, 0, 0]);
+        }
     }
 }
 
@@ -237,23 +292,74 @@ impl Backend for &'static Sigsegv {
     }
 
     fn protect(&self, address: usize, access: Access) -> io::Result<()> {
-        let may = match access {
+        let mut may = match access {
             Access::None => libc::PROT_NONE,
             Access::Read => libc::PROT_READ,
             Access::Write => libc::PROT_READ | libc::PROT_WRITE,
         };
-        // SAFETY: `address` is a page of the view, since the driver names no others.
-        let done =
-            unsafe { libc::mprotect(core::ptr::with_exposed_provenance_mut(address), PAGE, may) };
-        if done != 0 {
-            return Err(io::Error::last_os_error());
+        let holds = |r: &crate::space::Range| (r.start..r.start + r.len).contains(&address);
+        let range = self.space.ranges().find(|(_, r)| holds(r));
+        if access != Access::None && range.is_some_and(|(_, r)| r.executable) {
+            may |= libc::PROT_EXEC;
         }
-        Ok(())
+        match self.set(address, PAGE, may) {
+            Err(e) if e.raw_os_error() == Some(libc::ENOMEM) => {
+                self.forget()?;
+                self.set(address, PAGE, may)
+            }
+            done => done,
+        }
     }
 
     fn wake(&self, address: usize) {
         let place = self.place(address);
-        place.changes.fetch_add(1, Ordering::SeqCst);
-        place.bell.ring_after_swap();
+        place.fetch_add(1, Ordering::SeqCst);
+        raw::futex_wake(place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::Range;
+
+    /// A process may have some 65530 mappings. More pages than that, every other one with other rights.
+    #[test]
+    fn more_pages_than_mappings() {
+        const PAGES: usize = 150_000;
+        // SAFETY: a new mapping at an address that the kernel chooses.
+        let at = unsafe {
+            libc::mmap(
+                core::ptr::null_mut(),
+                PAGES * PAGE,
+                libc::PROT_NONE,
+                libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        assert_ne!(at, libc::MAP_FAILED);
+        let start = at.expose_provenance();
+        let range = |first: usize, pages: usize| Range {
+            start: start + first * PAGE,
+            len: pages * PAGE,
+            home: 0,
+            executable: false,
+        };
+        let space = Space::new(&[range(0, PAGES / 2), range(PAGES / 2, PAGES - PAGES / 2)]);
+        // SAFETY: nobody else uses the mapping, and no other test of this process watches a view.
+        let watched = unsafe { Sigsegv::start(&space, 1) }.expect("a watched view");
+        for page in (0..PAGES).step_by(2) {
+            let address = start + page * PAGE;
+            watched.protect(address, Access::Write).expect("protected");
+            let word: *mut u64 = core::ptr::with_exposed_provenance_mut(address);
+            // SAFETY: the page is in the mapping, and may be written now.
+            unsafe { word.write_volatile(7) };
+        }
+        // The first pages have lost their rights meanwhile. They can be given back.
+        watched.protect(start, Access::Read).expect("protected");
+        let word: *const u64 = core::ptr::with_exposed_provenance(start);
+        // SAFETY: the page is in the mapping, and may be read now.
+        assert_eq!(unsafe { word.read_volatile() }, 7);
     }
 }

@@ -1,0 +1,475 @@
+//! System calls of the program, where page faults are caught by SIGSEGV.
+//!
+//! A system call on a page that is on another node would fail: the kernel's own accesses raise no signal. So the kernel is
+//! told (`PR_SET_SYSCALL_USER_DISPATCH`, Linux 5.11) not to carry out the system calls of the program's threads but to
+//! raise SIGSYS. The handler, [`trapped`], makes the call itself, with private memory in the place of the program's
+//! ([`bounce`]). That reaches the calls that the C library makes on its own behalf, within `fread` or `system`, which
+//! wrappers of functions would not.
+//!
+//! * Threads that serve pages are not concerned, nor are system calls of `raw`, the handler's own.
+//! * Calls whose pointers are known ([`table`], `vectors`) get copies. What is copied is read and written by the
+//!   handler as by any other code, and faults are served as ever.
+//! * Other calls get their own pointers, after the handler has touched the pages there. If such a call still fails with
+//!   `EFAULT`, because a page has gone meanwhile, it is made again.
+//! * The kernel uses a thread's memory unasked, too: for the frames of signals (`signals`: on a private stack), for
+//!   restartable sequences (switched off), and when a thread ends (the handler does that part itself).
+//! * A process made by `posix_spawn` shares this one's memory until it starts the new program, a *guest*: its calls are
+//!   caught, too.
+//!
+//! The handler touches no thread-local variable, takes no lock and allocates nothing but mappings.
+
+mod bounce;
+mod signals;
+mod stacks;
+mod table;
+mod vectors;
+
+use crate::place;
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use libc::{c_int, c_long};
+use pages::backend::sigsegv::{is_guard, raw};
+use stacks::Record;
+
+/// Are system calls of the program's threads caught?
+static ON: AtomicBool = AtomicBool::new(false);
+/// The program's variables: begin and end of each range.
+static DATA: [AtomicUsize; 256] = [const { AtomicUsize::new(0) }; 256];
+/// Where a thread's restartable sequences are noted, relative to its control block, if the C library uses them.
+static SEQUENCES: AtomicUsize = AtomicUsize::new(0);
+
+const DISPATCH: usize = 59;
+/// Calls that may not be made again after they have failed half-way are in the table. So this bounds only calls on addresses
+/// that can never be used.
+const TRIES: usize = 200;
+/// Larger buffers are read and written in pieces.
+const PIECE: usize = 16 << 20;
+
+fn dispatch(on: bool) -> isize {
+    let code = raw::code();
+    let a = match on {
+        true => [DISPATCH, 1, code.start, code.len(), 0, 0],
+        false => [DISPATCH, 0, 0, 0, 0, 0],
+    };
+    // SAFETY: the range is that of `raw`, and there is no byte that would switch the calls on and off.
+    unsafe { raw::call(libc::SYS_prctl, a) }
+}
+
+/// May the system calls of this process be caught?
+pub(crate) fn probe() -> Result<(), String> {
+    if dispatch(true) == 0 && dispatch(false) == 0 {
+        return Ok(());
+    }
+    Err("HETMP_DSM sigsegv: a kernel that hands system calls to the program (Linux 5.11 or later) is needed".to_owned())
+}
+
+/// Catches the system calls of all threads that [`begin`] starts from now on. `data`: the program's variables.
+///
+/// # Errors
+/// One line.
+pub(crate) fn start(data: &[core::ops::Range<usize>]) -> Result<(), String> {
+    if data.len() * 2 > DATA.len() {
+        return Err(format!(
+            "HETMP_DSM sigsegv: a program with {} parts of data: at most {} are accepted",
+            data.len(),
+            DATA.len() / 2
+        ));
+    }
+    for (range, words) in data.iter().zip(DATA.chunks_exact(2)) {
+        words[0].store(range.start, Ordering::Relaxed);
+        words[1].store(range.end, Ordering::Relaxed);
+    }
+    // SAFETY: the names are C strings. The symbols are variables of the C library, the second an unsigned number.
+    unsafe {
+        let offset: *const isize =
+            libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_offset".as_ptr()).cast();
+        let size: *const u32 = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_size".as_ptr()).cast();
+        if let (Some(offset), Some(size)) = (offset.as_ref(), size.as_ref()) {
+            if *size != 0 {
+                SEQUENCES.store(*offset as usize, Ordering::Relaxed);
+            }
+        }
+    }
+    let action = raw::Action {
+        handler: trapped as *const () as usize,
+        flags: (libc::SA_SIGINFO | libc::SA_NODEFER) as usize,
+        restorer: 0,
+        mask: 0,
+    };
+    // SAFETY: the handler is async-signal-safe (see the head of this file).
+    unsafe { raw::action(libc::SIGSYS, Some(&action.on_own_stack())) }
+        .map_err(|e| format!("HETMP_DSM sigsegv: a handler of SIGSYS is needed (error {e})"))?;
+    signals::take_over();
+    ON.store(true, Ordering::Release);
+    Ok(())
+}
+
+/// Are system calls of the program's threads caught?
+pub(crate) fn is_on() -> bool {
+    ON.load(Ordering::Acquire)
+}
+
+/// The signals of this library, taken out of a set.
+fn without_ours(set: u64) -> u64 {
+    set & !(1 << (libc::SIGSEGV - 1) | 1 << (libc::SIGSYS - 1))
+}
+
+/// Is this address in memory that nodes share?
+fn is_shared(address: usize) -> bool {
+    let holds = |r: &[AtomicUsize]| {
+        (r[0].load(Ordering::Relaxed)..r[1].load(Ordering::Relaxed)).contains(&address)
+    };
+    place::in_heap(address) || DATA.chunks_exact(2).any(holds)
+}
+
+/// What [`begin`] needs to start a thread of the program. `None` if there is no memory.
+pub(crate) fn prepare(
+    body: extern "C-unwind" fn(*mut c_void) -> *mut c_void,
+    argument: *mut c_void,
+) -> Option<*mut c_void> {
+    let record = stacks::take(false)?;
+    record.body.store(body as usize, Ordering::Relaxed);
+    record
+        .argument
+        .store(argument.expose_provenance(), Ordering::Relaxed);
+    Some(core::ptr::from_ref(record).cast_mut().cast())
+}
+
+/// No thread was started after all.
+///
+/// # Safety
+/// `prepared` came from [`prepare`], and [`begin`] was not called with it.
+pub(crate) unsafe fn forget(prepared: *mut c_void) {
+    // SAFETY: this function's contract.
+    unsafe { &*prepared.cast::<Record>() }.give_back();
+}
+
+/// The first function of a thread of the program.
+pub(crate) extern "C-unwind" fn begin(prepared: *mut c_void) -> *mut c_void {
+    // SAFETY: `prepare` made the record, for this thread.
+    let record = unsafe { &*prepared.cast::<Record>() };
+    catch(record);
+    let body = record.body.load(Ordering::Relaxed);
+    let argument = record.argument.load(Ordering::Relaxed);
+    // SAFETY: the program's function, which `prepare` has noted.
+    let body: extern "C-unwind" fn(*mut c_void) -> *mut c_void =
+        unsafe { core::mem::transmute(body) };
+    body(core::ptr::with_exposed_provenance_mut(argument))
+}
+
+/// Catches the system calls of this thread.
+fn catch(record: &Record) {
+    record.set();
+    let offset = SEQUENCES.load(Ordering::Relaxed);
+    if offset != 0 && !record.is_guest() {
+        const SIGNATURE: usize = 0x5305_3053;
+        let at = control_block().wrapping_add(offset);
+        // SAFETY: the C library has registered this structure for this thread; without it the library asks the kernel.
+        unsafe { raw::call(libc::SYS_rseq, [at, 32, 1, SIGNATURE, 0, 0]) };
+    }
+    let ours: u64 = !without_ours(!0);
+    let set = (&raw const ours).expose_provenance();
+    // SAFETY: a set of signals on this stack.
+    unsafe {
+        raw::call(
+            libc::SYS_rt_sigprocmask,
+            [libc::SIG_UNBLOCK as usize, set, 0, 8, 0, 0],
+        )
+    };
+    dispatch(true);
+}
+
+/// The address of the calling thread's control block.
+fn control_block() -> usize {
+    let at: usize;
+    // SAFETY: the C library keeps the block's address in its first word.
+    unsafe {
+        core::arch::asm!("mov {}, fs:[0]", out(reg) at, options(nostack, readonly, preserves_flags));
+    }
+    at
+}
+
+/// The handler of SIGSYS: carries out the system call that the thread was about to make.
+extern "C" fn trapped(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel passes the context of the interrupted thread.
+    let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    let r = |n: c_int| registers[n as usize] as usize;
+    let number = registers[libc::REG_RAX as usize] as c_long;
+    let a = [
+        r(libc::REG_RDI),
+        r(libc::REG_RSI),
+        r(libc::REG_RDX),
+        r(libc::REG_R10),
+        r(libc::REG_R8),
+        r(libc::REG_R9),
+    ];
+    let kept = [
+        r(libc::REG_RBX),
+        r(libc::REG_RBP),
+        r(libc::REG_R12),
+        r(libc::REG_R13),
+        r(libc::REG_R14),
+        r(libc::REG_R15),
+    ];
+    // SAFETY: the call and its arguments are the program's.
+    let result = unsafe { emulate(number, a, kept, r(libc::REG_RIP)) };
+    registers[libc::REG_RAX as usize] = result as i64;
+}
+
+/// Carries out the program's system call.
+///
+/// # Safety
+/// The arguments are as the call demands. `kept` and `next`: the program's registers, and where its code goes on.
+unsafe fn emulate(number: c_long, a: [usize; 6], kept: [usize; 6], next: usize) -> isize {
+    let refused = -libc::ENOSYS as isize;
+    // SAFETY: the arguments are the program's: this function's contract.
+    unsafe {
+        match number {
+            libc::SYS_rt_sigaction => signals::action(stacks::current(), a),
+            libc::SYS_rt_sigprocmask => signals::mask(a),
+            libc::SYS_sigaltstack => signals::stack(stacks::current(), a),
+            libc::SYS_clone => clone(a, kept, next),
+            // The C library then does with `clone`, and without restartable sequences.
+            libc::SYS_clone3 | libc::SYS_rseq => refused,
+            // A child would go on with this process's pages, or on this thread's stack.
+            libc::SYS_fork | libc::SYS_vfork => refused,
+            libc::SYS_execve => execute(number, a, 0),
+            libc::SYS_execveat => execute(number, a, 1),
+            libc::SYS_exit => exit(a),
+            libc::SYS_readv | libc::SYS_preadv | libc::SYS_preadv2 => {
+                vectors::list(number, a, false)
+            }
+            libc::SYS_writev | libc::SYS_pwritev | libc::SYS_pwritev2 => {
+                vectors::list(number, a, true)
+            }
+            libc::SYS_sendmsg | libc::SYS_recvmsg => vectors::message(number, a),
+            libc::SYS_sendmmsg | libc::SYS_recvmmsg => vectors::messages(number, a),
+            libc::SYS_read | libc::SYS_write | libc::SYS_pread64 | libc::SYS_pwrite64
+                if a[2] > PIECE && is_shared(a[1]) =>
+            {
+                pieces(number, a)
+            }
+            libc::SYS_futex => futex(a),
+            _ => match table::pointers(number) {
+                _ if !a.iter().any(|at| is_shared(*at)) && !has_signals(number) => {
+                    raw::call(number, a)
+                }
+                Some(pointers) => bounce::call(number, a, pointers),
+                None => again(number, a, &[0, 1, 2, 3, 4, 5]),
+            },
+        }
+    }
+}
+
+/// Does the call take a set of signals?
+fn has_signals(number: c_long) -> bool {
+    matches!(
+        number,
+        libc::SYS_ppoll
+            | libc::SYS_pselect6
+            | libc::SYS_epoll_pwait
+            | libc::SYS_epoll_pwait2
+            | libc::SYS_rt_sigsuspend
+    )
+}
+
+/// Reads or writes a large buffer in pieces.
+///
+/// # Safety
+/// As for [`emulate`].
+unsafe fn pieces(number: c_long, a: [usize; 6]) -> isize {
+    let pointers = table::pointers(number).unwrap_or_default();
+    let reads = matches!(number, libc::SYS_read | libc::SYS_pread64);
+    let mut done = 0;
+    while done < a[2] {
+        let mut piece = a;
+        piece[1] += done;
+        piece[2] = (a[2] - done).min(PIECE);
+        piece[3] = a[3].wrapping_add(done);
+        // SAFETY: a part of the program's buffer, at its place in the file.
+        let n = unsafe { bounce::call(number, piece, pointers) };
+        let Ok(n) = usize::try_from(n) else {
+            return if done == 0 { n } else { done as isize };
+        };
+        done += n;
+        // A pipe, a socket or a terminal gives what is there. Asking once more would wait for more.
+        // SAFETY: a call with numbers only.
+        let seeks = || unsafe { raw::call(libc::SYS_lseek, [a[0], 0, 1, 0, 0, 0]) >= 0 };
+        if n < piece[2] || reads && !seeks() {
+            break;
+        }
+    }
+    done as isize
+}
+
+/// Makes the pages at some arguments present, if these are addresses of shared memory. The page behind, too: what the kernel
+/// uses there may cross to it.
+fn touch(a: &[usize; 6], pointers: &[usize]) {
+    for at in pointers.iter().map(|p| a[*p]) {
+        for at in [at, at.saturating_add(4095)] {
+            if is_shared(at) && !is_guard(at) {
+                let byte: *mut u8 = core::ptr::with_exposed_provenance_mut(at);
+                // SAFETY: shared memory may be written. The bytes stay what they are, whatever other threads do.
+                unsafe { AtomicU8::from_ptr(byte) }.fetch_or(0, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// Makes the call, once more if a page at one of the `pointers` was absent.
+///
+/// # Safety
+/// As for [`emulate`].
+unsafe fn again(number: c_long, a: [usize; 6], pointers: &[usize]) -> isize {
+    let mut result = -libc::EFAULT as isize;
+    for _ in 0..TRIES {
+        touch(&a, pointers);
+        // SAFETY: this function's contract.
+        result = unsafe { raw::call(number, a) };
+        if result != -libc::EFAULT as isize {
+            break;
+        }
+    }
+    result
+}
+
+/// `futex`: a word of the program's, perhaps a second one, and a time.
+///
+/// # Safety
+/// As for [`emulate`].
+unsafe fn futex(mut a: [usize; 6]) -> isize {
+    let kind = a[1] as c_int & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
+    let waits = [
+        libc::FUTEX_WAIT,
+        libc::FUTEX_WAIT_BITSET,
+        libc::FUTEX_LOCK_PI,
+        libc::FUTEX_WAIT_REQUEUE_PI,
+        13, // FUTEX_LOCK_PI2
+    ];
+    let from: *const [u64; 2] = core::ptr::with_exposed_provenance(a[3]);
+    let is_time = waits.contains(&kind) && is_shared(a[3]);
+    // SAFETY: the program's time, as the call demands.
+    let time = unsafe { is_time.then(|| from.read_unaligned()) };
+    if let Some(time) = &time {
+        a[3] = core::ptr::from_ref(time).expose_provenance();
+    }
+    let mut result = -libc::EFAULT as isize;
+    for _ in 0..TRIES {
+        // Most often the page is there, and a wake-up needs none.
+        // SAFETY: this function's contract.
+        result = unsafe { raw::call(libc::SYS_futex, a) };
+        if result != -libc::EFAULT as isize || !(is_shared(a[0]) || is_shared(a[4])) {
+            break;
+        }
+        touch(&a, &[0, 4]);
+    }
+    result
+}
+
+/// `clone`: a new thread, or a process that shares this one's memory until it starts another program.
+///
+/// # Safety
+/// As for [`emulate`].
+unsafe fn clone(a: [usize; 6], kept: [usize; 6], next: usize) -> isize {
+    let flags = a[0] as c_int;
+    let is_thread = flags & libc::CLONE_THREAD != 0;
+    let shares = flags & libc::CLONE_VM != 0;
+    if !shares || a[1] == 0 || !is_thread && flags & libc::CLONE_VFORK == 0 {
+        // A copy of this process, whose memory would not be a node's.
+        return -libc::ENOSYS as isize;
+    }
+    let guest = match is_thread {
+        true => None,
+        false => match stacks::take(true) {
+            Some(record) => Some(record),
+            None => return -libc::ENOMEM as isize,
+        },
+    };
+    let (first, argument) = guest.map_or((0, 0), |record| {
+        (
+            welcome as *const () as usize,
+            core::ptr::from_ref(record).expose_provenance(),
+        )
+    });
+    let top: *mut [usize; 3] = core::ptr::with_exposed_provenance_mut(a[1] - 24);
+    let how = raw::Clone {
+        arguments: [a[0], a[1] - 24, a[2], a[3], a[4]],
+        r9: a[5],
+        kept,
+    };
+    // SAFETY: the program gave the child this stack, and nobody uses it yet. A thread that `pthread_create` makes calls
+    // `begin`; until then it needs its own stack and control block only, which this thread has just written.
+    let result = unsafe {
+        top.write_unaligned([first, argument, next]);
+        raw::clone(&how)
+    };
+    if let Some(record) = guest {
+        // The guest has started its program, or has ended: this thread has waited for that (`CLONE_VFORK`).
+        let [at, len] = [0, 1].map(|i| record.left[i].load(Ordering::Acquire));
+        if len != 0 {
+            // SAFETY: `execute` made the mapping in the guest, which is gone.
+            unsafe { bounce::unmap(at, len) };
+        }
+        record.give_back();
+    }
+    result
+}
+
+/// The first function of a guest, on the stack that the program gave it.
+extern "C" fn welcome(record: &Record) {
+    catch(record);
+}
+
+/// `execve` and `execveat`; `path`: which argument the path is.
+///
+/// # Safety
+/// As for [`emulate`].
+unsafe fn execute(number: c_long, mut a: [usize; 6], path: usize) -> isize {
+    // SAFETY: the lists and texts are as the call demands.
+    unsafe {
+        let Some(new) = vectors::new_program(a[path], a[path + 1], a[path + 2]) else {
+            return -libc::ENOMEM as isize;
+        };
+        let (at, len) = new.mapping;
+        let record = stacks::current();
+        if record.is_guest() {
+            record.left[0].store(at, Ordering::Relaxed);
+            record.left[1].store(len, Ordering::Release);
+        }
+        a[path] = new.path;
+        a[path + 1] = new.arguments;
+        a[path + 2] = new.environment;
+        // Only failure comes back.
+        let failed = raw::call(number, a);
+        record.left[1].store(0, Ordering::Release);
+        bounce::unmap(at, len);
+        failed
+    }
+}
+
+/// `exit`: the end of a thread. The kernel would write a zero to a word of the thread's control block, and wake the thread
+/// that waits for it. That page may be on another node: so the handler does both.
+///
+/// # Safety
+/// As for [`emulate`].
+unsafe fn exit(a: [usize; 6]) -> isize {
+    let record = stacks::current();
+    // SAFETY: calls with numbers; the words are those of the thread's control block, in which the C library keeps the
+    // thread's number once.
+    unsafe {
+        if !record.is_guest() {
+            let me = raw::call(libc::SYS_gettid, [0; 6]) as u32;
+            let block: *const core::sync::atomic::AtomicU32 =
+                core::ptr::with_exposed_provenance(control_block());
+            let mut words = (0..256).map(|i| &*block.add(i));
+            let word = words.find(|w| w.load(Ordering::Relaxed) == me);
+            record.ends_with_this_thread();
+            if let Some(word) = word {
+                let at = word.as_ptr().expose_provenance();
+                word.store(0, Ordering::SeqCst);
+                futex([at, libc::FUTEX_WAKE as usize, 1, 0, 0, 0]);
+            }
+        }
+        raw::call(libc::SYS_exit, a)
+    }
+}

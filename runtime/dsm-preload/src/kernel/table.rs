@@ -1,0 +1,238 @@
+//! Which arguments of which system calls are pointers, and to how many bytes.
+
+use libc::c_long;
+
+/// What the kernel does with the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Reads them.
+    In,
+    /// May read them, and may write all of them.
+    Both,
+    /// Writes as many of them as the call's result says, or that many elements.
+    Result,
+    /// Reads them as a set of signals, which the thread does not take for a while.
+    Signals,
+}
+
+/// How many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Size {
+    /// This number.
+    Bytes(u32),
+    /// The value of an argument, times a number.
+    Times(u8, u32),
+    /// A text, which ends with a zero.
+    Text,
+    /// What the 32-bit word says to which another argument points.
+    At(u8),
+    /// One bit for each of the number of descriptors in an argument, in whole words.
+    Bits(u8),
+}
+
+/// A pointer among the arguments.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pointer {
+    pub(crate) argument: u8,
+    pub(crate) way: Way,
+    pub(crate) size: Size,
+}
+
+const fn pointer(argument: u8, way: Way, size: Size) -> Pointer {
+    Pointer {
+        argument,
+        way,
+        size,
+    }
+}
+
+const fn text(argument: u8) -> Pointer {
+    pointer(argument, Way::In, Size::Text)
+}
+
+/// A structure that the kernel reads.
+const fn read(argument: u8, bytes: u32) -> Pointer {
+    pointer(argument, Way::In, Size::Bytes(bytes))
+}
+
+/// A structure that the kernel writes.
+const fn both(argument: u8, bytes: u32) -> Pointer {
+    pointer(argument, Way::Both, Size::Bytes(bytes))
+}
+
+/// A buffer whose size is an argument, and which the kernel reads.
+const fn from(argument: u8, size: u8) -> Pointer {
+    pointer(argument, Way::In, Size::Times(size, 1))
+}
+
+/// A buffer whose size is an argument, and whose first bytes the kernel writes: as many as the result says.
+const fn to(argument: u8, size: u8, each: u32) -> Pointer {
+    pointer(argument, Way::Result, Size::Times(size, each))
+}
+
+/// An address of a socket, and its length.
+const fn name(argument: u8) -> [Pointer; 2] {
+    [
+        pointer(argument, Way::Both, Size::At(argument + 1)),
+        both(argument + 1, 4),
+    ]
+}
+
+const TIMESPEC: u32 = 16;
+const STAT: u32 = 144;
+const USAGE: u32 = 144;
+
+/// The call's pointers; `None` for calls that are not in this table.
+pub(crate) fn pointers(number: c_long) -> Option<&'static [Pointer]> {
+    Some(match number {
+        libc::SYS_read | libc::SYS_pread64 | libc::SYS_getdents64 => const { &[to(1, 2, 1)] },
+        libc::SYS_write | libc::SYS_pwrite64 => const { &[from(1, 2)] },
+        libc::SYS_getrandom => const { &[to(0, 1, 1)] },
+        libc::SYS_getcwd => const { &[to(0, 1, 1)] },
+        libc::SYS_open
+        | libc::SYS_access
+        | libc::SYS_truncate
+        | libc::SYS_chdir
+        | libc::SYS_mkdir
+        | libc::SYS_rmdir
+        | libc::SYS_creat
+        | libc::SYS_unlink
+        | libc::SYS_chmod
+        | libc::SYS_chown
+        | libc::SYS_lchown
+        | libc::SYS_mknod
+        | libc::SYS_chroot
+        | libc::SYS_umount2
+        | libc::SYS_memfd_create => const { &[text(0)] },
+        libc::SYS_openat
+        | libc::SYS_faccessat
+        | libc::SYS_faccessat2
+        | libc::SYS_mkdirat
+        | libc::SYS_unlinkat
+        | libc::SYS_mknodat
+        | libc::SYS_fchmodat
+        | libc::SYS_fchownat
+        | libc::SYS_inotify_add_watch => const { &[text(1)] },
+        libc::SYS_openat2 => const { &[text(1), pointer(2, Way::In, Size::Times(3, 1))] },
+        libc::SYS_rename | libc::SYS_link | libc::SYS_symlink => const { &[text(0), text(1)] },
+        libc::SYS_renameat | libc::SYS_renameat2 | libc::SYS_linkat => {
+            const { &[text(1), text(3)] }
+        }
+        libc::SYS_symlinkat => const { &[text(0), text(2)] },
+        libc::SYS_readlink => const { &[text(0), to(1, 2, 1)] },
+        libc::SYS_readlinkat => const { &[text(1), to(2, 3, 1)] },
+        libc::SYS_stat | libc::SYS_lstat => const { &[text(0), both(1, STAT)] },
+        libc::SYS_fstat => const { &[both(1, STAT)] },
+        libc::SYS_newfstatat => const { &[text(1), both(2, STAT)] },
+        libc::SYS_statx => const { &[text(1), both(4, 256)] },
+        libc::SYS_statfs => const { &[text(0), both(1, 120)] },
+        libc::SYS_fstatfs => const { &[both(1, 120)] },
+        libc::SYS_utime => const { &[text(0), read(1, 16)] },
+        libc::SYS_utimes => const { &[text(0), read(1, 32)] },
+        libc::SYS_utimensat => const { &[text(1), read(2, 2 * TIMESPEC)] },
+        libc::SYS_pipe | libc::SYS_pipe2 => const { &[both(0, 8)] },
+        libc::SYS_socketpair => const { &[both(3, 8)] },
+        libc::SYS_poll => const { &[pointer(0, Way::Both, Size::Times(1, 8))] },
+        libc::SYS_ppoll => {
+            const {
+                &[
+                    pointer(0, Way::Both, Size::Times(1, 8)),
+                    both(2, TIMESPEC),
+                    pointer(3, Way::Signals, Size::Bytes(8)),
+                ]
+            }
+        }
+        libc::SYS_select => {
+            const {
+                &[
+                    pointer(1, Way::Both, Size::Bits(0)),
+                    pointer(2, Way::Both, Size::Bits(0)),
+                    pointer(3, Way::Both, Size::Bits(0)),
+                    both(4, 16),
+                ]
+            }
+        }
+        libc::SYS_pselect6 => {
+            const {
+                &[
+                    pointer(1, Way::Both, Size::Bits(0)),
+                    pointer(2, Way::Both, Size::Bits(0)),
+                    pointer(3, Way::Both, Size::Bits(0)),
+                    both(4, TIMESPEC),
+                    read(5, 16),
+                ]
+            }
+        }
+        libc::SYS_epoll_wait => const { &[to(1, 2, 12)] },
+        libc::SYS_epoll_pwait => {
+            const { &[to(1, 2, 12), pointer(4, Way::Signals, Size::Bytes(8))] }
+        }
+        libc::SYS_epoll_pwait2 => {
+            const {
+                &[
+                    to(1, 2, 12),
+                    read(3, TIMESPEC),
+                    pointer(4, Way::Signals, Size::Bytes(8)),
+                ]
+            }
+        }
+        libc::SYS_epoll_ctl => const { &[read(3, 12)] },
+        libc::SYS_nanosleep => const { &[read(0, TIMESPEC), both(1, TIMESPEC)] },
+        libc::SYS_clock_nanosleep => const { &[read(2, TIMESPEC), both(3, TIMESPEC)] },
+        libc::SYS_clock_gettime | libc::SYS_clock_getres => const { &[both(1, TIMESPEC)] },
+        libc::SYS_clock_settime => const { &[read(1, TIMESPEC)] },
+        libc::SYS_gettimeofday => const { &[both(0, 16), both(1, 8)] },
+        libc::SYS_time => const { &[both(0, 8)] },
+        libc::SYS_times => const { &[both(0, 32)] },
+        libc::SYS_getitimer => const { &[both(1, 32)] },
+        libc::SYS_setitimer => const { &[read(1, 32), both(2, 32)] },
+        libc::SYS_timer_create => const { &[read(1, 64), both(2, 4)] },
+        libc::SYS_timer_settime => const { &[read(2, 32), both(3, 32)] },
+        libc::SYS_timer_gettime => const { &[both(1, 32)] },
+        libc::SYS_timerfd_settime => const { &[read(2, 32), both(3, 32)] },
+        libc::SYS_timerfd_gettime => const { &[both(1, 32)] },
+        libc::SYS_connect | libc::SYS_bind => const { &[from(1, 2)] },
+        libc::SYS_accept | libc::SYS_accept4 | libc::SYS_getsockname | libc::SYS_getpeername => {
+            const { &name(1) }
+        }
+        libc::SYS_sendto => const { &[from(1, 2), from(4, 5)] },
+        libc::SYS_recvfrom => const { &[to(1, 2, 1), name(4)[0], name(4)[1]] },
+        libc::SYS_setsockopt => const { &[from(3, 4)] },
+        libc::SYS_getsockopt => const { &name(3) },
+        libc::SYS_wait4 => const { &[both(1, 4), both(3, USAGE)] },
+        libc::SYS_waitid => const { &[both(2, 128), both(4, USAGE)] },
+        libc::SYS_getrusage => const { &[both(1, USAGE)] },
+        libc::SYS_uname => const { &[both(0, 390)] },
+        libc::SYS_sysinfo => const { &[both(0, 112)] },
+        libc::SYS_getrlimit => const { &[both(1, 16)] },
+        libc::SYS_setrlimit => const { &[read(1, 16)] },
+        libc::SYS_prlimit64 => const { &[read(2, 16), both(3, 16)] },
+        libc::SYS_getcpu => const { &[both(0, 4), both(1, 4)] },
+        libc::SYS_sched_setaffinity => const { &[from(2, 1)] },
+        libc::SYS_sched_getaffinity => const { &[to(2, 1, 1)] },
+        libc::SYS_getgroups => const { &[to(1, 0, 4)] },
+        libc::SYS_getresuid | libc::SYS_getresgid => {
+            const { &[both(0, 4), both(1, 4), both(2, 4)] }
+        }
+        libc::SYS_rt_sigpending => const { &[both(0, 8)] },
+        libc::SYS_rt_sigsuspend => const { &[pointer(0, Way::Signals, Size::Bytes(8))] },
+        libc::SYS_rt_sigtimedwait => const { &[read(0, 8), both(1, 128), read(2, TIMESPEC)] },
+        libc::SYS_signalfd4 => const { &[read(1, 8)] },
+        libc::SYS_futex => const { &[] },
+        // Their pointers are addresses and nothing more.
+        libc::SYS_mmap
+        | libc::SYS_munmap
+        | libc::SYS_mprotect
+        | libc::SYS_madvise
+        | libc::SYS_mremap
+        | libc::SYS_brk
+        | libc::SYS_exit_group
+        | libc::SYS_set_robust_list
+        | libc::SYS_set_tid_address
+        | libc::SYS_close
+        | libc::SYS_lseek
+        | libc::SYS_kill
+        | libc::SYS_tgkill => const { &[] },
+        _ => return None,
+    })
+}

@@ -1,0 +1,152 @@
+#!/bin/sh
+# Run the programs of c-tests on several nodes of a software DSM, and compare their output with that under libgomp.
+set -eu
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
+usage() {
+    cat <<'TEXT'
+usage: scripts/conformance dsm [--nodes "2 3 4"] [--by "uffd sigsegv"] [--filter REGEX]
+                               [--sample N] [--cross always|auto]
+
+Compiles each program of c-tests with gcc, g++ or gfortran, runs it under libgomp, and
+under libhetmp.so on 2, 3 and 4 nodes (HETMP_NODES=dsm:N), with page faults caught by
+userfaultfd and by signals. Standard output and exit status must be equal. All regions
+cross nodes that may (--cross). --sample N: one program in N.
+
+Prints a line for each program that differs, and a table: how many are equal, and in
+how many of these a region crossed nodes. Ends with 1 if a program differs that is not
+in abi-compat/dsm-exceptions.txt, which says why the others do.
+
+gcc's own suite on nodes: scripts/conformance gomp --threads 4 \
+    --env HETMP_NODES=dsm:2 --env HETMP_DSM_CROSS=always
+The libraries are HETMP_LIB and libhetmp_dsm.so beside it, or those of target/release.
+TEXT
+}
+refuse() {
+    echo "hetmp: $1" >&2
+    exit 2
+}
+nodes="2 3 4" by="uffd sigsegv" filter=. sample=1 cross=always
+while [ $# -gt 0 ]; do
+    case $1 in
+    --nodes | --by | --filter | --sample | --cross)
+        [ $# -gt 1 ] || refuse "option $1: a value is accepted"
+        case $1 in
+        --nodes) nodes=$2 ;;
+        --by) by=$2 ;;
+        --filter) filter=$2 ;;
+        --sample) sample=$2 ;;
+        --cross) cross=$2 ;;
+        esac
+        shift 2
+        ;;
+    -h | --help)
+        usage
+        exit 0
+        ;;
+    *) refuse "option $1: see --help" ;;
+    esac
+done
+for n in $nodes; do
+    case $n in [2-8]) ;; *) refuse "option --nodes $n: 2 to 8 are accepted" ;; esac
+done
+for b in $by; do
+    case $b in uffd | sigsegv) ;; *) refuse "option --by $b: uffd and sigsegv are accepted" ;; esac
+done
+cd "$root"
+if [ -z "${HETMP_LIB:-}" ]; then
+    cargo build --release --quiet -p hetmp -p hetmp-dsm-preload
+    HETMP_LIB=$root/${CARGO_TARGET_DIR:-target}/release/libhetmp.so
+fi
+beside=$(dirname -- "$HETMP_LIB")/libhetmp_dsm.so
+[ -e "$beside" ] || refuse "file $beside: libhetmp_dsm.so beside libhetmp.so is accepted"
+preload=$beside:$HETMP_LIB
+exceptions=$root/abi-compat/dsm-exceptions.txt
+work=$root/.cache/conformance-dsm
+mkdir -p "$work"
+results=$work/results
+: >"$results"
+
+# The values of a header line: header FILE KEY
+header() {
+    sed -n '1,30s/.*hetmp-test: *'"$2"'=\(.*\)$/\1/p' "$1" | sed 's/ *\*\/ *$//; s/ *$//'
+}
+
+# Compiles FILE to PROGRAM, unless a newer one is there.
+compile() {
+    if [ -e "$2" ] && [ -z "$(find "$1" c-tests/check.h -newer "$2")" ]; then
+        return 0
+    fi
+    case $1 in
+    *.cc) compiler=g++ ;;
+    *.f90 | *.F90) compiler=gfortran ;;
+    *) compiler=gcc ;;
+    esac
+    # shellcheck disable=SC2046
+    (cd "$3" && $compiler -fopenmp -O2 $(header "$1" flags) "$1" -o "$2" $(header "$1" libs)) >"$3/compiled" 2>&1
+}
+
+# Runs PROGRAM with the settings of FILE, output to OUT; further settings follow.
+run() (
+    file=$1 program=$2 out=$3
+    shift 3
+    cd "$(dirname -- "$program")"
+    header "$file" env >"$out.env"
+    while read -r setting; do export "${setting?}"; done <"$out.env"
+    for setting in "$@"; do export "${setting?}"; done
+    status=0
+    # shellcheck disable=SC2046
+    timeout -k 2 "${PATIENCE:-60}" "$program" $(header "$file" args) >"$out" 2>"$out.said" </dev/null || status=$?
+    echo "exit $status" >>"$out"
+)
+
+number=0
+for file in "$root"/c-tests/*.c "$root"/c-tests/*.cc "$root"/c-tests/*.f90 "$root"/c-tests/*.F90; do
+    name=$(basename -- "$file")
+    echo "$name" | grep -qE -- "$filter" || continue
+    number=$((number + 1))
+    [ $((number % sample)) -eq 0 ] || continue
+    # What libgomp cannot run, and programs that open libraries of their own, are not compared.
+    if [ -n "$(header "$file" only)$(header "$file" lib)" ]; then
+        continue
+    fi
+    dir=$work/$name
+    mkdir -p "$dir"
+    program=$dir/program
+    if ! compile "$file" "$program" "$dir"; then
+        echo "$name: does not compile: $(head -1 "$dir/compiled")"
+        echo "$name 0 gcc failed" >>"$results"
+        continue
+    fi
+    threads=4
+    allowed=$(header "$file" threads)
+    case ,${allowed:-4,8}, in *,4,* | *,8,*) ;; *) threads=$(echo "$allowed" | tr , '\n' | sort -n | tail -1) ;; esac
+    run "$file" "$program" "$dir/expected" OMP_NUM_THREADS="$threads"
+    for b in $by; do
+        for n in $nodes; do
+            run "$file" "$program" "$dir/got" OMP_NUM_THREADS="$threads" LD_PRELOAD="$preload" \
+                HETMP_NODES="dsm:$n" HETMP_DSM="$b" HETMP_DSM_CROSS="$cross" HETMP_VERBOSE=1
+            how=stayed
+            grep -q 'dsm: region .* times' "$dir/got.said" && how=crossed
+            if ! cmp -s "$dir/expected" "$dir/got"; then
+                how=differs
+                known=$(sed -n "s/^$name  *//p" "$exceptions")
+                [ -z "$known" ] || how=known
+                last=$(grep -v 'dsm: \(page\|node\)\|waits:' "$dir/got.said" | tail -1)
+                echo "$name, $n nodes, $b: $(tail -1 "$dir/got"); ${known:-$last}"
+            fi
+            echo "$name $n $b $how" >>"$results"
+        done
+    done
+done
+
+awk '
+    { runs[$3 " " $2]++; count[$3 " " $2, $4]++ }
+    END {
+        printf "%-8s %5s %8s %6s %8s %6s %8s\n", "faults", "nodes", "programs", "equal", "crossed", "known", "differ"
+        for (key in runs) {
+            split(key, k, " ")
+            equal = count[key, "crossed"] + count[key, "stayed"]
+            printf "%-8s %5s %8d %6d %8d %6d %8d\n", k[1], k[2], runs[key], equal, count[key, "crossed"], count[key, "known"], runs[key] - equal - count[key, "known"] | "sort"
+        }
+    }' "$results"
+! grep -qE ' (differs|failed)$' "$results"
