@@ -10,6 +10,8 @@
 //! | `closing` | when an endpoint's objects are closed |
 //! | `doorbell` | what a rank sleeps on if its provider has nothing |
 //! | `rma` | puts and gets as remote memory access, and the provider's completions |
+//! | `lane` | which puts the provider says nothing of, because a later one vouches for them |
+//! | `slots` | what is remembered of each operation that the provider has |
 //! | `links` | everything else, as messages: the requests and replies of the port |
 //!
 //! A rank has one endpoint, or as many as it is told ([`open`]). Each has links, a port and a thread of its own, and talks to the
@@ -27,9 +29,11 @@ mod abi;
 mod closing;
 mod doorbell;
 mod endpoint;
+mod lane;
 mod library;
 mod links;
 mod rma;
+mod slots;
 
 use super::tcp::connect::Secret;
 use super::tcp::drive::Shared;

@@ -23,6 +23,7 @@ pub(super) const FI_REMOTE_WRITE: u64 = 1 << 13;
 pub(super) const FI_REMOTE_CQ_DATA: u64 = 1 << 17;
 pub(super) const FI_COMPLETION: u64 = 1 << 24;
 pub(super) const FI_INJECT: u64 = 1 << 25;
+pub(super) const FI_INJECT_COMPLETE: u64 = 1 << 26;
 pub(super) const FI_DELIVERY_COMPLETE: u64 = 1 << 28;
 /// For `fi_getinfo`: node and service are this process's own.
 pub(super) const FI_SOURCE: u64 = 1 << 57;
@@ -506,6 +507,7 @@ mod tests {
             FI_REMOTE_CQ_DATA,
             FI_COMPLETION,
             FI_INJECT,
+            FI_INJECT_COMPLETE,
             FI_DELIVERY_COMPLETE,
             FI_SOURCE,
             FI_CONTEXT,

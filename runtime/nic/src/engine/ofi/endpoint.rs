@@ -7,9 +7,9 @@
 use super::abi::{
     AvAttr, CqAttr, CqEntry, CqError, Fid, Info, Mr, MsgRma, RmaIov, FI_COMPLETION,
     FI_CQ_FORMAT_DATA, FI_DELIVERY_COMPLETE, FI_EAGAIN, FI_EAVAIL, FI_ENABLE, FI_GETWAIT,
-    FI_INJECT, FI_MR_ENDPOINT, FI_MR_PROV_KEY, FI_ORDER_RAW, FI_ORDER_SAS, FI_ORDER_SAW,
-    FI_ORDER_WAW, FI_READ, FI_RECV, FI_REMOTE_CQ_DATA, FI_REMOTE_READ, FI_REMOTE_WRITE, FI_SEND,
-    FI_SOCKADDR, FI_WAIT_FD, FI_WAIT_NONE, FI_WRITE,
+    FI_INJECT, FI_INJECT_COMPLETE, FI_MR_ENDPOINT, FI_MR_PROV_KEY, FI_ORDER_RAW, FI_ORDER_SAS,
+    FI_ORDER_SAW, FI_ORDER_WAW, FI_READ, FI_RECV, FI_REMOTE_CQ_DATA, FI_REMOTE_READ,
+    FI_REMOTE_WRITE, FI_SEND, FI_SOCKADDR, FI_WAIT_FD, FI_WAIT_NONE, FI_WRITE,
 };
 use super::closing::{close, Close as _, Objects, MAPPED};
 use super::library::{is_adapter, provider_of, with_own_handlers, Library, Wish};
@@ -106,6 +106,18 @@ impl Posted {
             r => Posted::Failed(-r as i32),
         }
     }
+}
+
+/// What the provider is to say of a write, and when the write's source may be written again: at that word, if nothing else
+/// is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tell {
+    /// That the bytes have left.
+    Sent,
+    /// That the bytes are in the target's memory.
+    Arrived,
+    /// As `Arrived`. The source may be written again as soon as the call returns.
+    ArrivedOfCopy,
 }
 
 /// Memory that is registered with the provider while this value lives.
@@ -456,12 +468,10 @@ impl Endpoint {
         })
     }
 
-    /// Writes to a peer's memory. Completes when the bytes are there. With `data`, the peer's completion queue
-    /// reports the write.
+    /// Writes to a peer's memory. Completes as `tell` says. With `data`, the peer's completion queue reports the write.
     ///
     /// # Safety
-    /// As for [`Endpoint::receive`], except that the memory is read. With `inject` it may be written again when this
-    /// returns.
+    /// As for [`Endpoint::receive`], except that the memory is read.
     #[allow(clippy::too_many_arguments, reason = "an operation's parts")]
     pub(super) unsafe fn write(
         &mut self,
@@ -471,7 +481,7 @@ impl Endpoint {
         to: u64,
         at: (u64, u64),
         data: Option<u64>,
-        inject: bool,
+        tell: Tell,
         context: *mut c_void,
     ) -> Posted {
         let iov = libc::iovec {
@@ -494,9 +504,12 @@ impl Endpoint {
             data: data.unwrap_or(0),
         };
         let flags = FI_COMPLETION
-            | FI_DELIVERY_COMPLETE
             | if data.is_some() { FI_REMOTE_CQ_DATA } else { 0 }
-            | if inject { FI_INJECT } else { 0 };
+            | match tell {
+                Tell::Sent => FI_INJECT_COMPLETE,
+                Tell::Arrived => FI_DELIVERY_COMPLETE,
+                Tell::ArrivedOfCopy => FI_DELIVERY_COMPLETE | FI_INJECT,
+            };
         // SAFETY: the endpoint is open; the provider reads the vectors before it returns; who calls keeps the memory
         // and context valid until the completion.
         Posted::of(unsafe {

@@ -5,6 +5,7 @@ use super::endpoint::Posted;
 use super::rma::{Event, Rma, MESSAGE};
 use super::Siblings;
 use crate::descriptor::{Key, Remote};
+use crate::engine::tcp::direct::Direct as _;
 use crate::engine::tcp::drive::Wires;
 use crate::engine::tcp::port::Port;
 use crate::engine::tcp::wires::Watch;
@@ -178,7 +179,7 @@ impl Links {
         }
         for peer in 0..self.ranks {
             loop {
-                if self.port.output(peer).is_empty() {
+                if self.port.output(peer).is_empty() || self.port.direct.holds_back(peer) {
                     break;
                 }
                 self.head();
@@ -211,6 +212,7 @@ impl Links {
             match event {
                 Event::Message(bytes) => self.hear(&bytes),
                 Event::Landed(id, result) => self.port.landed(id, result),
+                Event::Freed(id) => self.port.freed(id),
                 Event::Written(address, len) => self.domain.arrived(|| Arrival::Memory {
                     at: Remote {
                         address,
@@ -352,6 +354,7 @@ impl Wires for Links {
     fn finish(&mut self) {
         let deadline = Instant::now() + LAST_WORDS;
         while !self.is_flushed() && Instant::now() < deadline {
+            (0..self.ranks).for_each(|p| self.port.direct.flush(p));
             let sent = self.send();
             self.wake(false);
             if !self.receive() && !sent {

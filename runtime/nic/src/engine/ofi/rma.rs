@@ -6,7 +6,9 @@
 use super::abi::{
     CqEntry, FI_MR_LOCAL, FI_MR_VIRT_ADDR, FI_RECV, FI_REMOTE_CQ_DATA, FI_REMOTE_WRITE,
 };
-use super::endpoint::{Endpoint, Posted, Region};
+use super::endpoint::{Endpoint, Posted, Region, Tell};
+use super::lane::{Held, Lane};
+use super::slots::{Silence, Slot, Slots, Use};
 use crate::descriptor::{Descriptor, Failure, Key, Source, Status, Work};
 use crate::engine::tcp::direct::{Begun, Direct, Kept};
 use crate::engine::{with_source, TemplateKeys};
@@ -43,37 +45,14 @@ impl Target {
     }
 }
 
-/// What a slot is used for.
-#[derive(Debug)]
-enum Use {
-    Free,
-    /// A message to this rank, being sent.
-    Send(usize),
-    Receive,
-    /// A put or get with this number, to this rank.
-    Direct(u64, usize),
-}
-
-/// The state of an operation that the provider has. The provider's context comes first, so that its address is that
-/// of the slot.
-#[repr(C)]
-struct Slot {
-    /// `struct fi_context2`.
-    context: [*mut c_void; 8],
-    index: usize,
-    what: Use,
-    /// The bytes of a message.
-    bytes: Vec<u8>,
-    /// A region for a source or target outside of registered memory, if the provider wants all memory registered.
-    region: Option<Region>,
-}
-
 /// A result of the completion queue.
 pub(super) enum Event {
     /// The bytes of a message.
     Message(Vec<u8>),
     /// The number of a direct operation, and how it ended.
     Landed(u64, Result<(), Failure>),
+    /// The number of a put whose source may be written again.
+    Freed(u64),
     /// A peer has written to this rank's memory: the first address, and the number of bytes.
     Written(u64, usize),
     /// This peer cannot be reached any more.
@@ -83,14 +62,16 @@ pub(super) enum Event {
 /// The endpoint, with its operations under way.
 pub(super) struct Rma {
     endpoint: Endpoint,
-    /// The slots by number. They are never moved.
-    slots: Vec<*mut Slot>,
-    free: Vec<usize>,
+    slots: Slots,
     /// The registration of this rank's memory.
     own: Option<Region>,
     memory: (usize, usize),
     keys: TemplateKeys,
     targets: Vec<Target>,
+    /// By rank. Empty if the provider does not keep write after write: then every put speaks for itself.
+    lanes: Vec<Lane>,
+    /// What happened outside of [`Rma::poll`].
+    ended: Vec<Event>,
     entries: Box<[CqEntry]>,
     /// Receives that the provider had no room for when they were to be posted again.
     unposted: Vec<*mut Slot>,
@@ -116,12 +97,13 @@ impl Rma {
         let entry: CqEntry = unsafe { core::mem::zeroed() };
         Rma {
             endpoint,
-            slots: Vec::new(),
-            free: Vec::new(),
+            slots: Slots::default(),
             own: None,
             memory: (0, 0),
             keys: TemplateKeys::default(),
             targets: Vec::new(),
+            lanes: Vec::new(),
+            ended: Vec::new(),
             entries: vec![entry; BATCH].into(),
             unposted: Vec::new(),
             under_way: 0,
@@ -202,34 +184,11 @@ impl Rma {
 
     /// Sets the peers, and the keys by which operations name this rank's memory.
     pub(super) fn reach(&mut self, targets: Vec<Target>, keys: TemplateKeys) {
+        if self.endpoint.facts().waw {
+            self.lanes.resize_with(targets.len(), Lane::default);
+        }
         self.targets = targets;
         self.keys = keys;
-    }
-
-    fn slot(&mut self, what: Use) -> *mut Slot {
-        let index = self.free.pop().unwrap_or_else(|| {
-            let index = self.slots.len();
-            self.slots.push(Box::into_raw(Box::new(Slot {
-                context: [null_mut(); 8],
-                index,
-                what: Use::Free,
-                bytes: Vec::new(),
-                region: None,
-            })));
-            index
-        });
-        let slot = self.slots[index];
-        // SAFETY: slots live as long as `self`; a free one is nobody else's.
-        unsafe { (*slot).what = what };
-        slot
-    }
-
-    fn give_back(&mut self, slot: *mut Slot) {
-        // SAFETY: this object owns the slot, and the provider does not have it, or not any more.
-        let s = unsafe { &mut *slot };
-        s.what = Use::Free;
-        s.region = None;
-        self.free.push(s.index);
     }
 
     /// The provider's descriptor of memory that holds these bytes: of registered memory, or of a region made for
@@ -266,13 +225,13 @@ impl Rma {
         let wanted = (4 * ranks).clamp(16, 256);
         let most = self.endpoint.facts().receives.max(2) - 1;
         for _ in 0..wanted.min(most) {
-            let slot = self.slot(Use::Receive);
+            let slot = self.slots.take(Use::Receive);
             // SAFETY: the slot was just taken, and this object owns it.
             unsafe { (*slot).bytes.resize(MESSAGE, 0) };
             match self.post_receive(slot) {
                 Posted::Yes => {}
                 Posted::Busy => {
-                    self.give_back(slot);
+                    self.slots.give_back(slot);
                     break;
                 }
                 Posted::Failed(e) => return Err(format!("fi_recv: {}", self.endpoint.text(e))),
@@ -303,7 +262,7 @@ impl Rma {
             self.busy |= posted == Posted::Busy;
             return posted;
         }
-        let slot = self.slot(Use::Send(rank));
+        let slot = self.slots.take(Use::Send(rank));
         // SAFETY: this object owns the slot, and the provider does not have it. Its bytes are not moved while the
         // provider has it.
         let posted = unsafe {
@@ -317,7 +276,7 @@ impl Rma {
         };
         match posted {
             Posted::Yes => self.under_way += 1,
-            _ => self.give_back(slot),
+            _ => self.slots.give_back(slot),
         }
         self.busy |= posted == Posted::Busy;
         posted
@@ -331,6 +290,7 @@ impl Rma {
     /// Lets the provider work, and appends what has happened. Returns the number of completions.
     pub(super) fn poll(&mut self, events: &mut Vec<Event>) -> usize {
         self.post_the_unposted();
+        events.append(&mut self.ended);
         let mut entries = core::mem::take(&mut self.entries);
         let mut failed = None;
         let n = self
@@ -355,16 +315,20 @@ impl Rma {
                     events.push(Event::Message(s.bytes[..len].to_vec()));
                     self.receive_again(slot);
                 }
-                Use::Direct(id, _) => {
-                    self.under_way -= 1;
-                    self.give_back(slot);
-                    events.push(Event::Landed(id, Ok(())));
+                Use::Direct(id, rank, number) => {
+                    self.vouched(rank, number, events);
+                    self.landed(slot, id, events);
                 }
+                Use::Silent(id, rank, Silence::Going) => {
+                    s.what = Use::Silent(id, rank, Silence::Sent);
+                    events.push(Event::Freed(id));
+                }
+                Use::Silent(id, _, Silence::Arrived) => self.landed(slot, id, events),
                 Use::Send(_) => {
                     self.under_way -= 1;
-                    self.give_back(slot);
+                    self.slots.give_back(slot);
                 }
-                Use::Receive | Use::Free => {}
+                Use::Silent(_, _, Silence::Sent) | Use::Receive | Use::Free => {}
             }
         }
         self.entries = entries;
@@ -374,6 +338,80 @@ impl Rma {
             return n + 1;
         }
         n
+    }
+
+    fn landed(&mut self, slot: *mut Slot, id: u64, events: &mut Vec<Event>) {
+        self.under_way -= 1;
+        self.slots.give_back(slot);
+        events.push(Event::Landed(id, Ok(())));
+    }
+
+    /// The put with this number of a rank's lane is over, and with it the silent ones before it.
+    fn vouched(&mut self, rank: usize, number: u64, events: &mut Vec<Event>) {
+        while let Some(slot) = self.lanes.get_mut(rank).and_then(|l| l.vouched(number)) {
+            // SAFETY: this object owns its slots. The provider uses the context in front, not this field.
+            match unsafe { (*slot).what } {
+                Use::Silent(id, _, Silence::Sent) => self.landed(slot, id, events),
+                Use::Silent(id, rank, Silence::Going) => {
+                    // SAFETY: as before.
+                    unsafe { (*slot).what = Use::Silent(id, rank, Silence::Arrived) };
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Hands the put that was held for a rank to the provider. `follows`: another put to this rank will be handed over next,
+    /// which can vouch for this one. If the result is `Busy`, the put is still held.
+    fn let_go(&mut self, rank: usize, follows: bool) -> Posted {
+        let Some(put) = self.lanes.get_mut(rank).and_then(|l| l.held.take()) else {
+            return Posted::Yes;
+        };
+        let silent = follows && self.lanes[rank].may_be_silent(put.len);
+        let peer = self.targets[rank].peer;
+        // SAFETY: `begin` found the source in bounds. Its initiator leaves it alone until it hears that the source is free.
+        // Slots live as long as the endpoint.
+        let posted = unsafe {
+            self.endpoint.write(
+                put.from,
+                put.len,
+                put.descriptor,
+                peer,
+                put.at,
+                put.data,
+                if silent { Tell::Sent } else { Tell::Arrived },
+                put.slot.cast(),
+            )
+        };
+        match posted {
+            Posted::Yes => {
+                let lane = &mut self.lanes[rank];
+                let what = if silent {
+                    lane.went_silently(put.slot, put.len);
+                    Use::Silent(put.id, rank, Silence::Going)
+                } else {
+                    Use::Direct(put.id, rank, lane.went())
+                };
+                // SAFETY: this object owns its slots. The provider uses the context in front, not this field.
+                unsafe { (*put.slot).what = what };
+            }
+            Posted::Busy => {
+                self.busy = true;
+                self.lanes[rank].held = Some(put);
+            }
+            Posted::Failed(_) => {
+                self.under_way -= 1;
+                self.slots.give_back(put.slot);
+                self.ended.push(Event::Landed(put.id, Err(lost(rank))));
+                self.ended.push(Event::Lost(rank));
+            }
+        }
+        posted
+    }
+
+    /// True if a put to this rank is held. Nothing else may be sent to that rank before: fences rely on the provider's order.
+    pub(super) fn holds_back(&self, rank: usize) -> bool {
+        self.lanes.get(rank).is_some_and(|l| l.held.is_some())
     }
 
     fn receive_again(&mut self, slot: *mut Slot) {
@@ -402,19 +440,26 @@ impl Rma {
         // SAFETY: contexts are slots of this object, and the provider has given this one back by its error.
         let s = unsafe { &mut *slot };
         match s.what {
-            Use::Direct(id, rank) => {
+            Use::Direct(id, rank, number) => {
                 self.under_way -= 1;
-                self.give_back(slot);
-                let lost = Failure {
-                    status: Status::PeerLost,
-                    value: rank as u64,
-                };
-                events.push(Event::Landed(id, Err(lost)));
+                self.slots.give_back(slot);
+                events.push(Event::Landed(id, Err(lost(rank))));
+                events.push(Event::Lost(rank));
+                // Their operations have failed with the peer. What is left of them are slots.
+                self.vouched(rank, number, events);
+            }
+            Use::Silent(id, rank, _) => {
+                self.under_way -= 1;
+                self.slots.give_back(slot);
+                if let Some(lane) = self.lanes.get_mut(rank) {
+                    lane.forget(slot);
+                }
+                events.push(Event::Landed(id, Err(lost(rank))));
                 events.push(Event::Lost(rank));
             }
             Use::Send(rank) => {
                 self.under_way -= 1;
-                self.give_back(slot);
+                self.slots.give_back(slot);
                 events.push(Event::Lost(rank));
             }
             Use::Receive => self.receive_again(slot),
@@ -495,11 +540,16 @@ impl Direct for Rma {
         if !reads {
             self.touch(rank);
         }
+        match self.let_go(rank, !reads) {
+            Posted::Yes => {}
+            Posted::Busy => return Begun::Busy,
+            Posted::Failed(_) => return Begun::Refused(lost(rank)),
+        }
         let (cq_data, inject) = {
             let f = self.endpoint.facts();
             (f.cq_data, f.inject)
         };
-        let slot = self.slot(Use::Direct(id, rank));
+        let slot = self.slots.take(Use::Direct(id, rank, 0));
         let (posted, freed) = match (&d.work, local) {
             (Work::Put { remote, .. }, _) => with_source(local, |from, n| {
                 let inject = n <= inject;
@@ -509,11 +559,27 @@ impl Direct for Rma {
                 };
                 let at = (target.of(remote.address), target.key);
                 let data = cq_data.then_some(remote.address);
-                let posted = match descriptor {
+                let posted = match (descriptor, self.lanes.get_mut(rank)) {
+                    (Ok(descriptor), Some(lane)) if !inject => {
+                        lane.held = Some(Held {
+                            id,
+                            slot,
+                            from,
+                            len: n,
+                            descriptor,
+                            at,
+                            data,
+                        });
+                        Posted::Yes
+                    }
                     // SAFETY: the source was found in bounds. Its initiator leaves it alone until it hears that the
                     // source is free: after an injection at once, else at the completion. Slots live as long as the
                     // endpoint.
-                    Ok(descriptor) => unsafe {
+                    (Ok(descriptor), _) => unsafe {
+                        let tell = match inject {
+                            true => Tell::ArrivedOfCopy,
+                            false => Tell::Arrived,
+                        };
                         self.endpoint.write(
                             from,
                             n,
@@ -521,11 +587,11 @@ impl Direct for Rma {
                             target.peer,
                             at,
                             data,
-                            inject,
+                            tell,
                             slot.cast(),
                         )
                     },
-                    Err(e) => Posted::Failed(e),
+                    (Err(e), _) => Posted::Failed(e),
                 };
                 (posted, inject)
             }),
@@ -556,33 +622,47 @@ impl Direct for Rma {
                 if reads && self.touched.is_some() {
                     self.read_from.push(rank);
                 }
+                if let Some(lane) = self
+                    .lanes
+                    .get_mut(rank)
+                    .filter(|l| !reads && l.held.is_none())
+                {
+                    // SAFETY: this object owns its slots. The provider uses the context in front, not this field.
+                    unsafe { (*slot).what = Use::Direct(id, rank, lane.went()) };
+                }
                 return Begun::UnderWay { freed };
             }
             Posted::Busy => {
-                self.give_back(slot);
+                self.slots.give_back(slot);
                 self.touch(rank);
             }
             Posted::Failed(_) => {
-                self.give_back(slot);
-                return Begun::Refused(Failure {
-                    status: Status::PeerLost,
-                    value: rank as u64,
-                });
+                self.slots.give_back(slot);
+                return Begun::Refused(lost(rank));
             }
         }
         self.busy = true;
         Begun::Busy
+    }
+
+    fn flush(&mut self, peer: usize) {
+        self.let_go(peer, false);
+    }
+}
+
+/// What becomes of operations whose peer is out of reach.
+fn lost(rank: usize) -> Failure {
+    Failure {
+        status: Status::PeerLost,
+        value: rank as u64,
     }
 }
 
 impl Drop for Rma {
     fn drop(&mut self) {
         self.own = None;
-        for slot in &self.slots {
-            // SAFETY: the slots are this object's until the endpoint is closed. Regions are closed before their
-            // domain.
-            unsafe { (**slot).region = None };
-        }
+        // Regions are closed before their domain.
+        self.slots.close_regions();
         // The slots are not freed: the endpoint is closed after this, and the provider may use them until then. An
         // engine lives as long as its job, and a process has one job.
     }

@@ -1,4 +1,4 @@
-//! Two endpoints of the provider `shm` in this process. What the engine does for the sake of this provider shows here.
+//! Two endpoints of a provider in this process. What the engine does for the sake of providers shows here.
 
 use super::*;
 use crate::descriptor::{Local, Remote};
@@ -6,6 +6,7 @@ use crate::engine::ofi::library::OPENING;
 use crate::engine::{Domain, Sizes};
 use crate::execute;
 use crate::keys::{Memory, Rights};
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
 const BYTES: usize = 1 << 16;
@@ -19,11 +20,12 @@ struct Rank {
 }
 
 /// Two ranks that know each other, or `None` where libfabric has no such provider.
-fn pair() -> Option<[Rank; 2]> {
+fn pair(provider: &str) -> Option<[Rank; 2]> {
     let _alone = OPENING.lock().unwrap_or_else(|e| e.into_inner());
     let mut ranks = Vec::new();
     for rank in 0..2u8 {
-        let endpoint = match Endpoint::open(Some("shm"), None, false) {
+        let here = (provider != "shm").then_some(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        let endpoint = match Endpoint::open(Some(provider), here, false) {
             Ok(endpoint) => endpoint,
             Err(e) => {
                 eprintln!("skipped: {e}");
@@ -100,16 +102,21 @@ fn put(a: &Rank, b: &Rank, bytes: u32) -> Descriptor {
 impl Rank {
     /// Begins an operation as soon as the provider has room. Both ranks work meanwhile.
     fn begin(&mut self, other: &mut Rank, d: &Descriptor) {
+        self.begin_as(1, other, d, &mut Vec::new());
+    }
+
+    /// As `begin`, with this number. Appends what happens to this rank meanwhile.
+    fn begin_as(&mut self, id: u64, other: &mut Rank, d: &Descriptor, events: &mut Vec<Event>) {
         let until = Instant::now() + Duration::from_secs(60);
         loop {
             let local = execute::local(d, self.domain.keys(), self.domain.counters());
-            match self.rma.begin(1, d, &local.expect("in bounds")) {
+            match self.rma.begin(id, d, &local.expect("in bounds")) {
                 Begun::UnderWay { .. } => return,
                 Begun::Busy => {}
                 Begun::Refused(f) => panic!("{f:?}"),
             }
             assert!(Instant::now() < until, "no room for a minute");
-            self.rma.poll(&mut Vec::new());
+            self.rma.poll(events);
             other.rma.poll(&mut Vec::new());
         }
     }
@@ -127,7 +134,7 @@ impl Rank {
 
 #[test]
 fn writes_and_reads_of_memory_on_this_machine() {
-    let Some([mut a, mut b]) = pair() else {
+    let Some([mut a, mut b]) = pair("shm") else {
         return;
     };
 
@@ -169,4 +176,86 @@ fn writes_and_reads_of_memory_on_this_machine() {
     a.finish(&mut b);
     // SAFETY: the memory is never freed, and nothing is under way.
     assert_eq!(unsafe { a.memory.read() }, 1, "b's bytes");
+}
+
+/// A put of one number of 4 KiB, from the place of that number to the same place at the other rank.
+fn block(a: &Rank, b: &Rank, number: usize) -> Descriptor {
+    let mut d = put(a, b, 4096);
+    if let Work::Put {
+        source: Source::Memory(local, _),
+        remote,
+        ..
+    } = &mut d.work
+    {
+        local.address += number as u64 * 4096;
+        remote.address += number as u64 * 4096;
+    }
+    d
+}
+
+#[test]
+fn one_put_vouches_for_those_before_it() {
+    const PUTS: usize = 6;
+    let Some([mut a, mut b]) = pair("tcp;ofi_rxm") else {
+        return;
+    };
+    for (at, byte) in (0..BYTES).map(|at| (at, (at / 4096) as u8 + 10)) {
+        // SAFETY: the memory is never freed, and nothing is under way.
+        unsafe { a.memory.add(at).write(byte) };
+    }
+    let mut events = Vec::new();
+    for n in 0..PUTS {
+        let d = block(&a, &b, n);
+        a.begin_as(n as u64, &mut b, &d, &mut events);
+        assert!(
+            a.rma.holds_back(1),
+            "the last put waits for one that follows"
+        );
+    }
+    let until = Instant::now() + Duration::from_secs(60);
+    while a.rma.under_way() > 0 {
+        assert!(Instant::now() < until, "not over after a minute");
+        a.rma.flush(1);
+        a.rma.poll(&mut events);
+        b.rma.poll(&mut Vec::new());
+    }
+    let (mut freed, mut landed) = (Vec::new(), Vec::new());
+    for event in &events {
+        match event {
+            Event::Freed(id) => freed.push(*id),
+            Event::Landed(id, result) => {
+                assert_eq!(*result, Ok(()));
+                landed.push(*id);
+            }
+            _ => panic!("nobody sends to this rank, or is lost"),
+        }
+    }
+    // Of the last put alone the provider says that it has arrived.
+    assert_eq!(freed, [0, 1, 2, 3, 4]);
+    assert_eq!(landed, [0, 1, 2, 3, 4, 5]);
+    for at in 0..PUTS * 4096 {
+        // SAFETY: the memory is never freed, and nothing is under way.
+        assert_eq!(unsafe { b.memory.add(at).read() }, (at / 4096) as u8 + 10);
+    }
+
+    // A get keeps its place behind a put, so that the put cannot wait any longer.
+    let d = block(&a, &b, 7);
+    a.begin(&mut b, &d);
+    let get = to_the_other(Work::Get {
+        local: Local {
+            address: a.memory as u64,
+            key: a.key,
+        },
+        remote: Remote {
+            address: b.memory as u64 + 7 * 4096,
+            key: a.key,
+        },
+        length: 8,
+    });
+    assert!(a.rma.holds_back(1));
+    a.begin(&mut b, &get);
+    assert!(!a.rma.holds_back(1));
+    a.finish(&mut b);
+    // SAFETY: the memory is never freed, and nothing is under way.
+    assert_eq!(unsafe { a.memory.read() }, 17, "what the put brought");
 }

@@ -19,6 +19,8 @@ pub(in crate::engine) trait Direct {
     fn takes(&self, d: &Descriptor) -> bool;
     /// Begins an operation. `Port::landed` is called later with the same `id` and says what became of the operation.
     fn begin(&mut self, id: u64, d: &Descriptor, local: &LocalPart<'_>) -> Begun;
+    /// Nothing more follows for this peer for now.
+    fn flush(&mut self, _: usize) {}
 }
 
 /// Which later operations take effect after an earlier direct put to the same peer, even if nobody waits for the put.

@@ -19,6 +19,7 @@ impl<D: Direct> Port<D> {
             }
             worked = true;
         }
+        self.direct.flush(p);
         worked
     }
 
@@ -179,6 +180,11 @@ impl<D: Direct> Port<D> {
             _ => peer.puts -= 1,
         }
         self.finish(id);
+    }
+
+    /// The source of an operation that went by the other way may be written again.
+    pub(in crate::engine) fn freed(&mut self, id: u64) {
+        self.free(id);
     }
 
     /// Takes the reply to a request of this rank: what was fetched goes to the operation's buffer.
