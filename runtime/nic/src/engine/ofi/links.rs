@@ -8,7 +8,7 @@ use crate::descriptor::{Key, Remote};
 use crate::engine::tcp::direct::Direct as _;
 use crate::engine::tcp::drive::Wires;
 use crate::engine::tcp::port::Port;
-use crate::engine::tcp::wires::Watch;
+use crate::engine::tcp::wires::{Watch, TURNS_PER_LOOK};
 use crate::engine::{Arrival, Domain};
 use crate::queue_pair::Consumer;
 use hetmp_core::sys;
@@ -324,6 +324,14 @@ impl Wires for Links {
             worked = true;
         }
         worked
+    }
+
+    fn turns_per_look(&self) -> u32 {
+        match self.bells {
+            // The provider's queues are memory, and a peer's next operation may wait for this look.
+            Some(_) => 1,
+            None => TURNS_PER_LOOK,
+        }
     }
 
     fn needs_care(&self) -> bool {

@@ -23,8 +23,6 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How many spin turns lie between two looks at the sockets. A look is at least one system call.
-const TURNS_PER_LOOK: u32 = 4;
 /// How long the thread leaves the wires to the initiators before it checks whether they still use them.
 const NAP: Duration = Duration::from_micros(100);
 /// How long at most where every look found an initiator that waits, and not the one that the look before had found.
@@ -48,6 +46,8 @@ pub(in crate::engine) trait Wires: Send {
     fn push(&mut self) -> bool;
     /// Looks at everything once, and answers what has arrived. False if there was nothing to do.
     fn turn(&mut self) -> bool;
+    /// How many spin turns lie between two looks that find nothing.
+    fn turns_per_look(&self) -> u32;
     /// True if somebody must look again even if nothing arrives and nothing is posted.
     fn needs_care(&self) -> bool;
     /// How many requests have no reply yet.
@@ -319,7 +319,7 @@ impl<W: Wires> Shared<W> {
                 spinner = Spinner::new();
                 continue;
             }
-            if (0..TURNS_PER_LOOK).all(|_| spinner.turn()) {
+            if (0..wires.turns_per_look()).all(|_| spinner.turn()) {
                 continue;
             }
             slept_from.get_or_insert_with(sys::monotonic_ns);
@@ -371,6 +371,7 @@ impl<W: Wires> Shared<W> {
             nap = NAP;
             let mut seen;
             let mut worked = false;
+            let turns;
             loop {
                 seen = self.bells.load(Ordering::Acquire);
                 // SAFETY: `driving` is held.
@@ -380,7 +381,9 @@ impl<W: Wires> Shared<W> {
                 if resting {
                     wires.watch(&mut watch);
                 }
+                let a_look = wires.turns_per_look();
                 if !self.let_go(wires, seen) {
+                    turns = a_look;
                     break;
                 }
             }
@@ -390,7 +393,7 @@ impl<W: Wires> Shared<W> {
                 continue;
             }
             if !resting {
-                resting = !(0..TURNS_PER_LOOK).all(|_| spinner.turn());
+                resting = !(0..turns).all(|_| spinner.turn());
                 continue;
             }
             resting = false;

@@ -13,6 +13,8 @@ use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
+/// How many spin turns lie between two looks at sockets. A look is at least one system call.
+pub(in crate::engine) const TURNS_PER_LOOK: u32 = 4;
 /// After this time a full inbox is tried again, milliseconds.
 const RETRY_MS: i32 = 1;
 /// How long the last bytes may take to leave when the engine stops.
@@ -357,6 +359,10 @@ impl drive::Wires for Wires {
             worked = true;
         }
         worked
+    }
+
+    fn turns_per_look(&self) -> u32 {
+        TURNS_PER_LOOK
     }
 
     fn needs_care(&self) -> bool {
