@@ -511,3 +511,72 @@ fn a_child_of_fork_has_nodes_too() {
         assert_eq!(text(&out.stdout), "7 12497500\n", "{schedule}");
     }
 }
+
+/// Barriers level by level, which a team takes where its nodes are far apart: here by an emulated distance. Programs with
+/// barriers, tasks at barriers, regions inside regions, teams of changing sizes, cancellation.
+#[test]
+fn barriers_over_far_nodes() {
+    let Some(cpus) = cpus() else { return };
+    let scratch = Scratch::new("far");
+    let (a, b) = (cpus[0], cpus[1]);
+    let nodes = format!("cores={a};cores={b}");
+    // Threads that go to the nodes in turns need no levels.
+    let equal = format!("{{{a}}},{{{a}}},{{{a}}},{{{a}}},{{{b}}},{{{b}}},{{{b}}},{{{b}}}");
+    let unequal = format!("{{{a}}},{{{b}}},{{{b}}},{{{b}}},{{{b}}}");
+    for name in [
+        "barrier_many.c",
+        "barrier_phases.c",
+        "barrier_runs_tasks.c",
+        "cancel_for.c",
+        "cancel_parallel.c",
+        "loop_ordered.c",
+        "parallel_nested.c",
+        "parallel_resize.c",
+        "single_copyprivate.c",
+        "stress_random_mix.c",
+        "task_in_loop.c",
+        "taskloop_reduction.c",
+    ] {
+        let program = scratch.compile(&library::root().join("c-tests").join(name));
+        for (threads, places) in [("2", ""), ("3", ""), ("8", &equal), ("7", &unequal)] {
+            // Nanoseconds: a signal has arrived as soon as it is seen, and the ratio decides which barrier is used.
+            let mut env = vec![
+                ("HETMP_NODES", nodes.as_str()),
+                ("HETMP_FAR", "0.001,0.008"),
+                ("OMP_NUM_THREADS", threads),
+                ("HETMP_VERBOSE", "1"),
+            ];
+            if !places.is_empty() {
+                env.extend([("OMP_PLACES", places), ("OMP_PROC_BIND", "close")]);
+            }
+            if name.starts_with("cancel") {
+                env.push(("OMP_CANCELLATION", "true"));
+            }
+            let out = scratch.run(&program, &[], &env);
+            let said = text(&out.stderr);
+            assert_eq!(out.ending, Ending::Exit(0), "{name} {env:?}: {said}");
+            if name == "barrier_phases.c" && !places.is_empty() {
+                let line = "hetmp: 7 threads on 2 nodes: barriers level by level\n";
+                assert!(said.contains(line), "{env:?}: {said}");
+            }
+        }
+    }
+}
+
+/// A value of `HETMP_FAR` that is no distance costs a line, and nothing is emulated.
+#[test]
+fn distances_that_are_none() {
+    let scratch = Scratch::new("no-distance");
+    let program = scratch.compile_text(
+        "one",
+        "int main(void) {\nint n = 0;\n#pragma omp parallel\n#pragma omp atomic\nn++;\nreturn n == 0; }\n",
+    );
+    for far in ["", "8,1", "1,2,round"] {
+        let out = scratch.run(&program, &[], &[("HETMP_FAR", far)]);
+        assert_eq!(out.ending, Ending::Exit(0));
+        let want = format!(
+            "hetmp: HETMP_FAR '{far}': NEAR,FAR or NEAR,FAR,flat, in microseconds up to 1000000, FAR at least NEAR\n"
+        );
+        assert_eq!(text(&out.stderr), want);
+    }
+}

@@ -13,10 +13,11 @@ use hetmp_abi_compat::library;
 const FLAGS: [&str; 4] = ["-O2", "-std=gnu11", "-D_GNU_SOURCE", "-pthread"];
 
 /// The programs of this benchmark, without `.c`; the others of the folder belong to other benchmarks.
-const PROGRAMS: [&str; 10] = [
+const PROGRAMS: [&str; 11] = [
     "apibench",
     "arraybench",
     "busy",
+    "far",
     "floor",
     "loadbench",
     "plain",

@@ -11,6 +11,10 @@
 mod barrier;
 #[path = "../src/task/counts.rs"]
 mod counts;
+#[path = "../src/team/levels.rs"]
+mod levels;
+#[path = "../src/team/routes.rs"]
+mod routes;
 #[path = "../src/team/seat.rs"]
 mod seat;
 #[path = "../src/task/sleep.rs"]
@@ -20,6 +24,7 @@ use barrier::{wait_on, Barrier, Pastime, Signals};
 use counts::{Counts, Live};
 use hetmp_core::park::{Flag, Poll};
 use hetmp_core::sync::{fence, AtomicBool, AtomicU32, Ordering};
+use levels::{Distance, Levels};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
@@ -126,6 +131,46 @@ fn central_barrier_of_two() {
 #[test]
 fn central_barrier_of_three() {
     barriers(3, 2, 1, true);
+}
+
+/// A barrier in levels for threads on these nodes, as far apart as makes it the faster one.
+fn barriers_in_levels(nodes: &'static [u32], epochs: u32, preemptions: usize) {
+    bounded(preemptions, move || {
+        let distance = Distance {
+            ratio: 8.0,
+            emulated: None,
+            verbose: false,
+        };
+        let levels = Levels::new(nodes, distance);
+        assert!(levels.is_used());
+        let data: Vec<Data> = nodes.iter().map(|_| Data::new(0)).collect();
+        team(nodes.len() as u32, move |tid| {
+            for e in 1..=epochs {
+                // As in `barriers`.
+                if e % 2 == 1 {
+                    data[tid as usize].set(e);
+                }
+                levels.pass(e, Seat::new(tid), &mut Idle);
+                if e % 2 == 1 {
+                    for d in &data {
+                        assert_eq!(d.get(), e);
+                    }
+                }
+            }
+        });
+    });
+}
+
+/// Two threads meet, one of them crosses, and then tells the other.
+#[test]
+fn barrier_in_levels_of_three() {
+    barriers_in_levels(&[0, 0, 1], 2, 1);
+}
+
+/// Two threads of each node meet, and both cross.
+#[test]
+fn barrier_in_levels_of_four() {
+    barriers_in_levels(&[0, 0, 1, 1], 1, 0);
 }
 
 /// The start and the end of regions, as in `Pool::start`, `team::worker` and `region::join`. The slot is

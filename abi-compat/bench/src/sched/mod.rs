@@ -14,6 +14,7 @@
 
 mod compare;
 mod cores;
+mod far;
 mod kernel;
 mod paper;
 mod parts;
@@ -48,6 +49,8 @@ pub(crate) enum Part {
     D,
     /// Irregular loops: hetprobe-i beside hetprobe
     E,
+    /// Barriers over nodes that are far apart, emulated: level by level beside round all threads
+    F,
     /// Which part of the time in regions each lever and guard had
     G,
 }
@@ -148,6 +151,7 @@ pub fn sched(args: &SchedArgs) -> Result<ExitCode> {
         size: args.size.clone(),
         groups: Vec::new(),
         quota: None,
+        far: Vec::new(),
         reach: Vec::new(),
     };
     report.print_head();
@@ -167,6 +171,9 @@ pub fn sched(args: &SchedArgs) -> Result<ExitCode> {
     }
     if args.wants(Part::E) {
         parts::irregular(args, &bench, &cores, &mut report)?;
+    }
+    if args.wants(Part::F) {
+        report.far = far::measure(args, &bench.library, [cores.fast[0], cores.slow[0]])?;
     }
     if args.wants(Part::G) {
         reach::measure(args, &bench, &cores, &mut report)?;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::compare::Group;
+use super::far;
 use super::reach::Reach;
 use crate::machine::Machine;
 
@@ -22,6 +23,7 @@ pub(super) struct Report {
     pub(super) groups: Vec<Group>,
     /// Why nothing was compared with libgomp; `None` if something was.
     pub(super) quota: Option<String>,
+    pub(super) far: Vec<far::Row>,
     pub(super) reach: Vec<Reach>,
 }
 

@@ -416,6 +416,14 @@ const OTHERS: &[Variable] = &[
         .accepts("a number of nodes, cores=LIST[,speed=S][;cores=...], @file.toml, or dsm:2 to dsm:8")
         .help("The nodes of unlike cores that loops are split over; dsm: so many processes that share memory page by page.")
         .spec("hetmp"),
+    hetmp("HETMP_FAR", Kind::Notation)
+        .default("not emulated")
+        .accepts("NEAR,FAR or NEAR,FAR,flat, in microseconds up to 1000000, FAR at least NEAR")
+        .help(
+            "For experiments: what a signal of a barrier takes within a node of HETMP_NODES and to another one. flat: barriers \
+             go round all threads, and not level by level.",
+        )
+        .spec("hetmp"),
     hetmp("HETMP_DSM", Kind::Word)
         .default("uffd; sigsegv where that is forbidden")
         .accepts("uffd or sigsegv")

@@ -142,17 +142,10 @@ impl Nodes {
     pub fn discover(machine: &Topology) -> Self {
         let classes = speed_classes(machine);
         let class_of = |cpu: &Cpu| classes.iter().position(|class| class.contains(cpu.id));
-        // A cache that only one core uses groups nothing. Virtual machines hide their outer caches; without this rule
-        // they would fall apart into single cores.
-        let shared_cache = |cpu: &Cpu| {
-            machine
-                .cpus()
-                .iter()
-                .any(|other| other.llc == cpu.llc && other.core != cpu.core)
-                .then_some(cpu.llc)
-        };
-        let mut groups =
-            machine.grouped(|cpu| (cpu.core_type, class_of(cpu), cpu.numa, shared_cache(cpu)));
+        let mut groups = machine.grouped(|cpu| {
+            let cache = shared_cache(cpu, machine);
+            (cpu.core_type, class_of(cpu), cpu.numa, cache)
+        });
         // The sort is stable: within a class the order of the lowest CPUs stays.
         groups.sort_by_key(|set| {
             let first = set.first().and_then(|cpu| machine.cpu(cpu));
@@ -200,6 +193,30 @@ impl Nodes {
         })
     }
 
+    /// True if it is known that no two nodes share a cache: they are in different memory nodes, or under different caches
+    /// that several cores use. Virtual machines often hide their outer caches; such nodes count as sharing one.
+    pub fn share_no_cache(&self, machine: &Topology) -> bool {
+        let kinds = |node: &Node| -> Vec<(usize, Option<usize>)> {
+            let mut kinds: Vec<_> = node
+                .cpus
+                .iter()
+                .filter_map(|id| machine.cpu(id))
+                .map(|cpu| (cpu.numa, shared_cache(cpu, machine)))
+                .collect();
+            kinds.sort_unstable();
+            kinds.dedup();
+            kinds
+        };
+        let kinds: Vec<_> = self.0.iter().map(kinds).collect();
+        let apart = |a: &(usize, Option<usize>), b: &(usize, Option<usize>)| {
+            a.0 != b.0 || matches!((a.1, b.1), (Some(x), Some(y)) if x != y)
+        };
+        kinds.iter().enumerate().all(|(at, mine)| {
+            let others = kinds[at + 1..].iter().flatten();
+            others.into_iter().all(|b| mine.iter().all(|a| apart(a, b)))
+        })
+    }
+
     /// The position of the node that holds `cpu`.
     pub fn of_cpu(&self, cpu: usize) -> Option<usize> {
         self.0.iter().position(|node| node.cpus.contains(cpu))
@@ -224,6 +241,16 @@ impl fmt::Display for Nodes {
         }
         Ok(())
     }
+}
+
+/// The cache that `cpu` shares with other cores. A cache that only one core uses groups nothing: virtual machines hide
+/// their outer caches, and would otherwise fall apart into single cores.
+fn shared_cache(cpu: &Cpu, machine: &Topology) -> Option<usize> {
+    machine
+        .cpus()
+        .iter()
+        .any(|other| other.llc == cpu.llc && other.core != cpu.core)
+        .then_some(cpu.llc)
 }
 
 /// Allowed CPUs in classes of like speed, fastest first.

@@ -245,6 +245,7 @@ impl Source<'_> {
     fn ours(&mut self) -> Ours {
         Ours {
             nodes: self.get("HETMP_NODES").map(Vec::into_boxed_slice),
+            far: self.read("HETMP_FAR", parse::far),
             report: self.file("HETMP_REPORT"),
             trace: self.file("HETMP_TRACE"),
             trace_events: self

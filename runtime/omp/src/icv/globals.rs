@@ -3,6 +3,7 @@
 
 use super::{schedule, Allocator, Icv, Libomp, ProcBind, RunSched, StaticLoops, TargetOffload};
 use crate::affinity::{CpuSet, PlaceKind};
+use crate::team::levels::Emulated;
 use hetmp_core::spins::Asked;
 use hetmp_sched::decide::Objective;
 use hetmp_sched::schedule::Schedule;
@@ -13,6 +14,8 @@ use std::borrow::Cow;
 pub struct Ours {
     /// `HETMP_NODES` as it was given; the code for nodes reads it.
     pub(crate) nodes: Option<Box<[u8]>>,
+    /// `HETMP_FAR`: emulated distances between nodes.
+    pub(crate) far: Option<Emulated>,
     /// `HETMP_REPORT`: a file name.
     pub(crate) report: Option<Box<[u8]>>,
     /// `HETMP_TRACE`: a file name.

@@ -6,6 +6,7 @@
 //! program must not behave differently here.
 
 use super::kinds::{Allocator, ProcBind, StaticLoops, TargetOffload};
+use crate::team::levels::Emulated;
 use hetmp_core::env::text::{Cursor, Number};
 use hetmp_sched::decide::Objective;
 
@@ -220,6 +221,32 @@ pub(super) fn objective(value: &[u8]) -> Result<Objective, Bad> {
     word(value, &Objective::ALL.map(|o| (o.name(), o)))
 }
 
+/// `HETMP_FAR`: microseconds of a signal within a node and to another one, and `flat` for the barrier without levels.
+pub(super) fn far(value: &[u8]) -> Result<Emulated, Bad> {
+    let mut words = value.split(|&b| b == b',');
+    let mut ns = || -> Result<u64, Bad> {
+        let us = number(words.next().ok_or(Bad)?)?;
+        // At most a second.
+        (us > 0.0 && us <= 1e6)
+            .then_some((us * 1e3) as u64)
+            .ok_or(Bad)
+    };
+    let (near_ns, far_ns) = (ns()?.max(1), ns()?.max(1));
+    let flat = match words.next().map(<[u8]>::trim_ascii) {
+        None => false,
+        Some(word) if word.eq_ignore_ascii_case(b"flat") => true,
+        Some(_) => return Err(Bad),
+    };
+    if far_ns < near_ns || words.next().is_some() {
+        return Err(Bad);
+    }
+    Ok(Emulated {
+        near_ns,
+        far_ns,
+        flat,
+    })
+}
+
 /// `HETMP_TRACE_EVENTS`.
 pub(super) fn trace_events(value: &[u8]) -> Result<u64, Bad> {
     core::str::from_utf8(value)
@@ -280,6 +307,33 @@ mod tests {
         assert_eq!(proc_bind(b"FALSE").as_deref(), Ok(&[False][..]));
         for bad in ["", "true,close", "close,true", "close,", "closed", "1"] {
             assert_eq!(proc_bind(bad.as_bytes()), Err(Bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn distances() {
+        let emulated = |near_ns, far_ns, flat| {
+            Ok(Emulated {
+                near_ns,
+                far_ns,
+                flat,
+            })
+        };
+        assert_eq!(far(b"100,800"), emulated(100_000, 800_000, false));
+        assert_eq!(far(b" 0.5 , 2 , FLAT "), emulated(500, 2000, true));
+        for bad in [
+            "",
+            "1",
+            "2,1",
+            "0,1",
+            "1,2,",
+            "1,2,level",
+            "1,2,flat,",
+            "1,2000001",
+            "-1,2",
+            "nan,1",
+        ] {
+            assert_eq!(far(bad.as_bytes()), Err(Bad), "{bad}");
         }
     }
 

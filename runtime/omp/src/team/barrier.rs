@@ -1,6 +1,6 @@
 //! Team barriers: all threads arrive, then all threads go on.
 //!
-//! There are two kinds. A region's kind is chosen when its team is formed:
+//! There are two kinds here, and a third in [`super::levels`]. A region's kind is chosen when its team is formed:
 //!
 //! * **spread**, for teams whose threads have a core each: a *dissemination barrier* (Hensgen, Finkel, Manber
 //!   1988). In round `r` the thread on seat `t` signals seat `t + 2^r` and waits for seat `t - 2^r` (modulo the team
@@ -10,6 +10,7 @@
 //!   one flag. The last thread to arrive wakes all others with one system call. (A spread barrier whose
 //!   threads sleep would cost a context switch in each round.) Threads can also leave a central barrier
 //!   before it is complete, which cancellation needs.
+//! * in **levels**, for teams whose threads have a core each, on nodes that are far apart.
 //!
 //! The *join* at the end of a region is only half a barrier: each worker reports that it has finished, and
 //! need not wait; only the primary thread waits. In a spread team the reports go up a binomial tree of flags;
@@ -54,10 +55,16 @@ impl Signals {
     }
 
     fn reset(&self, epoch: u32, join: u32) {
+        self.reset_rounds(epoch);
+        self.done.reset(join);
+    }
+
+    /// Forgets all signals of barriers: the last one was number `epoch`. May be called only while no other thread uses the
+    /// team.
+    pub(crate) fn reset_rounds(&self, epoch: u32) {
         for r in &self.rounds {
             r.reset(epoch);
         }
-        self.done.reset(join);
     }
 }
 

@@ -15,6 +15,7 @@ use crate::task::deque::{Deque, Tasks};
 use crate::task::record::Task;
 use crate::task::sleep::Sleep;
 use crate::team::barrier::{Barrier, Signals};
+use crate::team::levels::{Distance, Placed};
 use crate::team::seat::Seat;
 use crate::thread::SavedContext;
 use crate::tool::record::TeamRecord;
@@ -43,6 +44,8 @@ pub(crate) struct Shared {
     /// The team uses central barriers, because it has more threads than cores or may be cancelled; otherwise
     /// spread ones.
     pub(crate) central: Cell<bool>,
+    /// The team's barriers, where they are not central, are in levels: its threads are on nodes that are far apart.
+    pub(crate) levels: Cell<bool>,
     /// The region can be cancelled (`OMP_CANCELLATION`).
     pub(crate) cancellable: Cell<bool>,
     /// The control variables with which the implicit tasks start.
@@ -77,6 +80,8 @@ pub(crate) struct Shared {
 pub struct Team {
     pub(crate) shared: CacheLine<Shared>,
     pub(crate) barrier: Barrier,
+    /// The barriers in levels.
+    pub(crate) placed: Placed,
     /// One for each thread of the largest team so far. The first [`Team::seats`] are in use.
     #[allow(clippy::vec_box, reason = "contexts point into members")]
     pub(crate) members: Vec<Box<Member>>,
@@ -156,6 +161,7 @@ impl Team {
                 level: Cell::new(0),
                 active_level: Cell::new(0),
                 central: Cell::new(false),
+                levels: Cell::new(false),
                 cancellable: Cell::new(false),
                 icv: Cell::new(init::globals().icv),
                 nested: Cell::new(crate::ahead::said::Nested::NONE),
@@ -171,6 +177,7 @@ impl Team {
                 tool: TeamRecord::new(),
             }),
             barrier: Barrier::new(),
+            placed: Placed::default(),
             members: members(capacity),
             works: WorkChain::new(),
             tasks: Tasks::new(),
@@ -240,7 +247,25 @@ impl Team {
             self.tasks.region_number(),
             self.members.iter().map(|m| &m.signals),
         );
+        self.placed.reset(epoch);
         self.works.restart();
+    }
+
+    /// Chooses the barrier for the nodes on which the team's `n` threads are now, which are so far apart. May be called only
+    /// while no worker is in the team.
+    #[cold]
+    pub(super) fn arrange(&mut self, n: u32, distance: Distance) {
+        let epoch = self.members[0].epoch.get();
+        let nodes = self.members[..n as usize].iter().map(|m| m.node.get());
+        let levels = self.placed.choose(nodes, distance, epoch);
+        if self.shared.levels.get() != levels {
+            // The flags of the other kind of barrier may be any number of epochs old, as where `central` changes.
+            self.placed.reset(epoch);
+            for m in &self.members {
+                m.signals.reset_rounds(epoch);
+            }
+            self.shared.levels.set(levels);
+        }
     }
 
     /// Makes the team one of `n` threads, all of this process. May be called only while no worker is in the team.

@@ -4,13 +4,15 @@
 //! * `region`: start, barriers and end of an ordinary team, as its primary thread does them. `worker` has
 //!   the other threads' side.
 //! * `members`: the data of a team. `pool`: the worker threads.
-//! * [`barrier`]: how threads wait for each other in a barrier. `suspend`: what virtual threads do instead.
+//! * [`barrier`]: how threads wait for each other in a barrier; `levels` and `routes` for teams over nodes that are far apart. `suspend`: what virtual threads do instead.
 
 pub(crate) mod barrier;
+pub(crate) mod levels;
 pub(crate) mod members;
 pub(crate) mod placement;
 pub(crate) mod pool;
 pub(crate) mod region;
+pub(crate) mod routes;
 pub(crate) mod seat;
 pub(crate) mod suspend;
 #[cfg(test)]

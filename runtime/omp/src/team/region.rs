@@ -106,8 +106,9 @@ pub(crate) unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_
     s.parent.set(outer);
     s.parent_number.set(th.number());
     s.cancellable.set(init::globals().cancellation);
-    let central =
-        s.cancellable.get() || (n > 2 && Policy::oversubscribed()) || n > crate::MAX_SPREAD;
+    let central = s.cancellable.get()
+        || (n > 2 && Policy::oversubscribed() && !nodes::distance_is_emulated())
+        || n > crate::MAX_SPREAD;
     if s.central.get() != central {
         // The flags of the other kind of barrier may be any number of epochs old. If they were more than half
         // of all numbers old, they would look as if they had been reached.
@@ -126,7 +127,11 @@ pub(crate) unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_
     }
     if nodes::active() {
         place::place(th, team, n);
+        if let Some(distance) = nodes::distance() {
+            team.arrange(n, distance);
+        }
     }
+    let s = &team.shared;
     let pos = team.works.position();
     let entered = if let Some(prepare) = first {
         let (work, next) = team.works.at(pos);
@@ -323,6 +328,9 @@ fn pass(th: &Thread) -> bool {
     } else if team.shared.central.get() {
         m.epoch.set(epoch);
         team.barrier.central(epoch, n, &mut pastime);
+    } else if team.shared.levels.get() {
+        m.epoch.set(epoch);
+        team.placed.current().pass(epoch, m.seat, &mut pastime);
     } else {
         m.epoch.set(epoch);
         team.barrier

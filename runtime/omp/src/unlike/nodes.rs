@@ -8,6 +8,7 @@
 //! binds threads.
 
 use crate::icv::{Globals, RunSched};
+use crate::team::levels::{Distance, Emulated};
 use crate::unlike::speeds;
 use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::report;
@@ -25,6 +26,8 @@ pub(crate) struct Layout {
     pub(super) order: Box<[u32]>,
     /// The description or the machine's topology shows a difference between nodes.
     told_apart: bool,
+    /// How far the nodes are apart, where barriers are to care.
+    distance: Option<Distance>,
 }
 
 static LAYOUT: OnceLock<Layout> = OnceLock::new();
@@ -58,6 +61,46 @@ pub(crate) fn told_apart() -> bool {
     layout().is_some_and(|l| l.told_apart)
 }
 
+/// How far the nodes are apart, if they are.
+#[inline]
+pub(crate) fn distance() -> Option<Distance> {
+    layout()?.distance
+}
+
+/// Is that emulated?
+#[cold]
+pub(crate) fn distance_is_emulated() -> bool {
+    distance().is_some_and(|d| d.emulated.is_some())
+}
+
+/// How many times as long a signal is assumed to take between nodes that share no cache. Chosen low: of barriers in levels,
+/// those that are faster here are so wherever the nodes are further apart.
+const NO_SHARED_CACHE: f64 = 2.0;
+
+/// How far `nodes` are apart.
+fn distance_of(
+    nodes: &Nodes,
+    machine: &Topology,
+    emulated: Option<Emulated>,
+    verbose: bool,
+) -> Option<Distance> {
+    if nodes.len() < 2 {
+        return None;
+    }
+    match emulated {
+        Some(e) => Some(Distance {
+            ratio: e.far_ns as f64 / e.near_ns as f64,
+            emulated,
+            verbose,
+        }),
+        None => nodes.share_no_cache(machine).then_some(Distance {
+            ratio: NO_SHARED_CACHE,
+            emulated: None,
+            verbose,
+        }),
+    }
+}
+
 /// Finds the nodes when the runtime starts, and checks the schedule against their number.
 pub(crate) fn configure(globals: &mut Globals, machine: &dyn Fn() -> Topology) {
     let told = globals
@@ -67,6 +110,7 @@ pub(crate) fn configure(globals: &mut Globals, machine: &dyn Fn() -> Topology) {
         .filter(|v| !v.trim_ascii().is_empty());
     let ours = globals.icv.run_sched.kind.is_ours();
     let verbose = globals.ours.verbose;
+    let far = globals.ours.far;
     if told.is_none() && !ours {
         return;
     }
@@ -81,11 +125,11 @@ pub(crate) fn configure(globals: &mut Globals, machine: &dyn Fn() -> Topology) {
     match told {
         Some(nodes) => {
             let whole = nodes.len() == 1 && nodes[0].cpus == *machine.allowed();
-            adopt(nodes, &machine, verbose, |nodes| {
+            adopt(nodes, &machine, verbose, far, |nodes| {
                 !whole || nodes.iter().any(|n| n.is_slowed())
             });
         }
-        None if ours => adopt(Nodes::discover(&machine), &machine, verbose, |nodes| {
+        None if ours => adopt(Nodes::discover(&machine), &machine, verbose, far, |nodes| {
             nodes.len() > 1
         }),
         None => {}
@@ -121,22 +165,31 @@ pub(crate) fn discover_late(allowed: &CpuSet) {
         let machine = Topology::discover();
         // This thread may be bound by now, and then sees only a part of the machine.
         if machine.allowed() == allowed {
-            adopt(Nodes::discover(&machine), &machine, false, |nodes| {
+            let far = crate::init::globals().ours.far;
+            adopt(Nodes::discover(&machine), &machine, false, far, |nodes| {
                 nodes.len() > 1
             });
         }
     }
 }
 
-fn adopt(nodes: Nodes, machine: &Topology, verbose: bool, worth: impl Fn(&Nodes) -> bool) {
+fn adopt(
+    nodes: Nodes,
+    machine: &Topology,
+    verbose: bool,
+    far: Option<Emulated>,
+    worth: impl Fn(&Nodes) -> bool,
+) {
     let worth = worth(&nodes);
     let order = core_order(&nodes, machine);
     let told_apart = nodes.are_told_apart(machine);
     speeds::configure(&nodes, verbose);
+    let distance = distance_of(&nodes, machine, far, verbose);
     let layout = Layout {
         nodes,
         order,
         told_apart,
+        distance,
     };
     if LAYOUT.set(layout).is_ok() {
         ACTIVE.store(worth, Ordering::Relaxed);

@@ -401,3 +401,30 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn nodes_that_share_no_cache() {
+    let apart = |tree: &Tree, nodes: &str| {
+        let all = CpuSet::from_iter(0..8);
+        let machine = Topology::from_sysfs(tree.path(), all);
+        Nodes::parse(nodes.as_bytes(), &machine)
+            .expect("nodes")
+            .share_no_cache(&machine)
+    };
+    let sockets = Tree::new();
+    sockets.server(2, 4, 1);
+    assert!(apart(&sockets, "cores=0-3;cores=4-7"));
+    assert!(!apart(&sockets, "cores=0,1;cores=2,3"), "one socket");
+    assert!(
+        !apart(&sockets, "cores=0-4;cores=5-7"),
+        "cut through a socket"
+    );
+    // A virtual machine without outer caches.
+    let hidden = Tree::new();
+    hidden.file("devices/system/cpu/online", "0-7");
+    for cpu in 0..8 {
+        hidden.cpu(cpu, "cache/index0/level", "2");
+        hidden.cpu(cpu, "cache/index0/shared_cpu_list", &cpu.to_string());
+    }
+    assert!(!apart(&hidden, "cores=0-3;cores=4-7"), "not known");
+}
