@@ -34,6 +34,7 @@ class World:
         self.slaves = chip["slaves"]
         self.memory_free = 0.0
         self.events, self.number, self.looks = [], 0, 0
+        self.stores_wait = True
 
     def run(self, processes):
         """Runs generators. Each yields the time at which it goes on, or a list: another generator pushes those in it. Gives the end's time."""
@@ -64,6 +65,11 @@ class World:
     def look(self):
         self.looks += 1
         return self.serve(self.direct["occupancy_ns"]) + self.direct["latency_ns"]
+
+    def store(self):
+        """A word to the master's memory. Like a load, unless stores are not waited for."""
+        over = self.look()
+        return over if self.stores_wait else self.now
 
 
 class Engine:
@@ -117,10 +123,10 @@ class Incoming:
         while self.under_way and over(self.world, self.under_way[0]):
             self.under_way.pop(0)
             self.ready += 1
-            yield self.world.look()  # Idle
+            yield self.world.store()  # Idle
         while self.ready + self.held + len(self.under_way) < self.slots:
             yield self.world.look()  # Ready?
-            yield self.world.look()  # Tran
+            yield self.world.store()  # Tran
             self.under_way.append(self.engine.start(self.size))
 
     held = 0
@@ -178,20 +184,34 @@ def bandwidth(platform, n, way, size=16384, slots=2, messages=60):
     return n * messages * size / ends
 
 
+# What is left out, to see what the queues lose by it.
+WITHOUT = {
+    "slaves not together": {"together_": False},
+    "stores not waited for": {"stores_wait": False},
+    "looks take no time": {"looks": 0},
+}
+
 COMPUTE_GFLOPS = 621.0  # the paper's
 BLOCK = 256
 
 
-def matmul(steps, way, blocks=12):
-    """GFLOPS of a core group of SW26010: 64 slaves have 32 by 32 of each block of 256 by 256."""
+def matmul(steps, way, blocks=12, together_=True, stores_wait=True, looks=1):
+    """GFLOPS of a core group of SW26010: 64 slaves have 32 by 32 of each block of 256 by 256.
+
+    What the queues lose is tried by leaving out one thing: slaves that compute together, stores to the master's memory that are
+    waited for, looks that take time (looks=0)."""
     world = World("sw26010")
+    world.stores_wait = stores_wait
+    world.direct = {name: value * looks for name, value in world.direct.items()}
     step_ns = 2 * BLOCK**3 / COMPUTE_GFLOPS
     size = BLOCK * BLOCK * 8 // world.slaves
     arrived = []
 
     def together():
         """All slaves begin a step together, and end it together: they exchange rows and columns meanwhile."""
-        if len(arrived) < world.slaves - 1:
+        if not together_:
+            yield world.now + step_ns
+        elif len(arrived) < world.slaves - 1:
             yield arrived
         else:
             end = world.now + step_ns
@@ -217,7 +237,7 @@ def matmul(steps, way, blocks=12):
                 yield from a.release()
                 yield from b.release()
             yield world.look()  # Idle?
-            yield world.look()  # Tran
+            yield world.store()  # Tran
             put = engine.start(size)
         while not over(world, put):
             yield local_wait(put)
@@ -264,6 +284,8 @@ def everything():
     report["matmul steps"] = chosen
     for way in ("dma", "queues"):
         report[f"matmul {way}"] = report[f"matmul {chosen} {way}"]
+        for name, without in WITHOUT.items():
+            report[f"matmul {way}, {name}"] = matmul(chosen, way, **without)
     return report
 
 
@@ -282,6 +304,9 @@ def markdown(report):
         dma, queues = report[f"matmul {steps} dma"], report[f"matmul {steps} queues"]
         yield f"| {steps} | {dma:.0f} | {queues:.0f} | {queues / dma:.2f} | {queues / COMPUTE_GFLOPS:.2f} |"
     yield "| paper | 556 | 504 | 0.91 | 0.81 |"
+    for name in WITHOUT:
+        dma, queues = report[f"matmul dma, {name}"], report[f"matmul queues, {name}"]
+        yield f"| {report['matmul steps']}, {name} | {dma:.0f} | {queues:.0f} | {queues / dma:.2f} | {queues / COMPUTE_GFLOPS:.2f} |"
 
 
 def main():
