@@ -55,7 +55,8 @@ struct gio_count {
 struct gio {
     enum gio_mode mode;
     int workgroups;
-    double launch; /* seconds */
+    double launch;  /* seconds */
+    double request; /* of ikn: seconds until the CPU thread has a request */
     hetmp_device_queue *queues;
     /* ikn */
     struct gio_request *requests;
@@ -130,6 +131,7 @@ static void *gio_help(void *argument) {
         while (batch < 32) {
             struct gio_request *r = &g->requests[position & (GIO_REQUESTS - 1)];
             if (__atomic_load_n(&r->turn, __ATOMIC_ACQUIRE) != position + 1) break;
+            if (g->request > 0) gio_pass(gio_now() + g->request);
             int bad;
             if (r->signal && r->source)
                 bad = hetmp_put_signal(q, r->pe, r->dest, r->source, r->bytes, r->signal, r->signal_value);
@@ -162,11 +164,12 @@ static void *gio_help(void *argument) {
 
 /* Opens what the mode needs for so many workgroups. */
 static inline void gio_open(struct gio *g, enum gio_mode mode, int workgroups, size_t depth) {
-    double launch = g->launch;
+    double launch = g->launch, request = g->request;
     memset(g, 0, sizeof *g);
     g->mode = mode;
     g->workgroups = workgroups;
     g->launch = launch;
+    g->request = request;
     if (mode != GIO && mode != IKN) return;
     int queues = mode == GIO ? workgroups : 1;
     g->queues = calloc((size_t)queues, sizeof *g->queues);

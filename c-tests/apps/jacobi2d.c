@@ -1,7 +1,8 @@
 /* Jacobi relaxation on a square grid, rows split over PEs, a PE's rows over its workgroups.
  *
  *     oshrun -n PES jacobi2d [--mode gio|ikn|interk|overlap|all] [--size N] [--strong] [--iterations I]
- *                            [--threads T] [--residual K] [--tolerance X] [--launch US] [--rate R] [--verify yes|no]
+ *                            [--threads T] [--residual K] [--tolerance X] [--launch US] [--rate R] [--edge NS] [--request US]
+ *                            [--verify yes|no]
  *
  * The grid has N columns and N rows a PE; with --strong, N rows in all. Boundary values are fixed, the first values are
  * random (seeded). Every K iterations the largest change of any point, over all PEs, is the residual; at X or below, the
@@ -14,6 +15,9 @@
  *
  * --rate models a device that computes R million points a second on each PE: the rows at the edges are computed, since
  * neighbours get them, and for all others the time passes that the device would take. Then there is no result to compare.
+ *
+ * What is not known of other machines can be tried: --edge lets NS pass for each point of a row that interk sends, --request
+ * lets US pass until ikn's CPU thread has a request.
  *
  * Halos. Row 1 of the next iteration goes to the upper neighbour's lower halo as soon as it is computed, with the
  * iteration's number as signal, and likewise below. There are two halos a side, each with a signal of its own, used in
@@ -28,6 +32,7 @@
 struct grid {
     long columns, rows, first, all; /* of this PE; number of its first row; of all PEs */
     double second_a_row;            /* of a modelled device; 0: rows are computed */
+    double edge;                    /* seconds that a row costs when it is sent between kernels, beside what that takes */
     size_t width;                   /* doubles from row to row */
     double *u[2];                   /* rows + 2, columns + 2 */
     double *halo[2][2];             /* by iteration and side (0: above): symmetric */
@@ -127,6 +132,7 @@ static void send_outside(const struct grid *g, long t, int side, int blocking) {
     int turn = (int)(t & 1), pe = side == 0 ? g->me - 1 : g->me + 1;
     double *to = g->halo[turn][!side], *from = row_of(g, turn, side == 0 ? 1 : g->rows);
     uint64_t *signal = &g->arrived[turn][!side];
+    if (blocking && g->edge > 0) gio_pass(gio_now() + g->edge);
     if (blocking) shmem_putmem_signal(to, from, row_bytes(g), signal, (uint64_t)t, SHMEM_SIGNAL_SET, pe);
     else shmem_putmem_signal_nbi(to, from, row_bytes(g), signal, (uint64_t)t, SHMEM_SIGNAL_SET, pe);
 }
@@ -340,7 +346,7 @@ static void *symmetric(size_t bytes) {
 
 int main(int argc, char **argv) {
     int mode = 4, strong = 0, verify = -1;
-    double rate = 0;
+    double rate = 0, edge = 0;
     struct plan plan = {.iterations = 100, .every = 10, .tolerance = 0, .threads = omp_get_max_threads()};
     struct grid g = {.columns = 256};
     struct gio o = {.launch = 0};
@@ -358,16 +364,19 @@ int main(int argc, char **argv) {
         else if (strcmp(name, "--residual") == 0) plan.every = gio_number(name, value, 1, 1000000);
         else if (strcmp(name, "--tolerance") == 0) plan.tolerance = gio_real(name, value, 0, 1);
         else if (strcmp(name, "--launch") == 0) o.launch = 1e-6 * gio_real(name, value, 0, 10000);
+        else if (strcmp(name, "--edge") == 0) edge = 1e-9 * gio_real(name, value, 0, 1e6);
+        else if (strcmp(name, "--request") == 0) o.request = 1e-6 * gio_real(name, value, 0, 10000);
         else if (strcmp(name, "--rate") == 0) rate = 1e6 * gio_real(name, value, 0, 1e9);
         else if (strcmp(name, "--verify") == 0 && value && strcmp(value, "yes") == 0) verify = 1;
         else if (strcmp(name, "--verify") == 0 && value && strcmp(value, "no") == 0) verify = 0;
         else
-            gio_die("argument %s %s: --mode, --size, --strong, --iterations, --threads, --residual, --tolerance, --launch, --rate "
-                    "and --verify yes or no are accepted",
+            gio_die("argument %s %s: --mode, --size, --strong, --iterations, --threads, --residual, --tolerance, --launch, --rate, "
+                    "--edge, --request and --verify yes or no are accepted",
                     name, value ? value : "");
     }
     if (rate > 0 && verify > 0) gio_die("--verify yes: with --rate nothing is computed that could be verified");
     if (rate > 0) verify = 0, g.second_a_row = (double)g.columns / rate;
+    g.edge = edge * (double)g.columns;
     omp_set_dynamic(0);
     gio_init();
     g.me = shmem_my_pe();

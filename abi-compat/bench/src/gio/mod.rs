@@ -42,6 +42,18 @@ enum Part {
     Uncached,
 }
 
+fn matrix(text: &str) -> Result<PathBuf, String> {
+    std::fs::canonicalize(text)
+        .ok()
+        .filter(|file| file.is_file())
+        // Arguments of a program are words here.
+        .filter(|file| {
+            file.to_str()
+                .is_some_and(|t| !t.contains(char::is_whitespace))
+        })
+        .ok_or_else(|| "an existing file whose path has no blanks is accepted".to_owned())
+}
+
 /// What `bench gio` accepts.
 #[derive(Args, Debug)]
 pub struct GioArgs {
@@ -61,6 +73,9 @@ pub struct GioArgs {
     /// Workgroups (OpenMP threads) of each PE in the applications
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     threads: u32,
+    /// A Matrix Market file for the solver, beside the made matrices; may be repeated
+    #[arg(long, value_name = "FILE", value_parser = matrix)]
+    matrix: Vec<PathBuf>,
     /// The engine: emulated (a software adapter) or tcp
     #[arg(long, value_name = "NAME", default_value = "emulated", value_parser = ["emulated", "tcp"])]
     engine: String,
@@ -351,8 +366,23 @@ fn table(rows: &[Row], what: &str) {
     }
 }
 
-/// The solver's matrices: a name and arguments.
-fn matrices(quick: bool) -> &'static [(&'static str, &'static str)] {
+/// The solver's matrices: a name and arguments. First those of files, then made ones.
+fn matrices(args: &GioArgs) -> Vec<(String, String)> {
+    let files = args.matrix.iter().map(|file| {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        let solves = if args.quick { 2 } else { 10 };
+        (
+            name.into_owned(),
+            format!("--matrix {} --solves {solves}", file.display()),
+        )
+    });
+    let made = made_matrices(args.quick).iter();
+    files
+        .chain(made.map(|&(name, arguments)| (name.to_owned(), arguments.to_owned())))
+        .collect()
+}
+
+fn made_matrices(quick: bool) -> &'static [(&'static str, &'static str)] {
     if quick {
         &[("road, 5 thousand rows", "--road 5000 --solves 2")]
     } else {
@@ -374,13 +404,14 @@ fn matrices(quick: bool) -> &'static [(&'static str, &'static str)] {
 fn spts(bench: &mut Bench<'_>) -> Result<()> {
     println!("\n## Sparse triangular solver, milliseconds a solve\n");
     println!("The paper: gio 38 / 35 / 44 % faster than ikn (1.38 / 1.35 / 1.44) on road_central at 2 / 3 / 4 nodes, up to 3.7 times on small matrices; 70 % parallel efficiency at 4 nodes.");
-    println!("Efficiency: the time of gio on one PE over PEs times its time. Matrices are made (seeded), like road networks and banded.");
+    println!("Efficiency: the time of gio on one PE over PEs times its time. Matrices are those of --matrix, and made ones (seeded), like road networks and banded.");
     let (engine, threads) = (bench.args.engine.clone(), bench.args.threads);
     let mut rows = Vec::new();
     let mut efficiencies = Vec::new();
     println!("\n| matrix | rows, entries, levels |");
     println!("| --- | --- |");
-    for &(matrix, arguments) in matrices(bench.args.quick) {
+    let matrices = matrices(bench.args);
+    for (matrix, arguments) in &matrices {
         let (size, _) = arguments.split_once(" --solves").unwrap_or((arguments, ""));
         let said = bench
             .jobs
@@ -403,7 +434,7 @@ fn spts(bench: &mut Bench<'_>) -> Result<()> {
             });
         }
     }
-    for &(matrix, arguments) in matrices(bench.args.quick) {
+    for (matrix, arguments) in &matrices {
         let mut alone: Option<f64> = None;
         for &pes in &bench.args.pes.clone() {
             let name = format!("{matrix}, {pes} PEs");
