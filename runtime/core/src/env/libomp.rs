@@ -3,7 +3,7 @@
 //! Variables that have a meaning here have a row with their meaning. The others tune libomp's internals (the trees of
 //! its barriers, its pools, its debug output). They are accepted without effect, so that no script has to be changed.
 
-use super::table::{Family, Kind, Variable};
+use super::variable::{Family, Kind, Variable};
 
 const fn kmp(name: &'static str, kind: Kind) -> Variable {
     Variable::new(Family::Libomp, name, kind).spec("libomp")

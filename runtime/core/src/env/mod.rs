@@ -15,6 +15,8 @@ mod libomp;
 mod snapshot;
 mod table;
 pub mod text;
+mod variable;
 
 pub use snapshot::{preset, snapshot, Snapshot};
-pub use table::{lookup, Family, Kind, Suffixes, Variable, TABLE};
+pub use table::{lookup, TABLE};
+pub use variable::{Family, Kind, Suffixes, Variable};

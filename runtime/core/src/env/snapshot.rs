@@ -3,7 +3,8 @@
 use std::ffi::CStr;
 use std::sync::{Mutex, OnceLock};
 
-use super::table::{self, Suffixes};
+use super::table;
+use super::variable::{Suffixes, Variable};
 
 /// The values of the table's variables at one moment.
 #[derive(Debug, Default)]
@@ -110,7 +111,7 @@ impl Snapshot {
 }
 
 /// The table's entry for a name, which may have a suffix (`_ALL`, `_DEV`, `_DEV_3`).
-fn variable_named(name: &[u8]) -> Option<&'static table::Variable> {
+fn variable_named(name: &[u8]) -> Option<&'static Variable> {
     table::TABLE.iter().find(|v| {
         let Some(rest) = name.strip_prefix(v.name.as_bytes()) else {
             return false;
