@@ -9,6 +9,7 @@
 //! | `ranks=2 4` | runs with these numbers of ranks only |
 //! | `engine=user` | runs with this engine only |
 //! | `env=NAME=VALUE` | one more run, with this variable; may be given several times |
+//! | `always=NAME=VALUE` | all runs have this variable |
 //! | `file` | the argument is the name of a file; rank 0 writes the line there; the job's status does not matter |
 //! | `ends=STATUS TEXT` | ends with this status, and with `TEXT` on standard error; prints no line |
 //!
@@ -40,6 +41,7 @@ struct Program {
     ranks: Vec<u32>,
     engines: Vec<String>,
     env: Vec<(String, String)>,
+    always: Vec<(String, String)>,
     ends: Option<(i32, String)>,
     file: bool,
 }
@@ -60,6 +62,7 @@ fn read(source: PathBuf) -> Program {
         ranks: vec![1, 2, 4, 7],
         engines: vec!["user".to_owned(), "thread".to_owned()],
         env: vec![],
+        always: vec![],
         ends: None,
         file: false,
     };
@@ -75,16 +78,22 @@ fn read(source: PathBuf) -> Program {
                 program.ranks = numbers.collect();
             }
             "engine" => program.engines = vec![value.to_owned()],
-            "env" => {
-                let (name, value) = value.split_once('=').expect("env=NAME=VALUE");
-                program.env.push((name.to_owned(), value.to_owned()));
+            "env" | "always" => {
+                let list = match name {
+                    "env" => &mut program.env,
+                    _ => &mut program.always,
+                };
+                let (name, value) = value.split_once('=').expect("NAME=VALUE");
+                list.push((name.to_owned(), value.to_owned()));
             }
             "file" => program.file = true,
             "ends" => {
                 let (status, text) = value.split_once(' ').expect("ends=STATUS TEXT");
                 program.ends = Some((status.parse().expect("a status"), text.to_owned()));
             }
-            _ => panic!("hetmp: line {line}: ranks, engine, env, file and ends are accepted"),
+            _ => {
+                panic!("hetmp: line {line}: ranks, engine, env, always, file and ends are accepted")
+            }
         }
     }
     program
@@ -238,7 +247,7 @@ fn run(program: &Program, engine: &str, way: &str) -> Result<(), Failed> {
                 ("HETMP_GOAL_ENGINE".to_owned(), engine.to_owned()),
                 ("HETMP_NIC".to_owned(), way.to_owned()),
             ];
-            env.extend(variable.cloned());
+            env.extend(program.always.iter().chain(*variable).cloned());
             let args = [
                 "-n".to_owned(),
                 ranks.to_string(),

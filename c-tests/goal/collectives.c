@@ -3,6 +3,7 @@
 /* goal-test: env=HETMP_GOAL_ALLGATHER=ring */
 /* goal-test: env=HETMP_GOAL_ALLTOALL=bruck */
 /* goal-test: env=HETMP_GOAL_BLOCKING=schedule */
+/* goal-test: env=HETMP_GOAL_NONBLOCKING=schedule */
 #include "gtest.h"
 
 static int rank, size;

@@ -2,6 +2,7 @@
  * own, so that it outlives the launcher, which ends the job; rank 0 says what it saw in a file. */
 /* goal-test: ranks=2 4 7 */
 /* goal-test: file */
+/* goal-test: env=HETMP_GOAL_NONBLOCKING=schedule */
 #include "gtest.h"
 #include <signal.h>
 #include <sys/wait.h>

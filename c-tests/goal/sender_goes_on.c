@@ -2,6 +2,7 @@
  * everything. The two speak of that through memory of their own, so that no call of GOAL's helps. */
 /* goal-test: ranks=2 */
 /* goal-test: engine=thread */
+/* goal-test: always=HETMP_GOAL_NONBLOCKING=schedule */
 #include "gtest.h"
 #include <fcntl.h>
 #include <stdatomic.h>

@@ -139,10 +139,24 @@ fn stopped() -> Result<(), Failed> {
     took_the_engine(&counts, 4)
 }
 
-/// The same program shows that the other engines need the rank; otherwise the trial before would prove nothing.
+/// The same program shows that schedules under the other engines need the rank; otherwise the trial before would prove
+/// nothing.
 fn stopped_without(engine: &str) -> Result<(), Failed> {
     let (program, path) = program("stopped")?;
-    let out = alone(4, &path, &["stuck"], &[("HETMP_GOAL_ENGINE", engine)]);
+    let env = [
+        ("HETMP_GOAL_ENGINE", engine),
+        ("HETMP_GOAL_NONBLOCKING", "schedule"),
+    ];
+    let out = alone(4, &path, &["stuck"], &env);
+    verdict(&program, 4, &out)
+}
+
+/// Where processes map each other's memory and go without schedules, what the stopped rank gave is there for the others.
+fn stopped_direct(engine: &str) -> Result<(), Failed> {
+    let (program, path) = program("stopped")?;
+    let flags = scratch().join(format!("direct-stopped-{engine}"));
+    let flags = flags.display().to_string();
+    let out = alone(4, &path, &[&flags], &[("HETMP_GOAL_ENGINE", engine)]);
     verdict(&program, 4, &out)
 }
 
@@ -473,6 +487,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         Trial::test("kernel::stopped", stopped),
         Trial::test("kernel::stopped_thread", || stopped_without("thread")),
         Trial::test("kernel::stopped_user", || stopped_without("user")),
+        Trial::test("kernel::stopped_direct_thread", || stopped_direct("thread")),
+        Trial::test("kernel::stopped_direct_user", || stopped_direct("user")),
         Trial::test("kernel::hostile", hostile),
         Trial::test("kernel::exhausted", exhausted),
         Trial::test("kernel::long", long),

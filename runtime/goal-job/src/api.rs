@@ -7,6 +7,7 @@ mod handles;
 use crate::driver::Outcome;
 use crate::memory::Segment;
 use crate::offload;
+use crate::team::Team;
 use crate::world::{self, How, RunError, World};
 pub use collective::{blocking, free_group, group, start, start_in_group};
 use collective::{Cache, Group};
@@ -38,6 +39,8 @@ enum Running {
     Here(Arc<Outcome>),
     /// The engines `kernel` and `nic`.
     Away(Arc<offload::Run>),
+    /// Without a schedule: the collective of a team with this name.
+    Direct(&'static Team, u64),
 }
 
 impl Running {
@@ -46,6 +49,7 @@ impl Running {
         let known = match self {
             Running::Here(outcome) => outcome.poll(),
             Running::Away(run) => run.poll(),
+            Running::Direct(..) => None,
         };
         if known.is_some() {
             return Ok(known);
@@ -55,10 +59,14 @@ impl Running {
         Ok(match self {
             Running::Here(outcome) => world.test(outcome),
             Running::Away(run) => world.test_away(run),
+            Running::Direct(team, step) => world.test_direct(team, *step),
         })
     }
 
     fn wait(&self) -> Result<core::result::Result<(), Failure>> {
+        if let Running::Direct(team, step) = self {
+            return Ok(world()?.wait_direct(team, *step));
+        }
         if let Some(ended) = self.test()? {
             return Ok(ended);
         }
@@ -66,6 +74,7 @@ impl Running {
         Ok(match self {
             Running::Here(outcome) => world.wait(outcome),
             Running::Away(run) => world.wait_away(run),
+            Running::Direct(team, step) => world.wait_direct(team, *step),
         })
     }
 }
@@ -347,7 +356,20 @@ pub fn test(run: Key) -> Result<bool> {
 /// # Errors
 /// As [`test`](fn@test).
 pub fn wait(run: Key) -> Result<()> {
-    let running = tables().runs.get(run, "handle")?.clone();
+    let running = {
+        let mut tables = tables();
+        let running = tables.runs.get(run, "handle")?.clone();
+        // Most collectives without a schedule are over soon.
+        let soon = match (&running, world::joined()) {
+            (Running::Direct(team, step), Some(world)) => world.look_soon(team, *step),
+            _ => None,
+        };
+        if let Some(ended) = soon {
+            tables.runs.remove(run, "handle")?;
+            return Ok(ended?);
+        }
+        running
+    };
     let ended = running.wait()?;
     // Another thread may have waited for the same run, and removed it.
     let _ = tables().runs.remove(run, "handle");

@@ -1,4 +1,4 @@
-//! Blocking collectives of ranks that map each other's memory, without a schedule.
+//! Collectives of ranks that map each other's memory, without a schedule.
 //!
 //! A rank that calls `goal_allreduce`, and has every peer's segment mapped, needs no graph, no matching and no queue.
 //! Each rank *exposes* its input in its own segment, and the others read it there. A collective is a row of *steps*.
@@ -6,19 +6,22 @@
 //! collective says. Longer vectors take several steps. Reductions combine in the order of ranks, so that all ranks
 //! get the same result.
 //!
+//! Blocking collectives (`rows`) wait in each step. A nonblocking collective (`started`) has one step: what is started is
+//! exposed, and who looks later reads what the others have exposed meanwhile. So it goes on while no rank works on it.
+//!
 //! # Where things lie
-//! Each rank has an *area* in its segment: first a word that is not 0 if the rank takes no further part, then
-//! [`LINES`] lines, then [`PLACES`] places of [`ROOM`] bytes. Step `s` uses line `s % LINES`. A line holds the number
-//! of the step plus one, a mark of the collective, and the exposed bytes if they are few: the first 48 bytes share a
-//! cache line with the number. Longer input lies in one of the places, which are used in turn, and the line says in
-//! which. The lines are many, so that a root that only sends can go on while its readers are not scheduled. The
-//! places are few, so that they stay in the caches.
+//! Each rank has an *area* in its segment: first a word that is not 0 if the rank takes no further part, and the number of
+//! steps of which this rank has *read* all that it needs; then [`LINES`] lines, then [`PLACES`] places of [`ROOM`] bytes.
+//! Step `s` uses line `s % LINES`. A line holds the number of the step plus one, a mark of the collective, and the exposed
+//! bytes if they are few: the first 48 bytes share a cache line with the number. Longer input lies in one of the places,
+//! which are used in turn, and the line says in which. The lines are many, so that a root that only sends can go on while
+//! its readers are not scheduled. The places are few, so that they stay in the caches.
 //!
 //! # Memory ordering
 //! The number is stored with release after the exposed bytes, and loaded with acquire before they are read: otherwise
 //! a reader could see the bytes of an earlier step. A rank uses a line or place for a new step only after every peer
-//! has exposed the step that follows the old one there. A peer that has done so has read all it needed of the old
-//! step: its loads come before its store with release, which this rank loads with acquire.
+//! has read the old step there. The count of steps that a peer has read is stored with release after the peer's loads, and
+//! loaded here with acquire: otherwise the peer could read bytes of the new step for those of the old.
 //!
 //! # Errors
 //! A wait for a peer that has died or left ends with an error. Ranks would no longer agree on the number of the next
@@ -26,13 +29,18 @@
 //! an error too. The mark tells a rank that its peer is in another collective, or has passed other arguments.
 
 use crate::choice::Collective;
-use crate::settings::{Allgather, Allreduce, Alltoall, Blocking, Settings};
+use crate::settings::{Allgather, Allreduce, Alltoall, Settings};
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_goal::collectives::Vector;
 use hetmp_goal::element::{self, Arithmetic};
 use hetmp_goal::rank::Failure;
 
 mod rows;
+mod started;
+
+pub(crate) use started::Look;
+use started::Started;
+use std::collections::VecDeque;
 
 /// How many steps a rank may be ahead of its slowest peer.
 const LINES: u64 = 64;
@@ -51,6 +59,8 @@ const FLAT: u64 = 4 << 10;
 pub(crate) const RANKS: u32 = 64;
 /// Bytes of a rank's area.
 pub(crate) const BYTES: usize = LINE + LINES as usize * LINE + PLACES * ROOM;
+/// Offset in an area of the number of steps that its rank has read: a cache line that peers look at now and then only.
+const READ: usize = 64;
 
 /// How a rank waits for a peer, and how it wakes peers.
 pub(crate) trait Wait {
@@ -78,24 +88,19 @@ pub(crate) fn takes(what: &Collective, ranks: u32, settings: &Settings) -> bool 
     // element.
     let ordered = |v: &Vector| matches!(v.op, Arithmetic::Sub | Arithmetic::Div);
     let vector = |v: &Vector| fits(v.bytes()) && v.op.takes(v.element) && !ordered(v);
-    settings.blocking == Blocking::Auto
-        && match what {
-            Collective::Barrier => true,
-            Collective::Broadcast { root, bytes }
-            | Collective::Gather { root, bytes }
-            | Collective::Scatter { root, bytes } => *root < ranks && fits(*bytes),
-            Collective::Reduce { root, vector: v } => *root < ranks && vector(v),
-            Collective::Allreduce { vector: v } => {
-                settings.allreduce == Allreduce::Auto && vector(v)
-            }
-            Collective::Allgather { bytes } => {
-                settings.allgather == Allgather::Auto && fits(*bytes)
-            }
-            Collective::Alltoall { bytes } => settings.alltoall == Alltoall::Auto && fits(*bytes),
-            Collective::Scan { vector: v } | Collective::ReduceScatter { vector: v } => vector(v),
-            // A rank knows its own neighbours only.
-            Collective::NeighbourAllgather { .. } | Collective::NeighbourAlltoall { .. } => false,
-        }
+    match what {
+        Collective::Barrier => true,
+        Collective::Broadcast { root, bytes }
+        | Collective::Gather { root, bytes }
+        | Collective::Scatter { root, bytes } => *root < ranks && fits(*bytes),
+        Collective::Reduce { root, vector: v } => *root < ranks && vector(v),
+        Collective::Allreduce { vector: v } => settings.allreduce == Allreduce::Auto && vector(v),
+        Collective::Allgather { bytes } => settings.allgather == Allgather::Auto && fits(*bytes),
+        Collective::Alltoall { bytes } => settings.alltoall == Alltoall::Auto && fits(*bytes),
+        Collective::Scan { vector: v } | Collective::ReduceScatter { vector: v } => vector(v),
+        // A rank knows its own neighbours only.
+        Collective::NeighbourAllgather { .. } | Collective::NeighbourAlltoall { .. } => false,
+    }
 }
 
 /// The bytes that `rank` gives and gets.
@@ -154,13 +159,15 @@ pub(crate) struct Direct {
     areas: Box<[*mut u8]>,
     /// The number of the next step.
     next: u64,
-    /// All peers have exposed every step below this one.
+    /// All peers have read every step below this one.
     known: u64,
     /// For each place the step that used it last. `turns` counts how often a place was used.
     used: [u64; PLACES],
     turns: usize,
     /// The mark of the current collective.
     mark: u64,
+    /// Nonblocking collectives that are not over, in the order of their steps.
+    started: VecDeque<Started>,
     /// Why this rank takes no further part.
     broken: Option<Failure>,
 }
@@ -255,6 +262,7 @@ impl Direct {
             used: [0; PLACES],
             turns: 0,
             mark: 0,
+            started: VecDeque::new(),
             broken: None,
         }
     }
@@ -319,49 +327,87 @@ impl Direct {
         unsafe { Piece::new(at, n) }
     }
 
-    /// Waits until every peer has exposed a step. Then all of them have read everything of the step before.
-    fn know(&mut self, step: u64, wait: &impl Wait) -> Result<(), Failure> {
-        if self.known <= step {
-            for peer in (0..self.ranks()).filter(|p| *p != self.rank) {
-                self.wait_for(peer, step, wait)?;
-            }
-            self.known = step + 1;
+    /// How many steps a rank has read.
+    fn read_by(&self, rank: u32) -> &AtomicU64 {
+        // SAFETY: an aligned word of an area, which who called `new` keeps valid, and which is accessed as an atomic
+        // only.
+        unsafe { AtomicU64::from_ptr(self.areas[rank as usize].wrapping_add(READ).cast()) }
+    }
+
+    /// Tells the peers that this rank has read all steps below `step`.
+    #[inline]
+    fn has_read(&self, step: u64) {
+        self.read_by(self.rank).store(step, Ordering::Release);
+    }
+
+    /// A peer that may still read what exposing `n` bytes in a step would overwrite, and how many steps the peer has to
+    /// have read before.
+    #[inline]
+    fn hindered(&mut self, step: u64, n: usize) -> Option<(u32, u64)> {
+        let mut least = (step + 1).saturating_sub(LINES);
+        if n > SHORT && self.turns >= PLACES {
+            least = least.max(self.used[self.turns % PLACES] + 1);
         }
-        Ok(())
+        if self.known >= least {
+            return None;
+        }
+        self.learn(step, least)
+    }
+
+    /// Looks at what the peers have read. Peers that only read, as in a broadcast, are then waited for until they have read
+    /// many lines: each look at a word that they have just written fetches it from their cache.
+    fn learn(&mut self, step: u64, least: u64) -> Option<(u32, u64)> {
+        let mut known = step;
+        for peer in (0..self.ranks()).filter(|p| *p != self.rank) {
+            let read = self.read_by(peer).load(Ordering::Acquire);
+            if read < least {
+                return Some((peer, least.max(step.saturating_sub(LINES / 2))));
+            }
+            known = known.min(read);
+        }
+        self.known = known;
+        None
+    }
+
+    /// The memory for `n` bytes of a step, when nobody [hinders](Direct::hindered) it.
+    #[inline]
+    fn claim(&mut self, step: u64, n: usize) -> Piece {
+        if n > SHORT {
+            let place = self.turns % PLACES;
+            self.turns += 1;
+            self.used[place] = step;
+            self.word(self.rank, step, 2)
+                .store(place as u64, Ordering::Relaxed);
+        }
+        self.piece(self.rank, step, n)
     }
 
     /// Memory for what this rank will expose in the next step.
     #[inline]
     fn reserve(&mut self, n: usize, wait: &impl Wait) -> Result<Piece, Failure> {
         let step = self.next;
-        if step >= LINES && self.known <= step + 1 - LINES {
-            // Peers that only read, as in a broadcast, are asked once for many lines: each look at a line that they have just
-            // written fetches it from their cache.
-            self.know(step - LINES / 2, wait)?;
+        while let Some((peer, least)) = self.hindered(step, n) {
+            wait.wait(self.read_by(peer), least, peer, self.over(peer))?;
         }
-        if n > SHORT {
-            let place = self.turns % PLACES;
-            if self.turns >= PLACES {
-                self.know(self.used[place] + 1, wait)?;
-            }
-            self.turns += 1;
-            self.used[place] = step;
-            self.word(self.rank, step, 2)
-                .store(place as u64, Ordering::Relaxed);
-        }
-        Ok(self.piece(self.rank, step, n))
+        Ok(self.claim(step, n))
     }
 
-    /// Exposes the next step, whose bytes are in their memory already.
+    /// Exposes a step, whose bytes are in their memory already.
+    #[inline]
+    fn show(&self, step: u64, mark: u64, wait: &impl Wait) {
+        self.word(self.rank, step, 1).store(mark, Ordering::Relaxed);
+        self.word(self.rank, step, 0)
+            .store(step + 1, Ordering::Release);
+        wait.ring();
+    }
+
+    /// Exposes the next step of a blocking collective. All steps before have been read.
     #[inline]
     fn post(&mut self, wait: &impl Wait) -> u64 {
         let step = self.next;
-        self.word(self.rank, step, 1)
-            .store(self.mark, Ordering::Relaxed);
-        self.word(self.rank, step, 0)
-            .store(step + 1, Ordering::Release);
+        self.has_read(step);
         self.next = step + 1;
-        wait.ring();
+        self.show(step, self.mark, wait);
         step
     }
 
@@ -383,7 +429,9 @@ impl Direct {
     fn of(&self, rank: u32, step: u64, n: usize, wait: &impl Wait) -> Result<Piece, Failure> {
         if rank != self.rank {
             self.wait_for(rank, step, wait)?;
-            if self.word(rank, step, 1).load(Ordering::Relaxed) != self.mark {
+            // This rank's own line has the mark of the step's collective.
+            let mark = |rank| self.word(rank, step, 1).load(Ordering::Relaxed);
+            if mark(rank) != mark(self.rank) {
                 return Err(Failure::Differs { peer: rank });
             }
         }
@@ -391,11 +439,10 @@ impl Direct {
     }
 
     /// Waits until every rank has exposed a step.
-    fn all(&mut self, step: u64, wait: &impl Wait) -> Result<(), Failure> {
+    fn all(&self, step: u64, wait: &impl Wait) -> Result<(), Failure> {
         for rank in 0..self.ranks() {
             self.of(rank, step, 0, wait)?;
         }
-        self.known = step + 1;
         Ok(())
     }
 

@@ -257,3 +257,161 @@ fn a_peer_that_leaves_ends_the_wait() {
         assert_eq!(barrier(), ended);
     });
 }
+
+/// A small generator of numbers below `n`.
+fn drawn(state: &mut u64, n: usize) -> usize {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    (*state % n as u64) as usize
+}
+
+/// A started collective with its buffers.
+struct Open {
+    step: u64,
+    what: Collective,
+    _give: Vec<u32>,
+    get: Vec<u32>,
+    wanted: Vec<u32>,
+}
+
+impl Open {
+    fn new(what: Collective, n: usize, direct: &mut Direct, wait: &impl Wait) -> Open {
+        let (me, ranks) = (direct.rank, direct.ranks());
+        let (gives, gets) = lengths_in_words(&what, me, ranks);
+        let mut give: Vec<u32> = (0..gives).map(|i| value(me, i)).collect();
+        let mut get = vec![7; gets];
+        let step = direct.start(&what, piece(&mut give), piece(&mut get), wait);
+        Open {
+            step: step.expect("nothing has failed"),
+            wanted: expected(&what, me, ranks, n),
+            what,
+            _give: give,
+            get,
+        }
+    }
+
+    /// Whether it is over; then its result is right.
+    fn is_over(&self, direct: &mut Direct, wait: &impl Wait) -> bool {
+        match direct.look(self.step, wait) {
+            Look::Needs(_) => false,
+            Look::Ended(done) => {
+                assert_eq!((done, &self.get), (Ok(()), &self.wanted), "{:?}", self.what);
+                true
+            }
+        }
+    }
+
+    fn end(self, direct: &mut Direct, wait: &impl Wait) {
+        while !self.is_over(direct, wait) {
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// Collectives of all lengths are started while others go on, ended in any order, and mixed with blocking ones.
+#[test]
+fn started_collectives_give_what_serial_ones_do() {
+    let lengths = [0, 1, 2, 59, 61, 300, 1025, 4000, ROOM / 4];
+    for ranks in [2, 3, 5] {
+        job(ranks, |direct, wait| {
+            let mut random = 77 + u64::from(direct.rank);
+            let mut open: Vec<Open> = Vec::new();
+            for (i, n) in lengths.iter().enumerate() {
+                for what in collectives(i as u32 % ranks, *n) {
+                    if !direct.starts(&what) {
+                        continue;
+                    }
+                    open.push(Open::new(what, *n, direct, wait));
+                    while open.len() > drawn(&mut random, 9) {
+                        let one = open.swap_remove(drawn(&mut random, open.len()));
+                        one.end(direct, wait);
+                    }
+                }
+                let barrier =
+                    direct.run(&Collective::Barrier, piece(&mut []), piece(&mut []), wait);
+                assert_eq!(barrier, Ok(()));
+            }
+            for one in open {
+                one.end(direct, wait);
+            }
+            assert!(direct.started.is_empty() && direct.unattended() == 0);
+        });
+    }
+}
+
+/// The ranks that have started an allreduce do nothing more until rank 0, which starts the allreduce last, has its result.
+/// By a schedule of log2 steps this could not end.
+#[test]
+fn who_has_started_is_not_needed_any_more() {
+    let (started, over) = (AtomicU64::new(0), AtomicBool::new(false));
+    job(4, |direct, wait| {
+        let what = collectives(0, 5).swap_remove(3);
+        assert!(matches!(what, Collective::Allreduce { .. }));
+        if direct.rank == 0 {
+            while started.load(Ordering::Acquire) < 3 {
+                std::thread::yield_now();
+            }
+            let one = Open::new(what, 5, direct, wait);
+            assert!(one.is_over(direct, wait));
+            over.store(true, Ordering::Release);
+            return;
+        }
+        let one = Open::new(what, 5, direct, wait);
+        started.fetch_add(1, Ordering::Release);
+        while !over.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+        one.end(direct, wait);
+    });
+}
+
+/// More collectives than there are lines, and more long ones than there are places, go on at once; those without room are
+/// counted until they have found some.
+#[test]
+fn those_that_find_no_room_wait_for_it() {
+    job(3, |direct, wait| {
+        for n in [0usize, 400] {
+            let bytes = 4 * n as u64;
+            let mut open: Vec<Open> = Vec::new();
+            for _ in 0..3 * LINES {
+                let what = match n {
+                    0 => Collective::Barrier,
+                    _ => Collective::Broadcast { root: 0, bytes },
+                };
+                open.push(Open::new(what, n, direct, wait));
+            }
+            let barrier = direct.rank == 0 || n == 0;
+            // Whether others have read something meanwhile is not known; but not all of it, if they wait for this rank.
+            assert!(
+                direct.unattended() > 0 || !barrier || direct.started.len() < 2 * LINES as usize
+            );
+            for one in open {
+                one.end(direct, wait);
+            }
+            assert_eq!(direct.unattended(), 0);
+        }
+    });
+}
+
+#[test]
+fn a_started_collective_fails_with_the_others() {
+    job(2, |direct, wait| {
+        if direct.rank == 1 {
+            return;
+        }
+        let what = Collective::Barrier;
+        let step = direct.start(&what, piece(&mut []), piece(&mut []), wait);
+        let step = step.expect("nothing has failed");
+        assert_eq!(direct.look(step, wait), Look::Needs(1));
+        let why = Failure::PeerLost { peer: 1 };
+        direct.give_up(why, wait);
+        assert!(direct.is_over(0));
+        // As often as somebody looks.
+        for _ in 0..3 {
+            assert_eq!(direct.look(step, wait), Look::Ended(Err(why)));
+        }
+        let again = direct.start(&what, piece(&mut []), piece(&mut []), wait);
+        assert_eq!(again, Err(why));
+    });
+}

@@ -26,6 +26,8 @@ use hetmp_core::sync::{fence, AtomicBool, AtomicU32, Ordering};
 pub struct Duty {
     /// How many runs have not ended.
     open: AtomicU32,
+    /// How many collectives without a schedule need somebody who looks after them.
+    aside: AtomicU32,
     /// The progress thread has to end. A word of its own, so that a thread which counts runs while the process leaves
     /// cannot reset it.
     stopped: AtomicBool,
@@ -45,6 +47,7 @@ impl Duty {
     pub fn new() -> Duty {
         Duty {
             open: AtomicU32::new(0),
+            aside: AtomicU32::new(0),
             stopped: AtomicBool::new(false),
             dozing: AtomicBool::new(false),
             waiting: AtomicU32::new(0),
@@ -63,6 +66,19 @@ impl Duty {
     #[inline]
     pub fn has_runs(&self) -> bool {
         self.open.load(Ordering::Relaxed) > 0
+    }
+
+    /// Changes the number of collectives without a schedule that need somebody who looks after them, from one number of a
+    /// team's to another. Called by the thread that holds the team.
+    pub fn aside(&self, from: u32, to: u32) {
+        self.aside
+            .fetch_add(to.wrapping_sub(from), Ordering::Relaxed);
+    }
+
+    /// True if there are such collectives.
+    #[inline]
+    pub fn has_aside(&self) -> bool {
+        self.aside.load(Ordering::Relaxed) > 0
     }
 
     /// A thread begins to wait. The progress thread goes off duty at its next look.
@@ -84,7 +100,7 @@ impl Duty {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// Wakes the progress thread if it sleeps and is on duty. Call it after [`Duty::runs`].
+    /// Wakes the progress thread if it sleeps and is on duty. Call it after [`Duty::runs`] and [`Duty::aside`].
     #[inline]
     pub fn call(&self) {
         // Between the change of the numbers and the look at `dozing`: see "Memory ordering".
@@ -108,7 +124,8 @@ impl Duty {
     /// True if the progress thread has to look after the runs.
     pub fn is_on(&self) -> bool {
         self.is_stopped()
-            || self.open.load(Ordering::Relaxed) > 0 && self.waiting.load(Ordering::Relaxed) == 0
+            || (self.open.load(Ordering::Relaxed) > 0 || self.has_aside())
+                && self.waiting.load(Ordering::Relaxed) == 0
     }
 
     /// For the progress thread: sleeps until it is on duty. From then on it counts as dozing.

@@ -11,7 +11,7 @@
 //! The path of a message: [`api`] starts a run. `driver` hands the rank's packets to a `link`, which writes them as
 //! records of a `ring` in the peer's segment. The peer's driver sees that the ring's tail has moved.
 //!
-//! Blocking collectives of ranks that map each other's memory take a shorter way (`direct`).
+//! Collectives of ranks that map each other's memory take a shorter way (`direct`, among the ranks of a `team`).
 //!
 //! **Who makes progress.** Under `user`, runs move on inside of Test and Wait, and nowhere else. Under `thread`, a
 //! thread of each process moves them on when something arrives, unless a thread of the program waits and does it
@@ -47,6 +47,8 @@ mod ring;
 #[cfg(not(loom))]
 mod settings;
 #[cfg(not(loom))]
+mod team;
+#[cfg(not(loom))]
 pub mod through;
 #[cfg(not(loom))]
 pub mod world;
@@ -58,4 +60,4 @@ pub use memory::Segment;
 #[cfg(not(loom))]
 pub use nic::serve as serve_as_adapter;
 #[cfg(not(loom))]
-pub use settings::{Allgather, Allreduce, Alltoall, Blocking, Choice, Engine, Settings};
+pub use settings::{Allgather, Allreduce, Alltoall, Choice, Engine, Form, Settings};

@@ -14,6 +14,7 @@
 
 use crate::direct;
 use crate::ring::{self, Found, HEAD, RING};
+use crate::team::TEAMS;
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::bell::Bell;
 use hetmp_core::segment::PAGE;
@@ -57,14 +58,15 @@ impl Layout {
         (PAGE + 2 * LINE * self.ranks).next_multiple_of(PAGE) + RING as usize * sender as usize
     }
 
-    /// Offset of the area of blocking collectives.
-    pub(crate) fn direct(self) -> usize {
-        self.ring(self.ranks as u32)
+    /// Offset of the area of collectives without a schedule, of a [team](crate::team) by its number. Areas take memory when
+    /// they are first used.
+    pub(crate) fn direct(self, team: u32) -> usize {
+        self.ring(self.ranks as u32) + direct::BYTES.next_multiple_of(PAGE) * team as usize
     }
 
     /// Bytes of a segment.
     pub(crate) fn bytes(self) -> usize {
-        self.direct() + direct::BYTES
+        self.direct(TEAMS)
     }
 }
 

@@ -21,7 +21,7 @@ use hetmp_core::sys;
 use hetmp_goal::rank::StartError;
 use hetmp_goal::schedule::Schedule;
 use hetmp_nic::job::Job;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// How long a waiter sleeps before it checks whether a peer has died, nanoseconds.
 const NAPS: Naps = Naps {
@@ -46,8 +46,10 @@ const IDLE_DOZE: u64 = 500_000;
 /// How many of these dozes follow each other before the progress thread sleeps until [`Duty::call`].
 const IDLE_DOZES: u32 = 4;
 
+/// Moves on what [`Duty::has_aside`] counts. True if there was something to do.
+pub(crate) type Aside = dyn Fn() -> bool + Send + Sync;
+
 /// The runs of this process, and the threads that move them on.
-#[derive(Debug)]
 pub(crate) struct Progress {
     job: &'static Job,
     driver: Mutex<Driver>,
@@ -56,6 +58,8 @@ pub(crate) struct Progress {
     duty: Duty,
     hand_overs: HandOvers,
     peers: Peers,
+    /// Of collectives without a schedule.
+    aside: OnceLock<Box<Aside>>,
 }
 
 impl Progress {
@@ -73,6 +77,21 @@ impl Progress {
             duty: Duty::new(),
             hand_overs: HandOvers::new(),
             peers,
+            aside: OnceLock::new(),
+        }
+    }
+
+    /// Says who moves on what [`Duty::has_aside`] counts. Called once, before anything runs.
+    pub(crate) fn set_aside(&self, aside: Box<Aside>) {
+        // Cannot fail: called once.
+        let _ = self.aside.set(aside);
+    }
+
+    /// The number of a team's collectives that need somebody who looks after them has changed.
+    pub(crate) fn count_aside(&self, from: u32, to: u32) {
+        self.duty.aside(from, to);
+        if to > from {
+            self.duty.call();
         }
     }
 
@@ -118,9 +137,15 @@ impl Progress {
         }
     }
 
+    /// True if there is something that [`Progress::try_step`] would move on.
+    #[inline]
+    pub(crate) fn has_others(&self) -> bool {
+        self.duty.has_runs() || self.duty.has_aside()
+    }
+
     /// One look of a thread that waits for something else, too: moves open runs on, and lets the job's engine work.
     pub(crate) fn advance(&self) {
-        if !self.duty.has_runs() || self.try_step(0) {
+        if !self.has_others() || self.try_step(0) {
             return;
         }
         if let Some(engine) = self.job.engine() {
@@ -131,10 +156,16 @@ impl Progress {
     /// Moves all runs on once, unless another thread is doing that at this moment. `counted`: how many of the threads that
     /// [`Duty`] counts as waiting are the caller itself, 0 or 1. True if there was something to do.
     pub(crate) fn try_step(&self, counted: u32) -> bool {
+        let moved = self.step_aside();
         match self.driver.try_lock() {
-            Ok(driver) => self.step(driver, counted),
-            Err(_) => false,
+            Ok(driver) => self.step(driver, counted) | moved,
+            Err(_) => moved,
         }
+    }
+
+    #[inline]
+    fn step_aside(&self) -> bool {
+        self.duty.has_aside() && self.aside.get().is_some_and(|aside| aside())
     }
 
     fn step(&self, mut driver: MutexGuard<'_, Driver>, counted: u32) -> bool {
@@ -231,7 +262,7 @@ impl Progress {
             naps,
             // Takes the lock, and does not only try: a thread that holds the driver may have looked at this rank's links
             // before the message came, and would not look again.
-            &mut || until() || self.step(self.lock(), 0) || until(),
+            &mut || until() || self.step_aside() || self.step(self.lock(), 0) || until(),
             &mut || {
                 self.check_peers(peer);
                 true

@@ -65,12 +65,12 @@ pub enum Alltoall {
     Bruck,
 }
 
-/// `HETMP_GOAL_BLOCKING`.
+/// Whether collectives go by schedules: `HETMP_GOAL_BLOCKING` and `HETMP_GOAL_NONBLOCKING`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blocking {
+pub enum Form {
     /// Without a schedule, if all ranks map each other's memory.
     Auto,
-    /// With a schedule, like nonblocking collectives.
+    /// Always by a schedule.
     Schedule,
 }
 
@@ -120,7 +120,9 @@ pub struct Settings {
     /// How ranks reach each other: `HETMP_NIC`.
     pub way: Way,
     /// Which way blocking collectives take.
-    pub blocking: Blocking,
+    pub blocking: Form,
+    /// Which way nonblocking collectives take under the engines `user` and `thread`.
+    pub nonblocking: Form,
     /// The algorithm of an allreduce.
     pub allreduce: Allreduce,
     /// The algorithm of an allgather.
@@ -215,7 +217,11 @@ impl Settings {
             way: way(),
             blocking: word(
                 "HETMP_GOAL_BLOCKING",
-                &[("auto", Blocking::Auto), ("schedule", Blocking::Schedule)],
+                &[("auto", Form::Auto), ("schedule", Form::Schedule)],
+            ),
+            nonblocking: word(
+                "HETMP_GOAL_NONBLOCKING",
+                &[("auto", Form::Auto), ("schedule", Form::Schedule)],
             ),
             allreduce: word(
                 "HETMP_GOAL_ALLREDUCE",

@@ -2,22 +2,22 @@
 //!
 //! * **What it owns**: the one [`World`] of a process, its progress thread, and the state that says whether the process
 //!   has joined, left, or is a forked child.
-//! * **What it calls**: `hetmp_nic::job` to join, `progress` for runs and waiting, `direct` for the
-//!   short way of blocking collectives.
+//! * **What it calls**: `hetmp_nic::job` to join, `progress` for runs and waiting, `team` for the short way of
+//!   collectives.
 
 mod joining;
 
 use crate::choice::Collective;
-use crate::direct::{self, Direct, Piece};
+use crate::direct::{self, Direct, Look, Piece};
 use crate::driver::{Driver, Outcome};
 use crate::link::{self, Here, Layout, Posts};
 use crate::memory::{Bound, Segment};
 use crate::offload::{self, Gone, Offload};
 use crate::peers::Peers;
 use crate::progress::Progress;
-use crate::settings::{Engine, Settings};
+use crate::settings::{Engine, Form, Settings};
+use crate::team::{self, Team, TEAMS};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicU8, Ordering};
-use hetmp_core::bell::Bell;
 use hetmp_core::bootstrap::Exchange;
 use hetmp_core::park::Policy;
 use hetmp_core::{report, thread};
@@ -28,8 +28,12 @@ pub use joining::JoinError;
 use joining::Place;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How often a blocking collective looks at a peer's word before it waits as runs do.
+/// How often a collective without a schedule looks at a peer's word before it waits as runs do.
 const QUICK: u32 = 64;
+/// After how many tests in a row that found a collective going on the peer's memory is looked at for whether it has left.
+const TESTS: u32 = 64;
+/// After how many the system is asked whether the peer lives.
+const MANY_TESTS: u32 = 1 << 20;
 
 /// Why a run cannot begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,10 +67,12 @@ pub struct World {
     /// Under the engine `thread`: the progress thread, until the process leaves.
     thread: Mutex<Option<thread::Thread>>,
     here: Here,
-    /// The short way of blocking collectives, where all ranks map each other's segments.
-    direct: Option<Mutex<Direct>>,
-    /// The other ranks' bells, if `direct` is there.
-    bells: Box<[&'static Bell]>,
+    /// By rank: where its segment is mapped; null for ranks of other machines.
+    bases: Box<[usize]>,
+    /// All ranks, where they map each other's segments.
+    team: Option<Team>,
+    /// The teams of groups, by context.
+    groups: Mutex<Vec<(u32, &'static Team)>>,
     /// The engine `kernel` or `nic`, if all ranks have it.
     away: Option<Offload>,
 }
@@ -140,6 +146,7 @@ fn join_by(exchange: Option<Box<dyn Exchange>>) -> Result<&'static World, JoinEr
     MADE_HERE.store(place.made_here, Ordering::Release);
     let world = World::new(place, settings);
     let world: &'static World = Box::leak(Box::new(world));
+    world.progress.set_aside(Box::new(|| world.advance_teams()));
     if settings.engine != Engine::User && world.ranks() > 1 {
         let started = thread::start(c"hetmp-goal", || world.progress.serve());
         let thread = started.map_err(|e| JoinError::Refused(format!("progress thread: {e}")))?;
@@ -227,20 +234,8 @@ impl World {
             .collect();
         let ranks = job.size();
         let short = (2..=direct::RANKS).contains(&ranks) && reached.iter().all(|b| !b.is_null());
-        let direct = short.then(|| {
-            let at = |base: &*mut u8| base.wrapping_add(here.layout.direct());
-            // SAFETY: the areas lie within segments of this `Layout`, which stay mapped, are aligned to pages, and
-            // were zero at first.
-            Mutex::new(unsafe { Direct::new(rank, reached.iter().map(at).collect()) })
-        });
-        let peers = reached
-            .iter()
-            .enumerate()
-            .filter(|(r, _)| short && *r != rank as usize);
-        // SAFETY: these are starts of segments of this `Layout`, which stay mapped.
-        let bells = peers
-            .map(|(_, base)| unsafe { link::bell(*base) })
-            .collect();
+        let team = short.then(|| made_team((0..ranks).collect(), 0, rank, here.layout, &reached));
+        let kept: Box<[usize]> = reached.iter().map(|b| b.expose_provenance()).collect();
         let queue = job.engine().map(|e| e.queue_pair(256, job.keys()));
         let post = Posts::new(queue, job.keys().local, key);
         // SAFETY: `begin` and `share` have mapped these segments of this `Layout`, and nobody unmaps them.
@@ -252,8 +247,9 @@ impl World {
             progress: Progress::new(job, driver, bell, processes),
             thread: Mutex::new(None),
             here,
-            direct,
-            bells,
+            bases: kept,
+            team,
+            groups: Mutex::new(Vec::new()),
             away,
         }
     }
@@ -350,8 +346,72 @@ impl World {
         }
     }
 
-    /// Runs a blocking collective without a schedule. `None` if it needs one, or has arguments for which a schedule
-    /// reports the error.
+    /// The team of all ranks, if there is one.
+    #[inline]
+    pub(crate) fn team(&self) -> Option<&Team> {
+        self.team.as_ref()
+    }
+
+    /// The team of a group with this context, whose members are these ranks, with this one as number `me`. `None` if its
+    /// collectives go by schedules: the same at all members.
+    pub(crate) fn group_team(
+        &self,
+        context: u32,
+        members: &[u32],
+        me: u32,
+    ) -> Option<&'static Team> {
+        if self.team.is_none() || context >= TEAMS || members.len() < 2 {
+            return None;
+        }
+        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, team)) = groups.iter().find(|(c, _)| *c == context) {
+            // A context is used again for the same ranks only.
+            return (team.ranks() == members).then_some(*team);
+        }
+        let bases: Vec<*mut u8> = members
+            .iter()
+            .map(|r| core::ptr::with_exposed_provenance_mut(self.bases[*r as usize]))
+            .collect();
+        let team = made_team(members.into(), context, me, self.here.layout, &bases);
+        // As long as the process: its side of the area goes on where it was if the context is used again.
+        let team: &'static Team = Box::leak(Box::new(team));
+        groups.push((context, team));
+        Some(team)
+    }
+
+    /// The buffers of a collective without a schedule. `None` if it needs one, or has arguments for which a schedule reports
+    /// the error.
+    ///
+    /// # Safety
+    /// The buffers are valid for the collective's reads and writes, and nobody else uses them, until it is over.
+    #[inline]
+    unsafe fn pieces(
+        &self,
+        team: &Team,
+        me: u32,
+        what: &Collective,
+        give: *const u8,
+        get: *mut u8,
+    ) -> Option<(Piece, Piece)> {
+        let ranks = team.len();
+        if !direct::takes(what, ranks, &self.settings) {
+            return None;
+        }
+        let (gives, gets) = direct::lengths(what, me, ranks);
+        if gives > 0 && give.is_null() || gets > 0 && get.is_null() {
+            return None;
+        }
+        // SAFETY: who calls keeps the buffers valid for the collective's lengths, which these are.
+        unsafe {
+            Some((
+                Piece::new(give.cast_mut(), gives as usize),
+                Piece::new(get, gets as usize),
+            ))
+        }
+    }
+
+    /// Runs a blocking collective of all ranks without a schedule. `None` if it needs one, or has arguments for which a
+    /// schedule reports the error.
     ///
     /// # Safety
     /// The buffers are valid for the collective's reads and writes, and nobody else uses them, until the call
@@ -363,25 +423,126 @@ impl World {
         give: *const u8,
         get: *mut u8,
     ) -> Option<Result<(), Failure>> {
-        let direct = self.direct.as_ref()?;
-        let (rank, ranks) = (self.rank(), self.ranks());
-        if !direct::takes(what, ranks, &self.settings) {
+        let team = self.team.as_ref()?;
+        if self.settings.blocking != Form::Auto {
             return None;
         }
-        let (gives, gets) = direct::lengths(what, rank, ranks);
-        if gives > 0 && give.is_null() || gets > 0 && get.is_null() {
-            return None;
-        }
+        // SAFETY: who calls upholds the contract of `direct`, which is that of `pieces`.
+        let (give, get) = unsafe { self.pieces(team, self.rank(), what, give, get) }?;
         self.progress.advance_open_runs();
-        // SAFETY: who calls keeps the buffers valid for the collective's lengths, which these are.
-        let (give, get) = unsafe {
-            (
-                Piece::new(give.cast_mut(), gives as usize),
-                Piece::new(get, gets as usize),
-            )
+        Some(team.run(what, give, get, self))
+    }
+
+    /// Starts a nonblocking collective of a team, in which this rank has the number `me`, without a schedule, and returns its
+    /// name. `None` as from [`World::direct`].
+    ///
+    /// # Errors
+    /// A collective before has failed.
+    ///
+    /// # Safety
+    /// The buffers are valid for the collective's reads and writes, and nobody else uses them, until it is over.
+    #[inline]
+    pub(crate) unsafe fn start_direct(
+        &self,
+        team: &Team,
+        me: u32,
+        what: &Collective,
+        buffers: &[Segment; 2],
+    ) -> Option<Result<u64, Failure>> {
+        if self.settings.nonblocking != Form::Auto {
+            return None;
+        }
+        let [give, get] = buffers;
+        // SAFETY: who calls upholds the contract of `start_direct`, which is that of `pieces`.
+        let (give, get) = unsafe { self.pieces(team, me, what, give.start, get.start) }?;
+        team.start(what, give, get, self)
+    }
+
+    /// The result of a collective that was begun by [`World::start_direct`]; `None` while it goes on.
+    #[inline]
+    pub(crate) fn test_direct(&self, team: &Team, step: u64) -> Option<Result<(), Failure>> {
+        let (found, tests) = team.look_often(step, 1, self);
+        match found {
+            Look::Ended(done) => return Some(done),
+            Look::Needs(number) if tests % TESTS == 0 => {
+                let peer = team.rank(number);
+                if tests % MANY_TESTS == 0 && peer != self.rank() {
+                    self.progress.ask_whether_died(peer);
+                }
+                self.give_up_if_gone(team, step, number);
+            }
+            Look::Needs(_) => {}
+        }
+        if self.settings.engine == Engine::User && self.progress.has_others() {
+            self.progress.try_step(0);
+        }
+        None
+    }
+
+    /// The result of a collective that was begun by [`World::start_direct`], if it ends within a moment.
+    #[inline]
+    pub(crate) fn look_soon(&self, team: &Team, step: u64) -> Option<Result<(), Failure>> {
+        let looks = if Policy::oversubscribed() { 1 } else { QUICK };
+        match team.look_often(step, looks, self).0 {
+            Look::Ended(done) => Some(done),
+            Look::Needs(_) => None,
+        }
+    }
+
+    /// Waits for the end of a collective that was begun by [`World::start_direct`]. Moves all runs on meanwhile.
+    ///
+    /// # Errors
+    /// Why it has failed.
+    pub(crate) fn wait_direct(&self, team: &Team, step: u64) -> Result<(), Failure> {
+        let mut found = team.look(step, self);
+        loop {
+            let number = match found {
+                Look::Ended(done) => return done,
+                Look::Needs(number) => number,
+            };
+            let peer = Some(team.rank(number)).filter(|p| *p != self.rank());
+            let poll = || {
+                let now = team.look(step, self);
+                if now != found {
+                    return Some(now);
+                }
+                self.give_up_if_gone(team, step, number)
+                    .then(|| team.look(step, self))
+            };
+            found = self.progress.wait_until(&poll, peer);
+        }
+    }
+
+    /// Whether a rank that a collective waits for takes no further part. Then all collectives of the team that go on fail.
+    fn give_up_if_gone(&self, team: &Team, step: u64, number: u32) -> bool {
+        let peer = team.rank(number);
+        let why = if peer == self.rank() {
+            return false;
+        } else if team.is_over(number) {
+            Failure::PeerFailed { peer: number }
+        } else if self.progress.has_died(peer) || self.here.has_left(peer) {
+            Failure::PeerLost { peer: number }
+        } else {
+            return false;
         };
-        let mut direct = direct.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(direct.run(what, give, get, self))
+        // One more look: what the peer has written before it ended counts.
+        if team.look(step, self) == Look::Needs(number) {
+            team.give_up(why, self);
+            return true;
+        }
+        false
+    }
+
+    /// Moves the collectives of all teams on. True if one went on.
+    fn advance_teams(&self) -> bool {
+        let mut moved = self.team.as_ref().is_some_and(|t| t.advance(self));
+        // Who creates a group at this moment looks after the others later.
+        if let Ok(groups) = self.groups.try_lock() {
+            for (_, team) in groups.iter() {
+                moved |= team.advance(self);
+            }
+        }
+        moved
     }
 
     /// Waits for a peer's word when a short spin was not enough. See [`direct::Wait`].
@@ -452,13 +613,13 @@ impl World {
     }
 }
 
-impl direct::Wait for World {
+impl team::Host for World {
     #[inline]
-    fn wait(
+    fn wait_for(
         &self,
         word: &AtomicU64,
         least: u64,
-        peer: u32,
+        rank: u32,
         over: &AtomicU64,
     ) -> Result<(), Failure> {
         if !Policy::oversubscribed() {
@@ -469,14 +630,24 @@ impl direct::Wait for World {
                 core::hint::spin_loop();
             }
         }
-        self.wait_for_word(word, least, peer, over)
+        self.wait_for_word(word, least, rank, over)
     }
 
-    #[inline]
-    fn ring(&self) {
-        for bell in &self.bells {
-            // A peer that misses this ring sleeps one shortest nap longer at most.
-            bell.ring_unfenced();
-        }
+    fn count(&self, from: u32, to: u32) {
+        self.progress.count_aside(from, to);
     }
+}
+
+/// The team with a number, of ranks whose segments are mapped at `bases`; `me` is this rank's place among them.
+fn made_team(ranks: Box<[u32]>, number: u32, me: u32, layout: Layout, bases: &[*mut u8]) -> Team {
+    let areas = bases
+        .iter()
+        .map(|base| base.wrapping_add(layout.direct(number)));
+    // SAFETY: the areas lie within segments of this `Layout`, which stay mapped, are aligned to pages, and were zero at
+    // first.
+    let direct = unsafe { Direct::new(me, areas.collect()) };
+    let peers = bases.iter().enumerate().filter(|(r, _)| *r != me as usize);
+    // SAFETY: these are starts of segments of this `Layout`, which stay mapped.
+    let bells = peers.map(|(_, base)| unsafe { link::bell(*base) });
+    Team::new(ranks, bells.collect(), direct)
 }

@@ -497,7 +497,15 @@ const OTHERS: &[Variable] = &[
         .accepts("auto or schedule")
         .help(
             "How blocking collectives of goal.h go: where all processes map each other's memory, each reads what \
-             the others give there; or always by a schedule, as the nonblocking ones.",
+             the others give there; or always by a schedule.",
+        )
+        .spec("hetmp"),
+    hetmp("HETMP_GOAL_NONBLOCKING", Kind::Word)
+        .default("auto")
+        .accepts("auto or schedule")
+        .help(
+            "How nonblocking collectives of goal.h go under the engines user and thread: where all processes map each \
+             other's memory, each gives at once and reads later what the others have given; or always by a schedule.",
         )
         .spec("hetmp"),
     hetmp("HETMP_GOAL_ALLREDUCE", Kind::Word)

@@ -7,6 +7,7 @@
 use super::{tables, world, Code, Error, Key, Result, Running};
 use crate::choice::Collective;
 use crate::memory::Segment;
+use crate::team::Team;
 use crate::world::{How, World};
 use core::fmt::Display;
 use hetmp_core::hash::HashMap;
@@ -53,6 +54,8 @@ pub(super) struct Group {
     members: Box<[u32]>,
     /// This rank's number in the group.
     me: u32,
+    /// The short way of its collectives, if they have one.
+    team: Option<&'static Team>,
     cache: Mutex<Cache>,
 }
 
@@ -104,10 +107,12 @@ pub fn group(context: i32, members: &[i32]) -> Result<Key> {
             let accepted = "a group with the calling rank is accepted";
             refused(Code::Argument, "group without rank", world.rank(), accepted)
         })?;
+    let team = world.group_team(context, &ranks, me as u32);
     tables().groups.insert(Arc::new(Group {
         context: COLLECTIVES + context,
         members: ranks.into(),
         me: me as u32,
+        team,
         cache: Mutex::new(Cache::default()),
     }))
 }
@@ -170,18 +175,19 @@ fn begin_here(
     Ok(Running::Here(outcome))
 }
 
-fn begin(
-    world: &'static World,
-    what: Collective,
-    buffers: [Segment; 2],
-    how: How,
-) -> Result<Running> {
-    // SAFETY: the buffers have the collective's lengths until the collective is done: the callers of `start` and
-    // `blocking` have promised that.
+fn begin(world: &'static World, what: Collective, buffers: [Segment; 2]) -> Result<Running> {
+    // SAFETY: the buffers have the collective's lengths until the collective is done: the callers of `start` have promised
+    // that.
     if let Some(run) = unsafe { world.start_away(&what, &buffers) } {
         return Ok(Running::Away(run?));
     }
-    begin_here(world, None, what, buffers, how)
+    if let Some(team) = world.team() {
+        // SAFETY: as above.
+        if let Some(step) = unsafe { world.start_direct(team, world.rank(), &what, &buffers) } {
+            return Ok(Running::Direct(team, step?));
+        }
+    }
+    begin_here(world, None, what, buffers, How::Alone)
 }
 
 fn both(give: *const u8, get: *mut u8) -> [Segment; 2] {
@@ -198,7 +204,7 @@ fn both(give: *const u8, get: *mut u8) -> [Segment; 2] {
 /// The buffers are valid for the collective's reads and writes until the run has ended, and nobody else uses them
 /// meanwhile.
 pub unsafe fn start(what: Collective, give: *const u8, get: *mut u8) -> Result<Key> {
-    let running = begin(world()?, what, both(give, get), How::Alone)?;
+    let running = begin(world()?, what, both(give, get))?;
     tables().runs.insert(running)
 }
 
@@ -218,7 +224,16 @@ pub unsafe fn start_in_group(
 ) -> Result<Key> {
     let world = world()?;
     let group = Arc::clone(tables().groups.get(group, "group")?);
-    let running = begin_here(world, Some(&group), what, both(give, get), How::Alone)?;
+    let buffers = both(give, get);
+    let direct = group.team.and_then(|team| {
+        // SAFETY: who calls upholds the contract of `start_in_group`, which is that of `World::start_direct`.
+        let step = unsafe { world.start_direct(team, group.me, &what, &buffers) }?;
+        Some((team, step))
+    });
+    let running = match direct {
+        Some((team, step)) => Running::Direct(team, step?),
+        None => begin_here(world, Some(&group), what, buffers, How::Alone)?,
+    };
     tables().runs.insert(running)
 }
 
@@ -235,5 +250,11 @@ pub unsafe fn blocking(what: Collective, give: *const u8, get: *mut u8) -> Resul
     if let Some(done) = unsafe { world.direct(&what, give, get) } {
         return Ok(done?);
     }
-    Ok(begin(world, what, both(give, get), How::Awaited)?.wait()??)
+    let buffers = both(give, get);
+    // SAFETY: as above; the contract of `World::start_away` is the same.
+    let running = match unsafe { world.start_away(&what, &buffers) } {
+        Some(run) => Running::Away(run?),
+        None => begin_here(world, None, what, buffers, How::Awaited)?,
+    };
+    Ok(running.wait()??)
 }

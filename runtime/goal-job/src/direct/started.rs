@@ -1,0 +1,229 @@
+//! Nonblocking collectives of one [step](super).
+//!
+//! Who starts such a collective exposes its input at once, and whoever looks later takes what the others have exposed
+//! meanwhile. Nobody has to work on it in between. So a rank that computes, or is stopped, holds up no other rank.
+//!
+//! One that finds no room for its input yet, because a peer has not read what is there, needs somebody who looks after it
+//! ([`Direct::unattended`]).
+
+use super::rows::{block, Part};
+use super::{mark, Direct, Piece, Wait, FLAT, LINES, ROOM, SHORT};
+use crate::choice::Collective;
+use core::sync::atomic::Ordering;
+use hetmp_goal::rank::Failure;
+
+/// A collective that was started and is not over.
+#[derive(Debug)]
+pub(super) struct Started {
+    what: Collective,
+    give: Piece,
+    get: Piece,
+    /// Its step, which is also its name.
+    step: u64,
+    /// This rank has exposed its input.
+    shown: bool,
+    /// The first rank whose input was not seen yet.
+    seen: u32,
+}
+
+/// What a look at a started collective finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// It is over, or has failed.
+    Ended(Result<(), Failure>),
+    /// It waits for this rank.
+    Needs(u32),
+}
+
+impl Direct {
+    /// Whether a collective that [`takes`](super::takes) accepts can be started here: the same at all ranks.
+    pub(crate) fn starts(&self, what: &Collective) -> bool {
+        let (bytes, most) = (block(what), self.most(what, ROOM) as u64);
+        match what {
+            // With two ranks, shares would save nothing.
+            Collective::Allreduce { .. } => bytes <= FLAT || self.ranks() == 2 && bytes <= most,
+            _ => bytes <= most,
+        }
+    }
+
+    /// Starts a collective for which [`starts`](Direct::starts) says yes, and returns its name. The buffers stay valid
+    /// until it is over.
+    pub(crate) fn start(
+        &mut self,
+        what: &Collective,
+        give: Piece,
+        get: Piece,
+        wait: &impl Wait,
+    ) -> Result<u64, Failure> {
+        if let Some(why) = self.broken {
+            return Err(why);
+        }
+        let step = self.next;
+        self.next = step + 1;
+        self.started.push_back(Started {
+            what: what.clone(),
+            give,
+            get,
+            step,
+            shown: false,
+            seen: 0,
+        });
+        self.advance(wait);
+        Ok(step)
+    }
+
+    /// Looks at a collective by its name, after moving all on.
+    pub(crate) fn look(&mut self, step: u64, wait: &impl Wait) -> Look {
+        self.advance(wait);
+        let Some(at) = self.started.iter().position(|s| s.step == step) else {
+            return Look::Ended(Ok(()));
+        };
+        match (self.broken, self.needed(at)) {
+            // Not removed, so that further looks find the same.
+            (Some(why), _) => Look::Ended(Err(why)),
+            (None, Some(rank)) => Look::Needs(rank),
+            // Cannot be: `advance` would have gone on.
+            (None, None) => Look::Needs(self.rank),
+        }
+    }
+
+    /// The peer that a collective waits for was found to be gone, or takes no further part.
+    pub(crate) fn give_up(&mut self, why: Failure, wait: &impl Wait) {
+        if self.broken.is_none() {
+            self.fail(why, wait);
+        }
+    }
+
+    /// How many started collectives would stand still, or hold up peers, if nobody looked at them.
+    pub(crate) fn unattended(&self) -> usize {
+        // Later ones have to wait for their turn.
+        let hidden = self.started.iter().rev().take_while(|s| !s.shown);
+        hidden.count()
+    }
+
+    /// Whether a peer takes no further part.
+    pub(crate) fn is_over(&self, rank: u32) -> bool {
+        self.over(rank).load(Ordering::Acquire) != 0
+    }
+
+    /// Ends all started collectives, for a blocking one that follows.
+    #[cold]
+    pub(super) fn end_started(&mut self, wait: &impl Wait) -> Result<(), Failure> {
+        loop {
+            self.advance(wait);
+            if let Some(why) = self.broken {
+                return Err(why);
+            }
+            let Some(first) = self.started.front() else {
+                return Ok(());
+            };
+            let (step, shown) = (first.step, first.shown);
+            if !shown {
+                let (step, n) = self.wants(0);
+                if let Some((peer, least)) = self.hindered(step, n) {
+                    wait.wait(self.read_by(peer), least, peer, self.over(peer))?;
+                }
+            } else if let Some(peer) = self.unseen(0) {
+                self.wait_for(peer, step, wait)?;
+            }
+        }
+    }
+
+    /// Moves all started collectives on, as far as the peers have come. True if one of them went on.
+    pub(crate) fn advance(&mut self, wait: &impl Wait) -> bool {
+        let (mut moved, mut at) = (false, 0);
+        while at < self.started.len() && self.broken.is_none() {
+            if !self.started[at].shown {
+                // Later ones have to wait for their turn.
+                if !self.try_show(at, wait) {
+                    break;
+                }
+                moved = true;
+            }
+            if self.unseen(at).is_some() {
+                at += 1;
+                continue;
+            }
+            moved = true;
+            let s = &self.started[at];
+            let taken = self.take(&s.what, (s.give, s.get), whole(&s.what), s.step, wait);
+            if let Err(why) = taken {
+                self.fail(why, wait);
+                break;
+            }
+            let behind = self.next - self.started[0].step;
+            let ended = self.started.remove(at);
+            self.has_read(self.started.front().map_or(self.next, |s| s.step));
+            // Peers may wait for a place or a line. With short blocks, and few collectives at once, nobody does: then a look
+            // makes no system call.
+            if behind > LINES / 2 || ended.is_some_and(|s| self.is_long(&s.what)) {
+                wait.ring();
+            }
+        }
+        moved
+    }
+
+    /// A rank that the collective at a place waits for.
+    fn needed(&mut self, at: usize) -> Option<u32> {
+        if self.started[at].shown {
+            return self.unseen(at);
+        }
+        let first = self.started.iter().position(|s| !s.shown).unwrap_or(at);
+        let (step, n) = self.wants(first);
+        self.hindered(step, n).map(|(peer, _)| peer)
+    }
+
+    /// The step of a collective, and the room that its input takes.
+    fn wants(&self, at: usize) -> (u64, usize) {
+        let s = &self.started[at];
+        let n = block(&s.what) as usize;
+        (s.step, self.exposed(&s.what, n))
+    }
+
+    /// Whether a rank exposes more for a collective than fits into a line.
+    fn is_long(&self, what: &Collective) -> bool {
+        let blocks = match what {
+            Collective::Alltoall { .. }
+            | Collective::Scatter { .. }
+            | Collective::ReduceScatter { .. } => self.areas.len(),
+            _ => 1,
+        };
+        block(what) as usize * blocks > SHORT
+    }
+
+    /// Exposes the input of a collective, unless there is no room yet.
+    fn try_show(&mut self, at: usize, wait: &impl Wait) -> bool {
+        let (step, n) = self.wants(at);
+        if self.hindered(step, n).is_some() {
+            return false;
+        }
+        let to = self.claim(step, n);
+        let s = &self.started[at];
+        self.put(&s.what, s.give, whole(&s.what), to);
+        self.show(step, mark(&s.what), wait);
+        self.started[at].shown = true;
+        true
+    }
+
+    /// The first rank whose input a collective waits for.
+    #[inline]
+    fn unseen(&mut self, at: usize) -> Option<u32> {
+        let s = &self.started[at];
+        let there = |rank: u32| {
+            rank == self.rank
+                || !self.reads(&s.what, rank)
+                || self.word(rank, s.step, 0).load(Ordering::Acquire) > s.step
+        };
+        let first = (s.seen..self.ranks()).find(|rank| !there(*rank));
+        self.started[at].seen = first.unwrap_or(self.ranks());
+        first
+    }
+}
+
+/// Whole blocks.
+fn whole(what: &Collective) -> Part {
+    Part {
+        from: 0,
+        n: block(what) as usize,
+    }
+}

@@ -1,0 +1,232 @@
+//! Teams: ranks that map each other's memory and have collectives without a schedule ([`direct`](crate::direct)).
+//!
+//! All ranks of the job are team 0, if there are few and all of them map each other's segments. A group is another team: its
+//! number is the group's context, so that members agree on it, and groups that share a rank have different ones. Each rank's
+//! segment has an area for each of the [`TEAMS`] numbers; groups with larger contexts go by schedules.
+//!
+//! Ranks have *numbers* in a team. Peers that errors name are ranks of the job.
+
+use crate::choice::Collective;
+use crate::direct::{Direct, Look, Piece, Wait};
+use core::sync::atomic::AtomicU64;
+use hetmp_core::bell::Bell;
+use hetmp_goal::rank::Failure;
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+/// How many teams a rank can have. An area takes 273 KiB of addresses.
+pub(crate) const TEAMS: u32 = 16;
+
+/// Ranks that map each other's memory, and this rank's side of their collectives.
+#[derive(Debug)]
+pub(crate) struct Team {
+    /// The job's ranks, by number.
+    ranks: Box<[u32]>,
+    /// The bells of the other ranks.
+    bells: Box<[&'static Bell]>,
+    side: Mutex<Side>,
+}
+
+#[derive(Debug)]
+struct Side {
+    direct: Direct,
+    /// How many of its collectives are counted as needing somebody who looks after them.
+    counted: u32,
+    /// How often in a row a collective was found to go on.
+    tests: u32,
+}
+
+/// What a team needs of the process.
+pub(crate) trait Host {
+    /// Waits until `word` is at least `least`; as [`Wait::wait`], with the job's rank.
+    fn wait_for(
+        &self,
+        word: &AtomicU64,
+        least: u64,
+        rank: u32,
+        over: &AtomicU64,
+    ) -> Result<(), Failure>;
+    /// The number of collectives that need somebody who looks after them has changed.
+    fn count(&self, from: u32, to: u32);
+}
+
+/// A team's way to wait.
+struct Among<'a, H>(&'a Team, &'a H);
+
+impl<H: Host> Wait for Among<'_, H> {
+    #[inline]
+    fn wait(
+        &self,
+        word: &AtomicU64,
+        least: u64,
+        peer: u32,
+        over: &AtomicU64,
+    ) -> Result<(), Failure> {
+        let done = self.1.wait_for(word, least, self.0.rank(peer), over);
+        // Inside, peers have their numbers.
+        done.map_err(|why| named(why, |_| peer))
+    }
+
+    #[inline]
+    fn ring(&self) {
+        for bell in &self.0.bells {
+            // A peer that misses this ring sleeps one shortest nap longer at most.
+            bell.ring_unfenced();
+        }
+    }
+}
+
+/// The failure with another name of the peer.
+fn named(why: Failure, name: impl Fn(u32) -> u32) -> Failure {
+    match why {
+        Failure::PeerLost { peer } => Failure::PeerLost { peer: name(peer) },
+        Failure::PeerFailed { peer } => Failure::PeerFailed { peer: name(peer) },
+        Failure::Differs { peer } => Failure::Differs { peer: name(peer) },
+        other => other,
+    }
+}
+
+impl Team {
+    /// A team of these ranks. `direct` is this rank's side, `bells` are those of the others.
+    pub(crate) fn new(ranks: Box<[u32]>, bells: Box<[&'static Bell]>, direct: Direct) -> Team {
+        Team {
+            ranks,
+            bells,
+            side: Mutex::new(Side {
+                direct,
+                counted: 0,
+                tests: 0,
+            }),
+        }
+    }
+
+    /// How many ranks it has.
+    #[inline]
+    pub(crate) fn len(&self) -> u32 {
+        self.ranks.len() as u32
+    }
+
+    /// The job's ranks, by number.
+    pub(crate) fn ranks(&self) -> &[u32] {
+        &self.ranks
+    }
+
+    /// The job's rank of a number.
+    #[inline]
+    pub(crate) fn rank(&self, number: u32) -> u32 {
+        self.ranks[number as usize]
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Side> {
+        self.side.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn in_job(&self, why: Failure) -> Failure {
+        named(why, |number| self.rank(number))
+    }
+
+    /// Runs a collective to its end.
+    ///
+    /// # Errors
+    /// A peer has died or left, or calls something else.
+    #[inline]
+    pub(crate) fn run(
+        &self,
+        what: &Collective,
+        give: Piece,
+        get: Piece,
+        host: &impl Host,
+    ) -> Result<(), Failure> {
+        let mut side = self.lock();
+        let done = side.direct.run(what, give, get, &Among(self, host));
+        if side.counted != 0 {
+            side.count(host);
+        }
+        drop(side);
+        done.map_err(|why| self.in_job(why))
+    }
+
+    /// Starts a collective, and returns its name. `None` if it does not go this way.
+    ///
+    /// # Errors
+    /// A collective before has failed.
+    pub(crate) fn start(
+        &self,
+        what: &Collective,
+        give: Piece,
+        get: Piece,
+        host: &impl Host,
+    ) -> Option<Result<u64, Failure>> {
+        let mut side = self.lock();
+        if !side.direct.starts(what) {
+            return None;
+        }
+        let started = side.direct.start(what, give, get, &Among(self, host));
+        side.count(host);
+        drop(side);
+        Some(started.map_err(|why| self.in_job(why)))
+    }
+
+    /// Looks at a collective by its name.
+    #[inline]
+    pub(crate) fn look(&self, step: u64, host: &impl Host) -> Look {
+        self.look_often(step, 1, host).0
+    }
+
+    /// Looks at a collective up to `n` times in a row. Also returns how often in a row it was found to go on.
+    pub(crate) fn look_often(&self, step: u64, n: u32, host: &impl Host) -> (Look, u32) {
+        let mut side = self.lock();
+        let mut found = side.direct.look(step, &Among(self, host));
+        for _ in 1..n {
+            if matches!(found, Look::Ended(_)) {
+                break;
+            }
+            core::hint::spin_loop();
+            found = side.direct.look(step, &Among(self, host));
+        }
+        side.count(host);
+        match found {
+            Look::Ended(done) => {
+                side.tests = 0;
+                (Look::Ended(done.map_err(|why| self.in_job(why))), 0)
+            }
+            needs => {
+                side.tests = side.tests.wrapping_add(1);
+                (needs, side.tests)
+            }
+        }
+    }
+
+    /// Moves all started collectives on. True if one went on.
+    pub(crate) fn advance(&self, host: &impl Host) -> bool {
+        let mut side = match self.side.try_lock() {
+            Ok(side) => side,
+            // Whoever has it moves them on.
+            Err(TryLockError::WouldBlock) => return false,
+            Err(TryLockError::Poisoned(side)) => side.into_inner(),
+        };
+        let moved = side.direct.advance(&Among(self, host));
+        side.count(host);
+        moved
+    }
+
+    /// Whether a rank takes no further part, by its number.
+    pub(crate) fn is_over(&self, number: u32) -> bool {
+        self.lock().direct.is_over(number)
+    }
+
+    /// A rank was found to be gone: all collectives that go on fail.
+    pub(crate) fn give_up(&self, why: Failure, host: &impl Host) {
+        self.lock().direct.give_up(why, &Among(self, host));
+    }
+}
+
+impl Side {
+    #[inline]
+    fn count(&mut self, host: &impl Host) {
+        let now = self.direct.unattended() as u32;
+        if now != self.counted {
+            host.count(self.counted, now);
+            self.counted = now;
+        }
+    }
+}
