@@ -5,7 +5,7 @@
  * in libhetmp.so, which lies in the same folder and is opened when the program calls MPI_Init.
  *
  * What it owns: a record for each communicator (an attribute of the communicator) and for each request of a collective that
- * GOAL runs. Such a request is a generalized request, so that the program and MPI may treat it as any other.
+ * GOAL runs. Such a request is a generalized request, which serves one collective after the other.
  *
  * Who decides: all ranks must take the same way. The decision therefore depends only on what MPI demands to be equal on all
  * ranks: the communicator, the number of bytes, the operation and its type. MPI_IN_PLACE (which only the root gives in a
@@ -74,10 +74,13 @@ void *memory(size_t bytes);
 /* ---- requests.c ---- */
 /* What a request of ours still has to do when its run has ended, and how it is known. */
 struct request {
-    struct request *next;
+    struct request *next;  /* in the table of handles */
+    struct request *other; /* in the list of spare ones, or of those that the program has freed */
     MPI_Request handle;
+    int known; /* MPI and the table know the handle */
+    int open;  /* the program has it */
     GOAL_Handle run;
-    int ended, freed, error;
+    int ended, error;
     void *give, *get;   /* copies, or null */
     void *target;       /* blocks of `get` go here: block i to place `slots[i]` */
     int blocks, *slots; /* `slots` null: one block at the beginning */
@@ -88,11 +91,14 @@ struct request {
     MPI_Datatype type;
 };
 
+/* For the next collective: a new one, or one that was used before. */
 struct request *new_request(void);
 /* A run was begun, with this code: the program gets a request for it. */
 int give_request(struct request *r, int kind, int code, MPI_Request *request);
 /* Looks after requests that the program has freed while their runs went on; with `wait`, until they end. */
 void sweep(int wait);
+/* The last of all: frees every request. */
+void end_requests(void);
 
 #pragma GCC visibility pop
 #endif

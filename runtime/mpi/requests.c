@@ -1,5 +1,9 @@
 /* libhetmp_mpi.so, requests: the generalized requests of collectives that GOAL runs, and the functions that wait for and test
- * requests. */
+ * requests.
+ *
+ * To begin and to end a generalized request costs an MPI as much as a short collective. So a request is used again: MPI never
+ * hears that it is complete. Whoever waits for it here gets MPI_REQUEST_NULL back, and the handle goes to the next collective.
+ * Functions of MPI that this library does not define see a request that goes on. */
 #include "hetmp_mpi.h"
 #include <sched.h>
 #include <stdint.h>
@@ -11,6 +15,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 enum { BUCKETS = 1024 };
 static struct request *table[BUCKETS];
 static struct request *orphans; /* freed by the program before they ended */
+static struct request *spare;   /* for further collectives */
 static int open_requests;
 
 static void enter(void) {
@@ -33,15 +38,23 @@ static struct request *find(MPI_Request handle) {
     struct request *r = *bucket(handle);
     while (r && r->handle != handle) r = r->next;
     leave();
-    return r;
+    return r && r->open ? r : NULL;
 }
 
 /* ---- the ends of requests ---- */
-static void drop(struct request *r) {
+/* The request may serve another collective. */
+static void recycle(struct request *r) {
     free(r->give);
     free(r->get);
     free(r->slots);
-    free(r);
+    r->give = r->get = NULL;
+    r->slots = NULL;
+    enter();
+    if (r->open) __atomic_sub_fetch(&open_requests, 1, __ATOMIC_RELAXED);
+    r->open = 0;
+    r->other = spare;
+    spare = r;
+    leave();
 }
 
 /* The run has ended: its results go from the copy to the program's buffer. The type is freed here and not in `drop`: with
@@ -62,26 +75,24 @@ static void deliver(struct request *r) {
     r->ended = 1;
 }
 
-/* Looks whether a run has ended, and if so tells MPI. */
+/* Looks whether a run has ended. */
 static void look(struct request *r) {
     int done = 0;
     if (r->ended) return;
     int code = goal.GOAL_Test(&r->run, &done);
     if (code == GOAL_SUCCESS && !done) {
         goal.GOAL_Progress();
-        code = goal.GOAL_Test(&r->run, &done);
+        return;
     }
     if (code != GOAL_SUCCESS) {
         char why[300] = "";
         goal.GOAL_Last_error(why, sizeof why);
         say("a collective failed: %s", why);
         r->error = MPI_ERR_OTHER;
-        done = 1;
     }
-    if (done) {
-        deliver(r);
-        PMPI_Grequest_complete(r->handle);
-    }
+    deliver(r);
+    /* MPI then reports the error, as its own. */
+    if (r->error) PMPI_Grequest_complete(r->handle);
 }
 
 static int query(void *state, MPI_Status *status) {
@@ -93,20 +104,19 @@ static int query(void *state, MPI_Status *status) {
     return r->error ? r->error : MPI_SUCCESS;
 }
 
-/* MPI frees the request: after Wait or Test, or because the program has called MPI_Request_free. */
+/* MPI frees the request: one that has failed, or a spare one at the end. */
 static int forget(void *state) {
     struct request *r = state;
     enter();
     struct request **at = bucket(r->handle);
     while (*at && *at != r) at = &(*at)->next;
     if (*at) *at = r->next;
-    __atomic_sub_fetch(&open_requests, 1, __ATOMIC_RELAXED);
-    if (r->freed) {
-        r->next = orphans;
-        orphans = r;
-    }
+    if (r->open) __atomic_sub_fetch(&open_requests, 1, __ATOMIC_RELAXED);
     leave();
-    if (!r->freed) drop(r);
+    free(r->give);
+    free(r->get);
+    free(r->slots);
+    free(r);
     return MPI_SUCCESS;
 }
 
@@ -126,29 +136,47 @@ void sweep(int wait) {
     while (all) {
         struct request *r = all;
         int done = wait;
-        all = r->next;
+        all = r->other;
         int code = wait ? goal.GOAL_Wait(&r->run) : goal.GOAL_Test(&r->run, &done);
         if (code != GOAL_SUCCESS || done) {
             r->error = code == GOAL_SUCCESS ? 0 : MPI_ERR_OTHER;
             deliver(r);
-            drop(r);
+            recycle(r);
             continue;
         }
         enter();
-        r->next = orphans;
+        r->other = orphans;
         orphans = r;
         leave();
     }
 }
 
+void end_requests(void) {
+    sweep(1);
+    while (spare) {
+        struct request *r = spare;
+        MPI_Request handle = r->handle;
+        spare = r->other;
+        PMPI_Grequest_complete(handle);
+        PMPI_Request_free(&handle);
+    }
+}
+
 int give_request(struct request *r, int kind, int code, MPI_Request *request) {
     if (code != GOAL_SUCCESS) fatal(kind_names[kind]);
-    int error = PMPI_Grequest_start(query, forget, cancel, r, &r->handle);
-    if (error != MPI_SUCCESS) return error;
+    int is_new = !r->known;
+    if (is_new) {
+        int error = PMPI_Grequest_start(query, forget, cancel, r, &r->handle);
+        if (error != MPI_SUCCESS) return error;
+        r->known = 1;
+    }
     enter();
-    struct request **at = bucket(r->handle);
-    r->next = *at;
-    *at = r;
+    if (is_new) {
+        struct request **at = bucket(r->handle);
+        r->next = *at;
+        *at = r;
+    }
+    r->open = 1;
     __atomic_add_fetch(&open_requests, 1, __ATOMIC_RELAXED);
     taken[kind]++;
     leave();
@@ -158,8 +186,16 @@ int give_request(struct request *r, int kind, int code, MPI_Request *request) {
 }
 
 struct request *new_request(void) {
-    struct request *r = calloc(1, sizeof *r);
-    if (!r) memory(SIZE_MAX);
+    enter();
+    struct request *r = spare;
+    if (r) spare = r->other;
+    leave();
+    if (!r) {
+        r = calloc(1, sizeof *r);
+        if (!r) memory(SIZE_MAX);
+        return r;
+    }
+    r->ended = r->error = r->blocks = 0;
     return r;
 }
 
@@ -175,89 +211,190 @@ static void rest(unsigned *turns) {
     }
 }
 
-/* Looks at those of the requests that are ours. Returns how many of them have not ended. */
-static int look_at(int n, const MPI_Request *requests) {
-    int left_open = 0;
-    for (int i = 0; i < n; i++) {
-        struct request *r = find(requests[i]);
-        if (!r) continue;
-        look(r);
-        left_open += !r->ended;
-    }
-    return left_open;
+static int any_open(void) { return __atomic_load_n(&open_requests, __ATOMIC_RELAXED) != 0; }
+
+/* The request has ended well: the program gets a status and the null request. */
+static void hand_over(struct request *r, MPI_Request *request, MPI_Status *status) {
+    if (status != MPI_STATUS_IGNORE) query(r, status);
+    *request = MPI_REQUEST_NULL;
+    recycle(r);
 }
 
-static int any_open(void) { return __atomic_load_n(&open_requests, __ATOMIC_RELAXED) != 0; }
+/* What looks at a list of requests have found. */
+struct found {
+    int ours, open, others; /* ours, those of them that go on, and MPI's that are not null */
+    int failed;             /* one of ours has failed, and MPI is to say so */
+};
+
+/* Looks at those of the requests that are ours. */
+static struct found look_at(int n, const MPI_Request *requests) {
+    struct found f = {0, 0, 0, 0};
+    for (int i = 0; i < n; i++) {
+        struct request *r = find(requests[i]);
+        if (!r) {
+            f.others += requests[i] != MPI_REQUEST_NULL;
+            continue;
+        }
+        look(r);
+        f.ours++;
+        f.open += !r->ended;
+        f.failed += r->error != 0;
+    }
+    return f;
+}
+
+/* Hands over all of ours, which have ended well. */
+static void hand_over_all(int n, MPI_Request *requests, MPI_Status *statuses) {
+    for (int i = 0; i < n; i++) {
+        struct request *r = find(requests[i]);
+        if (r) hand_over(r, &requests[i], statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]);
+    }
+}
+
+/* The statuses of null requests, from MPI. */
+static int empty_statuses(int n, const MPI_Request *requests, MPI_Status *statuses) {
+    for (int i = 0; i < n; i++) {
+        MPI_Request none = MPI_REQUEST_NULL;
+        if (requests[i] != MPI_REQUEST_NULL) continue;
+        int error = PMPI_Wait(&none, &statuses[i]);
+        if (error != MPI_SUCCESS) return error;
+    }
+    return MPI_SUCCESS;
+}
 
 int MPI_Wait(MPI_Request *request, MPI_Status *status) {
     struct request *r = any_open() ? find(*request) : NULL;
-    for (unsigned turns = 0; r && (look(r), !r->ended); rest(&turns)) {
+    if (!r) return PMPI_Wait(request, status);
+    for (unsigned turns = 0; look(r), !r->ended; rest(&turns)) {
         int done;
         /* Other ranks may wait for MPI's part of this one. A test of a request that has not ended moves MPI on. */
-        if (turns % 8 == 7) PMPI_Request_get_status(*request, &done, MPI_STATUS_IGNORE);
+        if (turns % 16 == 15) PMPI_Request_get_status(*request, &done, MPI_STATUS_IGNORE);
     }
-    return PMPI_Wait(request, status);
+    if (r->error) return PMPI_Wait(request, status);
+    hand_over(r, request, status);
+    return MPI_SUCCESS;
 }
 
 int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
-    if (any_open()) look_at(1, request);
-    return PMPI_Test(request, flag, status);
+    struct request *r = any_open() ? find(*request) : NULL;
+    if (r) look(r);
+    if (!r || !r->ended || r->error) return PMPI_Test(request, flag, status);
+    hand_over(r, request, status);
+    *flag = 1;
+    return MPI_SUCCESS;
 }
 
 int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[]) {
-    for (unsigned turns = 0; any_open() && look_at(n, requests) > 0; rest(&turns)) {
+    struct found f = {0, 0, 0, 0};
+    for (unsigned turns = 0; any_open() && (f = look_at(n, requests)).open > 0; rest(&turns)) {
         int done;
-        if (turns % 8 != 7) continue;
+        if (turns % 16 != 15) continue;
         /* Cannot succeed, and so changes nothing: one of ours has not ended. Moves MPI on. */
         int error = PMPI_Testall(n, requests, &done, statuses);
         if (error != MPI_SUCCESS || done) return error;
     }
+    if (f.ours == 0 || f.failed) return PMPI_Waitall(n, requests, statuses);
+    if (f.others == 0) {
+        /* Null requests have an empty status. */
+        int error = f.ours < n && statuses != MPI_STATUSES_IGNORE ? empty_statuses(n, requests, statuses) : MPI_SUCCESS;
+        hand_over_all(n, requests, statuses);
+        return error;
+    }
+    hand_over_all(n, requests, MPI_STATUSES_IGNORE);
     return PMPI_Waitall(n, requests, statuses);
 }
 
 int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status statuses[]) {
-    if (any_open()) look_at(n, requests);
-    return PMPI_Testall(n, requests, flag, statuses);
+    struct found f = {0, 0, 0, 0};
+    if (any_open()) f = look_at(n, requests);
+    if (f.ours == 0 || f.open > 0 || f.failed) return PMPI_Testall(n, requests, flag, statuses);
+    /* All of ours have ended. They stay with the program until MPI's have, too. */
+    MPI_Request *rest_of = memory(sizeof *rest_of * (size_t)n);
+    for (int i = 0; i < n; i++) rest_of[i] = find(requests[i]) ? MPI_REQUEST_NULL : requests[i];
+    int error = PMPI_Testall(n, rest_of, flag, statuses);
+    if (error != MPI_SUCCESS || *flag) {
+        for (int i = 0; i < n; i++)
+            if (!find(requests[i])) requests[i] = rest_of[i];
+    }
+    if (error == MPI_SUCCESS && *flag) hand_over_all(n, requests, statuses);
+    free(rest_of);
+    return error;
+}
+
+/* The first of ours that has ended well is handed over, and its place returned; -1 if there is none. */
+static int first_ended(int n, MPI_Request *requests, MPI_Status *status) {
+    for (int i = 0; i < n; i++) {
+        struct request *r = find(requests[i]);
+        if (!r) continue;
+        look(r);
+        if (!r->ended || r->error) continue;
+        hand_over(r, &requests[i], status);
+        return i;
+    }
+    return -1;
+}
+
+int MPI_Testany(int n, MPI_Request requests[], int *index, int *flag, MPI_Status *status) {
+    int ours = any_open() ? first_ended(n, requests, status) : -1;
+    if (ours < 0) return PMPI_Testany(n, requests, index, flag, status);
+    *index = ours;
+    *flag = 1;
+    return MPI_SUCCESS;
 }
 
 int MPI_Waitany(int n, MPI_Request requests[], int *index, MPI_Status *status) {
-    for (unsigned turns = 0; any_open() && look_at(n, requests) > 0; rest(&turns)) {
+    for (unsigned turns = 0; any_open() && look_at(n, requests).ours > 0; rest(&turns)) {
         int done;
-        int error = PMPI_Testany(n, requests, index, &done, status);
+        int error = MPI_Testany(n, requests, index, &done, status);
         if (error != MPI_SUCCESS || done) return error;
     }
     return PMPI_Waitany(n, requests, index, status);
 }
 
-int MPI_Testany(int n, MPI_Request requests[], int *index, int *flag, MPI_Status *status) {
-    if (any_open()) look_at(n, requests);
-    return PMPI_Testany(n, requests, index, flag, status);
+int MPI_Testsome(int n, MPI_Request requests[], int *count, int indices[], MPI_Status statuses[]) {
+    int ours = 0, more = 0;
+    for (int at; any_open(); ours++) {
+        at = first_ended(n, requests, statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[ours]);
+        if (at < 0) break;
+        indices[ours] = at;
+    }
+    int error = PMPI_Testsome(n, requests, &more, indices + ours,
+                              statuses == MPI_STATUSES_IGNORE ? MPI_STATUSES_IGNORE : statuses + ours);
+    *count = ours == 0 ? more : more == MPI_UNDEFINED ? ours : ours + more;
+    return error;
 }
 
 int MPI_Waitsome(int n, MPI_Request requests[], int *count, int indices[], MPI_Status statuses[]) {
-    for (unsigned turns = 0; any_open() && look_at(n, requests) > 0; rest(&turns)) {
-        int error = PMPI_Testsome(n, requests, count, indices, statuses);
+    for (unsigned turns = 0; any_open() && look_at(n, requests).ours > 0; rest(&turns)) {
+        int error = MPI_Testsome(n, requests, count, indices, statuses);
         if (error != MPI_SUCCESS || *count != 0) return error;
     }
     return PMPI_Waitsome(n, requests, count, indices, statuses);
 }
 
-int MPI_Testsome(int n, MPI_Request requests[], int *count, int indices[], MPI_Status statuses[]) {
-    if (any_open()) look_at(n, requests);
-    return PMPI_Testsome(n, requests, count, indices, statuses);
-}
-
 int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
-    if (any_open()) look_at(1, &request);
-    return PMPI_Request_get_status(request, flag, status);
+    struct request *r = any_open() ? find(request) : NULL;
+    if (r) look(r);
+    if (!r || !r->ended || r->error) return PMPI_Request_get_status(request, flag, status);
+    if (status != MPI_STATUS_IGNORE) query(r, status);
+    *flag = 1;
+    return MPI_SUCCESS;
 }
 
 int MPI_Request_free(MPI_Request *request) {
     struct request *r = any_open() ? find(*request) : NULL;
-    if (r && !r->ended) {
-        /* The run goes on; `sweep` finds its end. */
-        r->freed = 1;
-        PMPI_Grequest_complete(r->handle);
+    if (!r || r->error) return PMPI_Request_free(request);
+    *request = MPI_REQUEST_NULL;
+    if (r->ended) {
+        recycle(r);
+        return MPI_SUCCESS;
     }
-    return PMPI_Request_free(request);
+    /* The run goes on; `sweep` finds its end. */
+    enter();
+    r->open = 0;
+    __atomic_sub_fetch(&open_requests, 1, __ATOMIC_RELAXED);
+    r->other = orphans;
+    orphans = r;
+    leave();
+    return MPI_SUCCESS;
 }
