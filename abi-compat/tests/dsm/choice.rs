@@ -1,6 +1,6 @@
 //! Which regions cross when that is measured, and what a report says of it.
 
-use crate::harness::{built, compile, prints_the_same, run, skipped};
+use crate::harness::{built, compile, finish, preload, prints_the_same, run, skipped};
 use std::process::{Command, Output};
 
 /// Without `HETMP_DSM_CROSS`, a region is tried at home and across, and runs where it is faster.
@@ -99,4 +99,120 @@ fn the_origin_keeps_to_its_own_cpus_if_asked() {
     // With one CPU the nodes have none of their own.
     let expected = if count < 2 { 1 } else { count / 2 };
     assert_eq!(text(&own), format!("{expected} {expected}\n"), "{said}");
+}
+
+/// Regions may run whole on a node that is not the origin, by the user's word: every construct works there, the serial
+/// part stays where it was, and all threads of the region are in one other process.
+#[test]
+fn regions_run_whole_on_another_node_if_asked() {
+    let program = compile("c-tests/dsm/elsewhere.c", &[]);
+    let expected = run(&program, &[], 0, &[]);
+    for (nodes, node) in [(2, 1), (3, 2)] {
+        let place = format!("node:{node}");
+        let more = [("HETMP_DSM_CROSS", &*place), ("HETMP_DSM_TRUST", "1")];
+        let got = run(&program, &["where"], nodes, &more);
+        if skipped(&got) {
+            return;
+        }
+        let said = String::from_utf8_lossy(&got.stderr);
+        let text = String::from_utf8_lossy(&got.stdout);
+        let (place, rest) = text.split_once('\n').expect("two lines");
+        assert_eq!(place, "1 process, another one", "{said}");
+        assert_eq!(rest, String::from_utf8_lossy(&expected.stdout), "{said}");
+        assert!(
+            said.contains(&format!("whole on node {node} 60 times")),
+            "{said}"
+        );
+    }
+}
+
+/// A schedule that gives all to one node says where regions run; one with a ratio too few is refused as ever.
+#[test]
+fn a_schedule_for_one_node_forces_regions_there() {
+    let program = compile("c-tests/dsm/elsewhere.c", &[]);
+    let expected = run(&program, &[], 0, &[]);
+    let forced = |schedule| {
+        let mut command = Command::new(&program);
+        command
+            .env("OMP_NUM_THREADS", "4")
+            .env("LD_PRELOAD", preload())
+            .env("HETMP_NODES", "dsm:2")
+            .env("HETMP_VERBOSE", "1")
+            .env("OMP_SCHEDULE", schedule);
+        finish(command, &program, 2)
+    };
+    let got = forced("static-csr:0,1");
+    if skipped(&got) {
+        return;
+    }
+    prints_the_same(&got, &expected);
+    let said = String::from_utf8_lossy(&got.stderr).into_owned();
+    assert!(said.contains("whole on node 1 60 times"), "{said}");
+    assert!(!said.contains("one ratio per node"), "{said}");
+    let refused = forced("static-csr:0,1,1");
+    prints_the_same(&refused, &expected);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        said.contains("one ratio per node is accepted: 3 given, 2 nodes"),
+        "{said}"
+    );
+}
+
+/// The origin is ten times as slow as the other node: by measured times the program's regions move there. (A machine where
+/// other work takes a half of each CPU still shows that.)
+#[test]
+fn regions_move_to_the_faster_node() {
+    let program = compile("c-tests/dsm/elsewhere.c", &[]);
+    let expected = run(&program, &[], 0, &[]);
+    let nodes = ("HETMP_NODES", "dsm:2;speed=0.1;speed=1");
+    let got = run(&program, &[], 2, &[("HETMP_DSM_CROSS", "auto"), nodes]);
+    if skipped(&got) {
+        return;
+    }
+    prints_the_same(&got, &expected);
+    let said = String::from_utf8_lossy(&got.stderr);
+    assert!(said.contains("; whole on node 1 "), "{said}");
+}
+
+/// `speed=` for each node: a region's static loops are divided in proportion, with more threads than cores.
+#[test]
+fn unlike_nodes_get_unlike_parts() {
+    let program = compile("c-tests/dsm/parts.c", &[]);
+    let expected = run(&program, &[], 0, &[]);
+    let more = [
+        ("HETMP_NODES", "dsm:2;speed=1;speed=0.1"),
+        ("OMP_NUM_THREADS", "2"),
+    ];
+    let got = run(&program, &[], 2, &more);
+    if skipped(&got) {
+        return;
+    }
+    prints_the_same(&got, &expected);
+    let said = String::from_utf8_lossy(&got.stderr);
+    let (_, after) = said.split_once("; threads ").expect("a division");
+    let threads: Vec<u32> = after
+        .split([';', '\n'])
+        .next()
+        .into_iter()
+        .flat_map(|t| t.split('+'))
+        .map(|t| t.parse().expect("a number"))
+        .collect();
+    assert!(threads[0] > 2 * threads[1], "{threads:?}: {said}");
+}
+
+#[test]
+fn speeds_that_do_not_fit_are_refused() {
+    let program = compile("c-tests/dsm/elsewhere.c", &[]);
+    for value in [
+        "dsm:2;speed=1",
+        "dsm:2;speed=1;speed=0",
+        "dsm:2;speed=1;cores=1",
+        "dsm:2;speed=1;speed=1;speed=1",
+        "dsm:2;",
+    ] {
+        let got = run(&program, &[], 2, &[("HETMP_NODES", value)]);
+        let said = String::from_utf8_lossy(&got.stderr);
+        assert_eq!(got.status.code(), Some(2), "{value}: {said}");
+        assert!(said.contains("is accepted behind dsm:2"), "{value}: {said}");
+    }
 }

@@ -136,6 +136,19 @@ pub fn monotonic_ns() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
+/// The processor's time that the calling thread has taken, in nanoseconds. A system call.
+pub fn thread_cpu_ns() -> u64 {
+    let mut t = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the pointer is to a live timespec, and CLOCK_THREAD_CPUTIME_ID always exists.
+    unsafe {
+        libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut t);
+    }
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
 /// Tells the kernel that `threads` threads of this process may sleep, each at an address of its own.
 ///
 /// The kernel keeps sleepers in a table whose size depends on the number of CPUs, and a wake-up goes through a row of

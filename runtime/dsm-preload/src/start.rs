@@ -9,6 +9,8 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use hetmp_core::bootstrap::{self, Job};
 use hetmp_core::report;
 use hetmp_core::segment::PAGE;
+use hetmp_core::topo::nodes::MIN_SPEED;
+use hetmp_core::topo::{self, CpuSet};
 use hetmp_nic::job::Way;
 use libc::c_int;
 use pages::backend::{probe_uffd, Kind};
@@ -39,10 +41,11 @@ struct Table {
     ask: extern "C" fn(u32, *mut u64),
     /// Is the address in memory that all nodes share?
     is_shared: extern "C" fn(usize) -> bool,
-    /// Writes five counts of the node that the first argument names, those of another node as they were when its
-    /// part of the last region ended (at the origin only): read faults that asked another node, write faults
+    /// Writes nine words about the node that the first argument names, those of another node as they were when its
+    /// part of the last region ended (at the origin only). Five counts: read faults that asked another node, write faults
     /// that asked another node, pages sent, pages taken away, and the nanoseconds from a fault's arrival to the
-    /// page's, summed over faults.
+    /// page's, summed over faults. Then the three words that the node asked with when its part ended. Then the pages of
+    /// its own that this node, whatever the argument is, has touched so far.
     counts: extern "C" fn(u32, *mut u64),
     /// Called by the origin when the program ends: the other nodes may end.
     leave: extern "C" fn(),
@@ -71,6 +74,7 @@ extern "C" fn ask(op: u32, words: *mut u64) {
         // SAFETY: `hetmp-omp` passes the address of three words of its own.
         let mut given = unsafe { words.read() };
         if op == Op::Done {
+            together().hand_in(given);
             given = packed();
         }
         // SAFETY: `hetmp-omp` passes the address of three words of its own.
@@ -107,9 +111,20 @@ extern "C" fn counts(node: u32, words: *mut u64) {
         together.told(node as u8)
     };
     let low = |w: u64| w & u64::from(u32::MAX);
-    let n = [faults >> 32, low(faults), pages >> 32, low(pages), waited];
-    // SAFETY: `hetmp-omp` passes the address of five words of its own.
-    unsafe { words.cast::<[u64; 5]>().write(n) };
+    let [a, b, c] = together.handed_in(node as u8);
+    let n = [
+        faults >> 32,
+        low(faults),
+        pages >> 32,
+        low(pages),
+        waited,
+        a,
+        b,
+        c,
+        (together.driver().counts().touched).load(Ordering::Relaxed),
+    ];
+    // SAFETY: `hetmp-omp` passes the address of nine words of its own.
+    unsafe { words.cast::<[u64; 9]>().write(n) };
 }
 
 /// Tells launched nodes that the program ends. (Forked nodes notice the origin's end without that.)
@@ -160,7 +175,7 @@ pub(crate) enum Asked {
 /// environment.
 pub(crate) fn asked<'a>(variable: &dyn Fn(&CStr) -> Option<&'a str>) -> Option<Asked> {
     let value = variable(c"HETMP_NODES")?;
-    let count = value.trim().strip_prefix("dsm:")?;
+    let (count, _) = split(value)?;
     // A shell or `timeout` passes the variables on to the program that it starts, but does not become a node
     // itself.
     if !hetmp_core::program::uses_openmp() {
@@ -174,6 +189,52 @@ pub(crate) fn asked<'a>(variable: &dyn Fn(&CStr) -> Option<&'a str>) -> Option<A
         _ => fail(format_args!(
             "HETMP_NODES {value}: dsm:2 to dsm:{} are accepted",
             place::MOST
+        )),
+    }
+}
+
+/// A value of `HETMP_NODES`, as the number of nodes and what is said of single ones.
+fn split(value: &str) -> Option<(&str, Option<&str>)> {
+    let rest = value.trim().strip_prefix("dsm:")?;
+    Some(match rest.split_once(';') {
+        Some((count, nodes)) => (count, Some(nodes)),
+        None => (rest, None),
+    })
+}
+
+/// The speeds that the user gave the nodes (`dsm:2;speed=0.33;speed=1`): one for each, or none.
+fn speeds(value: &str, count: u8) -> Vec<f64> {
+    let Some((_, Some(nodes))) = split(value) else {
+        return Vec::new();
+    };
+    let speed = |node: &str| {
+        let text = node.trim().strip_prefix("speed=")?;
+        let speed: f64 = text.parse().ok()?;
+        (MIN_SPEED..=1.0).contains(&speed).then_some(speed)
+    };
+    let all: Option<Vec<f64>> = nodes.split(';').map(speed).collect();
+    match all.filter(|all| all.len() == usize::from(count)) {
+        Some(speeds) => speeds,
+        None => fail(format_args!(
+            "HETMP_NODES {value}: speed=S for each of {count} nodes, {MIN_SPEED} to 1, is accepted behind dsm:{count}"
+        )),
+    }
+}
+
+/// Tells `libhetmp.so`, which has not read the environment yet, that this process is a node with these CPUs and this speed.
+fn describe(cpus: &CpuSet, speed: f64) {
+    let text = format!("cores={cpus},speed={speed}\0");
+    // SAFETY: both texts end with a zero byte, and no other thread uses the environment yet.
+    unsafe { libc::setenv(c"HETMP_NODES".as_ptr(), text.as_ptr().cast(), 1) };
+}
+
+/// Do pages come along with others (`HETMP_DSM_AHEAD`)?
+fn ahead() -> bool {
+    match variable(c"HETMP_DSM_AHEAD") {
+        None | Some("on") => true,
+        Some("off") => false,
+        Some(other) => fail(format_args!(
+            "HETMP_DSM_AHEAD {other}: on and off are accepted"
         )),
     }
 }
@@ -287,6 +348,10 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
             ));
         }
     }
+    let speeds = match asked {
+        Asked::Forked(count) => speeds(variable(c"HETMP_NODES").unwrap_or_default(), count),
+        Asked::Launched => Vec::new(),
+    };
     // SAFETY: no other thread does anything yet that nodes need, and `libhetmp.so` has not read the
     // environment yet.
     unsafe { libc::unsetenv(c"HETMP_NODES".as_ptr()) };
@@ -323,7 +388,9 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
         space: Space::new(&ranges),
         way: Way::Auto,
         backend: Some(kind),
-        apart: apart(),
+        // Nodes of unlike speed are not those of one machine.
+        apart: apart() || !speeds.is_empty(),
+        ahead: ahead(),
     };
     LAUNCHED.store(job.is_some(), Ordering::Relaxed);
     // What constructors of libraries have printed is written once, and not by each node. SAFETY: null stands for all
@@ -340,6 +407,9 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
         },
     };
     let me = peers.me();
+    if let (Peers::Forked(forked), Some(&speed)) = (&peers, speeds.get(usize::from(me))) {
+        describe(&forked.cpus(me).unwrap_or_else(topo::affinity), speed);
+    }
     let mut fill = |alias: *mut u8| {
         if me != 0 {
             return;
@@ -382,7 +452,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
     };
     TOGETHER.store(core::ptr::from_ref(together).cast_mut(), Ordering::Release);
     let table: &'static Table = Box::leak(Box::new(Table {
-        version: 5,
+        version: 6,
         me: me.into(),
         nodes: count.into(),
         ask,

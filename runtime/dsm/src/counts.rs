@@ -19,6 +19,8 @@ pub struct Counts {
     pub sent: AtomicU64,
     /// Pages taken away.
     pub lost: AtomicU64,
+    /// Pages of this node's own that its threads may use since a first touch.
+    pub touched: AtomicU64,
     /// Nanoseconds from the arrival of a fault that asked another node to its page's, summed over faults.
     pub waited_ns: AtomicU64,
 }

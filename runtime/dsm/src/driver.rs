@@ -42,6 +42,8 @@ pub struct Settings {
     pub backend: Option<Kind>,
     /// The origin, too, always stays on its own CPUs, if the nodes have CPUs of their own.
     pub apart: bool,
+    /// Nodes of one machine that go through data page by page get several pages with one fault.
+    pub ahead: bool,
 }
 
 /// A callback for messages outside of the page protocol: sender, tag, bytes. Runs on the thread that waits
@@ -257,7 +259,7 @@ unsafe fn begin(
         )))),
         (None, Some(forked), Some(last)) if me == 0 => {
             watched.push(last);
-            let server = PageServer::new(space.clone(), watched, forked.counts());
+            let server = PageServer::new(space.clone(), watched, forked.counts(), settings.ahead);
             Serving::AllHere(Box::leak(Box::new(server)))
         }
         (None, _, Some((own, _))) => Serving::AtTheOrigin { _watched: own },

@@ -18,6 +18,7 @@
 //! its first owner. An *access* is what a node may do with its copy: nothing, read, or read and write. A *hold* keeps
 //! a page that was just granted until the thread that asked has used it.
 
+mod ahead;
 pub mod backend;
 mod counts;
 pub mod directory;

@@ -154,6 +154,7 @@ impl Pages {
                     && self.space.address_of(page + i) == Some(start + *i as usize * PAGE)
             })
             .count();
+        (self.counts.touched).fetch_add(run as u64, Ordering::Relaxed);
         if let Err(e) = self.backend.first_touch(start, run) {
             self.fail(format_args!("pages at {start:#x}: {e}"));
         }

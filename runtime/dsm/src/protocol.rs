@@ -13,7 +13,8 @@
 //! A reader that wants to write, and still has its copy when its turn comes, gets `Grant` instead, without
 //! bytes. If another writer came first, that reader was told to drop its copy, and gets the bytes like any
 //! other node. The home decides this when the turn comes, not the requester when it asks: so two readers that
-//! want to write at the same time cannot confuse it.
+//! want to write at the same time cannot confuse it. A node that wants to read gets the right to write with the bytes,
+//! if the page is one that nodes in turn read and then write ([`crate::directory`], "Migratory pages").
 //!
 //! # Holds
 //! A page that was granted is *held*: the node answers `Drop` and `Pass` only after [`Node::release`].
@@ -275,7 +276,9 @@ impl Node {
             Message::Drop { .. } => from == home && self.demand(page, Demand::Drop, out),
             Message::Page { access, .. } => {
                 let p = self.page(page);
-                p.access == Access::None && p.wanted == access && {
+                // Who wants to read may get more: a migratory page.
+                let enough = p.wanted != Access::None && p.wanted <= access;
+                p.access == Access::None && enough && {
                     self.grant(page, access, out);
                     true
                 }

@@ -11,11 +11,14 @@
 //! delivers a message at once instead of sending it. That is one of the orders in which messages may come, and the
 //! protocol is checked for all of them.
 //!
+//! A node that goes through new data page by page gets several pages with one fault ([`crate::ahead`]).
+//!
 //! If a node is killed, its pages are still in its file, which the origin maps. So the origin can go on using
 //! them for as long as it needs to report that node's end.
 
 mod view;
 
+use crate::ahead::Ahead;
 use crate::backend::uffd::Uffd;
 use crate::backend::Fault;
 use crate::counts::Counts;
@@ -41,6 +44,8 @@ pub(crate) struct PageServer {
     space: Space,
     views: Box<[View]>,
     counts: &'static [Counts],
+    /// Pages come along with others.
+    ahead: bool,
     core: Mutex<Core>,
 }
 
@@ -58,6 +63,8 @@ struct Core {
     /// at a time.
     bytes: Box<Bytes>,
     asked: Vec<Asked>,
+    /// By node: what it wants next.
+    ahead: Vec<Ahead>,
     /// How often nodes asked for each page of the origin.
     wanted: BTreeMap<u64, u64>,
 }
@@ -68,6 +75,7 @@ impl PageServer {
         space: Space,
         nodes: Vec<(Uffd, *mut u8)>,
         counts: &'static [Counts],
+        ahead: bool,
     ) -> PageServer {
         let count = nodes.len() as NodeId;
         let homes = space.homes();
@@ -84,6 +92,7 @@ impl PageServer {
             out: Vec::new(),
             bytes: Box::new(Bytes([0; PAGE])),
             asked: Vec::new(),
+            ahead: vec![Ahead::default(); nodes.len()],
             wanted: BTreeMap::new(),
         };
         let views = nodes
@@ -95,6 +104,7 @@ impl PageServer {
             space,
             views,
             counts,
+            ahead,
             core: Mutex::new(core),
         }
     }
@@ -189,6 +199,36 @@ impl PageServer {
         machine.fault(page, fault.access, &mut core.out);
         self.carry_out(core, node, before);
         self.deliver(core, node);
+        if self.ahead && before < fault.access {
+            let more = core.ahead[usize::from(node)].fault(page, fault.access);
+            let came = (1..=more).take_while(|i| self.bring(core, node, page + i, fault.access));
+            let came = came.count() as u64;
+            core.ahead[usize::from(node)].came(page, came);
+        }
+    }
+
+    /// Gives the node a page before it faults. False if the page must not come now: the node has it, its address does not
+    /// follow, or a holder keeps it or waits for it.
+    fn bring(&self, core: &mut Core, node: NodeId, page: u64, access: Access) -> bool {
+        let address = |page: u64| self.space.address_of(page);
+        let follows = address(page - 1).map(|a| a + PAGE) == address(page);
+        let machine = &core.nodes[usize::from(node)];
+        let before = machine.access(page);
+        if !follows || before >= access || machine.wanted(page) != Access::None {
+            return false;
+        }
+        let kept = |n: &Node| {
+            let held = n.is_held(page) && core.holds[usize::from(n.number())].left(page) > 0;
+            held || n.is_demanded(page) || n.wanted(page) != Access::None
+        };
+        if core.nodes.iter().any(kept) {
+            return false;
+        }
+        let machine = &mut core.nodes[usize::from(node)];
+        machine.fault(page, access, &mut core.out);
+        self.carry_out(core, node, before);
+        self.deliver(core, node);
+        true
     }
 
     /// After a first touch of a page whose home is the node: makes the pages behind it accessible, too, as long as
@@ -203,6 +243,8 @@ impl PageServer {
                     && self.space.address_of(page + i) == Some(start + *i as usize * PAGE)
             })
             .count();
+        let counts = &self.counts[usize::from(node)];
+        counts.touched.fetch_add(run as u64, Ordering::Relaxed);
         if let Err(e) = self.views[usize::from(node)].first_touch(start, run) {
             self.fail(node, format_args!("pages at {start:#x}: {e}"));
         }

@@ -21,6 +21,9 @@ use state::{Effect, State, Tag, Unexpected, SLOTS};
 pub use state::{Op, Words, ONE};
 use std::sync::{Mutex, PoisonError};
 
+/// The tag of the message in which a node hands in [`Together::hand_in`]'s words, before its [`Op::Done`].
+const HANDED_IN: u32 = 100;
+
 const FREE: u32 = 0;
 const CLAIMED: u32 = 1;
 const ASKED: u32 = 2;
@@ -53,6 +56,17 @@ pub struct Together {
     state: Mutex<State>,
     /// What each node told with its last [`Op::Done`]. Program threads read this without a lock.
     told: [[AtomicU64; 3]; MAX_NODES],
+    /// What each node handed in before that; for this node, what it is to hand in.
+    handed_in: [[AtomicU64; 3]; MAX_NODES],
+}
+
+/// Relaxed: the effect of the message, the answer to `Join`, publishes the words.
+fn store(to: &[AtomicU64; 3], words: Words) {
+    (to.iter().zip(words)).for_each(|(to, word)| to.store(word, Ordering::Relaxed));
+}
+
+fn load(from: &[AtomicU64; 3]) -> Words {
+    [0, 1, 2].map(|i: usize| from[i].load(Ordering::Relaxed))
 }
 
 /// Starts the agent of this node. Called once.
@@ -74,17 +88,23 @@ pub fn start(driver: &'static Driver) -> Result<&'static Together, String> {
         bell: LocalBell::local(),
         state: Mutex::new(State::new(driver.me(), driver.nodes())),
         told: [const { [const { AtomicU64::new(0) }; 3] }; MAX_NODES],
+        handed_in: [const { [const { AtomicU64::new(0) }; 3] }; MAX_NODES],
     }));
     driver.on_message(Box::new(|from, tag, bytes| {
         let mut words = [0; 3];
         for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
             *word = bytes.iter().rev().fold(0, |w, b| w << 8 | u64::from(*b));
         }
+        if tag == HANDED_IN {
+            if let Some(to) = together.handed_in.get(usize::from(from)) {
+                store(to, words);
+            }
+            return;
+        }
         if tag == Tag::Done as u32 {
-            // Relaxed: the message's effect, the answer to `Join`, publishes the words.
-            let told = together.told.get(usize::from(from)).into_iter().flatten();
-            told.zip(words)
-                .for_each(|(to, w)| to.store(w, Ordering::Relaxed));
+            if let Some(to) = together.told.get(usize::from(from)) {
+                store(to, words);
+            }
         }
         let run = |s: &mut State, out: &mut Vec<Effect>| match Tag::of(tag) {
             Some(tag) => s.message(from, tag, words, out),
@@ -108,10 +128,17 @@ impl Together {
 
     /// What the node told with its last [`Op::Done`]; zeros before the first one.
     pub fn told(&self, node: NodeId) -> Words {
-        match self.told.get(usize::from(node)) {
-            Some(words) => [0, 1, 2].map(|i: usize| words[i].load(Ordering::Relaxed)),
-            None => [0; 3],
-        }
+        self.told.get(usize::from(node)).map_or([0; 3], load)
+    }
+
+    /// Words that this node's next [`Op::Done`] takes to the origin beside its own.
+    pub fn hand_in(&self, words: Words) {
+        store(&self.handed_in[usize::from(self.driver.me())], words);
+    }
+
+    /// What the node handed in before its last [`Op::Done`]; zeros before the first one.
+    pub fn handed_in(&self, node: NodeId) -> Words {
+        self.handed_in.get(usize::from(node)).map_or([0; 3], load)
     }
 
     /// Makes a request and waits for its answer. May be called on a shared stack.
@@ -158,6 +185,10 @@ impl Together {
                 slot.stage.store(TAKEN, Ordering::Relaxed);
                 let words = [0, 1, 2].map(|w: usize| slot.words[w].load(Ordering::Relaxed));
                 let op = slot.op.load(Ordering::Relaxed);
+                if op == Op::Done as u32 {
+                    let own = self.handed_in(self.driver.me());
+                    self.send(0, HANDED_IN, own);
+                }
                 let run = |s: &mut State, out: &mut Vec<Effect>| match Op::of(op) {
                     Some(op) => s.request(i, op, words, out),
                     None => Err(Unexpected),
@@ -167,6 +198,14 @@ impl Together {
             self.bell
                 .sleep_until(&mut || self.asked.load(Ordering::Acquire) != seen);
         }
+    }
+
+    fn send(&self, to: NodeId, tag: u32, words: Words) {
+        let mut bytes = [0; 24];
+        for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+        self.driver.send(to, tag, &bytes);
     }
 
     fn answer(&self, slot: usize, words: Words) {
@@ -198,13 +237,7 @@ impl Together {
         for effect in out {
             match effect {
                 Effect::Answer(slot, words) => self.answer(slot, words),
-                Effect::Send(to, tag, words) => {
-                    let mut bytes = [0; 24];
-                    for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
-                        to.copy_from_slice(&word.to_le_bytes());
-                    }
-                    self.driver.send(to, tag as u32, &bytes);
-                }
+                Effect::Send(to, tag, words) => self.send(to, tag as u32, words),
                 Effect::Hot(slot, rank) => {
                     let (address, requests) = self.driver.hot(rank as usize).unwrap_or_default();
                     self.answer(slot, [address as u64, requests, 0]);

@@ -15,31 +15,45 @@ mod common;
 
 use common::{Instruction, Setting, Step, World};
 use hetmp_dsm::Access::{Read, Write};
-use hetmp_dsm::{Access, Homes, NodeId};
+use hetmp_dsm::{Access, Homes, Message, NodeId};
 use stateright::{Checker as _, Model, Property};
 use std::collections::HashMap;
 
 /// More steps than lie between two executed instructions on any path of these settings.
 const BOUND: u16 = 120;
 
-struct Checked(Setting);
+struct Checked {
+    setting: Setting,
+    /// Some page of the setting becomes migratory.
+    migrates: bool,
+}
+
+/// Is a page under way that a node wanted to read, and may write?
+fn hands_on(world: &World) -> bool {
+    world.network.iter().any(|e| match e.message {
+        Message::Page { page, access } => {
+            access == Write && world.nodes[usize::from(e.to)].wanted(page) == Read
+        }
+        _ => false,
+    })
+}
 
 impl Model for Checked {
     type State = World;
     type Action = Step;
 
     fn init_states(&self) -> Vec<World> {
-        vec![World::new(&self.0)]
+        vec![World::new(&self.setting)]
     }
 
     fn actions(&self, state: &World, actions: &mut Vec<Step>) {
-        actions.extend(state.steps(&self.0));
+        actions.extend(state.steps(&self.setting));
     }
 
     fn next_state(&self, state: &World, step: Step) -> Option<World> {
         let mut next = state.clone();
-        next.step(&self.0, step);
-        if !self.0.timed {
+        next.step(&self.setting, step);
+        if !self.setting.timed {
             // Here a cycle is not an error, and the model must recognise it as a cycle.
             next.since = 0;
         }
@@ -50,16 +64,24 @@ impl Model for Checked {
         vec![
             Property::always("coherent", |_, s: &World| s.wrong.is_none()),
             Property::always("does not stand still", |m: &Checked, s: &World| {
-                s.is_done(&m.0) || !s.steps(&m.0).is_empty()
+                s.is_done(&m.setting) || !s.steps(&m.setting).is_empty()
             }),
             Property::always("progress", |_, s: &World| s.since < BOUND),
-            Property::sometimes("ends", |m: &Checked, s: &World| s.is_done(&m.0)),
+            Property::sometimes("ends", |m: &Checked, s: &World| s.is_done(&m.setting)),
+            Property::sometimes("hands on for writing", |m: &Checked, s: &World| {
+                !m.migrates || hands_on(s)
+            }),
         ]
     }
 }
 
 fn check(setting: Setting) -> usize {
-    let checker = Checked(setting).checker().threads(2).spawn_bfs().join();
+    check_all(setting, false)
+}
+
+fn check_all(setting: Setting, migrates: bool) -> usize {
+    let checked = Checked { setting, migrates };
+    let checker = checked.checker().threads(2).spawn_bfs().join();
     checker.assert_properties();
     checker.unique_state_count()
 }
@@ -162,6 +184,19 @@ fn threads() -> Setting {
     )
 }
 
+/// Two nodes that add to a counter in turn: each reads the page and then writes it, several times.
+fn adds() -> Setting {
+    let all: &Program = &[
+        &[(0, Read)],
+        &[(0, Write)],
+        &[(0, Read)],
+        &[(0, Write)],
+        &[(0, Read)],
+        &[(0, Write)],
+    ];
+    setting(Homes::all_at(0), &[(0, all), (1, all)])
+}
+
 /// Three nodes and two pages. The homes are two of the nodes.
 fn three_by_two() -> Setting {
     let homes = Homes::all_at(0).then(1, 1);
@@ -191,8 +226,14 @@ fn threads_of_one_node() {
 }
 
 #[test]
+fn migratory_pages() {
+    // With holds that last until a page is used no more, each node would do all of its additions at once.
+    println!("{} states", check_all(untimed(&adds()), true));
+}
+
+#[test]
 fn whatever_happened_the_end_is_reachable() {
-    for small in [crossing(), upgrades(), threads()] {
+    for small in [crossing(), upgrades(), threads(), adds()] {
         println!("{} states", end_stays_reachable(&untimed(&small)));
     }
 }

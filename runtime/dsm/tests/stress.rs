@@ -63,6 +63,7 @@ fn settings(args: &[&str]) -> (u8, Settings, u64) {
         way: Way::of(args[1]).expect("a way"),
         backend: Kind::of(args[2]),
         apart: false,
+        ahead: true,
     };
     (nodes, settings, args[3].parse().expect("operations"))
 }

@@ -141,6 +141,8 @@ pub struct Thread {
     pub(crate) index: Index,
     /// Critical sections that this thread is in: see `across::critical`. Used on several nodes only.
     pub(crate) sections: Cell<u64>,
+    /// Ticks that this thread has spun at barriers of regions that cross nodes.
+    pub(crate) spun: Cell<u64>,
     /// Clauses that the program passed before the construct to which they belong.
     pub(crate) ahead: Ahead,
     /// This thread's copies of threadprivate variables.
@@ -218,6 +220,7 @@ impl Thread {
             slow: SlowState::new(),
             index: Index::new(),
             sections: Cell::new(0),
+            spun: Cell::new(0),
             ahead: Ahead::new(),
             privates: Copies::new(),
             settled: RefCell::new(Settled::new()),

@@ -17,7 +17,8 @@
 //! **What trying may cost.** Every nanosecond that a region took longer across than at home, and every
 //! nanosecond that the origin waited for a page outside of crossing regions, is *lost*. The first trial begins
 //! when an [`EAGER`] part of the time spent in regions exceeds what crossing each region once is expected to
-//! lose; it ends where it loses more than that part. After a trial that failed, for all or some regions, the next
+//! lose, and a [`CALM`] part exceeds what moving the program's data is expected to take, as far as that is known
+//! ([`Crossings::data`]); it ends where it loses more than [`EAGER`] of the time, or [`AMISS`] times what was expected. After a trial that failed, for all or some regions, the next
 //! one waits until the time spent in regions has doubled, may cost half as large a part, and needs room for twice
 //! the loss of the last one. Regions that appear later are not kept waiting by what others lost: they have a trial
 //! of their own, for which the time spent in them counts. So a program for which crossing never pays loses a
@@ -31,13 +32,18 @@
 //! most in the time to come, if the program runs about as long again as it has run. A probe itself may wait for
 //! all of the program's data, so the first one comes when the time spent allows for a part of that.
 //!
+//! **Other nodes without probes.** Where regions cannot be probed, but can run whole on another node
+//! ([`Crossings::whole`]), each execution across nodes is the probe: it shows what each node takes for its part.
+//! After the trial of crossing, a node is tried that promises enough, by the same comparison as after a probe.
+//!
 //! Pure: times come in, places go out.
 
+pub mod division;
 mod place;
 mod probe;
 mod region;
 
-use place::Probing;
+use place::{Probing, TOUCH_NS};
 use probe::{LATER, PROBES, PROBE_COST};
 use region::{Region, WEIGHT};
 use std::collections::BTreeMap;
@@ -47,6 +53,12 @@ pub use region::Shown;
 
 /// Part of the time in regions that the first trial may cost.
 const EAGER: f64 = 0.25;
+/// Part of the time in regions that moving the program's data for the first trial may cost.
+const CALM: f64 = 0.08;
+/// The first crossings of all regions move this part of the data.
+const MOVES: f64 = 0.5;
+/// A trial ends that loses this many times what was expected.
+const AMISS: f64 = 3.0;
 /// The part that all trials may cost after several have failed.
 const BUDGET: f64 = 0.04;
 /// Executions at home before a region's time there is known. The first one starts threads and touches memory
@@ -109,6 +121,10 @@ struct Tried {
 pub struct Crossings {
     nodes: usize,
     probing: Option<Probing>,
+    /// Regions can run whole on any node.
+    whole: bool,
+    /// The program's pages, and nanoseconds that a thread waits for one; `None`: not known.
+    data: Option<(f64, f64)>,
     regions: BTreeMap<usize, Region>,
     phase: Phase,
     spent_ns: f64,
@@ -126,12 +142,14 @@ pub struct Crossings {
 }
 
 impl Crossings {
-    /// A program on `nodes` nodes of equal speed, of which nothing is known. Regions run at home or across.
+    /// A program on `nodes` nodes of which nothing is known. Regions run at home or across.
     pub fn new(nodes: u32) -> Crossings {
         let nodes = nodes.max(1) as usize;
         Crossings {
             nodes,
             probing: None,
+            whole: false,
+            data: None,
             regions: BTreeMap::new(),
             phase: Phase::Home,
             spent_ns: 0.0,
@@ -145,9 +163,19 @@ impl Crossings {
         }
     }
 
+    /// A program on `nodes` nodes of which nothing is known. Regions run at home, across, or whole on another node.
+    /// [`Crossings::probed`] follows each execution across.
+    pub fn whole(nodes: u32) -> Crossings {
+        Crossings {
+            whole: true,
+            ..Crossings::new(nodes)
+        }
+    }
+
     /// A program whose regions can be probed, and can run whole on any node.
     pub fn probing(of: &Probed) -> Crossings {
         Crossings {
+            whole: true,
             probing: Some(Probing {
                 data_ns: of.pages as f64 * of.fault_ns,
                 fault_ns: of.fault_ns,
@@ -158,6 +186,11 @@ impl Crossings {
         }
     }
 
+    /// The program has used this many pages so far, for each of which a thread waits `fault_ns` if it is on another node.
+    pub fn data(&mut self, pages: u64, fault_ns: f64) {
+        self.data = Some((pages as f64, fault_ns));
+    }
+
     /// The program has run for `ns` outside of regions.
     pub fn passed(&mut self, ns: u64) {
         self.outside_ns += ns as f64;
@@ -166,7 +199,7 @@ impl Crossings {
     /// Where the region's next execution runs. Report its time by [`Crossings::ran`].
     pub fn next(&mut self, region: usize) -> Place {
         let why = self.why(region);
-        let better = why == Why::Faster && self.probing.is_some();
+        let better = why == Why::Faster && self.whole;
         if matches!(why, Why::Waiting | Why::Slower) || better {
             self.consider(region);
         }
@@ -218,11 +251,19 @@ impl Crossings {
             }
             return;
         }
-        let is_new = self.regions.get(&region).is_some_and(|r| !r.tried);
-        if let Some(left_ns) = self.may_try(left) {
-            self.begin_trial(Place::Across, left_ns, false);
-        } else if let Some(left_ns) = self.may_try_new().filter(|_| is_new) {
-            self.begin_trial(Place::Across, left_ns, true);
+        let seen = self.regions.get(&region).map(|r| (r.tried, r.probes > 0));
+        let (is_new, is_shown) = seen.map_or((false, false), |(tried, shown)| (!tried, shown));
+        if !matches!(self.kept(), Place::Node(_)) {
+            if let Some(left_ns) = self.may_try(left) {
+                return self.begin_trial(Place::Across, left_ns, false);
+            } else if let Some(left_ns) = self.may_try_new().filter(|_| is_new) {
+                return self.begin_trial(Place::Across, left_ns, true);
+            }
+        }
+        if self.whole && is_shown {
+            if let Some((place, loss)) = self.best_trial(left) {
+                self.begin_trial(place, left.max(2.0 * loss), false);
+            }
         }
     }
 
@@ -244,6 +285,11 @@ impl Crossings {
                 Phase::Kept { .. } => Why::Faster,
             }
         }
+    }
+
+    /// Where regions run that gain from leaving home, if nothing is tried.
+    pub fn kept_at(&self) -> Place {
+        self.kept()
     }
 
     /// The average time of the region at home in nanoseconds, 0 if it is not known; and its average time
@@ -340,7 +386,22 @@ impl Crossings {
 
     /// Part of the time in regions that all trials so far and the next one may cost together.
     fn part(&self) -> f64 {
-        (EAGER / f64::from(1 << self.failures.min(16))).max(BUDGET)
+        let first = if self.data.is_some() { CALM } else { EAGER };
+        (first / f64::from(1 << self.failures.min(16))).max(BUDGET)
+    }
+
+    /// What a first trial of regions that take `home_ns` together may lose, if one may begin now; they took `spent_ns` so
+    /// far, and `lost_ns` were lost.
+    fn first_trial(&self, home_ns: f64, spent_ns: f64, lost_ns: f64) -> Option<f64> {
+        // Each region's first crossing is taken to cost twice its time at home.
+        let left_ns = EAGER * spent_ns - lost_ns;
+        let Some((pages, fault_ns)) = self.data else {
+            return (left_ns >= home_ns).then_some(left_ns);
+        };
+        let moving_ns = MOVES * fault_ns * pages.min(home_ns / TOUCH_NS);
+        let calm = CALM * spent_ns - lost_ns >= moving_ns;
+        let expected = AMISS * (home_ns + moving_ns);
+        (calm && left_ns >= home_ns).then_some(left_ns.min(expected))
     }
 
     fn may_gain(&self, r: &Region) -> bool {
@@ -370,23 +431,25 @@ impl Crossings {
     /// What a trial of all regions may lose, if one may begin now.
     fn may_try(&self, left_ns: f64) -> Option<f64> {
         let tried = self.tried[0];
-        let expected = if tried.again_ns > 0.0 {
-            // Room for the same loss and more. With less, a trial that failed because moving the data was dear
-            // would fail at the same place again.
-            2.0 * tried.loss_ns
-        } else {
-            // Each region's first crossing is taken to cost twice its time at home.
-            self.candidates().map(|r| r.home_ns).sum()
-        };
-        (self.spent_ns >= tried.again_ns && left_ns >= expected).then_some(left_ns)
+        if tried.again_ns == 0.0 {
+            let home_ns = self.candidates().map(|r| r.home_ns).sum();
+            return self.first_trial(home_ns, self.spent_ns, self.lost_ns);
+        }
+        // Room for the same loss and more. With less, a trial that failed because moving the data was dear would fail
+        // at the same place again.
+        (self.spent_ns >= tried.again_ns && left_ns >= 2.0 * tried.loss_ns).then_some(left_ns)
     }
 
     /// What a trial of the regions that were in none yet may lose, if one may begin now.
     fn may_try_new(&self) -> Option<f64> {
         let new = || self.candidates().filter(|r| !r.tried);
-        let expected: f64 = new().map(|r| r.home_ns).sum();
-        let left_ns = self.part() * new().map(|r| r.spent_ns).sum::<f64>();
-        (left_ns >= expected).then_some(left_ns)
+        let home_ns: f64 = new().map(|r| r.home_ns).sum();
+        let spent_ns: f64 = new().map(|r| r.spent_ns).sum();
+        if self.data.is_some() {
+            return self.first_trial(home_ns, spent_ns, 0.0);
+        }
+        let left_ns = self.part() * spent_ns;
+        (left_ns >= home_ns).then_some(left_ns)
     }
 
     fn begin_trial(&mut self, place: Place, left_ns: f64, only_new: bool) {
@@ -524,7 +587,8 @@ impl Crossings {
             any |= r.trial_runs > 1 && !r.out;
             some_lost |= r.trial_runs > 1 && r.out;
         }
-        if any && (together || self.probing.is_none()) {
+        // Whole on one node, all regions go or none: one that stayed would take its pages back.
+        if any && (together || (self.probing.is_none() && place == Place::Across)) {
             let loss = self.lost_ns - self.lost_before_ns;
             self.tried(place).loss_ns = loss;
             self.failures += u32::from(some_lost);
@@ -582,3 +646,5 @@ impl Crossings {
 mod probing;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod whole;

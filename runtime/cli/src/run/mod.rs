@@ -220,9 +220,11 @@ fn dsm_nodes(option: Option<&OsStr>) -> Result<Option<u8>, Refusal> {
         None => ("HETMP_NODES", variable.as_deref().unwrap_or_default()),
     };
     let text = value.to_string_lossy();
-    let Some(count) = text.trim().strip_prefix("dsm:") else {
+    let Some(rest) = text.trim().strip_prefix("dsm:") else {
         return Ok(None);
     };
+    // Behind the number, single nodes may be described: libhetmp_dsm.so reads that.
+    let count = rest.split(';').next().unwrap_or_default();
     match count.parse() {
         Ok(n) if (2..=8).contains(&n) => Ok(Some(n)),
         _ => Err(Refusal::usage(format_args!(

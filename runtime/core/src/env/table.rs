@@ -283,7 +283,7 @@ const OTHERS: &[Variable] = &[
         .spec("OpenSHMEM 1.5, 8"),
     hetmp("HETMP_NODES", Kind::Notation)
         .default("discovered")
-        .accepts("a number of nodes, cores=LIST[,speed=S][;cores=...], @file.toml, or dsm:2 to dsm:8")
+        .accepts("a number of nodes, cores=LIST[,speed=S][;cores=...], @file.toml, or dsm:2 to dsm:8, [;speed=S for each]")
         .help("The nodes of unlike cores that loops are split over; dsm: so many processes that share memory page by page.")
         .spec("hetmp"),
     hetmp("HETMP_FAR", Kind::Notation)
@@ -301,13 +301,18 @@ const OTHERS: &[Variable] = &[
         .spec("hetmp"),
     hetmp("HETMP_DSM_CROSS", Kind::Word)
         .default("auto")
-        .accepts("auto, always or never")
-        .help("Which of the regions that may cross nodes of dsm:N do: those that are faster so as measured, all, or none.")
+        .accepts("auto, always, never or node:K")
+        .help("Which of the regions that may cross nodes of dsm:N do: those that are faster so as measured, all, or none; or all run whole on node K.")
         .spec("hetmp"),
     hetmp("HETMP_DSM_CPUS", Kind::Word)
         .default("all")
         .accepts("all or own")
         .help("The CPUs of regions that stay at the origin of dsm:N: all, or only the origin's own, as if the nodes were machines.")
+        .spec("hetmp"),
+    hetmp("HETMP_DSM_AHEAD", Kind::Word)
+        .default("on")
+        .accepts("on or off")
+        .help("A node of dsm:N that goes through data page by page gets several pages with one fault.")
         .spec("hetmp"),
     hetmp("HETMP_DSM_TRUST", Kind::Boolean)
         .default("false")

@@ -16,15 +16,7 @@ pub(super) const NO_SIGNAL: &str =
 
 /// The calling thread's CPU clock, in ns.
 pub(super) fn cpu_ns() -> u64 {
-    let mut t = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: the pointer is to a live timespec, and the clock exists on every Linux.
-    unsafe {
-        libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut t);
-    }
-    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+    crate::sys::thread_cpu_ns()
 }
 
 /// Starts the timer of the calling thread's account, and creates the timer if there is none. False if the system

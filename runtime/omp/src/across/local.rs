@@ -6,14 +6,18 @@
 //! that the threads which serve pages take. With other nodes the thread deals only by [`Table::ask`]; with
 //! threads of its own node by atomics and locks in this library's own memory.
 
+use super::meter::{spun, Meter, Watch};
 use super::shares::{Shape, Shares};
 use super::table::{ask, table, Table, AWAIT, BARRIER, DONE, PASS, POST, TURN};
 use crate::boundary::Reason;
 use crate::icv::Icv;
 use crate::task::wait;
 use crate::team::members::{Outlined, Team};
+use crate::team::placement;
+use crate::team::region::{self, Form, Region};
 use crate::team::seat::Seat;
 use crate::thread::Thread;
+use crate::unlike::{nodes, place};
 use crate::worksharing::kinds::Loop;
 use crate::worksharing::singles::Singles;
 use crate::worksharing::work::{Work, WorkPos};
@@ -21,7 +25,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use hetmp_core::bell::LocalBell;
 use hetmp_core::park::Spinner;
-use hetmp_core::report;
+use hetmp_core::{report, sys};
 
 /// The work-sharing construct that starts together with the region.
 #[derive(Clone, Copy, Debug)]
@@ -42,10 +46,54 @@ pub(crate) type Prepare = fn(&Thread, &Team, &Work, u32, &Construct);
 pub(super) struct Opening {
     /// Threads of the region on all nodes together.
     pub(super) total: u32,
+    /// Address of the function that the compiler outlined.
+    pub(super) code: usize,
+    /// How that function is called.
+    pub(super) form: Form,
+    /// The number in the `num_threads` clause; 0 without the clause.
+    pub(super) asked: u32,
+    /// Which node runs which threads.
+    pub(super) on: On,
     /// The control variables of the threads' implicit tasks.
     pub(super) icv: Icv,
     /// The construct that starts together with the region, if there is one.
     pub(super) first: Option<(Prepare, Construct)>,
+}
+
+/// Which nodes run a region.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum On {
+    /// All. For each node, the number of its first thread; behind the last node, the region's number of threads.
+    All([u32; MOST_NODES + 1]),
+    /// This node alone, which is not the origin.
+    One(u32),
+}
+
+/// As many nodes as `libhetmp_dsm.so` allows.
+pub(super) const MOST_NODES: usize = 8;
+
+impl On {
+    /// All nodes, with these numbers of threads.
+    pub(super) fn all(threads: impl Iterator<Item = u32>) -> On {
+        let (mut firsts, mut sum) = ([0; MOST_NODES + 1], 0);
+        for (first, threads) in firsts[1..].iter_mut().zip(threads.chain([0; MOST_NODES])) {
+            sum += threads;
+            *first = sum;
+        }
+        On::All(firsts)
+    }
+
+    /// The number of the first thread on `node`, and the number of threads there. On one node alone, the thread that
+    /// opens the region is the only one that [`Local`] knows.
+    fn threads(&self, node: u32) -> (u32, u32) {
+        match *self {
+            On::All(firsts) => {
+                let first = firsts[node as usize];
+                (first, firsts[node as usize + 1] - first)
+            }
+            On::One(one) => (0, u32::from(node == one)),
+        }
+    }
 }
 
 /// What this node's threads need to know to run their part of the region.
@@ -58,6 +106,8 @@ struct Part {
     first: u32,
     work: *const Work,
     pos: WorkPos,
+    /// This node runs the whole region.
+    alone: Option<Opening>,
 }
 
 /// This node's threads, what they run, and the place where they meet.
@@ -82,6 +132,7 @@ pub(super) struct Local {
     team: AtomicPtr<Team>,
     /// Threads started so far on this node.
     made: AtomicU32,
+    meter: Meter,
 }
 
 // SAFETY: `part` is written in `open`, while no thread is in a region, and read by threads after they have
@@ -96,6 +147,7 @@ pub(super) static LOCAL: Local = Local {
         first: 0,
         work: core::ptr::null(),
         pos: WorkPos::NOWHERE,
+        alone: None,
     }),
     threads: AtomicU32::new(0),
     start: Count::new(),
@@ -106,6 +158,7 @@ pub(super) static LOCAL: Local = Local {
     loops: AtomicU64::new(0),
     team: AtomicPtr::new(core::ptr::null_mut()),
     made: AtomicU32::new(0),
+    meter: Meter::new(),
 };
 
 /// The most turns of spinning before a sleep, whatever the waiting policy allows beyond. The policy counts the
@@ -157,11 +210,6 @@ impl Count {
     }
 }
 
-/// The number of the first thread on `node`, if `total` threads are divided among `nodes` nodes.
-fn first_of(node: u32, nodes: u32, total: u32) -> u32 {
-    (u64::from(node) * u64::from(total) / u64::from(nodes)) as u32
-}
-
 impl Local {
     /// Waits until all threads of this node have called this function and all tasks of this node are complete; runs tasks
     /// meanwhile. The last thread to come then runs `last` before any thread goes on. Returns true in that thread.
@@ -175,6 +223,7 @@ impl Local {
             // A thread that made a task has arrived after that, so this thread sees the task.
             let had_tasks = tasks.active();
             if had_tasks {
+                self.meter.ran_tasks();
                 th.leave_program(Reason::Tasks);
                 // The members' epochs stay what they are: no thread makes tasks of the next barrier before this one is over.
                 wait::drain(th, th.member().epoch.get());
@@ -201,7 +250,10 @@ impl Local {
         if word != 0 {
             self.given.store(word, Ordering::Relaxed);
         }
-        self.meet(Thread::current(), || {
+        let th = Thread::current();
+        th.leave_program(Reason::Barrier);
+        let began = sys::ticks();
+        self.meet(th, || {
             if let Some(t) = table() {
                 let given = self.given.swap(0, Ordering::Relaxed);
                 let [received, ..] = ask(t, BARRIER, [given, 0, 0]);
@@ -210,15 +262,21 @@ impl Local {
         });
         // `received` is still this barrier's word: the next barrier cannot end before this thread has come to
         // it.
-        self.received.load(Ordering::Relaxed)
+        let received = self.received.load(Ordering::Relaxed);
+        let waited = spun(sys::ticks().wrapping_sub(began));
+        th.spun.set(th.spun.get().wrapping_add(waited));
+        th.enter_program(Reason::Barrier);
+        received
     }
 
     /// Prepares this node's part of a region and starts its threads. `own`: how many threads of the part the
     /// caller runs itself with `run`.
     pub(super) fn open(&self, t: &Table, entry: u64, data: u64, opening: &Opening, own: u32) {
         let total = opening.total;
-        let first = first_of(t.me, t.nodes, total);
-        let threads = first_of(t.me + 1, t.nodes, total) - first;
+        let (first, threads) = opening.on.threads(t.me);
+        if threads == 0 {
+            return close(t);
+        }
         let mut team = self.team.load(Ordering::Relaxed);
         // SAFETY: null, or made with `Box::into_raw` below and never freed. Between regions no thread is in
         // the team.
@@ -232,6 +290,8 @@ impl Local {
         // thread finds its turn.
         let singles = if t.me == 0 { 0 } else { Singles::NEVER };
         team.cross(total, total - threads, singles, opening.icv);
+        team.shared.code.set(opening.code);
+        self.meter.reset();
         self.loops.store(0, Ordering::Relaxed);
         self.threads.store(threads, Ordering::Relaxed);
         let mut part = Part {
@@ -241,8 +301,12 @@ impl Local {
             first,
             work: core::ptr::null(),
             pos: team.works.position(),
+            alone: match opening.on {
+                On::One(_) => Some(*opening),
+                On::All(_) => None,
+            },
         };
-        if let Some((prepare, construct)) = &opening.first {
+        if let (Some((prepare, construct)), None) = (&opening.first, &part.alone) {
             let (work, next) = team.works.at(part.pos);
             work.open_first(&mut |w| prepare(Thread::current(), team, w, total, construct));
             (part.work, part.pos) = (work, next);
@@ -283,13 +347,24 @@ impl Local {
     /// changes.
     pub(super) fn run(&self, worker: u32) -> bool {
         let th = Thread::current();
-        let saved = th.save();
         // SAFETY: `open` set both before `start` grew, and this thread runs after that.
         let (team, part) = unsafe { (&*self.team.load(Ordering::Relaxed), *self.part.get()) };
+        if let Some(opening) = &part.alone {
+            // SAFETY: the program's outlined function, with the data that the origin's opener passed for this region, and
+            // no other node runs it.
+            unsafe { run_alone(th, &part, opening) };
+            return true;
+        }
+        let saved = th.save();
         th.become_member(team, Seat::new(worker), part.total);
         th.ctx.number.set(part.first + worker);
         th.ctx.work.set(part.work);
         th.ctx.pos.set(part.pos);
+        if nodes::active() {
+            place::settle(th, nodes::of_thread(worker as usize) + 1);
+        }
+        let watch = Watch::start(th.spun.get());
+        th.enter_program(Reason::Fork);
         let data: *mut libc::c_void = core::ptr::with_exposed_provenance_mut(part.data);
         // SAFETY: the program's outlined function, with the data that the origin's opener passed for this
         // region.
@@ -297,11 +372,63 @@ impl Local {
             let entry: Outlined = core::mem::transmute(part.entry);
             below(entry, data);
         }
+        th.leave_program(Reason::Fork);
+        self.meter.ran(watch, th.spun.get());
         let last = self.meet(th, || ());
         th.member().implicit.end_implicit();
         th.restore(&saved);
         last
     }
+
+    /// What the origin is told of this node's part of the region that is over.
+    pub(super) fn words(&self) -> [u64; 3] {
+        // SAFETY: `open` wrote the part, and writes it again only after this node's part has been reported.
+        let total = unsafe { (*self.part.get()).total };
+        self.meter
+            .words(self.threads.load(Ordering::Relaxed), total)
+    }
+
+    /// A loop of the region has this many iterations, which the origin hands out.
+    pub(super) fn offered(&self, iterations: u64) {
+        self.meter.offered(iterations);
+    }
+
+    /// This node has taken that many iterations of a loop.
+    pub(super) fn took(&self, iterations: u64) {
+        self.meter.took(iterations);
+    }
+}
+
+/// Runs the whole region on this node, as the origin would run one that stays: the calling thread opens it. No other
+/// node runs anything of it, so all constructs are those of one process; locks and critical sections are still the
+/// origin's, where other threads of the program may run.
+///
+/// # Safety
+/// All threads of the region may call its function with its data until this function returns.
+unsafe fn run_alone(th: &Thread, part: &Part, opening: &Opening) {
+    // SAFETY: the program's outlined function, by this function's contract.
+    let entry: Outlined = unsafe { core::mem::transmute(part.entry) };
+    let whole = Region {
+        entry,
+        data: core::ptr::with_exposed_provenance_mut(part.data),
+        code: opening.code,
+        form: opening.form,
+        nthreads: opening.total,
+        asked: opening.asked,
+        bind: None,
+        group: core::ptr::null(),
+    };
+    // SAFETY: the thread's own team of one, which lives as long as the thread.
+    let solo = unsafe { &*th.solo.get() };
+    solo.shared.icv.set(opening.icv);
+    th.become_member(solo, Seat::FIRST, 1);
+    let n = opening.total;
+    let mut prepare = opening.first.map(|(prepare, construct)| {
+        move |team: &Team, work: &Work| prepare(Thread::current(), team, work, n, &construct)
+    });
+    let first = prepare.as_mut().map(|p| p as region::Prepare<'_>);
+    // SAFETY: all threads of the region may call its function until this function returns: its contract.
+    unsafe { placement::at_home(th, &whole, first) };
 }
 
 /// Reports to the origin that this node's part is over. First writes out what this node's threads printed, so
@@ -309,7 +436,7 @@ impl Local {
 fn close(t: &Table) {
     // SAFETY: null means all streams.
     unsafe { libc::fflush(core::ptr::null_mut()) };
-    ask(t, DONE, [0; 3]);
+    ask(t, DONE, LOCAL.words());
 }
 
 /// Calls the function from at least a page below the caller's frame. Otherwise the frames of the origin's
@@ -352,6 +479,7 @@ pub(crate) fn share(
         ordered,
         threads,
     };
+    LOCAL.offered(iterations);
     Box::new(Shares::new(number(), shape, key))
 }
 
@@ -404,16 +532,24 @@ pub(crate) fn await_post(number: u64, sequence: u64, iteration: u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::first_of;
+    use super::On;
+    use hetmp_sched::crossing::division::equal_parts;
 
     #[test]
     fn every_thread_is_on_one_node() {
         for (nodes, total) in [(2, 2), (2, 5), (3, 7), (8, 8), (3, 100)] {
-            assert_eq!(first_of(0, nodes, total), 0);
-            assert_eq!(first_of(nodes, nodes, total), total);
+            let on = On::all(equal_parts(total, nodes));
+            let mut next = 0;
             for node in 0..nodes {
-                assert!(first_of(node, nodes, total) < first_of(node + 1, nodes, total));
+                let (first, threads) = on.threads(node);
+                assert!(first == next && threads > 0, "{on:?}");
+                next += threads;
             }
+            assert_eq!(next, total);
         }
+        let unlike = On::all([3, 1].into_iter());
+        assert_eq!((unlike.threads(0), unlike.threads(1)), ((0, 3), (3, 1)));
+        let one = On::One(1);
+        assert_eq!([0, 1, 2].map(|n| one.threads(n).1), [0, 1, 0]);
     }
 }

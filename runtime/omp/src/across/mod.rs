@@ -4,8 +4,9 @@
 //! [`Table`] of functions. When the program reaches a parallel region at the origin (the process that the
 //! user started), `admit` decides whether the region crosses nodes. It does if its code calls only
 //! functions that are known to work across nodes, and if its data is in shared memory. Otherwise the region
-//! runs at the origin like any other. Of the regions that may cross, those do that are faster so (`weigh`).
-//! Threads are numbered through all nodes: node 0 has the first threads, node 1 the next.
+//! runs at the origin like any other. Of the regions that may cross, those do that are faster so (`weigh`); or they
+//! run whole on one other node, if that is faster. Threads are numbered through all nodes: node 0 has the first
+//! threads, node 1 the next.
 //!
 //! * [`table`]: how to ask other nodes, and how to take locks of all nodes.
 //! * `local`: this node's threads, and the place where they meet.
@@ -14,14 +15,17 @@
 //! * `admit`: which regions may cross; `bodies`: the tasks that they make; `callees`: the functions of the program's own
 //!   libraries that they call.
 //! * `nest`: nestable locks.
-//! * `weigh`: which of these do.
+//! * `weigh`: which of these do, and how many threads each node has; `divide`: may a region have any number of threads?
+//! * `meter`: how long a node's part took.
 //! * `said`: what the user is told at the program's end.
 
 pub(crate) mod admit;
 mod bodies;
 mod callees;
 pub(crate) mod critical;
+mod divide;
 pub(crate) mod local;
+mod meter;
 pub mod nest;
 pub(crate) mod said;
 pub(crate) mod shares;
@@ -31,12 +35,14 @@ mod weigh;
 use crate::boundary::Reason;
 use crate::team::region::Region;
 use crate::thread::Thread;
+use crate::unlike::virtual_team::lever::Lever;
 use crate::unlike::ways;
 use admit::Verdict;
 use hetmp_core::topo;
 use hetmp_scan::Form;
+use hetmp_sched::crossing::division::{equal_parts, Part};
 use hetmp_sched::crossing::Place;
-use local::{Construct, Opening, Prepare, LOCAL};
+use local::{Construct, On, Opening, Prepare, LOCAL};
 use table::{ask, FORK, JOIN, NEXT, VERSION};
 
 pub use table::Table;
@@ -113,31 +119,59 @@ pub(crate) unsafe fn parallel(
     } else {
         Place::Across
     };
-    if place == Place::Across && !critical::begin_crossing() {
+    // The rule does not ask for probes here: a region's function cannot be called for a part of its work.
+    let leaves = !matches!(place, Place::Home | Place::Probe);
+    if leaves && !critical::begin_crossing() {
         place = Place::Home;
     }
     let began = weigh::now();
-    // The rule answers nothing but these two places here: it cannot probe regions, nor run one whole elsewhere.
-    let crosses = place == Place::Across;
-    let n = if crosses {
+    let (n, crossed) = match place {
+        Place::Home | Place::Probe => (home(), None),
+        Place::Across => {
+            // Thread-local variables are those of the threads of an equal division.
+            let threads = weighed.then(|| weigh::threads(t, th, region)).flatten();
+            // SAFETY: the function may be called with the data: this function's contract.
+            unsafe { cross(t, th, region, first, threads) }
+        }
         // SAFETY: the function may be called with the data: this function's contract.
-        unsafe { cross(t, th, region, first) }
-    } else {
-        home()
+        Place::Node(node) => unsafe { elsewhere(t, th, region, first, node as u32) },
     };
     let ns = weigh::now() - began;
     if weighed {
-        weigh::ran(t, code, place, ns, region.nthreads);
+        weigh::ran(t, code, place, ns, region.nthreads, crossed.as_deref());
     }
-    if crosses {
-        ways::crossed(code, n, ns);
-    } else {
-        said::stayed(code, ns);
+    match place {
+        Place::Home | Place::Probe => said::stayed(code, ns),
+        Place::Across => ways::crossed(code, n, ns, Lever::Across),
+        Place::Node(_) => ways::crossed(code, n, ns, Lever::Elsewhere),
     }
     n
 }
 
-/// Runs the region on all nodes. `critical::begin_crossing` was called, and this function ends what that began.
+/// What each node's threads did in a region that crossed.
+type Shown = Option<Box<[Part]>>;
+
+/// How `region` is opened on other nodes: `total` threads, which run `on` these.
+fn opening(
+    th: &Thread,
+    region: &Region,
+    first: Option<(Prepare, Construct)>,
+    total: u32,
+    on: On,
+) -> Opening {
+    Opening {
+        total,
+        code: region.code,
+        form: region.form,
+        asked: region.asked,
+        on,
+        icv: *th.task().icv(),
+        first,
+    }
+}
+
+/// Runs the region on all nodes; `threads`: as many on each, or equal parts. Returns the number of threads, and what each
+/// node showed. `critical::begin_crossing` was called, and this function ends what that began.
 ///
 /// # Safety
 /// The same as for [`parallel`].
@@ -146,18 +180,17 @@ unsafe fn cross(
     th: &Thread,
     region: &Region,
     first: Option<(Prepare, Construct)>,
-) -> u32 {
+    threads: Option<Vec<u32>>,
+) -> (u32, Shown) {
     th.leave_program(Reason::Fork);
     let began = weigh::now();
     let before = said::own(t);
     // What the program printed before the region must come out first. SAFETY: null means all streams.
     unsafe { libc::fflush(core::ptr::null_mut()) };
     let data = region.data.expose_provenance() as u64;
-    let opening = Opening {
-        total: region.nthreads,
-        icv: *th.task().icv(),
-        first,
-    };
+    let threads = threads.unwrap_or_else(|| equal_parts(region.nthreads, t.nodes).collect());
+    let total = threads.iter().sum();
+    let opening = opening(th, region, first, total, On::all(threads.iter().copied()));
     let entry = region.entry as usize as u64;
     let at = core::ptr::from_ref(&opening).expose_provenance() as u64;
     // While the region crosses, each node keeps to its own CPUs, where the thread that serves its page faults runs. The
@@ -168,12 +201,51 @@ unsafe fn cross(
     LOCAL.open(t, entry, data, &opening, 1);
     LOCAL.run(0);
     ask(t, JOIN, [0; 3]);
+    let own = LOCAL.words();
     // A refusal costs nothing but time: the thread may run where it may run.
     let _ = topo::set_affinity(&cpus);
-    said::crossed(t, region.code, weigh::now() - began, before);
+    let during = said::crossed(t, region.code, weigh::now() - began, before, &threads);
     critical::end_crossing();
     th.enter_program(Reason::Fork);
-    region.nthreads
+    let part = |node: usize| {
+        let words = if node == 0 {
+            own
+        } else {
+            table::words(t, node as u32)
+        };
+        let waited_ns = during.get(node).map_or(0, |c| c.waited_ns());
+        meter::part(words, threads[node], waited_ns)
+    };
+    (total, Some((0..threads.len()).map(part).collect()))
+}
+
+/// Runs the region whole on another node, and waits for its end. `critical::begin_crossing` was called, and this function
+/// ends what that began.
+///
+/// # Safety
+/// The same as for [`parallel`].
+unsafe fn elsewhere(
+    t: &Table,
+    th: &Thread,
+    region: &Region,
+    first: Option<(Prepare, Construct)>,
+    node: u32,
+) -> (u32, Shown) {
+    th.leave_program(Reason::Fork);
+    let began = weigh::now();
+    let before = said::own(t);
+    // What the program printed before the region must come out first. SAFETY: null means all streams.
+    unsafe { libc::fflush(core::ptr::null_mut()) };
+    let opening = opening(th, region, first, region.nthreads, On::One(node));
+    let entry = region.entry as usize as u64;
+    let data = region.data.expose_provenance() as u64;
+    let at = core::ptr::from_ref(&opening).expose_provenance() as u64;
+    ask(t, FORK, [entry, data, at]);
+    ask(t, JOIN, [0; 3]);
+    said::elsewhere(t, region.code, weigh::now() - began, before, node);
+    critical::end_crossing();
+    th.enter_program(Reason::Fork);
+    (region.nthreads, None)
 }
 
 /// Why this execution of the region must stay at the origin, whatever its code is; `None` if there is no

@@ -1,10 +1,9 @@
 //! What the user is told at the program's end: where each region ran and why, and how often each region and
 //! each node had to fetch pages, and which variables these pages hold.
 
-use super::table::{ask, table, Table, HOT};
+use super::table::{ask, counts, table, Table, HOT};
 use super::weigh;
 use hetmp_core::{object, report};
-use hetmp_sched::crossing::Why;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
@@ -12,9 +11,9 @@ use std::sync::{Mutex, PoisonError};
 /// Pages that are listed.
 const HOTTEST: u64 = 10;
 
-/// Events of one node: the words that [`Table::counts`] writes.
+/// Events of one node, the first words that [`Table::counts`] writes; and the last one.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts([u64; 5]);
+pub(super) struct Counts([u64; 5], u64);
 
 impl Counts {
     /// Faults that asked another node for a page to read.
@@ -43,15 +42,23 @@ impl Counts {
     }
 
     fn of(t: &Table, node: u32) -> Counts {
-        let mut words = [0; 5];
-        (t.counts)(node, words.as_mut_ptr());
-        Counts(words)
+        let words = counts(t, node);
+        Counts(core::array::from_fn(|i| words[i]), words[8])
+    }
+
+    /// Faults that asked another node.
+    pub(super) fn faults(self) -> u64 {
+        self.reads() + self.writes()
+    }
+
+    /// Pages of its own that this node has touched.
+    pub(super) fn touched(self) -> u64 {
+        self.1
     }
 
     fn since(self, before: Counts) -> Counts {
-        Counts(core::array::from_fn(|i| {
-            self.0[i].saturating_sub(before.0[i])
-        }))
+        let since = core::array::from_fn(|i| self.0[i].saturating_sub(before.0[i]));
+        Counts(since, self.1)
     }
 
     fn add(&mut self, more: Counts) {
@@ -87,9 +94,15 @@ impl Counts {
 struct Row {
     crossed: u64,
     across_ns: u64,
+    /// Threads of each node when the region last crossed.
+    threads: Vec<u32>,
     stayed: u64,
     home_ns: u64,
-    /// What happened on each node while the region crossed.
+    /// Executions whole on another node, and that node, the last one if there were several.
+    moved: u64,
+    moved_ns: u64,
+    moved_to: u32,
+    /// What happened on each node while the region was not at the origin alone.
     nodes: Vec<Counts>,
 }
 
@@ -107,21 +120,49 @@ pub(super) fn own(t: &Table) -> Counts {
     Counts::of(t, t.me)
 }
 
-/// Adds an execution of a region on all nodes that took `ns`. `before`: this node's counts at its beginning.
-pub(super) fn crossed(t: &Table, code: usize, ns: u64, before: Counts) {
+/// Adds an execution of a region on all nodes that took `ns`. `before`: this node's counts at its beginning. Returns what
+/// happened on each node meanwhile. `threads`: how many each node ran.
+pub(super) fn crossed(
+    t: &Table,
+    code: usize,
+    ns: u64,
+    before: Counts,
+    threads: &[u32],
+) -> Vec<Counts> {
+    left(t, code, before, |row| {
+        threads.clone_into(&mut row.threads);
+        row.crossed += 1;
+        row.across_ns += ns;
+    })
+}
+
+/// Adds an execution of a region whole on `node` that took `ns`. `before`: this node's counts at its beginning.
+pub(super) fn elsewhere(t: &Table, code: usize, ns: u64, before: Counts, node: u32) {
+    left(t, code, before, |row| {
+        row.moved += 1;
+        row.moved_ns += ns;
+        row.moved_to = node;
+    });
+}
+
+/// Adds an execution that was not at the origin alone: `note` notes it.
+fn left(t: &Table, code: usize, before: Counts, note: impl FnOnce(&mut Row)) -> Vec<Counts> {
     let mut last = locked(&LAST);
     last.resize(t.nodes as usize, Counts::default());
     last[0] = before;
     let mut rows = locked(&ROWS);
     let row = rows.entry(code).or_default();
-    row.crossed += 1;
-    row.across_ns += ns;
+    note(row);
     row.nodes.resize(t.nodes as usize, Counts::default());
+    let mut during = Vec::with_capacity(t.nodes as usize);
     for (node, (sum, last)) in (0..).zip(row.nodes.iter_mut().zip(last.iter_mut())) {
         let now = Counts::of(t, node);
-        sum.add(now.since(*last));
+        let since = now.since(*last);
+        sum.add(since);
+        during.push(since);
         *last = now;
     }
+    during
 }
 
 /// Adds an execution of a region that could have crossed, but ran at the origin.
@@ -169,8 +210,8 @@ fn contents(address: usize, variables: &mut Option<object::Variables>) -> String
     text
 }
 
-fn why(code: usize) -> &'static str {
-    weigh::why(code).map_or("", Why::text)
+fn why(code: usize) -> String {
+    weigh::why(code).unwrap_or_default()
 }
 
 /// Reports each region, each node and the hottest pages, under `HETMP_VERBOSE`.
@@ -189,6 +230,21 @@ pub(super) fn say(t: &Table) {
             row.across_ns / 1000,
             all.text()
         );
+        if let [first, others @ ..] = &*row.threads {
+            let _ = write!(line, "; threads {first}");
+            for threads in others {
+                let _ = write!(line, "+{threads}");
+            }
+        }
+        if row.moved > 0 {
+            let _ = write!(
+                line,
+                "; whole on node {} {} times, {} us",
+                row.moved_to,
+                row.moved,
+                row.moved_ns / 1000
+            );
+        }
         if row.stayed > 0 {
             let _ = write!(
                 line,
@@ -200,7 +256,7 @@ pub(super) fn say(t: &Table) {
         }
         report::warn(format_args!("{line}"));
     }
-    let regions: u64 = rows.values().map(|r| r.crossed).sum();
+    let regions: u64 = rows.values().map(|r| r.crossed + r.moved).sum();
     for node in 0..t.nodes {
         let counts = Counts::of(t, node);
         report::warn(format_args!(
@@ -241,9 +297,13 @@ pub(crate) fn json(out: &mut String, place: &mut dyn FnMut(usize, &mut String), 
         place(code, out);
         let _ = write!(
             out,
-            ",\"crossed\":{},\"across_ns\":{},\"stayed\":{},\"home_ns\":{},\"reason\":\"{}\",\"nodes\":[",
+            ",\"crossed\":{},\"across_ns\":{},\"threads\":{:?},\"moved\":{},\"moved_ns\":{},\"moved_to\":{},\"stayed\":{},\"home_ns\":{},\"reason\":\"{}\",\"nodes\":[",
             row.crossed,
             row.across_ns,
+            row.threads,
+            row.moved,
+            row.moved_ns,
+            row.moved_to,
             row.stayed,
             row.home_ns,
             why(code)

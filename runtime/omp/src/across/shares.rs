@@ -83,6 +83,7 @@ impl NodeSchedule for Shares {
                 let words = [number, self.shape.iterations, self.shape.chunk];
                 let [first, end, _] = ask(t, TAKE, words);
                 pool.rest = Range::new(first, end.max(first));
+                super::local::LOCAL.took(pool.rest.len());
             }
             pool.over = pool.rest.is_empty();
         }

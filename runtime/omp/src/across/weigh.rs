@@ -1,9 +1,17 @@
-//! Chooses where a region that may cross nodes runs: by the times that its executions took at the origin and
-//! across nodes. The rule is [`Crossings`]; this file has its clocks.
+//! Chooses where a region that may cross nodes runs, by the times that its executions took at the origin, across nodes
+//! and on other nodes; and how many threads each node has. The rules are [`Crossings`] and [`Division`]; this file has
+//! their clocks, and what the user has decided.
 
-use super::table::Table;
+use super::divide;
+use super::table::{table, Table};
+use crate::init;
+use crate::team::region::Region;
+use crate::thread::Thread;
 use hetmp_core::{report, sys};
-use hetmp_sched::crossing::{Crossings, Place, Why};
+use hetmp_sched::crossing::division::{Division, Part};
+use hetmp_sched::crossing::{Crossings, Place, Shown, Why};
+use hetmp_sched::schedule::Kind;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Which of the regions that may cross do so: `HETMP_DSM_CROSS`.
@@ -15,29 +23,64 @@ pub(super) enum Mode {
     Always,
     /// None: no region comes here.
     Never,
+    /// All run whole on this node.
+    One(u32),
 }
 
 pub(super) fn mode() -> Mode {
     static MODE: OnceLock<Mode> = OnceLock::new();
     *MODE.get_or_init(|| {
         let environment = hetmp_core::env::snapshot();
-        match environment.get("HETMP_DSM_CROSS") {
-            None | Some(b"auto") => Mode::Auto,
-            Some(b"always") => Mode::Always,
-            Some(b"never") => Mode::Never,
-            Some(other) => {
+        let text = environment
+            .get("HETMP_DSM_CROSS")
+            .map(|t| String::from_utf8_lossy(t).into_owned());
+        let nodes = table().map_or(1, |t| t.nodes);
+        match text.as_deref() {
+            // A schedule that gives everything to one node says where loops run, too.
+            None => match &init::globals().schedule.kind {
+                Kind::StaticCsr { ratios } => only(ratios, nodes).unwrap_or(Mode::Auto),
+                _ => Mode::Auto,
+            },
+            Some(text) => parse(text, nodes).unwrap_or_else(|| {
                 report::warn(format_args!(
-                    "HETMP_DSM_CROSS {}: auto, always and never are accepted",
-                    String::from_utf8_lossy(other)
+                    "HETMP_DSM_CROSS {text}: auto, always, never and node:0 to node:{} are accepted",
+                    nodes - 1
                 ));
                 Mode::Auto
-            }
+            }),
         }
     })
 }
 
+fn parse(text: &str, nodes: u32) -> Option<Mode> {
+    match text {
+        "auto" => Some(Mode::Auto),
+        "always" => Some(Mode::Always),
+        "never" => Some(Mode::Never),
+        _ => {
+            let node = text.strip_prefix("node:")?.parse().ok()?;
+            match node {
+                0 => Some(Mode::Never),
+                _ => (node < nodes).then_some(Mode::One(node)),
+            }
+        }
+    }
+}
+
+/// The node to which these ratios give everything, if they do.
+fn only(ratios: &[f64], nodes: u32) -> Option<Mode> {
+    let mut some = (0..).zip(ratios).filter(|(_, &ratio)| ratio > 0.0);
+    match (some.next(), some.next()) {
+        (Some((0, _)), None) => Some(Mode::Never),
+        (Some((node, _)), None) => (node < nodes).then_some(Mode::One(node)),
+        _ => None,
+    }
+}
+
 struct Weighed {
     rule: Crossings,
+    /// By the address of a region's code.
+    divisions: BTreeMap<usize, Division>,
     /// How long this node's threads had waited for pages of other nodes when the rule last learned of it.
     waited_ns: u64,
 }
@@ -47,7 +90,8 @@ static WEIGHED: Mutex<Option<Weighed>> = Mutex::new(None);
 fn with<R>(t: &Table, f: impl FnOnce(&mut Weighed) -> R) -> R {
     let mut all = WEIGHED.lock().unwrap_or_else(PoisonError::into_inner);
     f(all.get_or_insert_with(|| Weighed {
-        rule: Crossings::new(t.nodes),
+        rule: Crossings::whole(t.nodes),
+        divisions: BTreeMap::new(),
         waited_ns: 0,
     }))
 }
@@ -55,27 +99,61 @@ fn with<R>(t: &Table, f: impl FnOnce(&mut Weighed) -> R) -> R {
 /// Where the next execution of the region runs. What the origin has waited for pages since the last region that
 /// was weighed, in serial code and in regions that cannot cross, counts against crossing.
 pub(super) fn place(t: &Table, code: usize) -> Place {
-    if mode() != Mode::Auto {
-        return Place::Across;
+    match mode() {
+        Mode::Auto => {}
+        Mode::One(node) => return Place::Node(node as usize),
+        Mode::Always | Mode::Never => return Place::Across,
     }
-    let waited = super::said::own(t).waited_ns();
+    let own = super::said::own(t);
+    let waited = own.waited_ns();
     with(t, |w| {
         let since = waited.saturating_sub(w.waited_ns);
         if since > 0 {
             w.rule.fetched(since);
         }
+        w.rule.data(own.touched(), fault_ns(waited, own.faults()));
         w.waited_ns = waited;
         w.rule.next(code)
     })
 }
 
-/// A region's execution by `threads` threads on this node is over. It took `ns`.
-pub(super) fn ran(t: &Table, code: usize, place: Place, ns: u64, threads: u32) {
+/// How many threads of the region each node has if it crosses now; `None`: equal parts.
+pub(super) fn threads(t: &Table, th: &Thread, region: &Region) -> Option<Vec<u32>> {
+    let n = region.nthreads;
+    let more = with(t, |w| Some(w.divisions.get(&region.code)?.gains_by_more(n)))?;
+    // The region's code is read only where another number of threads would help.
+    let any = more && divide::any_size(th, region);
+    with(t, |w| w.divisions.get_mut(&region.code)?.threads(n, any))
+}
+
+/// A region's execution by `threads` threads is over. It took `ns`. `parts`: what each node did if it crossed.
+pub(super) fn ran(
+    t: &Table,
+    code: usize,
+    place: Place,
+    ns: u64,
+    threads: u32,
+    parts: Option<&[Part]>,
+) {
+    if let Some(parts) = parts {
+        with(t, |w| w.divisions.entry(code).or_default().ran(parts));
+    }
     if mode() != Mode::Auto {
         return;
     }
     let waited = super::said::own(t).waited_ns();
     with(t, |w| {
+        let alone = |p: &Part| p.alone_ns(threads);
+        let shown: Option<Vec<Shown>> = parts
+            .into_iter()
+            .flatten()
+            .skip(1)
+            .map(alone)
+            .map(shown)
+            .collect();
+        if let Some(shown) = shown.filter(|s| !s.is_empty()) {
+            w.rule.probed(code, &shown, 0.0);
+        }
         let since = waited.saturating_sub(w.waited_ns);
         w.waited_ns = waited;
         // Threads wait for pages at the same time, and only the sum of their waiting is known.
@@ -87,6 +165,20 @@ pub(super) fn ran(t: &Table, code: usize, place: Place, ns: u64, threads: u32) {
     });
 }
 
+/// How long a thread is expected to wait for a page.
+fn fault_ns(waited_ns: u64, faults: u64) -> f64 {
+    /// As many faults, of this length, are taken to be known before there was one.
+    const KNOWN: (f64, f64) = (20.0, 20_000.0);
+    (waited_ns as f64 + KNOWN.0 * KNOWN.1) / (faults as f64 + KNOWN.0)
+}
+
+fn shown(alone: Option<(f64, f64)>) -> Option<Shown> {
+    alone.map(|(with_faults_ns, clean_ns)| Shown {
+        with_faults_ns,
+        clean_ns,
+    })
+}
+
 /// The nanoseconds of the monotonic clock.
 pub(super) fn now() -> u64 {
     sys::monotonic_ns()
@@ -94,7 +186,29 @@ pub(super) fn now() -> u64 {
 
 /// Why the region would now run where it would. `None` if nothing is weighed, or if another thread has the lock: it
 /// may have crashed.
-pub(super) fn why(code: usize) -> Option<Why> {
+pub(super) fn why(code: usize) -> Option<String> {
     let all = WEIGHED.try_lock().ok()?;
-    Some(all.as_ref()?.rule.why(code))
+    let rule = &all.as_ref()?.rule;
+    Some(match (rule.why(code), rule.kept_at()) {
+        (Why::Faster, Place::Node(node)) => format!("faster on node {node}"),
+        (why, _) => why.text().to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_user_decides() {
+        assert_eq!(parse("node:1", 2), Some(Mode::One(1)));
+        assert_eq!(parse("node:0", 2), Some(Mode::Never));
+        for refused in ["node:2", "node:", "node:-1", "Always", ""] {
+            assert_eq!(parse(refused, 2), None, "{refused}");
+        }
+        assert_eq!(only(&[0.0, 1.0], 2), Some(Mode::One(1)));
+        assert_eq!(only(&[3.0, 0.0], 2), Some(Mode::Never));
+        assert_eq!(only(&[3.0, 1.0], 2), None);
+        assert_eq!(only(&[0.0, 0.0, 1.0], 2), None);
+    }
 }

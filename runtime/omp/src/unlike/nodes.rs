@@ -135,7 +135,10 @@ pub(crate) fn configure(globals: &mut Globals, machine: &dyn Fn() -> Topology) {
         None => {}
     }
     let fits = |schedule: &Schedule| match &schedule.kind {
-        Kind::StaticCsr { ratios } => csr::check(ratios, count()),
+        // Ratios of processes without common memory say on which of them regions run.
+        Kind::StaticCsr { ratios } => {
+            csr::check(ratios, crate::across::table::nodes().unwrap_or_else(count))
+        }
         _ => Ok(()),
     };
     if let Err(accepted) = fits(&globals.schedule) {

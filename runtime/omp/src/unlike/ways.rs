@@ -34,10 +34,10 @@ pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepar
     unsafe { virtual_team::parallel::parallel(th, region, first) }
 }
 
-/// A region of `threads` threads has run on all nodes of a distributed shared memory, for `ns` nanoseconds: notes
+/// A region of `threads` threads has run on other nodes of a distributed shared memory, for `ns` nanoseconds: notes
 /// it for the report, if one is wanted.
 #[cold]
-pub(crate) fn crossed(code: usize, threads: u32, ns: u64) {
+pub(crate) fn crossed(code: usize, threads: u32, ns: u64, lever: Lever) {
     if !modes::watches() {
         return;
     }
@@ -46,7 +46,7 @@ pub(crate) fn crossed(code: usize, threads: u32, ns: u64) {
     }
     if report::wanted() {
         let run = RegionRun {
-            lever: Lever::Across,
+            lever,
             threads,
             pieces: 0,
             elapsed_ns: ns,

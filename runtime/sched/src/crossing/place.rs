@@ -1,7 +1,7 @@
 //! Where regions may run, why, and what is known of machine and program before anything ran.
 
 /// A thread cannot touch more pages than one in this many nanoseconds of its work.
-const TOUCH_NS: f64 = 50.0;
+pub(super) const TOUCH_NS: f64 = 50.0;
 /// The weight of that bound, beside the bound that is all of the program's data.
 const TOUCHED: f64 = 0.4;
 
@@ -12,7 +12,8 @@ pub enum Place {
     Home,
     /// On all nodes.
     Across,
-    /// Whole on this node, which is not the origin. Only where [`Crossings::probing`] made the rule.
+    /// Whole on this node, which is not the origin. Only where [`Crossings::probing`] or [`Crossings::whole`] made the
+    /// rule.
     Node(usize),
     /// At home, but for a small part on each of the other nodes, which is measured and reported by
     /// [`Crossings::probed`]; the same part each time. Only where [`Crossings::probing`] made the rule.

@@ -45,8 +45,9 @@ impl Crossings {
         PROBED * probing.waiting_ns(r.home_ns) <= self.part() * spent - self.lost_ns
     }
 
-    /// A probe of the region has shown this about the nodes other than home, in order. `beside_ns`: what home ran
-    /// meanwhile, as a time of the whole region at home; 0 if home ran nothing.
+    /// A probe of the region, or an execution across nodes where there are no probes, has shown this about the nodes
+    /// other than home, in order. `beside_ns`: what home ran meanwhile, as a time of the whole region at home; 0 if home
+    /// ran nothing.
     pub fn probed(&mut self, region: usize, shown: &[Shown], beside_ns: f64) {
         let r = self.regions.entry(region).or_default();
         r.probed(shown, beside_ns);
@@ -102,11 +103,7 @@ impl Crossings {
 
     /// The places other than home.
     pub(super) fn places(&self) -> impl Iterator<Item = Place> {
-        let nodes = if self.probing.is_some() {
-            self.nodes
-        } else {
-            1
-        };
+        let nodes = if self.whole { self.nodes } else { 1 };
         core::iter::once(Place::Across).chain((1..nodes).map(Place::Node))
     }
 
@@ -169,7 +166,7 @@ impl Crossings {
             return None;
         }
         let now: f64 = self.candidates().map(now_ns).sum();
-        let data_ns = self.probing.map_or(0.0, |p| p.data_ns);
+        let data_ns = self.probing.map_or(f64::INFINITY, |p| p.data_ns);
         // Regions that were not probed are taken to be like the others.
         let clean = |i: usize| {
             let (some, home) = (self.candidates())
@@ -190,7 +187,9 @@ impl Crossings {
             rate(r.last[node - 1].with_faults_ns) / all
         };
         let judge = |place: Place| {
-            if place == kept {
+            // Without probes, crossing has trials of its own.
+            let known = self.probing.is_some() || place != Place::Across;
+            if place == kept || !known {
                 return None;
             }
             let (mut away, mut moving) = (0.0, 0.0);
@@ -201,6 +200,9 @@ impl Crossings {
             };
             for r in self.candidates() {
                 let (ns, cold) = match place {
+                    Place::Node(i) if self.probing.is_none() => {
+                        (r.alone_ns(i, self.overhead_ns), r.moved_ns(i))
+                    }
                     Place::Node(i) => (r.alone_ns(i, self.overhead_ns), r.moving_ns(i)),
                     _ => (
                         r.across_ns(self.overhead_ns),

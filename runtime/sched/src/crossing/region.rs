@@ -1,5 +1,7 @@
 //! What is known of one region: its time at home, in the current trial, while it is kept, and what a probe has shown.
 
+/// Of what a first execution across nodes waited for pages, at least this part was for pages that had to move once.
+const LEAST: f64 = 0.25;
 /// Least weight of a new time in an average.
 pub(super) const WEIGHT: f64 = 1.0 / 16.0;
 
@@ -99,6 +101,18 @@ impl Region {
             (Some(f), Some(l)) => {
                 let waited = |s: &Shown| (s.with_faults_ns - s.clean_ns).max(0.0);
                 waited(f).max(waited(l))
+            }
+            _ => 0.0,
+        }
+    }
+
+    /// The same where executions across nodes are the probes, whose waiting does not end with the move: what the first
+    /// one waited longer than the last, and at least a [`LEAST`] part of what it waited.
+    pub(super) fn moved_ns(&self, node: usize) -> f64 {
+        match (self.first.get(node - 1), self.last.get(node - 1)) {
+            (Some(f), Some(l)) => {
+                let waited = |s: &Shown| (s.with_faults_ns - s.clean_ns).max(0.0);
+                (waited(f) - waited(l)).max(LEAST * waited(f))
             }
             _ => 0.0,
         }

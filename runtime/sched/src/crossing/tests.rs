@@ -275,3 +275,21 @@ fn the_loss_against_the_best_choice_is_bounded() {
         }
     }
 }
+
+/// A program of large data that runs for a short time is not tried: what moving the data would cost is known to be too
+/// much. One that runs for long is, and moves.
+#[test]
+fn large_data_is_moved_for_long_programs_only() {
+    let mut w = World::new(&[LONG]);
+    // Moving a half of the data takes 50 ms.
+    w.rule.data(5_000, 20_000.0);
+    w.steps(140);
+    assert_eq!(w.across, 0);
+    w.steps(60);
+    assert_eq!(w.rule.why(0), Why::Faster);
+    // A region cannot touch more pages than it has time for.
+    let mut w = World::new(&[LONG]);
+    w.rule.data(1 << 30, 0.01);
+    w.steps(40);
+    assert_eq!(w.rule.why(0), Why::Faster);
+}

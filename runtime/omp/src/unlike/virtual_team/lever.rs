@@ -17,6 +17,8 @@ pub(crate) enum Lever {
     Dispatched,
     /// With threads on all nodes of a distributed shared memory.
     Across,
+    /// Whole on another node of a distributed shared memory.
+    Elsewhere,
     /// As an ordinary team, for this reason.
     Plain(Guard),
 }
@@ -84,6 +86,7 @@ impl Lever {
             Lever::Alone => "alone",
             Lever::Dispatched => "dispatched",
             Lever::Across => "across",
+            Lever::Elsewhere => "elsewhere",
             Lever::Plain(guard) => guard.name(),
         }
     }
@@ -96,6 +99,7 @@ impl Lever {
             Lever::Alone => "run by one thread: shorter than starting others",
             Lever::Dispatched => "its loops ask the runtime for their iterations",
             Lever::Across => "on all nodes of the distributed shared memory",
+            Lever::Elsewhere => "whole on another node of the distributed shared memory",
             Lever::Plain(guard) => guard.reason(),
         }
     }

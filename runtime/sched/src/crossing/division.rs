@@ -1,0 +1,268 @@
+//! How many of a region's threads run on each node, where nodes are unlike.
+//!
+//! Every execution across nodes tells how long the whole region would keep one core of each node busy. A node gets
+//! threads in proportion to that. Where the region may have any number of threads, it gets more threads than cores,
+//! so that the numbers can be in proportion: of 4 threads on two nodes with a core each, a node that is three times as
+//! fast runs 3, one after the other on its core.
+//!
+//! **Another division costs.** The pages at its borders move. So a new division replaces the old one only where the
+//! slowest node would be done much earlier.
+//!
+//! **Waiting for pages does not count.** It is not in proportion to a node's part: a node with a small part waits about as
+//! long as before for the pages that every thread reads, and would look ever slower, the smaller its part is. For the same
+//! reason times of small parts say little.
+//!
+//! Pure: times come in, numbers of threads go out.
+
+/// A new division must make the slowest node's time shorter by this factor.
+const RENEWAL: f64 = 1.25;
+/// A node that took less time than this for its part, in nanoseconds, tells nothing: faults and the region's start are a large
+/// part of that.
+const TELLS_NS: f64 = 500_000.0;
+/// A region that may have any number of threads has at most this many times as many as it would have.
+const MOST: u32 = 8;
+/// Fewer threads are better than more that make the slowest node's time shorter by less than this factor.
+const FEWER: f64 = 1.05;
+/// The weight of an execution's times beside those of earlier ones, for a node that has as large a part as the others.
+const WEIGHT: f64 = 0.25;
+
+/// What an execution across nodes has shown about one node.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Part {
+    /// The node's cores.
+    pub cores: u32,
+    /// Threads of the region that ran there.
+    pub threads: u32,
+    /// The part of the region's work that these threads did.
+    pub work: f64,
+    /// Nanoseconds of the processor's time that these threads took in the region's code, summed over threads.
+    pub ran_ns: f64,
+    /// Nanoseconds that they waited for pages beside that.
+    pub waited_ns: f64,
+}
+
+impl Part {
+    /// Nanoseconds for which the whole region would keep one core of the node busy; with waiting for pages, and without.
+    /// `None` if the node did too little to tell.
+    pub fn whole_ns(&self) -> Option<(f64, f64)> {
+        if self.threads == 0 || self.work <= 0.0 || self.ran_ns < TELLS_NS {
+            return None;
+        }
+        let ns = |ns: f64| ns / self.work;
+        Some((ns(self.ran_ns + self.waited_ns), ns(self.ran_ns)))
+    }
+
+    /// The same for the whole region, in `threads` threads, on this node alone.
+    pub fn alone_ns(&self, threads: u32) -> Option<(f64, f64)> {
+        let cores = f64::from(threads.min(self.cores.max(1)).max(1));
+        (self.whole_ns()).map(|(with, without)| (with / cores, without / cores))
+    }
+}
+
+/// The division of one region among nodes.
+#[derive(Clone, Debug, Default)]
+pub struct Division {
+    /// By node: threads. Empty: equal parts.
+    threads: Vec<u32>,
+    /// By node: cores, and nanoseconds of the whole region on one core. Empty before the first execution.
+    known: Vec<(u32, f64)>,
+}
+
+impl Division {
+    /// The threads on each node of a region of `total` threads; `None`: equal parts. If `any`, the region may have more
+    /// threads than `total`.
+    pub fn threads(&mut self, total: u32, any: bool) -> Option<Vec<u32>> {
+        let nodes = self.known.len();
+        if nodes == 0 || (total as usize) < nodes {
+            return None;
+        }
+        let equal: Vec<u32> = equal_parts(total, nodes as u32).collect();
+        let now: u32 = self.threads.iter().sum();
+        // The program may ask for another number of threads each time.
+        let fits = now == total || any && now >= total && now <= MOST * total;
+        if !fits {
+            self.threads = equal.clone();
+        }
+        if self.longest(&self.threads) > RENEWAL * self.least() {
+            let most = if any { MOST * total } else { total };
+            let new = self.best(total, most);
+            if self.longest(&self.threads) > RENEWAL * self.longest(&new) {
+                self.threads = new;
+            }
+        }
+        (self.threads != equal).then(|| self.threads.clone())
+    }
+
+    /// Would the slowest node be done earlier if the region might have more threads than `total`?
+    pub fn gains_by_more(&self, total: u32) -> bool {
+        let nodes = self.known.len();
+        if nodes == 0 || (total as usize) < nodes {
+            return false;
+        }
+        let now: u32 = self.threads.iter().sum();
+        let best = |most| self.longest(&self.best(total, most));
+        now > total
+            || best(total) > RENEWAL * self.least() && best(total) > RENEWAL * best(MOST * total)
+    }
+
+    /// An execution across all nodes showed this, by node.
+    pub fn ran(&mut self, parts: &[Part]) {
+        let shown: Option<Vec<(f64, f64)>> = parts.iter().map(Part::whole_ns).collect();
+        let Some(shown) = shown else { return };
+        let working = parts.iter().zip(shown.iter().map(|&(_, without)| without));
+        if self.known.len() != parts.len() {
+            self.known = working.map(|(p, ns)| (p.cores, ns)).collect();
+            return;
+        }
+        for (known, (part, ns)) in self.known.iter_mut().zip(working) {
+            let usual = part.work * parts.len() as f64;
+            known.1 += WEIGHT * usual.min(1.0) * (ns - known.1);
+        }
+    }
+
+    /// No division takes less time than this.
+    fn least(&self) -> f64 {
+        let rates = (self.known.iter()).map(|&(cores, ns)| f64::from(cores.max(1)) / ns.max(1.0));
+        1.0 / rates.sum::<f64>()
+    }
+
+    /// The time of the slowest node, as far as times are known.
+    fn longest(&self, threads: &[u32]) -> f64 {
+        let total: u32 = threads.iter().sum();
+        (threads.iter().zip(&self.known))
+            .map(|(&t, &(cores, ns))| time(t, cores, ns) / f64::from(total))
+            .fold(0.0, f64::max)
+    }
+
+    /// The best division into at least `least` and at most `most` threads.
+    fn best(&self, least: u32, most: u32) -> Vec<u32> {
+        let mut best = self.proportional(least);
+        for total in least + 1..=most {
+            let new = self.proportional(total);
+            if FEWER * self.longest(&new) < self.longest(&best) {
+                best = new;
+            }
+        }
+        best
+    }
+
+    /// Gives one thread after the other to the node that would be done first with it; each node gets one.
+    fn proportional(&self, total: u32) -> Vec<u32> {
+        let mut threads = vec![1u32; self.known.len()];
+        for _ in threads.len()..total as usize {
+            let after = |i: usize| {
+                let (cores, ns) = self.known[i];
+                (time(threads[i] + 1, cores, ns), threads[i])
+            };
+            let least = (0..threads.len()).min_by(|&a, &b| {
+                let (a, b) = (after(a), after(b));
+                a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
+            });
+            threads[least.unwrap_or(0)] += 1;
+        }
+        threads
+    }
+}
+
+/// Time of a node for `threads` threads, each of which does as much as all of the region's would do in `ns`.
+fn time(threads: u32, cores: u32, ns: f64) -> f64 {
+    ns * f64::from(threads) / f64::from(threads.min(cores.max(1)).max(1))
+}
+
+/// The threads on each node if each has as many as the others.
+pub fn equal_parts(total: u32, nodes: u32) -> impl Iterator<Item = u32> {
+    let first = move |node: u32| u64::from(node) * u64::from(total) / u64::from(nodes);
+    (0..nodes).map(move |node| (first(node + 1) - first(node)) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nodes with these cores, of which one core takes this long for the whole region, run `threads` threads each.
+    fn parts(nodes: &[(u32, f64)], threads: &[u32]) -> Vec<Part> {
+        let total: u32 = threads.iter().sum();
+        (nodes.iter().zip(threads))
+            .map(|(&(cores, ns), &threads)| {
+                let work = f64::from(threads) / f64::from(total);
+                Part {
+                    cores,
+                    threads,
+                    work,
+                    ran_ns: work * ns,
+                    waited_ns: 0.0,
+                }
+            })
+            .collect()
+    }
+
+    fn settled(nodes: &[(u32, f64)], total: u32, any: bool) -> Vec<u32> {
+        let mut division = Division::default();
+        let mut threads: Vec<u32> = equal_parts(total, nodes.len() as u32).collect();
+        for _ in 0..6 {
+            division.ran(&parts(nodes, &threads));
+            if let Some(new) = division.threads(total, any) {
+                threads = new;
+            }
+        }
+        threads
+    }
+
+    #[test]
+    fn like_nodes_have_equal_parts() {
+        assert_eq!(settled(&[(1, 90e6), (1, 90e6)], 2, true), [1, 1]);
+        assert_eq!(settled(&[(1, 90e6), (1, 86e6)], 2, true), [1, 1]);
+        assert_eq!(settled(&[(2, 90e6), (2, 95e6)], 4, false), [2, 2]);
+        assert_eq!(settled(&[(4, 90e6); 3], 12, true), [4, 4, 4]);
+    }
+
+    #[test]
+    fn a_slow_node_has_a_smaller_part() {
+        assert_eq!(settled(&[(1, 10e6), (1, 30e6)], 2, true), [3, 1]);
+        assert_eq!(settled(&[(1, 30e6), (1, 10e6)], 4, false), [1, 3]);
+        // With a thread for each core, nothing can be divided in another way.
+        assert_eq!(settled(&[(1, 10e6), (1, 30e6)], 2, false), [1, 1]);
+    }
+
+    #[test]
+    fn a_large_node_has_a_larger_part() {
+        let threads = settled(&[(2, 10e6), (6, 10e6)], 8, true);
+        assert_eq!(threads[1], 3 * threads[0], "{threads:?}");
+    }
+
+    #[test]
+    fn a_program_may_change_its_number_of_threads() {
+        let nodes = [(1, 10e6), (1, 30e6)];
+        let mut division = Division::default();
+        division.ran(&parts(&nodes, &[1, 1]));
+        assert_eq!(division.threads(2, true), Some(vec![3, 1]));
+        assert_eq!(division.threads(8, false), Some(vec![6, 2]));
+        assert_eq!(division.threads(1, false), None);
+    }
+
+    /// A node that waits for pages in each execution, however small its part is, keeps its part.
+    #[test]
+    fn waiting_for_pages_does_not_decide() {
+        for (slow, expected) in [(10e6, [1, 1]), (30e6, [3, 1])] {
+            let nodes = [(1, 10e6), (1, slow)];
+            let (mut division, mut threads) = (Division::default(), vec![1, 1]);
+            for _ in 0..20 {
+                let mut shown = parts(&nodes, &threads);
+                shown[1].waited_ns = 4e6;
+                // And what is neither work nor waiting for pages.
+                shown[1].ran_ns += 0.5e6;
+                division.ran(&shown);
+                threads = division.threads(2, true).unwrap_or(vec![1, 1]);
+            }
+            assert_eq!(threads, expected, "{slow}");
+        }
+    }
+
+    /// What cannot be told from an execution changes nothing.
+    #[test]
+    fn a_node_that_did_nothing_tells_nothing() {
+        let mut division = Division::default();
+        division.ran(&[Part::default(), Part::default()]);
+        assert_eq!(division.threads(2, true), None);
+    }
+}
