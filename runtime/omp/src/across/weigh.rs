@@ -143,7 +143,15 @@ pub(super) fn ran(
     }
     let waited = super::said::own(t).waited_ns();
     with(t, |w| {
-        let alone = |p: &Part| p.alone_ns(threads);
+        // Where other work takes a part of the processor's time, an execution at home takes longer than that time. It would
+        // on other nodes, too.
+        let own = parts.and_then(|p| p.first()?.alone_ns(threads));
+        let home = w.rule.times(code).0 as f64;
+        let scale = own.map_or(1.0, |(_, ns)| (home / ns).max(1.0));
+        let alone = |p: &Part| {
+            p.alone_ns(threads)
+                .map(|(with, without)| (with * scale, without * scale))
+        };
         let shown: Option<Vec<Shown>> = parts
             .into_iter()
             .flatten()
