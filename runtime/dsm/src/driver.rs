@@ -23,7 +23,7 @@ use hetmp_core::topo::{self, CpuSet};
 use hetmp_nic::domain::Sizes;
 use hetmp_nic::engine::QueuePair;
 use hetmp_nic::job::{self, Job, Request, Way};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{mpsc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Enough messages for everything that can be under way to one node: a few for each of its threads.
 const MESSAGES: usize = 4096;
@@ -199,16 +199,11 @@ unsafe fn begin(
     };
     let mut joined = joining.meet(exchange.as_mut(), note, &mut check, &|_, _| None)?;
     joined.start(exchange.as_mut())?;
-    // SAFETY: the caller of this function lets nobody use the ranges meanwhile, and `fill` has copied their
-    // content.
-    unsafe { space.map_view(file) }.map_err(|e| format!("shared ranges of node {me}: {e}"))?;
     // Nodes of this machine that can map each other's files need no messages for their pages.
     let mapped = joined.peers().iter().all(|p| !p.base().is_null());
     let server = forked
         .as_ref()
         .filter(|_| mapped && settings.backend == Some(Kind::Uffd));
-    let mut watched = Vec::new();
-    let mut backend = None;
     if let Some(forked) = server {
         // All threads of a node stay on its CPUs: the server's thread for this node does so, too, and only there
         // finds a core that has nothing else to do. The origin also runs regions that do not cross, on all CPUs if it is
@@ -216,6 +211,19 @@ unsafe fn begin(
         if me != 0 || settings.apart {
             forked.cpus(me).iter().for_each(stay_on);
         }
+    }
+    let faults = match server {
+        Some(_) if me == 0 => usize::from(nodes),
+        Some(_) => 0,
+        None => 1,
+    };
+    let mut threads = Waiting::start(me, faults, forked.is_some())?;
+    // SAFETY: the caller of this function lets nobody use the ranges meanwhile, and `fill` has copied their
+    // content.
+    unsafe { space.map_view(file) }.map_err(|e| format!("shared ranges of node {me}: {e}"))?;
+    let mut watched = Vec::new();
+    let mut backend = None;
+    if let Some(forked) = server {
         let own = Uffd::start(&space, alias).map_err(|e| backend::no_uffd(&e))?;
         if me != 0 {
             forked.hand_over(own.file()).map_err(|e| gone(0, &e))?;
@@ -278,24 +286,14 @@ unsafe fn begin(
         meeting: forked.as_ref().map(Forked::meeting),
         leaving: AtomicBool::new(false),
     }));
-    let spawn = |name: &str, body: Box<dyn FnOnce() + Send>| {
-        // The stack's size is given. Without it the standard library would look for one in the environment,
-        // and the program's `environ` may lie in shared pages, whose faults nobody serves yet.
-        std::thread::Builder::new()
-            .name(name.to_owned())
-            .stack_size(STACK)
-            .spawn(body)
-            .map(|_| ())
-            .map_err(|e| format!("thread of node {me}: {e}"))
-    };
     match driver.serving {
-        Serving::Here(pages) => spawn(
-            "hetmp-dsm-fault",
+        Serving::Here(pages) => threads.run(
+            FAULTS,
             Box::new(|| {
                 be_prompt();
                 pages.serve_faults()
             }),
-        )?,
+        ),
         Serving::AllHere(server) => {
             for node in 0..nodes {
                 let cpus = forked.as_ref().and_then(|f| f.cpus(node));
@@ -304,17 +302,58 @@ unsafe fn begin(
                     be_prompt();
                     server.serve(node)
                 };
-                spawn("hetmp-dsm-fault", Box::new(serve))?;
+                threads.run(FAULTS, Box::new(serve));
             }
         }
         Serving::AtTheOrigin { .. } => {}
     }
-    spawn("hetmp-dsm-msg", Box::new(|| driver.serve_messages()))?;
+    threads.run(MESSAGE, Box::new(|| driver.serve_messages()));
     // A launcher sees its nodes end by itself, and ends the others.
     if let Some(forked) = forked {
-        spawn("hetmp-dsm-end", Box::new(move || driver.watch(&forked)))?;
+        threads.run(END, Box::new(move || driver.watch(&forked)));
     }
     Ok(driver)
+}
+
+const FAULTS: &str = "hetmp-dsm-fault";
+const MESSAGE: &str = "hetmp-dsm-msg";
+const END: &str = "hetmp-dsm-end";
+
+type Body = Box<dyn FnOnce() + Send>;
+
+/// This node's threads, which wait for what they shall do.
+///
+/// They are started before the view is mapped. The C library's function that starts a thread reads and writes a variable
+/// (`__libc_single_threaded`) that lies in the program's own data if the program uses the variable, as C++'s shared pointers
+/// do. In the view that page is absent, and there would be no thread yet to serve the fault.
+struct Waiting(Vec<(&'static str, mpsc::Sender<Body>)>);
+
+impl Waiting {
+    fn start(me: NodeId, faults: usize, end: bool) -> Result<Waiting, String> {
+        let names = core::iter::repeat_n(FAULTS, faults)
+            .chain([MESSAGE])
+            .chain(end.then_some(END));
+        let threads = names.map(|name| {
+            let (give, take) = mpsc::channel::<Body>();
+            // The stack's size is given. Without it the standard library would look for one in the environment, and the
+            // program's `environ` may lie in shared pages.
+            std::thread::Builder::new()
+                .name(name.to_owned())
+                .stack_size(STACK)
+                .spawn(move || take.recv().into_iter().for_each(|body| body()))
+                .map(|_| (name, give))
+                .map_err(|e| format!("thread of node {me}: {e}"))
+        });
+        threads.collect::<Result<_, _>>().map(Waiting)
+    }
+
+    /// Lets the next thread of this name do what it shall.
+    fn run(&mut self, name: &str, body: Body) {
+        let at = self.0.iter().position(|t| t.0 == name);
+        let thread = at.map(|at| self.0.swap_remove(at));
+        let given = thread.is_some_and(|t| t.1.send(body).is_ok());
+        assert!(given, "a thread {name} waits");
+    }
 }
 
 impl Driver {
