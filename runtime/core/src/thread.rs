@@ -30,17 +30,43 @@ extern "C" fn run(body: *mut c_void) -> *mut c_void {
 /// # Errors
 /// The system has no room for another thread.
 pub fn start(name: &CStr, body: impl FnOnce() + Send + 'static) -> io::Result<Thread> {
-    let body: Box<Body> = Box::new(Box::new(body));
-    let body = Box::into_raw(body);
+    begin(name, None, Box::new(body))
+}
+
+/// Like [`start`], for a thread that runs the program's code, on a stack of `stack` bytes. Faults of memory are not blocked
+/// there, nor in the caller meanwhile: the C library may use a variable of the program's, whose page a handler has to bring.
+///
+/// # Errors
+/// The system has no room for another thread, or no thread can have such a stack.
+pub fn start_for_program(
+    name: &CStr,
+    stack: usize,
+    body: impl FnOnce() + Send + 'static,
+) -> io::Result<Thread> {
+    begin(name, Some(stack), Box::new(body))
+}
+
+fn begin(name: &CStr, stack: Option<usize>, body: Body) -> io::Result<Thread> {
+    let body = Box::into_raw(Box::new(body));
     // SAFETY: the sets and the id are plain data on this stack, initialised by the calls. The body is given to the
     // thread, or taken back if there is none. The caller's signal mask is restored.
     unsafe {
         let mut all: libc::sigset_t = core::mem::zeroed();
         let mut before: libc::sigset_t = core::mem::zeroed();
         libc::sigfillset(&mut all);
+        let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
+        libc::pthread_attr_init(&mut attributes);
+        let mut error = 0;
+        if let Some(stack) = stack {
+            libc::sigdelset(&mut all, libc::SIGSEGV);
+            error = libc::pthread_attr_setstacksize(&mut attributes, stack);
+        }
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
         let mut id: libc::pthread_t = core::mem::zeroed();
-        let error = libc::pthread_create(&mut id, core::ptr::null(), run, body.cast());
+        if error == 0 {
+            error = libc::pthread_create(&mut id, &attributes, run, body.cast());
+        }
+        libc::pthread_attr_destroy(&mut attributes);
         libc::pthread_sigmask(libc::SIG_SETMASK, &before, core::ptr::null_mut());
         if error != 0 {
             drop(Box::from_raw(body));

@@ -11,6 +11,7 @@ use super::shares::{Shape, Shares};
 use super::table::{ask, table, Table, AWAIT, BARRIER, DONE, PASS, POST, TURN};
 use crate::boundary::Reason;
 use crate::icv::Icv;
+use crate::init;
 use crate::task::wait;
 use crate::team::members::{Outlined, Team};
 use crate::team::placement;
@@ -25,7 +26,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use hetmp_core::bell::LocalBell;
 use hetmp_core::park::Spinner;
-use hetmp_core::{report, sys};
+use hetmp_core::{report, sys, thread};
 
 /// The work-sharing construct that starts together with the region.
 #[derive(Clone, Copy, Debug)]
@@ -317,7 +318,8 @@ impl Local {
         for worker in made.max(own)..threads {
             let seen = self.start.now();
             let body = move || LOCAL.work(worker, seen);
-            if let Err(e) = hetmp_core::thread::start(c"hetmp-across", body) {
+            let started = thread::start_for_program(c"hetmp-across", init::stack_size(), body);
+            if let Err(e) = started {
                 report::warn(format_args!("node {}: thread of a region: {e}", t.me));
                 // SAFETY: _exit has no preconditions. The other nodes notice that this node is gone, and end,
                 // too.
