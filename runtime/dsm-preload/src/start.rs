@@ -186,6 +186,10 @@ pub(crate) fn asked<'a>(variable: &dyn Fn(&CStr) -> Option<&'a str>) -> Option<A
     }
     match count.parse() {
         Ok(n) if (2..=place::MOST).contains(&usize::from(n)) => Some(Asked::Forked(n)),
+        _ if count.contains(['=', ';', ',']) => fail(format_args!(
+            "HETMP_NODES {value}: dsm:2 to dsm:{} are accepted, alone: nodes with memory of their own are taken as alike",
+            place::MOST
+        )),
         _ => fail(format_args!(
             "HETMP_NODES {value}: dsm:2 to dsm:{} are accepted",
             place::MOST

@@ -1,4 +1,4 @@
-//! `pthread_create`: threads of the program and of the runtime get stacks in shared memory, in the part of
+//! `pthread_create` and `thrd_create`: threads of the program and of the runtime get stacks in shared memory, in the part of
 //! their node. Their thread-local storage lies there, too. So the address of a variable on a stack, or of one
 //! thread's copy of a threadprivate variable, means the same in every node.
 
@@ -10,6 +10,7 @@ use libc::{c_int, pthread_attr_t, pthread_t};
 
 with_caller! {
     "pthread_create" "r8" create;
+    "thrd_create" "rcx" create_c11;
 }
 
 extern "C" {
@@ -58,6 +59,27 @@ unsafe extern "C" fn create(
             return real()(thread, attributes, body, argument);
         }
         on_shared_stack(thread, attributes, 0, body, argument)
+    }
+}
+
+/// `thrd_create` of C11: the C library makes the same threads for both functions, and takes the lower half of what the
+/// thread's function returns.
+///
+/// # Safety
+/// The arguments are as `thrd_create` demands.
+unsafe extern "C" fn create_c11(
+    thread: *mut pthread_t,
+    body: Body,
+    argument: *mut c_void,
+    caller: usize,
+) -> c_int {
+    const ERROR: c_int = 2;
+    const NO_MEMORY: c_int = 3;
+    // SAFETY: the arguments are as `thrd_create` demands: this function's contract.
+    match unsafe { create(thread, core::ptr::null(), body, argument, caller) } {
+        0 => 0,
+        libc::ENOMEM => NO_MEMORY,
+        _ => ERROR,
     }
 }
 
