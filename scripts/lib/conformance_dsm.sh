@@ -90,9 +90,9 @@ run() (
     file=$1 program=$2 out=$3
     shift 3
     cd "$(dirname -- "$program")"
+    for setting in "$@"; do export "${setting?}"; done
     header "$file" env >"$out.env"
     while read -r setting; do export "${setting?}"; done <"$out.env"
-    for setting in "$@"; do export "${setting?}"; done
     status=0
     # shellcheck disable=SC2046
     timeout -k 2 "${PATIENCE:-60}" "$program" $(header "$file" args) >"$out" 2>"$out.said" </dev/null || status=$?
@@ -123,15 +123,16 @@ for file in "$root"/c-tests/*.c "$root"/c-tests/*.cc "$root"/c-tests/*.f90 "$roo
     run "$file" "$program" "$dir/expected" OMP_NUM_THREADS="$threads"
     for b in $by; do
         for n in $nodes; do
+            : >"$dir/report"
             run "$file" "$program" "$dir/got" OMP_NUM_THREADS="$threads" LD_PRELOAD="$preload" \
-                HETMP_NODES="dsm:$n" HETMP_DSM="$b" HETMP_DSM_CROSS="$cross" HETMP_VERBOSE=1
+                HETMP_NODES="dsm:$n" HETMP_DSM="$b" HETMP_DSM_CROSS="$cross" HETMP_REPORT="$dir/report"
             how=stayed
-            grep -q 'dsm: region .* times' "$dir/got.said" && how=crossed
+            grep -qE '"crossed": *[1-9]' "$dir/report" && how=crossed
             if ! cmp -s "$dir/expected" "$dir/got"; then
                 how=differs
                 known=$(sed -n "s/^$name  *//p" "$exceptions")
                 [ -z "$known" ] || how=known
-                last=$(grep -v 'dsm: \(page\|node\)\|waits:' "$dir/got.said" | tail -1)
+                last=$(tail -1 "$dir/got.said")
                 echo "$name, $n nodes, $b: $(tail -1 "$dir/got"); ${known:-$last}"
             fi
             echo "$name $n $b $how" >>"$results"
