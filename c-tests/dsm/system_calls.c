@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -56,6 +57,10 @@ static void on_fault(int signal) {
 static void *thread(void *p) {
   snprintf(p, 100, "a thread of the program's");
   return p;
+}
+
+static int thread_of_c11(void *p) {
+  return (int)read(*(int *)p, b + 4096, 100) - 200;
 }
 
 static void files(void) {
@@ -216,6 +221,13 @@ static void threads(void) {
     pthread_join(p, &got);
   }
   said("threads", 0, got == b + 4090 && strcmp(got, "a thread of the program's") == 0);
+  thrd_t c11;
+  int result, zero = open("/dev/zero", O_RDONLY);
+  elsewhere(b, 3 * 4096, 1);
+  said("thrd_create", thrd_create(&c11, thread_of_c11, &zero), 1);
+  thrd_join(c11, &result);
+  said("thrd_join", result, b[4096] == 0 && b[4195] == 0 && b[4196] == at(4196, 1));
+  close(zero);
   struct timespec *time = (struct timespec *)(b + 4096 - 8);
   elsewhere(b, N, 1);
   time->tv_sec = 0;

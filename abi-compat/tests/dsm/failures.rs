@@ -356,6 +356,10 @@ fn what_cannot_be_is_refused_with_one_line() {
         &[("HETMP_NODES", "dsm:nine")],
         "dsm:2 to dsm:8 are accepted",
     );
+    refused(
+        &[("HETMP_NODES", "dsm:2;cores=0,speed=0.5")],
+        "alone: nodes with memory of their own are taken as alike",
+    );
     refused(&[("HETMP_DSM", "mmu")], "uffd and sigsegv are accepted");
     refused(&[("HETMP_DSM_CPUS", "mine")], "all and own are accepted");
     let both = preload();

@@ -1,7 +1,7 @@
 //! Programs whose page faults are caught by signals (`HETMP_DSM=sigsegv`), and what the kernel reads and writes for them.
 
 use crate::harness::{built, compile, finish, hetrun_finds_the_library, is_same, run, same_with};
-use crate::harness::{same, skipped};
+use crate::harness::{compile_by, prints_the_same, same, skipped};
 use std::process::Command;
 
 const BY_SIGNALS: [(&str, &str); 1] = [("HETMP_DSM", "sigsegv")];
@@ -46,6 +46,37 @@ fn programs_print_what_they_print() {
     // Nested functions of gcc: stacks that may be executed.
     let more = [BY_SIGNALS[0], ("HETMP_DSM_TRUST", "1")];
     same_with("c-tests/dsm/memory.c", &[], 3, &more);
+}
+
+/// A program in C++ that uses shared pointers has the C library's variable of that name in its own data, which the library
+/// reads and writes whenever a thread starts: also when the nodes start. And `OMP_STACKSIZE` is for threads of all nodes.
+#[test]
+fn threads_start_beside_the_programs_data() {
+    for (compiler, source, flags, setting) in [
+        (
+            "g++",
+            "c-tests/cxx_task_objects.cc",
+            "-O2",
+            ("OMP_PROC_BIND", "false"),
+        ),
+        (
+            "gcc",
+            "c-tests/env_stacksize.c",
+            "-O0",
+            ("OMP_STACKSIZE", "48M"),
+        ),
+    ] {
+        let program = compile_by(compiler, source, &[flags]);
+        let expected = run(&program, &[], 0, &[setting]);
+        for by in ["uffd", "sigsegv"] {
+            for nodes in [2, 4] {
+                let got = run(&program, &[], nodes, &[setting, ("HETMP_DSM", by)]);
+                if !skipped(&got) {
+                    prints_the_same(&got, &expected);
+                }
+            }
+        }
+    }
 }
 
 #[test]
