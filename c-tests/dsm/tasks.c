@@ -178,6 +178,8 @@ static void locked(void)
             {
 #pragma omp critical
                 {
+                    /* Not all additions are under the same lock. */
+#pragma omp atomic
                     counter++;
 #pragma omp task shared(counter)
                     {

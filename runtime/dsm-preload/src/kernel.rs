@@ -190,7 +190,7 @@ fn control_block() -> usize {
 }
 
 /// The handler of SIGSYS: carries out the system call that the thread was about to make.
-extern "C" fn trapped(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
+extern "C-unwind" fn trapped(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel passes the context of the interrupted thread.
     let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
     let r = |n: c_int| registers[n as usize] as usize;

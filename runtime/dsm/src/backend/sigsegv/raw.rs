@@ -17,6 +17,8 @@ core::arch::global_asm!(
     ".hidden hetmp_raw_call",
     ".type hetmp_raw_call, @function",
     "hetmp_raw_call:",
+    // A thread that is cancelled while it waits here is unwound.
+    ".cfi_startproc",
     "mov rax, rdi",
     "mov r11, rsi",
     "mov rdi, [r11]",
@@ -27,6 +29,7 @@ core::arch::global_asm!(
     "mov r9, [r11 + 40]",
     "syscall",
     "ret",
+    ".cfi_endproc",
     // isize hetmp_raw_clone(*const Clone). In the child, `begin` (if there is one) is called with the program's registers
     // kept, and the program's code goes on with 0 as the call's result. The child's stack holds, from its pointer on:
     // `begin`, its argument, and where the program goes on.
