@@ -182,7 +182,11 @@ impl Sigsegv {
 
 /// The signal handler. Async-signal-safe: it writes to the pipe and sleeps on a word, and uses only the runtime's
 /// memory. It does not spin first: the thread that serves the fault may be queued on this very core.
-extern "C-unwind" fn fault(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+extern "C-unwind" fn fault(
+    signal: libc::c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+) {
     // SAFETY: the pointer is null, or `start` leaked the object.
     let watched = unsafe { WATCHED.load(Ordering::Acquire).as_ref() };
     // SAFETY: the kernel passes its description of the signal. One that somebody sent has no address.
