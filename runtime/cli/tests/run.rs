@@ -288,6 +288,11 @@ fn bad_options_are_refused_in_one_line() {
         refusal("--threads", "0"),
         "option --threads 0: positive integers, such as 4 or 4,2, are accepted"
     );
+    assert_eq!(
+        refusal("--treads", "4"),
+        "option --treads: unknown, and no program has this name: what hetmp run --help lists is accepted"
+    );
+    assert!(refusal("--schedule", "hetprob").starts_with("option --schedule hetprob: "));
     assert!(refusal("--nodes", "cores=x").starts_with("option --nodes: "));
     assert!(refusal("--library", "/nonexistent/l.so")
         .starts_with("option --library /nonexistent/l.so: "));

@@ -14,6 +14,7 @@ mod watch;
 
 use crate::Output;
 use hetmp_core::topo::{Nodes, Topology};
+use hetmp_sched::schedule::Schedule;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
@@ -167,7 +168,7 @@ fn start(arguments: &Arguments) -> Result<Output, Refusal> {
     let said = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     match &arguments.schedule {
         Some(schedule) => {
-            command.env("HETMP_SCHEDULE", schedule);
+            command.env("HETMP_SCHEDULE", checked(schedule)?);
         }
         // Nodes with memory of their own divide a loop as the program says.
         None if dsm.is_some() => {}
@@ -243,6 +244,17 @@ fn second_library(library: &Path) -> Result<PathBuf, Refusal> {
         "library {}: not there: it is needed for nodes with memory of their own, dsm:N",
         beside.display()
     )))
+}
+
+/// Checks a schedule, as [`numbers`] checks threads.
+fn checked(schedule: &OsStr) -> Result<&OsStr, Refusal> {
+    let text = schedule.to_string_lossy();
+    match Schedule::parse(&text) {
+        Ok(_) => Ok(schedule),
+        Err(bad) => Err(Refusal::usage(format_args!(
+            "option --schedule {text}: {bad} is accepted"
+        ))),
+    }
 }
 
 /// Checks `OMP_NUM_THREADS`. An option with a bad value is refused; the library would go on with its default.

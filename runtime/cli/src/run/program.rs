@@ -52,6 +52,13 @@ pub(super) fn find(name: &OsStr, search: Option<OsString>) -> Result<PathBuf, Re
             other = Some(path);
         }
     }
+    // More likely a mistyped option of this command than a program.
+    if other.is_none() && name.as_bytes().starts_with(b"-") {
+        return Err(Refusal::usage(format_args!(
+            "option {}: unknown, and no program has this name: what hetmp run --help lists is accepted",
+            Path::new(name).display()
+        )));
+    }
     other.ok_or_else(|| missing("not found"))
 }
 
