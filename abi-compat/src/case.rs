@@ -379,7 +379,8 @@ impl Case {
     /// # Errors
     /// One line: there is no such file.
     pub fn expected(&self) -> Result<Vec<u8>, String> {
-        let stem = Path::new(&self.name).with_extension("txt");
+        let name = self.source.file_name().unwrap_or_default();
+        let stem = Path::new(name).with_extension("txt");
         let file = self
             .source
             .parent()

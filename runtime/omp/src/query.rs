@@ -14,6 +14,7 @@ pub use crate::affinity::shown::{
 use crate::affinity::{threads, CpuSet};
 use crate::icv::{display, Icv};
 use crate::init;
+use crate::team::spare;
 use crate::thread::Thread;
 use crate::tool::attach;
 use crate::unlike::virtual_team::parallel as virtual_team;
@@ -285,6 +286,9 @@ pub fn display_env(verbose: bool) {
 /// parallel region.
 pub fn pause() -> bool {
     let Some(th) = Thread::try_current() else {
+        if !init::forked() {
+            spare::shut_down();
+        }
         return true;
     };
     if th.team().level() > 0 {
@@ -301,5 +305,6 @@ pub fn pause() -> bool {
     for pool in th.pools.take() {
         pool.shut_down();
     }
+    spare::shut_down();
     true
 }

@@ -17,6 +17,7 @@ use crate::task::record::{Task, TaskCache};
 use crate::team::members::{Member, Team};
 use crate::team::pool::Pool;
 use crate::team::seat::Seat;
+use crate::team::spare;
 use crate::team::suspend::Suspend;
 use crate::tool::record::ThreadRecord;
 use crate::tool::{self, attach, life};
@@ -429,8 +430,20 @@ unsafe extern "C" fn release(p: *mut libc::c_void) {
     // SAFETY: `adopt` registered `p`, and the system passes it exactly once, after the thread's last use of
     // the runtime. (If another destructor uses the runtime later, the thread is registered anew.)
     let thread = unsafe { Box::from_raw(p.cast::<Thread>()) };
-    for pool in thread.pools.take() {
-        pool.shut_down();
+    for (depth, pool) in thread.pools.take().into_iter().enumerate() {
+        if init::forked() {
+            // The workers stayed in the parent process.
+            pool.forget();
+            continue;
+        }
+        let ends = if depth == 0 {
+            spare::keep(pool)
+        } else {
+            Some(pool)
+        };
+        if let Some(pool) = ends {
+            pool.shut_down();
+        }
     }
     let solo = thread.solo.get();
     if !solo.is_null() {

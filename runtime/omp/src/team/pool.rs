@@ -11,6 +11,7 @@
 
 use crate::init;
 use crate::task::record::Group;
+use crate::team::inherited::Inherited;
 use crate::team::members::{Outlined, Team};
 use crate::team::seat::Seat;
 use crate::worksharing::work::{Work, WorkPos};
@@ -75,6 +76,8 @@ pub(crate) struct Pool {
     pub(crate) team: Team,
     /// The number of threads by which the waiting policy counts this pool: those of its last region.
     counted: u32,
+    /// What the workers have from the thread that created them. `None` if they differ, or if nobody is to know.
+    inherited: Option<Inherited>,
 }
 
 impl Pool {
@@ -87,7 +90,26 @@ impl Pool {
             workers: Vec::new(),
             team: Team::new(1),
             counted: 1,
+            inherited: None,
         })
+    }
+
+    /// The number of workers.
+    pub(super) fn workers(&self) -> usize {
+        self.workers.len()
+    }
+
+    /// What the workers have from their creator, if that is the same for all and known.
+    pub(super) fn inherited(&self) -> Option<Inherited> {
+        self.inherited
+    }
+
+    /// The pool belongs to no thread for a while: the waiting policy does not count it.
+    pub(super) fn rest(&mut self) {
+        // Another thread may still be in the middle of fulfilling an event of this team's tasks.
+        self.team.tasks.quiesce();
+        Policy::add_threads(1 - self.counted as isize);
+        self.counted = 1;
     }
 
     /// Starts threads until there are `wanted` workers, each of which runs `main` on its slot. Returns how
@@ -110,6 +132,12 @@ impl Pool {
         if wanted >= MANY_WORKERS {
             hetmp_core::sys::expect_sleepers(wanted);
         }
+        let inherited = Inherited::here();
+        self.inherited = if self.workers.is_empty() || self.inherited == inherited {
+            inherited
+        } else {
+            None
+        };
         // Announced all at once: a worker that begins while others are still created must not spin on the creator's core.
         Policy::creates(wanted as usize - self.workers.len());
         while (self.workers.len() as u32) < wanted {

@@ -16,6 +16,7 @@ use crate::task::wait::{self, TaskPastime};
 use crate::team::members::{Outlined, Shared, Team};
 use crate::team::pool::{Call, Pool};
 use crate::team::seat::Seat;
+use crate::team::spare;
 use crate::team::worker;
 use crate::thread::Thread;
 use crate::tool;
@@ -65,7 +66,12 @@ pub(crate) unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_
     let depth = th.depth.get();
     let mut pools = th.pools.borrow_mut();
     while pools.len() <= depth {
-        pools.push(Pool::new());
+        let kept = if pools.is_empty() {
+            spare::take()
+        } else {
+            None
+        };
+        pools.push(kept.unwrap_or_else(Pool::new));
     }
     let pool: &mut Pool = &mut pools[depth];
     let n = if region.nthreads > 1 {

@@ -5,6 +5,7 @@ use super::virtual_team::lever::Lever;
 use super::{het, modes, virtual_team};
 use crate::init;
 use crate::team::region::{Prepare, Region};
+use crate::team::spare;
 use crate::thread::Thread;
 use hetmp_core::park::Policy;
 use std::sync::Once;
@@ -83,6 +84,7 @@ pub(crate) fn after_fork(th: &Thread) {
     for pool in th.pools.take() {
         pool.forget();
     }
+    spare::after_fork();
     virtual_team::parallel::after_fork(th);
     Policy::set_threads(1);
     het::known::after_fork();
