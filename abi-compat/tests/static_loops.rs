@@ -110,7 +110,7 @@ fn compare(case: &Case, cache: &Path) -> Result<(), String> {
             let extra = [
                 ("LD_PRELOAD", library::fresh().display().to_string()),
                 ("HETMP_SCHEDULE", schedule.to_owned()),
-                ("HETMP_STATIC", "force".to_owned()),
+                ("HETMP_STATIC", forced(&case.name).to_owned()),
                 ("HETMP_NODES", nodes()),
                 ("HETMP_REPORT", report.display().to_string()),
             ]
@@ -140,6 +140,15 @@ fn compare(case: &Case, cache: &Path) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// What forces virtual teams in the program of this name: in programs about uneven parts these, too.
+fn forced(name: &str) -> &'static str {
+    if name.contains("static_uneven") || name.contains("static_even_") {
+        "force-uneven"
+    } else {
+        "force"
+    }
 }
 
 /// True for settings in which the library makes no virtual team of its own size: with one thread there is no team,

@@ -54,10 +54,17 @@ fn main() {
                 .entries()
                 .map(|entry| format!("{entry:?}"))
                 .collect();
+            #[cfg(target_arch = "x86_64")]
+            let parts = match hetmp_scan::uneven::Plan::of(&*image, address) {
+                Ok(_) => " uneven-parts".to_string(),
+                Err((why, at)) => format!(" equal-parts: {why:?} {at:#x}"),
+            };
+            #[cfg(not(target_arch = "x86_64"))]
+            let parts = "";
             let word = verdict.split(' ').next().unwrap_or("").to_string();
             *all.entry(word).or_default() += 1;
             println!(
-                "{path} {name} {address:#x} {verdict} chunks {} calls {}{}{}{} {} us{}",
+                "{path} {name} {address:#x} {verdict} chunks {} calls {}{}{}{} {} us{}{parts}",
                 scan.chunks,
                 calls.join(","),
                 if scan.calls.foreign { " foreign" } else { "" },

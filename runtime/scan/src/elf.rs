@@ -349,6 +349,16 @@ impl Tables {
         }
     }
 
+    /// The records of the part of a function that holds `address`, for a copy that lies `distance` behind it.
+    pub(crate) fn frames(
+        &self,
+        memory: &dyn Memory,
+        address: u64,
+        distance: i64,
+    ) -> Option<crate::unwind::frames::Part> {
+        crate::unwind::frames::part(memory, self.eh_frame_header?, address, distance)
+    }
+
     /// The exception tables' record of the function that holds `address`.
     ///
     /// # Errors

@@ -21,6 +21,8 @@ pub(crate) struct Findings {
     pub(crate) ends: std::collections::BTreeSet<u64>,
     /// Comparisons of the thread number with 0 that a branch uses.
     pub(crate) zero_branches: std::collections::BTreeSet<u64>,
+    /// What was found where parts were to be made uneven.
+    pub(crate) uneven: crate::flow::Uneven,
 }
 
 impl Findings {
@@ -37,6 +39,7 @@ impl Findings {
         }
         self.splits.extend(&other.splits);
         self.ends.extend(&other.ends);
+        self.uneven.merge(&other.uneven);
     }
 
     pub(crate) fn escape(&mut self, origin: Origin, why: Why, address: u64) {

@@ -10,7 +10,7 @@
 //! This crate follows the machine code of the function from the two queries
 //! on. It owns a table of the runtime's entries ([`entry`]), an abstract
 //! interpretation of x86-64 code, and the views of the process's own mapped
-//! objects ([`loaded`]) and of files ([`file`]). Its data comes from an [`Image`]; what goes out is one
+//! objects ([`loaded`]) and of files ([`file`]), and the bytes of copies whose loops are divided otherwise (`uneven`). Its data comes from an [`Image`]; what goes out is one
 //! [`Scan`]. It executes and changes nothing.
 //!
 //! **What is claimed.** [`Use::Arithmetic`] means: on every path that the
@@ -67,6 +67,8 @@ mod step;
 mod strided;
 #[cfg(target_arch = "x86_64")]
 mod taken;
+#[cfg(target_arch = "x86_64")]
+pub mod uneven;
 mod unwind;
 #[cfg(target_arch = "x86_64")]
 mod value;

@@ -144,6 +144,24 @@ impl Loaded {
         self.tables.own_name(&self.memory).unwrap_or_else(file)
     }
 
+    /// The records by which exceptions pass through a copy of the functions that hold `addresses`, as an `.eh_frame` section. The copy lies
+    /// `distance` behind them. `None`: they cannot be made.
+    pub fn frames(&self, addresses: impl Iterator<Item = u64>, distance: i64) -> Option<Vec<u8>> {
+        let mut section: Vec<u8> = Vec::new();
+        let mut parts: Vec<(u64, u64)> = Vec::new();
+        for address in addresses {
+            if parts.iter().any(|part| (part.0..part.1).contains(&address)) {
+                continue;
+            }
+            let part = self.tables.frames(&self.memory, address, distance)?;
+            parts.push((part.start, part.end));
+            section.extend(part.bytes);
+        }
+        // The end.
+        section.extend([0; 4]);
+        Some(section)
+    }
+
     /// Bytes of code in the object.
     pub fn code_bytes(&self) -> u64 {
         self.tables.code_bytes()

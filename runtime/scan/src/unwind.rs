@@ -6,6 +6,8 @@
 //! The code of a `catch` is reached by no jump, only through these tables, and
 //! it can use the thread number as any other code can.
 
+pub(crate) mod frames;
+
 use crate::elf::{u32_at, u64_at, Memory};
 use crate::{Pad, Unwind, Why};
 
@@ -219,7 +221,8 @@ fn pushed_arguments(
                 reader.unsigned()?;
             }
             0xc0..=0xff | 0x00 | 0x0a | 0x0b => {}
-            0x01 => at = reader.pointer(format.pointers, 0)?,
+            // An address, which no compiler writes here.
+            0x01 => return None,
             0x02 => advance = u64::from(reader.byte()?),
             0x03 => advance = u64::from(reader.byte()?) | u64::from(reader.byte()?) << 8,
             0x04 => advance = u64::from(reader.word()?),

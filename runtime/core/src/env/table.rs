@@ -329,11 +329,13 @@ const OTHERS: &[Variable] = &[
         .spec("hetmp"),
     hetmp("HETMP_STATIC", Kind::Word)
         .default("auto")
-        .accepts("off, auto, wide or force")
+        .accepts("off, auto, uneven, wide, force or force-uneven")
         .help(
-            "Whether one of our schedules reaches loops that the compiler divided itself, by teams \
-             of virtual threads: never; where it may gain; there and where the program asks for a \
-             number of threads, which is then exceeded; or wherever it is safe.",
+            "Whether one of our schedules reaches loops that the compiler divided itself, by teams of \
+             virtual threads: never; where it may gain; there, and by uneven parts where no virtual \
+             team fits (for programs that do not rely on equal parts, see docs/static-loops.md); there \
+             and where the program asks for a number of threads, which is then exceeded; wherever it is \
+             safe; there, and by uneven parts.",
         )
         .spec("hetmp"),
     hetmp("HETMP_OBJECTIVE", Kind::Word)

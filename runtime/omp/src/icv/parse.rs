@@ -210,7 +210,10 @@ pub(super) fn static_loops(value: &[u8]) -> Result<StaticLoops, Bad> {
         &[
             ("off", StaticLoops::Off),
             ("auto", StaticLoops::Auto),
+            ("uneven", StaticLoops::Uneven),
             ("wide", StaticLoops::Wide),
+            // Before the word that it begins with.
+            ("force-uneven", StaticLoops::ForceUneven),
             ("force", StaticLoops::Force),
         ],
     )

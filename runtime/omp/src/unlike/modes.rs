@@ -138,10 +138,10 @@ pub(crate) fn configure(globals: &Globals) {
     if kind.is_ours() && switch::AVAILABLE {
         match globals.ours.static_loops {
             StaticLoops::Off => {}
-            StaticLoops::Auto if nodes::count() > 1 => regions |= LEVERS,
+            StaticLoops::Auto | StaticLoops::Uneven if nodes::count() > 1 => regions |= LEVERS,
             StaticLoops::Wide if nodes::count() > 1 => regions |= LEVERS | WIDE,
-            StaticLoops::Auto | StaticLoops::Wide => {}
-            StaticLoops::Force => regions |= LEVERS | FORCE,
+            StaticLoops::Auto | StaticLoops::Uneven | StaticLoops::Wide => {}
+            StaticLoops::Force | StaticLoops::ForceUneven => regions |= LEVERS | FORCE,
         }
         // Only `hetprobe` without a profile may wait for evidence: with another schedule the user has already
         // decided about the nodes, and a profile already knows regions.

@@ -7,6 +7,9 @@
 mod calls;
 mod settle;
 mod turns;
+mod uneven;
+
+pub(crate) use uneven::Uneven;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +20,7 @@ use crate::findings::{Findings, Frame};
 use crate::graph::Graph;
 use crate::state::{State, CALLER_SAVED, GENERAL, VECTOR};
 use crate::value::Value;
-use crate::{Calls, Form, Image, Scan, Use, Why};
+use crate::{Calls, Entry, Form, Image, Scan, Use, Why};
 
 /// Instructions that one scan decodes, all functions together.
 const DECODED: usize = 40_000;
@@ -51,6 +54,12 @@ struct Analysis<'a> {
     form: Form,
     /// What the followed functions do with registers.
     interfaces: BTreeMap<u64, Interface>,
+    /// Whether it is to be found out if parts can be made uneven.
+    looks_at_parts: bool,
+    /// The states are settled, and judged.
+    judging: bool,
+    /// The functions that were followed, where parts are looked at.
+    graphs: BTreeMap<u64, Graph>,
 }
 
 /// A function that was followed from one state of the registers.
@@ -84,6 +93,29 @@ pub(crate) fn scan_with_division(
     (scan, divided)
 }
 
+/// The function at `entry` and those that it calls, as far as they were followed, by their addresses, and what was found about the
+/// parts of their loops.
+///
+/// # Errors
+/// Why the function cannot be followed, and where.
+pub(crate) fn look_at_parts(
+    image: &dyn Image,
+    entry: u64,
+) -> Result<(BTreeMap<u64, Graph>, Uneven), (Why, u64)> {
+    let mut analysis = Analysis {
+        looks_at_parts: true,
+        ..Analysis::new(image, Form::Data)
+    };
+    let state = State::outlined(Form::Data);
+    analysis.function(entry, state)?;
+    // A loop that the runtime divides, of the same length and schedule, would keep equal parts.
+    let divided = [Entry::LoopDispatch, Entry::Ordered, Entry::Doacross];
+    if analysis.calls.any(&divided) {
+        return Err((Why::Branch, entry));
+    }
+    Ok((analysis.graphs, analysis.findings.uneven))
+}
+
 impl<'a> Analysis<'a> {
     fn new(image: &'a dyn Image, form: Form) -> Analysis<'a> {
         Analysis {
@@ -100,6 +132,9 @@ impl<'a> Analysis<'a> {
             divided: None,
             form,
             interfaces: BTreeMap::new(),
+            looks_at_parts: false,
+            judging: false,
+            graphs: BTreeMap::new(),
         }
     }
 }
@@ -180,10 +215,13 @@ impl Analysis<'_> {
         let states = self.settle_frame(&graph, entry, state, &mut frame)?;
         let records = self.divided.is_some();
         let mut exit = self.judge(&graph, &states, &mut frame, records)?;
-        if self.may_be_strided() {
+        if self.may_be_strided() && !self.looks_at_parts {
             exit = self.judge(&graph, &states, &mut frame, true)?;
         }
-        if self.may_be_strided() && self.finds_strided(&mut graph, &states, &frame) {
+        if self.may_be_strided()
+            && !self.looks_at_parts
+            && self.finds_strided(&mut graph, &states, &frame)
+        {
             frame = Frame::default();
             let states = self.settle_frame(&graph, entry, state, &mut frame)?;
             exit = self.judge(&graph, &states, &mut frame, records)?;
@@ -195,6 +233,9 @@ impl Analysis<'_> {
             }
         }
         self.judge_division(&graph, &frame, entry);
+        if self.looks_at_parts {
+            self.graphs.insert(entry, graph);
+        }
         Ok(exit.map(|state| (state.general.to_vec(), state.vector.to_vec())))
     }
 

@@ -50,14 +50,17 @@ impl Analysis<'_> {
         state: &State,
         frame: &mut Frame,
     ) -> Result<States, (Why, u64)> {
-        loop {
+        let judging = std::mem::replace(&mut self.judging, false);
+        let states = loop {
             let before = (frame.exposed, frame.taken);
-            let states = self.settle(graph, entry, state, frame)?;
+            let states = self.settle(graph, entry, state, frame);
             // What others may see changes what loads give: start again.
-            if (frame.exposed, frame.taken) == before {
-                return Ok(states);
+            if states.is_err() || (frame.exposed, frame.taken) == before {
+                break states;
             }
-        }
+        };
+        self.judging = judging;
+        states
     }
 
     /// Only the settled states are judged: what a path brings before the others have joined it may look worse than it
@@ -72,7 +75,8 @@ impl Analysis<'_> {
         self.findings = Findings::default();
         frame.record(records);
         let mut exit = None;
-        for (leader, state) in states.iter(graph) {
+        let judging = std::mem::replace(&mut self.judging, true);
+        let judged = states.iter(graph).try_for_each(|(leader, state)| {
             self.block(
                 graph,
                 leader,
@@ -80,8 +84,10 @@ impl Analysis<'_> {
                 frame,
                 &mut |_, _| {},
                 &mut exit,
-            )?;
-        }
+            )
+        });
+        self.judging = judging;
+        judged?;
         frame.record(false);
         for &(place, origin, address) in &frame.hidden {
             if frame.is_exposed(place) {
@@ -194,6 +200,8 @@ impl Analysis<'_> {
     ) -> Result<(), (Why, u64)> {
         let mut at = leader;
         let mut number = graph.nodes.number(leader);
+        // Only the settled states say what is read.
+        let looks = self.looks_at_parts && self.judging;
         loop {
             let Some(node) = number.and_then(|n| graph.nodes.at(n)) else {
                 return Err((Why::UnknownCode, at));
@@ -207,6 +215,9 @@ impl Analysis<'_> {
             let called_back = || graph.called_back.get(&at).copied();
             match &node.next {
                 Next::Fall => {
+                    if looks {
+                        self.note_reads(graph, i, &state);
+                    }
                     let mut step = Step {
                         state: &mut state,
                         findings: &mut self.findings,
@@ -214,6 +225,9 @@ impl Analysis<'_> {
                     };
                     step.execute(i, &mut self.factory)
                         .map_err(|why| (why, at))?;
+                    if looks {
+                        self.note_division(i, &state);
+                    }
                 }
                 Next::Jump(target) => {
                     send(*target, &state);
@@ -230,6 +244,9 @@ impl Analysis<'_> {
                     } else {
                         step.branch(i)
                     };
+                    if looks {
+                        self.note_branch(i, &state, taken);
+                    }
                     let here = state.general[RSP];
                     let (mut there, mut after) = (here, here);
                     if let Flags::StackEquals(place) = state.flags {
@@ -246,6 +263,9 @@ impl Analysis<'_> {
                     return Ok(());
                 }
                 Next::Call { callee, pad } => {
+                    if looks {
+                        self.note_arguments(at, &state);
+                    }
                     let returns = self.call(i, callee, called_back(), &mut state, frame)?;
                     if let Some(pad) = pad {
                         let mut caught = state.clone();

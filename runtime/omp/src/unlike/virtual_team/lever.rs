@@ -13,6 +13,8 @@ pub(crate) enum Lever {
     Fibers,
     /// As a team of one: it is short, and starting other threads and waiting for them would take longer.
     Alone,
+    /// As an ordinary team whose threads run uneven parts of the compiler's own loops.
+    Uneven,
     /// As an ordinary team whose loops come to hetmp's schedules by themselves.
     Dispatched,
     /// With threads on all nodes of a distributed shared memory.
@@ -84,6 +86,7 @@ impl Lever {
             Lever::VirtualTeam => "virtual-team",
             Lever::Fibers => "fibers",
             Lever::Alone => "alone",
+            Lever::Uneven => "uneven",
             Lever::Dispatched => "dispatched",
             Lever::Across => "across",
             Lever::Elsewhere => "elsewhere",
@@ -97,6 +100,7 @@ impl Lever {
             Lever::VirtualTeam => "run as more pieces than threads",
             Lever::Fibers => "run as more pieces than threads, each with its own stack",
             Lever::Alone => "run by one thread: shorter than starting others",
+            Lever::Uneven => "each thread's part of a loop has a size of its own",
             Lever::Dispatched => "its loops ask the runtime for their iterations",
             Lever::Across => "on all nodes of the distributed shared memory",
             Lever::Elsewhere => "whole on another node of the distributed shared memory",

@@ -15,6 +15,7 @@
 //! * [`fiber`]: the team's real threads (*runners*), and stacks that they can leave. [`stacks`]: how runners
 //!   leave stacks and return to them. [`waiting`]: when they do. [`switch`] and [`exceptions`]: the machine's
 //!   and C++'s part of it. [`join`]: additional real threads.
+//! * [`uneven`]: regions that keep their teams, in which each thread's part of a loop gets another size.
 //! * [`watchdog`]: finds waits that the runtime does not see.
 //! * [`lever`]: the words for all this in reports.
 //!
@@ -43,5 +44,6 @@ mod run;
 mod stacks;
 pub(crate) mod switch;
 pub(crate) mod unasked;
+mod uneven;
 mod waiting;
 mod watchdog;

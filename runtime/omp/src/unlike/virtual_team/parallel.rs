@@ -2,11 +2,12 @@
 //! thread alone.
 
 use super::disturbance::Begun;
-use super::job::How;
+use super::job::{Expanded, How, Outcome};
 use super::lever::{Construct, Guard, Lever, Opened};
 use super::plan::{announced, is_left_to_itself, left_alone, plan, Plan};
 use super::run::VirtualTeam;
 use super::unasked::Pass;
+use super::uneven::Uneven;
 use super::{announce, even, regions, watchdog};
 use crate::icv::{Icv, SchedKind};
 use crate::init;
@@ -181,6 +182,22 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
                     // SAFETY: `placement` passes a region that compiled code made for all threads.
                     let n = unsafe { team::ordinary(th, &sized, None) };
                     (Lever::Plain(Guard::Unforeseen), n, 0, n)
+                }
+            }
+        }
+        Plan::Uneven {
+            copy,
+            trial,
+            tested,
+        } => {
+            // SAFETY: `placement` passes a region that compiled code made for all threads, and `plan` the copy of its
+            // function.
+            match unsafe { run_uneven(th, region, copy, trial, tested) } {
+                Some(n) => (Lever::Uneven, n, 0, n),
+                None => {
+                    // SAFETY: `placement` passes a region that compiled code made for all threads.
+                    let n = unsafe { team::ordinary(th, region, None) };
+                    (Lever::Plain(Guard::Nested), n, 0, n)
                 }
             }
         }
@@ -481,6 +498,46 @@ unsafe fn run_alone(
         regions::learn_alone(address, region.nthreads, learned);
     }
     Some(lever)
+}
+
+/// Runs `region` as an ordinary team in its `copy`. Returns its number of threads. `None`: another team is in the copy, and
+/// nothing has happened.
+///
+/// # Safety
+/// The same as for [`team::ordinary`]. `copy` is one of the region's function.
+unsafe fn run_uneven(
+    th: &Thread,
+    region: &Region,
+    copy: &Uneven,
+    trial: bool,
+    tested: bool,
+) -> Option<u32> {
+    let begun = trial.then(Begun::now);
+    let started = monotonic_ns();
+    // SAFETY: by this function's contract.
+    let ran = unsafe { copy.run(th, region, tested)? };
+    let ns = monotonic_ns() - started;
+    let disturbed = begun.is_some_and(|b| b.is_disturbed(ns));
+    let per_ns = ticks_per_ns();
+    let runners = ran.runners.iter();
+    let outcome = Outcome {
+        runners: runners
+            .map(|&(busy, parts)| ((busy as f64 / per_ns) as u64, parts))
+            .collect(),
+        substantial: u32::MAX,
+        suspended: false,
+        expanded: Expanded::No,
+        tasks: false,
+    };
+    regions::learn_virtual(
+        region.code,
+        region.nthreads,
+        ns,
+        &outcome,
+        disturbed,
+        tested,
+    );
+    Some(ran.threads)
 }
 
 /// Runs `region` as a virtual team. `None`: that is impossible, and nothing has happened.

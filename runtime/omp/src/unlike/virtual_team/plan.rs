@@ -3,10 +3,11 @@
 use super::job::MOST_PIECES;
 use super::lever::{Guard, Lever};
 use super::regions::{self, Must, Trial, Turn};
+use super::uneven::Uneven;
 use super::{announce, even};
 use crate::icv::{ProcBind, StaticLoops, UNLIMITED_THREADS};
 use crate::init;
-use crate::team::region::Region;
+use crate::team::region::{Form, Region};
 use crate::thread::Thread;
 use crate::unlike::modes::{self, EVEN, FORCE, LEVERS, SPARING, WIDE};
 use hetmp_sched::virtual_team::pieces;
@@ -25,6 +26,14 @@ pub(super) enum Plan {
     TeamOfOne {
         /// Its time is compared with another way's.
         trial: bool,
+    },
+    /// As an ordinary team in the copy of its function with uneven parts.
+    Uneven {
+        copy: &'static Uneven,
+        /// Its time is compared with another way's.
+        trial: bool,
+        /// With shares for tests.
+        tested: bool,
     },
     Virtual {
         fibers: bool,
@@ -103,12 +112,61 @@ pub(super) fn announced(th: &Thread, region: &Region) -> Option<u32> {
 pub(super) fn plan(th: &Thread, region: &Region) -> Plan {
     match judge(th, region) {
         Ok(plan) => plan,
-        Err(lever) => Plan::Ordinary {
+        Err(lever) => uneven(th, region, lever).unwrap_or_else(|| Plan::Ordinary {
             lever,
             compare: None,
             smaller_fits: regions::smaller_fits(region.code, region.nthreads),
-        },
+        }),
     }
+}
+
+/// The way of `region`, which is no virtual team because of `lever`, if its threads may have uneven parts.
+fn uneven(th: &Thread, region: &Region, lever: Lever) -> Option<Plan> {
+    // Not regions with loops that look at memory until it changes: a thread that waits there looks as if it computed, and its
+    // share would follow its waits.
+    let of_its_code = matches!(
+        lever,
+        Lever::Plain(
+            Guard::ThreadNumber
+                | Guard::Unscanned
+                | Guard::ThreadLocal
+                | Guard::Asked
+                | Guard::Tasks
+                | Guard::Ordered
+        )
+    );
+    let mode = modes::regions();
+    if !of_its_code
+        || !matches!(
+            init::globals().ours.static_loops,
+            StaticLoops::Uneven | StaticLoops::ForceUneven
+        )
+        || region.form != Form::Data
+        || !region.group.is_null()
+        || announce::told() == Some(region.nthreads)
+        || region.nthreads > init::globals().available_cpus.max(2)
+        || th.task().icv().dynamic
+    {
+        return None;
+    }
+    let copy = regions::uneven(region)?;
+    let tested = mode & FORCE != 0;
+    let must = if tested { Must::BeTested } else { Must::Gain };
+    let (turn, trial) = regions::turn(region.code, region.nthreads, must, false);
+    Some(match turn {
+        Turn::Virtual => Plan::Uneven {
+            copy,
+            trial: trial == Trial::Careful && !tested,
+            tested,
+        },
+        // The region does not fit a team of another size.
+        Turn::Ordinary(guard) => Plan::Ordinary {
+            lever: Lever::Plain(guard),
+            compare: (!tested).then_some(trial == Trial::InHaste),
+            smaller_fits: true,
+        },
+        Turn::Alone { .. } | Turn::TeamOfOne => return None,
+    })
 }
 
 /// The way of `region`. The error says what keeps it from being a virtual team.

@@ -7,6 +7,7 @@ use super::budget;
 use super::fit::{self, Fit};
 use super::job::{Expanded, Outcome};
 use super::lever::Guard;
+use super::uneven::Uneven;
 use crate::team::region::Region;
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_sched::gain::{Gain, Run, Way};
@@ -21,6 +22,8 @@ const SHORT_NS: u64 = 30_000;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Knowledge {
     pub(super) fit: Fit,
+    /// Its copy with uneven parts, if there can be one; `None`: not examined yet.
+    uneven: Option<Option<&'static Uneven>>,
     /// A fact that an execution has shown, for which the region keeps ordinary teams.
     guard: Option<Guard>,
     /// A virtual thread was suspended, so stealing cannot correct the shares.
@@ -63,6 +66,7 @@ impl Knowledge {
     fn new(fit: Fit) -> Knowledge {
         Knowledge {
             fit,
+            uneven: None,
             guard: None,
             suspends: false,
             waited: false,
@@ -216,6 +220,23 @@ pub(super) fn of(region: &Region, asked: bool) -> Knowledge {
         .or_insert_with(|| Knowledge::new(fit));
     region.fit = fit;
     *region
+}
+
+/// The copy of `region`'s function with uneven parts, if there can be one. It is made when it is first asked for.
+pub(super) fn uneven(region: &Region) -> Option<&'static Uneven> {
+    let (address, threads) = (region.code, region.nthreads);
+    let known = lock().get(&(address, threads))?.uneven;
+    if let Some(copy) = known {
+        return copy;
+    }
+    // Without the lock, as in `of`.
+    let length = budget::length(address, false);
+    let copy = budget::spend(length, || Uneven::new(address, threads));
+    let mut regions = lock();
+    *regions
+        .get_mut(&(address, threads))?
+        .uneven
+        .get_or_insert(copy)
 }
 
 /// Has the code at `address` been read for teams of this many threads?

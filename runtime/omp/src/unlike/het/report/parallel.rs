@@ -121,7 +121,9 @@ impl Region {
         let (lever, threads) = (run.lever, run.threads);
         let (pieces, divided_ns) = match lever {
             Lever::VirtualTeam | Lever::Fibers => (run.pieces, 0),
-            Lever::Dispatched | Lever::Alone | Lever::Across | Lever::Elsewhere => (0, 0),
+            Lever::Dispatched | Lever::Alone | Lever::Uneven | Lever::Across | Lever::Elsewhere => {
+                (0, 0)
+            }
             // A slow core pays for its last chunk only after it has left the loop.
             Lever::Plain(_) => (0, run.divided_ns.min(run.elapsed_ns)),
         };

@@ -1,0 +1,443 @@
+//! Ordinary teams whose threads get parts of different sizes of the loops that the compiler divided itself.
+//!
+//! A virtual team needs a region that fits any number of threads. Where the program asked for its number, indexes
+//! arrays by the thread number, has thread-local variables or calls what cannot be followed, the team must stay as it is. Such a region
+//! is called in a copy in which the parts of its static loops have other sizes ([`hetmp_scan::uneven`] makes the bytes and says
+//! which regions allow it). Nothing else differs: number of threads, thread numbers, what waits for whom.
+//!
+//! **Shares.** A thread's part in all loops of a region is one share of the iterations. After an execution the share
+//! of a thread that was longer in the program's code than the others is made smaller. At first the shares are those that
+//! the nodes' threads had in other regions.
+//!
+//! **Memory.** A copy lies within 2 GiB of its function. It is written before it may be executed, and never changed afterwards, but
+//! for the table of shares, which only changes while no thread is in the copy. Where the system does not allow
+//! memory to become executable, regions keep equal parts. Copies stay until the process ends, also those of objects that were
+//! unloaded, which are never called again. All of them together take 64 MiB at most.
+
+use crate::boundary::Reason;
+use crate::team::members::Outlined;
+use crate::team::region::{self as team, Region};
+use crate::thread::Thread;
+use crate::unlike::nodes;
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+/// Most bytes of all copies.
+const MOST: usize = 64 << 20;
+/// A share is at least this part of an equal one.
+const LEAST: f64 = 0.02;
+/// How fast shares follow the times, once the first ones have told.
+const PACE: f64 = 0.4;
+/// So many executions follow the times at full pace.
+const YOUNG: u32 = 3;
+
+static USED: AtomicUsize = AtomicUsize::new(0);
+
+/// How fast a thread of each node was in other regions, relative to the mean of its team.
+static SPEEDS: Mutex<BTreeMap<u32, f64>> = Mutex::new(BTreeMap::new());
+
+/// A region's copy.
+#[derive(Debug)]
+pub(super) struct Uneven {
+    entry: Outlined,
+    table: usize,
+    threads: u32,
+    /// A team is in the copy.
+    busy: AtomicBool,
+    shares: Mutex<Shares>,
+}
+
+#[derive(Debug)]
+struct Shares {
+    of: Vec<f64>,
+    executions: u32,
+}
+
+/// An execution in the copy whose threads are timed.
+struct Timed {
+    entry: Outlined,
+    data: *mut libc::c_void,
+    /// Ticks that each thread spent in the program's code.
+    busy: Vec<AtomicU64>,
+}
+
+/// What an execution has shown.
+pub(super) struct Ran {
+    pub(super) threads: u32,
+    /// Ticks of each thread in the program's code, and its share in thousandths.
+    pub(super) runners: Vec<(u64, u32)>,
+}
+
+/// The outlined function of a timed execution.
+///
+/// # Safety
+/// `timed` is the [`Timed`] of a region whose `entry` compiled code made for every thread of the team.
+unsafe extern "C" fn run_timed(timed: *mut libc::c_void) {
+    // SAFETY: `Uneven::run` passes a `Timed` that outlives the region, and threads only share it.
+    let timed = unsafe { &*timed.cast::<Timed>() };
+    let th = Thread::current();
+    th.slow.start_watch();
+    // SAFETY: function and data are those of a region that compiled code made for every thread of a team; the copy does what
+    // the function does.
+    unsafe { (timed.entry)(timed.data) };
+    // An emulated slow core pays for its last stretch here.
+    th.leave_program(Reason::Switch);
+    let busy = th.slow.stop_watch();
+    if let Some(mine) = timed.busy.get(th.number() as usize) {
+        // Relaxed: the join orders this before the primary thread's reads.
+        mine.store(busy, Ordering::Relaxed);
+    }
+}
+
+impl Uneven {
+    /// Makes a copy of the function at `code` for teams of this size. `None`: there can be none.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn new(code: usize, threads: u32) -> Option<&'static Uneven> {
+        hetmp_core::aside::run(|| copy(code, threads)).map(|copy| &*Box::leak(Box::new(copy)))
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(super) fn new(_code: usize, _threads: u32) -> Option<&'static Uneven> {
+        None
+    }
+
+    /// Runs `region` in the copy. `tested`: with shares that differ each time, and are not learned. `None`: the copy is in use by
+    /// another team, and nothing has happened.
+    ///
+    /// # Safety
+    /// The same as for [`team::ordinary`], for a region whose function this is a copy of.
+    pub(super) unsafe fn run(&self, th: &Thread, region: &Region, tested: bool) -> Option<Ran> {
+        if self.busy.swap(true, Ordering::Acquire) {
+            return None;
+        }
+        let (shares, young) = self.shares(tested);
+        self.write(&shares);
+        let timed = Timed {
+            entry: self.entry,
+            data: region.data,
+            busy: shares.iter().map(|_| AtomicU64::new(0)).collect(),
+        };
+        let watched = Region {
+            entry: run_timed,
+            data: (&raw const timed).cast_mut().cast(),
+            ..*region
+        };
+        // SAFETY: by this function's contract compiled code made `region`'s function for all threads, and
+        // `run_timed` calls its copy once in each. `timed` lives until the region has ended.
+        let threads = unsafe { team::ordinary(th, &watched, None) };
+        let busy: Vec<u64> = timed
+            .busy
+            .iter()
+            .map(|b| b.load(Ordering::Relaxed))
+            .collect();
+        if !tested && threads == self.threads {
+            self.learn(&shares, &busy, young);
+        }
+        self.busy.store(false, Ordering::Release);
+        let parts = shares.iter().map(|share| ((share * 1000.0) as u32).max(1));
+        Some(Ran {
+            threads,
+            runners: busy.into_iter().zip(parts).collect(),
+        })
+    }
+
+    /// The shares of the next execution, and whether little is known about them.
+    fn shares(&self, tested: bool) -> (Vec<f64>, bool) {
+        let mut shares = self.shares.lock().unwrap_or_else(|e| e.into_inner());
+        let execution = shares.executions;
+        shares.executions = execution.saturating_add(1);
+        if tested {
+            return (skewed(self.threads, execution), false);
+        }
+        if execution == 0 && nodes::told_apart() {
+            shares.of = first_shares(self.threads);
+        }
+        (shares.of.clone(), execution < YOUNG)
+    }
+
+    /// Learns from the threads' times.
+    fn learn(&self, shares: &[f64], busy: &[u64], young: bool) {
+        let sum: u64 = busy.iter().sum();
+        if busy.contains(&0) {
+            return;
+        }
+        let mean = sum as f64 / busy.len() as f64;
+        let pace = if young { 1.0 } else { PACE };
+        let raw = shares
+            .iter()
+            .zip(busy)
+            .map(|(share, &busy)| share * (mean / busy as f64).powf(pace));
+        let next = normalized(raw.collect());
+        note_speeds(shares, busy);
+        self.shares.lock().unwrap_or_else(|e| e.into_inner()).of = next;
+    }
+
+    /// Writes the table that the copy reads.
+    fn write(&self, shares: &[f64]) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use hetmp_scan::uneven::{fewest, limits, FRACTIONS_AT, WHOLE};
+            let (narrow, wide) = limits(self.threads);
+            let mut fractions = vec![0u64];
+            let mut before = 0.0;
+            for share in &shares[..shares.len() - 1] {
+                before += share;
+                fractions.push(((before * WHOLE as f64) as u64).min(WHOLE));
+            }
+            fractions.push(WHOLE);
+            // SAFETY: the table has room for the head and one fraction more than threads (`copy` made it so), is aligned to a
+            // page, and nobody reads it: `busy` is held, and the team has not started.
+            unsafe {
+                let table = self.table as *mut u8;
+                table.cast::<u32>().write(self.threads);
+                table.cast::<u32>().add(1).write(narrow);
+                table.cast::<u64>().add(1).write(wide);
+                table.cast::<u64>().add(2).write(fewest(self.threads));
+                let to = table.add(FRACTIONS_AT).cast::<u64>();
+                for (n, fraction) in fractions.into_iter().enumerate() {
+                    to.add(n).write(fraction);
+                }
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = shares;
+    }
+}
+
+/// Shares that sum up to 1, none of them next to nothing.
+fn normalized(mut shares: Vec<f64>) -> Vec<f64> {
+    let least = LEAST / shares.len() as f64;
+    for _ in 0..2 {
+        let sum: f64 = shares.iter().sum();
+        shares
+            .iter_mut()
+            .for_each(|share| *share = (*share / sum).max(least));
+    }
+    let sum: f64 = shares.iter().sum();
+    shares.iter_mut().for_each(|share| *share /= sum);
+    shares
+}
+
+/// Shares for tests: the first thread has most, the last one, next to nothing, or all the same.
+fn skewed(threads: u32, execution: u32) -> Vec<f64> {
+    let raw = (0..threads).map(|t| match execution % 4 {
+        0 => f64::from(t + 1),
+        1 => f64::from(threads - t),
+        2 => f64::from(u32::from(t == execution % threads)) + 1e-6,
+        _ => 1.0,
+    });
+    let raw: Vec<f64> = raw.collect();
+    let sum: f64 = raw.iter().sum();
+    raw.into_iter().map(|share| share / sum).collect()
+}
+
+/// What is known about the nodes of a team's threads from other regions.
+fn first_shares(threads: u32) -> Vec<f64> {
+    // No code that can panic runs under this lock.
+    let speeds = SPEEDS.lock().unwrap_or_else(|e| e.into_inner());
+    let of = (0..threads).map(|t| {
+        speeds
+            .get(&nodes::of_thread(t as usize))
+            .copied()
+            .unwrap_or(1.0)
+    });
+    normalized(of.collect())
+}
+
+/// Remembers how fast the threads of each node were.
+fn note_speeds(shares: &[f64], busy: &[u64]) {
+    let paces: Vec<f64> = shares
+        .iter()
+        .zip(busy)
+        .map(|(share, &busy)| share / busy as f64)
+        .collect();
+    let mean = paces.iter().sum::<f64>() / paces.len() as f64;
+    let mut speeds = SPEEDS.lock().unwrap_or_else(|e| e.into_inner());
+    for (t, pace) in paces.iter().enumerate() {
+        let speed = speeds.entry(nodes::of_thread(t)).or_insert(pace / mean);
+        *speed += 0.25 * (pace / mean - *speed);
+    }
+}
+
+/// Makes a copy and puts it into memory of its own.
+#[cfg(target_arch = "x86_64")]
+fn copy(code: usize, threads: u32) -> Option<Uneven> {
+    use hetmp_scan::loaded::Loaded;
+    use hetmp_scan::uneven::{Plan, FRACTIONS_AT};
+    const PAGE: usize = 4096;
+    let object = Loaded::at(code as u64)?;
+    let plan = Plan::of(&object, code as u64).ok()?;
+    let (lowest, length) = plan.span();
+    // The same place in a page, for the alignment of loops.
+    let offset = lowest as usize % PAGE;
+    let code_length = (offset + length as usize).next_multiple_of(PAGE);
+    let table_length = (FRACTIONS_AT + 8 * (threads as usize + 1)).next_multiple_of(PAGE);
+    let whole = code_length + table_length;
+    if USED.fetch_add(whole, Ordering::Relaxed) + whole > MOST {
+        USED.fetch_sub(whole, Ordering::Relaxed);
+        return None;
+    }
+    let (start, end) = (object.object().start as usize, object.object().end as usize);
+    let memory = Memory::near(start, end, whole)?;
+    let to = memory.at + offset;
+    let distance = (to as i64).checked_sub(lowest as i64)?;
+    let table = memory.at + code_length;
+    let frames = if plan.catches() {
+        Some((
+            register_frames(&object)?,
+            object.frames(plan.addresses(), distance)?,
+        ))
+    } else {
+        None
+    };
+    for (at, bytes) in plan.write(distance, table as u64)? {
+        let at = usize::try_from(at).ok()?;
+        if at < memory.at || at + bytes.len() > table {
+            return None;
+        }
+        // SAFETY: the bytes lie in memory that was mapped for them and that nobody else knows.
+        unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len()) };
+    }
+    // SAFETY: the pages are this function's own; nothing is executed there yet, and nothing written any more.
+    let allowed = unsafe {
+        libc::mprotect(
+            memory.at as *mut libc::c_void,
+            code_length,
+            libc::PROT_READ | libc::PROT_EXEC,
+        )
+    };
+    if allowed != 0 {
+        return None;
+    }
+    let entry = (code as i64).checked_add(distance)? as usize;
+    core::mem::forget(memory);
+    if let Some((register, frames)) = frames {
+        let section: &'static mut [u8] = Vec::leak(frames);
+        // SAFETY: a function of libgcc's that takes the address of an `.eh_frame` section, which lives as long as the process and
+        // describes code that does, too.
+        unsafe { register(section.as_mut_ptr().cast()) };
+    }
+    Some(Uneven {
+        // SAFETY: at `entry` lies the copy of the function at `code`, which gcc outlined with this signature.
+        entry: unsafe { core::mem::transmute::<usize, Outlined>(entry) },
+        table,
+        threads,
+        busy: AtomicBool::new(false),
+        shares: Mutex::new(Shares {
+            of: vec![1.0 / f64::from(threads); threads as usize],
+            executions: 0,
+        }),
+    })
+}
+
+type RegisterFrame = unsafe extern "C" fn(*mut libc::c_void);
+
+/// The function by which the unwinder that the object's exceptions use learns of further code. `None`: it is not known which
+/// unwinder that is, as in an object that has one of its own.
+#[cfg(target_arch = "x86_64")]
+fn register_frames(object: &hetmp_scan::loaded::Loaded) -> Option<RegisterFrame> {
+    if !object.asks_for_name("__gxx_personality_v0") || !object.asks_for_name("_Unwind_Resume") {
+        return None;
+    }
+    // SAFETY: names that end with a zero; the library is not loaded by this call, and is never unloaded where C++ is in use.
+    let found = unsafe {
+        let library = libc::dlopen(
+            c"libgcc_s.so.1".as_ptr(),
+            libc::RTLD_LAZY | libc::RTLD_NOLOAD,
+        );
+        if library.is_null() {
+            return None;
+        }
+        libc::dlsym(library, c"__register_frame".as_ptr())
+    };
+    // SAFETY: libgcc's function of this name has this signature.
+    (!found.is_null())
+        .then(|| unsafe { core::mem::transmute::<*mut libc::c_void, RegisterFrame>(found) })
+}
+
+/// Memory for a copy, given back when dropped.
+#[cfg(target_arch = "x86_64")]
+struct Memory {
+    at: usize,
+    length: usize,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Memory {
+    /// Memory from which everything in `start..end` can be reached.
+    fn near(start: usize, end: usize, length: usize) -> Option<Memory> {
+        const STEP: usize = 2 << 20;
+        const FAR: usize = 1 << 30;
+        // What lies below a library is mostly free.
+        let below = (1..256).map(|n| start.checked_sub(length.next_multiple_of(STEP) + n * STEP));
+        let above = (1..256).map(|n| end.next_multiple_of(STEP).checked_add(n * STEP));
+        for hint in below.chain(above).flatten() {
+            let hint = hint & !(STEP - 1);
+            let reach = end.max(hint + length) - start.min(hint);
+            if hint == 0 || reach > FAR {
+                continue;
+            }
+            // SAFETY: new memory, at a place where there is none.
+            let at = unsafe {
+                libc::mmap(
+                    hint as *mut libc::c_void,
+                    length,
+                    libc::PROT_READ | libc::PROT_WRITE,
+                    libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE,
+                    -1,
+                    0,
+                )
+            };
+            if at == libc::MAP_FAILED {
+                continue;
+            }
+            let memory = Memory {
+                at: at as usize,
+                length,
+            };
+            // Kernels before 4.17 take the address for a wish.
+            if memory.at == hint {
+                return Some(memory);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: the memory is this value's own, and nothing points there.
+        unsafe { libc::munmap(self.at as *mut libc::c_void, self.length) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_sum_up() {
+        for shares in [
+            vec![1.0, 0.0],
+            vec![3.0, 1.0, 1e-9],
+            vec![1e9, 1.0, 1.0, 1.0],
+        ] {
+            let least = LEAST / shares.len() as f64 * 0.9;
+            let shares = normalized(shares);
+            assert!(
+                (shares.iter().sum::<f64>() - 1.0).abs() < 1e-9,
+                "{shares:?}"
+            );
+            assert!(shares.iter().all(|&share| share >= least), "{shares:?}");
+        }
+        for execution in 0..8 {
+            let shares = skewed(3, execution);
+            assert!(
+                (shares.iter().sum::<f64>() - 1.0).abs() < 1e-9,
+                "{shares:?}"
+            );
+        }
+    }
+}
