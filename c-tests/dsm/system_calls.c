@@ -20,7 +20,7 @@
 enum { N = 1 << 20 };
 static char a[N], b[40 * N];
 static char name[4096], command[8192];
-static volatile sig_atomic_t alarms, faults;
+static volatile sig_atomic_t alarms, faults, refusals;
 
 static char at(long i, int seed) { return (char)(i * 7 + i / 4096 + seed); }
 
@@ -52,6 +52,14 @@ static void on_alarm(int signal) {
 static void on_fault(int signal) {
   (void)signal;
   faults = faults + 1;
+}
+
+static void on_refusal(int signal, siginfo_t *info, void *context) {
+  (void)context;
+  if (signal == SIGSYS && info->si_code <= 0) refusals = refusals + 1;
+  /* The page may be on another node, and so may that of the text. */
+  a[200] = 'y';
+  if (access(name, R_OK) != 0) refusals = -1;
 }
 
 static void *thread(void *p) {
@@ -205,6 +213,17 @@ static void signals(void) {
   raise(SIGSEGV);
   elsewhere(a, N, 4);
   said("a sent SIGSEGV", faults, before.sa_handler == SIG_DFL && same(a, N, 4));
+  struct sigaction refusal = {.sa_sigaction = on_refusal, .sa_flags = SA_SIGINFO}, sys;
+  sigaction(SIGSYS, &refusal, 0);
+  elsewhere(a, N, 5);
+  raise(SIGSYS);
+  kill(getpid(), SIGSYS);
+  sigaction(SIGSYS, 0, &sys);
+  said("a sent SIGSYS", refusals, a[200] == 'y' && a[201] == at(201, 5));
+  said("its action", sys.sa_flags & SA_SIGINFO, sys.sa_sigaction == on_refusal);
+  signal(SIGSYS, SIG_IGN);
+  raise(SIGSYS);
+  said("an ignored SIGSYS", refusals, 1);
   static char stack[4 * 4096];
   stack_t mine = {.ss_sp = stack, .ss_size = sizeof stack}, got;
   sigaltstack(&mine, 0);

@@ -97,8 +97,9 @@ pub(crate) fn start(data: &[core::ops::Range<usize>]) -> Result<(), String> {
         mask: 0,
     };
     // SAFETY: the handler is async-signal-safe (see the head of this file).
-    unsafe { raw::action(libc::SIGSYS, Some(&action.on_own_stack())) }
+    let before = unsafe { raw::action(libc::SIGSYS, Some(&action.on_own_stack())) }
         .map_err(|e| format!("HETMP_DSM sigsegv: a handler of SIGSYS is needed (error {e})"))?;
+    signals::SYS.set(Some(&before));
     signals::take_over();
     ON.store(true, Ordering::Release);
     Ok(())
@@ -189,8 +190,16 @@ fn control_block() -> usize {
     at
 }
 
-/// The handler of SIGSYS: carries out the system call that the thread was about to make.
-extern "C-unwind" fn trapped(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
+/// The handler of SIGSYS: carries out the system call that the thread was about to make. A SIGSYS that comes for another
+/// reason (somebody sent it, or a filter of system calls refused one) is the program's.
+extern "C-unwind" fn trapped(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    const USER_DISPATCH: c_int = 2;
+    // SAFETY: the kernel passes its description of the signal.
+    let code = unsafe { (*info).si_code };
+    if code != USER_DISPATCH {
+        signals::SYS.deliver(signal, info, context, code > 0);
+        return;
+    }
     // SAFETY: the kernel passes the context of the interrupted thread.
     let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
     let r = |n: c_int| registers[n as usize] as usize;

@@ -4,12 +4,11 @@
 
 use super::stacks::Record;
 use super::without_ours;
-use core::sync::atomic::{AtomicUsize, Ordering};
-use pages::backend::sigsegv::{programs_action, raw};
+use pages::backend::sigsegv::{raw, Wanted, PROGRAMS};
 use raw::Action;
 
 /// What the program wants SIGSYS to do.
-static SYS: AtomicUsize = AtomicUsize::new(0);
+pub(crate) static SYS: Wanted = Wanted::new();
 
 /// As the kernel shall know it: on the private stack, with this library's signals never blocked.
 fn made(mut action: Action) -> Action {
@@ -50,17 +49,8 @@ pub(crate) unsafe fn action(record: &Record, a: [usize; 6]) -> isize {
     let old = match signal {
         // In a process that shares this one's memory until it starts another program, the signals keep what they do.
         libc::SIGSEGV | libc::SIGSYS if record.is_guest() => Ok(Action::default()),
-        libc::SIGSEGV => Ok(programs_action(new.as_ref())),
-        libc::SIGSYS => {
-            let handler = match new {
-                Some(new) => SYS.swap(new.handler, Ordering::AcqRel),
-                None => SYS.load(Ordering::Acquire),
-            };
-            Ok(Action {
-                handler,
-                ..Action::default()
-            })
-        }
+        libc::SIGSEGV => Ok(PROGRAMS.set(new.as_ref())),
+        libc::SIGSYS => Ok(SYS.set(new.as_ref())),
         // SAFETY: the handler is the program's.
         _ => unsafe { raw::action(signal, new.map(made).as_ref()) },
     };

@@ -14,15 +14,17 @@
 //! the node still has the pages.
 
 pub mod raw;
+mod wanted;
 
 use super::{Backend, Fault, Kind};
 use crate::space::Space;
 use crate::{Access, NodeId};
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use hetmp_core::segment::PAGE;
 use raw::Action;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+pub use wanted::Wanted;
 
 /// Places where faulting threads sleep, by page. If two pages share a place, a change of one page also wakes the
 /// other's threads: their instructions fault again, and they sleep again.
@@ -47,9 +49,8 @@ impl core::fmt::Debug for Sigsegv {
 
 /// The view that the handler serves; a process has at most one.
 static WATCHED: AtomicPtr<Sigsegv> = AtomicPtr::new(core::ptr::null_mut());
-/// What the program wants SIGSEGV to do, for faults outside of the view: handler, flags and mask.
-static PROGRAMS: (AtomicUsize, AtomicUsize, AtomicU64) =
-    (AtomicUsize::new(0), AtomicUsize::new(0), AtomicU64::new(0));
+/// What the program wants SIGSEGV to do, for faults outside of the view.
+pub static PROGRAMS: Wanted = Wanted::new();
 
 /// Pages of the view that no thread may ever use, such as those below stacks.
 static GUARDS: [AtomicUsize; 1024] = [const { AtomicUsize::new(0) }; 1024];
@@ -68,24 +69,6 @@ pub fn is_guard(address: usize) -> bool {
     let page = address & !(PAGE - 1);
     let all = GUARDS.iter().map(|g| g.load(Ordering::Acquire));
     all.take_while(|g| *g != 0).any(|g| g == page)
-}
-
-/// Sets what the program wants SIGSEGV to do, if `new` is given, and returns what it wanted before. Only if a view is
-/// watched.
-pub fn programs_action(new: Option<&Action>) -> Action {
-    let (handler, flags, mask) = &PROGRAMS;
-    let old = Action {
-        handler: handler.load(Ordering::Acquire),
-        flags: flags.load(Ordering::Relaxed),
-        restorer: 0,
-        mask: mask.load(Ordering::Relaxed),
-    };
-    if let Some(new) = new {
-        flags.store(new.flags, Ordering::Relaxed);
-        mask.store(new.mask, Ordering::Relaxed);
-        handler.store(new.handler, Ordering::Release);
-    }
-    old
 }
 
 /// A fault as it goes through the pipe. A write of this size is never split.
@@ -170,7 +153,7 @@ impl Sigsegv {
         // SAFETY: the handler is async-signal-safe (see `fault`).
         let before = unsafe { raw::action(libc::SIGSEGV, Some(&action.on_own_stack())) };
         match before {
-            Ok(before) => programs_action(Some(&before)),
+            Ok(before) => PROGRAMS.set(Some(&before)),
             Err(error) => return Err(io::Error::from_raw_os_error(-error as i32)),
         };
         for (_, r) in space.ranges().filter(|(_, r)| r.home != me && r.len > 0) {
@@ -193,7 +176,7 @@ extern "C-unwind" fn fault(
     let (address, is_fault) = unsafe { ((*info).si_addr() as usize, (*info).si_code > 0) };
     let ours = |w: &&Sigsegv| is_fault && w.space.page_of(address).is_some() && !is_guard(address);
     let Some(watched) = watched.filter(ours) else {
-        not_ours(signal, info, context, is_fault);
+        PROGRAMS.deliver(signal, info, context, is_fault);
         return;
     };
     // SAFETY: the kernel passes the context of the interrupted thread. Bit 1 of the error code is set for a
@@ -217,43 +200,6 @@ extern "C-unwind" fn fault(
     {}
     while place.load(Ordering::Acquire) == seen {
         raw::futex_wait(place, seen);
-    }
-}
-
-/// Handles a fault outside of the view, or a signal that somebody sent, as the system would without this library.
-fn not_ours(
-    signal: libc::c_int,
-    info: *mut libc::siginfo_t,
-    context: *mut libc::c_void,
-    is_fault: bool,
-) {
-    let programs = programs_action(None);
-    if programs.is_handler() {
-        // SAFETY: the program installed this handler, and its flags say which arguments it takes.
-        unsafe {
-            if programs.flags & libc::SA_SIGINFO as usize != 0 {
-                let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) =
-                    core::mem::transmute(programs.handler);
-                handler(signal, info, context);
-            } else {
-                let handler: extern "C" fn(libc::c_int) = core::mem::transmute(programs.handler);
-                handler(signal);
-            }
-        }
-        return;
-    }
-    if programs.handler == libc::SIG_IGN && !is_fault {
-        return;
-    }
-    // SAFETY: this restores the default action. An instruction that faulted does so again, and ends the process as it
-    // should; a signal that was sent is sent again.
-    unsafe {
-        let _ = raw::action(signal, Some(&Action::default()));
-        if !is_fault {
-            let me = raw::call(libc::SYS_gettid, [0; 6]) as usize;
-            let process = raw::call(libc::SYS_getpid, [0; 6]) as usize;
-            raw::call(libc::SYS_tgkill, [process, me, signal as usize, 0, 0, 0]);
-        }
     }
 }
 
