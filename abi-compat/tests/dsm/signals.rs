@@ -49,13 +49,19 @@ fn programs_print_what_they_print() {
 }
 
 /// A program in C++ that uses shared pointers has the C library's variable of that name in its own data, which the library
-/// reads and writes whenever a thread starts: also when the nodes start. And `OMP_STACKSIZE` is for threads of all nodes.
+/// reads and writes whenever a thread starts: also when the nodes start. The pointers count with atomic instructions then. And `OMP_STACKSIZE` is for threads of all nodes.
 #[test]
 fn threads_start_beside_the_programs_data() {
     for (compiler, source, flags, setting) in [
         (
             "g++",
             "c-tests/cxx_task_objects.cc",
+            "-O2",
+            ("OMP_PROC_BIND", "false"),
+        ),
+        (
+            "g++",
+            "c-tests/dsm/counts.cpp",
             "-O2",
             ("OMP_PROC_BIND", "false"),
         ),

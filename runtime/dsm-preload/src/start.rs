@@ -418,6 +418,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
         if me != 0 {
             return;
         }
+        say_that_threads_run();
         let mut to = alias;
         for r in &ranges {
             let all = r.start..r.start + r.len;
@@ -480,6 +481,21 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
             libc::pthread_sigmask(libc::SIG_SETMASK, mask, core::ptr::null_mut());
             let serve: extern "C" fn() -> ! = core::mem::transmute(serve);
             serve();
+        }
+    }
+}
+
+/// Tells the program that it is not the only thread, as the C library does when the first one starts. The variable lies in
+/// the program's own data if the program uses it, as C++'s shared pointers do: these count without atomic instructions where
+/// no other thread runs. The first threads of a node start when the data has been copied, so what the C library then writes
+/// there is lost.
+fn say_that_threads_run() {
+    // SAFETY: the name is a C string. The symbol is a variable of one byte, and no other thread does anything yet.
+    unsafe {
+        let word: *mut u8 =
+            libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr()).cast();
+        if let Some(word) = word.as_mut() {
+            *word = 0;
         }
     }
 }
