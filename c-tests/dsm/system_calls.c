@@ -1,6 +1,7 @@
 /* System calls on memory that another node wrote last. The argument is the name of a file to write. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -8,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/msg.h>
 #include <sys/select.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -32,11 +35,13 @@ static void elsewhere(char *p, long n, int seed) {
       for (long i = 0; i < n; i++) p[i] = at(i, seed);
 }
 
-static int same(const char *p, long n, int seed) {
-  for (long i = 0; i < n; i++)
+static int same_from(const char *p, long first, long n, int seed) {
+  for (long i = first; i < first + n; i++)
     if (p[i] != at(i, seed)) return 0;
   return 1;
 }
+
+static int same(const char *p, long n, int seed) { return same_from(p, 0, n, seed); }
 
 static void said(const char *what, long result, int good) {
   printf("%s: %ld %s\n", what, result, good ? "good" : "bad");
@@ -160,6 +165,56 @@ static void messages(void) {
   close(s[1]);
 }
 
+/* A call that fails when the kernel has taken the message would take the next one when it is made again. */
+static void queues(void) {
+  enum { LEN = 8000 };
+  int q = msgget(IPC_PRIVATE, IPC_CREAT | 0600), good = 1;
+  struct {
+    long kind;
+    char text[LEN];
+  } *message = (void *)(b + 4000);
+  long n = 0;
+  for (int i = 0; i < 2; i++) {
+    elsewhere(b, 5 * 4096, i);
+    message->kind = i + 1;
+    n += msgsnd(q, message, LEN, 0);
+    elsewhere(b, 5 * 4096, 7);
+    n += msgrcv(q, message, LEN, 0, IPC_NOWAIT);
+    good &= message->kind == i + 1 && same_from(b, 4008, LEN, i);
+    good &= b[3999] == at(3999, 7) && b[4008 + LEN] == at(4008 + LEN, 7);
+  }
+  msgctl(q, IPC_RMID, 0);
+  said("msgrcv", n, good);
+  char queue[50];
+  snprintf(queue, sizeof queue, "/hetmp-test-%d", (int)getpid());
+  struct mq_attr of = {.mq_maxmsg = 4, .mq_msgsize = LEN};
+  mqd_t m = mq_open(queue, O_RDWR | O_CREAT | O_EXCL | O_NONBLOCK, 0600, &of);
+  mq_unlink(queue);
+  unsigned *level = (unsigned *)(a + 4094);
+  n = 0;
+  for (int i = 0; i < 2; i++) {
+    elsewhere(b, 5 * 4096, i);
+    n += mq_send(m, b, LEN, i + 1);
+    elsewhere(b, 5 * 4096, 7);
+    elsewhere(a, 3 * 4096, 7);
+    n += mq_receive(m, b, LEN, level);
+    good &= *level == (unsigned)i + 1 && same(b, LEN, i) && b[LEN] == at(LEN, 7);
+  }
+  mq_close(m);
+  said("mq_receive", n, good);
+  int in = open(name, O_RDONLY), out = open("/dev/null", O_WRONLY);
+  off_t *from = (off_t *)(b + 8192 - 4);
+  elsewhere(b, 5 * 4096, 1);
+  *from = 100;
+  elsewhere(b + 8192, 4096, 1);
+  memset(b + 8192, 0, 4);
+  elsewhere(a, 4096, 1);
+  n = sendfile(out, in, from, 1000);
+  said("sendfile", n, *from == 1100);
+  close(in);
+  close(out);
+}
+
 static void processes(void) {
   extern char **environ;
   snprintf(command, sizeof command, "echo from a shell");
@@ -272,6 +327,7 @@ int main(int count, char **arguments) {
   snprintf(name, sizeof name, "%s", arguments[1]);
   files();
   messages();
+  queues();
   processes();
   signals();
   threads();

@@ -27,6 +27,7 @@ mod vectors;
 use crate::place;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use hetmp_core::segment::PAGE;
 use libc::{c_int, c_long};
 use pages::backend::sigsegv::{is_guard, raw};
 use stacks::Record;
@@ -311,11 +312,12 @@ unsafe fn pieces(number: c_long, a: [usize; 6]) -> isize {
     done as isize
 }
 
-/// Makes the pages at some arguments present, if these are addresses of shared memory. The page behind, too: what the kernel
-/// uses there may cross to it.
-fn touch(a: &[usize; 6], pointers: &[usize]) {
+/// Makes the pages of `len` bytes at each of some arguments present, if these are addresses of shared memory.
+fn touch(a: &[usize; 6], pointers: &[usize], len: usize) {
     for at in pointers.iter().map(|p| a[*p]) {
-        for at in [at, at.saturating_add(4095)] {
+        let last = at.saturating_add(len - 1);
+        for at in core::iter::once(at).chain((at | (PAGE - 1)..last).step_by(PAGE).map(|at| at + 1))
+        {
             if is_shared(at) && !is_guard(at) {
                 let byte: *mut u8 = core::ptr::with_exposed_provenance_mut(at);
                 // SAFETY: shared memory may be written. The bytes stay what they are, whatever other threads do.
@@ -331,8 +333,13 @@ fn touch(a: &[usize; 6], pointers: &[usize]) {
 /// As for [`emulate`].
 unsafe fn again(number: c_long, a: [usize; 6], pointers: &[usize]) -> isize {
     let mut result = -libc::EFAULT as isize;
+    // What the kernel uses there may cross to the next page. Codes of `ioctl` say how many bytes: 14 bits of them.
+    let len = match number {
+        libc::SYS_ioctl => PAGE.max(a[1] >> 16 & 0x3fff),
+        _ => PAGE,
+    };
     for _ in 0..TRIES {
-        touch(&a, pointers);
+        touch(&a, pointers, len);
         // SAFETY: this function's contract.
         result = unsafe { raw::call(number, a) };
         if result != -libc::EFAULT as isize {
@@ -370,7 +377,7 @@ unsafe fn futex(mut a: [usize; 6]) -> isize {
         if result != -libc::EFAULT as isize || !(is_shared(a[0]) || is_shared(a[4])) {
             break;
         }
-        touch(&a, &[0, 4]);
+        touch(&a, &[0, 4], PAGE);
     }
     result
 }

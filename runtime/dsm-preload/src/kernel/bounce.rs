@@ -3,6 +3,7 @@
 use super::table::{Pointer, Size, Way};
 use super::{is_shared, without_ours};
 use core::mem::MaybeUninit;
+use hetmp_core::segment::PAGE;
 use pages::backend::sigsegv::raw;
 
 /// Bytes that need no mapping of their own.
@@ -89,6 +90,8 @@ fn length(size: Size, a: &[usize; 6]) -> usize {
     match size {
         Size::Bytes(n) => n as usize,
         Size::Times(argument, each) => a[usize::from(argument)].saturating_mul(each as usize),
+        Size::Message(argument) => a[usize::from(argument)].saturating_add(8),
+        Size::Pages(argument) => a[usize::from(argument)].div_ceil(PAGE),
         Size::Text => PATH,
         Size::At(argument) => {
             let at: *const u32 = core::ptr::with_exposed_provenance(a[usize::from(argument)]);
@@ -164,16 +167,11 @@ pub(crate) unsafe fn call(number: libc::c_long, a: [usize; 6], pointers: &[Point
             Way::In | Way::Signals => 0,
             Way::Both if result >= 0 || result == -libc::EINTR as isize => len,
             Way::Both => 0,
-            Way::Result => {
-                let each = match p.size {
-                    Size::Times(_, each) => each as usize,
-                    _ => 1,
-                };
-                usize::try_from(result)
-                    .unwrap_or(0)
-                    .saturating_mul(each)
-                    .min(len)
-            }
+            Way::Result => usize::try_from(result).map_or(0, |n| match p.size {
+                Size::Times(_, each) => n.saturating_mul(each as usize).min(len),
+                Size::Message(_) => n.saturating_add(8).min(len),
+                _ => n.min(len),
+            }),
         };
         let to: *mut u8 = core::ptr::with_exposed_provenance_mut(a[usize::from(p.argument)]);
         // SAFETY: the program's memory is as large as the call demands.

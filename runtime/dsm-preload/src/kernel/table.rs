@@ -1,4 +1,7 @@
 //! Which arguments of which system calls are pointers, and to how many bytes.
+//!
+//! A call belongs here if it may not be made again after the kernel has failed to write: since it takes something from a
+//! queue, moves a place in a file or makes a descriptor. So do calls whose buffers may cover more than two pages.
 
 use libc::c_long;
 
@@ -22,6 +25,10 @@ pub(crate) enum Size {
     Bytes(u32),
     /// The value of an argument, times a number.
     Times(u8, u32),
+    /// A word, and as many bytes as the value of an argument.
+    Message(u8),
+    /// One byte for each page of as many bytes as the value of an argument.
+    Pages(u8),
     /// A text, which ends with a zero.
     Text,
     /// What the 32-bit word says to which another argument points.
@@ -81,11 +88,14 @@ const fn name(argument: u8) -> [Pointer; 2] {
 const TIMESPEC: u32 = 16;
 const STAT: u32 = 144;
 const USAGE: u32 = 144;
+const TIMEX: u32 = 208;
 
 /// The call's pointers; `None` for calls that are not in this table.
 pub(crate) fn pointers(number: c_long) -> Option<&'static [Pointer]> {
     Some(match number {
-        libc::SYS_read | libc::SYS_pread64 | libc::SYS_getdents64 => const { &[to(1, 2, 1)] },
+        libc::SYS_read | libc::SYS_pread64 | libc::SYS_getdents64 | libc::SYS_getdents => {
+            const { &[to(1, 2, 1)] }
+        }
         libc::SYS_write | libc::SYS_pwrite64 => const { &[from(1, 2)] },
         libc::SYS_getrandom => const { &[to(0, 1, 1)] },
         libc::SYS_getcwd => const { &[to(0, 1, 1)] },
@@ -103,6 +113,7 @@ pub(crate) fn pointers(number: c_long) -> Option<&'static [Pointer]> {
         | libc::SYS_mknod
         | libc::SYS_chroot
         | libc::SYS_umount2
+        | libc::SYS_mq_unlink
         | libc::SYS_memfd_create => const { &[text(0)] },
         libc::SYS_openat
         | libc::SYS_faccessat
@@ -213,6 +224,44 @@ pub(crate) fn pointers(number: c_long) -> Option<&'static [Pointer]> {
         libc::SYS_getgroups => const { &[to(1, 0, 4)] },
         libc::SYS_getresuid | libc::SYS_getresgid => {
             const { &[both(0, 4), both(1, 4), both(2, 4)] }
+        }
+        libc::SYS_setgroups => const { &[pointer(1, Way::In, Size::Times(0, 4))] },
+        libc::SYS_sethostname | libc::SYS_setdomainname => const { &[from(0, 1)] },
+        libc::SYS_syslog => const { &[to(1, 2, 1)] },
+        libc::SYS_adjtimex => const { &[both(0, TIMEX)] },
+        libc::SYS_clock_adjtime => const { &[both(1, TIMEX)] },
+        libc::SYS_mq_open => const { &[text(0), read(3, 64)] },
+        libc::SYS_mq_getsetattr => const { &[read(1, 64), both(2, 64)] },
+        libc::SYS_mq_timedsend => const { &[from(1, 2), read(4, TIMESPEC)] },
+        libc::SYS_mq_timedreceive => const { &[to(1, 2, 1), both(3, 4), read(4, TIMESPEC)] },
+        libc::SYS_msgsnd => const { &[pointer(1, Way::In, Size::Message(2))] },
+        libc::SYS_msgrcv => const { &[pointer(1, Way::Result, Size::Message(2))] },
+        libc::SYS_semop => const { &[pointer(1, Way::In, Size::Times(2, 6))] },
+        libc::SYS_semtimedop => {
+            const { &[pointer(1, Way::In, Size::Times(2, 6)), read(3, TIMESPEC)] }
+        }
+        libc::SYS_getxattr | libc::SYS_lgetxattr => const { &[text(0), text(1), to(2, 3, 1)] },
+        libc::SYS_fgetxattr => const { &[text(1), to(2, 3, 1)] },
+        libc::SYS_setxattr | libc::SYS_lsetxattr => const { &[text(0), text(1), from(2, 3)] },
+        libc::SYS_fsetxattr => const { &[text(1), from(2, 3)] },
+        libc::SYS_listxattr | libc::SYS_llistxattr => const { &[text(0), to(1, 2, 1)] },
+        libc::SYS_flistxattr => const { &[to(1, 2, 1)] },
+        libc::SYS_removexattr | libc::SYS_lremovexattr => const { &[text(0), text(1)] },
+        libc::SYS_fremovexattr => const { &[text(1)] },
+        libc::SYS_add_key => const { &[text(0), text(1), from(2, 3)] },
+        libc::SYS_sendfile => const { &[both(2, 8)] },
+        libc::SYS_splice | libc::SYS_copy_file_range => const { &[both(1, 8), both(3, 8)] },
+        libc::SYS_io_setup => const { &[both(1, 8)] },
+        libc::SYS_io_getevents => const { &[to(3, 2, 32), read(4, TIMESPEC)] },
+        libc::SYS_mincore => const { &[pointer(2, Way::Both, Size::Pages(1))] },
+        libc::SYS_move_pages => {
+            const {
+                &[
+                    pointer(2, Way::In, Size::Times(1, 8)),
+                    pointer(3, Way::In, Size::Times(1, 4)),
+                    pointer(4, Way::Both, Size::Times(1, 4)),
+                ]
+            }
         }
         libc::SYS_rt_sigpending => const { &[both(0, 8)] },
         libc::SYS_rt_sigsuspend => const { &[pointer(0, Way::Signals, Size::Bytes(8))] },
