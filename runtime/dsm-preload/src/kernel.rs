@@ -26,7 +26,7 @@ mod vectors;
 
 use crate::place;
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU8, AtomicUsize, Ordering};
 use hetmp_core::segment::PAGE;
 use libc::{c_int, c_long};
 use pages::backend::sigsegv::{is_guard, raw};
@@ -159,15 +159,13 @@ pub(crate) extern "C-unwind" fn begin(prepared: *mut c_void) -> *mut c_void {
     body(core::ptr::with_exposed_provenance_mut(argument))
 }
 
-/// Catches the system calls of this thread.
+/// Catches the system calls of this thread. Ends the process, with one line, if the kernel refuses: it would use pages of
+/// other nodes then.
 fn catch(record: &Record) {
-    record.set();
+    demand(record.set(), "a stack for signals");
     let offset = SEQUENCES.load(Ordering::Relaxed);
     if offset != 0 && !record.is_guest() {
-        const SIGNATURE: usize = 0x5305_3053;
-        let at = control_block().wrapping_add(offset);
-        // SAFETY: the C library has registered this structure for this thread; without it the library asks the kernel.
-        unsafe { raw::call(libc::SYS_rseq, [at, 32, 1, SIGNATURE, 0, 0]) };
+        without_sequences(control_block().wrapping_add(offset));
     }
     let ours: u64 = !without_ours(!0);
     let set = (&raw const ours).expose_provenance();
@@ -178,7 +176,40 @@ fn catch(record: &Record) {
             [libc::SIG_UNBLOCK as usize, set, 0, 8, 0, 0],
         )
     };
-    dispatch(true);
+    demand(dispatch(true), "a thread whose system calls are caught");
+}
+
+/// Switches the thread's restartable sequences off, whose structure is at this address.
+fn without_sequences(at: usize) {
+    const SIGNATURE: usize = 0x5305_3053;
+    // The structure's second number tells the CPU. It is negative where there are none: the C library starts no sequences
+    // in threads that a thread without has started.
+    let cpu: *mut u32 = core::ptr::with_exposed_provenance_mut(at + 4);
+    // SAFETY: the structure lies in the thread's control block, which may be written. So the kernel may write the page then.
+    let is_on = || unsafe { AtomicU32::from_ptr(cpu) }.fetch_or(0, Ordering::Relaxed) as i32 >= 0;
+    let mut off = 0;
+    for _ in 0..TRIES {
+        if !is_on() {
+            return;
+        }
+        // SAFETY: the C library has registered this structure for this thread; without it the library asks the kernel.
+        off = unsafe { raw::call(libc::SYS_rseq, [at, 32, 1, SIGNATURE, 0, 0]) };
+        // The page may have gone to another node.
+        if off != -libc::EFAULT as isize {
+            break;
+        }
+    }
+    demand(off, "a thread without restartable sequences");
+}
+
+/// Ends the process if the kernel has refused what a thread needs.
+fn demand(result: isize, what: &str) {
+    if result < 0 {
+        let error = -result;
+        crate::start::fail(format_args!(
+            "HETMP_DSM sigsegv: {what} is needed (error {error})"
+        ));
+    }
 }
 
 /// The address of the calling thread's control block.

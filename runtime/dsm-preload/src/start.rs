@@ -143,7 +143,7 @@ extern "C" fn stay() {
 
 pub(crate) fn fail(text: core::fmt::Arguments<'_>) -> ! {
     report::warn(text);
-    // SAFETY: _exit has no preconditions. The program has not begun.
+    // SAFETY: _exit has no preconditions.
     unsafe { libc::_exit(2) }
 }
 

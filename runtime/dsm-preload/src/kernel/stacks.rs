@@ -97,8 +97,8 @@ impl Record {
         core::ptr::from_ref(self).addr() - PAGE
     }
 
-    /// Makes the calling thread's signal handlers run on this stack.
-    pub(crate) fn set(&self) {
+    /// Makes the calling thread's signal handlers run on this stack. Returns what the kernel returns.
+    pub(crate) fn set(&self) -> isize {
         let how = libc::stack_t {
             ss_sp: core::ptr::with_exposed_provenance_mut::<c_void>(self.stack() + 2 * PAGE),
             ss_flags: 0,
@@ -106,7 +106,7 @@ impl Record {
         };
         let at = (&raw const how).expose_provenance();
         // SAFETY: the stack belongs to the calling thread, and stays until the thread is gone.
-        unsafe { raw::call(libc::SYS_sigaltstack, [at, 0, 0, 0, 0, 0]) };
+        unsafe { raw::call(libc::SYS_sigaltstack, [at, 0, 0, 0, 0, 0]) }
     }
 
     pub(crate) fn is_guest(&self) -> bool {
