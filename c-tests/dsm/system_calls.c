@@ -1,5 +1,6 @@
 /* System calls on memory that another node wrote last. The argument is the name of a file to write. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>
 #include <poll.h>
@@ -9,11 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/select.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <threads.h>
@@ -134,6 +137,25 @@ static void files(void) {
   for (int t = 0; t < 4; t++)
     if (t == 3) memcpy(copy, name, strlen(name) + 1);
   said("access", access(copy, R_OK), 1);
+
+  /* Direct input and output want buffers at multiples of a page or a sector. Not all file systems have them. */
+  static _Alignas(4096) char direct[12 * 4096];
+  fd = open(name, O_RDWR | O_TRUNC | O_DIRECT);
+  for (int step = 512; fd >= 0 && step <= 4096; step *= 8) {
+    elsewhere(direct, sizeof direct, step);
+    n = pwrite(fd, direct + 4096, 4096, 0) + pwrite(fd, direct + 8192, 5 * 4096, 4096);
+    struct iovec halves[2] = {{direct + 4096 * 7, 4096}, {direct + 4096 * 8, 4096}};
+    n += pwritev(fd, halves, 2, 6 * 4096);
+    elsewhere(direct, sizeof direct, 1);
+    struct iovec places[2] = {{direct + step, 4096}, {direct + step + 4096, 4096}};
+    long m = preadv(fd, places, 2, 0);
+    m += pread(fd, direct + step + 8192, 6 * 4096, 8192);
+    char *back = direct + step;
+    int good = 1;
+    for (long i = 0; i < 8 * 4096; i++) good &= back[i] == at(i + 4096, step);
+    said("direct", n, good || m < 0);
+  }
+  close(fd);
 }
 
 static void messages(void) {
@@ -213,6 +235,37 @@ static void queues(void) {
   said("sendfile", n, *from == 1100);
   close(in);
   close(out);
+}
+
+static void bad_addresses(void) {
+  int s[2];
+  socketpair(AF_UNIX, SOCK_DGRAM, 0, s);
+  long n = writev(s[0], 0, 1);
+  said("writev", n, errno == EFAULT);
+  n = sendmsg(s[0], 0, errno = 0);
+  said("sendmsg", n, errno == EFAULT);
+  n = syscall(SYS_rt_sigaction, SIGUSR1, (void *)1, errno = 0, 8L);
+  said("sigaction", n, errno == EFAULT);
+  /* A private page that is no memory, in a list with a shared one. */
+  void *none = mmap(0, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  elsewhere(a, 4096, 1);
+  struct iovec parts[2] = {{a, 100}, {none, 100}};
+  n = writev(s[0], parts, 2);
+  said("writev", n, n == 100 || errno == EFAULT);
+  close(s[0]);
+  close(s[1]);
+  /* The time is over behind the first message. */
+  socketpair(AF_UNIX, SOCK_DGRAM, 0, s);
+  for (int i = 0; i < 2; i++) send(s[0], "abc", 3, 0);
+  elsewhere(a, 2 * 4096, 1);
+  struct iovec part = {a, 100};
+  struct mmsghdr both[2] = {{.msg_hdr = {.msg_iov = &part, .msg_iovlen = 1}}};
+  both[1] = both[0];
+  struct timespec limit = {0, 0};
+  n = recvmmsg(s[1], both, 2, 0, &limit);
+  said("recvmmsg", n, both[0].msg_len == 3 && a[0] == 'a');
+  close(s[0]);
+  close(s[1]);
 }
 
 static void processes(void) {
@@ -328,6 +381,7 @@ int main(int count, char **arguments) {
   files();
   messages();
   queues();
+  bad_addresses();
   processes();
   signals();
   threads();

@@ -116,6 +116,12 @@ fn without_ours(set: u64) -> u64 {
     set & !(1 << (libc::SIGSEGV - 1) | 1 << (libc::SIGSYS - 1))
 }
 
+/// Does no program have memory at this address? The handler, which reads what calls lead to, then fails as the kernel would.
+/// (Other addresses without memory end the program in the handler.)
+fn is_bad(address: usize) -> bool {
+    address < PAGE
+}
+
 /// Is this address in memory that nodes share?
 fn is_shared(address: usize) -> bool {
     let holds = |r: &[AtomicUsize]| {
@@ -283,6 +289,8 @@ unsafe fn emulate(number: c_long, a: [usize; 6], kept: [usize; 6], next: usize) 
             libc::SYS_writev | libc::SYS_pwritev | libc::SYS_pwritev2 => {
                 vectors::list(number, a, true)
             }
+            libc::SYS_process_vm_readv => vectors::of_process(number, a, false),
+            libc::SYS_process_vm_writev => vectors::of_process(number, a, true),
             libc::SYS_sendmsg | libc::SYS_recvmsg => vectors::message(number, a),
             libc::SYS_sendmmsg | libc::SYS_recvmmsg => vectors::messages(number, a),
             libc::SYS_read | libc::SYS_write | libc::SYS_pread64 | libc::SYS_pwrite64
@@ -474,8 +482,9 @@ extern "C" fn welcome(record: &Record) {
 unsafe fn execute(number: c_long, mut a: [usize; 6], path: usize) -> isize {
     // SAFETY: the lists and texts are as the call demands.
     unsafe {
-        let Some(new) = vectors::new_program(a[path], a[path + 1], a[path + 2]) else {
-            return -libc::ENOMEM as isize;
+        let new = match vectors::new_program(a[path], a[path + 1], a[path + 2]) {
+            Ok(new) => new,
+            Err(error) => return -error as isize,
         };
         let (at, len) = new.mapping;
         let record = stacks::current();

@@ -1,7 +1,7 @@
 //! Memory that the kernel may use in place of the program's, for the length of one system call.
 
 use super::table::{Pointer, Size, Way};
-use super::{is_shared, without_ours};
+use super::{is_bad, is_shared, without_ours};
 use core::mem::MaybeUninit;
 use hetmp_core::segment::PAGE;
 use pages::backend::sigsegv::raw;
@@ -40,6 +40,36 @@ impl Scratch {
         *free = (at, len);
         Some(core::ptr::with_exposed_provenance_mut(at))
     }
+
+    /// Room for the program's buffer of `len` bytes at `at`, with its alignment.
+    pub(crate) fn room_like(&mut self, at: usize, len: usize) -> Option<*mut u8> {
+        if !may_be_direct(at, len) {
+            return self.room(len);
+        }
+        let room = self.room(reach(at, len))?;
+        Some(aligned(room, at, len))
+    }
+}
+
+/// May this buffer be for input and output that go past the system's own copies (`O_DIRECT`)? The kernel then demands
+/// addresses and lengths that are multiples of a sector, and of a page in some file systems.
+fn may_be_direct(at: usize, len: usize) -> bool {
+    const SECTOR: usize = 512;
+    len > 0 && (at | len) % SECTOR == 0
+}
+
+/// Bytes that hold [`aligned`] memory for the program's buffer, wherever the room begins.
+pub(crate) fn reach(at: usize, len: usize) -> usize {
+    len.saturating_add(if may_be_direct(at, len) { PAGE } else { 8 })
+}
+
+/// The first place from `room` on that has the alignment that the program's buffer of `len` bytes at `at` needs.
+pub(crate) fn aligned(room: *mut u8, at: usize, len: usize) -> *mut u8 {
+    let before = match may_be_direct(at, len) {
+        true => at.wrapping_sub(room.addr()) % PAGE,
+        false => room.addr().wrapping_neg() % 8,
+    };
+    room.wrapping_add(before)
 }
 
 /// A new mapping of this process.
@@ -95,8 +125,11 @@ fn length(size: Size, a: &[usize; 6]) -> usize {
         Size::Text => PATH,
         Size::At(argument) => {
             let at: *const u32 = core::ptr::with_exposed_provenance(a[usize::from(argument)]);
-            // SAFETY: null, or the length that the program gave beside a buffer, as the call demands.
-            unsafe { at.as_ref() }.map_or(0, |n| *n as usize)
+            match is_bad(at.addr()) {
+                true => 0,
+                // SAFETY: the length that the program gave beside a buffer, as the call demands.
+                false => unsafe { at.read_unaligned() as usize },
+            }
         }
         Size::Bits(argument) => a[usize::from(argument)].div_ceil(64) * 8,
     }
@@ -112,11 +145,11 @@ pub(crate) unsafe fn call(number: libc::c_long, a: [usize; 6], pointers: &[Point
     let mut placed = [(core::ptr::null_mut::<u8>(), 0usize); 6];
     for (i, p) in pointers.iter().enumerate() {
         let (at, n) = (a[usize::from(p.argument)], usize::from(p.argument));
-        if !is_shared(at) && (p.way != Way::Signals || at == 0) {
+        if !is_shared(at) && (p.way != Way::Signals || is_bad(at)) {
             continue;
         }
         let len = length(p.size, &a);
-        let Some(room) = scratch.room(len) else {
+        let Some(room) = scratch.room_like(at, len) else {
             return -libc::ENOMEM as isize;
         };
         let from: *const u8 = core::ptr::with_exposed_provenance(at);
@@ -137,13 +170,13 @@ pub(crate) unsafe fn call(number: libc::c_long, a: [usize; 6], pointers: &[Point
         placed[i] = (room, len);
     }
     // The kernel would read the set of signals where this structure says.
-    if number == libc::SYS_pselect6 && a[5] != 0 {
+    if number == libc::SYS_pselect6 && !is_bad(a[5]) {
         let pair: *const [usize; 2] = core::ptr::with_exposed_provenance(a[5]);
         // SAFETY: the program's structure, as the call demands: the address of a set of signals, or null, and its size.
         let set = unsafe {
             let [set, _] = pair.read_unaligned();
             let set: *const u64 = core::ptr::with_exposed_provenance(set);
-            (!set.is_null()).then(|| without_ours(set.read_unaligned()))
+            (!is_bad(set.addr())).then(|| without_ours(set.read_unaligned()))
         };
         if let Some(set) = set {
             let Some(room) = scratch.room(24) else {

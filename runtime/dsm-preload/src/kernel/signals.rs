@@ -3,7 +3,7 @@
 //! is on another node.
 
 use super::stacks::Record;
-use super::without_ours;
+use super::{is_bad, without_ours};
 use pages::backend::sigsegv::{raw, Wanted, PROGRAMS};
 use raw::Action;
 
@@ -42,6 +42,9 @@ pub(crate) unsafe fn action(record: &Record, a: [usize; 6]) -> isize {
     if a[3] != 8 {
         return -libc::EINVAL as isize;
     }
+    if [a[1], a[2]].iter().any(|at| *at != 0 && is_bad(*at)) {
+        return -libc::EFAULT as isize;
+    }
     let new: *const Action = core::ptr::with_exposed_provenance(a[1]);
     let to: *mut Action = core::ptr::with_exposed_provenance_mut(a[2]);
     // SAFETY: null or a structure of the program's: this function's contract.
@@ -71,6 +74,9 @@ pub(crate) unsafe fn action(record: &Record, a: [usize; 6]) -> isize {
 /// # Safety
 /// The arguments are the program's, as the call demands.
 pub(crate) unsafe fn mask(mut a: [usize; 6]) -> isize {
+    if [a[1], a[2]].iter().any(|at| *at != 0 && is_bad(*at)) {
+        return -libc::EFAULT as isize;
+    }
     let new: *const u64 = core::ptr::with_exposed_provenance(a[1]);
     // SAFETY: null, or a set of the program's: this function's contract.
     let set = unsafe { (!new.is_null()).then(|| without_ours(new.read_unaligned())) };
@@ -94,6 +100,9 @@ pub(crate) unsafe fn mask(mut a: [usize; 6]) -> isize {
 /// # Safety
 /// The arguments are the program's, as the call demands.
 pub(crate) unsafe fn stack(record: &Record, a: [usize; 6]) -> isize {
+    if [a[0], a[1]].iter().any(|at| *at != 0 && is_bad(*at)) {
+        return -libc::EFAULT as isize;
+    }
     let new: *const [usize; 3] = core::ptr::with_exposed_provenance(a[0]);
     let to: *mut [usize; 3] = core::ptr::with_exposed_provenance_mut(a[1]);
     // SAFETY: null, or structures of the program's: this function's contract.
