@@ -81,6 +81,7 @@ struct request {
     int open;  /* the program has it */
     GOAL_Handle run;
     int ended, error;
+    int told; /* MPI has heard that it is complete, and so ends it: it has failed, or another one of a list has */
     void *give, *get;   /* copies, or null */
     void *target;       /* blocks of `get` go here: block i to place `slots[i]` */
     int blocks, *slots; /* `slots` null: one block at the beginning */

@@ -92,7 +92,10 @@ static void look(struct request *r) {
     }
     deliver(r);
     /* MPI then reports the error, as its own. */
-    if (r->error) PMPI_Grequest_complete(r->handle);
+    if (r->error) {
+        r->told = 1;
+        PMPI_Grequest_complete(r->handle);
+    }
 }
 
 static int query(void *state, MPI_Status *status) {
@@ -223,7 +226,7 @@ static void hand_over(struct request *r, MPI_Request *request, MPI_Status *statu
 /* What looks at a list of requests have found. */
 struct found {
     int ours, open, others; /* ours, those of them that go on, and MPI's that are not null */
-    int failed;             /* one of ours has failed, and MPI is to say so */
+    int told;               /* ours of whose end MPI has heard: MPI reports it */
 };
 
 /* Looks at those of the requests that are ours. */
@@ -238,7 +241,7 @@ static struct found look_at(int n, const MPI_Request *requests) {
         look(r);
         f.ours++;
         f.open += !r->ended;
-        f.failed += r->error != 0;
+        f.told += r->told;
     }
     return f;
 }
@@ -248,6 +251,17 @@ static void hand_over_all(int n, MPI_Request *requests, MPI_Status *statuses) {
     for (int i = 0; i < n; i++) {
         struct request *r = find(requests[i]);
         if (r) hand_over(r, &requests[i], statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]);
+    }
+}
+
+/* One of ours has failed, and MPI is to report that. MPI would wait for ever for those of ours that have ended well: now MPI
+ * hears of their end. Called when none of ours goes on. */
+static void complete_all(int n, const MPI_Request *requests) {
+    for (int i = 0; i < n; i++) {
+        struct request *r = find(requests[i]);
+        if (!r || r->told) continue;
+        r->told = 1;
+        PMPI_Grequest_complete(r->handle);
     }
 }
 
@@ -270,7 +284,7 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status) {
         /* Other ranks may wait for MPI's part of this one. A test of a request that has not ended moves MPI on. */
         if (turns % 16 == 15) PMPI_Request_get_status(*request, &done, MPI_STATUS_IGNORE);
     }
-    if (r->error) return PMPI_Wait(request, status);
+    if (r->told) return PMPI_Wait(request, status);
     hand_over(r, request, status);
     return MPI_SUCCESS;
 }
@@ -278,7 +292,7 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status) {
 int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
     struct request *r = any_open() ? find(*request) : NULL;
     if (r) look(r);
-    if (!r || !r->ended || r->error) return PMPI_Test(request, flag, status);
+    if (!r || !r->ended || r->told) return PMPI_Test(request, flag, status);
     hand_over(r, request, status);
     *flag = 1;
     return MPI_SUCCESS;
@@ -293,7 +307,8 @@ int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[]) {
         int error = PMPI_Testall(n, requests, &done, statuses);
         if (error != MPI_SUCCESS || done) return error;
     }
-    if (f.ours == 0 || f.failed) return PMPI_Waitall(n, requests, statuses);
+    if (f.told) complete_all(n, requests);
+    if (f.ours == 0 || f.told) return PMPI_Waitall(n, requests, statuses);
     if (f.others == 0) {
         /* Null requests have an empty status. */
         int error = f.ours < n && statuses != MPI_STATUSES_IGNORE ? empty_statuses(n, requests, statuses) : MPI_SUCCESS;
@@ -307,7 +322,8 @@ int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[]) {
 int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status statuses[]) {
     struct found f = {0, 0, 0, 0};
     if (any_open()) f = look_at(n, requests);
-    if (f.ours == 0 || f.open > 0 || f.failed) return PMPI_Testall(n, requests, flag, statuses);
+    if (f.told && f.open == 0) complete_all(n, requests);
+    if (f.ours == 0 || f.open > 0 || f.told) return PMPI_Testall(n, requests, flag, statuses);
     /* All of ours have ended. They stay with the program until MPI's have, too. */
     MPI_Request *rest_of = memory(sizeof *rest_of * (size_t)n);
     for (int i = 0; i < n; i++) rest_of[i] = find(requests[i]) ? MPI_REQUEST_NULL : requests[i];
@@ -327,7 +343,7 @@ static int first_ended(int n, MPI_Request *requests, MPI_Status *status) {
         struct request *r = find(requests[i]);
         if (!r) continue;
         look(r);
-        if (!r->ended || r->error) continue;
+        if (!r->ended || r->told) continue;
         hand_over(r, &requests[i], status);
         return i;
     }
@@ -360,6 +376,8 @@ int MPI_Testsome(int n, MPI_Request requests[], int *count, int indices[], MPI_S
     }
     int error = PMPI_Testsome(n, requests, &more, indices + ours,
                               statuses == MPI_STATUSES_IGNORE ? MPI_STATUSES_IGNORE : statuses + ours);
+    /* The program then looks at the error of each status. */
+    for (int i = 0; error != MPI_SUCCESS && statuses != MPI_STATUSES_IGNORE && i < ours; i++) statuses[i].MPI_ERROR = MPI_SUCCESS;
     *count = ours == 0 ? more : more == MPI_UNDEFINED ? ours : ours + more;
     return error;
 }
@@ -375,7 +393,7 @@ int MPI_Waitsome(int n, MPI_Request requests[], int *count, int indices[], MPI_S
 int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
     struct request *r = any_open() ? find(request) : NULL;
     if (r) look(r);
-    if (!r || !r->ended || r->error) return PMPI_Request_get_status(request, flag, status);
+    if (!r || !r->ended || r->told) return PMPI_Request_get_status(request, flag, status);
     if (status != MPI_STATUS_IGNORE) query(r, status);
     *flag = 1;
     return MPI_SUCCESS;
@@ -383,7 +401,7 @@ int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
 
 int MPI_Request_free(MPI_Request *request) {
     struct request *r = any_open() ? find(*request) : NULL;
-    if (!r || r->error) return PMPI_Request_free(request);
+    if (!r || r->told) return PMPI_Request_free(request);
     *request = MPI_REQUEST_NULL;
     if (r->ended) {
         recycle(r);
