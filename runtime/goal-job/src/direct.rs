@@ -166,6 +166,8 @@ pub(crate) struct Direct {
     turns: usize,
     /// The mark of the current collective.
     mark: u64,
+    /// The last started collectives whose input does not fit into a line, oldest first.
+    long_ones: [Option<u64>; PLACES],
     /// Nonblocking collectives that are not over, in the order of their steps.
     started: VecDeque<Started>,
     /// Why this rank takes no further part.
@@ -262,6 +264,7 @@ impl Direct {
             used: [0; PLACES],
             turns: 0,
             mark: 0,
+            long_ones: [None; PLACES],
             started: VecDeque::new(),
             broken: None,
         }

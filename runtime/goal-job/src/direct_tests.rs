@@ -415,3 +415,37 @@ fn a_started_collective_fails_with_the_others() {
         assert_eq!(again, Err(why));
     });
 }
+
+/// A rank that has started as much as its peers have room for is counted until it has read: its program may wait for
+/// something else.
+#[test]
+fn who_may_hold_up_peers_is_counted() {
+    let counted = AtomicU64::new(0);
+    job(2, |direct, wait| {
+        for (round, (n, unread)) in [(1, LINES / 2), (400, PLACES as u64 - 1)]
+            .into_iter()
+            .enumerate()
+        {
+            let what = Collective::Broadcast {
+                root: 0,
+                bytes: 4 * n as u64,
+            };
+            while direct.rank == 0 && counted.load(Ordering::Acquire) == round as u64 {
+                std::thread::yield_now();
+            }
+            let mut open: Vec<Open> = Vec::new();
+            for i in 0..=unread {
+                open.push(Open::new(what.clone(), n, direct, wait));
+                let counts = direct.rank == 1 && i == unread;
+                assert_eq!(direct.unattended(), usize::from(counts));
+            }
+            if direct.rank == 1 {
+                counted.fetch_add(1, Ordering::Release);
+            }
+            for one in open {
+                one.end(direct, wait);
+            }
+            assert_eq!(direct.unattended(), 0);
+        }
+    });
+}

@@ -4,10 +4,11 @@
 //! meanwhile. Nobody has to work on it in between. So a rank that computes, or is stopped, holds up no other rank.
 //!
 //! One that finds no room for its input yet, because a peer has not read what is there, needs somebody who looks after it
-//! ([`Direct::unattended`]).
+//! ([`Direct::unattended`]). So does that peer: its program may wait for something else meanwhile, such as a collective of
+//! another team, that the hidden collective's rank only gives later.
 
 use super::rows::{block, Part};
-use super::{mark, Direct, Piece, Wait, FLAT, LINES, ROOM, SHORT};
+use super::{mark, Direct, Piece, Wait, FLAT, LINES, PLACES, ROOM, SHORT};
 use crate::choice::Collective;
 use core::sync::atomic::Ordering;
 use hetmp_goal::rank::Failure;
@@ -60,6 +61,10 @@ impl Direct {
         }
         let step = self.next;
         self.next = step + 1;
+        if self.is_long(what) {
+            self.long_ones.rotate_left(1);
+            self.long_ones[PLACES - 1] = Some(step);
+        }
         self.started.push_back(Started {
             what: what.clone(),
             give,
@@ -96,9 +101,25 @@ impl Direct {
 
     /// How many started collectives would stand still, or hold up peers, if nobody looked at them.
     pub(crate) fn unattended(&self) -> usize {
+        if self.broken.is_some() {
+            return 0;
+        }
         // Later ones have to wait for their turn.
         let hidden = self.started.iter().rev().take_while(|s| !s.shown);
-        hidden.count()
+        hidden.count() + usize::from(self.holds_up_peers())
+    }
+
+    /// Whether a peer may find no room for a collective that this rank has started too, because this rank has not read an
+    /// earlier one.
+    ///
+    /// A peer that exposes step `s` needs the line of step `s - LINES`, and waits for half of the lines at once; a long input
+    /// also needs the place of the long input [`PLACES`] before. All this lies behind the first step that is not read.
+    fn holds_up_peers(&self) -> bool {
+        let Some(first) = self.started.front() else {
+            return false;
+        };
+        let oldest_long = self.long_ones[0];
+        self.next - first.step > LINES / 2 || oldest_long.is_some_and(|long| long >= first.step)
     }
 
     /// Whether a peer takes no further part.
@@ -151,12 +172,12 @@ impl Direct {
                 self.fail(why, wait);
                 break;
             }
-            let behind = self.next - self.started[0].step;
+            let held_up = self.holds_up_peers();
             let ended = self.started.remove(at);
             self.has_read(self.started.front().map_or(self.next, |s| s.step));
             // Peers may wait for a place or a line. With short blocks, and few collectives at once, nobody does: then a look
             // makes no system call.
-            if behind > LINES / 2 || ended.is_some_and(|s| self.is_long(&s.what)) {
+            if held_up || ended.is_some_and(|s| self.is_long(&s.what)) {
                 wait.ring();
             }
         }
