@@ -342,11 +342,13 @@ pub unsafe fn run(schedule: Key, context: i32, bound: &[Segment]) -> Result<Key>
 /// # Errors
 /// [`Code::State`], [`Code::Argument`], or the code for why the run has failed; then too the handle is freed.
 pub fn test(run: Key) -> Result<bool> {
-    let mut tables = tables();
-    let Some(ended) = tables.runs.get(run, "handle")?.test()? else {
+    // Without the tables: the test may look at all that goes on.
+    let running = tables().runs.get(run, "handle")?.clone();
+    let Some(ended) = running.test()? else {
         return Ok(false);
     };
-    tables.runs.remove(run, "handle")?;
+    // Another thread may have tested the same run, and removed it.
+    let _ = tables().runs.remove(run, "handle");
     ended?;
     Ok(true)
 }
@@ -356,21 +358,16 @@ pub fn test(run: Key) -> Result<bool> {
 /// # Errors
 /// As [`test`](fn@test).
 pub fn wait(run: Key) -> Result<()> {
-    let running = {
-        let mut tables = tables();
-        let running = tables.runs.get(run, "handle")?.clone();
-        // Most collectives without a schedule are over soon.
-        let soon = match (&running, world::joined()) {
-            (Running::Direct(team, step), Some(world)) => world.look_soon(team, *step),
-            _ => None,
-        };
-        if let Some(ended) = soon {
-            tables.runs.remove(run, "handle")?;
-            return Ok(ended?);
-        }
-        running
+    let running = tables().runs.get(run, "handle")?.clone();
+    // Most collectives without a schedule are over soon.
+    let soon = match (&running, world::joined()) {
+        (Running::Direct(team, step), Some(world)) => world.look_soon(team, *step),
+        _ => None,
     };
-    let ended = running.wait()?;
+    let ended = match soon {
+        Some(ended) => ended,
+        None => running.wait()?,
+    };
     // Another thread may have waited for the same run, and removed it.
     let _ = tables().runs.remove(run, "handle");
     Ok(ended?)

@@ -334,7 +334,13 @@ impl Direct {
     fn read_by(&self, rank: u32) -> &AtomicU64 {
         // SAFETY: an aligned word of an area, which who called `new` keeps valid, and which is accessed as an atomic
         // only.
-        unsafe { AtomicU64::from_ptr(self.areas[rank as usize].wrapping_add(READ).cast()) }
+        unsafe { AtomicU64::from_ptr(Direct::reads_of(self.areas[rank as usize])) }
+    }
+
+    /// Where the area that begins at `area` counts the steps that its rank has read. At that rank the collectives of the
+    /// steps below are over.
+    pub(crate) fn reads_of(area: *mut u8) -> *mut u64 {
+        area.wrapping_add(READ).cast()
     }
 
     /// Tells the peers that this rank has read all steps below `step`.

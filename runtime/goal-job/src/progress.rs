@@ -163,8 +163,15 @@ impl Progress {
         }
     }
 
+    /// Wakes this process's threads that sleep in waits.
+    #[cold]
+    pub(crate) fn wake(&self) {
+        self.bell.ring();
+    }
+
+    /// Moves on what [`Duty::has_aside`] counts. True if there was something to do.
     #[inline]
-    fn step_aside(&self) -> bool {
+    pub(crate) fn step_aside(&self) -> bool {
         self.duty.has_aside() && self.aside.get().is_some_and(|aside| aside())
     }
 

@@ -8,8 +8,9 @@
 
 use crate::choice::Collective;
 use crate::direct::{Direct, Look, Piece, Wait};
-use core::sync::atomic::AtomicU64;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use hetmp_core::bell::Bell;
+use hetmp_core::sys;
 use hetmp_goal::rank::Failure;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
@@ -23,7 +24,13 @@ pub(crate) struct Team {
     ranks: Box<[u32]>,
     /// The bells of the other ranks.
     bells: Box<[&'static Bell]>,
+    /// How many steps this rank has read, as its area says. Earlier collectives are over, whoever has the side.
+    read: &'static AtomicU64,
     side: Mutex<Side>,
+    /// The thread that has the side runs a blocking collective, and waits for peers.
+    blocking: AtomicBool,
+    /// Another thread wants to know when that one gives the side back.
+    wanted: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -47,6 +54,8 @@ pub(crate) trait Host {
     ) -> Result<(), Failure>;
     /// The number of collectives that need somebody who looks after them has changed.
     fn count(&self, from: u32, to: u32);
+    /// Wakes this process's threads that sleep in waits.
+    fn wake(&self);
 }
 
 /// A team's way to wait.
@@ -86,16 +95,24 @@ fn named(why: Failure, name: impl Fn(u32) -> u32) -> Failure {
 }
 
 impl Team {
-    /// A team of these ranks. `direct` is this rank's side, `bells` are those of the others.
-    pub(crate) fn new(ranks: Box<[u32]>, bells: Box<[&'static Bell]>, direct: Direct) -> Team {
+    /// A team of these ranks. `direct` is this rank's side and `read` its count of steps, `bells` are those of the others.
+    pub(crate) fn new(
+        ranks: Box<[u32]>,
+        bells: Box<[&'static Bell]>,
+        direct: Direct,
+        read: &'static AtomicU64,
+    ) -> Team {
         Team {
             ranks,
             bells,
+            read,
             side: Mutex::new(Side {
                 direct,
                 counted: 0,
                 tests: 0,
             }),
+            blocking: AtomicBool::new(false),
+            wanted: AtomicBool::new(false),
         }
     }
 
@@ -120,6 +137,24 @@ impl Team {
         self.side.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The side, unless a thread has it that runs a blocking collective. Any other gives it back soon.
+    ///
+    /// Nobody may wait for the side of a blocking collective: the peers may call that one only after a message that this
+    /// process sends when an earlier collective is over.
+    fn try_lock(&self) -> Option<MutexGuard<'_, Side>> {
+        loop {
+            match self.side.try_lock() {
+                Ok(side) => return Some(side),
+                Err(TryLockError::Poisoned(side)) => return Some(side.into_inner()),
+                Err(TryLockError::WouldBlock) if self.blocking.load(Ordering::Relaxed) => {
+                    self.wanted.store(true, Ordering::Relaxed);
+                    return None;
+                }
+                Err(TryLockError::WouldBlock) => sys::yield_now(),
+            }
+        }
+    }
+
     fn in_job(&self, why: Failure) -> Failure {
         named(why, |number| self.rank(number))
     }
@@ -137,11 +172,18 @@ impl Team {
         host: &impl Host,
     ) -> Result<(), Failure> {
         let mut side = self.lock();
+        self.blocking.store(true, Ordering::Relaxed);
         let done = side.direct.run(what, give, get, &Among(self, host));
         if side.counted != 0 {
             side.count(host);
         }
+        self.blocking.store(false, Ordering::Relaxed);
         drop(side);
+        // A thread that misses this sleeps one shortest nap longer at most.
+        if self.wanted.load(Ordering::Relaxed) {
+            self.wanted.store(false, Ordering::Relaxed);
+            host.wake();
+        }
         done.map_err(|why| self.in_job(why))
     }
 
@@ -166,15 +208,19 @@ impl Team {
         Some(started.map_err(|why| self.in_job(why)))
     }
 
-    /// Looks at a collective by its name.
+    /// Looks at a collective by its name. `None` if it goes on as far as is known: another thread runs a blocking collective
+    /// of the team, and moves this one on.
     #[inline]
-    pub(crate) fn look(&self, step: u64, host: &impl Host) -> Look {
-        self.look_often(step, 1, host).0
+    pub(crate) fn look(&self, step: u64, host: &impl Host) -> Option<Look> {
+        self.look_often(step, 1, host).map(|(found, _)| found)
     }
 
-    /// Looks at a collective up to `n` times in a row. Also returns how often in a row it was found to go on.
-    pub(crate) fn look_often(&self, step: u64, n: u32, host: &impl Host) -> (Look, u32) {
-        let mut side = self.lock();
+    /// [Looks](Team::look) at a collective up to `n` times in a row. Also returns how often in a row one was found to go on.
+    pub(crate) fn look_often(&self, step: u64, n: u32, host: &impl Host) -> Option<(Look, u32)> {
+        let Some(mut side) = self.try_lock() else {
+            let is_over = self.read.load(Ordering::Acquire) > step;
+            return is_over.then_some((Look::Ended(Ok(())), 0));
+        };
         let mut found = side.direct.look(step, &Among(self, host));
         for _ in 1..n {
             if matches!(found, Look::Ended(_)) {
@@ -184,7 +230,7 @@ impl Team {
             found = side.direct.look(step, &Among(self, host));
         }
         side.count(host);
-        match found {
+        Some(match found {
             Look::Ended(done) => {
                 side.tests = 0;
                 (Look::Ended(done.map_err(|why| self.in_job(why))), 0)
@@ -193,16 +239,14 @@ impl Team {
                 side.tests = side.tests.wrapping_add(1);
                 (needs, side.tests)
             }
-        }
+        })
     }
 
     /// Moves all started collectives on. True if one went on.
     pub(crate) fn advance(&self, host: &impl Host) -> bool {
-        let mut side = match self.side.try_lock() {
-            Ok(side) => side,
-            // Whoever has it moves them on.
-            Err(TryLockError::WouldBlock) => return false,
-            Err(TryLockError::Poisoned(side)) => side.into_inner(),
+        // Whoever has the side moves them on.
+        let Some(mut side) = self.try_lock() else {
+            return false;
         };
         let moved = side.direct.advance(&Among(self, host));
         side.count(host);
@@ -211,12 +255,23 @@ impl Team {
 
     /// Whether a rank takes no further part, by its number.
     pub(crate) fn is_over(&self, number: u32) -> bool {
-        self.lock().direct.is_over(number)
+        self.try_lock()
+            .is_some_and(|side| side.direct.is_over(number))
     }
 
     /// A rank was found to be gone: all collectives that go on fail.
     pub(crate) fn give_up(&self, why: Failure, host: &impl Host) {
-        self.lock().direct.give_up(why, &Among(self, host));
+        if let Some(mut side) = self.try_lock() {
+            side.direct.give_up(why, &Among(self, host));
+        }
+    }
+
+    /// Gives up all collectives that go on, when this process leaves: their buffers may no longer be there.
+    pub(crate) fn abandon(&self, host: &impl Host) {
+        if let Some(mut side) = self.try_lock() {
+            side.direct.abandon();
+            side.count(host);
+        }
     }
 }
 
@@ -230,3 +285,7 @@ impl Side {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "team_tests.rs"]
+mod tests;

@@ -17,10 +17,10 @@ use crate::peers::Peers;
 use crate::progress::Progress;
 use crate::settings::{Engine, Form, Settings};
 use crate::team::{self, Team, TEAMS};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicU8, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicU8, Ordering};
 use hetmp_core::bootstrap::Exchange;
 use hetmp_core::park::Policy;
-use hetmp_core::{report, thread};
+use hetmp_core::{report, sys, thread};
 use hetmp_goal::rank::{Failure, StartError};
 use hetmp_goal::schedule::Schedule;
 use hetmp_nic::job::{Job, Reach};
@@ -32,8 +32,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 const QUICK: u32 = 64;
 /// After how many tests in a row that found a collective going on the peer's memory is looked at for whether it has left.
 const TESTS: u32 = 64;
-/// After how many the system is asked whether the peer lives.
+/// After how many the system is asked whether the peer lives. A test makes no system call, and reads no clock, before.
 const MANY_TESTS: u32 = 1 << 20;
+/// How long after one question the program's further [`World::advance`] asks again, nanoseconds.
+const ASK_AFTER: u64 = 200_000_000;
+
+/// No rank.
+const NOBODY: u32 = u32::MAX;
 
 /// Why a run cannot begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +78,10 @@ pub struct World {
     team: Option<Team>,
     /// The teams of groups, by context.
     groups: Mutex<Vec<(u32, &'static Team)>>,
+    /// A peer that many tests have found to be missing; [`NOBODY`] if there is none.
+    missing: AtomicU32,
+    /// When [`World::advance`] last asked the system whether a peer lives, by [`sys::monotonic_ns`].
+    asked: AtomicU64,
     /// The engine `kernel` or `nic`, if all ranks have it.
     away: Option<Offload>,
 }
@@ -250,6 +259,8 @@ impl World {
             bases: kept,
             team,
             groups: Mutex::new(Vec::new()),
+            missing: AtomicU32::new(NOBODY),
+            asked: AtomicU64::new(sys::monotonic_ns()),
             away,
         }
     }
@@ -333,6 +344,10 @@ impl World {
 
     /// Moves all runs on once, for a thread that waits for something else, too.
     pub(crate) fn advance(&self) {
+        let missing = self.missing.load(Ordering::Relaxed);
+        if missing != NOBODY {
+            self.ask_for_missing(missing);
+        }
         self.progress.advance();
     }
 
@@ -461,31 +476,48 @@ impl World {
     /// The result of a collective that was begun by [`World::start_direct`]; `None` while it goes on.
     #[inline]
     pub(crate) fn test_direct(&self, team: &Team, step: u64) -> Option<Result<(), Failure>> {
-        let (found, tests) = team.look_often(step, 1, self);
-        match found {
-            Look::Ended(done) => return Some(done),
-            Look::Needs(number) if tests % TESTS == 0 => {
+        match team.look_often(step, 1, self) {
+            Some((Look::Ended(done), _)) => return Some(done),
+            Some((Look::Needs(number), tests)) if tests % TESTS == 0 => {
                 let peer = team.rank(number);
-                if tests % MANY_TESTS == 0 && peer != self.rank() {
-                    self.progress.ask_whether_died(peer);
+                if peer != self.rank() {
+                    self.missing.store(peer, Ordering::Relaxed);
+                    if tests % MANY_TESTS == 0 {
+                        self.progress.ask_whether_died(peer);
+                    }
                 }
                 self.give_up_if_gone(team, step, number);
             }
-            Look::Needs(_) => {}
+            _ => {}
         }
-        if self.settings.engine == Engine::User && self.progress.has_others() {
+        if self.settings.engine != Engine::User {
+            // The progress thread may be late, and peers may wait for what this rank has not read in another team.
+            self.progress.step_aside();
+        } else if self.progress.has_others() {
             self.progress.try_step(0);
         }
         None
+    }
+
+    /// Asks the system now and then whether the peer lives that tests find to be missing. A program that tests and rests in
+    /// turns, as MPI_Wait does, takes very long for [`MANY_TESTS`].
+    #[cold]
+    fn ask_for_missing(&self, peer: u32) {
+        self.missing.store(NOBODY, Ordering::Relaxed);
+        let now = sys::monotonic_ns();
+        if now.saturating_sub(self.asked.load(Ordering::Relaxed)) >= ASK_AFTER {
+            self.asked.store(now, Ordering::Relaxed);
+            self.progress.ask_whether_died(peer);
+        }
     }
 
     /// The result of a collective that was begun by [`World::start_direct`], if it ends within a moment.
     #[inline]
     pub(crate) fn look_soon(&self, team: &Team, step: u64) -> Option<Result<(), Failure>> {
         let looks = if Policy::oversubscribed() { 1 } else { QUICK };
-        match team.look_often(step, looks, self).0 {
-            Look::Ended(done) => Some(done),
-            Look::Needs(_) => None,
+        match team.look_often(step, looks, self) {
+            Some((Look::Ended(done), _)) => Some(done),
+            _ => None,
         }
     }
 
@@ -497,16 +529,18 @@ impl World {
         let mut found = team.look(step, self);
         loop {
             let number = match found {
-                Look::Ended(done) => return done,
-                Look::Needs(number) => number,
+                Some(Look::Ended(done)) => return done,
+                Some(Look::Needs(number)) => Some(number),
+                None => None,
             };
-            let peer = Some(team.rank(number)).filter(|p| *p != self.rank());
+            let peer = number.map(|n| team.rank(n)).filter(|p| *p != self.rank());
             let poll = || {
                 let now = team.look(step, self);
                 if now != found {
                     return Some(now);
                 }
-                self.give_up_if_gone(team, step, number)
+                number
+                    .is_some_and(|n| self.give_up_if_gone(team, step, n))
                     .then(|| team.look(step, self))
             };
             found = self.progress.wait_until(&poll, peer);
@@ -526,7 +560,7 @@ impl World {
             return false;
         };
         // One more look: what the peer has written before it ended counts.
-        if team.look(step, self) == Look::Needs(number) {
+        if team.look(step, self) == Some(Look::Needs(number)) {
             team.give_up(why, self);
             return true;
         }
@@ -609,6 +643,15 @@ impl World {
         if let Some(thread) = thread {
             thread.join();
         }
+        // The waits below move collectives on, and a main function that has returned took its buffers along.
+        if let Some(team) = &self.team {
+            team.abandon(self);
+        }
+        let groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        for (_, team) in groups.iter() {
+            team.abandon(self);
+        }
+        drop(groups);
         self.progress.finish();
     }
 }
@@ -636,18 +679,26 @@ impl team::Host for World {
     fn count(&self, from: u32, to: u32) {
         self.progress.count_aside(from, to);
     }
+
+    fn wake(&self) {
+        self.progress.wake();
+    }
 }
 
 /// The team with a number, of ranks whose segments are mapped at `bases`; `me` is this rank's place among them.
 fn made_team(ranks: Box<[u32]>, number: u32, me: u32, layout: Layout, bases: &[*mut u8]) -> Team {
-    let areas = bases
+    let areas: Box<[*mut u8]> = bases
         .iter()
-        .map(|base| base.wrapping_add(layout.direct(number)));
+        .map(|base| base.wrapping_add(layout.direct(number)))
+        .collect();
+    // SAFETY: an aligned word of this rank's area, which stays mapped as long as the process, and which is accessed as an
+    // atomic only.
+    let read = unsafe { AtomicU64::from_ptr(Direct::reads_of(areas[me as usize])) };
     // SAFETY: the areas lie within segments of this `Layout`, which stay mapped, are aligned to pages, and were zero at
     // first.
-    let direct = unsafe { Direct::new(me, areas.collect()) };
+    let direct = unsafe { Direct::new(me, areas) };
     let peers = bases.iter().enumerate().filter(|(r, _)| *r != me as usize);
     // SAFETY: these are starts of segments of this `Layout`, which stay mapped.
     let bells = peers.map(|(_, base)| unsafe { link::bell(*base) });
-    Team::new(ranks, bells.collect(), direct)
+    Team::new(ranks, bells.collect(), direct, read)
 }

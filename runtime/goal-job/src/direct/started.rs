@@ -99,6 +99,11 @@ impl Direct {
         }
     }
 
+    /// Moves no collective on any more.
+    pub(crate) fn abandon(&mut self) {
+        self.broken.get_or_insert(Failure::Abandoned);
+    }
+
     /// How many started collectives would stand still, or hold up peers, if nobody looked at them.
     pub(crate) fn unattended(&self) -> usize {
         if self.broken.is_some() {
