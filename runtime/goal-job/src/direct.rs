@@ -349,13 +349,17 @@ impl Direct {
         self.read_by(self.rank).store(step, Ordering::Release);
     }
 
-    /// A peer that may still read what exposing `n` bytes in a step would overwrite, and how many steps the peer has to
-    /// have read before.
+    /// A rank that may still read what exposing `n` bytes in a step would overwrite, and how many steps that rank has to
+    /// have read before. This rank, which combines its own input too, only where it has started collectives.
     #[inline]
     fn hindered(&mut self, step: u64, n: usize) -> Option<(u32, u64)> {
         let mut least = (step + 1).saturating_sub(LINES);
         if n > SHORT && self.turns >= PLACES {
             least = least.max(self.used[self.turns % PLACES] + 1);
+        }
+        // Not by `known`: peers may have read what this rank has not, when their inputs came after its look at them.
+        if self.started.front().is_some_and(|s| s.step < least) {
+            return Some((self.rank, least));
         }
         if self.known >= least {
             return None;

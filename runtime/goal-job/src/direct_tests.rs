@@ -449,3 +449,26 @@ fn who_may_hold_up_peers_is_counted() {
         }
     });
 }
+
+/// A rank combines its own input from the segment too, and so may not overwrite what it has not read itself. Scenario: the
+/// peers show their inputs, and read, after this rank has looked for them and before it shows more.
+#[test]
+fn a_rank_waits_for_its_own_reading() {
+    job(2, |direct, wait| {
+        if direct.rank == 1 {
+            return;
+        }
+        let what = collectives(0, 400).swap_remove(2);
+        assert!(matches!(what, Collective::Reduce { .. }));
+        let mut open: Vec<Open> = Vec::new();
+        for i in 0..=PLACES {
+            // In place of the peer.
+            let read = if i == PLACES { i as u64 } else { 0 };
+            direct.read_by(1).store(read, Ordering::Release);
+            open.push(Open::new(what.clone(), 400, direct, wait));
+        }
+        // The first is not read, and the last not shown.
+        assert_eq!(direct.unattended(), 2);
+        assert_eq!(direct.look(open[PLACES].step, wait), Look::Needs(1));
+    });
+}

@@ -20,7 +20,7 @@ pub(super) struct Started {
     give: Piece,
     get: Piece,
     /// Its step, which is also its name.
-    step: u64,
+    pub(super) step: u64,
     /// This rank has exposed its input.
     shown: bool,
     /// The first rank whose input was not seen yet.
@@ -87,7 +87,7 @@ impl Direct {
             // Not removed, so that further looks find the same.
             (Some(why), _) => Look::Ended(Err(why)),
             (None, Some(rank)) => Look::Needs(rank),
-            // Cannot be: `advance` would have gone on.
+            // What was missing has come since `advance` looked.
             (None, None) => Look::Needs(self.rank),
         }
     }
@@ -196,7 +196,11 @@ impl Direct {
         }
         let first = self.started.iter().position(|s| !s.shown).unwrap_or(at);
         let (step, n) = self.wants(first);
-        self.hindered(step, n).map(|(peer, _)| peer)
+        match self.hindered(step, n) {
+            // Until the first is read here.
+            Some((rank, _)) if rank == self.rank => self.unseen(0),
+            hindered => hindered.map(|(peer, _)| peer),
+        }
     }
 
     /// The step of a collective, and the room that its input takes.
