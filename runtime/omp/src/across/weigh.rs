@@ -67,12 +67,16 @@ fn parse(text: &str, nodes: u32) -> Option<Mode> {
     }
 }
 
-/// The node to which these ratios give everything, if they do.
+/// The node to which these ratios give everything, if they do. `None`, too, where there are not as many as nodes: the
+/// start has refused them then (`unlike::nodes::configure`).
 fn only(ratios: &[f64], nodes: u32) -> Option<Mode> {
+    if ratios.len() != nodes as usize {
+        return None;
+    }
     let mut some = (0..).zip(ratios).filter(|(_, &ratio)| ratio > 0.0);
     match (some.next(), some.next()) {
         (Some((0, _)), None) => Some(Mode::Never),
-        (Some((node, _)), None) => (node < nodes).then_some(Mode::One(node)),
+        (Some((node, _)), None) => Some(Mode::One(node)),
         _ => None,
     }
 }
@@ -217,6 +221,9 @@ mod tests {
         assert_eq!(only(&[0.0, 1.0], 2), Some(Mode::One(1)));
         assert_eq!(only(&[3.0, 0.0], 2), Some(Mode::Never));
         assert_eq!(only(&[3.0, 1.0], 2), None);
-        assert_eq!(only(&[0.0, 0.0, 1.0], 2), None);
+        assert_eq!(only(&[0.0, 0.0, 1.0], 3), Some(Mode::One(2)));
+        for too_few_or_many in [&[0.0, 1.0][..], &[0.0, 1.0, 0.0, 0.0]] {
+            assert_eq!(only(too_few_or_many, 3), None, "{too_few_or_many:?}");
+        }
     }
 }
