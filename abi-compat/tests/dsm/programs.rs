@@ -1,6 +1,8 @@
 //! What programs on several nodes do is what they do without: constructs, memory, files, languages.
 
-use crate::harness::{compile, prints_the_same, run, same, same_by_clang, same_with, skipped};
+use crate::harness::{
+    compile, is_same, prints_the_same, run, same, same_by_clang, same_with, skipped,
+};
 
 #[test]
 fn ep_on_two_and_three_nodes() {
@@ -11,6 +13,24 @@ fn ep_on_two_and_three_nodes() {
 #[test]
 fn cg_on_two_nodes() {
     same("c-tests/kernels/cg.c", &["S"], 2);
+}
+
+/// Pages that come along with others, if asked.
+#[test]
+fn pages_come_along_if_asked() {
+    for (source, args, nodes) in [
+        ("c-tests/kernels/cg.c", &["S"][..], 3),
+        ("c-tests/dsm/constructs.c", &[], 3),
+    ] {
+        // The flag says nothing to the program: tests run at the same time, so each has a file of its own.
+        let program = compile(source, &["-DAHEAD"]);
+        let expected = run(&program, args, 0, &[]);
+        let got = run(&program, args, nodes, &[("HETMP_DSM_AHEAD", "on")]);
+        if skipped(&got) {
+            return;
+        }
+        is_same(&got, &expected, nodes);
+    }
 }
 
 #[test]

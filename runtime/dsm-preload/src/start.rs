@@ -235,8 +235,8 @@ fn describe(cpus: &CpuSet, speed: f64) {
 /// Do pages come along with others (`HETMP_DSM_AHEAD`)?
 fn ahead() -> bool {
     match variable(c"HETMP_DSM_AHEAD") {
-        None | Some("on") => true,
-        Some("off") => false,
+        None | Some("off") => false,
+        Some("on") => true,
         Some(other) => fail(format_args!(
             "HETMP_DSM_AHEAD {other}: on and off are accepted"
         )),

@@ -5,6 +5,9 @@
 //! many as have come so far and at most [`MOST`]. If the node then stops, where its part of an array ends, what came in vain is
 //! at most half of what it needed.
 //!
+//! Nothing here knows who else writes the pages. Where nodes fight for pages, more of them are taken from their writers, so
+//! this is off unless the user asks for it.
+//!
 //! Pure: faults come in, numbers of pages go out.
 #![forbid(unsafe_code)]
 

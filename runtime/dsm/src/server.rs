@@ -11,7 +11,7 @@
 //! delivers a message at once instead of sending it. That is one of the orders in which messages may come, and the
 //! protocol is checked for all of them.
 //!
-//! A node that goes through new data page by page gets several pages with one fault ([`crate::ahead`]).
+//! If asked, a node that goes through new data page by page gets several pages with one fault ([`crate::ahead`]).
 //!
 //! If a node is killed, its pages are still in its file, which the origin maps. So the origin can go on using
 //! them for as long as it needs to report that node's end.

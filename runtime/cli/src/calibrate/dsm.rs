@@ -163,7 +163,7 @@ pub(super) fn sweep(way: Way, each: Duration) -> Result<Vec<Point>, String> {
         way,
         backend: None,
         apart: true,
-        ahead: true,
+        ahead: false,
     };
     // SAFETY: the command has no other thread here: crews have ended.
     let forked = unsafe { fork::fork(2) }.map_err(|e| format!("nodes dsm:2: {e}"))?;

@@ -310,7 +310,7 @@ const OTHERS: &[Variable] = &[
         .help("The CPUs of regions that stay at the origin of dsm:N: all, or only the origin's own, as if the nodes were machines.")
         .spec("hetmp"),
     hetmp("HETMP_DSM_AHEAD", Kind::Word)
-        .default("on")
+        .default("off")
         .accepts("on or off")
         .help("A node of dsm:N that goes through data page by page gets several pages with one fault.")
         .spec("hetmp"),
