@@ -124,7 +124,9 @@ pub(super) fn place(t: &Table, code: usize) -> Place {
 /// How many threads of the region each node has if it crosses now; `None`: equal parts.
 pub(super) fn threads(t: &Table, th: &Thread, region: &Region) -> Option<Vec<u32>> {
     let n = region.nthreads;
-    let more = with(t, |w| Some(w.divisions.get(&region.code)?.gains_by_more(n)))?;
+    let more = with(t, |w| {
+        Some(w.divisions.get_mut(&region.code)?.gains_by_more(n))
+    })?;
     // The region's code is read only where another number of threads would help.
     let any = more && divide::any_size(th, region);
     with(t, |w| w.divisions.get_mut(&region.code)?.threads(n, any))

@@ -12,6 +12,9 @@
 //! long as before for the pages that every thread reads, and would look ever slower, the smaller its part is. For the same
 //! reason times of small parts say little.
 //!
+//! **Asked before each crossing.** So the best divisions are found once, and again only when the nodes' speeds have changed
+//! against each other.
+//!
 //! Pure: times come in, numbers of threads go out.
 
 /// A new division must make the slowest node's time shorter by this factor.
@@ -25,6 +28,8 @@ const MOST: u32 = 8;
 const FEWER: f64 = 1.05;
 /// The weight of an execution's times beside those of earlier ones, for a node that has as large a part as the others.
 const WEIGHT: f64 = 0.25;
+/// Nodes' times that have changed against each other by less than this factor have the same best division.
+const SAME: f64 = 1.03;
 
 /// What an execution across nodes has shown about one node.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -66,6 +71,32 @@ pub struct Division {
     threads: Vec<u32>,
     /// By node: cores, and nanoseconds of the whole region on one core. Empty before the first execution.
     known: Vec<(u32, f64)>,
+    found: Option<Found>,
+    /// How often divisions were looked for.
+    #[cfg(test)]
+    searches: u32,
+}
+
+/// The best divisions of a region of `total` threads.
+#[derive(Clone, Debug)]
+struct Found {
+    total: u32,
+    /// What was known of the nodes then.
+    known: Vec<(u32, f64)>,
+    /// With as many threads, and with any number.
+    fixed: Vec<u32>,
+    free: Vec<u32>,
+}
+
+impl Found {
+    fn holds(&self, known: &[(u32, f64)], total: u32) -> bool {
+        let changes =
+            || (self.known.iter().zip(known)).map(|(was, now)| now.1.max(1.0) / was.1.max(1.0));
+        let least = changes().fold(f64::INFINITY, f64::min);
+        self.total == total
+            && self.known.len() == known.len()
+            && changes().fold(0.0, f64::max) <= SAME * least
+    }
 }
 
 impl Division {
@@ -84,8 +115,8 @@ impl Division {
             self.threads = equal.clone();
         }
         if self.longest(&self.threads) > RENEWAL * self.least() {
-            let most = if any { MOST * total } else { total };
-            let new = self.best(total, most);
+            let found = self.find(total);
+            let new = if any { found.free } else { found.fixed };
             if self.longest(&self.threads) > RENEWAL * self.longest(&new) {
                 self.threads = new;
             }
@@ -94,15 +125,18 @@ impl Division {
     }
 
     /// Would the slowest node be done earlier if the region might have more threads than `total`?
-    pub fn gains_by_more(&self, total: u32) -> bool {
+    pub fn gains_by_more(&mut self, total: u32) -> bool {
         let nodes = self.known.len();
         if nodes == 0 || (total as usize) < nodes {
             return false;
         }
         let now: u32 = self.threads.iter().sum();
-        let best = |most| self.longest(&self.best(total, most));
-        now > total
-            || best(total) > RENEWAL * self.least() && best(total) > RENEWAL * best(MOST * total)
+        if now > total {
+            return true;
+        }
+        let found = self.find(total);
+        let (fixed, free) = (self.longest(&found.fixed), self.longest(&found.free));
+        fixed > RENEWAL * self.least() && fixed > RENEWAL * free
     }
 
     /// An execution across all nodes showed this, by node.
@@ -134,33 +168,54 @@ impl Division {
             .fold(0.0, f64::max)
     }
 
-    /// The best division into at least `least` and at most `most` threads.
-    fn best(&self, least: u32, most: u32) -> Vec<u32> {
-        let mut best = self.proportional(least);
-        for total in least + 1..=most {
-            let new = self.proportional(total);
-            if FEWER * self.longest(&new) < self.longest(&best) {
-                best = new;
+    /// The best divisions of a region of `total` threads.
+    fn find(&mut self, total: u32) -> Found {
+        match self.found.take().filter(|f| f.holds(&self.known, total)) {
+            Some(found) => self.found.insert(found).clone(),
+            None => {
+                let found = self.search(total);
+                self.found.insert(found).clone()
             }
         }
-        best
     }
 
-    /// Gives one thread after the other to the node that would be done first with it; each node gets one.
-    fn proportional(&self, total: u32) -> Vec<u32> {
-        let mut threads = vec![1u32; self.known.len()];
-        for _ in threads.len()..total as usize {
-            let after = |i: usize| {
-                let (cores, ns) = self.known[i];
-                (time(threads[i] + 1, cores, ns), threads[i])
-            };
-            let least = (0..threads.len()).min_by(|&a, &b| {
-                let (a, b) = (after(a), after(b));
-                a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
-            });
-            threads[least.unwrap_or(0)] += 1;
+    /// Gives one thread after the other to the node that would be done first with it; each node gets one. What that comes
+    /// to with `total` threads is the best division into as many.
+    fn search(&mut self, total: u32) -> Found {
+        #[cfg(test)]
+        {
+            self.searches += 1;
         }
-        threads
+        let mut threads = vec![1u32; self.known.len()];
+        while threads.iter().sum::<u32>() < total {
+            self.add(&mut threads);
+        }
+        let fixed = threads.clone();
+        let mut free = fixed.clone();
+        for _ in total + 1..=MOST * total {
+            self.add(&mut threads);
+            if FEWER * self.longest(&threads) < self.longest(&free) {
+                free.clone_from(&threads);
+            }
+        }
+        Found {
+            total,
+            known: self.known.clone(),
+            fixed,
+            free,
+        }
+    }
+
+    fn add(&self, threads: &mut [u32]) {
+        let after = |i: usize| {
+            let (cores, ns) = self.known[i];
+            (time(threads[i] + 1, cores, ns), threads[i])
+        };
+        let least = (0..threads.len()).min_by(|&a, &b| {
+            let (a, b) = (after(a), after(b));
+            a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
+        });
+        threads[least.unwrap_or(0)] += 1;
     }
 }
 
@@ -255,6 +310,32 @@ mod tests {
                 threads = division.threads(2, true).unwrap_or(vec![1, 1]);
             }
             assert_eq!(threads, expected, "{slow}");
+        }
+    }
+
+    /// A region is asked about before each execution: a settled one costs no search, whether its parts are equal or not.
+    #[test]
+    fn settled_divisions_are_not_looked_for_again() {
+        for slow in [10e6, 13e6, 30e6] {
+            let nodes = |noise: f64| [(16, 10e6 * noise), (16, slow)];
+            let (mut division, mut threads) = (Division::default(), vec![16, 16]);
+            let mut after = |division: &mut Division, noise| {
+                division.ran(&parts(&nodes(noise), &threads));
+                let any = division.gains_by_more(32);
+                threads = division.threads(32, any).unwrap_or(vec![16, 16]);
+            };
+            for i in 0..1000 {
+                // Both nodes are slower at times, and one by a hundredth.
+                after(&mut division, [1.0, 1.01][i % 2]);
+            }
+            let settled = division.searches;
+            assert!(settled <= 2, "{slow}: {settled}");
+            // A node that gets much faster is noticed.
+            for _ in 0..20 {
+                after(&mut division, 0.25);
+            }
+            assert!(division.searches > settled, "{slow}");
+            assert!(threads[0] >= 3 * threads[1], "{slow}: {threads:?}");
         }
     }
 
