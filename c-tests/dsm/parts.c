@@ -10,7 +10,7 @@ static void compute(int lap)
 #pragma omp parallel for
     for (int i = 0; i < N; i++) {
         double x = i * 1e-3 + lap;
-        for (int k = 0; k < 400; k++)
+        for (int k = 0; k < 1000; k++)
             x = x * 0.5 + 1 / (1 + x * x);
         result[i] += x;
     }

@@ -9,7 +9,7 @@ use crate::team::region::Region;
 use crate::thread::Thread;
 use hetmp_core::{report, sys};
 use hetmp_sched::crossing::division::{Division, Part};
-use hetmp_sched::crossing::{Crossings, Place, Shown, Why};
+use hetmp_sched::crossing::{Crossings, Place, Why};
 use hetmp_sched::schedule::Kind;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -149,24 +149,8 @@ pub(super) fn ran(
     }
     let waited = super::said::own(t).waited_ns();
     with(t, |w| {
-        // Where other work takes a part of the processor's time, an execution at home takes longer than that time. It would
-        // on other nodes, too.
-        let own = parts.and_then(|p| p.first()?.alone_ns(threads));
-        let home = w.rule.times(code).0 as f64;
-        let scale = own.map_or(1.0, |(_, ns)| (home / ns).max(1.0));
-        let alone = |p: &Part| {
-            p.alone_ns(threads)
-                .map(|(with, without)| (with * scale, without * scale))
-        };
-        let shown: Option<Vec<Shown>> = parts
-            .into_iter()
-            .flatten()
-            .skip(1)
-            .map(alone)
-            .map(shown)
-            .collect();
-        if let Some(shown) = shown.filter(|s| !s.is_empty()) {
-            w.rule.probed(code, &shown, 0.0);
+        if let Some(parts) = parts {
+            w.rule.crossed(code, parts, threads);
         }
         let since = waited.saturating_sub(w.waited_ns);
         w.waited_ns = waited;
@@ -184,13 +168,6 @@ fn fault_ns(waited_ns: u64, faults: u64) -> f64 {
     /// As many faults, of this length, are taken to be known before there was one.
     const KNOWN: (f64, f64) = (20.0, 20_000.0);
     (waited_ns as f64 + KNOWN.0 * KNOWN.1) / (faults as f64 + KNOWN.0)
-}
-
-fn shown(alone: Option<(f64, f64)>) -> Option<Shown> {
-    alone.map(|(with_faults_ns, clean_ns)| Shown {
-        with_faults_ns,
-        clean_ns,
-    })
 }
 
 /// The nanoseconds of the monotonic clock.

@@ -1,5 +1,6 @@
 //! Probes: which regions are probed and when, and what is expected of a place by what probes have shown.
 
+use super::division::Part;
 use super::place::Place;
 use super::region::{Region, Shown};
 use super::{Crossings, Phase, LOSES};
@@ -51,6 +52,27 @@ impl Crossings {
     pub fn probed(&mut self, region: usize, shown: &[Shown], beside_ns: f64) {
         let r = self.regions.entry(region).or_default();
         r.probed(shown, beside_ns);
+    }
+
+    /// An execution of the region by `threads` threads across nodes has shown this, by node, home first. Nothing is learned
+    /// where a node other than home did too little to tell.
+    pub fn crossed(&mut self, region: usize, parts: &[Part], threads: u32) {
+        // Where other work takes a part of the processor's time, an execution at home takes longer than that time. It would
+        // on other nodes, too.
+        let own = parts.first().and_then(|p| p.alone_ns(threads));
+        let home = self.times(region).0 as f64;
+        let scale = own.map_or(1.0, |(_, ns)| (home / ns).max(1.0));
+        let shown = |p: &Part| {
+            let (with_faults_ns, clean_ns) = p.alone_ns(threads)?;
+            Some(Shown {
+                with_faults_ns: with_faults_ns * scale,
+                clean_ns: clean_ns * scale,
+            })
+        };
+        let shown: Option<Vec<Shown>> = parts.iter().skip(1).map(shown).collect();
+        if let Some(shown) = shown.filter(|s| !s.is_empty()) {
+            self.probed(region, &shown, 0.0);
+        }
     }
 
     /// Where the rest of the region's first execution runs, after a probe in it. Report the execution by

@@ -1,5 +1,6 @@
 //! The rule on programs that cannot be probed, but can run whole on another node.
 
+use super::division::{Division, Part};
 use super::*;
 
 const MS: f64 = 1e6;
@@ -154,4 +155,106 @@ fn a_promise_that_is_not_kept_is_believed_ever_more_seldom() {
         assert!(pair[1] as f64 >= 1.8 * pair[0] as f64, "{:?}", w.moves);
     }
     assert!(w.total < 1.06 * w.at_home(), "{}", w.total / w.at_home());
+}
+
+/// A program of one region on two nodes with a core each, as the runtime drives the rules: times of execution decide where
+/// the region runs, and what each node shows how it is divided.
+struct Nodes {
+    /// By node: nanoseconds of the whole region on its core.
+    core_ns: [f64; 2],
+    /// Any execution takes this many times as long as the processor's time, because of other work on the machine.
+    busy: f64,
+    /// The region may have any number of threads.
+    any: bool,
+    rule: Crossings,
+    division: Division,
+}
+
+impl Nodes {
+    fn new(core_ns: [f64; 2], busy: f64, any: bool) -> Nodes {
+        Nodes {
+            core_ns,
+            busy,
+            any,
+            rule: Crossings::whole(2),
+            division: Division::default(),
+        }
+    }
+
+    /// One execution by two threads. Returns where it ran, and the threads on each node if it crossed.
+    fn run(&mut self) -> (Place, Option<Vec<u32>>) {
+        let place = self.rule.next(0);
+        let divided = (place == Place::Across).then(|| {
+            let any = self.division.gains_by_more(2) && self.any;
+            self.division.threads(2, any).unwrap_or(vec![1, 1])
+        });
+        let ns = match (&divided, place) {
+            (Some(threads), _) => {
+                let total: u32 = threads.iter().sum();
+                let part = |node: usize| {
+                    let work = f64::from(threads[node]) / f64::from(total);
+                    Part {
+                        cores: 1,
+                        threads: threads[node],
+                        work,
+                        ran_ns: work * self.core_ns[node],
+                        waited_ns: 0.0,
+                    }
+                };
+                let parts = [part(0), part(1)];
+                self.division.ran(&parts);
+                self.rule.crossed(0, &parts, 2);
+                parts[0].ran_ns.max(parts[1].ran_ns)
+            }
+            (None, Place::Node(node)) => self.core_ns[node],
+            (None, _) => self.core_ns[0],
+        };
+        self.rule.ran(0, place, (self.busy * ns) as u64, 0);
+        (place, divided)
+    }
+
+    fn last_of(&mut self, runs: usize) -> (Place, Option<Vec<u32>>) {
+        (1..runs).for_each(|_| drop(self.run()));
+        self.run()
+    }
+}
+
+#[test]
+fn what_nodes_take_for_their_parts_moves_a_region_to_the_faster_one() {
+    // Home is ten times as slow. A machine where other work takes a half of each CPU, and more, shows the same.
+    for busy in [1.0, 2.0, 5.0] {
+        let mut slow_home = Nodes::new([60.0 * MS, 6.0 * MS], busy, false);
+        assert_eq!(slow_home.last_of(60).0, Place::Node(1), "{busy}");
+        // The other node is ten times as slow: no execution there.
+        let mut slow_other = Nodes::new([6.0 * MS, 60.0 * MS], busy, false);
+        for _ in 0..60 {
+            assert_ne!(slow_other.run().0, Place::Node(1), "{busy}");
+        }
+        // Like nodes: both, in equal parts.
+        let both = Nodes::new([20.0 * MS, 20.0 * MS], busy, true).last_of(60);
+        assert_eq!(both, (Place::Across, Some(vec![1, 1])), "{busy}");
+    }
+}
+
+#[test]
+fn unlike_nodes_that_gain_by_crossing_have_unlike_parts() {
+    for busy in [1.0, 2.0, 5.0] {
+        let mut nodes = Nodes::new([20.0 * MS, 60.0 * MS], busy, true);
+        assert_eq!(
+            nodes.last_of(200),
+            (Place::Across, Some(vec![3, 1])),
+            "{busy}"
+        );
+    }
+}
+
+/// Parts too short to tell how fast a node is change neither place nor parts.
+#[test]
+fn short_parts_decide_nothing() {
+    let mut nodes = Nodes::new([0.8 * MS, 0.08 * MS], 1.0, true);
+    for _ in 0..200 {
+        let (place, divided) = nodes.run();
+        assert_ne!(place, Place::Node(1));
+        assert!(divided.is_none_or(|threads| threads == [1, 1]));
+    }
 }
