@@ -358,7 +358,7 @@ fn what_cannot_be_is_refused_with_one_line() {
     );
     refused(
         &[("HETMP_NODES", "dsm:2;cores=0,speed=0.5")],
-        "alone: nodes with memory of their own are taken as alike",
+        "speed=S for each of 2 nodes, 0.01 to 1, is accepted behind dsm:2",
     );
     refused(&[("HETMP_DSM", "mmu")], "uffd and sigsegv are accepted");
     refused(&[("HETMP_DSM_CPUS", "mine")], "all and own are accepted");

@@ -49,12 +49,15 @@ pub(crate) fn compile(source: &str, flags: &[&str]) -> PathBuf {
 pub(crate) fn compile_by(compiler: &str, source: &str, flags: &[&str]) -> PathBuf {
     let folder = target_dir().join("dsm-tests");
     std::fs::create_dir_all(&folder).expect("a folder");
-    // Tests run at the same time, so each set of flags has a file of its own.
     let name = format!("{source}{compiler}{}", flags.concat()).replace(['/', '.'], "_");
     let program = folder.join(name);
+    // Several tests compile one program at the same time, and may already run the file that one of them has made.
+    static COMPILED: AtomicU32 = AtomicU32::new(0);
+    let count = COMPILED.fetch_add(1, Ordering::Relaxed);
+    let made = program.with_extension(format!("{}-{count}", std::process::id()));
     let out = Command::new(compiler)
         .args(["-O2", "-fopenmp", "-Ic-tests/kernels", source, "-o"])
-        .arg(&program)
+        .arg(&made)
         .args(flags)
         .arg("-lm")
         // Fortran's module files.
@@ -67,6 +70,7 @@ pub(crate) fn compile_by(compiler: &str, source: &str, flags: &[&str]) -> PathBu
         "{}",
         String::from_utf8_lossy(&out.stderr)
     );
+    std::fs::rename(&made, &program).expect("the program's place");
     program
 }
 
@@ -113,8 +117,9 @@ pub(crate) fn finish(mut command: Command, program: &Path, tag: u32) -> Output {
     // and the test would hang.
     static RUNS: AtomicU32 = AtomicU32::new(0);
     let run = RUNS.fetch_add(1, Ordering::Relaxed);
-    let base = program.with_extension(format!("{tag}-{run}-{}", std::process::id()));
-    let (out, err) = (base.with_extension("out"), base.with_extension("err"));
+    // Several tests run one program at the same time.
+    let name = |what| program.with_extension(format!("{tag}-{run}-{}.{what}", std::process::id()));
+    let (out, err) = (name("out"), name("err"));
     let file = |p: &PathBuf| std::fs::File::create(p).expect("a file");
     let mut child = command
         .stdin(Stdio::null())
@@ -201,7 +206,8 @@ pub(crate) fn same_by_clang(
 /// Checks that the run has succeeded, and has printed what was expected.
 pub(crate) fn prints_the_same(got: &Output, expected: &Output) {
     let said = String::from_utf8_lossy(&got.stderr);
-    assert!(got.status.success(), "{}: {said}", got.status);
+    let printed = String::from_utf8_lossy(&got.stdout);
+    assert!(got.status.success(), "{}: {printed}{said}", got.status);
     assert_eq!(
         String::from_utf8_lossy(&got.stdout),
         String::from_utf8_lossy(&expected.stdout),
