@@ -15,6 +15,22 @@ fn cg_on_two_nodes() {
     same("c-tests/kernels/cg.c", &["S"], 2);
 }
 
+/// The nodes' own threads start before the program's data is shared, and after it was copied.
+#[test]
+fn programs_know_that_they_have_threads() {
+    let program = compile("c-tests/dsm/single_threaded.c", &[]);
+    let expected = run(&program, &[], 0, &[]);
+    for by in ["uffd", "sigsegv"] {
+        for cross in ["always", "never"] {
+            let more = [("HETMP_DSM", by), ("HETMP_DSM_CROSS", cross)];
+            let got = run(&program, &[], 3, &more);
+            if !skipped(&got) {
+                prints_the_same(&got, &expected);
+            }
+        }
+    }
+}
+
 /// Pages that come along with others, if asked.
 #[test]
 fn pages_come_along_if_asked() {
