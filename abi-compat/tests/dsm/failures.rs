@@ -370,3 +370,21 @@ fn what_cannot_be_is_refused_with_one_line() {
         "LD_PRELOAD=libhetmp_dsm.so:libhetmp.so is accepted",
     );
 }
+
+#[test]
+fn an_allocator_of_the_program_is_refused_with_one_line() {
+    let program = compile("c-tests/own_malloc.c", &["-ldl"]);
+    for by in ["uffd", "sigsegv"] {
+        let got = run(&program, &[], 2, &[("HETMP_DSM", by)]);
+        if skipped(&got) {
+            continue;
+        }
+        let said = String::from_utf8_lossy(&got.stderr);
+        assert_eq!(got.status.code(), Some(2), "{said}");
+        assert!(
+            said.starts_with("hetmp: HETMP_NODES dsm:N: malloc of the program's own"),
+            "{said}"
+        );
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+}

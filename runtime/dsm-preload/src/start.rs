@@ -352,6 +352,17 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
             ));
         }
     }
+    // A program that defines `malloc` itself (an allocator linked into it) comes before this library. Its memory is the program's
+    // data, which nodes share; the threads that serve pages allocate, too, and would wait for pages that they are to serve.
+    for name in [c"malloc", c"calloc", c"realloc", c"free"] {
+        let here = all.iter().find(|o| o.code.contains(&ours));
+        if function(name).is_none_or(|at| here.is_some_and(|o| !o.code.contains(&at))) {
+            fail(format_args!(
+                "HETMP_NODES dsm:N: {} of the program's own: a program with the C library's is accepted",
+                name.to_string_lossy()
+            ));
+        }
+    }
     let speeds = match asked {
         Asked::Forked(count) => speeds(variable(c"HETMP_NODES").unwrap_or_default(), count),
         Asked::Launched => Vec::new(),
