@@ -1,9 +1,9 @@
 //! What is remembered beyond the state of one point: where the two numbers
 //! escape, and who may see the frame.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::value::{Origin, Place, Value};
+use crate::value::{Origin, Place, Split, Value};
 use crate::Why;
 
 /// Findings that outlive the state of one point.
@@ -16,13 +16,13 @@ pub(crate) struct Findings {
     /// First escape of a number from a shared counter.
     pub(crate) ticket: Option<(u64, Why)>,
     /// The splits whose product was made.
-    pub(crate) splits: std::collections::BTreeSet<u64>,
+    pub(crate) splits: BTreeSet<u64>,
     /// Additions that give the end of a chunk: its first iteration and its length.
-    pub(crate) ends: std::collections::BTreeSet<u64>,
+    pub(crate) ends: BTreeSet<u64>,
     /// Comparisons of the thread number with 0 that a branch uses.
-    pub(crate) zero_branches: std::collections::BTreeSet<u64>,
+    pub(crate) zero_branches: BTreeSet<u64>,
     /// What was found where parts were to be made uneven.
-    pub(crate) uneven: crate::flow::Uneven,
+    pub(crate) uneven: Uneven,
 }
 
 impl Findings {
@@ -186,5 +186,32 @@ impl Frame {
             None => return None,
         };
         u8::try_from(index + 1).ok()
+    }
+}
+
+/// What was found about the splits of the functions that were followed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Uneven {
+    /// Divisions by the number of threads.
+    pub(crate) divisions: BTreeSet<Split>,
+    /// The branches that ask `id < n % threads`, and whether they jump if that holds.
+    pub(crate) branches: BTreeMap<u64, (Split, bool)>,
+    /// The first use that forbids it.
+    pub(crate) forbidden: Option<(u64, Why)>,
+}
+
+impl Uneven {
+    pub(crate) fn merge(&mut self, other: &Uneven) {
+        self.divisions.extend(&other.divisions);
+        self.branches.extend(&other.branches);
+        if let Some((at, why)) = other.forbidden {
+            self.forbid(at, why);
+        }
+    }
+
+    pub(crate) fn forbid(&mut self, at: u64, why: Why) {
+        if self.forbidden.is_none_or(|(first, _)| at < first) {
+            self.forbidden = Some((at, why));
+        }
     }
 }

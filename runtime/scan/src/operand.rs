@@ -243,3 +243,11 @@ pub(crate) fn overwrite_part(old: Value, value: Value, part: Register) -> Value 
         old.mixed(value)
     }
 }
+
+/// The width of a division's operands, in bytes.
+pub(crate) fn width(i: &Instruction) -> usize {
+    match i.op0_kind() {
+        OpKind::Register => i.op0_register().size(),
+        _ => i.memory_size().size(),
+    }
+}

@@ -34,6 +34,7 @@ use iced_x86::{Code, Encoder, Instruction, InstructionInfoFactory, Mnemonic, OpK
 
 use crate::graph::Graph;
 use crate::nodes::{Next, Node};
+use crate::operand::width;
 use crate::state::RSP;
 use crate::step::{general, is_write};
 use crate::{Callee, Image, Why};
@@ -101,15 +102,7 @@ struct Site {
     less_jumps: bool,
 }
 
-/// The width of a division's operands, in bytes.
-pub(crate) fn width(i: &Instruction) -> usize {
-    match i.op0_kind() {
-        OpKind::Register => i.op0_register().size(),
-        _ => i.memory_size().size(),
-    }
-}
-
-/// A short jump of this length has to have room where the division was.
+/// A jump of this length (near, 32 bits) has to have room where the division was.
 const JUMP: u64 = 5;
 /// The farthest that a function's parts may lie apart.
 const APART: u64 = 256 << 20;

@@ -9,14 +9,12 @@ mod settle;
 mod turns;
 mod uneven;
 
-pub(crate) use uneven::Uneven;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use iced_x86::InstructionInfoFactory;
 
 use crate::carried::{self, Interface};
-use crate::findings::{Findings, Frame};
+use crate::findings::{Findings, Frame, Uneven};
 use crate::graph::Graph;
 use crate::state::{State, CALLER_SAVED, GENERAL, VECTOR};
 use crate::value::Value;

@@ -6,7 +6,7 @@
 //! runtime answers does not matter, with an exception: a program that multiplies the thread number by a number of its own
 //! computes places of equal parts, as in `out[thread * (n / threads) + k]`, which a larger part would leave.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use iced_x86::{Instruction, Mnemonic, OpKind};
 
@@ -16,33 +16,6 @@ use crate::state::{Flags, State, ARGUMENTS};
 use crate::step::{general, is_read};
 use crate::value::{Order, Origin, Split, Value};
 use crate::Why;
-
-/// What was found about the splits of the functions that were followed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Uneven {
-    /// Divisions by the number of threads.
-    pub(crate) divisions: BTreeSet<Split>,
-    /// The branches that ask `id < n % threads`, and whether they jump if that holds.
-    pub(crate) branches: BTreeMap<u64, (Split, bool)>,
-    /// The first use that forbids it.
-    pub(crate) forbidden: Option<(u64, Why)>,
-}
-
-impl Uneven {
-    pub(crate) fn merge(&mut self, other: &Uneven) {
-        self.divisions.extend(&other.divisions);
-        self.branches.extend(&other.branches);
-        if let Some((at, why)) = other.forbidden {
-            self.forbid(at, why);
-        }
-    }
-
-    pub(crate) fn forbid(&mut self, at: u64, why: Why) {
-        if self.forbidden.is_none_or(|(first, _)| at < first) {
-            self.forbidden = Some((at, why));
-        }
-    }
-}
 
 /// How a value depends on whether its split's comparison was made.
 fn kind(value: Value) -> Option<(Split, Kind)> {
@@ -192,7 +165,7 @@ impl Analysis<'_> {
         let wide = graph
             .nodes
             .get(&division)
-            .is_some_and(|node| crate::uneven::width(&node.instruction) == 8);
+            .is_some_and(|node| crate::operand::width(&node.instruction) == 8);
         if wide {
             return true;
         }
