@@ -35,5 +35,5 @@ pub(crate) unsafe extern "C" fn hetmp_across_install(
 /// What a node other than the origin does instead of the program's `main`; never returns.
 #[no_mangle]
 pub(crate) extern "C" fn hetmp_across_node() -> ! {
-    hetmp_omp::across::serve()
+    hetmp_omp::team::serve_node()
 }

@@ -14,7 +14,6 @@ use crate::icv::Icv;
 use crate::init;
 use crate::task::wait;
 use crate::team::members::{Outlined, Team};
-use crate::team::placement;
 use crate::team::region::{self, Form, Region};
 use crate::team::seat::Seat;
 use crate::thread::Thread;
@@ -27,6 +26,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use hetmp_core::bell::LocalBell;
 use hetmp_core::park::Spinner;
 use hetmp_core::{report, sys, thread};
+use std::sync::OnceLock;
 
 /// The work-sharing construct that starts together with the region.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +69,15 @@ pub(super) enum On {
     /// This node alone, which is not the origin.
     One(u32),
 }
+
+/// How a region runs in one process: [`crate::team::placement::at_home`].
+///
+/// # Safety
+/// The same as for that function.
+pub type Home = unsafe fn(&Thread, &Region, Option<region::Prepare<'_>>) -> u32;
+
+/// For regions that this node runs whole. Handed in from above, since that function itself asks whether a region crosses.
+pub(super) static HOME: OnceLock<Home> = OnceLock::new();
 
 /// As many nodes as `libhetmp_dsm.so` allows.
 pub(super) const MOST_NODES: usize = 8;
@@ -408,6 +417,9 @@ impl Local {
 /// # Safety
 /// All threads of the region may call its function with its data until this function returns.
 unsafe fn run_alone(th: &Thread, part: &Part, opening: &Opening) {
+    let Some(home) = HOME.get() else {
+        unreachable!("a node that runs regions has been told how")
+    };
     // SAFETY: the program's outlined function, by this function's contract.
     let entry: Outlined = unsafe { core::mem::transmute(part.entry) };
     let whole = Region {
@@ -430,7 +442,7 @@ unsafe fn run_alone(th: &Thread, part: &Part, opening: &Opening) {
     });
     let first = prepare.as_mut().map(|p| p as region::Prepare<'_>);
     // SAFETY: all threads of the region may call its function until this function returns: its contract.
-    unsafe { placement::at_home(th, &whole, first) };
+    unsafe { home(th, &whole, first) };
 }
 
 /// Reports to the origin that this node's part is over. First writes out what this node's threads printed, so

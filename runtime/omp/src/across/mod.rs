@@ -43,6 +43,8 @@ use hetmp_scan::Form;
 use hetmp_sched::crossing::division::{equal_parts, Part};
 use hetmp_sched::crossing::Place;
 use local::{Construct, On, Opening, Prepare, LOCAL};
+
+pub use local::Home;
 use table::{ask, FORK, JOIN, NEXT, VERSION};
 
 pub use table::Table;
@@ -76,9 +78,10 @@ extern "C" fn at_exit(_: *mut libc::c_void) {
     }
 }
 
-/// What a node other than the origin does all its life: it runs its part of one region after the other. The
-/// origin ends the node.
-pub fn serve() -> ! {
+/// What a node other than the origin does all its life: it runs its part of one region after the other, or a whole region by
+/// `home`. The origin ends the node.
+pub fn serve(home: Home) -> ! {
+    let _ = local::HOME.set(home);
     loop {
         let Some(t) = table::table() else {
             unreachable!("a node has its table")
