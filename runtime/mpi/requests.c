@@ -367,6 +367,12 @@ int MPI_Waitany(int n, MPI_Request requests[], int *index, MPI_Status *status) {
     return PMPI_Waitany(n, requests, index, status);
 }
 
+/* The statuses from number \p n on. (MPI_STATUSES_IGNORE is no address in MPICH, and the compiler knows that: the sum would be
+   taken for one beside it.) */
+static MPI_Status *statuses_from(MPI_Status *statuses, int n) {
+    return statuses == MPI_STATUSES_IGNORE || n == 0 ? statuses : &statuses[n];
+}
+
 int MPI_Testsome(int n, MPI_Request requests[], int *count, int indices[], MPI_Status statuses[]) {
     int ours = 0, more = 0;
     for (int at; any_open(); ours++) {
@@ -374,8 +380,7 @@ int MPI_Testsome(int n, MPI_Request requests[], int *count, int indices[], MPI_S
         if (at < 0) break;
         indices[ours] = at;
     }
-    int error = PMPI_Testsome(n, requests, &more, indices + ours,
-                              statuses == MPI_STATUSES_IGNORE ? MPI_STATUSES_IGNORE : statuses + ours);
+    int error = PMPI_Testsome(n, requests, &more, indices + ours, statuses_from(statuses, ours));
     /* The program then looks at the error of each status. */
     for (int i = 0; error != MPI_SUCCESS && statuses != MPI_STATUSES_IGNORE && i < ours; i++) statuses[i].MPI_ERROR = MPI_SUCCESS;
     *count = ours == 0 ? more : more == MPI_UNDEFINED ? ours : ours + more;
