@@ -139,7 +139,7 @@ fn the_link_between_nodes_of_the_dsm_is_measured() {
     let json: Value = serde_json::from_slice(&out.stdout).expect("JSON");
     let link = &json["links"][0];
     let points = link["points"].as_array().expect("a list");
-    assert_eq!(points.len(), 14);
+    assert_eq!(points.len(), 16);
     assert!(
         points[0]["gain"].as_f64().expect("a number") < 1.0,
         "{link}"
