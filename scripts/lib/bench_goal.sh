@@ -16,7 +16,8 @@ an all-to-all of 8 bytes, and their processor time.
   --rounds N      rounds [5; quick 3]
   --ms N          time of a row in a job, milliseconds [20; quick 10]
   --ranks LIST    numbers of processes, separated by commas [2,4]
-  --rows NAME     barrier, allreduce, alltoall or broadcast [all]
+  --rows NAME     barrier, allreduce, alltoall, broadcast (one root, whose messages stream) or broadcast-turns (the ranks are root in
+                  turns, so that each waits for the one before) [all]
   --most BYTES    the longest blocks [65536; quick 512]
   --engines LIST  of ours: thread, user, and either with :emulated or :tcp behind; nic, nic-thread; kernel, whose blocking collectives go by
                   schedules too, and with which an allreduce sums 64-bit integers instead of doubles, everywhere
