@@ -14,7 +14,6 @@
 
 use crate::direct;
 use crate::ring::{self, Found, HEAD, RING};
-use crate::team::TEAMS;
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::bell::Bell;
 use hetmp_core::segment::PAGE;
@@ -23,6 +22,8 @@ use hetmp_nic::descriptor::{Inline, Key, Local, Remote, Signal, SignalOp, Source
 use hetmp_nic::engine::QueuePair;
 use std::collections::VecDeque;
 
+/// How many teams a rank can have. An area takes 273 KiB of addresses.
+pub(crate) const TEAMS: u32 = 16;
 /// A bit of a tail: the sender has left the job. What it has written before is valid.
 const LEFT: u64 = 1 << 63;
 /// Distance in bytes between words that different peers write at the same time.

@@ -2,20 +2,18 @@
 //!
 //! All ranks of the job are team 0, if there are few and all of them map each other's segments. A group is another team: its
 //! number is the group's context, so that members agree on it, and groups that share a rank have different ones. Each rank's
-//! segment has an area for each of the [`TEAMS`] numbers; groups with larger contexts go by schedules.
+//! segment has an area for each of the [`TEAMS`](link::TEAMS) numbers; groups with larger contexts go by schedules.
 //!
 //! Ranks have *numbers* in a team. Peers that errors name are ranks of the job.
 
 use crate::choice::Collective;
 use crate::direct::{Direct, Look, Piece, Wait};
+use crate::link::{self, Layout};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use hetmp_core::bell::Bell;
 use hetmp_core::sys;
 use hetmp_goal::rank::Failure;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
-
-/// How many teams a rank can have. An area takes 273 KiB of addresses.
-pub(crate) const TEAMS: u32 = 16;
 
 /// Ranks that map each other's memory, and this rank's side of their collectives.
 #[derive(Debug)]
@@ -114,6 +112,30 @@ impl Team {
             blocking: AtomicBool::new(false),
             wanted: AtomicBool::new(false),
         }
+    }
+
+    /// The team with a number, of ranks whose segments are mapped at `bases`; `me` is this rank's place among them.
+    pub(crate) fn mapped(
+        ranks: Box<[u32]>,
+        number: u32,
+        me: u32,
+        layout: Layout,
+        bases: &[*mut u8],
+    ) -> Team {
+        let areas: Box<[*mut u8]> = bases
+            .iter()
+            .map(|base| base.wrapping_add(layout.direct(number)))
+            .collect();
+        // SAFETY: an aligned word of this rank's area, which stays mapped as long as the process, and which is accessed as an
+        // atomic only.
+        let read = unsafe { AtomicU64::from_ptr(Direct::reads_of(areas[me as usize])) };
+        // SAFETY: the areas lie within segments of this `Layout`, which stay mapped, are aligned to pages, and were zero at
+        // first.
+        let direct = unsafe { Direct::new(me, areas) };
+        let peers = bases.iter().enumerate().filter(|(r, _)| *r != me as usize);
+        // SAFETY: these are starts of segments of this `Layout`, which stay mapped.
+        let bells = peers.map(|(_, base)| unsafe { link::bell(*base) });
+        Team::new(ranks, bells.collect(), direct, read)
     }
 
     /// How many ranks it has.
