@@ -71,11 +71,12 @@ impl<T> Deque<T> {
         })
     }
 
-    /// Takes the oldest task that `allowed` accepts. Without `allowed`, up to half of the others, oldest
-    /// first, go to `spoils`.
+    /// Takes the oldest task that `allowed` accepts. Without `allowed`, up to half of the others, at most
+    /// `most`, go to `spoils`, oldest first.
     pub(super) fn steal(
         &self,
         allowed: Option<&dyn Fn(&T) -> bool>,
+        most: usize,
         spoils: &mut Vec<*const T>,
     ) -> Option<*const T> {
         if self.len() == 0 {
@@ -85,7 +86,7 @@ impl<T> Deque<T> {
             None => {
                 let first = q.pop_front()?;
                 // Half of the rest, so that two threads meet at a deque O(log n) times.
-                let more = (q.len() / 2).min(MOST_SPOILS);
+                let more = (q.len() / 2).min(most);
                 spoils.extend(q.drain(..more));
                 Some(first)
             }
@@ -97,9 +98,6 @@ impl<T> Deque<T> {
         })
     }
 }
-
-/// Most tasks that a thief takes in addition to the one it runs.
-const MOST_SPOILS: usize = 16;
 
 /// The team-wide part of tasking.
 #[derive(Debug)]

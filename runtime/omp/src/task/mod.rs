@@ -4,7 +4,7 @@
 //! * [`run`]: making a task (deferred, or run at once) and what happens when it ends.
 //! * `deque`: one deque per team member, and one queue per team for prioritised tasks. `queue` puts tasks
 //!   there and takes them out.
-//! * `wait`: all waits for tasks, which run other tasks meanwhile.
+//! * `wait`: all waits for tasks, which run other tasks meanwhile. `offer`: what a race detector needs there.
 //! * [`submit`]: tasks whose record the program fills in itself.
 //! * [`depend`] (the graph is in `siblings`), `event`, [`group`], [`privates`], [`taskloop`]: the clauses.
 //!
@@ -41,6 +41,7 @@ pub mod depend;
 pub(crate) mod deque;
 pub(crate) mod event;
 pub mod group;
+pub(crate) mod offer;
 pub mod privates;
 pub(crate) mod queue;
 pub(crate) mod record;

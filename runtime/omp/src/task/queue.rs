@@ -1,10 +1,14 @@
 //! Putting tasks where they wait ([`super::deque`]), and taking them from there.
 
+use super::offer;
 use super::record::Task;
 use super::sleep::Sleep;
 use crate::team::members::{Member, Team};
 use crate::thread::Thread;
 use hetmp_core::sync::{fence, Ordering};
+
+/// Most tasks that a thief takes in addition to the one it runs.
+const MOST_SPOILS: usize = 16;
 
 /// Which tasks a thread may begin.
 #[derive(Clone, Copy)]
@@ -77,6 +81,9 @@ impl Team {
     /// A task that the thread may begin; `None` if there is none.
     pub(crate) fn take_task(&self, th: &Thread, scope: Scope<'_>) -> Option<*const Task> {
         let m = th.member();
+        if m.deque.len() != 0 && offer::wanted() {
+            offer::to_others(th, self);
+        }
         match scope {
             Scope::Any => {
                 if let Some(t) = self.tasks.take_prioritised(&|_| true) {
@@ -103,10 +110,15 @@ impl Team {
     fn steal(&self, th: &Thread, allowed: Option<&dyn Fn(&Task) -> bool>) -> Option<*const Task> {
         let (mine, n) = (th.seat(), self.seats());
         let mut spoils = Vec::new();
+        let offers = offer::wanted();
+        let most = if offers { 0 } else { MOST_SPOILS };
         // Neighbours first: threads of one node have neighbouring seats.
         for k in 1..n {
             let v = self.member(mine.after(k, n));
-            if let Some(t) = v.deque.steal(allowed, &mut spoils) {
+            if offers && v.deque.len() != 0 {
+                offer::to_others_again(th, self, &v.deque);
+            }
+            if let Some(t) = v.deque.steal(allowed, most, &mut spoils) {
                 if !spoils.is_empty() {
                     for s in spoils {
                         th.member().deque.push(s);

@@ -31,3 +31,11 @@ pub mod tasks;
 pub fn on() -> bool {
     hetmp_core::observers::has(hetmp_core::observers::TOOL)
 }
+
+/// Does the tool judge by the order of tasks, as race detectors do? Others have no use for tasks' dependences, and are to see
+/// the program as it runs without them.
+#[cold]
+#[must_use]
+pub(crate) fn judges_order() -> bool {
+    callbacks::registered(interface::Event::Dependences as u32).is_some()
+}

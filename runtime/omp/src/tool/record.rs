@@ -3,6 +3,10 @@
 use super::interface::{Chunk, Data, Frame, State, Work};
 use core::cell::Cell;
 
+/// Nanoseconds that a thread first waits for others to take its tasks, and again after a task was taken. To wake a thread takes
+/// about 50 us, many times as long where a detector has instrumented the program.
+pub(crate) const PATIENCE: u32 = 2_000_000;
+
 /// The tool's part of a thread. Only the thread itself uses it.
 #[derive(Debug)]
 pub(crate) struct ThreadRecord {
@@ -31,6 +35,10 @@ pub(crate) struct ThreadRecord {
     pub(super) begun: Cell<bool>,
     /// The program itself calls the primary thread's part of the region that the thread opens next.
     pub(super) opens: Cell<bool>,
+    /// How long the thread offers its tasks to others, in nanoseconds, and the number of the region in which it did so last.
+    pub(crate) patience: Cell<(u32, u32)>,
+    /// How long the thread leaves others' tasks to further threads, and the number of the region in which it stole last.
+    pub(crate) thief: Cell<(u32, u32)>,
 }
 
 impl ThreadRecord {
@@ -49,6 +57,8 @@ impl ThreadRecord {
             kept: Data::new(),
             begun: Cell::new(false),
             opens: Cell::new(false),
+            patience: Cell::new((PATIENCE, 0)),
+            thief: Cell::new((0, 0)),
         }
     }
 
