@@ -131,6 +131,11 @@ pub struct Crossings {
     /// Time outside of regions, where it was reported.
     outside_ns: f64,
     lost_ns: f64,
+    /// What home has waited for pages of other nodes, in regions and outside.
+    fetched_ns: f64,
+    /// Since regions are kept where they are: their time there, and what the origin waited for pages outside of them.
+    kept_ns: f64,
+    kept_fetched_ns: f64,
     /// By place: across first, then the nodes but for home.
     tried: Vec<Tried>,
     /// `spent_ns` before which no probing begins.
@@ -155,6 +160,9 @@ impl Crossings {
             spent_ns: 0.0,
             outside_ns: 0.0,
             lost_ns: 0.0,
+            fetched_ns: 0.0,
+            kept_ns: 0.0,
+            kept_fetched_ns: 0.0,
             tried: vec![Tried::default(); nodes],
             probe_again_ns: 0.0,
             failures: 0,
@@ -324,6 +332,9 @@ impl Crossings {
                 r.spent_ns += ns;
                 let loss = (ns - r.home_ns).max(0.0);
                 self.lost_ns += loss;
+                if r.probes == 1 {
+                    (r.probe_lost_ns, r.fetched_before_ns) = (loss, self.fetched_ns);
+                }
                 if let Phase::Probe { left_ns, .. } = &mut self.phase {
                     *left_ns -= loss;
                 }
@@ -345,6 +356,7 @@ impl Crossings {
     /// The origin waited `ns` for pages of other nodes while no region was under way.
     pub fn fetched(&mut self, ns: u64) {
         let ns = ns as f64;
+        self.fetched_ns += ns;
         match &mut self.phase {
             Phase::Home => self.lost_ns += ns,
             Phase::Probe { left_ns, .. } => {
@@ -360,7 +372,10 @@ impl Crossings {
                 *fetched_ns += ns;
                 *left_ns -= ns;
             }
-            Phase::Kept { away_ns, .. } => *away_ns += ns,
+            Phase::Kept { away_ns, .. } => {
+                *away_ns += ns;
+                self.kept_fetched_ns += ns;
+            }
         }
     }
 
@@ -524,6 +539,7 @@ impl Crossings {
                 runs,
                 ..
             } => {
+                self.kept_ns += ns;
                 *away_ns += ns;
                 *home_ns += at_home;
                 *runs += 1;
@@ -567,6 +583,10 @@ impl Crossings {
                 before += r.before_ns * f64::from(r.trial_runs);
             }
         }
+        if from != Place::Home {
+            // Serial code waited for pages there, too.
+            before *= 1.0 + self.kept_fetched_ns / self.kept_ns.max(1.0);
+        }
         let together = away < WINS * before;
         if from != Place::Home && !together {
             self.fail(place);
@@ -599,6 +619,7 @@ impl Crossings {
     }
 
     fn keep(&mut self, place: Place) {
+        (self.kept_ns, self.kept_fetched_ns) = (0.0, 0.0);
         self.phase = Phase::Kept {
             place,
             away_ns: 0.0,

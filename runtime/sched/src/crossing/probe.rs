@@ -7,6 +7,9 @@ use super::{Crossings, Phase, LOSES};
 
 /// A probe is expected to wait for this part of the program's data.
 const PROBED: f64 = 0.1;
+/// A first probe's pages were taken back if home has waited since for at least this part of what the probe lost. Home's
+/// threads all wait at once, and the other nodes' may wait for one page after the other.
+const TAKEN_BACK: f64 = 0.02;
 /// Probing is broken off when it has lost this part of the time so far.
 pub(super) const PROBE_COST: f64 = 0.05;
 /// Probes of a region: one cold, one steady.
@@ -115,7 +118,11 @@ impl Crossings {
             r.at_home(expected);
             r.spent_ns += ns;
             self.spent_ns += ns;
-            self.lost_ns += (ns - expected).max(0.0);
+            let loss = (ns - expected).max(0.0);
+            self.lost_ns += loss;
+            if r.probes > 0 {
+                (r.probe_lost_ns, r.fetched_before_ns) = (loss, self.fetched_ns);
+            }
         } else {
             r.home_runs = 1;
             self.spent_ns += ns;
@@ -140,7 +147,11 @@ impl Crossings {
     pub(super) fn wants_probe(&self, region: usize) -> bool {
         let home_runs = self.home_runs();
         (self.regions.get(&region)).is_some_and(|r| {
-            r.home_runs >= home_runs && self.may_gain(r) && r.probes < PROBES && self.counts(r)
+            r.home_runs >= home_runs
+                && self.may_gain(r)
+                && r.probes < PROBES
+                && self.counts(r)
+                && r.hopeful(HOPE, self.overhead_ns)
         })
     }
 
@@ -148,6 +159,17 @@ impl Crossings {
     fn counts(&self, r: &Region) -> bool {
         let most = self.regions.values().map(|r| r.home_ns).fold(0.0, f64::max);
         r.home_ns >= COUNTS * most
+    }
+
+    /// What a second probe of the region is expected to lose. Where home has waited for pages since the first one, it took
+    /// back what that one had fetched, and the second one fetches it again. Else the pages are still where they are needed.
+    fn again_ns(&self, r: &Region) -> f64 {
+        let back = self.fetched_ns - r.fetched_before_ns > TAKEN_BACK * r.probe_lost_ns;
+        if back {
+            r.probe_lost_ns
+        } else {
+            PROBED * r.probe_lost_ns
+        }
     }
 
     /// May regions be probed that want to be, at a loss of `left_ns`?
@@ -169,6 +191,8 @@ impl Crossings {
             expected += self.overhead_ns;
             if r.probes == 0 {
                 bound += probing.waiting_ns(r.home_ns);
+            } else {
+                expected += self.again_ns(r);
             }
         }
         expected += PROBED * bound.min(probing.data_ns);

@@ -33,6 +33,9 @@ struct World {
     rule: Crossings,
     last: Vec<Place>,
     probed: Vec<bool>,
+    probes: usize,
+    /// Home takes the pages of a probe back in its next execution, and waits this long.
+    takes_back: f64,
     total: f64,
     steps: usize,
     away: Vec<usize>,
@@ -51,6 +54,8 @@ impl World {
             }),
             last: vec![Place::Home; of.regions],
             probed: vec![false; of.regions],
+            probes: 0,
+            takes_back: 0.0,
             total: 0.0,
             steps: 0,
             away: Vec::new(),
@@ -78,8 +83,13 @@ impl World {
             {
                 (m.home + m.moving, m.moving)
             }
+            Place::Home if self.last[i] == Place::Probe => {
+                self.probed[i] &= self.takes_back == 0.0;
+                (m.home + self.takes_back, self.takes_back)
+            }
             Place::Home => (m.home, 0.0),
             Place::Probe => {
+                self.probes += 1;
                 let first = !core::mem::replace(&mut self.probed[i], true);
                 let waited = if first { m.first_probe } else { m.later_probes };
                 let shown = Shown {
@@ -173,6 +183,48 @@ fn a_probe_that_promises_nothing_is_the_end_of_it() {
     assert!(w.away.is_empty(), "{:?}", w.away);
     let home = 1000.0 * 2.0 * slow.home;
     assert!(w.total < 1.005 * home, "{}", w.total / home);
+}
+
+/// One probe has shown that the other node could not help even if all pages were there: a second one is of no use.
+#[test]
+fn no_second_probe_where_the_first_leaves_no_hope() {
+    let slow = Model {
+        node: 400.0 * MS,
+        ..PLAIN
+    };
+    let mut w = World::new(Model { regions: 1, ..slow });
+    w.steps(1000);
+    assert_eq!(w.probes, 1);
+    // With hope there are two, that cost what was seen.
+    let mut w = World::new(Model {
+        regions: 1,
+        node: 30.0 * MS,
+        ..slow
+    });
+    w.steps(1000);
+    assert_eq!(w.probes, 2);
+}
+
+/// Home writes what a probe has read, so that the next probe fetches it again. It comes when the time spent allows for
+/// the whole loss once more, and soon where nothing was taken back.
+#[test]
+fn a_probe_whose_pages_were_taken_back_is_repeated_later() {
+    let second = |takes_back: f64| {
+        let mut w = World::new(Model {
+            regions: 1,
+            node: 30.0 * MS,
+            first_probe: 60.0 * MS,
+            ..PLAIN
+        });
+        w.takes_back = takes_back;
+        while w.probes < 2 {
+            w.steps(1);
+            assert!(w.steps < 10_000);
+        }
+        w.steps
+    };
+    let (stay, back) = (second(0.0), second(4.0 * MS));
+    assert!(3 * back > 4 * stay, "{stay} and {back}");
 }
 
 /// The probe promises much, and the program gets nothing of it: each time that it is tried again, it has run twice as

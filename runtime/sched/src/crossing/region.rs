@@ -15,6 +15,14 @@ pub struct Shown {
     pub clean_ns: f64,
 }
 
+impl Shown {
+    /// The node ran no part of the region: it is expected to gain nothing there.
+    pub const NOTHING: Shown = Shown {
+        with_faults_ns: f64::INFINITY,
+        clean_ns: f64::INFINITY,
+    };
+}
+
 /// Times in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Region {
@@ -46,6 +54,9 @@ pub(super) struct Region {
     pub(super) last: Vec<Shown>,
     /// The time of the parts that home ran in the last probe, as a time of the whole region at home.
     pub(super) beside_ns: f64,
+    /// What the first probe lost, and what home had waited for pages of other nodes when it was over.
+    pub(super) probe_lost_ns: f64,
+    pub(super) fetched_before_ns: f64,
 }
 
 impl Region {
@@ -87,6 +98,18 @@ impl Region {
             .sum();
         let home = self.beside_ns.max(self.home_ns).max(1.0);
         (self.probes > 0).then(|| 1.0 / (home.recip() + rates) + overhead_ns)
+    }
+
+    /// Could leaving home save a `part` of the region's time, if it never waited for pages that have moved? `true` before
+    /// the first probe.
+    pub(super) fn hopeful(&self, part: f64, overhead_ns: f64) -> bool {
+        if self.probes == 0 {
+            return true;
+        }
+        let rate = |ns: f64| ns.max(1.0).recip();
+        let all: f64 = self.last.iter().map(|s| rate(s.clean_ns)).sum();
+        let across = (rate(self.home_ns) + all).recip();
+        across + overhead_ns < (1.0 - part) * self.home_ns
     }
 
     /// Expected time on node `node` alone, with its pages there.

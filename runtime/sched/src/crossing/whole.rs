@@ -121,6 +121,26 @@ fn a_node_may_be_better_than_all_together() {
     assert_eq!(w.moves.len(), 1, "{:?}", w.moves);
 }
 
+/// Serial code fetches the data in each step, wherever the regions left it: that speaks against neither place.
+#[test]
+fn what_serial_code_fetches_at_both_places_is_not_held_against_the_new_one() {
+    let crosses = Model {
+        across: 3.2 * MS,
+        waits: 0.5 * MS,
+        node: 1.6 * MS,
+        ..FIGHTS
+    };
+    let mut w = World::new(crosses);
+    for _ in 0..400 {
+        w.steps(1);
+        if w.last[0] != Place::Home {
+            w.rule.fetched(6_000_000);
+        }
+    }
+    assert_eq!(w.last, [Place::Node(1); 3]);
+    assert_eq!(w.moves.len(), 1, "{:?}", w.moves);
+}
+
 /// No execution on the other node where it would take as long as at home.
 #[test]
 fn a_node_that_promises_nothing_is_not_tried() {

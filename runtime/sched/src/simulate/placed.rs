@@ -293,9 +293,12 @@ impl Placed {
             ns as f64 / work[i].iterations.max(1) as f64 * n as f64 / self.threads(i)
         };
         let shown: Vec<Shown> = (1..work.len())
-            .map(|i| Shown {
-                with_faults_ns: whole(i, work[i].ns),
-                clean_ns: whole(i, work[i].ns - work[i].waited_ns),
+            .map(|i| match work[i].iterations {
+                0 => Shown::NOTHING,
+                _ => Shown {
+                    with_faults_ns: whole(i, work[i].ns),
+                    clean_ns: whole(i, work[i].ns - work[i].waited_ns),
+                },
             })
             .collect();
         let beside = if home.len() > 0 {
@@ -428,5 +431,18 @@ mod tests {
             }
         }
         assert!(probed > 20, "{probed} probes: nothing was tested");
+    }
+
+    /// A node of two slow cores beside one of 64 had no iteration in a probe, and looked as if it took no time at all.
+    #[test]
+    fn a_node_without_a_part_in_the_probe_is_not_tried() {
+        let (platform, workload) = random(5079);
+        assert!(platform.nodes[1].cores < platform.nodes[2].cores / 16);
+        let strategy = Strategy::All(Schedule::parse("hetprobe").expect("a schedule"));
+        let o = run(&platform, &workload, &strategy, &Rules::default(), 5079);
+        for l in &o.loops {
+            assert_eq!(l.iterations[1], 0, "{}", l.name);
+            assert!(l.iterations[2] > l.iterations[0], "{}", l.name);
+        }
     }
 }
