@@ -22,6 +22,15 @@ fn system_calls_reach_pages_of_other_nodes() {
     }
 }
 
+/// Threads are cancelled in system calls, masks of signals last, and `vfork` works.
+#[test]
+fn threads_are_cancelled_in_system_calls() {
+    for nodes in [2, 3] {
+        same("c-tests/dsm/cancelled.c", &[], nodes);
+        same_with("c-tests/dsm/cancelled.c", &[], nodes, &BY_SIGNALS);
+    }
+}
+
 /// The programs that show that nodes work, without userfaultfd.
 #[test]
 fn programs_print_what_they_print() {

@@ -13,7 +13,7 @@
 //!   `EFAULT`, because a page has gone meanwhile, it is made again.
 //! * The kernel uses a thread's memory unasked, too: for the frames of signals (`signals`: on a private stack), for
 //!   restartable sequences (switched off), and when a thread ends (the handler does that part itself).
-//! * A process made by `posix_spawn` shares this one's memory until it starts the new program, a *guest*: its calls are
+//! * A process made by `posix_spawn` or `vfork` shares this one's memory until it starts the new program, a *guest*: its calls are
 //!   caught, too.
 //!
 //! The handler touches no thread-local variable, takes no lock and allocates nothing but mappings.
@@ -152,17 +152,57 @@ pub(crate) unsafe fn forget(prepared: *mut c_void) {
     unsafe { &*prepared.cast::<Record>() }.give_back();
 }
 
+core::arch::global_asm!(
+    // void *hetmp_begin(prepared): calls the program's function as the last thing it does, by a jump. A thread that is cancelled,
+    // or calls `pthread_exit`, is unwound up to the C library's first function. Rust's own frames abort there, whatever their ABI,
+    // since the library is built without unwinding.
+    ".pushsection .text.hetmp_begin, \"ax\", @progbits",
+    ".balign 16",
+    ".globl hetmp_begin",
+    ".hidden hetmp_begin",
+    ".type hetmp_begin, @function",
+    "hetmp_begin:",
+    ".cfi_startproc",
+    "sub rsp, 8",
+    ".cfi_def_cfa_offset 16",
+    "call {beginning}",
+    "add rsp, 8",
+    ".cfi_def_cfa_offset 8",
+    "mov rdi, rdx",
+    "jmp rax",
+    ".cfi_endproc",
+    ".size hetmp_begin, . - hetmp_begin",
+    ".popsection",
+    beginning = sym beginning,
+);
+
+// SAFETY: the function above has this type, and is called by the C library alone, with what `prepare` made.
+unsafe extern "C-unwind" {
+    #[link_name = "hetmp_begin"]
+    safe fn first(prepared: *mut c_void) -> *mut c_void;
+}
+
 /// The first function of a thread of the program.
-pub(crate) extern "C-unwind" fn begin(prepared: *mut c_void) -> *mut c_void {
+pub(crate) fn begin() -> extern "C-unwind" fn(*mut c_void) -> *mut c_void {
+    first
+}
+
+/// The program's function and its argument, as two registers.
+#[repr(C)]
+struct Body {
+    function: usize,
+    argument: usize,
+}
+
+/// What a thread of the program does before it calls the program's function.
+extern "C" fn beginning(prepared: *mut c_void) -> Body {
     // SAFETY: `prepare` made the record, for this thread.
     let record = unsafe { &*prepared.cast::<Record>() };
     catch(record);
-    let body = record.body.load(Ordering::Relaxed);
-    let argument = record.argument.load(Ordering::Relaxed);
-    // SAFETY: the program's function, which `prepare` has noted.
-    let body: extern "C-unwind" fn(*mut c_void) -> *mut c_void =
-        unsafe { core::mem::transmute(body) };
-    body(core::ptr::with_exposed_provenance_mut(argument))
+    Body {
+        function: record.body.load(Ordering::Relaxed),
+        argument: record.argument.load(Ordering::Relaxed),
+    }
 }
 
 /// Catches the system calls of this thread. Ends the process, with one line, if the kernel refuses: it would use pages of
@@ -239,7 +279,8 @@ extern "C-unwind" fn trapped(signal: c_int, info: *mut libc::siginfo_t, context:
         return;
     }
     // SAFETY: the kernel passes the context of the interrupted thread.
-    let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
+    let registers = &mut context.uc_mcontext.gregs;
     let r = |n: c_int| registers[n as usize] as usize;
     let number = registers[libc::REG_RAX as usize] as c_long;
     let a = [
@@ -258,16 +299,30 @@ extern "C-unwind" fn trapped(signal: c_int, info: *mut libc::siginfo_t, context:
         r(libc::REG_R14),
         r(libc::REG_R15),
     ];
+    let (next, stack) = (r(libc::REG_RIP), r(libc::REG_RSP));
     // SAFETY: the call and its arguments are the program's.
-    let result = unsafe { emulate(number, a, kept, r(libc::REG_RIP)) };
+    let result = unsafe { emulate(number, a, kept, next, stack) };
     registers[libc::REG_RAX as usize] = result as i64;
+    if number == libc::SYS_rt_sigprocmask {
+        // The mask that the thread gets when the handler returns is that of the context.
+        let to = &raw mut context.uc_sigmask;
+        // SAFETY: the kernel's set is the first word of the C library's.
+        unsafe { signals::read_mask(to.cast()) };
+    }
 }
 
 /// Carries out the program's system call.
 ///
 /// # Safety
-/// The arguments are as the call demands. `kept` and `next`: the program's registers, and where its code goes on.
-unsafe fn emulate(number: c_long, a: [usize; 6], kept: [usize; 6], next: usize) -> isize {
+/// The arguments are as the call demands. `kept`, `next` and `stack`: the program's registers, where its code goes on, and its
+/// stack pointer.
+unsafe fn emulate(
+    number: c_long,
+    a: [usize; 6],
+    kept: [usize; 6],
+    next: usize,
+    stack: usize,
+) -> isize {
     let refused = -libc::ENOSYS as isize;
     // SAFETY: the arguments are the program's: this function's contract.
     unsafe {
@@ -275,11 +330,12 @@ unsafe fn emulate(number: c_long, a: [usize; 6], kept: [usize; 6], next: usize) 
             libc::SYS_rt_sigaction => signals::action(stacks::current(), a),
             libc::SYS_rt_sigprocmask => signals::mask(a),
             libc::SYS_sigaltstack => signals::stack(stacks::current(), a),
-            libc::SYS_clone => clone(a, kept, next),
+            libc::SYS_clone => clone(a, a[0], kept, next),
+            libc::SYS_vfork => clone(vfork(stack), a[0], kept, next),
             // The C library then does with `clone`, and without restartable sequences.
             libc::SYS_clone3 | libc::SYS_rseq => refused,
-            // A child would go on with this process's pages, or on this thread's stack.
-            libc::SYS_fork | libc::SYS_vfork => refused,
+            // A child would go on with a copy of this process's pages.
+            libc::SYS_fork => refused,
             libc::SYS_execve => execute(number, a, 0),
             libc::SYS_execveat => execute(number, a, 1),
             libc::SYS_exit => exit(a),
@@ -421,11 +477,19 @@ unsafe fn futex(mut a: [usize; 6]) -> isize {
     result
 }
 
-/// `clone`: a new thread, or a process that shares this one's memory until it starts another program.
+/// `vfork`, as arguments of [`clone`]: the child goes on upon the caller's stack, and the caller waits for it. Below the pointer
+/// lies nothing that either needs: `vfork` is a function, called by one that keeps nothing there.
+fn vfork(stack: usize) -> [usize; 6] {
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    [flags as usize, stack, 0, 0, 0, 0]
+}
+
+/// `clone`: a new thread, or a process that shares this one's memory until it starts another program. `rdi`: what the child finds
+/// in that register; the C library's `vfork` keeps there where it returns to.
 ///
 /// # Safety
 /// As for [`emulate`].
-unsafe fn clone(a: [usize; 6], kept: [usize; 6], next: usize) -> isize {
+unsafe fn clone(a: [usize; 6], rdi: usize, kept: [usize; 6], next: usize) -> isize {
     let flags = a[0] as c_int;
     let is_thread = flags & libc::CLONE_THREAD != 0;
     let shares = flags & libc::CLONE_VM != 0;
@@ -446,16 +510,16 @@ unsafe fn clone(a: [usize; 6], kept: [usize; 6], next: usize) -> isize {
             core::ptr::from_ref(record).expose_provenance(),
         )
     });
-    let top: *mut [usize; 3] = core::ptr::with_exposed_provenance_mut(a[1] - 24);
+    let top: *mut [usize; 4] = core::ptr::with_exposed_provenance_mut(a[1] - 32);
     let how = raw::Clone {
-        arguments: [a[0], a[1] - 24, a[2], a[3], a[4]],
+        arguments: [a[0], a[1] - 32, a[2], a[3], a[4]],
         r9: a[5],
         kept,
     };
     // SAFETY: the program gave the child this stack, and nobody uses it yet. A thread that `pthread_create` makes calls
     // `begin`; until then it needs its own stack and control block only, which this thread has just written.
     let result = unsafe {
-        top.write_unaligned([first, argument, next]);
+        top.write_unaligned([first, argument, rdi, next]);
         raw::clone(&how)
     };
     if let Some(record) = guest {

@@ -104,7 +104,7 @@ pub(crate) unsafe fn on_shared_stack(
     };
     // SAFETY: this function's contract; `kernel::begin` is for what `kernel::prepare` gave.
     unsafe {
-        let error = start(thread, attributes, len, kernel::begin, prepared);
+        let error = start(thread, attributes, len, kernel::begin(), prepared);
         if error != 0 {
             kernel::forget(prepared);
         }

@@ -95,6 +95,16 @@ pub(crate) unsafe fn mask(mut a: [usize; 6]) -> isize {
     result
 }
 
+/// Writes the signals that wait in the calling thread to `to`.
+///
+/// # Safety
+/// A word that may be written.
+pub(crate) unsafe fn read_mask(to: *mut u64) {
+    let a = [0, 0, to.expose_provenance(), 8, 0, 0];
+    // SAFETY: this function's contract; without a new set nothing changes.
+    unsafe { raw::call(libc::SYS_rt_sigprocmask, a) };
+}
+
 /// `sigaltstack`: the thread's private stack stays. What the program asks for is noted, and told when it asks.
 ///
 /// # Safety

@@ -32,7 +32,7 @@ core::arch::global_asm!(
     ".cfi_endproc",
     // isize hetmp_raw_clone(*const Clone). In the child, `begin` (if there is one) is called with the program's registers
     // kept, and the program's code goes on with 0 as the call's result. The child's stack holds, from its pointer on:
-    // `begin`, its argument, and where the program goes on.
+    // `begin`, its argument, the register `rdi`, and where the program goes on.
     ".globl hetmp_raw_clone",
     ".hidden hetmp_raw_clone",
     ".type hetmp_raw_clone, @function",
@@ -70,6 +70,7 @@ core::arch::global_asm!(
     "2:",
     "pop rax",
     "pop r11",
+    "pop rdi",
     "test rax, rax",
     "jz 3f",
     "push rdi",
@@ -147,8 +148,8 @@ pub struct Clone {
 /// The system call `clone`, where the child goes on in the program's code, on a stack of its own.
 ///
 /// # Safety
-/// As the call demands. From the child's stack pointer on lie three words: a function that the child calls first, or 0; the
-/// function's argument; and the address where the program goes on.
+/// As the call demands. From the child's stack pointer on lie four words: a function that the child calls first, or 0; the
+/// function's argument; the child's `rdi`; and the address where the program goes on.
 pub unsafe fn clone(how: &Clone) -> isize {
     // SAFETY: the caller upholds what the call demands of the arguments and of the child's stack.
     unsafe { hetmp_raw_clone(how) }
