@@ -10,6 +10,7 @@
 //! | `closing` | when an endpoint's objects are closed |
 //! | `doorbell` | what a rank sleeps on if its provider has nothing |
 //! | `rma` | puts and gets as remote memory access, and the provider's completions |
+//! | `ahead` | the next put to each peer, ready for the moment when the provider has room |
 //! | `lane` | which puts the provider says nothing of, because a later one vouches for them |
 //! | `slots` | what is remembered of each operation that the provider has |
 //! | `links` | everything else, as messages: the requests and replies of the port |
@@ -26,6 +27,7 @@
 //! chosen, they are derived from the job's secret. So is a word in front of each message.
 
 mod abi;
+mod ahead;
 mod closing;
 mod doorbell;
 mod endpoint;

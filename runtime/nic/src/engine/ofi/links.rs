@@ -260,7 +260,7 @@ impl Links {
 
     /// True if something has to be tried again although nothing arrives.
     fn is_held_up(&self) -> bool {
-        self.port.is_held_up() || self.port.direct.busy || self.greeting.is_some()
+        self.port.is_held_up() || self.port.direct.is_held_up() || self.greeting.is_some()
     }
 
     /// Fills in what to watch if the provider has nothing to sleep on.

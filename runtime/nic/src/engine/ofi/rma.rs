@@ -6,6 +6,7 @@
 use super::abi::{
     CqEntry, FI_MR_LOCAL, FI_MR_VIRT_ADDR, FI_RECV, FI_REMOTE_CQ_DATA, FI_REMOTE_WRITE,
 };
+use super::ahead::Ahead;
 use super::endpoint::{Endpoint, Posted, Region, Tell};
 use super::lane::{Held, Lane};
 use super::slots::{Silence, Slot, Slots, Use};
@@ -70,6 +71,8 @@ pub(super) struct Rma {
     targets: Vec<Target>,
     /// By rank. Empty if the provider does not keep write after write: then every put speaks for itself.
     lanes: Vec<Lane>,
+    /// Puts for which there was no room, where there are no lanes.
+    ahead: Ahead,
     /// What happened outside of [`Rma::poll`].
     ended: Vec<Event>,
     entries: Box<[CqEntry]>,
@@ -103,6 +106,7 @@ impl Rma {
             keys: TemplateKeys::default(),
             targets: Vec::new(),
             lanes: Vec::new(),
+            ahead: Ahead::default(),
             ended: Vec::new(),
             entries: vec![entry; BATCH].into(),
             unposted: Vec::new(),
@@ -186,6 +190,8 @@ impl Rma {
     pub(super) fn reach(&mut self, targets: Vec<Target>, keys: TemplateKeys) {
         if self.endpoint.facts().waw {
             self.lanes.resize_with(targets.len(), Lane::default);
+        } else {
+            self.ahead.reach(targets.len());
         }
         self.targets = targets;
         self.keys = keys;
@@ -316,6 +322,8 @@ impl Rma {
                     self.receive_again(slot);
                 }
                 Use::Direct(id, rank, number) => {
+                    self.ahead.came_back(rank);
+                    self.refill(rank);
                     self.vouched(rank, number, events);
                     self.landed(slot, id, events);
                 }
@@ -335,9 +343,51 @@ impl Rma {
         self.touch_those_read();
         if let Some((context, _)) = failed {
             self.fail(context.cast(), events);
-            return n + 1;
         }
-        n
+        for rank in self.ahead.forsaken() {
+            self.refill(rank);
+        }
+        events.append(&mut self.ended);
+        n + usize::from(failed.is_some())
+    }
+
+    /// Hands over the put that waited for room at this rank. It goes on waiting if there is none yet.
+    #[inline]
+    fn refill(&mut self, rank: usize) {
+        let Some(put) = self.ahead.take(rank) else {
+            return;
+        };
+        let peer = self.targets[rank].peer;
+        // SAFETY: `begin` found the source in bounds. Its initiator leaves it alone until it hears that the source is free.
+        // Slots live as long as the endpoint.
+        let posted = unsafe {
+            self.endpoint.write(
+                put.from,
+                put.len,
+                put.descriptor,
+                peer,
+                put.at,
+                put.data,
+                Tell::Arrived,
+                put.slot.cast(),
+            )
+        };
+        self.touch(rank);
+        match posted {
+            Posted::Yes => self.ahead.went(rank),
+            Posted::Busy => self.ahead.keep(rank, put),
+            Posted::Failed(_) => {
+                self.under_way -= 1;
+                self.slots.give_back(put.slot);
+                self.ended.push(Event::Landed(put.id, Err(lost(rank))));
+                self.ended.push(Event::Lost(rank));
+            }
+        }
+    }
+
+    /// True if somebody has to ask the provider again although no completion may come.
+    pub(super) fn is_held_up(&self) -> bool {
+        self.busy || !self.ahead.is_empty()
     }
 
     fn landed(&mut self, slot: *mut Slot, id: u64, events: &mut Vec<Event>) {
@@ -441,6 +491,7 @@ impl Rma {
         let s = unsafe { &mut *slot };
         match s.what {
             Use::Direct(id, rank, number) => {
+                self.ahead.came_back(rank);
                 self.under_way -= 1;
                 self.slots.give_back(slot);
                 events.push(Event::Landed(id, Err(lost(rank))));
@@ -540,6 +591,9 @@ impl Direct for Rma {
         if !reads {
             self.touch(rank);
         }
+        if self.ahead.waits(rank) {
+            return Begun::Busy;
+        }
         match self.let_go(rank, !reads) {
             Posted::Yes => {}
             Posted::Busy => return Begun::Busy,
@@ -550,6 +604,7 @@ impl Direct for Rma {
             (f.cq_data, f.inject)
         };
         let slot = self.slots.take(Use::Direct(id, rank, 0));
+        let mut kept = false;
         let (posted, freed) = match (&d.work, local) {
             (Work::Put { remote, .. }, _) => with_source(local, |from, n| {
                 let inject = n <= inject;
@@ -593,6 +648,27 @@ impl Direct for Rma {
                     },
                     (Err(e), _) => Posted::Failed(e),
                 };
+                // Bytes of the descriptor itself are gone when this returns. Memory is there until it is said to be free.
+                let stays = matches!(local, LocalPart::Read(_));
+                if posted == Posted::Busy && stays && self.ahead.may_wait(rank) {
+                    return match self.describe(slot, from, n) {
+                        Ok(descriptor) => {
+                            let put = Held {
+                                id,
+                                slot,
+                                from,
+                                len: n,
+                                descriptor,
+                                at,
+                                data,
+                            };
+                            self.ahead.keep(rank, put);
+                            kept = true;
+                            (Posted::Yes, false)
+                        }
+                        Err(e) => (Posted::Failed(e), false),
+                    };
+                }
                 (posted, inject)
             }),
             (Work::Get { remote, .. }, LocalPart::Write(to)) => {
@@ -619,6 +695,9 @@ impl Direct for Rma {
         match posted {
             Posted::Yes => {
                 self.under_way += 1;
+                if !kept {
+                    self.ahead.went(rank);
+                }
                 if reads && self.touched.is_some() {
                     self.read_from.push(rank);
                 }
@@ -643,6 +722,11 @@ impl Direct for Rma {
         }
         self.busy = true;
         Begun::Busy
+    }
+
+    #[inline]
+    fn has_room(&self, peer: usize) -> bool {
+        !self.ahead.waits(peer)
     }
 
     fn flush(&mut self, peer: usize) {

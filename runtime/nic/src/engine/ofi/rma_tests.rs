@@ -194,6 +194,48 @@ fn block(a: &Rank, b: &Rank, number: usize) -> Descriptor {
 }
 
 #[test]
+fn a_put_that_finds_no_room_goes_with_the_completion_of_the_one_before() {
+    let Some([mut a, mut b]) = pair("shm") else {
+        return;
+    };
+    for (at, byte) in (0..3 * 4096).map(|at| (at, (at / 4096) as u8 + 10)) {
+        // SAFETY: the memory is never freed, and nothing is under way.
+        unsafe { a.memory.add(at).write(byte) };
+    }
+    let mut events = Vec::new();
+    let first = block(&a, &b, 0);
+    a.begin_as(0, &mut b, &first, &mut events);
+    let d = block(&a, &b, 1);
+    let local = execute::local(&d, a.domain.keys(), a.domain.counters());
+    let begun = a.rma.begin(1, &d, &local.expect("in bounds"));
+    assert_eq!(begun, Begun::UnderWay { freed: false });
+    assert!(!a.rma.has_room(1), "the second put waits");
+    let until = Instant::now() + Duration::from_secs(60);
+    while events.is_empty() {
+        assert!(Instant::now() < until, "not over after a minute");
+        b.rma.poll(&mut Vec::new());
+        a.rma.poll(&mut events);
+    }
+    assert!(a.rma.has_room(1), "the first one's completion let it go");
+    let last = block(&a, &b, 2);
+    a.begin_as(2, &mut b, &last, &mut events);
+    while a.rma.under_way() > 0 {
+        assert!(Instant::now() < until, "not over after a minute");
+        a.rma.poll(&mut events);
+        b.rma.poll(&mut Vec::new());
+    }
+    let landed = events.iter().map(|e| match e {
+        Event::Landed(id, Ok(())) => *id,
+        _ => panic!("nobody sends to this rank, or is lost"),
+    });
+    assert_eq!(landed.collect::<Vec<_>>(), [0, 1, 2]);
+    for at in 0..3 * 4096 {
+        // SAFETY: the memory is never freed, and nothing is under way.
+        assert_eq!(unsafe { b.memory.add(at).read() }, (at / 4096) as u8 + 10);
+    }
+}
+
+#[test]
 fn one_put_vouches_for_those_before_it() {
     const PUTS: usize = 6;
     let Some([mut a, mut b]) = pair("tcp;ofi_rxm") else {

@@ -19,6 +19,11 @@ pub(in crate::engine) trait Direct {
     fn takes(&self, d: &Descriptor) -> bool;
     /// Begins an operation. `Port::landed` is called later with the same `id` and says what became of the operation.
     fn begin(&mut self, id: u64, d: &Descriptor, local: &LocalPart<'_>) -> Begun;
+    /// False: an operation to this peer would find no room, so that the port need not try.
+    #[inline(always)]
+    fn has_room(&self, _: usize) -> bool {
+        true
+    }
     /// Nothing more follows for this peer for now.
     fn flush(&mut self, _: usize) {}
 }

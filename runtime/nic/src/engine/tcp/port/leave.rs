@@ -43,6 +43,9 @@ impl<D: Direct> Port<D> {
             return self.execute_here(id);
         }
         let direct = self.direct.takes(&o.d);
+        if direct && !self.direct.has_room(p) {
+            return false;
+        }
         let exit = match &o.d.work {
             Work::Put { .. } if direct => Exit::Put,
             Work::Get { .. } if direct => Exit::Get,
