@@ -134,7 +134,7 @@ fn what_serial_code_fetches_at_both_places_is_not_held_against_the_new_one() {
     for _ in 0..400 {
         w.steps(1);
         if w.last[0] != Place::Home {
-            w.rule.fetched(6_000_000);
+            w.rule.fetched(7_500_000);
         }
     }
     assert_eq!(w.last, [Place::Node(1); 3]);
