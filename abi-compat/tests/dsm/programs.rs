@@ -271,3 +271,13 @@ fn threads_are_in_processes_with_memory_of_their_own() {
     );
     assert!(String::from_utf8_lossy(&got.stderr).contains("at the origin: it may call"));
 }
+
+/// A region with fewer threads than the one before waits for its own tasks only.
+#[test]
+fn tasks_of_regions_of_changing_size() {
+    for by in ["uffd", "sigsegv"] {
+        for nodes in [2, 3] {
+            same_with("c-tests/dsm/sizes.c", &[], nodes, &[("HETMP_DSM", by)]);
+        }
+    }
+}

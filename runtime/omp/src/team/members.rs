@@ -200,15 +200,32 @@ impl Team {
         let s = &self.shared;
         s.across.set(true);
         s.nthreads.set(total);
-        s.seats.set(total - absent);
+        let other = s.seats.replace(total - absent) != total - absent;
         s.level.set(1);
         s.active_level.set(1);
         s.icv.set(icv);
         // Threads that are about to leave the region before this one find no task of the new one.
         self.tasks.end_region();
+        if other {
+            self.forget_tasks();
+        }
         self.tasks.begin_region();
         self.works.restart_without(absent);
         self.singles.restart(singles);
+    }
+
+    /// Forgets how many tasks members made and finished. A member may finish the tasks of another: only over all members of a
+    /// region both counts are equal. So a region with fewer threads would wait for tasks that a thread without a part
+    /// in it has finished long ago. May be called only while no task is left.
+    fn forget_tasks(&self) {
+        for finished in &self.tasks.finished_outside {
+            finished.store(0, Ordering::Relaxed);
+        }
+        for m in &self.members {
+            for count in m.created.iter().chain(m.finished.iter()) {
+                count.store(0, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Makes the team of one thread that a thread belongs to outside of regions.
@@ -229,17 +246,11 @@ impl Team {
     /// worker is in the team.
     pub(super) fn realign(&self, epoch: u32) {
         self.tasks.quiesce();
-        for finished in &self.tasks.finished_outside {
-            finished.store(0, Ordering::Relaxed);
-        }
+        self.forget_tasks();
         for m in &self.members {
             m.epoch.set(epoch);
             m.sleep.forget();
             m.placement.set((0, 0, 0));
-            for i in 0..2 {
-                m.created[i].store(0, Ordering::Relaxed);
-                m.finished[i].store(0, Ordering::Relaxed);
-            }
         }
         self.shared.placed_for.set((0, (0, 0, 0), 0));
         self.barrier.reset(
