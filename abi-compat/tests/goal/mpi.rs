@@ -230,6 +230,23 @@ fn late(mpi: Mpi) -> Result<(), Failed> {
     Ok(())
 }
 
+/// A collective that fails beside a barrier and messages that do not, under each function that waits or tests: the error is
+/// reported once, and nothing is lost.
+fn failed(mpi: Mpi) -> Result<(), Failed> {
+    let path = mpi.build("failed")?;
+    let ways = "wait test waitall testall waitany testany waitsome testsome status";
+    for way in ways.split(' ') {
+        let out = mpi.run(2, &path, &[way], Some(&mpi.shim()), &[]);
+        let line = format!("failed: {way}: reported once, nothing lost\n");
+        let said = String::from_utf8_lossy(&out.stderr)
+            .contains("hetmp: libhetmp_mpi.so: a collective failed: ");
+        if out.ending != exec::Ending::Exit(0) || out.stdout != line.as_bytes() || !said {
+            return Err(format!("{way}: {}", shown(&out)).into());
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = vec![];
     for mpi in MPIS {
@@ -255,6 +272,9 @@ pub(crate) fn trials() -> Vec<Trial> {
             move || wrong_program(mpi),
         ));
         trials.push(Trial::test(format!("mpi::{name}::late"), move || late(mpi)));
+        trials.push(Trial::test(format!("mpi::{name}::failed"), move || {
+            failed(mpi)
+        }));
     }
     trials
 }
