@@ -272,6 +272,36 @@ fn threads_are_in_processes_with_memory_of_their_own() {
     assert!(String::from_utf8_lossy(&got.stderr).contains("at the origin: it may call"));
 }
 
+/// `OMP_DISPLAY_AFFINITY`: the threads of all nodes show where they run, in any order.
+#[test]
+fn threads_of_all_nodes_show_their_affinity() {
+    let program = compile("c-tests/dsm/affinity.c", &[]);
+    let shown = [
+        ("OMP_DISPLAY_AFFINITY", "true"),
+        ("OMP_AFFINITY_FORMAT", "thread %n of %N"),
+    ];
+    let lines = |out: &std::process::Output| {
+        let text = String::from_utf8_lossy(&out.stderr).into_owned();
+        let mut lines: Vec<String> = text
+            .lines()
+            .filter(|l| l.starts_with("thread "))
+            .map(str::to_owned)
+            .collect();
+        lines.sort();
+        lines
+    };
+    let expected = run(&program, &[], 0, &shown);
+    assert_eq!(lines(&expected).len(), 7, "{expected:?}");
+    for nodes in [2, 3] {
+        let got = run(&program, &[], nodes, &shown);
+        if skipped(&got) {
+            return;
+        }
+        is_same(&got, &expected, nodes);
+        assert_eq!(lines(&got), lines(&expected));
+    }
+}
+
 /// A region with fewer threads than the one before waits for its own tasks only.
 #[test]
 fn tasks_of_regions_of_changing_size() {

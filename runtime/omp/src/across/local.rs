@@ -9,6 +9,7 @@
 use super::meter::{spun, Meter, Watch};
 use super::shares::{Shape, Shares};
 use super::table::{ask, table, Table, AWAIT, BARRIER, DONE, PASS, POST, TURN};
+use crate::affinity::shown;
 use crate::boundary::Reason;
 use crate::icv::Icv;
 use crate::init;
@@ -118,6 +119,8 @@ struct Part {
     pos: WorkPos,
     /// This node runs the whole region.
     alone: Option<Opening>,
+    /// Each thread is to print where it runs (`OMP_DISPLAY_AFFINITY`).
+    show: bool,
 }
 
 /// This node's threads, what they run, and the place where they meet.
@@ -142,6 +145,8 @@ pub(super) struct Local {
     team: AtomicPtr<Team>,
     /// Threads started so far on this node.
     made: AtomicU32,
+    /// The number of threads in the last region whose threads have shown where they run.
+    shown: AtomicU32,
     meter: Meter,
 }
 
@@ -158,6 +163,7 @@ pub(super) static LOCAL: Local = Local {
         work: core::ptr::null(),
         pos: WorkPos::NOWHERE,
         alone: None,
+        show: false,
     }),
     threads: AtomicU32::new(0),
     start: Count::new(),
@@ -168,6 +174,7 @@ pub(super) static LOCAL: Local = Local {
     loops: AtomicU64::new(0),
     team: AtomicPtr::new(core::ptr::null_mut()),
     made: AtomicU32::new(0),
+    shown: AtomicU32::new(0),
     meter: Meter::new(),
 };
 
@@ -315,6 +322,10 @@ impl Local {
                 On::One(_) => Some(*opening),
                 On::All(_) => None,
             },
+            // A node that runs a region whole shows that as the origin would.
+            show: init::globals().display_affinity
+                && matches!(opening.on, On::All(_))
+                && self.shown.swap(total, Ordering::Relaxed) != total,
         };
         if let (Some((prepare, construct)), None) = (&opening.first, &part.alone) {
             let (work, next) = team.works.at(part.pos);
@@ -373,6 +384,9 @@ impl Local {
         th.ctx.pos.set(part.pos);
         if nodes::active() {
             place::settle(th, nodes::of_thread(worker as usize) + 1);
+        }
+        if part.show {
+            shown::display_affinity(b"");
         }
         let watch = Watch::start(th.spun.get());
         th.enter_program(Reason::Fork);
