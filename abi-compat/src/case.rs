@@ -1,6 +1,7 @@
 //! The programs of `c-tests/`: reads their header lines, compiles them, and runs them
 //! with the settings that the lines ask for. `c-tests/README.md` documents the format.
 
+use crate::clang::{self, CLANG, CLANGXX};
 use crate::suite::{find_in_path, Language};
 use crate::{exec, library, sample};
 use std::fs;
@@ -61,10 +62,6 @@ impl std::fmt::Display for Setting {
     }
 }
 
-/// The compilers of the tests against libomp.
-pub const CLANG: &str = "clang-19";
-const CLANGXX: &str = "clang++-19";
-
 /// The forms of a kernel's loops, each with the flag that selects it (`c-tests/kernels/kernel.h`).
 pub const FORMS: [(&str, Option<&str>); 3] = [
     ("none", None),
@@ -96,15 +93,6 @@ pub fn all(folder: &Path) -> Result<Vec<Case>, String> {
     }
     cases.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(cases)
-}
-
-/// Whether clang is installed. If not, prints that the tests with clang are skipped.
-pub fn has_clang() -> bool {
-    let found = find_in_path(CLANG).is_ok();
-    if !found {
-        eprintln!("skipped: clang's side: no {CLANG}");
-    }
-    found
 }
 
 /// Programs that reach their lever only when gcc compiles them. In the first two, clang keeps the thread number
@@ -292,6 +280,9 @@ impl Case {
         let path = dir.join("program");
         let mut flags = vec!["-fopenmp".to_owned(), "-O2".to_owned()];
         flags.extend(self.flags.iter().cloned());
+        if self.clang {
+            flags.push(clang::runtime_path()?);
+        }
         let compiler = match (self.clang, self.language) {
             (true, Language::Cxx) => CLANGXX,
             (true, _) => CLANG,

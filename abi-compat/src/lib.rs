@@ -7,6 +7,7 @@
 //! * The programs in `c-tests/`: [`case`] reads their header lines, compiles and runs
 //!   them; [`compare`] holds their output against that under libgomp.
 //!
+//! [`clang`] knows the runtime that belongs to clang.
 //! All modules run programs through [`exec`], each with a time limit. Tests that compile programs of their own do so in
 //! a [`scratch`] folder.
 //!
@@ -18,6 +19,7 @@
 
 pub mod c_api;
 pub mod case;
+pub mod clang;
 pub mod compare;
 pub mod coverage;
 pub mod dg;

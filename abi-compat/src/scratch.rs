@@ -69,15 +69,24 @@ impl Scratch {
         program
     }
 
+    /// Writes a file into this folder. Its path, as text for a command line.
+    ///
+    /// # Panics
+    /// The text cannot be written.
+    pub fn write(&self, name: &str, text: &str) -> String {
+        let file = self.path(name);
+        fs::write(&file, text).unwrap_or_else(|e| panic!("{file}: {e}"));
+        file
+    }
+
     /// Compiles a program from a text in a test.
     ///
     /// # Panics
     /// The text cannot be written or does not compile.
     #[must_use]
     pub fn compile_text(&self, name: &str, text: &str) -> PathBuf {
-        let source = self.folder.join(name).with_extension("c");
-        fs::write(&source, text).unwrap_or_else(|e| panic!("{}: {e}", source.display()));
-        self.compile(&source)
+        let source = self.write(&format!("{name}.c"), text);
+        self.compile(Path::new(&source))
     }
 
     /// Runs a program in this folder under the library, with `env` on top.

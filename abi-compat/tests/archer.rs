@@ -3,7 +3,7 @@
 //! programs with a race end with `_race`.
 
 use hetmp_abi_compat::scratch::Scratch;
-use hetmp_abi_compat::{case, exec, library};
+use hetmp_abi_compat::{clang, exec, library};
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const TRIES: usize = 10;
 
 /// Builds a program of `c-tests/archer`; `None`: this machine lacks what is needed, which is printed.
 fn build(s: &Scratch, name: &str) -> Option<String> {
-    if !case::has_clang() {
+    if !clang::installed() {
         return None;
     }
     if !Path::new(ARCHER).is_file() {
@@ -26,7 +26,9 @@ fn build(s: &Scratch, name: &str) -> Option<String> {
     }
     let source = library::root().join(format!("c-tests/archer/{name}.c"));
     let (source, file) = (source.display().to_string(), s.path(name));
+    let own_runtime = clang::runtime_path().expect("clang's own runtime");
     let args = [
+        &own_runtime,
         "-g",
         "-O1",
         "-fopenmp",
@@ -35,7 +37,7 @@ fn build(s: &Scratch, name: &str) -> Option<String> {
         "-o",
         &file,
     ];
-    let built = exec::command(case::CLANG, &args, &[], LIMIT);
+    let built = exec::command(clang::CLANG, &args, &[], LIMIT);
     let said = String::from_utf8_lossy(&built.stdout).into_owned();
     if said.contains("libclang_rt.tsan") {
         eprintln!("skipped: {name}: no ThreadSanitizer (libclang-rt-19-dev)");

@@ -14,6 +14,7 @@
 //! program's output is deterministic. libhetmp.so is not needed then.
 
 use hetmp_abi_compat::case::{self, Case, Setting};
+use hetmp_abi_compat::clang;
 use hetmp_abi_compat::compare::{check_ending, difference, reference, tail};
 use hetmp_abi_compat::library;
 use hetmp_abi_compat::sample;
@@ -77,7 +78,7 @@ fn main() -> ExitCode {
 
 /// The cases that clang compiles.
 fn with_clang(cases: &[Case]) -> Result<Vec<Case>, String> {
-    if !case::has_clang() {
+    if !clang::installed() {
         return Ok(Vec::new());
     }
     let mut both = case::by_clang(cases)?;

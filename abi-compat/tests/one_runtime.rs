@@ -4,7 +4,7 @@
 //! library in, no other runtime is mapped at all.
 
 use hetmp_abi_compat::scratch::Scratch;
-use hetmp_abi_compat::{case, exec, library};
+use hetmp_abi_compat::{case, clang, exec, library};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -132,8 +132,7 @@ fn printed_path(compiler: &str, name: &str) -> Option<PathBuf> {
 fn program(s: &Scratch, wheels: bool) -> Option<String> {
     let (gomp, omp) = (
         printed_path("gcc", "libgomp.so.1")?,
-        printed_path(case::CLANG, "libomp.so.5")
-            .or_else(|| printed_path(case::CLANG, "libomp.so"))?,
+        clang::runtime().ok()?,
     );
     let by_gcc = part(s, "gcc", "by_gcc", &[]);
     let main = source(s, "main.c", PROGRAM);
@@ -162,10 +161,10 @@ fn program(s: &Scratch, wheels: bool) -> Option<String> {
             file
         };
         wheel_gomp = with("gcc", "wheel_gomp", &gomp);
-        wheel_omp = with(case::CLANG, "wheel_omp", &omp);
+        wheel_omp = with(clang::CLANG, "wheel_omp", &omp);
         args.extend(["-DWHEELS", &wheel_gomp, &wheel_omp]);
     }
-    succeed(case::CLANG, &args);
+    succeed(clang::CLANG, &args);
     Some(file)
 }
 
@@ -192,7 +191,7 @@ fn file_name(path: &str) -> &str {
 
 #[test]
 fn under_the_preload_every_part_is_bound_to_ours() {
-    if !case::has_clang() {
+    if !clang::installed() {
         return;
     }
     let s = Scratch::in_target("one-runtime-preload");
@@ -234,7 +233,7 @@ fn under_the_preload_every_part_is_bound_to_ours() {
 
 #[test]
 fn through_the_library_path_no_other_runtime_is_mapped() {
-    if !case::has_clang() {
+    if !clang::installed() {
         return;
     }
     let s = Scratch::in_target("one-runtime-path");

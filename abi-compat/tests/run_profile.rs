@@ -2,7 +2,7 @@
 //! construction, and lines with the comments of the source.
 
 use hetmp_abi_compat::scratch::Scratch;
-use hetmp_abi_compat::{case, exec, library};
+use hetmp_abi_compat::{clang, exec, library};
 use serde_json::Value;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -157,8 +157,8 @@ fn the_busy_thread_and_the_line_where_others_wait_are_named_for_gcc() {
 
 #[test]
 fn the_busy_thread_and_the_line_where_others_wait_are_named_for_clang() {
-    if case::has_clang() {
-        skewed(case::CLANG);
+    if clang::installed() {
+        skewed(clang::CLANG);
     }
 }
 

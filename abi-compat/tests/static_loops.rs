@@ -8,6 +8,7 @@
 //! On a machine with one CPU, both nodes have the same CPU, and teams are virtual too.
 
 use hetmp_abi_compat::case::{self, Case, Setting};
+use hetmp_abi_compat::clang;
 use hetmp_abi_compat::compare::{check_ending, difference, reference, tail};
 use hetmp_abi_compat::library;
 use hetmp_abi_compat::sample;
@@ -62,7 +63,7 @@ fn main() -> ExitCode {
 
 /// The programs that clang compiles too: the kernels, the programs about static loops, and a sample of the others.
 fn with_clang(cases: &[Case]) -> Result<Vec<Case>, String> {
-    if !case::has_clang() {
+    if !clang::installed() {
         return Ok(Vec::new());
     }
     let mut both: Vec<Case> = case::kernels()?.iter().filter_map(Case::by_clang).collect();

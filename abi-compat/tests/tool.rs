@@ -4,7 +4,7 @@
 //! the current task and region can be asked for, that it is known from where the program called.
 
 use hetmp_abi_compat::scratch::Scratch;
-use hetmp_abi_compat::{case, exec, library};
+use hetmp_abi_compat::{clang, exec, library};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -47,6 +47,8 @@ fn program_of(s: &Scratch, name: &str, compiler: &str, more: &[&str]) -> String 
     let all = source(name);
     let mut args = vec!["-O1", "-fopenmp", &all, "-o", &file];
     args.extend(more);
+    let own_runtime = (compiler == clang::CLANG).then(|| clang::runtime_path().expect("libomp"));
+    args.extend(own_runtime.as_deref());
     exec::succeed(compiler, &args, &[], LIMIT);
     file
 }
@@ -146,11 +148,11 @@ fn a_program_by_gcc_is_seen() {
 
 #[test]
 fn a_program_by_clang_is_seen_as_by_libomp() {
-    if !case::has_clang() {
+    if !clang::installed() {
         return;
     }
     let s = Scratch::in_target("tool-clang");
-    let (tool, program) = (tool(&s), program(&s, case::CLANG, &[]));
+    let (tool, program) = (tool(&s), program(&s, clang::CLANG, &[]));
     let env = [("OMP_TOOL_LIBRARIES", tool.as_str())];
     let mut ours = check(&run(&program, true, &env));
     check_both(&ours);
@@ -211,11 +213,11 @@ fn chunks_leagues_and_dependences_are_seen() {
 
 #[test]
 fn chunks_leagues_and_dependences_are_seen_as_by_libomp() {
-    if !case::has_clang() {
+    if !clang::installed() {
         return;
     }
-    let ours = check_more(case::CLANG, true, 14);
-    let theirs = check_more(case::CLANG, false, 14);
+    let ours = check_more(clang::CLANG, true, 14);
+    let theirs = check_more(clang::CLANG, false, 14);
     assert_eq!(ours.get("mutex_acquired 6"), Some(&2), "{ours:?}");
     for name in [
         "initial_task begin",
@@ -283,7 +285,7 @@ fn a_library_that_is_no_tool_is_passed_over() {
 
 #[test]
 fn commands_reach_the_tool() {
-    if !case::has_clang() {
+    if !clang::installed() {
         return;
     }
     let s = Scratch::in_target("tool-control");
@@ -293,7 +295,7 @@ fn commands_reach_the_tool() {
     std::fs::write(&main, text).expect("a source");
     let program = s.path("control");
     exec::succeed(
-        case::CLANG,
+        clang::CLANG,
         &["-fopenmp", &main, "-o", &program],
         &[],
         LIMIT,

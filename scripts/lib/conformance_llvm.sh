@@ -75,6 +75,8 @@ lit=${LIT:-lit}
 command -v "$lit" >/dev/null || refuse "command $lit: not found: LIT may name lit 18"
 llvm=/usr/lib/llvm-19
 command -v clang-19 >/dev/null && [ -x $llvm/bin/FileCheck ] || refuse "clang-19, llvm-19-tools: not installed: see scripts/setup"
+. "$root/scripts/lib/clang_runtime.sh"
+runtime=$(clang_runtime) || exit 2
 preload=
 case $under in
 hetmp)
@@ -82,7 +84,7 @@ hetmp)
     case $preload in /*) ;; *) preload=$PWD/$preload ;; esac
     [ -f "$preload" ] || refuse "library $preload: not found: build it with cargo build --release -p hetmp"
     ;;
-libomp) ;;
+libomp) clang_compared "$runtime" ;;
 *) refuse "option --under $under: hetmp and libomp are accepted" ;;
 esac
 source=$(CDPATH='' cd -- "$source" && pwd)
@@ -97,7 +99,7 @@ config.test_not = "$llvm/bin/not"
 config.test_openmp_flags = "-fopenmp"
 config.test_extra_flags = ""
 config.libomp_obj_root = "$at/out"
-config.library_dir = "$llvm/lib"
+config.library_dir = "$runtime"
 config.omp_header_directory = "$llvm/lib/clang/19/include"
 config.operating_system = "Linux"
 config.hwloc_library_dir = ""

@@ -56,6 +56,9 @@ archer=/usr/lib/llvm-19/lib/libarcher.so
 library=${HETMP_LIB:-${CARGO_TARGET_DIR:-$root/target}/release/libhetmp.so}
 case $library in /*) ;; *) library=$PWD/$library ;; esac
 [ -f "$library" ] || refuse "library $library: not found: build it with cargo build --release -p hetmp"
+. "$root/scripts/lib/clang_runtime.sh"
+runtime=$(clang_runtime) || exit 2
+clang_compared "$runtime"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 # The runtimes themselves are not instrumented.
@@ -67,7 +70,7 @@ verdict() {
     said=none
     for _ in $(seq "$runs"); do
         status=0
-        LD_PRELOAD=$1 timeout 60 "$2" >"$scratch/out" 2>&1 </dev/null || status=$?
+        LD_LIBRARY_PATH=$runtime LD_PRELOAD=$1 timeout 60 "$2" >"$scratch/out" 2>&1 </dev/null || status=$?
         if grep -q 'WARNING: ThreadSanitizer: data race' "$scratch/out"; then
             echo race
             return

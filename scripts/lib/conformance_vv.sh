@@ -59,6 +59,12 @@ clang) c=clang-19 cxx=clang++-19 fortran=flang-new-19 quiet=-w ;;
 *) refuse "option --compiler: $compiler: gcc or clang is accepted" ;;
 esac
 command -v $c >/dev/null || refuse "compiler $c: not found"
+runtime=
+if [ "$compiler" = clang ]; then
+    . "$root/scripts/lib/clang_runtime.sh"
+    runtime=$(clang_runtime) || exit 2
+    clang_compared "$runtime"
+fi
 commit=0c4118d1
 if [ -z "$source" ]; then
     source=$root/.cache/conformance-vv/OpenMP_VV
@@ -82,7 +88,7 @@ mkdir -p "$out"
 once() { # program preload
     (
         cd "$out" || exit 1
-        OMP_THREAD_LIMIT=$(nproc) LD_PRELOAD=$2 timeout -k 5 60 "$1"
+        OMP_THREAD_LIMIT=$(nproc) LD_LIBRARY_PATH=$runtime LD_PRELOAD=$2 timeout -k 5 60 "$1"
     ) >"$out/log" 2>&1 </dev/null
 }
 # How many of four runs fail.

@@ -37,14 +37,15 @@ mod stats;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{bail, Context, Result};
+use anyhow::{bail, Context, Error, Result};
 use clap::{Args, ValueEnum};
+use hetmp_abi_compat::clang;
 use regex::Regex;
 
 pub use gio::{gio, GioArgs};
 pub use mq::{mq, MqArgs};
 use process::{Runtime, System};
-use programs::Programs;
+use programs::{Compiler, Programs};
 pub use sched::{sched, SchedArgs};
 pub use shmem::{shmem, ShmemArgs};
 pub use simd::{simd, SimdArgs};
@@ -145,6 +146,10 @@ pub fn omp(args: &OmpArgs) -> Result<ExitCode> {
         Some(earlier) => Runtime::preloaded(find_library(Some(earlier))?),
         None => Runtime::system(&programs)?,
     };
+    let version = match (&args.against, args.compiler) {
+        (None, Compiler::Clang) => Some(version_of_libomp(&base)?),
+        _ => None,
+    };
     let system = System {
         base,
         ours: Runtime::preloaded(library),
@@ -159,6 +164,7 @@ pub fn omp(args: &OmpArgs) -> Result<ExitCode> {
             None => args.compiler.runtime(),
         },
         base: system.base.file.display().to_string(),
+        base_version: version,
         library: system.ours.file.display().to_string(),
         self_check: system.base.file == system.ours.file,
         rounds: args.rounds(),
@@ -197,6 +203,21 @@ pub fn omp(args: &OmpArgs) -> Result<ExitCode> {
     })
 }
 
+/// The version of clang's own runtime. An error if `base` is another library: some table of the dynamic linker's comes
+/// before what the programs say.
+fn version_of_libomp(base: &Runtime) -> Result<String> {
+    let own = clang::runtime().map_err(Error::msg)?;
+    if base.file != own {
+        bail!(
+            "library {}: {} is accepted, which belongs to {}, but the former serves the calls of its programs",
+            base.file.display(),
+            own.display(),
+            clang::CLANG
+        );
+    }
+    clang::version().map_err(Error::msg)
+}
+
 fn find_library(given: Option<&Path>) -> Result<PathBuf> {
     let path = match (given, std::env::var_os("HETMP_LIB")) {
         (Some(path), _) => path.to_path_buf(),
@@ -209,5 +230,28 @@ fn find_library(given: Option<&Path>) -> Result<PathBuf> {
             "library {}: an existing file; `cargo build --release -p hetmp` makes libhetmp.so",
             path.display()
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_by_clang_are_compared_with_clangs_own_runtime() {
+        if !clang::installed() {
+            return;
+        }
+        let programs = Programs::build(Compiler::Clang).unwrap();
+        let own = Runtime::system(&programs).unwrap();
+        assert_eq!(own.file, clang::runtime().unwrap());
+        assert_eq!(version_of_libomp(&own).unwrap(), clang::version().unwrap());
+
+        let other = Runtime::preloaded("/lib/other/libomp.so.5".into());
+        let why = version_of_libomp(&other).unwrap_err().to_string();
+        assert!(
+            why.contains("/lib/other/libomp.so.5") && why.lines().count() == 1,
+            "{why}"
+        );
     }
 }

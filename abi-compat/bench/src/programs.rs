@@ -6,8 +6,8 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{bail, Context, Result};
-use hetmp_abi_compat::library;
+use anyhow::{bail, Context, Error, Result};
+use hetmp_abi_compat::{clang, library};
 
 /// Flags as for a released program: slow code of the program would hide the runtime's time.
 const FLAGS: [&str; 4] = ["-O2", "-std=gnu11", "-D_GNU_SOURCE", "-pthread"];
@@ -44,7 +44,7 @@ impl Compiler {
     pub(crate) fn command(self) -> &'static str {
         match self {
             Compiler::Gcc => "gcc",
-            Compiler::Clang => "clang-19",
+            Compiler::Clang => clang::CLANG,
         }
     }
 
@@ -55,6 +55,14 @@ impl Compiler {
             Compiler::Clang => "libomp",
         }
     }
+
+    /// The option by which its programs find the runtime that belongs to the compiler, if there is need for one.
+    fn runtime_path(self) -> Result<Option<String>> {
+        match self {
+            Compiler::Gcc => Ok(None),
+            Compiler::Clang => Ok(Some(clang::runtime_path().map_err(Error::msg)?)),
+        }
+    }
 }
 
 /// The compiled programs. They lie beside this program in the target folder. Their names
@@ -62,6 +70,7 @@ impl Compiler {
 pub(crate) struct Programs {
     folder: PathBuf,
     hash: u64,
+    runtime_path: Option<String>,
 }
 
 impl Programs {
@@ -71,10 +80,11 @@ impl Programs {
         let source = |name: &str| sources.join(format!("{name}.c"));
         let shared = source("harness");
 
+        let runtime_path = compiler.runtime_path()?;
         let mut hasher = DefaultHasher::new();
         FLAGS.hash(&mut hasher);
         if compiler != Compiler::Gcc {
-            compiler.command().hash(&mut hasher);
+            (compiler.command(), &runtime_path).hash(&mut hasher);
         }
         let programs = PROGRAMS.iter().map(|name| source(name));
         for file in programs.chain([shared.clone(), sources.join("harness.h")]) {
@@ -87,6 +97,7 @@ impl Programs {
         let programs = Programs {
             folder,
             hash: hasher.finish(),
+            runtime_path,
         };
 
         for name in PROGRAMS {
@@ -111,7 +122,7 @@ impl Programs {
         let mut command = Command::new(compiler.command());
         command.args(FLAGS).arg("-o").arg(&part).arg(source);
         if !WITHOUT_OPENMP.contains(&name) {
-            command.arg("-fopenmp").arg(shared);
+            command.arg("-fopenmp").arg(shared).args(&self.runtime_path);
             if compiler == Compiler::Clang {
                 // For atomic operations on 16 bytes. clang's code calls libatomic, gcc's code calls libgomp.
                 command.arg("-latomic");

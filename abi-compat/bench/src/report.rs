@@ -17,6 +17,8 @@ pub(crate) struct Report {
     pub(crate) peer: &'static str,
     /// The file of the library compared with.
     pub(crate) base: String,
+    /// Its version, where the compiler that it belongs to tells it.
+    pub(crate) base_version: Option<String>,
     /// The file of the library that is compared.
     pub(crate) library: String,
     /// Whether both are the same file. The ratios then show the noise of the measurement.
@@ -119,7 +121,8 @@ impl Report {
             machine.cpu, machine.cores, machine.kernel, machine.governor, machine.load_before
         );
         println!("compiler  {}", machine.compiler);
-        println!("{:<9} {}", self.peer, self.base);
+        let version = self.base_version.as_deref().unwrap_or_default();
+        println!("{:<9} {} {version}", self.peer, self.base);
         println!(
             "ours      {}{}",
             self.library,

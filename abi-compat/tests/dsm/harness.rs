@@ -1,6 +1,6 @@
 //! Builds what the tests of nodes need, runs programs on nodes and without, and compares what they print.
 
-use hetmp_abi_compat::case::CLANG;
+use hetmp_abi_compat::clang::{self, CLANG};
 use hetmp_abi_compat::library::{fresh, root, target_dir};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -196,7 +196,9 @@ pub(crate) fn same_by_clang(
         println!("skipped: {compiler} is not installed");
         return None;
     }
-    let program = compile_by(&compiler, source, flags);
+    let own_runtime = clang::runtime_path().expect("clang's own runtime");
+    let flags = [flags, &[own_runtime.as_str()]].concat();
+    let program = compile_by(&compiler, source, &flags);
     let expected = run(&program, args, 0, &[]);
     assert!(expected.status.success(), "under libomp");
     let got = run(&program, args, nodes, &[]);

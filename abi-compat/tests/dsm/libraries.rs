@@ -3,7 +3,7 @@
 use crate::harness::{
     by_hetrun, compile_by, hetrun_finds_the_library, is_same, prints_the_same, run, skipped,
 };
-use hetmp_abi_compat::case::CLANG;
+use hetmp_abi_compat::clang::CLANG;
 use hetmp_abi_compat::library::fresh;
 use std::path::PathBuf;
 use std::process::Command;

@@ -2,7 +2,7 @@
 //! calls. Reports have both.
 
 use super::scratch::{list, number, stderr, Scratch};
-use hetmp_abi_compat::case::{has_clang, CLANG};
+use hetmp_abi_compat::clang::{self, CLANG};
 use hetmp_abi_compat::exec::Ending;
 use serde_json::Value;
 use std::process::Command;
@@ -52,7 +52,7 @@ fn runs(report: &Value, threads: u64) -> u64 {
 fn serialized_regions_are_reported() {
     let scratch = Scratch::new("serialized");
     let mut programs = vec![scratch.compile_text("by_gcc", REGION)];
-    if has_clang() {
+    if clang::installed() {
         let program = scratch.folder.join("by_clang");
         let built = Command::new(CLANG)
             .args(["-O1", "-fopenmp", "-o"])
