@@ -4,6 +4,7 @@
 //! library in, no other runtime is mapped at all.
 
 use hetmp_abi_compat::scratch::Scratch;
+use hetmp_abi_compat::suite::find_in_path;
 use hetmp_abi_compat::{case, clang, exec, library};
 use std::collections::BTreeSet;
 use std::fs;
@@ -130,10 +131,7 @@ fn printed_path(compiler: &str, name: &str) -> Option<PathBuf> {
 
 /// Builds the program in `s`, with or without the two libraries that bring renamed copies.
 fn program(s: &Scratch, wheels: bool) -> Option<String> {
-    let (gomp, omp) = (
-        printed_path("gcc", "libgomp.so.1")?,
-        clang::runtime().ok()?,
-    );
+    let (gomp, omp) = (printed_path("gcc", "libgomp.so.1")?, clang::runtime().ok()?);
     let by_gcc = part(s, "gcc", "by_gcc", &[]);
     let main = source(s, "main.c", PROGRAM);
     let own = source(s, "by_clang.c", &PART.replace("NAME", "by_clang"));
@@ -166,6 +164,120 @@ fn program(s: &Scratch, wheels: bool) -> Option<String> {
     }
     succeed(clang::CLANG, &args);
     Some(file)
+}
+
+/// A program of one part: calls it, and tells which files whose name has `omp` are mapped.
+const ALONE: &str = r#"
+#include <stdio.h>
+#include <string.h>
+int alone(int *);
+int main(void) {
+    int most = 0, n = alone(&most);
+    printf("alone %d %d\n", n, most);
+    char line[4096];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps)) {
+        char *path = strchr(line, '/'), *file = strrchr(line, '/');
+        if (path && strstr(line, " r-xp ") && strstr(file, "omp")) printf("mapped %s", path);
+    }
+    return 0;
+}
+"#;
+
+/// The same for Python, which loads the libraries of its parts one after the other.
+const PYTHON: &str = r#"
+import ctypes, sys
+for path in sys.argv[1:]:
+    name = path.rsplit("/lib", 1)[1][:-3]
+    most = ctypes.c_int(0)
+    print(name, getattr(ctypes.CDLL(path), name)(ctypes.byref(most)), most.value, flush=True)
+for line in open("/proc/self/maps"):
+    if " r-xp " in line and "omp" in line.rsplit("/", 1)[-1]:
+        print("mapped", line.split()[-1])
+"#;
+
+/// Processes of one compiler, and a Python process with parts by both. For each: its command, the arguments, and what its
+/// parts say in teams of three threads.
+fn processes(s: &Scratch) -> Vec<(String, Vec<String>, String)> {
+    let mut all = Vec::new();
+    for compiler in ["gcc", clang::CLANG] {
+        let text = format!("{}{ALONE}", PART.replace("NAME", "alone"));
+        let source = source(s, "alone.c", &text);
+        let program = s.path(&format!("alone-{compiler}"));
+        succeed(compiler, &["-O2", "-fopenmp", &source, "-o", &program]);
+        all.push((program, Vec::new(), "alone 3 2\n".to_owned()));
+    }
+    if find_in_path("python3").is_ok() {
+        let script = source(s, "parts.py", PYTHON);
+        let args = vec![
+            script,
+            part(s, "gcc", "by_gcc", &[]),
+            part(s, clang::CLANG, "by_clang", &[]),
+        ];
+        let says = "by_gcc 3 2\nby_clang 3 2\n".to_owned();
+        all.push(("python3".to_owned(), args, says));
+    } else {
+        eprintln!("skipped: Python: no python3");
+    }
+    all
+}
+
+/// Runs one of [`processes`], and returns what it says behind its parts' results.
+fn run(process: &(String, Vec<String>, String), env: &[(&str, &str)]) -> String {
+    let (command, args, says) = process;
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let said = exec::succeed(command, &args, env, LIMIT);
+    // The loader's own lines may come in between.
+    assert!(says.lines().all(|l| said.contains(l)), "{command}: {said}");
+    said
+}
+
+#[test]
+fn processes_of_every_kind_map_no_other_runtime_through_the_library_path() {
+    if !clang::installed() {
+        return;
+    }
+    let s = Scratch::in_target("one-runtime-kinds");
+    let lib = case::prefix_lib(library::fresh(), &s.folder).unwrap();
+    let path = lib.display().to_string();
+    let env = [("LD_LIBRARY_PATH", path.as_str()), ("OMP_NUM_THREADS", "3")];
+    for process in processes(&s) {
+        let said = run(&process, &env);
+        let mapped: Vec<&str> = said
+            .lines()
+            .filter_map(|l| l.strip_prefix("mapped "))
+            .collect();
+        assert!(!mapped.is_empty(), "{said}");
+        assert!(mapped.iter().all(|m| m.starts_with(&path)), "{said}");
+    }
+}
+
+#[test]
+fn processes_of_every_kind_are_bound_to_ours_under_the_preload() {
+    if !clang::installed() {
+        return;
+    }
+    let s = Scratch::in_target("one-runtime-bound");
+    let ours = library::fresh().display().to_string();
+    let env = [
+        ("LD_PRELOAD", ours.as_str()),
+        ("OMP_NUM_THREADS", "3"),
+        ("LD_BIND_NOW", "1"),
+        ("LD_DEBUG", "bindings"),
+    ];
+    for process in processes(&s) {
+        let said = run(&process, &env);
+        let mut bound = 0;
+        for (user, owner, symbol) in said.lines().filter_map(binding) {
+            // The compiler's own runtime is mapped, too: the parts name it.
+            let user = file_name(user);
+            if is_openmp(symbol) && !user.starts_with("libgomp") && !user.starts_with("libomp") {
+                assert_eq!(owner, ours, "{user} uses {symbol}");
+                bound += 1;
+            }
+        }
+        assert!(bound > 2, "{}: {bound} names", process.0);
+    }
 }
 
 /// True for the names that OpenMP programs import.
