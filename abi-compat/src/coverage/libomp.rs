@@ -64,7 +64,7 @@ const FAMILIES: &[Family] = &[
         names: &["__kmpc_dispatch_*", "__kmpc_dist_dispatch_*"],
     },
     Family {
-        title: "nests of loops that are not rectangular",
+        title: "nests of loops",
         how: ENGINE,
         names: &[
             "__kmpc_for_collapsed_init",
@@ -207,7 +207,7 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         title: "debug output",
-        how: "none",
+        how: "variables: levels of libomp's trace of itself; hetmp has no such trace, and does not read them",
         names: &["kmp_*_debug", "kmp_diag", "kmp_mutex_impl_info"],
     },
     Family {
@@ -235,12 +235,22 @@ const FAMILIES: &[Family] = &[
 /// The sentence for the second word of a line of `libomp-missing.txt`.
 fn reason(why: &str) -> &'static str {
     match why {
-        "collapse" => "called by code of Microsoft's compiler; clang and flang compute such nests in the code itself",
-        "constant" => "a constant of libomp's own: the last handle of a predefined allocator",
-        "copies" => "puts a copy of a threadprivate variable into libomp's own table, for its other entries",
-        "locks" => "a table of libomp's own, with the names of its locks for its tool interface",
-        "team" => "runs a region's function for a team of libomp's own; only libomp's threads call it",
-        "trace" => "a level of libomp's trace of itself, which only its debug build prints",
+        "collapse" => {
+            "divides a nest whose inner bounds depend on outer loops. Code of Microsoft's compiler calls it; clang and flang \
+             number such nests in the code itself. How the parts are cut is libomp's own affair, which a caller cannot see"
+        }
+        "copies" => {
+            "puts a copy of a threadprivate variable into a hash table of libomp's, and answers with a pointer to the table's \
+             record, whose layout no header has; libomp's own `__kmpc_threadprivate` calls it"
+        }
+        "locks" => {
+            "an array without a length, with the numbers of libomp's kinds of locks; tools ask by \
+             `ompt_enumerate_mutex_impls`, which is there"
+        }
+        "team" => {
+            "runs the function that a team's record holds, as the thread with the given number; libomp's own loop of \
+             waiting workers calls it, and a program that does runs its region a second time"
+        }
         _ => panic!("symbols/libomp-missing.txt: reason {why}: not explained"),
     }
 }

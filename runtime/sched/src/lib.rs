@@ -38,6 +38,7 @@ pub mod fixed;
 pub mod gain;
 pub mod hetprobe;
 pub mod irregular;
+pub mod nest;
 pub mod placement;
 pub mod plain;
 mod primitive;

@@ -13,6 +13,7 @@ mod atomic;
 mod doacross;
 mod lock;
 mod loops;
+mod nest;
 mod parallel;
 mod sync;
 mod task;

@@ -439,9 +439,32 @@ constants! {
     "omp_cgroup_mem_alloc" = 6;
     "omp_pteam_mem_alloc" = 7;
     "omp_thread_mem_alloc" = 8;
+    "kmp_max_mem_alloc" = 1024;
     "omp_default_mem_space" = 0;
     "omp_large_cap_mem_space" = 1;
     "omp_const_mem_space" = 2;
     "omp_high_bw_mem_space" = 3;
     "omp_low_lat_mem_space" = 4;
+}
+
+/// Levels of libomp's trace of itself, for programs that link to them and set them. This runtime has no such trace, and
+/// does not read them.
+macro_rules! levels {
+    ($($name:literal)+) => {$(
+        core::arch::global_asm!(
+            ".pushsection .bss.hetmp_levels, \"aw\", @nobits",
+            ".p2align 2",
+            concat!(".globl hetmp_level.", $name),
+            concat!(".type hetmp_level.", $name, ", @object"),
+            concat!("hetmp_level.", $name, ":"),
+            ".zero 4",
+            concat!(".size hetmp_level.", $name, ", 4"),
+            concat!(".symver hetmp_level.", $name, ", ", $name, "@@VERSION, remove"),
+            ".popsection",
+        );
+    )+};
+}
+
+levels! {
+    "kmp_a_debug" "kmp_b_debug" "kmp_c_debug" "kmp_d_debug" "kmp_e_debug" "kmp_f_debug" "kmp_diag"
 }
