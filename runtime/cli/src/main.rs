@@ -60,7 +60,11 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let output = match Arguments::parse().command {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return refuse(&error),
+    };
+    let output = match arguments.command {
         Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Goal(arguments) => goal::run(&arguments),
         Command::Completions(arguments) => pages::completions(&arguments, Arguments::command()),
@@ -91,6 +95,43 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Prints help where help was asked for, or what is wrong with the arguments, in one line.
+fn refuse(error: &clap::Error) -> ExitCode {
+    use clap::error::ErrorKind::{
+        DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion,
+    };
+    let asked = matches!(error.kind(), DisplayHelp | DisplayVersion);
+    if asked || error.kind() == DisplayHelpOnMissingArgumentOrSubcommand {
+        // A reader that leaves has all that it wanted.
+        let _ = error.print();
+    } else {
+        let line = one_line(&error.render().to_string());
+        hetmp_core::report::warn(format_args!("{line}"));
+    }
+    match asked {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(2),
+    }
+}
+
+/// The one line of a refusal by the parser of arguments, which says what is wrong, then offers advice and the usage, with
+/// empty lines between.
+fn one_line(refusal: &str) -> String {
+    let what = refusal.split("\n\n").next().unwrap_or_default();
+    let what = what.strip_prefix("error: ").unwrap_or(what);
+    let words: Vec<&str> = what.split_whitespace().collect();
+    let usage = refusal.split_once("Usage: ").map_or("hetmp", |u| u.1);
+    let command: Vec<&str> = usage
+        .split_whitespace()
+        .take_while(|w| w.starts_with(|c: char| c.is_ascii_lowercase()))
+        .collect();
+    format!(
+        "{}: what {} --help lists is accepted",
+        words.join(" "),
+        command.join(" ")
+    )
 }
 
 /// The output of a subcommand.

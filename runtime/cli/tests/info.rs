@@ -135,6 +135,28 @@ fn bad_arguments_exit_with_2() {
         assert!(output.stdout.is_empty());
         assert!(!output.stderr.is_empty());
     }
+    for (arguments, line) in [
+        (
+            &["nosuch"][..],
+            "unrecognized subcommand 'nosuch': what hetmp --help lists is accepted",
+        ),
+        (
+            &["info", "--nosuch"],
+            "unexpected argument '--nosuch' found: what hetmp info --help lists is accepted",
+        ),
+        (
+            &["which"],
+            "the following required arguments were not provided: <PROGRAM|PACKAGE>...: what hetmp which --help lists is accepted",
+        ),
+        (
+            &["goal", "show", "--nosuch"],
+            "unexpected argument '--nosuch' found: what hetmp goal show --help lists is accepted",
+        ),
+    ] {
+        let output = hetmp(arguments, None);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert_eq!(text(&output.stderr), format!("hetmp: {line}\n"));
+    }
     for arguments in [&["--help"][..], &["--version"], &["info", "--help"]] {
         assert!(hetmp(arguments, None).status.success(), "{arguments:?}");
     }
