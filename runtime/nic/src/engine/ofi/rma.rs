@@ -594,10 +594,12 @@ impl Direct for Rma {
         if self.ahead.waits(rank) {
             return Begun::Busy;
         }
-        match self.let_go(rank, !reads) {
-            Posted::Yes => {}
-            Posted::Busy => return Begun::Busy,
-            Posted::Failed(_) => return Begun::Refused(lost(rank)),
+        if self.holds_back(rank) {
+            match self.let_go(rank, !reads) {
+                Posted::Yes => {}
+                Posted::Busy => return Begun::Busy,
+                Posted::Failed(_) => return Begun::Refused(lost(rank)),
+            }
         }
         let (cq_data, inject) = {
             let f = self.endpoint.facts();

@@ -18,7 +18,7 @@
 //! given up, and every operation to it ends in error.
 //!
 //! **Another way out.** An engine whose adapter moves memory by itself (libfabric) hands the port a [`Direct`]. Puts and
-//! gets that the adapter takes go that way instead of as requests.
+//! gets that the adapter takes go that way instead of as requests: at once, where nothing stands before them in the line.
 
 mod leave;
 mod life;
@@ -118,6 +118,7 @@ impl<D: Direct> Port<D> {
             worked = true;
             match taken.held {
                 Some((c, threshold)) => self.triggers.hold(c, threshold, (q, taken)),
+                None if self.begin_at_once(q, &taken) => {}
                 None => self.dispatch(q, &taken),
             }
         }

@@ -4,9 +4,10 @@ use super::*;
 use crate::descriptor::{
     Completion, Descriptor, Key, Local, Remote, SignalOp, Source, Status, Work,
 };
-use crate::engine::tcp::direct::StreamOnly;
+use crate::engine::tcp::direct::{Begun, Kept, StreamOnly};
 use crate::engine::tcp::frame::{Decoder, Header, NoFrame};
 use crate::engine::{ends, Sizes, TemplateKeys};
+use crate::execute::LocalPart;
 use crate::keys::{Memory, Rights};
 use crate::queue_pair::Initiator;
 use crate::template::{Dynamic, Shape};
@@ -14,14 +15,18 @@ use proptest::prelude::*;
 
 const HEAP: usize = 4096;
 
-struct End {
-    port: Port<StreamOnly>,
+struct End<D = StreamOnly> {
+    port: Port<D>,
     initiator: Initiator,
     heap: Box<[u64; HEAP / 8]>,
     key: Key,
 }
 
 fn end(rank: u32) -> End {
+    end_with(rank, StreamOnly)
+}
+
+fn end_with<D: Direct>(rank: u32, direct: D) -> End<D> {
     let domain = Arc::new(Domain::new(Sizes {
         messages: 2,
         ..Sizes::default()
@@ -35,7 +40,7 @@ fn end(rank: u32) -> End {
         remote: key,
     };
     let (initiator, consumer) = ends(16, 0, keys);
-    let mut port = Port::new(rank, domain, 2, StreamOnly);
+    let mut port = Port::new(rank, domain, 2, direct);
     port.join(consumer);
     End {
         port,
@@ -45,7 +50,7 @@ fn end(rank: u32) -> End {
     }
 }
 
-fn address(e: &End, offset: usize) -> u64 {
+fn address<D>(e: &End<D>, offset: usize) -> u64 {
     e.heap.as_ptr() as u64 + offset as u64
 }
 
@@ -57,7 +62,7 @@ fn carry(from: &mut End, to: &mut End, n: usize) -> bool {
     !bytes.is_empty() && to.port.feed(a, &bytes)
 }
 
-fn work(pick: u8, a: &End, b: &End) -> Work {
+fn work<D>(pick: u8, a: &End<D>, b: &End) -> Work {
     let local = Local {
         address: address(a, 256),
         key: a.key,
@@ -98,7 +103,7 @@ fn work(pick: u8, a: &End, b: &End) -> Work {
     }
 }
 
-fn post(a: &mut End, b: &End, pick: u8) -> bool {
+fn post<D>(a: &mut End<D>, b: &End, pick: u8) -> bool {
     let work = work(pick, a, b);
     let d = Descriptor {
         queue_pair: 0,
@@ -321,4 +326,88 @@ fn a_piece_outside_of_its_operation_writes_nothing() {
     bytes[24..28].copy_from_slice(&1u32.to_le_bytes());
     assert!(!b.port.feed(0, &bytes));
     assert_eq!(b.heap, before);
+}
+
+/// An adapter that takes puts and gets, and tells what it was given.
+#[derive(Debug, Default)]
+struct Adapter {
+    given: Vec<(u64, &'static str)>,
+    /// Has no room.
+    full: bool,
+}
+
+impl Direct for Adapter {
+    fn keeps_order(&self) -> Kept {
+        Kept::default()
+    }
+
+    fn takes(&self, d: &Descriptor) -> bool {
+        matches!(d.work, Work::Put { signal: None, .. } | Work::Get { .. })
+    }
+
+    fn begin(&mut self, id: u64, d: &Descriptor, _: &LocalPart<'_>) -> Begun {
+        if self.full {
+            return Begun::Busy;
+        }
+        let name = match d.work {
+            Work::Put { .. } => "put",
+            _ => "get",
+        };
+        self.given.push((id, name));
+        Begun::UnderWay { freed: false }
+    }
+}
+
+impl End<Adapter> {
+    fn given(&self) -> Vec<&'static str> {
+        self.port.direct.given.iter().map(|g| g.1).collect()
+    }
+}
+
+#[test]
+fn an_adapter_is_given_at_once_what_nothing_stands_before() {
+    const PUT: u8 = 0;
+    const GET: u8 = 1;
+    const REQUEST: u8 = 2;
+    const FENCE: u8 = 4;
+    let (mut a, b) = (end_with(0, Adapter::default()), end(1));
+
+    // Nothing is in the line: the operation leaves with its descriptor.
+    assert!(post(&mut a, &b, PUT) && post(&mut a, &b, GET));
+    assert!(a.port.take_from(0));
+    assert_eq!(a.given(), ["put", "get"]);
+
+    // What finds no room waits in the line, and nothing passes it.
+    a.port.direct.full = true;
+    assert!(post(&mut a, &b, PUT));
+    a.port.step();
+    a.port.direct.full = false;
+    assert!(post(&mut a, &b, GET));
+    assert!(a.port.take_from(0));
+    assert_eq!(a.given().len(), 2, "the put stands before the get");
+    a.port.step();
+    assert_eq!(a.given(), ["put", "get", "put", "get"]);
+
+    // A fence holds back what is behind it, until all before it have landed.
+    assert!(post(&mut a, &b, FENCE) && post(&mut a, &b, PUT));
+    a.port.step();
+    assert_eq!(a.given().len(), 4);
+    for (id, _) in core::mem::take(&mut a.port.direct.given) {
+        a.port.landed(id, Ok(()));
+    }
+    a.port.step();
+    assert_eq!(a.given(), ["put"]);
+
+    // A request goes by the stream, and the operations to a lost peer go nowhere.
+    assert!(post(&mut a, &b, REQUEST));
+    a.port.step();
+    assert!(!a.port.output(1).is_empty());
+    a.port.lose(1);
+    assert!(post(&mut a, &b, GET));
+    a.port.step();
+    assert_eq!(a.given(), ["put"]);
+    assert!(a.initiator.is_quiet());
+    let lost = a.initiator.take_errors();
+    assert_eq!(lost.len(), 3, "the last put, the request and the get");
+    assert!(lost.iter().all(|c| c.status == Status::PeerLost));
 }
