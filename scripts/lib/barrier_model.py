@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Barriers over nodes that are far apart: hetmp's two, and one with a leader for each node (libHetMP's two levels).
+"""Barriers and reductions over nodes that are far apart: hetmp's, and ones with a leader for each node (libHetMP's two levels).
 
 A model: a signal is a store to a cache line that one thread waits for, and is seen after 1 unit by a thread of the same
 node, after R units by a thread of another one. All threads arrive at once (their arrival at different times hides costs of
@@ -12,6 +12,12 @@ any barrier). Threads of a node have neighbouring numbers.
   counter  one counter and one flag (hetmp's where threads share cores): each takes the line from the one before
 
 Prints the time until the last thread goes on.
+
+Reductions: when the primary thread has the result, by how partial results are brought together. Combining itself takes no time.
+
+  in turn  each thread adds to one place, by a lock or atomics, in any order: the place's line goes from each to the next
+  tree     each node has a tree up to its leader, the leaders have one up to the primary: a step is a signal, and then the line with
+           the other's partial results
 """
 
 
@@ -71,6 +77,17 @@ def counter(sizes, far):
     return (sum(sizes) - len(sizes)) + (len(sizes) - 1) * far + (sizes[0] - 1) + sum(sizes[1:]) * far
 
 
+def in_turn(sizes, far):
+    # The mean over all orders: how often the next thread is on another node.
+    n = sum(sizes)
+    same = sum(size * (size - 1) for size in sizes) / (n * (n - 1))
+    return (n - 1) * (same + (1 - same) * far)
+
+
+def tree(sizes, far):
+    return 2 * (rounds(max(sizes)) + rounds(len(sizes)) * far)
+
+
 def main():
     ratios = (1, 2, 3, 5, 8, 16)
     print("| threads | barrier | " + " | ".join(f"R = {r}" for r in ratios) + " |")
@@ -79,6 +96,8 @@ def main():
         name = " + ".join(map(str, sizes)) if len(set(sizes)) > 1 else f"{len(sizes)} x {sizes[0]}"
         for cost in (flat, levels, leaders, counter):
             print(f"| {name} | {cost.__name__} | " + " | ".join(f"{cost(sizes, r):.0f}" for r in ratios) + " |")
+        for cost in (in_turn, tree):
+            print(f"| {name} | reduction {cost.__name__.replace('_', ' ')} | " + " | ".join(f"{cost(sizes, r):.0f}" for r in ratios) + " |")
 
 
 if __name__ == "__main__":
