@@ -69,8 +69,6 @@ pub struct Known {
     /// Several probings have shown that the loop is over before the threads of some node arrive: there is
     /// nothing to divide, and probing only costs.
     pub brief: bool,
-    /// The plan sends the loop to a place where it has not run before: the next execution moves its pages.
-    pub moving: bool,
 }
 
 /// All entries.
@@ -99,32 +97,12 @@ impl ProbeCache {
         let entry = self.entries.entry(key).or_default();
         let before = Arc::clone(&entry.known);
         entry.update(record, rules);
-        if entry.arms.is_harmed() {
-            self.recall(&key, rules);
-        }
-        let entry = self.entries.entry(key).or_default();
         let now = &entry.known;
         let same = match (&before.plan, &now.plan) {
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
             (a, b) => a.is_none() && b.is_none(),
         };
         !same || (before.fixed, before.brief) != (now.fixed, now.brief)
-    }
-
-    /// Loop `key` runs at home and is harmed by loops that run elsewhere. Sends home those of them whose own
-    /// pages do not rest; which of them share data with `key` is not known.
-    fn recall(&mut self, key: &Key, rules: &Rules) {
-        for (_, entry) in self.entries.iter_mut().filter(|(other, _)| *other != key) {
-            let Some(plan) = entry.known.plan.clone() else {
-                continue;
-            };
-            if let Some(back) = entry.arms.recall(&plan, &entry.known.rates, rules) {
-                let mut known = Known::clone(&entry.known);
-                known.plan = Some(Arc::new(back));
-                known.moving = true;
-                entry.known = Arc::new(known);
-            }
-        }
     }
 
     /// Takes over what another process has learned about `key`, unless this process knows something already.

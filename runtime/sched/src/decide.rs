@@ -9,32 +9,18 @@
 //!    since they contain page traffic that a single node would not have. Then each node runs the region alone
 //!    once, in later executions, and the fastest is kept.
 //!
-//! Where the cost of a fault and of a region beyond the link are known, expected times answer the first and
-//! the third question instead. Thresholds know neither the length of a loop nor the time that a node alone
-//! would take.
+//! Thresholds know neither the length of a loop nor the time that a node alone would take. Where whole programs can
+//! be watched, [`crate::crossing`] decides by measured times instead.
 //!
 //! With an [`Objective`] other than time, the second and the third question are answered by the energy that a
 //! division or a node costs, modelled from the nodes' watts (see [`crate::energy`]).
 //!
 //! A pure function; the [`Decision`] keeps every number that led to it.
 
-pub use crate::decision::{
-    Choice, Decision, Expected, Link, NodeInput, Objective, Rules, Seen, Thresholds, Why,
-};
+pub use crate::decision::{Choice, Decision, Link, NodeInput, Objective, Rules, Thresholds, Why};
 
 use crate::decision::NEGLIGIBLE;
 use crate::energy::{self, Estimate, Part};
-
-/// A node beyond the link that never ran the loop alone must promise at most this part of the origin's time:
-/// data that other loops and the program itself use at the origin would travel there and back.
-const UNTRIED: f64 = 0.6;
-/// The part of a measured time that must be free of faults before the rest of it means something.
-const CLEAN: f64 = 0.8;
-/// When a node alone is judged by a time that was measured with faults, at least this part of the time counts
-/// as computation.
-const AT_LEAST: f64 = 0.5;
-/// Another choice must be better than the present one by this part in expected time: changing moves the data.
-const WORTH_MOVING: f64 = 0.03;
 
 /// Answers the three questions.
 ///
@@ -42,13 +28,6 @@ const WORTH_MOVING: f64 = 0.03;
 /// measurement counts as fast as the slowest measured one.
 #[must_use]
 pub fn decide(nodes: &[NodeInput], rules: &Rules) -> Decision {
-    decide_seen(nodes, rules, &Seen::default())
-}
-
-/// [`decide`], with what earlier executions have shown. Where the link is known ([`Rules::knows_link`]) and
-/// faults are counted, expected times answer the first and the third question.
-#[must_use]
-pub(crate) fn decide_seen(nodes: &[NodeInput], rules: &Rules, seen: &Seen) -> Decision {
     let measured = || {
         nodes
             .iter()
@@ -85,18 +64,7 @@ pub(crate) fn decide_seen(nodes: &[NodeInput], rules: &Rules, seen: &Seen) -> De
         .then(|| parts(nodes, slowest))
         .flatten();
     let mut modelled = None;
-    let linked = measured().any(|r| r.faults.is_some());
-    let expected = (linked && inhabited > 1 && rules.knows_link())
-        .then(|| expected(nodes, rules, seen))
-        .flatten();
-    let by_speed = || -> Box<[f64]> {
-        let weight = |(n, c): (&NodeInput, &Option<f64>)| f64::from(n.threads) * c.unwrap_or(1.0);
-        let total: f64 = nodes.iter().zip(&csr).map(weight).sum();
-        nodes.iter().zip(&csr).map(|x| weight(x) / total).collect()
-    };
-    let choice = if let Some(e) = &expected {
-        by_time(e, rules, seen, by_speed())
-    } else if inhabited <= 1 {
+    let choice = if inhabited <= 1 {
         Choice::OneNode {
             node: nodes.iter().position(|n| n.threads > 0).unwrap_or(0),
             why: Why::OnlyOne,
@@ -104,7 +72,9 @@ pub(crate) fn decide_seen(nodes: &[NodeInput], rules: &Rules, seen: &Seen) -> De
     } else if fault_period_us.is_some_and(|p| p <= fault_threshold_us) {
         which(nodes, &csr, misses_per_kilo, rules, priced.is_some())
     } else {
-        let by_speed = by_speed();
+        let weight = |(n, c): (&NodeInput, &Option<f64>)| f64::from(n.threads) * c.unwrap_or(1.0);
+        let total: f64 = nodes.iter().zip(&csr).map(weight).sum();
+        let by_speed: Box<[f64]> = nodes.iter().zip(&csr).map(|x| weight(x) / total).collect();
         match priced {
             None if fault_period_us.is_some() => without_negligible(by_speed),
             None => Choice::Split { shares: by_speed },
@@ -131,83 +101,10 @@ pub(crate) fn decide_seen(nodes: &[NodeInput], rules: &Rules, seen: &Seen) -> De
         csr,
         nodes: nodes.into(),
         fault_period_us,
-        linked,
-        expected,
         fault_threshold_us,
         misses_per_kilo,
         modelled,
         rules: *rules,
-    }
-}
-
-/// Expected time of one iteration of the whole loop, divided and on each node alone; `None` where a node with
-/// threads was not measured.
-///
-/// The time of a node alone is the measured one, or its computation without the time of its faults: its pages
-/// will be there. A division keeps its faults.
-fn expected(nodes: &[NodeInput], rules: &Rules, seen: &Seen) -> Option<Expected> {
-    let link = rules.link?;
-    let (fault_ns, region_ns) = (link.fault_us? * 1000.0, link.region_us? * 1000.0);
-    let region = region_ns / seen.iterations.max(1) as f64;
-    let mut per_ns = 0.0;
-    let mut alone = Vec::with_capacity(nodes.len());
-    for (i, node) in nodes.iter().enumerate() {
-        if node.threads == 0 {
-            alone.push(f64::INFINITY);
-            continue;
-        }
-        let rate = node.rate?;
-        let threads = f64::from(node.threads);
-        per_ns += threads / rate.ns_per_iteration;
-        let ns = rate.without_faults(fault_ns);
-        if i == rules.origin {
-            // Faults at home are caused by the other nodes that were tried. A time that is mostly faults then
-            // only says that home needs no page traffic: count it as the best.
-            let clean = ns >= CLEAN * rate.ns_per_iteration;
-            let alone_ns = if clean { ns / threads } else { 0.0 };
-            alone.push(node.alone_ns.unwrap_or(alone_ns));
-        } else {
-            let promised = ns.max(AT_LEAST * rate.ns_per_iteration) / threads / UNTRIED;
-            alone.push(node.alone_ns.unwrap_or(promised) + region);
-        }
-    }
-    Some(Expected {
-        split: seen.split_ns.unwrap_or(1.0 / per_ns) + region,
-        alone: alone.into(),
-    })
-}
-
-/// Chooses the least of the expected times. Between equal times the loop stays where it is, or at the origin.
-fn by_time(e: &Expected, rules: &Rules, seen: &Seen, by_speed: Box<[f64]>) -> Choice {
-    let node = (0..e.alone.len())
-        .reduce(|a, b| {
-            let far = |i: usize| {
-                if i == rules.origin {
-                    1.0
-                } else {
-                    1.0 + WORTH_MOVING
-                }
-            };
-            if e.alone[b] * far(b) < e.alone[a] * far(a) {
-                b
-            } else {
-                a
-            }
-        })
-        .unwrap_or(0);
-    let held = if seen.split {
-        1.0 / (1.0 + WORTH_MOVING)
-    } else {
-        1.0 + WORTH_MOVING
-    };
-    if e.split * held < e.alone[node] {
-        if let split @ Choice::Split { .. } = without_negligible(by_speed) {
-            return split;
-        }
-    }
-    Choice::OneNode {
-        node,
-        why: Why::LeastTime,
     }
 }
 

@@ -33,20 +33,8 @@ pub struct Link {
     /// then compared without that time.
     pub fault_us: Option<f64>,
     /// Microseconds that a parallel region takes longer when a node beyond the link has a part in it, where
-    /// this was measured. With `fault_us` and `region_us`, expected times decide instead of the threshold.
+    /// this was measured. With `fault_us` and `region_us`, the simulator decides by [`crate::crossing`].
     pub region_us: Option<f64>,
-}
-
-/// What earlier executions of the loop have shown, for a decision by times.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Seen {
-    /// Iterations of the loop.
-    pub(crate) iterations: u64,
-    /// Nanoseconds per iteration of the whole loop when it was divided and its
-    /// pages had come to rest, where that was measured.
-    pub(crate) split_ns: Option<f64>,
-    /// The loop runs divided now.
-    pub(crate) split: bool,
 }
 
 /// What the user wants to be least. Energy is modelled from the nodes' watts; while the watts of a node with
@@ -105,7 +93,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Is the link known well enough to decide by expected times?
+    /// Is the link known well enough for [`crate::crossing`] to decide?
     #[must_use]
     pub(crate) fn knows_link(&self) -> bool {
         self.objective == Objective::Time
@@ -147,8 +135,6 @@ pub enum Why {
     Trial,
     /// Every node had its turn, and this one was fastest.
     FastestAlone,
-    /// Takes the least time, by what was measured and what is known of the link.
-    LeastTime,
     /// Chosen for the program's regions together, by their times in each place; see [`crate::crossing`].
     Measured,
     /// Costs least by the [`Objective`]: among all divisions, or among the nodes that had their turn.
@@ -172,15 +158,6 @@ pub enum Choice {
     },
 }
 
-/// Expected nanoseconds per iteration of the whole loop.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Expected {
-    /// Divided over all nodes.
-    pub(crate) split: f64,
-    /// On each node alone; infinite for nodes without threads.
-    pub(crate) alone: Box<[f64]>,
-}
-
 /// A decision with the numbers it rests on. Its [`Display`](fmt::Display) is
 /// the reason in words.
 #[derive(Clone, Debug, PartialEq)]
@@ -195,11 +172,6 @@ pub struct Decision {
     /// Lowest fault period of the nodes in microseconds, where there were
     /// remote faults.
     pub fault_period_us: Option<f64>,
-    /// Remote faults were counted, even if there were none.
-    pub(crate) linked: bool,
-    /// Expected nanoseconds per iteration of the whole loop: divided, and with
-    /// each node alone. Only where expected times decided.
-    pub(crate) expected: Option<Expected>,
     /// The threshold that `fault_period_us` was compared with, in microseconds.
     pub fault_threshold_us: f64,
     /// Cache misses per 1000 instructions over all nodes, where counted.
@@ -223,16 +195,7 @@ impl Decision {
     /// Whether one node was chosen because of remote faults.
     #[must_use]
     pub(crate) fn is_confined(&self) -> bool {
-        (self.fault_period_us.is_some() || self.expected.is_some()) && self.one_node().is_some()
-    }
-
-    /// Expected nanoseconds per iteration of the whole loop on `node` alone.
-    #[must_use]
-    pub(crate) fn expected_ns(&self, node: usize) -> Option<f64> {
-        self.expected
-            .as_ref()
-            .and_then(|e| e.alone.get(node).copied())
-            .filter(|ns| ns.is_finite())
+        self.fault_period_us.is_some() && self.one_node().is_some()
     }
 
     /// The chosen node, where one node runs everything.
@@ -260,7 +223,6 @@ impl fmt::Display for Decision {
         match &self.choice {
             Choice::Split { shares } => {
                 match self.fault_period_us {
-                    _ if self.expected.is_some() => self.list_expected(f, "split")?,
                     None => f.write_str("split, no remote faults")?,
                     Some(p) => write!(
                         f,
@@ -284,9 +246,6 @@ impl fmt::Display for Decision {
                 }
             }
             Choice::OneNode { node, why } => {
-                if *why == Why::LeastTime {
-                    return self.list_expected(f, &format!("node {node} alone"));
-                }
                 write!(f, "node {node} alone")?;
                 if let Some(p) = self.fault_period_us.filter(|_| *why != Why::NoGain) {
                     write!(
@@ -328,7 +287,6 @@ impl fmt::Display for Decision {
                         list(f, ":")?;
                         f.write_str(" and watts")?;
                     }
-                    Why::LeastTime => {}
                     Why::Measured => f.write_str(", by the times of the program's regions")?,
                     Why::LeastCost => {
                         f.write_str("; least of all that ran alone, by watts and time ")?;
@@ -351,22 +309,6 @@ impl Decision {
             }
         }
         f.write_str(" ns per iteration")
-    }
-
-    /// The times that decided.
-    fn list_expected(&self, f: &mut fmt::Formatter<'_>, what: &str) -> fmt::Result {
-        write!(f, "{what} by expected times")?;
-        if let Some(p) = self.fault_period_us {
-            write!(f, " with {p:.1} us of work per remote fault")?;
-        }
-        let Some(Expected { split, alone }) = &self.expected else {
-            return Ok(());
-        };
-        write!(f, ": {split:.1} ns per iteration divided,")?;
-        for (i, ns) in alone.iter().enumerate().filter(|(_, ns)| ns.is_finite()) {
-            write!(f, " {ns:.1} on node {i}")?;
-        }
-        Ok(())
     }
 
     /// What the objective had to do with it.

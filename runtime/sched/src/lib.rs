@@ -23,7 +23,6 @@
 
 pub mod aid;
 pub(crate) mod alone;
-mod arms;
 pub mod budget;
 pub mod cache;
 pub mod cross_dynamic;

@@ -133,13 +133,6 @@ pub struct NodeRecord {
 }
 
 impl NodeRecord {
-    /// Time and remote faults of the whole execution, where both are known.
-    #[must_use]
-    pub(crate) fn rate_with_faults(&self) -> Option<NodeRate> {
-        let faults = Some(self.faults?);
-        self.rate().map(|r| NodeRate { faults, ..r })
-    }
-
     /// The node's speed over the whole execution.
     #[must_use]
     pub(crate) fn rate(&self) -> Option<NodeRate> {

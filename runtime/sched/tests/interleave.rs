@@ -276,7 +276,6 @@ fn known(team: &Placement, rules: &Rules, chance: &mut Chance) -> Option<Arc<Kno
             turned_down: 0,
             fixed: false,
             brief: false,
-            moving: false,
         })
     })
 }
@@ -435,7 +434,6 @@ fn the_chosen_node_is_late() {
         turned_down: 0,
         fixed: false,
         brief: false,
-        moving: false,
     };
     let h = HetProbe::new(1_000_000, team, Settings::default(), Some(Arc::new(known)));
     assert!(
@@ -510,7 +508,6 @@ fn a_bulk_for_the_node() {
         turned_down: 0,
         fixed: false,
         brief: false,
-        moving: false,
     };
     let n = 1_000_000;
     let h = HetProbe::new(n, team, Settings::default(), Some(Arc::new(known)));

@@ -261,7 +261,6 @@ fn hetprobe_one_node() {
             turned_down: 0,
             fixed: false,
             brief: false,
-            moving: false,
         };
         assert_eq!(known.plan.as_ref().unwrap().one_node(), Some(1));
         let settings = Settings {

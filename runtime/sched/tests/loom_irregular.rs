@@ -136,6 +136,5 @@ fn plan(ns: [f64; 2], faults: Option<f64>) -> Known {
         turned_down: 0,
         fixed: false,
         brief: false,
-        moving: false,
     }
 }

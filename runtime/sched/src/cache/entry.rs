@@ -6,7 +6,6 @@
 
 use super::drift::{factor, moved, DriftWatch, DRIFT, DRIFTS_IN_A_ROW};
 use super::Known;
-use crate::arms::{self, Arms};
 use crate::decide::{decide, Choice, Decision, NodeInput, Rules, Why};
 use crate::fixed::Form;
 use crate::placement::Placement;
@@ -75,7 +74,6 @@ pub struct Entry {
     drifts: u32,
     watch: DriftWatch,
     form: Form,
-    pub(super) arms: Arms,
     /// Executions since the plan was made.
     since_plan: u32,
     first: Timing,
@@ -140,13 +138,11 @@ impl Entry {
                 turned_down: 0,
                 fixed: false,
                 brief: false,
-                moving: false,
             }),
             probes: saved.probes,
             drifts: 0,
             watch: DriftWatch::default(),
             form: Form::default(),
-            arms: Arms::default(),
             since_plan: 0,
             first: saved.first,
             settled: saved.settled,
@@ -195,11 +191,6 @@ impl Entry {
         }
 
         let settled = record.learning == Learning::Settled;
-        if Arms::apply(record, rules) {
-            self.update_linked(record, rules, &mut known);
-            self.known = Arc::new(known);
-            return;
-        }
         // Compare with the expected times before the new times are blended into them.
         let drift = if settled {
             self.watch.add(record, &known)
@@ -311,52 +302,6 @@ impl Entry {
             self.drifts = 0;
         }
         self.known = Arc::new(known);
-    }
-}
-
-impl Entry {
-    /// [`update`](Self::update) for nodes coupled by a link that is known.
-    fn update_linked(&mut self, record: &LoopRecord, rules: &Rules, known: &mut Known) {
-        let settled = record.learning == Learning::Settled;
-        if settled {
-            self.settled.add(record);
-        } else {
-            self.probes += 1;
-            known.map.clone_from(&record.map);
-        }
-        known.turned_down = record.turned_down.min(MOST_TURNED_DOWN);
-        for i in 0..record.nodes.len() {
-            // The newest probe replaces the old rate: earlier rates contain traffic that happens only once.
-            let fresh = match settled {
-                true => fresh_rate(record, i),
-                false => record.nodes[i].probe,
-            };
-            known.rates[i] = match (known.rates[i], fresh) {
-                (Some(old), Some(fresh)) if settled => Some(old.blend(&fresh, NEW_WEIGHT)),
-                (old, fresh) => fresh.or(old),
-            };
-        }
-        let rates = &known.rates;
-        let inputs = |alone: &[Option<f64>]| -> Vec<NodeInput> {
-            (record.nodes.iter().enumerate())
-                .map(|(i, x)| NodeInput {
-                    threads: x.threads,
-                    rate: rates[i],
-                    alone_ns: alone[i],
-                    power: x.power,
-                })
-                .collect()
-        };
-        let next = (self.arms).learn(record, rules, &mut known.alone_ns, inputs);
-        match next {
-            arms::Next::Probe => known.plan = None,
-            arms::Next::Plan(new) => {
-                if !known.plan.as_ref().is_some_and(|p| close(p, &new)) {
-                    known.plan = Some(Arc::new(new));
-                }
-            }
-        }
-        known.moving = known.plan.as_ref().is_some_and(|p| self.arms.moves(p));
     }
 }
 

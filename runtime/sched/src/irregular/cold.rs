@@ -67,31 +67,6 @@ impl Irregular {
         Some(range)
     }
 
-    /// The index of the probe that is kept for thread `tid`, if one is: the thread's own; or, beyond a link,
-    /// its node's probe, which goes to the node's first thread.
-    fn own_probe(&self, c: &Center, tid: usize) -> Option<usize> {
-        let kept = |&at: &usize| c.own.get(at).is_some_and(|r| !r.is_empty());
-        let node = self.team.node_of(tid);
-        if node == self.settings.rules.origin {
-            return Some(tid).filter(kept);
-        }
-        (0..c.own.len()).find(|at| self.team.node_of(*at) == node && kept(at))
-    }
-
-    /// Whether thread `tid` waits while others probe. Over a known link one thread of each node beyond the
-    /// link probes, and that node's other threads wait: all of them at once might move more pages than the
-    /// whole loop is worth.
-    fn is_held_back(&self, c: &Center, tid: usize, hands: &Hands) -> bool {
-        let rules = &self.settings.rules;
-        !hands.impatient
-            && c.outstanding > 0
-            && rules.knows_link()
-            && c.periods == 1
-            && self.team.node_of(tid) != rules.origin
-            && (hands.probed == c.period || self.own_probe(c, tid).is_none())
-            && c.strata.iter().any(|s| !s.is_empty())
-    }
-
     /// Takes a chunk of the iterations that are not handed out: the thread's probe, once in each period, then
     /// ordinary chunks.
     fn take_probing(&self, c: &mut Center, tid: usize, hands: &mut Hands) -> Step {
@@ -100,19 +75,7 @@ impl Irregular {
         let strata = c.strata.len();
         // Nodes begin in different places of the loop.
         let home = node * strata / self.nodes.len();
-        if self.is_held_back(c, tid, hands) {
-            // The decision is made under the same lock, and its maker changes the ticket later.
-            let ticket = self.news.0.load(Ordering::Acquire);
-            self.sleepers.fetch_add(1, Ordering::Relaxed);
-            hands.waiting = true;
-            return Step::Wait(ticket);
-        }
-        let own = self
-            .own_probe(c, tid)
-            .map(|at| core::mem::take(&mut c.own[at]));
-        if let Some(own) = own.filter(|r| probe && !r.is_empty()) {
-            hands.rest.push_back(own);
-        } else if probe {
+        if probe {
             // The threads of a node share the strata, each in one allotment.
             let threads = self.team.nodes()[node].threads as usize;
             let rank = self.team.rank(tid);
@@ -132,16 +95,7 @@ impl Irregular {
             first = (0..strata)
                 .find_map(|k| c.strata[(home + k) % strata].take(c.meanwhile, &mut hands.rest));
         }
-        if first.is_none() {
-            // Probes that are kept for threads that have not come.
-            first = c
-                .own
-                .iter_mut()
-                .find(|r| !r.is_empty())
-                .map(core::mem::take);
-        }
         let Some(range) = first else {
-            self.tell();
             return Step::Done;
         };
         hands.period = c.period;

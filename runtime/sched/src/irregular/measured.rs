@@ -3,6 +3,7 @@
 
 use super::state::{lock, Cause, Hands, Share};
 use super::{map, Irregular, Step, Trigger, NO_TRIGGER};
+use crate::decide::decide;
 use crate::primitive::Ordering;
 use crate::probe::Measurement;
 use crate::record::Learning;
@@ -99,26 +100,12 @@ impl Irregular {
                 if c.decision.is_none() {
                     c.map.clone_from(&map);
                 }
-                // Probes whose threads have not come lie between the strata.
-                if c.own.iter().any(|r| !r.is_empty()) {
-                    let mut loose = core::mem::take(&mut c.loose);
-                    for stratum in &mut c.strata {
-                        stratum.drain_to(&mut loose);
-                    }
-                    loose.extend(c.own.drain(..).filter(|r| !r.is_empty()));
-                    c.queue.gather(&mut loose);
-                    c.loose = loose;
-                }
                 for stratum in &mut c.strata {
                     c.queue.append(stratum);
                 }
-                let decision = self.decide(&inputs, false);
+                let decision = decide(&inputs, &self.settings.rules);
                 self.carry_out(c, decision.into(), map);
             }
-        }
-        if c.probing && c.outstanding == 0 {
-            // Nobody probes any more, but some node has not come: waiting threads go on.
-            self.tell();
         }
         hands.samples.clear();
         self.take_cold(c, tid, hands)

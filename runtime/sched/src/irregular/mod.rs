@@ -47,7 +47,7 @@ mod period;
 mod state;
 
 use crate::cache::Known;
-use crate::decide::{decide_seen, Decision, NodeInput, Rules, Seen};
+use crate::decide::{decide, Rules};
 use crate::placement::Placement;
 use crate::primitive::{AtomicBool, AtomicU64, Mutex, Ordering, Padded};
 use crate::probe::{self, Measurement, NodeTotal};
@@ -117,11 +117,6 @@ impl Default for Settings {
     }
 }
 
-/// Where nodes are coupled by a known link, the first probing takes this many times fewer iterations: the
-/// pages that a probing moves there and back may cost more than the loop.
-const LESS_OVER_A_LINK: f64 = 4.0;
-/// Over a link: how often the driver must lose patience before a waiting thread takes any work it can get.
-const WAITS_OVER_A_LINK: u32 = 20;
 const NO_TRIGGER: u64 = u64::MAX;
 
 /// One execution of one loop under HetProbe-I. Recycle it with
@@ -220,7 +215,6 @@ impl Irregular {
         let c = &mut *guard;
         c.queue.clear();
         c.queue.push(Range { start: 0, end: n });
-        c.own.clear();
         c.periods = 1;
         c.alone = None;
         c.decision = None;
@@ -244,13 +238,9 @@ impl Irregular {
         } else if self.team.inhabited() <= 1 {
             c.learning = Learning::None;
             let inputs = self.inputs(c);
-            self.carry_out(c, self.decide(&inputs, false).into(), None);
+            self.carry_out(c, decide(&inputs, &self.settings.rules).into(), None);
         } else {
-            let mut probe = self.settings.probe;
-            if self.settings.rules.knows_link() {
-                probe /= LESS_OVER_A_LINK;
-            }
-            self.begin_probing(c, probe::chunk(n, self.team.threads(), probe));
+            self.begin_probing(c, probe::chunk(n, self.team.threads(), self.settings.probe));
         }
     }
 
@@ -315,19 +305,7 @@ impl Irregular {
     /// [`handed_out`](Self::handed_out) did not grow: from now on the thread takes any work it can get,
     /// whatever was decided.
     pub fn lose_patience(&self, tid: usize) {
-        let mut hands = lock(&self.hands[tid].0);
-        hands.waits += 1;
-        hands.impatient = hands.waits >= self.longest_wait();
-    }
-
-    /// How often the driver must lose patience first. Over a link a chunk may wait for thousands of pages;
-    /// threads that take work out of turn would ask for even more.
-    fn longest_wait(&self) -> u32 {
-        if self.settings.rules.knows_link() {
-            WAITS_OVER_A_LINK
-        } else {
-            1
-        }
+        lock(&self.hands[tid].0).impatient = true;
     }
 
     /// Iterations handed out so far.
@@ -418,15 +396,6 @@ impl Irregular {
         hands.piece = range.start;
         self.tally.add(tid, range.len());
         Step::Run { range, probe }
-    }
-
-    fn decide(&self, inputs: &[NodeInput], split: bool) -> Decision {
-        let seen = Seen {
-            iterations: self.n,
-            split_ns: None,
-            split,
-        };
-        decide_seen(inputs, &self.settings.rules, &seen)
     }
 
     /// Tells waiting threads to look again.

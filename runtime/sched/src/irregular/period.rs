@@ -5,11 +5,9 @@ use super::jumps::Jumps;
 use super::map::{self, CostMap};
 use super::state::{lock, Cause, Center, Share};
 use super::{Irregular, Trigger, NO_TRIGGER};
-use crate::decide::{Choice, Decision, NodeInput, Why};
+use crate::decide::{decide, Choice, Decision, NodeInput, Why};
 use crate::primitive::Ordering;
 use crate::probe::{self, NodeRate, NodeTotal};
-use crate::ranges::Range;
-use crate::record::Learning;
 use std::sync::Arc;
 
 /// Nanoseconds by which a chunk grows for each thread of the node: these threads share a lock.
@@ -138,10 +136,6 @@ impl Irregular {
         c.returned.fill(0);
         c.outstanding = 0;
         c.chunk = chunk;
-        let linked = self.settings.rules.knows_link();
-        if linked && self.settings.trigger == Trigger::Faults && c.periods == 1 {
-            self.reserve_probes(c);
-        }
         // With the user's percentage (`Trigger::Jump`) the loop is probed in one place, and so it is where
         // only faults are watched.
         let strata = match self.settings.trigger {
@@ -171,61 +165,6 @@ impl Irregular {
         let even = left / (self.team.threads().max(1) as u64 * CHUNKS_PER_THREAD);
         c.meanwhile = (c.chunk / 4).max(even).max(1);
         self.tell();
-    }
-
-    /// Gives every thread's probe its own place in the loop, the same in each execution: a second probing
-    /// finds the pages of the first in place, and measures only the traffic that remains. The first node's
-    /// probes are at the beginning of the loop and the last node's at its end, where their shares will be.
-    fn reserve_probes(&self, c: &mut Center) {
-        let threads = self.team.threads() as u64;
-        let size = c.chunk.min(self.n / threads.max(1));
-        if size == 0 {
-            return;
-        }
-        let nodes = self.team.nodes();
-        let last = nodes.len().saturating_sub(1);
-        let mut first = 0;
-        let mut at = Vec::with_capacity(nodes.len());
-        for (i, node) in nodes.iter().enumerate() {
-            // The node's part of the loop by its threads, and the place of its probes within that part.
-            let wide = u64::from(node.threads);
-            let scale = |t: u64| (u128::from(self.n) * u128::from(t) / u128::from(threads)) as u64;
-            let (from, to) = (scale(first), scale(first + wide));
-            let slack = (to - from).saturating_sub(wide * size);
-            at.push(match i {
-                0 => from,
-                _ if i == last => from + slack,
-                _ => from + slack / 2,
-            });
-            first += wide;
-        }
-        c.own.clear();
-        c.own.extend((0..self.team.threads()).map(|tid| {
-            if self.team.node_of(tid) != self.settings.rules.origin && self.team.rank(tid) > 0 {
-                return Range::default();
-            }
-            let start = at[self.team.node_of(tid)] + self.team.rank(tid) as u64 * size;
-            Range {
-                start,
-                end: start + size,
-            }
-        }));
-        let mut taken = c.own.clone();
-        taken.retain(|r| !r.is_empty());
-        taken.sort_unstable_by_key(|r| r.start);
-        c.queue.clear();
-        let mut from = 0;
-        for r in taken {
-            c.queue.push(Range {
-                start: from,
-                end: r.start,
-            });
-            from = r.end;
-        }
-        c.queue.push(Range {
-            start: from,
-            end: self.n,
-        });
     }
 
     /// How many samples long enough to be trusted fit a probe of `chunk` iterations, as far as rates are
@@ -295,7 +234,7 @@ impl Irregular {
             .collect();
         self.gather(c);
         c.contracted = c.contracted.saturating_add(1);
-        self.carry_out(c, self.decide(&inputs, true).into(), None);
+        self.carry_out(c, decide(&inputs, &self.settings.rules).into(), None);
     }
 
     /// Moves the rests of all nodes' shares into the queue.
@@ -378,8 +317,6 @@ impl Irregular {
         if core::mem::take(&mut c.expanding) && decision.one_node().is_some() {
             c.contracted = c.contracted.saturating_add(1);
         }
-        let settled = c.learning == Learning::Settled && c.periods == 1;
-        let moving = settled && self.known.as_ref().is_some_and(|k| k.moving);
         let finest = left / (threads * FINEST_OF_ALL);
         for (i, ranges) in parts.into_iter().enumerate() {
             let threads = u64::from(self.team.nodes()[i].threads).max(1);
@@ -417,8 +354,7 @@ impl Irregular {
             share.bad = 0;
             share.armed = false;
             share.patience = patience;
-            // In a new place the pages must come first; their faults are no change.
-            share.fault_patience = if moving { u32::MAX } else { fault_patience };
+            share.fault_patience = fault_patience;
         }
         if let Some(jump) = jump {
             self.completed.0.store(0, Ordering::Relaxed);

@@ -98,8 +98,7 @@ pub(super) struct Hands {
     /// The last period in which the thread probed.
     pub(super) probed: u64,
     pub(super) waiting: bool,
-    /// How often the driver lost patience with this thread's wait.
-    pub(super) waits: u32,
+    /// The driver has lost patience with this thread's wait.
     pub(super) impatient: bool,
 }
 
@@ -109,8 +108,6 @@ pub(super) struct Center {
     /// Iterations that are to be divided.
     pub(super) queue: Jumps,
     pub(super) loose: Vec<Range>,
-    /// Probes that wait for their threads, by thread; only where each probe has its own place.
-    pub(super) own: Vec<Range>,
     /// While probing: all iterations that were not handed out, cut into the parts that are probed one by one;
     /// and the first iteration of each part.
     pub(super) strata: Vec<Jumps>,

@@ -207,7 +207,6 @@ fn known(team: &Placement, rules: &Rules, chance: &mut Chance) -> Option<Arc<Kno
             turned_down: 0,
             fixed: false,
             brief: false,
-            moving: false,
         })
     })
 }

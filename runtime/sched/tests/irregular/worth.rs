@@ -309,7 +309,6 @@ fn faults_contract_and_expand() {
         turned_down: 8,
         fixed: false,
         brief: false,
-        moving: false,
         ..known
     };
     assert!(model.run(&new(&weary)).renewals < run.renewals);
@@ -362,7 +361,6 @@ fn the_chosen_node_is_late() {
         turned_down: 0,
         fixed: false,
         brief: false,
-        moving: false,
     };
     let run = |s| matches!(s, Step::Run { .. });
     let new = || {
@@ -422,7 +420,6 @@ fn late_nodes_help() {
         turned_down: 0,
         fixed: false,
         brief: false,
-        moving: false,
     };
     for trigger in [Trigger::Jump(0.05), Trigger::Change] {
         let h = Irregular::new(
