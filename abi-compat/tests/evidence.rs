@@ -138,3 +138,29 @@ fn lines_of_goal_are_divided_by_the_best_mpi() {
     assert!(row(&text, "maxima of short").contains("| at most 1.5 | 1.2 | measured | reproduced |"));
     assert!(row(&text, "maxima of long").contains("| at most 1 | 2 | measured | not |"));
 }
+
+#[test]
+fn tables_without_results_are_provided() {
+    let names =
+        ["1 queues", "1 dma", "24 queues", "24 dma", "24 eager"].map(|n| format!("mt3000 {n}"));
+    let chips: Vec<String> = [
+        "sw26010 64 eager",
+        "sw26010 64 dma",
+        "matmul dma",
+        "matmul queues",
+    ]
+    .map(String::from)
+    .into_iter()
+    .chain(names)
+    .map(|name| format!(r#""{name}": 500.0"#))
+    .collect();
+    let chips = format!("{{{}}}", chips.join(","));
+    let outputs = [("chips.json", &*chips), ("mq.json", r#"{"rows": []}"#)];
+    let Some((text, _)) = evidence("provided", "queues", &outputs) else {
+        eprintln!("skipped: no python3 with tomllib");
+        return;
+    };
+    assert!(row(&text, "what a program is compiled with").contains("| - | - | - | provided |"));
+    assert!(row(&text, "| matrix multiplication on SW26010, queues |")
+        .contains("| 504 GFLOPS | 500 GFLOPS | simulated | reproduced |"));
+}
