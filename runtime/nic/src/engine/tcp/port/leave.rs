@@ -141,7 +141,8 @@ impl<D: Direct> Port<D> {
     /// Begins an operation by the other way as soon as its descriptor was taken, without a place in its peer's line. False: it
     /// needs one, because something stands before it, or because it cannot go yet, or not by this way.
     ///
-    /// A get of 4 KiB of a process on this machine takes two microseconds, so that the way through the line shows.
+    /// A get of 4 KiB takes 629 instructions of this engine that way, and 682 through the line; the time of both was the same within
+    /// the spread.
     pub(super) fn begin_at_once(&mut self, q: usize, taken: &Taken) -> bool {
         let Ok(d) = &taken.work else {
             return false;
