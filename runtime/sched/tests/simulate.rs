@@ -115,8 +115,10 @@ fn iterations_that_move_miss_the_cache() {
     // One miss of each iteration in any case, and two more of those that the node did not run last.
     let cases = [
         (Strategy::Alone(1), 4.0e-3, 1),
-        (Strategy::HomeThen(1), 4.0e-3, 2),
-        (Strategy::HomeThen(0), 4.0e-3, 1),
+        (Strategy::HomeThen(1, 1), 4.0e-3, 2),
+        (Strategy::HomeThen(3, 1), 4.0e-3, 2),
+        (Strategy::HomeThen(4, 1), 4.0e-3, 1),
+        (Strategy::HomeThen(1, 0), 4.0e-3, 1),
         (all("static-csr:1,1"), 2.0e-3, 1),
     ];
     for (strategy, seconds, times) in cases {
@@ -126,7 +128,7 @@ fn iterations_that_move_miss_the_cache() {
         near(o.seconds, seconds + cold, 1e-9);
     }
     w.loops[0].cold_misses = 0.0;
-    near(go(&p, &w, &Strategy::HomeThen(1)).seconds, 4.0e-3, 1e-9);
+    near(go(&p, &w, &Strategy::HomeThen(1, 1)).seconds, 4.0e-3, 1e-9);
 }
 
 /// The paper's HetProbe divides by the probe and lends nothing: where the probe misleads, its nodes end apart.

@@ -31,8 +31,8 @@ pub enum Strategy {
     All(Schedule),
     /// `All`, but where cache misses would choose one node, always the node with the fastest cores.
     Fastest(Schedule),
-    /// The first execution of each loop on the first node, `static`; all later ones on this node alone.
-    HomeThen(usize),
+    /// The first so many executions of each loop on the first node, `static`; all later ones on this node alone.
+    HomeThen(u64, usize),
     /// A published technique on all nodes that only the simulator knows.
     SelfScheduled(Technique),
     /// The paper's schedule as the paper describes it, by its thresholds.
@@ -170,8 +170,8 @@ struct Program<'a> {
     origin: usize,
     team: Arc<Placement>,
     schedules: Vec<Schedule>,
-    /// Where loops run from their second execution on, under [`Strategy::HomeThen`].
-    then: Option<usize>,
+    /// After how many executions loops run where, under [`Strategy::HomeThen`].
+    then: Option<(u64, usize)>,
     /// A technique that replaces the schedules.
     technique: Option<Technique>,
     /// The paper's schedule, and what it remembers of each loop.
@@ -250,7 +250,7 @@ impl<'a> Program<'a> {
                     }
                     s
                 }
-                Strategy::HomeThen(_) => one_node(platform.nodes.len(), 0),
+                Strategy::HomeThen(..) => one_node(platform.nodes.len(), 0),
                 // Not asked.
                 Strategy::SelfScheduled(_) | Strategy::Published(_) => Schedule::default(),
             })
@@ -273,7 +273,7 @@ impl<'a> Program<'a> {
             team,
             schedules,
             then: match strategy {
-                Strategy::HomeThen(node) => Some(*node),
+                Strategy::HomeThen(executions, node) => Some((*executions, *node)),
                 _ => None,
             },
             technique: match strategy {
@@ -393,7 +393,7 @@ impl<'a> Program<'a> {
         }
         let out = &mut self.loops[at];
         out.ran(elapsed as f64 * 1e-9);
-        if let Some(node) = self.then {
+        if let Some((_, node)) = self.then.filter(|t| out.executions >= t.0) {
             self.schedules[at] = one_node(self.platform.nodes.len(), node);
         }
         out.misses += misses;

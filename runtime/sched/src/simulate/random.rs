@@ -179,6 +179,9 @@ pub struct AgainstBest {
     /// As `single_later`, for somebody who knows everything but whose loops run at home the first time: from the second
     /// execution on, all run on the node that is then best.
     pub oracle_later: f64,
+    /// As `oracle_later`, for somebody who does not know how long the program goes on, and who must not be more than 6 % behind
+    /// the first node if the program ends now: all loops move as soon as that is kept whatever follows ([`earliest`]).
+    pub careful_later: f64,
     /// As `single_later`, in each loop's last execution alone.
     pub last: f64,
     /// Executions of each loop.
@@ -215,19 +218,67 @@ pub fn against_best(
     let ideal = run(platform, workload, &Strategy::IdealCsr, rules, seed);
     let least = |times: &mut dyn Iterator<Item = f64>| times.fold(f64::INFINITY, f64::min);
     let single_later = least(&mut singles.iter().map(later));
-    let oracle = (0..nodes).map(|node| {
-        let strategy = Strategy::HomeThen(node);
-        later(&run(platform, workload, &strategy, rules, seed))
+    let moving = |executions: u64, node: usize| {
+        later(&run(
+            platform,
+            workload,
+            &Strategy::HomeThen(executions, node),
+            rules,
+            seed,
+        ))
+    };
+    let oracle = (0..nodes).map(|node| moving(1, node));
+    let careful = (0..nodes).map(|node| {
+        let executions = match node {
+            0 => workload.repeat,
+            _ => earliest(platform, workload, rules, seed, node),
+        };
+        moving(executions, node)
     });
     let oracle_later = least(&mut { oracle });
+    let careful_later = least(&mut { careful });
     let all = singles.iter().chain([&ideal]).map(|o| o.seconds);
     let best = least(&mut all.chain([go(Kind::CrossDynamic).seconds]));
     AgainstBest {
         best: best / hetprobe.seconds,
         single_later: single_later / later(&hetprobe),
         oracle_later: single_later / oracle_later,
+        careful_later: single_later / careful_later,
         last: least(&mut singles.iter().map(last)) / last(&hetprobe),
         executions: workload.repeat,
         gains: later(&singles[0]) / single_later,
     }
+}
+
+/// After how many executions at home all loops can move to `node`, where the program must not be more than 6 % behind home if
+/// the executions after the move are the last: what moving costs is then a sixteenth of the time so far. All executions, if never.
+fn earliest(
+    platform: &Platform,
+    workload: &Workload,
+    rules: &Rules,
+    seed: u64,
+    node: usize,
+) -> u64 {
+    let kept = |executions: u64| {
+        let program = Workload {
+            repeat: executions + 1,
+            ..workload.clone()
+        };
+        let seconds = |node| {
+            let strategy = Strategy::HomeThen(executions, node);
+            run(platform, &program, &strategy, rules, seed).seconds
+        };
+        seconds(node) <= 1.06 * seconds(0)
+    };
+    // The move costs the same whenever it comes, so that what is kept once is kept from there on.
+    let (mut low, mut high) = (1, workload.repeat);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if kept(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
 }
