@@ -1,8 +1,9 @@
 //! Two endpoints of a provider in this process. What the engine does for the sake of providers shows here.
 
 use super::*;
-use crate::descriptor::{Local, Remote};
+use crate::descriptor::{Descriptor, Key, Local, Remote, Source, Work};
 use crate::engine::ofi::library::OPENING;
+use crate::engine::tcp::direct::{Begun, Direct};
 use crate::engine::{Domain, Sizes};
 use crate::execute;
 use crate::keys::{Memory, Rights};
