@@ -3,6 +3,7 @@
 use hetmp_abi_compat::{exec, library, readme};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Longer than any command here takes, even on a busy machine.
@@ -50,6 +51,20 @@ impl Scratch {
             "{out}"
         );
         files
+    }
+
+    /// The three Debian packages, made once: compressing them takes longest. They stay for the next run to replace.
+    fn debian() -> (&'static str, &'static [String]) {
+        static MADE: OnceLock<(Scratch, Vec<String>)> = OnceLock::new();
+        let (s, files) = MADE.get_or_init(|| {
+            let dir = library::target_dir().join("packages-debian");
+            drop(fs::remove_dir_all(&dir));
+            fs::create_dir_all(&dir).unwrap();
+            let s = Scratch(dir);
+            let files = s.packages("deb");
+            (s, files)
+        });
+        (s.0.to_str().expect("a path in UTF-8"), files)
     }
 
     /// A program that prints which OpenMP runtime it runs on.
@@ -168,11 +183,11 @@ fn debian_packages_hold_what_their_links_name() {
         eprintln!("skipped: no dpkg-shlibdeps (Debian's dpkg-dev)");
         return;
     }
-    let files = s.packages("deb");
+    let (_, files) = Scratch::debian();
     assert_eq!(files.len(), 3, "{files:?}");
     let dpkg = there("dpkg-deb").expect("dpkg-deb");
     let root = s.path("root");
-    for file in &files {
+    for file in files {
         output(&dpkg, &["-x", file, &root], &[]);
     }
     let program = s.program();
@@ -225,7 +240,7 @@ fn debian_packages_come_and_go_without_a_trace() {
         eprintln!("skipped: no dpkg, or no dpkg-shlibdeps (Debian's dpkg-dev)");
         return;
     };
-    let files = s.packages("deb");
+    let (made, files) = Scratch::debian();
     let root = s.0.join("system");
     for folder in ["var/lib/dpkg/info", "var/lib/dpkg/updates"] {
         fs::create_dir_all(root.join(folder)).unwrap();
@@ -255,7 +270,7 @@ fn debian_packages_come_and_go_without_a_trace() {
     purge.extend(["--purge", "hetmp-dbgsym", "hetmp-dev", "hetmp"]);
     output(&dpkg, &purge, &[]);
     assert_eq!(tree(&root), before);
-    in_a_bare_debian(&s.path("out"));
+    in_a_bare_debian(&format!("{made}/out"));
 }
 
 /// The same in a chroot with the essential packages alone, whose own dpkg sees to what the packages need.
