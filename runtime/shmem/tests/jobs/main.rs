@@ -161,94 +161,88 @@ fn vanishes(network: &hosts::Network, role: &str, nic: &str) -> Result<(), Strin
     }
 }
 
+/// What a job across two machines must show.
+enum Across {
+    /// The role ends well, and the engine of this name moved its data.
+    Moves(&'static str, &'static str),
+    /// The role ends with a line about the host that vanished.
+    Vanishes(&'static str, &'static str),
+    /// This value of `HETMP_NIC` is refused with this line.
+    Refused(&'static str, &'static str),
+}
+
+/// All jobs across machines, by the names under which they are asked for.
+fn jobs_across() -> Vec<(String, Across)> {
+    let over_tcp = roles::ACROSS
+        .iter()
+        .chain(collectives::ACROSS)
+        .map(|role| (format!("{role}-4-hosts"), Across::Moves(role, "tcp")));
+    let over_fabric = ["transfers", "atomics", "signals"]
+        .map(|role| (format!("{role}-4-hosts-ofi"), Across::Moves(role, "ofi")));
+    let vanishing = ["vanish-busy", "vanish-idle"].map(|role| {
+        [("", "auto"), ("-ofi", "ofi:tcp")].map(|(end, nic)| {
+            let name = format!("{role}-4-hosts{end}");
+            (name, Across::Vanishes(role, nic))
+        })
+    });
+    let refused = [
+        ("shm", "HETMP_NIC shm: auto, tcp or ofi is accepted"),
+        (
+            "emulated",
+            "HETMP_NIC emulated: auto, tcp or ofi is accepted",
+        ),
+    ]
+    .map(|(nic, line)| (format!("{nic}-4-hosts"), Across::Refused(nic, line)));
+    over_tcp
+        .chain(over_fabric)
+        .chain(vanishing.into_iter().flatten())
+        .chain(refused)
+        .collect()
+}
+
 /// Runs the roles with two PEs on each of two machines: mapped memory within a machine, sockets between the two. Returns
 /// the number of failures.
 fn across_hosts(only: &[String]) -> u32 {
-    let wanted = |name: &str| only.iter().all(|part| name.contains(part.as_str()));
-    let wanted: Vec<(&str, String)> = roles::ACROSS
-        .iter()
-        .chain(collectives::ACROSS)
-        .map(|role| (*role, format!("{role}-4-hosts")))
-        .filter(|(_, name)| wanted(name))
-        .collect();
-    // Where all parts of a name lie in one of these, something below this list is wanted.
-    let others = [
-        "transfers-4-hosts-ofi",
-        "atomics-4-hosts-ofi",
-        "signals-4-hosts-ofi",
-        "vanish-busy-4-hosts-ofi",
-        "vanish-idle-4-hosts-ofi",
-    ];
-    let others = others
-        .iter()
-        .any(|name| only.iter().all(|part| name.contains(part.as_str())));
-    if wanted.is_empty() && !others {
+    let mut jobs = jobs_across();
+    jobs.retain(|(name, _)| only.iter().all(|part| name.contains(part.as_str())));
+    if jobs.iter().any(|(name, _)| name.ends_with("-ofi")) && fabric_is_missing().is_some() {
+        jobs.retain(|(name, _)| !name.ends_with("-ofi"));
+    }
+    if jobs.is_empty() {
         return 0;
     }
     let Some(network) = hosts::Network::new() else {
         return 0;
     };
     let mut failed = 0;
-    let mut verdict = |name: &str, right: Result<(), String>| match right {
-        Ok(()) => println!("{name}: ok"),
-        Err(text) => {
-            println!("{name}: FAILED\n{text}");
-            failed += 1;
-        }
-    };
-    for (role, name) in wanted {
-        let run = job_by(network.hetrun(&hetrun()), 4, role, &[("SHMEM_DEBUG", "1")]);
-        // The line of its engine: it had one.
-        let right = run.and_then(|text| {
-            if text.contains(" PE 3 tcp: ") {
-                Ok(())
-            } else {
-                Err(text)
+    for (name, what) in jobs {
+        let right = match what {
+            Across::Moves(role, engine) => {
+                let nic = if engine == "tcp" { "auto" } else { engine };
+                let variables = [("SHMEM_DEBUG", "1"), ("HETMP_NIC", nic)];
+                let run = job_by(network.hetrun(&hetrun()), 4, role, &variables);
+                // The line of its engine: it had one.
+                run.and_then(|text| match text.contains(&format!(" PE 3 {engine}: ")) {
+                    true => Ok(()),
+                    false => Err(text),
+                })
             }
-        });
-        verdict(&name, right);
-    }
-    if fabric_is_missing().is_none() {
-        for role in ["transfers", "atomics", "signals"] {
-            let name = format!("{role}-4-hosts-ofi");
-            if !only.iter().all(|part| name.contains(part.as_str())) {
-                continue;
+            Across::Vanishes(role, nic) => vanishes(&network, role, nic),
+            Across::Refused(nic, line) => {
+                let variables = [("HETMP_NIC", nic)];
+                match job_by(network.hetrun(&hetrun()), 4, "locks", &variables) {
+                    Err(text) if text.contains(line) => Ok(()),
+                    Ok(text) | Err(text) => Err(text),
+                }
             }
-            let variables = [("SHMEM_DEBUG", "1"), ("HETMP_NIC", "ofi")];
-            let run = job_by(network.hetrun(&hetrun()), 4, role, &variables);
-            let right = run.and_then(|text| match text.contains(" PE 3 ofi: ") {
-                true => Ok(()),
-                false => Err(text),
-            });
-            verdict(&name, right);
-        }
-    }
-    for role in ["vanish-busy", "vanish-idle"] {
-        for (end, nic) in [("", "auto"), ("-ofi", "ofi:tcp")] {
-            let name = format!("{role}-4-hosts{end}");
-            let wanted = only.iter().all(|part| name.contains(part.as_str()));
-            if wanted && (nic == "auto" || fabric_is_missing().is_none()) {
-                verdict(&name, vanishes(&network, role, nic));
-            }
-        }
-    }
-    let hosts = only.iter().all(|part| part.contains("hosts"));
-    for (nic, line) in [
-        ("shm", "HETMP_NIC shm: auto, tcp or ofi is accepted"),
-        (
-            "emulated",
-            "HETMP_NIC emulated: auto, tcp or ofi is accepted",
-        ),
-    ] {
-        if !hosts {
-            continue;
-        }
-        let run = job_by(network.hetrun(&hetrun()), 4, "locks", &[("HETMP_NIC", nic)]);
-        let right = match run {
-            Err(text) if text.contains(line) => Ok(()),
-            Ok(text) | Err(text) => Err(text),
         };
-        verdict(&format!("{nic}-4-hosts"), right);
+        match right {
+            Ok(()) => println!("{name}: ok"),
+            Err(text) => {
+                println!("{name}: FAILED\n{text}");
+                failed += 1;
+            }
+        }
     }
     failed
 }
