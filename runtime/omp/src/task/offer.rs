@@ -10,6 +10,7 @@
 //! program loses some milliseconds at most, and a few microseconds a region.
 
 use super::deque::Deque;
+use super::queue::Manner;
 use super::record::Task;
 use crate::team::members::Team;
 use crate::thread::Thread;
@@ -47,9 +48,25 @@ fn after(patience: u32, taken: bool) -> u32 {
     }
 }
 
+/// Leaves tasks to others for a moment.
+pub(super) struct Offering;
+
+impl Manner for Offering {
+    const MOST_SPOILS: usize = 0;
+
+    fn before_own(th: &Thread, team: &Team) {
+        to_others(th, team);
+    }
+
+    fn before_theft(th: &Thread, team: &Team, deque: &Deque<Task>) {
+        if deque.len() != 0 {
+            to_others_again(th, team, deque);
+        }
+    }
+}
+
 /// Waits until another thread has taken one of the calling thread's tasks, but not long.
-#[cold]
-pub(super) fn to_others(th: &Thread, team: &Team) {
+fn to_others(th: &Thread, team: &Team) {
     let (deque, queued) = (&th.member().deque, th.member().deque.len());
     if queued == 0 || team.seats() < 2 || team.is_virtual() {
         return;
@@ -63,8 +80,7 @@ pub(super) fn to_others(th: &Thread, team: &Team) {
 
 /// Called by a thread that is about to steal from `deque`: waits until another thread has taken a task there, but not
 /// long, and not before the first theft of a region.
-#[cold]
-pub(super) fn to_others_again(th: &Thread, team: &Team, deque: &Deque<Task>) {
+fn to_others_again(th: &Thread, team: &Team, deque: &Deque<Task>) {
     let (old, then) = th.tool.thief.get();
     let now = team.tasks.region_number();
     if then != now {

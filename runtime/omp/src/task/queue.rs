@@ -1,14 +1,34 @@
 //! Putting tasks where they wait ([`super::deque`]), and taking them from there.
 
-use super::offer;
+use super::deque::Deque;
+use super::offer::{self, Offering};
 use super::record::Task;
 use super::sleep::Sleep;
 use crate::team::members::{Member, Team};
 use crate::thread::Thread;
 use hetmp_core::sync::{fence, Ordering};
 
-/// Most tasks that a thief takes in addition to the one it runs.
-const MOST_SPOILS: usize = 16;
+/// How a thread takes tasks. A type and not a flag, so that the ways which every wait goes hold no code for race
+/// detectors.
+pub(super) trait Manner {
+    /// Most tasks that a thief takes in addition to the one it runs.
+    const MOST_SPOILS: usize;
+    /// Called before the thread takes a task of its own.
+    fn before_own(th: &Thread, team: &Team);
+    /// Called before the thread takes one of another member's `deque`.
+    fn before_theft(th: &Thread, team: &Team, deque: &Deque<Task>);
+}
+
+/// Takes what is there.
+struct Greedy;
+
+impl Manner for Greedy {
+    const MOST_SPOILS: usize = 16;
+    #[inline(always)]
+    fn before_own(_: &Thread, _: &Team) {}
+    #[inline(always)]
+    fn before_theft(_: &Thread, _: &Team, _: &Deque<Task>) {}
+}
 
 /// Which tasks a thread may begin.
 #[derive(Clone, Copy)]
@@ -80,10 +100,23 @@ impl Team {
 
     /// A task that the thread may begin; `None` if there is none.
     pub(crate) fn take_task(&self, th: &Thread, scope: Scope<'_>) -> Option<*const Task> {
-        let m = th.member();
-        if m.deque.len() != 0 && offer::wanted() {
-            offer::to_others(th, self);
+        if offer::wanted() {
+            return self.take_offering(th, scope);
         }
+        self.take::<Greedy>(th, scope)
+    }
+
+    /// [`take_task`](Self::take_task) while a tool judges by the order of tasks.
+    #[cold]
+    #[inline(never)]
+    fn take_offering(&self, th: &Thread, scope: Scope<'_>) -> Option<*const Task> {
+        self.take::<Offering>(th, scope)
+    }
+
+    #[inline(always)]
+    fn take<M: Manner>(&self, th: &Thread, scope: Scope<'_>) -> Option<*const Task> {
+        let m = th.member();
+        M::before_own(th, self);
         match scope {
             Scope::Any => {
                 if let Some(t) = self.tasks.take_prioritised(&|_| true) {
@@ -92,7 +125,7 @@ impl Team {
                 if let Some(t) = m.deque.pop(&|_| true) {
                     return Some(t);
                 }
-                self.steal(th, None)
+                self.steal::<M>(th, None)
             }
             Scope::DescendantsOf(waiter) => {
                 let allowed = |t: &Task| t.descends_from(waiter);
@@ -102,23 +135,23 @@ impl Team {
                 if let Some(t) = m.deque.pop(&allowed) {
                     return Some(t);
                 }
-                self.steal(th, Some(&allowed))
+                self.steal::<M>(th, Some(&allowed))
             }
         }
     }
 
-    fn steal(&self, th: &Thread, allowed: Option<&dyn Fn(&Task) -> bool>) -> Option<*const Task> {
+    fn steal<M: Manner>(
+        &self,
+        th: &Thread,
+        allowed: Option<&dyn Fn(&Task) -> bool>,
+    ) -> Option<*const Task> {
         let (mine, n) = (th.seat(), self.seats());
         let mut spoils = Vec::new();
-        let offers = offer::wanted();
-        let most = if offers { 0 } else { MOST_SPOILS };
         // Neighbours first: threads of one node have neighbouring seats.
         for k in 1..n {
             let v = self.member(mine.after(k, n));
-            if offers && v.deque.len() != 0 {
-                offer::to_others_again(th, self, &v.deque);
-            }
-            if let Some(t) = v.deque.steal(allowed, most, &mut spoils) {
+            M::before_theft(th, self, &v.deque);
+            if let Some(t) = v.deque.steal(allowed, M::MOST_SPOILS, &mut spoils) {
                 if !spoils.is_empty() {
                     for s in spoils {
                         th.member().deque.push(s);
