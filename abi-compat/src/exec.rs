@@ -2,7 +2,7 @@
 //!
 //! Every program gets:
 //! * a process group of its own, so that the end of the time limit also ends its children;
-//! * small limits on the size of files and core dumps;
+//! * small limits on the size of files (not on nodes of a software DSM) and core dumps;
 //! * an environment without the variables that steer an OpenMP runtime. The caller adds
 //!   the variables that it wants.
 
@@ -147,12 +147,20 @@ pub fn run_watched(program: &Program<'_>, watch: impl FnOnce(libc::pid_t)) -> io
             err.try_clone()?
         })
         .process_group(0);
+    // The nodes of a software DSM keep the program's memory in files of 64 GiB and more, empty for the most part. The limit
+    // counts their size.
+    let nodes = program
+        .env
+        .iter()
+        .any(|(name, value)| name == "HETMP_NODES" && value.starts_with("dsm:"));
     // SAFETY: the closure runs between fork and exec and calls only `setrlimit`,
     // which is async-signal-safe.
     unsafe {
-        command.pre_exec(|| {
+        command.pre_exec(move || {
             limit(libc::RLIMIT_CORE, 0);
-            limit(libc::RLIMIT_FSIZE, OUTPUT_LIMIT);
+            if !nodes {
+                limit(libc::RLIMIT_FSIZE, OUTPUT_LIMIT);
+            }
             Ok(())
         });
     }
