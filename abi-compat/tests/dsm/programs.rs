@@ -62,6 +62,28 @@ fn what_the_runtime_hands_out_crosses() {
     }
 }
 
+/// Under `OMP_THREAD_LIMIT`, a region that crosses or runs whole on another node gives back what it took from the limit.
+#[test]
+fn regions_give_their_threads_back_to_the_limit() {
+    let limit = ("OMP_THREAD_LIMIT", "6");
+    let program = compile("c-tests/dsm/limit.c", &[]);
+    let expected = run(&program, &[], 0, &[limit]);
+    for (nodes, place) in [(2, "always"), (3, "always"), (2, "node:1")] {
+        let got = run(&program, &[], nodes, &[limit, ("HETMP_DSM_CROSS", place)]);
+        if skipped(&got) {
+            return;
+        }
+        prints_the_same(&got, &expected);
+        let said = String::from_utf8_lossy(&got.stderr);
+        let left = if place == "always" {
+            " 40 times"
+        } else {
+            "whole on node 1 40 times"
+        };
+        assert!(said.contains(left), "{said}");
+    }
+}
+
 #[test]
 fn ordered_loops_cross() {
     for nodes in [2, 3] {

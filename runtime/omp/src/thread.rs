@@ -11,6 +11,7 @@
 
 use crate::ahead::said::{Ahead, Index};
 use crate::host::acc::attached::Attached;
+use crate::icv::UNLIMITED_THREADS;
 use crate::init;
 use crate::memory::copies::Copies;
 use crate::task::record::{Task, TaskCache};
@@ -352,6 +353,13 @@ impl Thread {
                 Some(busy + n - 1)
             });
         n
+    }
+
+    /// Frees what [`Thread::take_from_limit`] took for a region of `n` threads that is over.
+    pub(crate) fn return_to_limit(&self, n: u32, limit: u32) {
+        if limit != UNLIMITED_THREADS {
+            self.busy().fetch_sub(n - 1, Ordering::Relaxed);
+        }
     }
 
     /// Returns a copy of the context.

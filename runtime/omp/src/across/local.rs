@@ -11,7 +11,7 @@ use super::shares::{Shape, Shares};
 use super::table::{ask, table, Table, AWAIT, BARRIER, DONE, PASS, POST, TURN};
 use crate::affinity::shown;
 use crate::boundary::Reason;
-use crate::icv::Icv;
+use crate::icv::{Icv, UNLIMITED_THREADS};
 use crate::init;
 use crate::task::wait;
 use crate::team::members::{Outlined, Team};
@@ -451,6 +451,10 @@ unsafe fn run_alone(th: &Thread, part: &Part, opening: &Opening) {
     solo.shared.icv.set(opening.icv);
     th.become_member(solo, Seat::FIRST, 1);
     let n = opening.total;
+    if opening.icv.thread_limit != UNLIMITED_THREADS {
+        // The end of the region's team takes this away again: the origin's thread counted the threads there.
+        th.busy().fetch_add(n - 1, Ordering::Relaxed);
+    }
     let mut prepare = opening.first.map(|(prepare, construct)| {
         move |team: &Team, work: &Work| prepare(Thread::current(), team, work, n, &construct)
     });

@@ -123,8 +123,7 @@ pub(crate) unsafe fn parallel(
         Place::Across
     };
     // The rule does not ask for probes here: a region's function cannot be called for a part of its work.
-    let leaves = !matches!(place, Place::Home | Place::Probe);
-    if leaves && !critical::begin_crossing() {
+    if leaves_origin(place) && !critical::begin_crossing() {
         place = Place::Home;
     }
     let began = weigh::now();
@@ -140,6 +139,10 @@ pub(crate) unsafe fn parallel(
         Place::Node(node) => unsafe { elsewhere(t, th, region, first, node as u32) },
     };
     let ns = weigh::now() - began;
+    if leaves_origin(place) {
+        // At the origin the end of the region's team does this.
+        th.return_to_limit(region.nthreads, th.task().icv().thread_limit);
+    }
     if weighed {
         weigh::ran(t, code, place, ns, region.nthreads, crossed.as_deref());
     }
@@ -149,6 +152,11 @@ pub(crate) unsafe fn parallel(
         Place::Node(_) => ways::crossed(code, n, ns, Lever::Elsewhere),
     }
     n
+}
+
+/// Whether a region that runs at `place` has threads on other nodes.
+fn leaves_origin(place: Place) -> bool {
+    !matches!(place, Place::Home | Place::Probe)
 }
 
 /// What each node's threads did in a region that crossed.
