@@ -112,7 +112,13 @@ fn regions_run_whole_on_another_node_if_asked() {
     let expected = run(&program, &[], 0, &[]);
     for (nodes, node) in [(2, 1), (3, 2)] {
         let place = format!("node:{node}");
-        let more = [("HETMP_DSM_CROSS", &*place), ("HETMP_DSM_TRUST", "1")];
+        let report = program.with_extension(format!("{node}.json"));
+        let file = report.to_str().expect("a path");
+        let more = [
+            ("HETMP_DSM_CROSS", &*place),
+            ("HETMP_DSM_TRUST", "1"),
+            ("HETMP_REPORT", file),
+        ];
         let got = run(&program, &["where"], nodes, &more);
         if skipped(&got) {
             return;
@@ -126,6 +132,16 @@ fn regions_run_whole_on_another_node_if_asked() {
             said.contains(&format!("whole on node {node} 60 times")),
             "{said}"
         );
+        // `hetmp report` shows them apart from those at the origin and across.
+        let text = std::fs::read_to_string(&report).expect("a report");
+        let out = Command::new(built("hetmp"))
+            .arg("report")
+            .arg(&report)
+            .output()
+            .expect("hetmp");
+        let table = String::from_utf8_lossy(&out.stdout);
+        assert!(table.contains(&format!("60 on {node}")), "{table}{text}");
+        let _ = std::fs::remove_file(&report);
     }
 }
 

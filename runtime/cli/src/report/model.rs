@@ -64,6 +64,13 @@ pub(super) struct Crossing {
     pub(super) place: Place,
     pub(super) crossed: u64,
     pub(super) across_ns: u64,
+    /// Executions whole on another node. Reports of older versions do not have them.
+    #[serde(default)]
+    pub(super) moved: u64,
+    #[serde(default)]
+    pub(super) moved_ns: u64,
+    #[serde(default)]
+    pub(super) moved_to: u32,
     pub(super) stayed: u64,
     pub(super) home_ns: u64,
     pub(super) reason: String,

@@ -185,6 +185,11 @@ fn dsm(all: &Resolved, out: &mut String) {
         let mut row = vec![
             r.crossed.to_string(),
             mean(r.across_ns, r.crossed),
+            match r.moved {
+                0 => "0".to_owned(),
+                n => format!("{n} on {}", r.moved_to),
+            },
+            mean(r.moved_ns, r.moved),
             r.stayed.to_string(),
             mean(r.home_ns, r.stayed),
         ];
@@ -197,6 +202,8 @@ fn dsm(all: &Resolved, out: &mut String) {
     Table {
         titles: &[
             ">crossed",
+            ">mean",
+            ">whole elsewhere",
             ">mean",
             ">at origin",
             ">mean",
