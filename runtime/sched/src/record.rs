@@ -6,6 +6,7 @@
 //! barrier or the release of the work share, which ends every loop anyway, makes the counts visible. A read
 //! before that sees each count as it was at some moment.
 
+use crate::blocks::Blocks;
 use crate::decide::Decision;
 use crate::energy::Power;
 use crate::irregular::CostMap;
@@ -199,6 +200,34 @@ impl LoopRecord {
         match self.chunk {
             Some(chunk) => format!("{},{chunk}", self.schedule),
             None => self.schedule.to_string(),
+        }
+    }
+
+    /// Counts iterations, where the schedule counted blocks of them. (A short last block counts less for the node that has most:
+    /// who ran it is not kept.)
+    pub fn count_iterations(&mut self, blocks: Blocks) {
+        if !blocks.are_long() {
+            return;
+        }
+        let whole = blocks.length(self.iterations);
+        self.iterations = whole;
+        let each = blocks.length(1) as f64;
+        let mut sum = 0u64;
+        for node in &mut *self.nodes {
+            node.iterations = blocks.length(node.iterations);
+            sum = sum.saturating_add(node.iterations);
+            for time in [&mut node.ns_per_iteration, &mut node.faults] {
+                *time = time.map(|t| t / each);
+            }
+            if let Some(probe) = &mut node.probe {
+                probe.ns_per_iteration /= each;
+            }
+        }
+        if let Some(most) = self.nodes.iter_mut().max_by_key(|n| n.iterations) {
+            most.iterations -= sum.saturating_sub(whole).min(most.iterations);
+        }
+        for node in &mut *self.nodes {
+            node.share = node.iterations as f64 / whole.max(1) as f64;
         }
     }
 

@@ -12,6 +12,7 @@ use crate::unlike::modes::{self, OBSERVE, PROBE, REPLACE};
 use crate::unlike::nodes;
 use crate::worksharing::kinds::{Clause, Loop, NodeSchedule, Order, SchedKind, RUNTIME};
 use hetmp_core::trace;
+use hetmp_sched::blocks::Blocks;
 use hetmp_sched::cache::magnitude;
 use hetmp_sched::ranges::Range;
 use hetmp_sched::schedule::{Kind, Modifier, Schedule};
@@ -64,6 +65,17 @@ fn may_be_static(clause: Clause) -> bool {
     clause == RUNTIME
 }
 
+/// The iterations of `l` that no division separates: the chunks of a dynamic loop, and of a guided one whose chunks are multiples of
+/// a size. Chunks of other guided loops begin anywhere.
+fn blocks(l: &Loop) -> Blocks {
+    let each = match l.clause {
+        Some(SchedKind::Dynamic) => l.chunk,
+        Some(_) if l.whole => l.chunk,
+        _ => 1,
+    };
+    Blocks::new(l.bounds.trip_count(), each)
+}
+
 /// How this execution of the loop `l` on `team` is handed out, if the loop is settled and this execution need
 /// not be measured. If it runs in fixed pieces, `pieces` holds each thread's piece afterwards. Call this
 /// before [`schedule`], for loops that [`may_replace`] accepts.
@@ -79,27 +91,30 @@ pub(crate) fn settled(
     if !probes(l.clause, run) || trace::on() {
         return None;
     }
-    let n = l.bounds.trip_count();
+    let blocks = blocks(l);
+    let n = blocks.count();
     // Nothing to divide, and nothing to learn about any division. A report counts every execution.
     if n == 1 && !report::wanted() {
         // A cursor moves between cores; a static loop's threads do without.
         return Some(if may_be_static(l.clause) && !nodes::told_apart() {
             Settled::Static
         } else {
-            Settled::Cursor { chunk: 1 }
+            Settled::Cursor {
+                chunk: blocks.length(1),
+            }
         });
     }
     let mut kept = th.settled.borrow_mut();
     Some(match kept.next((l.key, n), (address(team), nthreads))? {
         Next::Pieces(known) => {
             pieces.clear();
-            pieces.extend_from_slice(known);
+            pieces.extend(known.iter().map(|&piece| blocks.iterations(piece)));
             Settled::Pieces
         }
         Next::Static => Settled::Static,
         // Threads that come early take the iterations that late threads would have got.
         Next::Cursor => Settled::Cursor {
-            chunk: n.div_ceil(2 * u64::from(nthreads)),
+            chunk: blocks.length(n.div_ceil(2 * u64::from(nthreads))),
         },
     })
 }
@@ -143,6 +158,7 @@ pub(crate) fn schedule(
         None => run.monotonic,
         Some(_) => globals.icv.run_sched.monotonic,
     };
+    let mut blocks = blocks(l);
     let mut chosen = match chosen {
         Some(chosen) => {
             if mode & REPLACE == 0 {
@@ -150,7 +166,11 @@ pub(crate) fn schedule(
             }
             chosen
         }
-        None if mode & OBSERVE != 0 => Cow::Owned(programs_own(plain)),
+        None if mode & OBSERVE != 0 => {
+            // The program's own chunks are counted in iterations.
+            blocks = Blocks::new(l.bounds.trip_count(), 1);
+            Cow::Owned(programs_own(plain))
+        }
         None => return None,
     };
     let ascending = said || l.order == Order::Monotonic;
@@ -161,15 +181,19 @@ pub(crate) fn schedule(
             Modifier::None
         };
     }
-    let number = plan_number(l.key, magnitude(l.bounds.trip_count()));
+    let n = blocks.count();
+    if let Some(chunk) = chosen.chunk.filter(|_| blocks.are_long()) {
+        // Ours counts iterations, too.
+        chosen.to_mut().chunk = Some(blocks.holding(chunk));
+    }
+    let number = plan_number(l.key, magnitude(n));
     // Emulated slowness must not last through this: a tick would be burned under the lock of all regions.
     th.leave_program(Reason::Pieces);
-    let execution = Execution::new(&chosen, l, nthreads, |t| {
+    let execution = Execution::new(&chosen, l.key, blocks, nthreads, |t| {
         team.members[t].node.get().saturating_sub(1)
     });
     // With a report, every execution is counted, so all take the full way.
     if !report::wanted() && l.key != 0 {
-        let n = l.bounds.trip_count();
         if let Some(way) = execution.settled(n, nthreads, may_be_static(l.clause)) {
             let mut kept = th.settled.borrow_mut();
             kept.keep((l.key, n), (address(team), nthreads), number, way);

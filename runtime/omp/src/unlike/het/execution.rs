@@ -7,11 +7,12 @@ use super::settled::{seldom, Cut, Way, SELDOM};
 use super::{known, report};
 use crate::team::seat::Seat;
 use crate::unlike::nodes;
-use crate::worksharing::kinds::{Loop, Next, NodeSchedule};
+use crate::worksharing::kinds::{Next, NodeSchedule};
 use core::mem::ManuallyDrop;
 use core::sync::atomic::Ordering;
 use hetmp_core::sys::monotonic_ns;
 use hetmp_core::trace;
+use hetmp_sched::blocks::Blocks;
 use hetmp_sched::ranges::Range;
 use std::sync::Arc;
 
@@ -102,20 +103,20 @@ impl Parts {
 pub(super) struct Execution(ManuallyDrop<Box<Parts>>);
 
 impl Execution {
-    /// An execution of `l` under `chosen`. The thread on seat `t` of the team belongs to node `node_of(t)`.
+    /// An execution of the loop `key` under `chosen`, which divides its blocks. The thread on seat `t` of the team belongs to node `node_of(t)`.
     pub(super) fn new(
         chosen: &Chosen,
-        l: &Loop,
+        key: usize,
+        blocks: Blocks,
         nthreads: u32,
         node_of: impl Fn(usize) -> u32,
     ) -> Execution {
-        let n = l.bounds.trip_count();
-        Execution(ManuallyDrop::new(known::parts(
-            chosen, l.key, n, nthreads, node_of,
-        )))
+        let mut parts = known::parts(chosen, key, blocks.count(), nthreads, node_of);
+        parts.blocks = blocks;
+        Execution(ManuallyDrop::new(parts))
     }
 
-    /// How the loop's next executions, with about `n` iterations each on `nthreads` threads, may run without being
+    /// How the loop's next executions, with about `n` blocks each on `nthreads` threads, may run without being
     /// measured, if it is settled; and in how many of them one is to be measured while the plan holds.
     /// `may_be_static`: the program leaves the schedule to the user.
     pub(super) fn settled(&self, n: u64, nthreads: u32, may_be_static: bool) -> Option<(Way, u32)> {
@@ -158,6 +159,7 @@ impl NodeSchedule for Execution {
             started.store(monotonic_ns(), Ordering::Relaxed);
         }
         let range = self.0.next(seat, gone);
+        let range = range.map(|blocks| self.0.blocks.iterations(blocks));
         let answer = match range {
             Some(range) => Next::Range(range),
             None => self.0.leave(seat),

@@ -101,7 +101,7 @@ pub(crate) fn after_fork() {
     }
 }
 
-/// Takes or makes the memory and state of one execution.
+/// Takes or makes the memory and state of one execution; `n` is the number of blocks that are divided.
 pub(super) fn parts(
     chosen: &Chosen,
     region: usize,
@@ -160,7 +160,7 @@ pub(super) fn learn(parts: &Parts) {
     if !learns && !report::wanted() {
         return;
     }
-    let record = parts.record();
+    let mut record = parts.record();
     if report::wanted() {
         report::prepare(schedule.key.region);
     }
@@ -187,6 +187,7 @@ pub(super) fn learn(parts: &Parts) {
         Kind::AidHybrid { .. } => 17,
         Kind::AidDynamic { .. } => 18,
     };
+    record.count_iterations(parts.blocks);
     let line = all
         .summaries
         .entry((schedule.key, code))

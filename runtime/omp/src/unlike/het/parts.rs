@@ -6,6 +6,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::park::Flag;
 use hetmp_core::sync::CacheLine;
 use hetmp_core::sys::monotonic_ns;
+use hetmp_sched::blocks::Blocks;
 use hetmp_sched::cache::{Key, Known};
 use hetmp_sched::placement::Placement;
 use hetmp_sched::probe::Measurement;
@@ -87,6 +88,8 @@ impl Slot {
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) schedule: Schedule,
+    /// What the schedule takes for iterations.
+    pub(super) blocks: Blocks,
     pub(super) slots: Box<[CacheLine<Slot>]>,
     /// Threads that the schedule tells to wait sleep on this flag.
     pub(super) bell: CacheLine<Flag>,
@@ -103,6 +106,7 @@ impl Parts {
     ) -> Box<Parts> {
         Box::new(Parts {
             schedule: Schedule::new(key, chosen, n, team, known),
+            blocks: Blocks::new(n, 1),
             slots: (0..team.threads()).map(|_| CacheLine::default()).collect(),
             bell: CacheLine(Flag::new()),
         })
