@@ -14,6 +14,7 @@ use crate::worksharing::kinds::{Clause, Loop, NodeSchedule, Order, SchedKind, RU
 use hetmp_core::trace;
 use hetmp_sched::blocks::Blocks;
 use hetmp_sched::cache::magnitude;
+use hetmp_sched::plain::static_piece;
 use hetmp_sched::ranges::Range;
 use hetmp_sched::schedule::{Kind, Modifier, Schedule};
 use std::borrow::Cow;
@@ -109,6 +110,13 @@ pub(crate) fn settled(
         Next::Pieces(known) => {
             pieces.clear();
             pieces.extend(known.iter().map(|&piece| blocks.iterations(piece)));
+            Settled::Pieces
+        }
+        // A static loop's threads would cut chunks in two.
+        Next::Static if blocks.are_long() => {
+            let team = u64::from(nthreads);
+            pieces.clear();
+            pieces.extend((0..team).map(|t| blocks.iterations(static_piece(n, team, t))));
             Settled::Pieces
         }
         Next::Static => Settled::Static,
