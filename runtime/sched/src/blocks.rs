@@ -71,7 +71,7 @@ mod tests {
         #[test]
         fn cover_the_loop_in_whole_blocks(n in prop_oneof![0u64..500, (u64::MAX - 9)..=u64::MAX], each in prop_oneof![0u64..40, any::<u64>()], cut in any::<u64>()) {
             let blocks = Blocks::new(n, each);
-            let cut = cut % (blocks.count() + 1).max(1);
+            let cut = cut % blocks.count().saturating_add(1);
             let front = blocks.iterations(Range::new(0, cut));
             let back = blocks.iterations(Range::new(cut, blocks.count()));
             prop_assert_eq!((front.start, front.end, back.end), (0, back.start, n));
