@@ -1,7 +1,20 @@
 //! Which regions cross when that is measured, and what a report says of it.
 
 use crate::harness::{built, compile, finish, preload, prints_the_same, run, skipped};
+use std::path::Path;
 use std::process::{Command, Output};
+
+/// What `hetmp report` prints of a report.
+fn table_of(report: &Path) -> String {
+    let out = Command::new(built("hetmp"))
+        .arg("report")
+        .arg(report)
+        .output()
+        .expect("hetmp");
+    let table = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert!(out.status.success(), "{table}");
+    table
+}
 
 /// Without `HETMP_DSM_CROSS`, a region is tried at home and across, and runs where it is faster.
 #[test]
@@ -65,13 +78,7 @@ fn a_report_has_every_node_and_region() {
     let named = pages.iter().filter_map(contents);
     assert!(named.clone().any(|c| c.contains("fought_for[")), "{text}");
     // `hetmp report` shows them.
-    let out = Command::new(built("hetmp"))
-        .arg("report")
-        .arg(&report)
-        .output()
-        .expect("hetmp");
-    let table = String::from_utf8_lossy(&out.stdout);
-    assert!(out.status.success(), "{table}");
+    let table = table_of(&report);
     for words in ["Distributed shared memory on 3 nodes", "fought_for["] {
         assert!(table.contains(words), "{words}: {table}");
     }
@@ -134,12 +141,7 @@ fn regions_run_whole_on_another_node_if_asked() {
         );
         // `hetmp report` shows them apart from those at the origin and across.
         let text = std::fs::read_to_string(&report).expect("a report");
-        let out = Command::new(built("hetmp"))
-            .arg("report")
-            .arg(&report)
-            .output()
-            .expect("hetmp");
-        let table = String::from_utf8_lossy(&out.stdout);
+        let table = table_of(&report);
         assert!(table.contains(&format!("60 on {node}")), "{table}{text}");
         let _ = std::fs::remove_file(&report);
     }

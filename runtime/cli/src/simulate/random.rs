@@ -2,15 +2,13 @@
 //! rule was fitted.
 
 use hetmp_sched::decide::Rules;
-use hetmp_sched::simulate::{against_best, random, AgainstBest};
+use hetmp_sched::simulate::{against_best, random, AgainstBest, ALLOWED};
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
 
 /// Programs in the list of those that are farthest behind.
 const WORST: usize = 10;
-/// Behind the best single node by more than this is counted.
-const ALLOWED: f64 = 1.06;
 
 /// Runs the programs of the seeds from `first` on; on all cores, with the same outcome.
 pub(super) fn table(first: u64, count: u64) -> String {

@@ -28,6 +28,6 @@ mod workload;
 pub use platform::{KernelOnNode, LinkModel, Node, Platform};
 pub use program::{ideal_parts, run, LoopOutcome, Outcome, Strategy};
 pub use published::Published;
-pub use random::{against_best, random, AgainstBest};
+pub use random::{against_best, random, AgainstBest, ALLOWED};
 pub use self_scheduling::Technique;
 pub use workload::{Access, Array, LoopModel, Mix, Pattern, Serial, Spread, Workload};

@@ -13,6 +13,9 @@ use crate::energy::Power;
 use crate::schedule::{Kind, Schedule, DEFAULT_FRACTION};
 use std::collections::BTreeMap;
 
+/// The most that a program's time may be over that of the best single node, or of staying at home.
+pub const ALLOWED: f64 = 1.06;
+
 /// Draws numbers, one after the other.
 struct Draw(u64);
 
@@ -268,7 +271,7 @@ fn earliest(
             let strategy = Strategy::HomeThen(executions, node);
             run(platform, &program, &strategy, rules, seed).seconds
         };
-        seconds(node) <= 1.06 * seconds(0)
+        seconds(node) <= ALLOWED * seconds(0)
     };
     // The move costs the same whenever it comes, so that what is kept once is kept from there on.
     let (mut low, mut high) = (1, workload.repeat);

@@ -111,9 +111,9 @@ impl Execution {
         nthreads: u32,
         node_of: impl Fn(usize) -> u32,
     ) -> Execution {
-        let mut parts = known::parts(chosen, key, blocks.count(), nthreads, node_of);
-        parts.blocks = blocks;
-        Execution(ManuallyDrop::new(parts))
+        Execution(ManuallyDrop::new(known::parts(
+            chosen, key, blocks, nthreads, node_of,
+        )))
     }
 
     /// How the loop's next executions, with about `n` blocks each on `nthreads` threads, may run without being

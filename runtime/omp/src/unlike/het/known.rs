@@ -10,6 +10,7 @@ use super::schedule::{learns, Chosen};
 use super::{profile, settled, source};
 use crate::unlike::nodes;
 use core::sync::atomic::{AtomicPtr, Ordering};
+use hetmp_sched::blocks::Blocks;
 use hetmp_sched::cache::{Key, Known, ProbeCache};
 use hetmp_sched::decide::Rules;
 use hetmp_sched::placement::Placement;
@@ -101,11 +102,11 @@ pub(crate) fn after_fork() {
     }
 }
 
-/// Takes or makes the memory and state of one execution; `n` is the number of blocks that are divided.
+/// Takes or makes the memory and state of one execution, which divides `blocks`.
 pub(super) fn parts(
     chosen: &Chosen,
     region: usize,
-    n: u64,
+    blocks: Blocks,
     nthreads: u32,
     node_of: impl Fn(usize) -> u32,
 ) -> Box<Parts> {
@@ -118,7 +119,7 @@ pub(super) fn parts(
     let mut guard = lock();
     let all = &mut *guard;
     let team = all.team(threads, node_of);
-    let key = Key::new(region as u64, n, &team);
+    let key = Key::new(region as u64, blocks.count(), &team);
     let known = if learns {
         profile::fill(&mut all.cache, &key, &team);
         all.cache.known(&key)
@@ -137,10 +138,10 @@ pub(super) fn parts(
     drop(guard);
     match spare {
         Some(mut parts) => {
-            parts.restart(key, n, known);
+            parts.restart(key, blocks, known);
             parts
         }
-        None => Parts::new(key, chosen, n, &team, known),
+        None => Parts::new(key, chosen, blocks, &team, known),
     }
 }
 

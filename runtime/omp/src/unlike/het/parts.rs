@@ -100,24 +100,25 @@ impl Parts {
     pub(super) fn new(
         key: Key,
         chosen: &Chosen,
-        n: u64,
+        blocks: Blocks,
         team: &Arc<Placement>,
         known: Option<Arc<Known>>,
     ) -> Box<Parts> {
         Box::new(Parts {
-            schedule: Schedule::new(key, chosen, n, team, known),
-            blocks: Blocks::new(n, 1),
+            schedule: Schedule::new(key, chosen, blocks.count(), team, known),
+            blocks,
             slots: (0..team.threads()).map(|_| CacheLine::default()).collect(),
             bell: CacheLine(Flag::new()),
         })
     }
 
     /// Prepares the parts for another execution; see [`Schedule::restart`].
-    pub(super) fn restart(&mut self, key: Key, n: u64, known: Option<Arc<Known>>) {
+    pub(super) fn restart(&mut self, key: Key, blocks: Blocks, known: Option<Arc<Known>>) {
         for slot in &*self.slots {
             slot.clear();
         }
-        self.schedule.restart(key, n, known);
+        self.blocks = blocks;
+        self.schedule.restart(key, blocks.count(), known);
     }
 
     /// When the first thread arrived, in nanoseconds; 0: none did.

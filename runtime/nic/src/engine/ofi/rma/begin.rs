@@ -112,17 +112,18 @@ impl Direct for Rma {
                 };
                 let at = (target.of(remote.address), target.key);
                 let data = cq_data.then_some(remote.address);
+                let held = |descriptor| Held {
+                    id,
+                    slot,
+                    from,
+                    len: n,
+                    descriptor,
+                    at,
+                    data,
+                };
                 let posted = match (descriptor, self.lanes.get_mut(rank)) {
                     (Ok(descriptor), Some(lane)) if !inject => {
-                        lane.held = Some(Held {
-                            id,
-                            slot,
-                            from,
-                            len: n,
-                            descriptor,
-                            at,
-                            data,
-                        });
+                        lane.held = Some(held(descriptor));
                         Posted::Yes
                     }
                     // SAFETY: the source was found in bounds. Its initiator leaves it alone until it hears that the
@@ -151,16 +152,7 @@ impl Direct for Rma {
                 if posted == Posted::Busy && stays && self.ahead.may_wait(rank) {
                     return match self.describe(slot, from, n) {
                         Ok(descriptor) => {
-                            let put = Held {
-                                id,
-                                slot,
-                                from,
-                                len: n,
-                                descriptor,
-                                at,
-                                data,
-                            };
-                            self.ahead.keep(rank, put);
+                            self.ahead.keep(rank, held(descriptor));
                             kept = true;
                             (Posted::Yes, false)
                         }
