@@ -458,15 +458,21 @@ impl Door {
             std::thread::sleep(Duration::from_millis(10));
             connections = lock(&self.connections);
         }
-        // Sent before any reply, and reported before any request.
+        // A process may end as soon as it is welcome, and its end is reported by another thread: the joining is
+        // reported first, or the end would look like that of a process that never joined. Replies wait for the
+        // connection, so the welcome comes before all of them.
+        let event = |event| (self.report)(Happening::Rank(rank, event));
+        event(Event::Joined);
         let welcome = Reply::Welcome {
             size: self.plan.size,
             local: here.collect(),
             address: self.plan.address.clone(),
         };
-        stream.write_all(&welcome.encode()).map_err(failed)?;
+        if let Err(error) = stream.write_all(&welcome.encode()) {
+            event(Event::Left);
+            return Err(failed(error));
+        }
         connections.insert(rank, writer);
-        (self.report)(Happening::Rank(rank, Event::Joined));
         Ok(rank)
     }
 }
@@ -495,4 +501,62 @@ fn peer_uid(stream: &UnixStream) -> Option<libc::uid_t> {
         )
     };
     (failed == 0).then_some(peer.uid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{lock, Door, Event, Happening, Plan, Report};
+    use hetmp_core::bootstrap::wire::{read_frame, Reply, Request, VERSION};
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+
+    /// The main thread hears of what happens late. A process that is welcome, and may end at once, has been
+    /// reported as joined all the same.
+    #[test]
+    fn who_is_welcome_has_been_reported() {
+        let seen: Arc<Mutex<Vec<Event>>> = Arc::default();
+        let record = Arc::clone(&seen);
+        let report: Report = Arc::new(move |happening| {
+            std::thread::sleep(Duration::from_millis(50));
+            if let Happening::Rank(_, event) = happening {
+                lock(&record).push(event);
+            }
+        });
+        let door = Door {
+            plan: Plan {
+                size: 1,
+                first: 0,
+                count: 1,
+                secret: [7; super::SECRET],
+                address: String::new(),
+                directory: "/".into(),
+                nodes: None,
+                whole: false,
+                dsm: false,
+                host_timeout: 0,
+                program: Vec::new(),
+                variables: Vec::new(),
+            },
+            report,
+            connections: Arc::default(),
+            strangers: AtomicUsize::new(1),
+        };
+        let (mut process, stream) = UnixStream::pair().expect("a pair");
+        let hello = Request::Hello {
+            version: VERSION,
+            secret: door.plan.secret,
+            rank: 0,
+        };
+        process.write_all(&hello.encode()).expect("a greeting");
+        let served = std::thread::spawn(move || door.serve(stream));
+        let welcome = read_frame(&mut process).expect("a frame").expect("a reply");
+        assert!(matches!(Reply::decode(&welcome), Ok(Reply::Welcome { .. })));
+        assert_eq!(lock(&seen)[..], [Event::Joined]);
+        drop(process);
+        served.join().expect("the door's thread");
+        assert_eq!(lock(&seen)[..], [Event::Joined, Event::Left]);
+    }
 }
