@@ -91,6 +91,88 @@ fn every_schedule_runs_every_iteration_once() {
     }
 }
 
+/// A program asks for a signal at every floating-point exception, inexact results among them, and uses integers only: what
+/// the schedules compute on the program's threads must not raise one.
+#[test]
+fn the_programs_traps_do_not_meet_our_arithmetic() {
+    let Some(cpus) = cpus() else { return };
+    let scratch = Scratch::new("traps");
+    let unlike = format!("cores={},speed=1;cores={},speed=0.33", cpus[0], cpus[1]);
+    let programs = [
+        scratch.compile(&library::root().join("c-tests/float_traps.c")),
+        scratch.compile_text("reported", TRAPS_AND_A_REPORT),
+    ];
+    let report = scratch.path("traps.json");
+    let mut sums = std::collections::BTreeSet::new();
+    for schedule in SCHEDULES {
+        for (nodes, lever) in [
+            ("2", "auto"),
+            (&unlike, "auto"),
+            (&unlike, "force"),
+            (&unlike, "uneven"),
+        ] {
+            let probes = schedule.starts_with("hetprobe");
+            if lever != "auto" && !probes {
+                continue;
+            }
+            let out = scratch.run(
+                &programs[0],
+                &["all"],
+                &[
+                    ("HETMP_SCHEDULE", schedule),
+                    ("HETMP_NODES", nodes),
+                    ("HETMP_STATIC", lever),
+                    ("OMP_NUM_THREADS", "2"),
+                ],
+            );
+            let what = format!("{schedule} {nodes} {lever}");
+            assert_eq!(out.ending, Ending::Exit(0), "{what}");
+            let line = text(&out.stdout);
+            assert!(
+                line.ends_with("signals asked for: yes, flags 0\n"),
+                "{what}: {line}"
+            );
+            sums.insert(line);
+        }
+    }
+    assert_eq!(sums.len(), 1, "{sums:?}");
+    // What is written at the end is computed under the program's traps, too.
+    let out = scratch.run(
+        &programs[1],
+        &[],
+        &[
+            ("HETMP_SCHEDULE", "hetprobe"),
+            ("HETMP_NODES", &unlike),
+            ("HETMP_REPORT", &report),
+            ("OMP_NUM_THREADS", "2"),
+        ],
+    );
+    assert_eq!(out.ending, Ending::Exit(0));
+    let kept: Value =
+        serde_json::from_str(&fs::read_to_string(report).expect("a report")).expect("JSON");
+    assert!(
+        kept["loops"].as_array().is_some_and(|l| !l.is_empty()),
+        "{kept}"
+    );
+}
+
+const TRAPS_AND_A_REPORT: &str = r#"
+#define _GNU_SOURCE
+#include <fenv.h>
+#include <omp.h>
+static unsigned values[10000];
+int main(void) {
+    feclearexcept(FE_ALL_EXCEPT);
+    feenableexcept(FE_ALL_EXCEPT);
+    for (int e = 0; e < 30; e++) {
+        #pragma omp parallel for schedule(runtime)
+        for (int i = 0; i < 10000; i++)
+            for (int k = 0; k < 50; k++) values[i] = values[i] * 1664525u + 1013904223u;
+    }
+    return fetestexcept(FE_ALL_EXCEPT);
+}
+"#;
+
 /// Prints the affinity mask of each thread of a team and of an inner team, and the
 /// value of `omp_get_num_procs`.
 const PLACED: &str = r#"

@@ -25,6 +25,7 @@ pub mod calibration;
 pub mod counters;
 pub mod env;
 pub mod file;
+pub mod float;
 pub mod handover;
 pub mod hash;
 pub mod helper;

@@ -31,6 +31,7 @@
 //! nodes. A program that blocks all signals is slowed at `leave` only. Only threads of slowed nodes, inside user
 //! code, see any of this.
 
+use crate::float;
 use crate::sys::ticks;
 use core::cell::Cell;
 use core::sync::atomic::{
@@ -167,9 +168,8 @@ impl SlowThread {
             self.leave();
             self.speed.set(speed);
             if let Some(account) = self.account() {
-                account
-                    .stretch
-                    .store((1.0 / speed - 1.0).to_bits(), Relaxed);
+                let stretch = float::apart(|| 1.0 / speed - 1.0);
+                account.stretch.store(stretch.to_bits(), Relaxed);
             }
         }
     }
@@ -186,7 +186,7 @@ impl SlowThread {
     #[inline]
     pub fn enter(&self) {
         if self.speed.get() < 1.0 {
-            self.enter_slow();
+            float::apart(|| self.enter_slow());
         }
     }
 
@@ -195,7 +195,7 @@ impl SlowThread {
     #[inline]
     pub fn leave(&self) {
         if self.speed.get() < 1.0 {
-            self.settle_slow(false);
+            float::apart(|| self.settle_slow(false));
         }
     }
 
@@ -203,7 +203,7 @@ impl SlowThread {
     #[inline]
     pub fn settle(&self) {
         if self.speed.get() < 1.0 {
-            self.settle_slow(true);
+            float::apart(|| self.settle_slow(true));
         }
     }
 
@@ -221,8 +221,10 @@ impl SlowThread {
 
     #[cold]
     fn set_up(&self) {
-        calibrate::get();
-        let account = Box::new(Account::new(1.0 / self.speed.get() - 1.0, false));
+        let account = float::apart(|| {
+            calibrate::get();
+            Box::new(Account::new(1.0 / self.speed.get() - 1.0, false))
+        });
         self.account.set(Box::into_raw(account));
     }
 

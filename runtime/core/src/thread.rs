@@ -4,6 +4,7 @@
 //! library that is opened late. All signals are blocked on our threads, because the program's handlers must not run
 //! there.
 
+use crate::float;
 use core::ffi::{c_void, CStr};
 use std::io;
 
@@ -30,7 +31,11 @@ extern "C" fn run(body: *mut c_void) -> *mut c_void {
 /// # Errors
 /// The system has no room for another thread.
 pub fn start(name: &CStr, body: impl FnOnce() + Send + 'static) -> io::Result<Thread> {
-    begin(name, None, Box::new(body))
+    let own = || {
+        float::default_here();
+        body();
+    };
+    begin(name, None, Box::new(own))
 }
 
 /// Like [`start`], for a thread that runs the program's code, on a stack of `stack` bytes. Faults of memory are not blocked

@@ -38,7 +38,7 @@ pub fn globals() -> &'static Globals {
 /// Initialises the runtime, once.
 #[cold]
 pub fn once() -> &'static Globals {
-    let globals = GLOBALS.get_or_init(start);
+    let globals = GLOBALS.get_or_init(|| hetmp_core::float::apart(start));
     let first = PUBLISHED
         .swap(core::ptr::from_ref(globals).cast_mut(), Ordering::AcqRel)
         .is_null();

@@ -2,7 +2,7 @@
 //! the region's work they did: the origin learns from that how fast each node is.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use hetmp_core::{sys, topo};
+use hetmp_core::{float, sys, topo};
 use hetmp_sched::crossing::division::Part;
 use std::sync::OnceLock;
 
@@ -85,7 +85,7 @@ impl Meter {
 
     /// A thread's part is over.
     pub(super) fn ran(&self, watch: Watch, spun: u64) {
-        let ns = watch.ran_ns(spun);
+        let ns = float::apart(|| watch.ran_ns(spun));
         self.ran_ns.fetch_add(ns, Ordering::Relaxed);
     }
 
@@ -111,11 +111,14 @@ impl Meter {
             false => self.ran_ns.load(Ordering::Relaxed),
         };
         let of = |atomic: &AtomicU64| atomic.load(Ordering::Relaxed) as f64;
-        let work = match of(&self.offered) {
-            0.0 => f64::from(threads) / f64::from(total.max(1)),
-            offered => of(&self.taken) / offered,
-        };
-        [ran, cpus().into(), (work * WHOLE) as u64]
+        let work = float::apart(|| {
+            let work = match of(&self.offered) {
+                0.0 => f64::from(threads) / f64::from(total.max(1)),
+                offered => of(&self.taken) / offered,
+            };
+            (work * WHOLE) as u64
+        });
+        [ran, cpus().into(), work]
     }
 }
 

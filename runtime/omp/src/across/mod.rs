@@ -38,7 +38,7 @@ use crate::thread::Thread;
 use crate::unlike::virtual_team::lever::Lever;
 use crate::unlike::ways;
 use admit::Verdict;
-use hetmp_core::topo;
+use hetmp_core::{float, topo};
 use hetmp_scan::Form;
 use hetmp_sched::crossing::division::{equal_parts, Part};
 use hetmp_sched::crossing::Place;
@@ -73,7 +73,7 @@ pub fn install(new: &'static Table) -> bool {
 
 extern "C" fn at_exit(_: *mut libc::c_void) {
     if let Some(t) = table::table() {
-        said::say(t);
+        float::apart(|| said::say(t));
         (t.leave)();
     }
 }
@@ -118,7 +118,7 @@ pub(crate) unsafe fn parallel(
         Verdict::Crosses => false,
     };
     let mut place = if weighed {
-        weigh::place(t, code)
+        float::apart(|| weigh::place(t, code))
     } else {
         Place::Across
     };
@@ -131,7 +131,9 @@ pub(crate) unsafe fn parallel(
         Place::Home | Place::Probe => (home(), None),
         Place::Across => {
             // Thread-local variables are those of the threads of an equal division.
-            let threads = weighed.then(|| weigh::threads(t, th, region)).flatten();
+            let threads = weighed
+                .then(|| float::apart(|| weigh::threads(t, th, region)))
+                .flatten();
             // SAFETY: the function may be called with the data: this function's contract.
             unsafe { cross(t, th, region, first, threads) }
         }
@@ -144,7 +146,7 @@ pub(crate) unsafe fn parallel(
         th.return_to_limit(region.nthreads, th.task().icv().thread_limit);
     }
     if weighed {
-        weigh::ran(t, code, place, ns, region.nthreads, crossed.as_deref());
+        float::apart(|| weigh::ran(t, code, place, ns, region.nthreads, crossed.as_deref()));
     }
     match place {
         Place::Home | Place::Probe => said::stayed(code, ns),
@@ -227,7 +229,8 @@ unsafe fn cross(
         let waited_ns = during.get(node).map_or(0, |c| c.waited_ns());
         meter::part(words, threads[node], waited_ns)
     };
-    (total, Some((0..threads.len()).map(part).collect()))
+    let shown = float::apart(|| (0..threads.len()).map(part).collect());
+    (total, Some(shown))
 }
 
 /// Runs the region whole on another node, and waits for its end. `critical::begin_crossing` was called, and this function

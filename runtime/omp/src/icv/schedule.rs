@@ -51,14 +51,14 @@ impl From<&Schedule> for RunSched {
 
 /// A part in (0, 1] as a whole percentage of at least 1, since 0 means "not given".
 fn percent(part: f64) -> i32 {
-    (part * 100.0).round().clamp(1.0, 100.0) as i32
+    hetmp_core::float::apart(|| (part * 100.0).round().clamp(1.0, 100.0) as i32)
 }
 
 /// The schedule that `run` describes. `environment` supplies what `run` has no room for: the ratios of
 /// `static-csr`, and the parameters of the `aid-` schedules other than the chunk.
 pub(super) fn from_run(run: RunSched, environment: &Schedule) -> Schedule {
     let part = |percent: i32| match percent {
-        1..=100 => f64::from(percent) / 100.0,
+        1..=100 => hetmp_core::float::apart(|| f64::from(percent) / 100.0),
         _ => DEFAULT_FRACTION,
     };
     let kind = match run.kind {

@@ -64,7 +64,7 @@ impl Levels {
         let in_levels = if flat {
             None
         } else {
-            Routes::choose(nodes, distance.ratio)
+            hetmp_core::float::apart(|| Routes::choose(nodes, distance.ratio))
         };
         let level_by_level = in_levels.is_some();
         // The spread barrier serves otherwise, unless its signals are to take their time.

@@ -165,14 +165,16 @@ pub(crate) fn configure(globals: &mut Globals, machine: &dyn Fn() -> Topology) {
 /// Regions that begin from now on use them.
 pub(crate) fn discover_late(allowed: &CpuSet) {
     if LAYOUT.get().is_none() {
-        let machine = Topology::discover();
-        // This thread may be bound by now, and then sees only a part of the machine.
-        if machine.allowed() == allowed {
-            let far = crate::init::globals().ours.far;
-            adopt(Nodes::discover(&machine), &machine, false, far, |nodes| {
-                nodes.len() > 1
-            });
-        }
+        hetmp_core::float::apart(|| {
+            let machine = Topology::discover();
+            // This thread may be bound by now, and then sees only a part of the machine.
+            if machine.allowed() == allowed {
+                let far = crate::init::globals().ours.far;
+                adopt(Nodes::discover(&machine), &machine, false, far, |nodes| {
+                    nodes.len() > 1
+                });
+            }
+        });
     }
 }
 

@@ -10,6 +10,7 @@ use crate::unlike::nodes;
 use crate::worksharing::kinds::{Next, NodeSchedule};
 use core::mem::ManuallyDrop;
 use core::sync::atomic::Ordering;
+use hetmp_core::float;
 use hetmp_core::sys::monotonic_ns;
 use hetmp_core::trace;
 use hetmp_sched::blocks::Blocks;
@@ -111,15 +112,18 @@ impl Execution {
         nthreads: u32,
         node_of: impl Fn(usize) -> u32,
     ) -> Execution {
-        Execution(ManuallyDrop::new(known::parts(
-            chosen, key, blocks, nthreads, node_of,
-        )))
+        let parts = float::apart(|| known::parts(chosen, key, blocks, nthreads, node_of));
+        Execution(ManuallyDrop::new(parts))
     }
 
     /// How the loop's next executions, with about `n` blocks each on `nthreads` threads, may run without being
     /// measured, if it is settled; and in how many of them one is to be measured while the plan holds.
     /// `may_be_static`: the program leaves the schedule to the user.
     pub(super) fn settled(&self, n: u64, nthreads: u32, may_be_static: bool) -> Option<(Way, u32)> {
+        float::apart(|| self.settled_way(n, nthreads, may_be_static))
+    }
+
+    fn settled_way(&self, n: u64, nthreads: u32, may_be_static: bool) -> Option<(Way, u32)> {
         let schedule = &self.0.schedule;
         if schedule.is_brief() {
             // On a cursor, threads that come early take what late ones would have got. It moves between cores for each
@@ -158,12 +162,15 @@ impl NodeSchedule for Execution {
         if started.load(Ordering::Relaxed) == 0 {
             started.store(monotonic_ns(), Ordering::Relaxed);
         }
-        let range = self.0.next(seat, gone);
-        let range = range.map(|blocks| self.0.blocks.iterations(blocks));
-        let answer = match range {
-            Some(range) => Next::Range(range),
-            None => self.0.leave(seat),
-        };
+        let (range, answer) = float::apart(|| {
+            let range = self.0.next(seat, gone);
+            let range = range.map(|blocks| self.0.blocks.iterations(blocks));
+            let answer = match range {
+                Some(range) => Next::Range(range),
+                None => self.0.leave(seat),
+            };
+            (range, answer)
+        });
         if trace::on() {
             self.0.trace(seat, range);
         }

@@ -19,6 +19,7 @@ use crate::icv::Globals;
 use crate::unlike::{modes, nodes};
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
+use hetmp_core::float;
 use hetmp_core::object;
 use hetmp_core::report::warn;
 use hetmp_sched::cache::{Key, ProbeCache};
@@ -212,6 +213,10 @@ fn described() -> String {
 }
 
 extern "C" fn at_exit() {
+    float::apart(save_news);
+}
+
+fn save_news() {
     let Some(state) = STATE.get() else { return };
     if !modes::in_first_process() {
         return;

@@ -23,6 +23,7 @@
 //! of an execution use the one copy in the construct's node.
 
 use core::sync::atomic::{AtomicU32, Ordering};
+use hetmp_core::float;
 use hetmp_sched::cache::magnitude;
 use hetmp_sched::decide::Decision;
 use hetmp_sched::fixed;
@@ -253,7 +254,7 @@ impl Cut {
 impl Kept {
     fn cut(&mut self, n: u64) {
         if let Some(Way::Pieces { decision, team }) = &self.way {
-            fixed::pieces(n, decision, team, &mut self.pieces);
+            float::apart(|| fixed::pieces(n, decision, team, &mut self.pieces));
         }
         self.n = n;
     }

@@ -21,6 +21,7 @@ use crate::unlike::nodes;
 use crate::worksharing::kinds::Handing;
 use crate::worksharing::work::Work;
 use core::sync::atomic::Ordering;
+use hetmp_core::float;
 use hetmp_core::sys::{monotonic_ns, ticks};
 use hetmp_sched::deal::{self, Deal};
 use hetmp_sched::even::Seen;
@@ -120,7 +121,7 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
                 let took = ticks().wrapping_sub(started);
                 if took > longest {
                     let unused = th.unasked.take_back(address);
-                    took_long_alone(th, region, took, unused);
+                    float::apart(|| took_long_alone(th, region, took, unused));
                 }
                 return region.nthreads;
             }
@@ -153,7 +154,7 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
             smaller_fits: true,
         }
     } else {
-        plan(th, &sized)
+        float::apart(|| plan(th, &sized))
     };
     let (lever, threads, pieces, size) = match plan {
         Plan::Virtual {
@@ -210,10 +211,12 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
             unsafe { team::of_one(th, &sized) };
             let ns = monotonic_ns() - started;
             let disturbed = begun.is_some_and(|b| b.is_disturbed(ns));
-            let rest = regions::learn_team_of_one(address, sized.nthreads, ns, disturbed, 0);
-            if !told_apart {
-                pass_alone(th, region, rest);
-            }
+            float::apart(|| {
+                let rest = regions::learn_team_of_one(address, sized.nthreads, ns, disturbed, 0);
+                if !told_apart {
+                    pass_alone(th, region, rest);
+                }
+            });
             (Lever::Alone, 1, 0, sized.nthreads)
         }
         Plan::Ordinary {
@@ -229,7 +232,7 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
                 Some((begun, started)) => {
                     let ns = monotonic_ns() - started;
                     let disturbed = begun.is_some_and(|b| b.is_disturbed(ns));
-                    regions::learn_ordinary(address, sized.nthreads, ns, disturbed)
+                    float::apart(|| regions::learn_ordinary(address, sized.nthreads, ns, disturbed))
                 }
                 None => LOOK_AGAIN,
             };
@@ -274,14 +277,16 @@ unsafe fn timed(th: &Thread, region: &Region) -> u32 {
     // SAFETY: by this function's contract compiled code made the region for all threads.
     let (threads, most, mean) = unsafe { even::ordinary(th, region) };
     let elapsed_ns = monotonic_ns() - started;
-    let ns = |ticks: u64| ticks as f64 / ticks_per_ns();
-    let seen = Seen {
-        elapsed_ns: elapsed_ns as f64,
-        most_ns: ns(most),
-        mean_ns: ns(mean),
-    };
     let may_pass = modes::regions() & REPORT == 0;
-    let rest = even::learn(address, region.nthreads, &seen, may_pass);
+    let rest = float::apart(|| {
+        let ns = |ticks: u64| ticks as f64 / ticks_per_ns();
+        let seen = Seen {
+            elapsed_ns: elapsed_ns as f64,
+            most_ns: ns(most),
+            mean_ns: ns(mean),
+        };
+        even::learn(address, region.nthreads, &seen, may_pass)
+    });
     if may_pass {
         if rest != 0 {
             th.unasked.let_pass(address, region.nthreads, rest);
@@ -487,7 +492,9 @@ unsafe fn run_alone(
     let address = region.code;
     if team.is_expanded() {
         let ns = begun.map_or(0, |b| monotonic_ns() - b.1);
-        regions::learn_virtual(address, region.nthreads, ns, &team.outcome(), false, false);
+        float::apart(|| {
+            regions::learn_virtual(address, region.nthreads, ns, &team.outcome(), false, false);
+        });
     } else if let Some((begun, started)) = begun {
         let ns = monotonic_ns() - started;
         let learned = regions::Alone {
@@ -495,7 +502,7 @@ unsafe fn run_alone(
             disturbed: begun.is_disturbed(ns),
             suspended: lever == Lever::Fibers,
         };
-        regions::learn_alone(address, region.nthreads, learned);
+        float::apart(|| regions::learn_alone(address, region.nthreads, learned));
     }
     Some(lever)
 }
@@ -518,25 +525,21 @@ unsafe fn run_uneven(
     let ran = unsafe { copy.run(th, region, tested)? };
     let ns = monotonic_ns() - started;
     let disturbed = begun.is_some_and(|b| b.is_disturbed(ns));
-    let per_ns = ticks_per_ns();
-    let runners = ran.runners.iter();
-    let outcome = Outcome {
-        runners: runners
-            .map(|&(busy, parts)| ((busy as f64 / per_ns) as u64, parts))
-            .collect(),
-        substantial: u32::MAX,
-        suspended: false,
-        expanded: Expanded::No,
-        tasks: false,
-    };
-    regions::learn_virtual(
-        region.code,
-        region.nthreads,
-        ns,
-        &outcome,
-        disturbed,
-        tested,
-    );
+    float::apart(|| {
+        let per_ns = ticks_per_ns();
+        let runners = ran.runners.iter();
+        let outcome = Outcome {
+            runners: runners
+                .map(|&(busy, parts)| ((busy as f64 / per_ns) as u64, parts))
+                .collect(),
+            substantial: u32::MAX,
+            suspended: false,
+            expanded: Expanded::No,
+            tasks: false,
+        };
+        let (code, threads) = (region.code, region.nthreads);
+        regions::learn_virtual(code, threads, ns, &outcome, disturbed, tested);
+    });
     Some(ran.threads)
 }
 
@@ -554,10 +557,14 @@ unsafe fn run_virtual(
 ) -> Option<Lever> {
     let address = region.code;
     let threads = runners as usize;
-    let (key, placement, known) = known::known_pieces(address, pieces, threads, nodes::of_thread);
     let globals = init::globals();
     let schedule = &globals.schedule.kind;
-    let deal = Deal::new(schedule, &placement, known.as_deref(), suspends);
+    let (key, placement, known, deal) = float::apart(|| {
+        let (key, placement, known) =
+            known::known_pieces(address, pieces, threads, nodes::of_thread);
+        let deal = Deal::new(schedule, &placement, known.as_deref(), suspends);
+        (key, placement, known, deal)
+    });
     let how = How {
         pieces,
         runners,
@@ -596,25 +603,20 @@ unsafe fn run_virtual(
     drop(watch);
     let ns = monotonic_ns() - started;
     let disturbed = begun.is_some_and(|b| b.is_disturbed(ns));
-    let outcome = team.outcome();
-    let force = modes::regions() & FORCE != 0;
-    regions::learn_virtual(address, region.nthreads, ns, &outcome, disturbed, force);
-    if matches!(
+    let probes = matches!(
         globals.icv.run_sched.kind,
         SchedKind::HetProbe | SchedKind::HetProbeI
-    ) {
-        known::learn_pieces(key, |rules| {
-            let known = known.as_deref();
-            deal::record(
-                schedule,
-                pieces,
-                &placement,
-                &outcome.runners,
-                ns,
-                known,
-                rules,
-            )
-        });
-    }
+    );
+    float::apart(|| {
+        let outcome = team.outcome();
+        let force = modes::regions() & FORCE != 0;
+        regions::learn_virtual(address, region.nthreads, ns, &outcome, disturbed, force);
+        if probes {
+            known::learn_pieces(key, |rules| {
+                let (known, runners) = (known.as_deref(), &outcome.runners);
+                deal::record(schedule, pieces, &placement, runners, ns, known, rules)
+            });
+        }
+    });
     Some(team.lever())
 }

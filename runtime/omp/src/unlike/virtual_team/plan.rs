@@ -10,6 +10,7 @@ use crate::init;
 use crate::team::region::{Form, Region};
 use crate::thread::Thread;
 use crate::unlike::modes::{self, EVEN, FORCE, LEVERS, SPARING, WIDE};
+use hetmp_core::float;
 use hetmp_sched::virtual_team::pieces;
 
 /// The way of one execution of a region.
@@ -74,7 +75,9 @@ pub(super) fn is_left_to_itself(th: &Thread, region: &Region) -> bool {
         // At the announced size a region must run as virtual threads, whatever reading costs.
         && announce::told().is_none_or(|_| region.asked != 0)
         && !regions::is_known(region.code, region.nthreads)
-        && !even::may_be_read(region.code, region.nthreads, is_asked(th, region))
+        && !float::apart(|| {
+            even::may_be_read(region.code, region.nthreads, is_asked(th, region))
+        })
 }
 
 /// Does the program rely on this number of threads, because it asked for it?

@@ -42,6 +42,7 @@ use crate::worksharing::work::WorkPos;
 use core::cell::Cell;
 use core::ptr::{null, null_mut, NonNull};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicU8, Ordering};
+use hetmp_core::float;
 use hetmp_core::park::{Flag, Spinner};
 use hetmp_core::sys::{self, monotonic_ns};
 use hetmp_core::trace::{self, Kind};
@@ -199,11 +200,11 @@ impl VirtualTeam {
                 self.give_away_idle(r);
             }
         }
-        self.blocks.deal(pieces, &how.weights);
+        float::apart(|| self.blocks.deal(pieces, &how.weights));
         self.first.set(self.blocks.take_first());
         for (i, &pace) in how.paces.iter().enumerate().take(self.runners.len()) {
             if pace > 0.0 {
-                self.blocks.set_pace(i, pace);
+                float::apart(|| self.blocks.set_pace(i, pace));
             }
         }
     }
@@ -310,7 +311,7 @@ impl VirtualTeam {
         if own.is_some() || job.keep {
             return own;
         }
-        match self.blocks.steal(index) {
+        match float::apart(|| self.blocks.steal(index)) {
             Steal::Piece(piece) => Some(piece),
             Steal::NotWorth | Steal::Nothing => None,
         }
@@ -391,10 +392,10 @@ impl VirtualTeam {
             self.longest_ns.store(ns, Ordering::Relaxed);
         }
         if let Some(begun) = (r.index < self.job.get().runners).then(|| r.begun.get()) {
-            self.blocks.set_pace(
-                r.index as usize,
-                r.busy_ns.get() as f64 / f64::from(begun.max(1)),
-            );
+            float::apart(|| {
+                let pace = r.busy_ns.get() as f64 / f64::from(begun.max(1));
+                self.blocks.set_pace(r.index as usize, pace);
+            });
         }
     }
 

@@ -20,6 +20,7 @@ use crate::team::region::{self as team, Region};
 use crate::thread::Thread;
 use crate::unlike::nodes;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use hetmp_core::float;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -111,8 +112,11 @@ impl Uneven {
         if self.busy.swap(true, Ordering::Acquire) {
             return None;
         }
-        let (shares, young) = self.shares(tested);
-        self.write(&shares);
+        let (shares, young) = float::apart(|| {
+            let (shares, young) = self.shares(tested);
+            self.write(&shares);
+            (shares, young)
+        });
         let timed = Timed {
             entry: self.entry,
             data: region.data,
@@ -132,14 +136,14 @@ impl Uneven {
             .map(|b| b.load(Ordering::Relaxed))
             .collect();
         if !tested && threads == self.threads {
-            self.learn(&shares, &busy, young);
+            float::apart(|| self.learn(&shares, &busy, young));
         }
         self.busy.store(false, Ordering::Release);
-        let parts = shares.iter().map(|share| ((share * 1000.0) as u32).max(1));
-        Some(Ran {
-            threads,
-            runners: busy.into_iter().zip(parts).collect(),
-        })
+        let runners = float::apart(|| {
+            let parts = shares.iter().map(|share| ((share * 1000.0) as u32).max(1));
+            busy.into_iter().zip(parts).collect()
+        });
+        Some(Ran { threads, runners })
     }
 
     /// The shares of the next execution, and whether little is known about them.

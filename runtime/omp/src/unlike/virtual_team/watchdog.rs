@@ -158,6 +158,7 @@ fn start() -> bool {
 }
 
 extern "C" fn look_on(_: *mut libc::c_void) -> *mut libc::c_void {
+    hetmp_core::float::default_here();
     let mut quiet = 0;
     loop {
         let pause = libc::timespec {

@@ -152,6 +152,7 @@ extern "C" fn keep(write: *mut libc::c_void) -> *mut libc::c_void {
     let write = unsafe { core::mem::transmute::<*mut libc::c_void, Write>(write) };
     // SAFETY: the name is a C string of fewer than 16 bytes.
     unsafe { libc::pthread_setname_np(libc::pthread_self(), c"hetmp-report".as_ptr()) };
+    hetmp_core::float::default_here();
     let mut written = 0;
     let mut interval = FIRST;
     let mut pause = FIRST;

@@ -28,6 +28,7 @@ use crate::init;
 use crate::unlike::{modes, nodes};
 use core::sync::atomic::{AtomicBool, Ordering};
 use ending::{patiently, Ending};
+use hetmp_core::float;
 use hetmp_core::report::warn;
 use hetmp_core::sys::monotonic_ns;
 use hetmp_core::trace;
@@ -120,11 +121,11 @@ extern "C" fn at_exit() {
     if init::globals().ours.verbose {
         if let Some(all) = patiently(known::at_exit) {
             for summary in all.summaries.values() {
-                warn(format_args!("{}", summary.total()));
+                float::apart(|| warn(format_args!("{}", summary.total())));
             }
         }
     }
-    write(Ending::Exit);
+    float::apart(|| write(Ending::Exit));
 }
 
 /// Writes the files. False when there is nothing more to write, now or later.

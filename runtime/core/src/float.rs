@@ -1,0 +1,161 @@
+//! The floating-point environment of the program's threads: what the runtime computes there shows nowhere.
+//!
+//! A program may ask for a signal at a floating-point exception (`feenableexcept`, Fortran's `-ffpe-trap`), and may
+//! read which exceptions occurred (`fetestexcept`, a Fortran `STOP`). The runtime computes times and shares on the
+//! program's own threads. Such a computation may well raise an exception where its source does not: the compiler
+//! takes the default environment for granted, and divides before it tests the divisor.
+
+/// Computes `f` in the default environment: no exception traps, and numbers are rounded to nearest. Afterwards the
+/// thread's modes and flags are what they were. `f` calls nothing of the program's.
+///
+/// Costs two stores and loads where the modes are the default ones and `f` raises nothing new.
+#[inline]
+pub fn apart<R>(f: impl FnOnce() -> R) -> R {
+    let before = enter();
+    let result = call(f);
+    leave(before);
+    result
+}
+
+/// The default environment for the calling thread, which is the runtime's own and was created by a thread of the
+/// program's.
+pub fn default_here() {
+    let _ = enter();
+}
+
+/// Keeps the compiler from moving computations over the change of the modes, which the compiler does not know of.
+#[inline(never)]
+fn call<R>(f: impl FnOnce() -> R) -> R {
+    f()
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod machine {
+    /// The modes after reset: every exception is masked, numbers are rounded to nearest, none is flushed to zero.
+    const DEFAULT: u32 = 0x1f80;
+    /// The flags of exceptions that occurred.
+    const FLAGS: u32 = 0x3f;
+
+    #[inline]
+    fn read() -> u32 {
+        let mut mxcsr = 0u32;
+        // SAFETY: stores into the variable, and nothing else.
+        unsafe {
+            core::arch::asm!("stmxcsr dword ptr [{at}]", at = in(reg) &raw mut mxcsr,
+                options(nostack, preserves_flags));
+        }
+        mxcsr
+    }
+
+    #[inline]
+    fn write(mxcsr: u32) {
+        // SAFETY: loads modes that the processor accepts: they were read from there, or are the default ones. The
+        // caller sees to it that no computation of others' runs under them.
+        unsafe {
+            core::arch::asm!("ldmxcsr dword ptr [{at}]", at = in(reg) &raw const mxcsr,
+                options(nostack, preserves_flags, readonly));
+        }
+    }
+
+    #[inline]
+    pub(super) fn enter() -> u32 {
+        let before = read();
+        if before & !FLAGS != DEFAULT {
+            write(DEFAULT);
+        }
+        before
+    }
+
+    #[inline]
+    pub(super) fn leave(before: u32) {
+        if read() != before {
+            write(before);
+        }
+    }
+}
+
+#[cfg(all(target_arch = "aarch64", not(miri)))]
+mod machine {
+    #[inline]
+    fn read() -> (u64, u64) {
+        let (modes, flags): (u64, u64);
+        // SAFETY: reads two registers, and nothing else.
+        unsafe {
+            core::arch::asm!("mrs {m}, fpcr", "mrs {f}, fpsr", m = out(reg) modes, f = out(reg) flags,
+                options(nomem, nostack, preserves_flags));
+        }
+        (modes, flags)
+    }
+
+    #[inline]
+    fn write((modes, flags): (u64, u64)) {
+        // SAFETY: loads modes that the processor accepts: they were read from there, or are the default ones. The
+        // caller sees to it that no computation of others' runs under them.
+        unsafe {
+            core::arch::asm!("msr fpcr, {m}", "msr fpsr, {f}", m = in(reg) modes, f = in(reg) flags,
+                options(nostack, preserves_flags));
+        }
+    }
+
+    #[inline]
+    pub(super) fn enter() -> (u64, u64) {
+        let before = read();
+        if before.0 != 0 {
+            write((0, before.1));
+        }
+        before
+    }
+
+    #[inline]
+    pub(super) fn leave(before: (u64, u64)) {
+        if read() != before {
+            write(before);
+        }
+    }
+}
+
+#[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+mod machine {
+    pub(super) fn enter() {}
+
+    pub(super) fn leave((): ()) {}
+}
+
+use machine::{enter, leave};
+
+#[cfg(all(test, target_arch = "x86_64", not(miri)))]
+mod tests {
+    use super::{apart, machine};
+    use core::hint::black_box;
+
+    #[test]
+    fn computations_leave_nothing_behind() {
+        let before = machine::enter();
+        let invalid = apart(|| black_box(0.0) / black_box(0.0f64));
+        assert!(invalid.is_nan());
+        // Nothing was left to be put back.
+        machine::leave(before);
+        let third = black_box(1.0) / black_box(3.0f64);
+        assert!(third > 0.3);
+        // A flag of the program's own stays, and its modes come back: round up, flush to zero.
+        let own = {
+            let mxcsr = 0xdf80u32 | 0x20;
+            // SAFETY: modes that this test undoes.
+            unsafe {
+                core::arch::asm!("ldmxcsr dword ptr [{at}]", at = in(reg) &raw const mxcsr,
+                    options(nostack, preserves_flags, readonly));
+            }
+            mxcsr
+        };
+        let small = apart(|| black_box(f64::MIN_POSITIVE) / black_box(2.0));
+        let mut now = 0u32;
+        // SAFETY: stores into the variable.
+        unsafe {
+            core::arch::asm!("stmxcsr dword ptr [{at}]", at = in(reg) &raw mut now,
+                options(nostack, preserves_flags));
+        }
+        machine::leave(before);
+        assert!(small > 0.0, "numbers are flushed to zero");
+        assert_eq!(now, own);
+    }
+}
