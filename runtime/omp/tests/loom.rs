@@ -13,6 +13,8 @@ mod barrier;
 mod counts;
 #[path = "../src/team/levels.rs"]
 mod levels;
+#[path = "../src/task/lookout.rs"]
+mod lookout;
 #[path = "../src/team/routes.rs"]
 mod routes;
 #[path = "../src/team/seat.rs"]
@@ -29,7 +31,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 use seat::Seat;
-use sleep::Sleep;
+use sleep::{Sleep, Sleepers, Wants};
 
 fn bounded(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
     let mut model = loom::model::Builder::new();
@@ -228,34 +230,42 @@ fn regions_of_three() {
 
 // ---- sleeping and waking ----
 
-/// A queue of tasks that are all alike, the announcement of a sleeping thread, and the flag on which it
-/// sleeps.
+/// A queue of tasks that are all alike, the announcements of two threads, and the flags on which they sleep. Threads
+/// outnumber cores, so that there is a lookout. The time stands still: a lookout is trusted as long as there is one.
 struct Work {
     queued: AtomicU32,
     finished: AtomicU32,
-    sleepers: AtomicU32,
+    sleepers: Sleepers,
     sleep: [Sleep; 2],
     idle: [Flag; 2],
 }
+
+const REGION: u32 = 1;
+const NOW: u32 = 0;
 
 impl Work {
     fn new() -> Work {
         Work {
             queued: AtomicU32::new(0),
             finished: AtomicU32::new(0),
-            sleepers: AtomicU32::new(0),
+            sleepers: Sleepers::new(),
             sleep: [Sleep::new(), Sleep::new()],
             idle: [Flag::new(), Flag::new()],
         }
     }
 
-    /// As `wait::drained`.
+    /// As `Team::nudge_all`.
     fn nudge_all(&self) {
+        for s in &self.sleep {
+            s.nudge(&self.sleepers);
+        }
+    }
+
+    /// As `wait::drained`.
+    fn drained(&self) {
         fence(Ordering::SeqCst);
-        if self.sleepers.load(Ordering::Relaxed) != 0 {
-            for s in &self.sleep {
-                s.nudge(&self.sleepers);
-            }
+        if self.sleepers.any() {
+            self.nudge_all();
         }
     }
 
@@ -263,54 +273,89 @@ impl Work {
     fn enqueue(&self) {
         self.queued.fetch_add(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        if self.sleepers.load(Ordering::Relaxed) != 0 {
-            for s in &self.sleep {
-                if s.nudge(&self.sleepers) {
-                    return;
-                }
+        if self.sleepers.any() {
+            self.wake_one(usize::MAX);
+        }
+    }
+
+    /// As `Team::wake_one`, for the thread `from`.
+    fn wake_one(&self, from: usize) {
+        let all = &self.sleepers;
+        if all.lookout.is_there(REGION, NOW) {
+            return;
+        }
+        let others = (0..2)
+            .filter(|&tid| tid != from)
+            .map(|tid| &self.sleep[tid]);
+        let mut candidates = others.filter(|s| s.wants_any()).peekable();
+        if candidates.peek().is_some() {
+            if !all.lookout.take(REGION, NOW) || candidates.any(|s| s.call(all)) {
+                return;
+            }
+            all.lookout.leave();
+            fence(Ordering::SeqCst);
+            if all.any() {
+                self.nudge_all();
             }
         }
     }
 
+    /// As `Team::attend`.
+    fn attend(&self, tid: usize) {
+        if self.sleep[tid].withdraw(&self.sleepers)
+            && self.sleepers.any()
+            && self.queued.load(Ordering::Relaxed) != 0
+        {
+            self.wake_one(tid);
+        }
+    }
+
     /// As `run_one`: does not take the lock of a deque that looks empty.
-    fn run_one(&self) -> bool {
+    fn run_one(&self, tid: usize, body: &impl Fn()) -> bool {
         if self.queued.load(Ordering::Relaxed) == 0 {
             return false;
         }
         let took = self
             .queued
-            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |n| n.checked_sub(1))
-            .is_ok();
-        if took {
-            // These models queue only one task, so a plain store does the same as `run::complete`.
-            self.finished.store(1, Ordering::Release);
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |n| n.checked_sub(1));
+        if took.is_err() {
+            return false;
         }
-        took
+        if self.sleep[tid].is_marked() {
+            self.attend(tid);
+        }
+        body();
+        self.finished.fetch_add(1, Ordering::Release);
+        true
     }
 
     /// As `wait::drain` and `wait::drained`: waits until all of `tasks` are complete.
-    fn drain(&self, tid: usize, tasks: u32) {
-        struct Drain<'a>(&'a Work, usize, u32);
-        impl Pastime for Drain<'_> {
+    fn drain(&self, tid: usize, tasks: u32, body: &impl Fn()) {
+        struct Drain<'a, B: Fn()>(&'a Work, usize, u32, &'a B);
+        impl<B: Fn()> Pastime for Drain<'_, B> {
             fn poll(&mut self) -> Poll {
-                if self.0.run_one() {
+                if self.0.run_one(self.1, self.3) {
                     Poll::Worked
                 } else if self.0.finished.load(Ordering::Acquire) == self.2 {
                     Poll::Leave
                 } else {
+                    self.0.sleep[self.1].look_out(&self.0.sleepers, REGION, NOW);
                     Poll::Idle
                 }
             }
             fn asleep(&mut self, flag: &Flag, yes: bool) {
                 if yes {
-                    self.0.sleep[self.1].announce(&self.0.sleepers, flag);
+                    self.0.sleep[self.1].announce(&self.0.sleepers, flag, Wants::Any);
                 } else {
-                    self.0.sleep[self.1].withdraw(&self.0.sleepers);
+                    self.0.attend(self.1);
                 }
             }
         }
-        wait_on(&self.idle[tid], 1, &mut Drain(self, tid, tasks));
-        self.nudge_all();
+        wait_on(&self.idle[tid], 1, &mut Drain(self, tid, tasks, body));
+        if self.sleep[tid].is_marked() {
+            self.attend(tid);
+        }
+        self.drained();
     }
 }
 
@@ -320,11 +365,12 @@ fn a_task_queued_beside_a_sleeper_is_run_by_it() {
         let work = Arc::new(Work::new());
         let sleeper = {
             let work = Arc::clone(&work);
-            thread::spawn(move || work.drain(0, 1))
+            thread::spawn(move || work.drain(0, 1, &|| ()))
         };
         work.enqueue();
         sleeper.join().unwrap();
-        assert_eq!(work.sleepers.load(Ordering::SeqCst), 0);
+        assert!(!work.sleepers.any());
+        assert!(!work.sleepers.lookout.is_there(REGION, NOW));
     });
 }
 
@@ -337,7 +383,7 @@ fn nobody_sleeps_on_in_a_barrier_after_the_last_task() {
         let others: Vec<_> = (0..2)
             .map(|tid| {
                 let work = Arc::clone(&work);
-                thread::spawn(move || work.drain(tid, 1))
+                thread::spawn(move || work.drain(tid, 1, &|| ()))
             })
             .collect();
         work.enqueue();
@@ -347,11 +393,54 @@ fn nobody_sleeps_on_in_a_barrier_after_the_last_task() {
     });
 }
 
+#[test]
+fn a_task_queued_beside_a_lookout_is_run_by_it() {
+    // The second task wakes nobody where the thread woken for the first is still on its way.
+    bounded(3, || {
+        let work = Arc::new(Work::new());
+        let sleeper = {
+            let work = Arc::clone(&work);
+            thread::spawn(move || work.drain(0, 2, &|| ()))
+        };
+        work.enqueue();
+        work.enqueue();
+        sleeper.join().unwrap();
+        assert!(!work.sleepers.any());
+        assert!(!work.sleepers.lookout.is_there(REGION, NOW));
+    });
+}
+
+#[test]
+fn a_lookout_with_a_long_task_wakes_the_next_thread() {
+    // Each of two tasks ends when the other has begun. So two threads must be awake, although the second task may have
+    // been queued while there was a lookout.
+    bounded(2, || {
+        let work = Arc::new((Work::new(), [Flag::new(), Flag::new()]));
+        let sleepers: Vec<_> = (0..2)
+            .map(|tid| {
+                let work = Arc::clone(&work);
+                thread::spawn(move || {
+                    let (work, begun) = &*work;
+                    work.drain(tid, 2, &|| {
+                        begun[tid].signal(1);
+                        begun[1 - tid].wait(1);
+                    });
+                })
+            })
+            .collect();
+        work.0.enqueue();
+        work.0.enqueue();
+        for s in sleepers {
+            s.join().unwrap();
+        }
+    });
+}
+
 // ---- waiting for children ----
 
 /// Waits as `wait::inside` does.
 struct Inside<'a, D: Fn() -> bool, M: Fn(bool)> {
-    sleepers: &'a AtomicU32,
+    sleepers: &'a Sleepers,
     sleep: &'a Sleep,
     done: D,
     mark: M,
@@ -367,9 +456,9 @@ impl<D: Fn() -> bool, M: Fn(bool)> Pastime for Inside<'_, D, M> {
     }
     fn asleep(&mut self, flag: &Flag, yes: bool) {
         if yes {
-            self.sleep.announce(self.sleepers, flag);
+            self.sleep.announce(self.sleepers, flag, Wants::Descendants);
         } else {
-            self.sleep.withdraw(self.sleepers);
+            assert!(!self.sleep.withdraw(self.sleepers));
         }
         (self.mark)(yes);
     }
@@ -380,7 +469,7 @@ fn a_taskwait_ends_with_the_last_child() {
     bounded(3, || {
         let s = Arc::new((
             Counts::new(),
-            AtomicU32::new(0),
+            Sleepers::new(),
             Sleep::new(),
             Flag::new(),
             [Data::new(0), Data::new(0)],
@@ -421,7 +510,7 @@ fn a_taskgroup_ends_with_its_last_task() {
     bounded(3, || {
         let s = Arc::new((
             Live::new(),
-            AtomicU32::new(0),
+            Sleepers::new(),
             Sleep::new(),
             Flag::new(),
             [Data::new(0), Data::new(0)],

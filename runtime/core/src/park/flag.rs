@@ -212,6 +212,7 @@ impl<const SHARED: bool> Flag<SHARED> {
                 }
                 match poll() {
                     Poll::Idle => {}
+                    Poll::Needless => spinner.hurry(),
                     Poll::Worked => continue 'again,
                     Poll::Leave => return,
                 }
@@ -242,7 +243,7 @@ impl<const SHARED: bool> Flag<SHARED> {
                 // nudge comes before the look at the mark.
                 fence(Ordering::SeqCst);
                 match poll() {
-                    Poll::Idle => {}
+                    Poll::Idle | Poll::Needless => {}
                     // The word stays marked SLEEPING, because other sleepers may rely on the mark. At worst a
                     // signaller makes one needless system call.
                     Poll::Worked => {
@@ -261,6 +262,22 @@ impl<const SHARED: bool> Flag<SHARED> {
                 sys::futex_wait_in(Self::SCOPE, &self.word, sleeping);
                 #[cfg(loom)]
                 self.kernel.wait(&self.word, sleeping);
+                // Whoever nudged this thread has likely left it some work. It takes that before it marks the word anew:
+                // others would else nudge a thread that is awake, each by a system call.
+                if !self.reached(epoch) {
+                    match poll() {
+                        Poll::Idle | Poll::Needless => {}
+                        Poll::Worked => {
+                            asleep(false);
+                            continue 'again;
+                        }
+                        Poll::Leave => {
+                            asleep(false);
+                            self.nudge();
+                            return;
+                        }
+                    }
+                }
             }
         }
     }
@@ -317,6 +334,8 @@ impl<const SHARED: bool> Flag<SHARED> {
 pub enum Poll {
     /// Nothing to do: keep waiting.
     Idle,
+    /// Nothing to do, and another thread looks for work while threads outnumber cores: sleep soon.
+    Needless,
     /// Something was done: look at the flag again, and spin afresh.
     Worked,
     /// Stop waiting although the epoch was not reached.

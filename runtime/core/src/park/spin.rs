@@ -360,6 +360,18 @@ impl Spinner {
         true
     }
 
+    /// Another thread looks for the same work ([`Poll::Needless`](super::Poll::Needless)): this one gives its core away
+    /// once more and sleeps.
+    ///
+    /// A thread that yields uses up its share of the core in useless turns, and the kernel lets it do so: a thread that has
+    /// computed for long waits until the others have had as much. With 32 yields eight threads on two cores, of which one
+    /// makes 1600 tiny tasks, needed some 3 ms, with 8 yields 2.6, with 4 yields 0.5 to 1.8, with one 0.3 to 0.9, with none 0.5 to 1.6.
+    #[cold]
+    pub(super) fn hurry(&mut self) {
+        self.left = 0;
+        self.yields = self.yields.min(1);
+    }
+
     #[cold]
     fn yield_core(&mut self) -> bool {
         self.yields -= 1;
@@ -411,6 +423,9 @@ impl Spinner {
     pub(super) fn for_thread_on(_core: u32) -> Spinner {
         Self::new()
     }
+
+    /// The model sleeps after one turn anyway.
+    pub(super) fn hurry(&mut self) {}
 
     /// One turn, then sleep.
     pub fn turn(&mut self) -> bool {

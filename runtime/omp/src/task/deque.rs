@@ -2,6 +2,7 @@
 //!
 //! The code here does not depend on what a task is: `T` stands for it.
 
+use super::sleep::Sleepers;
 use core::cell::UnsafeCell;
 use hetmp_core::bell::LocalBell;
 use hetmp_core::lock::Brief;
@@ -107,7 +108,7 @@ pub(crate) struct Tasks<T> {
     /// Rings at the first task of a region. Threads that wait in a barrier of several processes sleep on this bell.
     pub(crate) begun: LocalBell,
     /// Members that sleep and want to be nudged.
-    pub(crate) sleepers: CacheLine<AtomicU32>,
+    pub(crate) sleepers: Sleepers,
     /// Workers in the dock that look at this team's tasks right now.
     pub(crate) helpers: CacheLine<AtomicU32>,
     /// Number of the current region, for dock helpers.
@@ -125,7 +126,7 @@ impl<T> Tasks<T> {
         Tasks {
             active: CacheLine(AtomicBool::new(false)),
             begun: LocalBell::local(),
-            sleepers: CacheLine(AtomicU32::new(0)),
+            sleepers: Sleepers::new(),
             helpers: CacheLine(AtomicU32::new(0)),
             region: AtomicU32::new(0),
             finished_outside: [AtomicU64::new(0), AtomicU64::new(0)],
@@ -171,7 +172,7 @@ impl<T> Tasks<T> {
         self.region
             .swap(r.wrapping_add(1) & crate::EPOCH_MASK, Ordering::SeqCst);
         self.await_helpers();
-        self.sleepers.store(0, Ordering::Relaxed);
+        self.sleepers.forget();
     }
 
     /// Sends dock helpers away after the last task, so that the team may change.
@@ -190,6 +191,11 @@ impl<T> Tasks<T> {
         }
     }
 
+    /// Is a task with a priority queued?
+    pub(super) fn has_prioritised(&self) -> bool {
+        self.prioritised_len.load(Ordering::Relaxed) != 0
+    }
+
     pub(super) fn with_prioritised<R>(
         &self,
         f: impl FnOnce(&mut BTreeMap<core::cmp::Reverse<i32>, VecDeque<*const T>>, &AtomicU32) -> R,
@@ -205,7 +211,7 @@ impl<T> Tasks<T> {
     }
 
     pub(super) fn take_prioritised(&self, allowed: &dyn Fn(&T) -> bool) -> Option<*const T> {
-        if self.prioritised_len.load(Ordering::Relaxed) == 0 {
+        if !self.has_prioritised() {
             return None;
         }
         self.with_prioritised(|map, len| {

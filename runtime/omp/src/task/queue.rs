@@ -1,12 +1,15 @@
 //! Putting tasks where they wait ([`super::deque`]), and taking them from there.
 
 use super::deque::Deque;
+use super::lookout;
 use super::offer::{self, Offering};
 use super::record::Task;
 use super::sleep::Sleep;
 use crate::team::members::{Member, Team};
 use crate::thread::Thread;
+use hetmp_core::park::{Policy, Poll};
 use hetmp_core::sync::{fence, Ordering};
+use hetmp_core::sys;
 
 /// How a thread takes tasks. A type and not a flag, so that the ways which every wait goes hold no code for race
 /// detectors.
@@ -39,6 +42,10 @@ pub(crate) enum Scope<'a> {
     DescendantsOf(&'a Task),
 }
 
+fn is(a: &Member, b: &Member) -> bool {
+    core::ptr::eq(a, b)
+}
+
 impl Team {
     /// Queues a ready task in the deque of member `m` (or among the prioritised tasks), and wakes a member to
     /// run it.
@@ -64,18 +71,70 @@ impl Team {
         // The task must be visible before sleepers are counted. A sleeper counts itself before its last look
         // for tasks.
         fence(Ordering::SeqCst);
-        if self.tasks.sleepers.load(Ordering::Relaxed) != 0 {
-            self.nudge_one(m);
+        if self.tasks.sleepers.any() {
+            self.wake_one(m);
         }
     }
 
-    /// Wakes one sleeping member other than `from`.
+    /// Wakes one sleeping member other than `from`, unless there is a lookout. Follows a fence after the tasks were queued.
     #[cold]
-    fn nudge_one(&self, from: &Member) {
-        for m in &self.members {
-            if !core::ptr::eq::<Member>(&**m, from) && self.nudge(m) {
+    fn wake_one(&self, from: &Member) {
+        let all = &self.tasks.sleepers;
+        // Where each thread has a core, waking several threads at once lets them begin the sooner.
+        if Policy::oversubscribed() {
+            let (region, now) = (self.tasks.region_number(), lookout::time(sys::ticks()));
+            if all.lookout.is_there(region, now) {
                 return;
             }
+            let others = self.in_use().iter().filter(|m| !is(m, from));
+            let mut candidates = others.filter(|m| m.sleep.wants_any()).peekable();
+            if candidates.peek().is_some() {
+                // Taken before the member is called: a member that wakes up by itself gives the part up at once.
+                if !all.lookout.take(region, now) || candidates.any(|m| m.sleep.call(all)) {
+                    return;
+                }
+                // They all woke up meanwhile. Some may sleep again, and a task that was queued while this thread had the
+                // part has woken nobody.
+                all.lookout.leave();
+                fence(Ordering::SeqCst);
+                if all.any() {
+                    self.nudge_all();
+                }
+                return;
+            }
+        }
+        for m in &self.members {
+            if !is(m, from) && self.nudge(m) {
+                return;
+            }
+        }
+    }
+
+    /// Member `m` has looked for tasks of this region and found none. Where threads outnumber cores one such thread is
+    /// enough: the lookout.
+    #[inline]
+    pub(super) fn look_out(&self, m: &Member) -> Poll {
+        if !Policy::oversubscribed() {
+            return Poll::Idle;
+        }
+        let (region, now) = (self.tasks.region_number(), lookout::time(sys::ticks()));
+        if m.sleep.look_out(&self.tasks.sleepers, region, now) {
+            Poll::Idle
+        } else {
+            Poll::Needless
+        }
+    }
+
+    /// Member `m` is awake, and has something to do: takes down its announcement. If it was the lookout and there are more
+    /// tasks, another thread is woken.
+    #[cold]
+    pub(super) fn attend(&self, m: &Member) {
+        if m.sleep.withdraw(&self.tasks.sleepers)
+            && self.tasks.sleepers.any()
+            && Policy::oversubscribed()
+            && (self.tasks.has_prioritised() || self.in_use().iter().any(|m| m.deque.len() != 0))
+        {
+            self.wake_one(m);
         }
     }
 
@@ -103,7 +162,12 @@ impl Team {
         if offer::wanted() {
             return self.take_offering(th, scope);
         }
-        self.take::<Greedy>(th, scope)
+        let taken = self.take::<Greedy>(th, scope);
+        if taken.is_some() && th.member().sleep.is_marked() {
+            // Before the task runs: it may be a long one.
+            self.attend(th.member());
+        }
+        taken
     }
 
     /// [`take_task`](Self::take_task) while a tool judges by the order of tasks.
@@ -164,5 +228,95 @@ impl Team {
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sleep::Wants;
+    use super::*;
+    use hetmp_core::park::Flag;
+
+    /// More threads than any machine has cores.
+    struct Crowd;
+
+    impl Crowd {
+        const THREADS: isize = 1 << 20;
+        fn new() -> Crowd {
+            Policy::add_threads(Self::THREADS);
+            Crowd
+        }
+    }
+
+    impl Drop for Crowd {
+        fn drop(&mut self) {
+            Policy::add_threads(-Self::THREADS);
+        }
+    }
+
+    /// A team of four, of which all but the first sleep.
+    fn sleeping(flag: &Flag) -> Team {
+        let team = Team::new(4);
+        team.resize(4);
+        for m in &team.members[1..] {
+            m.sleep.announce(&team.tasks.sleepers, flag, Wants::Any);
+        }
+        team
+    }
+
+    fn asleep(team: &Team) -> usize {
+        team.members.iter().filter(|m| m.sleep.wants_any()).count()
+    }
+
+    #[test]
+    fn where_threads_outnumber_cores_the_tasks_of_a_maker_wake_one_thread_at_a_time() {
+        let flag = Flag::new();
+        let team = sleeping(&flag);
+        Policy::join(1);
+        let _crowd = Crowd::new();
+        let begin = sys::ticks();
+        team.tell_sleepers(&team.members[0]);
+        assert_eq!(asleep(&team), 2);
+        team.tell_sleepers(&team.members[0]);
+        // A thread that is woken may be kept from looking for so long that the maker wakes another one.
+        if lookout::time(sys::ticks()).wrapping_sub(lookout::time(begin)) < 100 {
+            assert_eq!(asleep(&team), 2, "the first is on its way");
+        }
+        // The woken thread has taken a task, and there is none left.
+        let before = asleep(&team);
+        team.attend(&team.members[1]);
+        assert_eq!(asleep(&team), before);
+        team.tell_sleepers(&team.members[0]);
+        assert_eq!(asleep(&team), before - 1, "nobody is on the way");
+    }
+
+    #[test]
+    fn a_woken_thread_that_takes_a_task_wakes_the_next_if_there_are_more() {
+        let flag = Flag::new();
+        let team = sleeping(&flag);
+        Policy::join(1);
+        let _crowd = Crowd::new();
+        team.tell_sleepers(&team.members[0]);
+        assert_eq!(asleep(&team), 2);
+        // Never looked at.
+        team.members[0].deque.push(core::ptr::dangling());
+        team.attend(&team.members[1]);
+        assert_eq!(asleep(&team), 1);
+    }
+
+    #[test]
+    fn a_member_without_a_seat_is_nobodys_lookout() {
+        let flag = Flag::new();
+        let team = sleeping(&flag);
+        team.resize(1);
+        Policy::join(1);
+        let _crowd = Crowd::new();
+        // Those announced their sleep in a region with more threads.
+        for left in [2, 1, 0] {
+            team.tell_sleepers(&team.members[0]);
+            assert_eq!(asleep(&team), left);
+        }
+        let (region, now) = (team.tasks.region_number(), lookout::time(sys::ticks()));
+        assert!(!team.tasks.sleepers.lookout.is_there(region, now));
     }
 }

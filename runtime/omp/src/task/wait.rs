@@ -4,6 +4,7 @@ use super::event;
 use super::queue::Scope;
 use super::record::{Group, Task};
 use super::run::run_one;
+use super::sleep::Wants;
 use crate::boundary::Reason;
 use crate::team::barrier::{wait_on, Pastime};
 use crate::team::members::{Member, Team};
@@ -13,20 +14,29 @@ use crate::tool::interface::Sync;
 use hetmp_core::park::{Flag, Poll};
 use hetmp_core::sync::{fence, Ordering};
 
-/// Announces that member `th` sleeps on `flag`, or that it is awake again.
-fn announce(th: &Thread, flag: &Flag, yes: bool) {
-    let sleepers = &th.team().tasks.sleepers;
+/// Announces that member `th` sleeps on `flag` and `wants` tasks, or that it is awake again.
+fn announce(th: &Thread, flag: &Flag, wants: Wants, yes: bool) {
+    let (team, m) = (th.team(), th.member());
     if yes {
-        th.member().sleep.announce(sleepers, flag);
+        m.sleep.announce(&team.tasks.sleepers, flag, wants);
     } else {
-        th.member().sleep.withdraw(sleepers);
+        team.attend(m);
     }
 }
 
-/// Takes down the announcement of member `m`, which something other than a nudge has woken.
+/// Takes down the announcement of member `m`, which something other than a nudge has woken, or ends its part as the lookout.
 #[cold]
 pub(crate) fn wake_up(team: &Team, m: &Member) {
-    m.sleep.withdraw(&team.tasks.sleepers);
+    team.attend(m);
+}
+
+/// The wait is over: the thread looks for tasks no more.
+#[inline(always)]
+fn leave(th: &Thread) {
+    let m = th.member();
+    if m.sleep.is_marked() {
+        th.team().attend(m);
+    }
 }
 
 /// Runs tasks of the team while waiting at a barrier or join.
@@ -57,15 +67,24 @@ impl Pastime for TaskPastime<'_> {
         if self.leave_when_cancelled && team.cancelled.load(Ordering::Acquire) {
             return Poll::Leave;
         }
-        if team.tasks.active() && run_one(self.th, Scope::Any) {
-            Poll::Worked
-        } else {
-            Poll::Idle
+        if !team.tasks.active() {
+            return Poll::Idle;
         }
+        if run_one(self.th, Scope::Any) {
+            return Poll::Worked;
+        }
+        team.look_out(self.th.member())
     }
 
     fn asleep(&mut self, flag: &Flag, yes: bool) {
-        announce(self.th, flag, yes);
+        announce(self.th, flag, Wants::Any, yes);
+    }
+}
+
+impl Drop for TaskPastime<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        leave(self.th);
     }
 }
 
@@ -95,19 +114,26 @@ impl<'a> DockPastime<'a> {
         }
     }
 
-    fn help(&mut self, team: &Team) -> bool {
+    fn help(&mut self, team: &Team) -> Poll {
         team.tasks.helpers.fetch_add(1, Ordering::SeqCst);
-        let worked = team.tasks.active()
-            && team.tasks.region.load(Ordering::SeqCst) == self.region
-            && run_one(self.th, Scope::Any);
-        if worked {
+        let current =
+            team.tasks.active() && team.tasks.region.load(Ordering::SeqCst) == self.region;
+        let mut found = Poll::Idle;
+        if current && run_one(self.th, Scope::Any) {
+            found = Poll::Worked;
             self.worked = true;
-        } else if core::mem::take(&mut self.worked) {
-            // That may have been the last task, while the primary thread sleeps until all are done.
-            team.nudge(&team.members[0]);
+        } else {
+            if core::mem::take(&mut self.worked) {
+                // That may have been the last task, while the primary thread sleeps until all are done.
+                team.nudge(&team.members[0]);
+            }
+            if current {
+                // The start of the worker's next region ends its part as the lookout.
+                found = team.look_out(self.th.member());
+            }
         }
         team.tasks.helpers.fetch_sub(1, Ordering::SeqCst);
-        worked
+        found
     }
 }
 
@@ -118,10 +144,9 @@ impl Pastime for DockPastime<'_> {
         match team {
             Some(team)
                 if team.tasks.active()
-                    && team.tasks.region.load(Ordering::Relaxed) == self.region
-                    && self.help(team) =>
+                    && team.tasks.region.load(Ordering::Relaxed) == self.region =>
             {
-                Poll::Worked
+                self.help(team)
             }
             _ => Poll::Idle,
         }
@@ -133,7 +158,7 @@ impl Pastime for DockPastime<'_> {
         // Only if the worker's region is still the current one: a later region may have other members. The
         // start of the worker's next region takes the announcement down when it wakes the worker.
         if team.tasks.region.load(Ordering::SeqCst) == self.region {
-            announce(self.th, flag, yes);
+            announce(self.th, flag, Wants::Any, yes);
         }
         team.tasks.helpers.fetch_sub(1, Ordering::SeqCst);
     }
@@ -159,7 +184,7 @@ impl<D: Fn() -> bool, W: Fn(bool)> Pastime for Inside<'_, D, W> {
     }
 
     fn asleep(&mut self, flag: &Flag, yes: bool) {
-        announce(self.th, flag, yes);
+        announce(self.th, flag, Wants::Descendants, yes);
         (self.mark)(yes);
     }
 }
@@ -284,11 +309,11 @@ pub(crate) fn drain(th: &Thread, epoch: u32) {
             } else if quiescent(self.th.team(), self.phase) {
                 Poll::Leave
             } else {
-                Poll::Idle
+                self.th.team().look_out(self.th.member())
             }
         }
         fn asleep(&mut self, flag: &Flag, yes: bool) {
-            announce(self.th, flag, yes);
+            announce(self.th, flag, Wants::Any, yes);
         }
     }
     let team = th.team();
@@ -297,6 +322,7 @@ pub(crate) fn drain(th: &Thread, epoch: u32) {
         let m = th.member();
         let never = m.idle.epoch().wrapping_add(1) & crate::EPOCH_MASK;
         wait_on(&m.idle, never, &mut Drain { th, phase });
+        leave(th);
     }
 }
 
@@ -331,7 +357,7 @@ pub(crate) fn at_barrier(th: &Thread, over: impl Fn() -> bool) {
             Poll::Idle
         }
         fn asleep(&mut self, flag: &Flag, yes: bool) {
-            announce(self.th, flag, yes);
+            announce(self.th, flag, Wants::Any, yes);
         }
     }
     let worked = false;
@@ -348,7 +374,7 @@ pub(crate) fn drained(team: &Team) {
     // The count of the last task, which this thread may have stored itself, must be visible before sleepers
     // are counted. A sleeper counts itself before its last sum.
     fence(Ordering::SeqCst);
-    if team.tasks.sleepers.load(Ordering::Relaxed) != 0 {
+    if team.tasks.sleepers.any() {
         team.nudge_all();
     }
 }

@@ -24,9 +24,9 @@ unsafe fn work(th: &Thread, seat: Seat, call: &Call) -> u32 {
     let team = unsafe { &*call.team };
     let m = team.member(seat);
     m.epoch.set(call.epoch);
-    if m.sleep.is_announced() {
+    if m.sleep.is_marked() {
         // The start of this region has woken the thread, not a nudge, so nobody has withdrawn its
-        // announcement.
+        // announcement. Or it was the lookout in the dock.
         wait::wake_up(team, m);
     }
     th.become_member(team, seat, call.nthreads);
