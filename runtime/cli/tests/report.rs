@@ -339,6 +339,90 @@ fn a_page_of_its_own() {
     assert!(size > 10_000, "a picture of {size} bytes");
 }
 
+/// The report of a program on two nodes with memory of their own: one region crossed and once ran whole on node 1, the
+/// other one stayed.
+fn report_of_nodes() -> Value {
+    let traffic = |reads: u64, writes: u64, pages: u64, taken: u64, ns: u64| {
+        json!({"read_faults": reads, "write_faults": writes, "bytes_sent": pages * 4096,
+            "pages_taken_away": taken, "waited_ns": ns})
+    };
+    let region = |symbol: &str, more: Value| {
+        let mut row = json!({"region": "prog+0x40", "module": "/nonexistent/prog", "build_id": null, "offset": 0x40,
+            "symbol": symbol, "crossed": 0, "across_ns": 0, "threads": [], "moved": 0, "moved_ns": 0, "moved_to": 0,
+            "stayed": 0, "home_ns": 0, "reason": "too short", "nodes": []});
+        let fields = more.as_object().expect("an object").clone();
+        row.as_object_mut().expect("an object").extend(fields);
+        row
+    };
+    let mut all = report("/nonexistent/prog", None, 0x40);
+    all["dsm"] = json!({
+        "nodes": [traffic(11, 22, 3, 44, 5_000_000), traffic(66, 77, 8, 99, 15_000_000)],
+        "regions": [
+            region("quiet._omp_fn.0", json!({"stayed": 5, "home_ns": 500_000})),
+            region("relax._omp_fn.1", json!({
+                "crossed": 4, "across_ns": 8_000_000, "moved": 2, "moved_ns": 6_000_000, "moved_to": 1,
+                "reason": "faster <i>across</i>",
+                "nodes": [traffic(1, 20, 2, 31, 1_000_000), traffic(46, 57, 4, 68, 3_000_000)],
+            })),
+        ],
+        "pages": [{"address": 0x40_5000, "requests": 120, "contents": "grid<b>[4096..8191]"},
+            {"address": 0x40_6000, "requests": 30, "contents": "grid[8192..12287]"}],
+    });
+    all
+}
+
+#[test]
+fn a_page_shows_what_nodes_fetched() {
+    let scratch = Scratch::new("nodes");
+    let page_of = |name: &str, report: &Value| {
+        let file = scratch.write(name, &report.to_string());
+        let html = format!("{file}.html");
+        let out = hetmp(&[&file, "--html", &html]);
+        assert_eq!(text(&out.stderr), "");
+        fs::read_to_string(&html).expect("written")
+    };
+    let without = page_of("alone.json", &report("/nonexistent/prog", None, 0x40));
+    assert!(!without.contains("Distributed shared memory"), "{without}");
+
+    let page = page_of("nodes.json", &report_of_nodes());
+    let row = |cells: &[&str]| {
+        let mark = cells.iter().map(|c| format!("<td class=\"n\">{c}"));
+        mark.collect::<String>()
+    };
+    for part in [
+        "Distributed shared memory on 2 nodes",
+        // Each node over the whole program, a region over its nodes, and that region on one of them.
+        &row(&["11", "22", "12 KiB", "44", "5.00 ms"]),
+        &row(&["66", "77", "32 KiB", "99", "15.0 ms"]),
+        &row(&["47", "77", "24 KiB", "99", "4.00 ms"]),
+        &row(&["1", "46", "57", "16 KiB", "68", "3.00 ms"]),
+        "<b>across</b> <span class=\"soft\">4 runs, mean 2.00 ms</span>",
+        "<b>whole on node 1</b> <span class=\"soft\">2 runs, mean 3.00 ms</span>",
+        "<b>at the origin</b> <span class=\"soft\">5 runs, mean 100 us</span>",
+        // Three quarters of the time waited was on node 1.
+        "<i style=\"width:75.00%;background:var(--k3)\" title=\"node 1: 3.00 ms waited for pages\">",
+        "faster &lt;i&gt;across&lt;/i&gt;",
+        "<code>0x405000</code><td><code>grid&lt;b&gt;[4096..8191]</code>",
+        "<i style=\"width:25.00%;background:var(--k0)\" title=\"30 requests\">",
+    ] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+    // The region that took longest comes first, in the table as well.
+    let first =
+        |page: &str| page.find("relax").expect("relax") < page.find("quiet").expect("quiet");
+    assert!(first(
+        &page[page.find("Regions that may cross").expect("a part")..]
+    ));
+    let file = scratch.0.join("nodes.json").display().to_string();
+    let table = text(&hetmp(&[&file]).stdout);
+    assert!(
+        first(&table[table.find("Distributed").expect("a part")..]),
+        "{table}"
+    );
+    let one = text(&hetmp(&[&file, "--top", "1"]).stdout);
+    assert!(one.contains("relax") && !one.contains("quiet"), "{one}");
+}
+
 fn browser() -> Option<&'static str> {
     ["chromium", "chromium-browser", "google-chrome"]
         .into_iter()

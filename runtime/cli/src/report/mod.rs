@@ -40,6 +40,8 @@ struct Resolved {
     regions: Vec<Source>,
     /// For each loop its source, in the same order.
     loops: Vec<Source>,
+    /// For each region that may cross nodes its source, in the same order.
+    crossings: Vec<Source>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Output {
@@ -71,6 +73,13 @@ fn output(arguments: &Arguments) -> Result<String, String> {
     let most = arguments.top.unwrap_or(usize::MAX);
     report.regions.truncate(most);
     report.loops.truncate(most);
+    let crossings = report.dsm.iter_mut().flat_map(|dsm| {
+        let time = |r: &model::Crossing| r.across_ns + r.moved_ns + r.home_ns;
+        dsm.regions.sort_by_key(|r| core::cmp::Reverse(time(r)));
+        dsm.regions.truncate(most);
+        &dsm.regions
+    });
+    let crossings = crossings.map(|r| sources.find(&r.place, false)).collect();
     let resolved = Resolved {
         regions: report
             .regions
@@ -82,6 +91,7 @@ fn output(arguments: &Arguments) -> Result<String, String> {
             .iter()
             .map(|l| sources.find(&l.place, !l.is_region()))
             .collect(),
+        crossings,
         report,
     };
     let Some(html) = &arguments.html else {

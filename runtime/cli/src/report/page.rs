@@ -1,5 +1,7 @@
 //! The report as one HTML page that needs no network and no other files.
 
+mod dsm;
+
 use super::model::{Loop, Region};
 use super::table::ending;
 use super::timeline::{Timeline, KINDS};
@@ -66,6 +68,7 @@ pub(super) fn html(all: &Resolved, timeline: Option<&Timeline>) -> String {
     draw(timeline, &mut out);
     regions(all, &mut out);
     loops(all, &mut out);
+    dsm::dsm(all, &mut out);
     let _ = write!(
         out,
         "</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
