@@ -1,6 +1,9 @@
 //! Which regions cross when that is measured, and what a report says of it.
 
-use crate::harness::{built, compile, finish, preload, prints_the_same, run, skipped};
+use crate::harness::{
+    built, by_hetrun_with, compile, finish, hetrun_finds_the_library, preload, prints_the_same,
+    run, skipped,
+};
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -198,6 +201,18 @@ fn regions_that_move_between_nodes_give_the_same() {
     }
 }
 
+/// How many threads each node had, as `HETMP_VERBOSE` says of the first region.
+fn threads_in(said: &str) -> Vec<u32> {
+    let (_, after) = said.split_once("; threads ").expect("a division");
+    after
+        .split([';', '\n'])
+        .next()
+        .into_iter()
+        .flat_map(|t| t.split('+'))
+        .map(|t| t.parse().expect("a number"))
+        .collect()
+}
+
 /// `speed=` for each node: a region's static loops are divided in proportion, with more threads than cores. That goes by the
 /// processor's time, which other work on the machine hardly changes, and each part takes many times as long as a part must to
 /// count.
@@ -215,14 +230,7 @@ fn unlike_nodes_get_unlike_parts() {
     }
     prints_the_same(&got, &expected);
     let said = String::from_utf8_lossy(&got.stderr);
-    let (_, after) = said.split_once("; threads ").expect("a division");
-    let threads: Vec<u32> = after
-        .split([';', '\n'])
-        .next()
-        .into_iter()
-        .flat_map(|t| t.split('+'))
-        .map(|t| t.parse().expect("a number"))
-        .collect();
+    let threads = threads_in(&said);
     assert!(threads[0] > threads[1], "{threads:?}: {said}");
 }
 
@@ -240,5 +248,105 @@ fn speeds_that_do_not_fit_are_refused() {
         let said = String::from_utf8_lossy(&got.stderr);
         assert_eq!(got.status.code(), Some(2), "{value}: {said}");
         assert!(said.contains("is accepted behind dsm:2"), "{value}: {said}");
+    }
+}
+
+/// The same value, by the variable or by the option, for processes that hetrun starts.
+#[test]
+fn unlike_nodes_of_hetrun_get_unlike_parts() {
+    if !hetrun_finds_the_library() {
+        return;
+    }
+    let program = compile("c-tests/dsm/parts.c", &["-DHETRUN"]);
+    let expected = run(&program, &[], 0, &[]);
+    let value = "dsm:2;speed=1;speed=0.1";
+    let by_variable = [("HETMP_NODES", value), ("OMP_NUM_THREADS", "2")];
+    let ways: [(&[&str], &[(&str, &str)]); 2] = [
+        (&[], &by_variable),
+        (&["--nodes", value], &by_variable[1..]),
+    ];
+    for (options, variables) in ways {
+        let got = by_hetrun_with(&program, 2, options, variables);
+        if skipped(&got) {
+            return;
+        }
+        prints_the_same(&got, &expected);
+        let said = String::from_utf8_lossy(&got.stderr);
+        let threads = threads_in(&said);
+        assert!(threads[0] > threads[1], "{threads:?}: {said}");
+    }
+}
+
+#[test]
+fn hetrun_refuses_nodes_that_do_not_fit() {
+    if !hetrun_finds_the_library() {
+        return;
+    }
+    let program = compile("c-tests/dsm/parts.c", &["-DREFUSED"]);
+    for (value, line) in [
+        (
+            "dsm:3;speed=1;speed=1;speed=1",
+            "dsm:2 is accepted: as many nodes as processes",
+        ),
+        (
+            "dsm:2;speed=1",
+            "speed=S for each of 2 nodes, 0.01 to 1, is accepted behind dsm:2",
+        ),
+        ("dsm:2;cores=0;cores=99999", "CPU"),
+    ] {
+        for (options, variables) in [
+            (vec!["--nodes", value], vec![]),
+            (vec![], vec![("HETMP_NODES", value)]),
+        ] {
+            let got = by_hetrun_with(&program, 2, &options, &variables);
+            let said = String::from_utf8_lossy(&got.stderr);
+            assert_eq!(got.status.code(), Some(2), "{value}: {said}");
+            assert!(said.contains(line), "{value}: {said}");
+            assert_eq!(said.lines().count(), 1, "{said}");
+        }
+    }
+    // Nodes of one process: the variable is for other programs, the option is a mistake.
+    let got = by_hetrun_with(&program, 2, &["--nodes", "2"], &[]);
+    assert_eq!(got.status.code(), Some(2));
+}
+
+/// Nodes with memory of their own that each have two kinds of cores: each gives its slow threads fewer iterations.
+#[test]
+fn nodes_of_two_kinds_of_cores() {
+    if std::thread::available_parallelism().map_or(1, |n| n.get()) < 2 {
+        println!("skipped: one CPU");
+        return;
+    }
+    let program = compile("c-tests/dsm/mixed.c", &[]);
+    let expected = run(&program, &[], 0, &[]);
+    let value = "dsm:2;cores=0,speed=1+cores=1,speed=0.1;cores=0,speed=1+cores=1,speed=0.1";
+    let had_by = |got: &Output| {
+        prints_the_same(got, &expected);
+        let said = String::from_utf8_lossy(&got.stderr);
+        let line = said.lines().find_map(|l| l.strip_prefix("had "));
+        let had: Vec<u32> = (line.expect("a line").split(' '))
+            .map(|n| n.parse().expect("a number"))
+            .collect();
+        assert_eq!(had.iter().sum::<u32>(), 400);
+        for node in had.chunks(2) {
+            assert!(node[0] > 2 * node[1], "{had:?}: {said}");
+        }
+    };
+    for by in ["uffd", "sigsegv"] {
+        let got = run(
+            &program,
+            &[],
+            2,
+            &[("HETMP_DSM", by), ("HETMP_NODES", value)],
+        );
+        if !skipped(&got) {
+            had_by(&got);
+        }
+    }
+    if hetrun_finds_the_library() {
+        let got = by_hetrun_with(&program, 2, &["--nodes", value], &[]);
+        if !skipped(&got) {
+            had_by(&got);
+        }
     }
 }

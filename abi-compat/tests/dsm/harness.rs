@@ -101,13 +101,25 @@ pub(crate) fn hetrun_finds_the_library() -> bool {
 
 /// `program` as `nodes` processes that hetrun starts. All regions cross that may, and the program's report says which did.
 pub(crate) fn by_hetrun(program: &Path, nodes: u32) -> Output {
+    by_hetrun_with(program, nodes, &[], &[])
+}
+
+/// The same with more options of hetrun and variables.
+pub(crate) fn by_hetrun_with(
+    program: &Path,
+    nodes: u32,
+    options: &[&str],
+    variables: &[(&str, &str)],
+) -> Output {
     let mut command = Command::new(built("hetrun"));
     command
         .args(["--dsm", "-n", &nodes.to_string()])
+        .args(options)
         .arg(program)
         .env("OMP_NUM_THREADS", "4")
         .env("HETMP_DSM_CROSS", "always")
-        .env("HETMP_VERBOSE", "1");
+        .env("HETMP_VERBOSE", "1")
+        .envs(variables.iter().copied());
     finish(command, program, nodes)
 }
 

@@ -9,8 +9,8 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use hetmp_core::bootstrap::{self, Job};
 use hetmp_core::report;
 use hetmp_core::segment::PAGE;
-use hetmp_core::topo::nodes::MIN_SPEED;
-use hetmp_core::topo::{self, CpuSet};
+use hetmp_core::topo::nodes::dsm::{self, Member};
+use hetmp_core::topo::{self, CpuSet, Topology};
 use hetmp_nic::job::Way;
 use libc::c_int;
 use pages::backend::{probe_uffd, Kind};
@@ -175,7 +175,7 @@ pub(crate) enum Asked {
 /// environment.
 pub(crate) fn asked<'a>(variable: &dyn Fn(&CStr) -> Option<&'a str>) -> Option<Asked> {
     let value = variable(c"HETMP_NODES")?;
-    let (count, _) = split(value)?;
+    let (count, _) = dsm::split(value)?;
     // A shell or `timeout` passes the variables on to the program that it starts, but does not become a node
     // itself.
     if !hetmp_core::program::uses_openmp() {
@@ -197,37 +197,33 @@ pub(crate) fn asked<'a>(variable: &dyn Fn(&CStr) -> Option<&'a str>) -> Option<A
     }
 }
 
-/// A value of `HETMP_NODES`, as the number of nodes and what is said of single ones.
-fn split(value: &str) -> Option<(&str, Option<&str>)> {
-    let rest = value.trim().strip_prefix("dsm:")?;
-    Some(match rest.split_once(';') {
-        Some((count, nodes)) => (count, Some(nodes)),
-        None => (rest, None),
+/// What the user said of the nodes. Of launched nodes, hetrun tells each process what is said of itself.
+fn members(asked: Asked) -> Vec<Member> {
+    let value = variable(c"HETMP_NODES").unwrap_or_default();
+    let count = match asked {
+        Asked::Forked(count) => count.into(),
+        Asked::Launched => 1,
+    };
+    let refuse = |accepted: String| fail(format_args!("HETMP_NODES {value}: {accepted}"));
+    dsm::members(value, count).unwrap_or_else(refuse)
+}
+
+/// The CPUs of each node, where the user told them.
+fn cpus_told(members: &[Member]) -> Vec<CpuSet> {
+    let told = members.iter().filter_map(|m| match m {
+        Member::Nodes(text) => Some(text),
+        Member::Speed(_) => None,
+    });
+    let refuse = |text: &str, accepted| fail(format_args!("HETMP_NODES, node {text}: {accepted}"));
+    told.map(|text| {
+        dsm::cpus(text, &Topology::discover()).unwrap_or_else(|accepted| refuse(text, accepted))
     })
+    .collect()
 }
 
-/// The speeds that the user gave the nodes (`dsm:2;speed=0.33;speed=1`): one for each, or none.
-fn speeds(value: &str, count: u8) -> Vec<f64> {
-    let Some((_, Some(nodes))) = split(value) else {
-        return Vec::new();
-    };
-    let speed = |node: &str| {
-        let text = node.trim().strip_prefix("speed=")?;
-        let speed: f64 = text.parse().ok()?;
-        (MIN_SPEED..=1.0).contains(&speed).then_some(speed)
-    };
-    let all: Option<Vec<f64>> = nodes.split(';').map(speed).collect();
-    match all.filter(|all| all.len() == usize::from(count)) {
-        Some(speeds) => speeds,
-        None => fail(format_args!(
-            "HETMP_NODES {value}: speed=S for each of {count} nodes, {MIN_SPEED} to 1, is accepted behind dsm:{count}"
-        )),
-    }
-}
-
-/// Tells `libhetmp.so`, which has not read the environment yet, that this process is a node with these CPUs and this speed.
-fn describe(cpus: &CpuSet, speed: f64) {
-    let text = format!("cores={cpus},speed={speed}\0");
+/// Tells `libhetmp.so`, which has not read the environment yet, what nodes of one process there are in this one.
+fn describe(mut text: String) {
+    text.push('\0');
     // SAFETY: both texts end with a zero byte, and no other thread uses the environment yet.
     unsafe { libc::setenv(c"HETMP_NODES".as_ptr(), text.as_ptr().cast(), 1) };
 }
@@ -363,10 +359,8 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
             ));
         }
     }
-    let speeds = match asked {
-        Asked::Forked(count) => speeds(variable(c"HETMP_NODES").unwrap_or_default(), count),
-        Asked::Launched => Vec::new(),
-    };
+    let members = members(asked);
+    let told = cpus_told(&members);
     // SAFETY: no other thread does anything yet that nodes need, and `libhetmp.so` has not read the
     // environment yet.
     unsafe { libc::unsetenv(c"HETMP_NODES".as_ptr()) };
@@ -404,7 +398,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
         way: Way::Auto,
         backend: Some(kind),
         // Nodes of unlike speed are not those of one machine.
-        apart: apart() || !speeds.is_empty(),
+        apart: apart() || !members.is_empty(),
         ahead: ahead(),
     };
     LAUNCHED.store(job.is_some(), Ordering::Relaxed);
@@ -422,8 +416,24 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
         },
     };
     let me = peers.me();
-    if let (Peers::Forked(forked), Some(&speed)) = (&peers, speeds.get(usize::from(me))) {
-        describe(&forked.cpus(me).unwrap_or_else(topo::affinity), speed);
+    let mut peers = peers;
+    // hetrun has bound each of its processes to CPUs of its own, and told it of none but itself.
+    let (cpus, mine) = match &mut peers {
+        Peers::Forked(forked) => {
+            if !told.is_empty() {
+                forked.keep_to(told);
+            }
+            (forked.cpus(me), members.get(usize::from(me)))
+        }
+        Peers::Launched(_) => (None, members.first()),
+    };
+    match mine {
+        Some(Member::Speed(speed)) => {
+            let cpus = cpus.unwrap_or_else(topo::affinity);
+            describe(format!("cores={cpus},speed={speed}"));
+        }
+        Some(Member::Nodes(text)) => describe(text.clone()),
+        None => {}
     }
     let mut fill = |alias: *mut u8| {
         if me != 0 {

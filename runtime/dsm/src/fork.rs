@@ -293,6 +293,18 @@ impl Forked {
         self.meeting
     }
 
+    /// The nodes have these CPUs, in place of equal parts. Where two nodes have a CPU in common, none has any of its own:
+    /// a thread must not wait for another node without giving that CPU up.
+    pub fn keep_to(&mut self, cpus: Vec<CpuSet>) {
+        let all: usize = cpus.iter().map(CpuSet::count).sum();
+        let mut together = CpuSet::default();
+        cpus.iter().for_each(|c| together.extend_from(c));
+        self.cpus = match together.count() == all {
+            true => cpus,
+            false => Vec::new(),
+        };
+    }
+
     /// The CPUs of a node; `None` if there are fewer CPUs than nodes.
     pub fn cpus(&self, node: NodeId) -> Option<CpuSet> {
         self.cpus.get(usize::from(node)).cloned()

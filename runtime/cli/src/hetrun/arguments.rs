@@ -1,5 +1,6 @@
 //! The command line: options up to the program's name; everything after the name belongs to the program.
 
+use hetmp_core::topo::nodes::dsm;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
@@ -111,10 +112,11 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
     if run.processes.is_none() && run.hosts.is_none() {
         return Err("option -n: missing: a number of processes is accepted".to_owned());
     }
-    if run.dsm && run.nodes.is_some() {
-        return Err(
-            "option --nodes: with --dsm, each process is a node: none is accepted".to_owned(),
-        );
+    let other = run.nodes.as_deref().filter(|n| dsm::split(n).is_none());
+    if let (true, Some(nodes)) = (run.dsm, other) {
+        return Err(format!(
+            "option --nodes {nodes}: with --dsm, each process is a node: dsm:N;speed=S;... with a speed for each is accepted"
+        ));
     }
     Ok(Command::Run(Box::new(run)))
 }
@@ -208,7 +210,7 @@ mod tests {
             ),
             (
                 &["-n", "2", "--dsm", "--nodes", "2", "p"],
-                "option --nodes: with --dsm, each process is a node: none is accepted",
+                "option --nodes 2: with --dsm, each process is a node: dsm:N;speed=S;... with a speed for each is accepted",
             ),
             (
                 &["-x", "=1", "p"],

@@ -3,10 +3,10 @@
 
 use super::exchange::{End, Event};
 use super::output::{relay, Stream};
-use super::signals;
+use super::{places, signals};
 use hetmp_core::bootstrap::wire::{hex, read_frame, same_secret, Reply, Request, Ticket, VERSION};
 use hetmp_core::bootstrap::SECRET;
-use hetmp_core::topo::{Nodes, Topology};
+use hetmp_core::topo::Topology;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
@@ -91,14 +91,7 @@ impl Host {
                 ),
             ));
         }
-        let nodes = match &plan.nodes {
-            Some(text) => {
-                let machine = Topology::discover();
-                let nodes = Nodes::parse(text.as_bytes(), &machine);
-                Some(nodes.map_err(|error| (2, format!("option --nodes: {error}")))?)
-            }
-            None => None,
-        };
+        let places = places::places(plan, &Topology::discover()).map_err(|text| (2, text))?;
         let socket = format!(
             "hetrun-{}-{}",
             std::process::id(),
@@ -126,7 +119,7 @@ impl Host {
             connections,
             stdin: None,
         };
-        for index in 0..plan.count {
+        for (index, place) in (0..).zip(places) {
             let rank = plan.first + index;
             let ticket = Ticket {
                 socket: socket.clone(),
@@ -151,21 +144,14 @@ impl Host {
                 .stderr(Stdio::piped())
                 // A group of its own, so that a signal reaches everything that the process has started.
                 .process_group(0);
-            let mut cpus = Vec::new();
-            if let Some(nodes) = &nodes {
-                // If there are more processes than nodes, neighbours share a node.
-                let node = &nodes[index as usize * nodes.len() / plan.count as usize];
-                command.env("HETMP_NODES", node.to_string());
-                cpus = node.cpus.words().to_vec();
+            if let Some(nodes) = place.nodes {
+                command.env("HETMP_NODES", nodes);
             }
             if let Some(preload) = &preload {
                 // Symbols are bound at start: lazy binding would write to memory that the nodes share.
-                command
-                    .env("LD_PRELOAD", preload)
-                    .env("LD_BIND_NOW", "1")
-                    .env("HETMP_NODES", "dsm:job");
+                command.env("LD_PRELOAD", preload).env("LD_BIND_NOW", "1");
             }
-            prepare(&mut command, cpus, files, plan.dsm);
+            prepare(&mut command, place.cpus.words().to_vec(), files, plan.dsm);
             match command.spawn() {
                 Ok(child) => host.adopt(rank, child, plan.whole, report, output),
                 Err(error) => {

@@ -9,6 +9,7 @@ use super::remote::{Remote, Word, SSH};
 use super::signals;
 use hetmp_core::bootstrap::wire::Reply;
 use hetmp_core::report::warn;
+use hetmp_core::topo::nodes::dsm;
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Read, Write};
 use std::net::{IpAddr, ToSocketAddrs as _, UdpSocket};
@@ -144,6 +145,10 @@ fn shares(run: &Run) -> Result<Vec<Share>, (u8, String)> {
             "option --dsm: {size} processes: 2 to 8 nodes are accepted"
         )));
     }
+    let nodes = match run.dsm {
+        true => dsm_nodes(run, size).map_err(bad)?,
+        false => run.nodes.clone(),
+    };
     let directory: PathBuf = std::env::current_dir()
         .map_err(|error| failed(format!("this folder: one that exists is needed ({error})")))?;
     let secret = super::random().map_err(failed)?;
@@ -158,7 +163,7 @@ fn shares(run: &Run) -> Result<Vec<Share>, (u8, String)> {
                 secret,
                 address: address.to_string(),
                 directory: directory.clone(),
-                nodes: run.nodes.clone(),
+                nodes: nodes.clone(),
                 whole: size > 1 || run.prefix,
                 dsm: run.dsm,
                 host_timeout: run.host_timeout.unwrap_or(HOST_TIMEOUT),
@@ -171,6 +176,39 @@ fn shares(run: &Run) -> Result<Vec<Share>, (u8, String)> {
         first += count;
     }
     Ok(shares)
+}
+
+/// The nodes of one program, if they are described: by `--nodes`, or by the variable with which nodes of one machine are.
+///
+/// # Errors
+/// One line: another number of nodes than of processes, or what is said of them is not what nodes have.
+fn dsm_nodes(run: &Run, size: u32) -> Result<Option<String>, String> {
+    let variable = || {
+        let given = (run.variables.iter().rev()).find(|(name, _)| name == "HETMP_NODES");
+        match given {
+            Some((_, Some(value))) => Some(value.clone()),
+            _ => std::env::var_os("HETMP_NODES"),
+        }
+    };
+    let (what, value) = match &run.nodes {
+        Some(value) => ("option --nodes", value.clone()),
+        None => match variable() {
+            Some(value) => ("HETMP_NODES", value.to_string_lossy().into_owned()),
+            None => return Ok(None),
+        },
+    };
+    // The variable may describe nodes of one process, for programs that are not started by this command.
+    let Some((count, _)) = dsm::split(&value) else {
+        return Ok(None);
+    };
+    if count.parse() != Ok(size) {
+        return Err(format!(
+            "{what} {value}: dsm:{size} is accepted: as many nodes as processes"
+        ));
+    }
+    let members = dsm::members(&value, size as usize)
+        .map_err(|accepted| format!("{what} {value}: {accepted}"))?;
+    Ok((!members.is_empty()).then_some(value))
 }
 
 /// A host's address, and whether the host is this machine.

@@ -21,6 +21,7 @@ mod launch;
 #[path = "../library.rs"]
 mod library;
 mod output;
+mod places;
 mod remote;
 mod signals;
 mod who;

@@ -283,7 +283,7 @@ const OTHERS: &[Variable] = &[
         .spec("OpenSHMEM 1.5, 8"),
     hetmp("HETMP_NODES", Kind::Notation)
         .default("discovered")
-        .accepts("a number of nodes, cores=LIST[,speed=S][;cores=...], @file.toml, or dsm:2 to dsm:8, [;speed=S for each]")
+        .accepts("a number of nodes, cores=LIST[,speed=S][;cores=...], @file.toml, or dsm:2 to dsm:8, [;speed=S or ;cores=...[+cores=...] for each]")
         .help("The nodes of unlike cores that loops are split over; dsm: so many processes that share memory page by page.")
         .spec("hetmp"),
     hetmp("HETMP_FAR", Kind::Notation)

@@ -43,6 +43,7 @@ use super::{Cpu, CpuSet, Topology};
 use core::fmt;
 use std::path::Path;
 
+pub mod dsm;
 mod file;
 mod parse;
 
@@ -293,6 +294,11 @@ pub struct NodeError {
 }
 
 impl NodeError {
+    /// What is accepted in the value's place.
+    pub fn accepted(&self) -> &str {
+        &self.accepted
+    }
+
     /// The most characters of a value that a message repeats.
     const SHOWN: usize = 200;
 
