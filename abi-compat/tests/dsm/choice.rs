@@ -350,3 +350,32 @@ fn nodes_of_two_kinds_of_cores() {
         }
     }
 }
+
+/// Faults of all nodes that asked another one, as `HETMP_VERBOSE` says.
+fn faults_in(said: &str) -> u32 {
+    let nodes = said.lines().filter(|l| l.starts_with("hetmp: dsm: node "));
+    let counts = nodes.flat_map(|l| l.split(", ").filter(|part| part.ends_with("faults")));
+    counts
+        .map(|part| part.split(' ').next().and_then(|n| n.parse::<u32>().ok()))
+        .map(|n| n.expect("a number"))
+        .sum()
+}
+
+/// What opens a region, and the thread that waits for the others at its end, write nothing in the page of the region's data.
+/// Two threads on a node: the origin's first one waits for the second, while the other node's threads still read.
+#[test]
+fn a_region_costs_each_node_a_fault() {
+    let program = compile("c-tests/dsm/read_region.c", &[]);
+    for by in ["uffd", "sigsegv"] {
+        let got = run(&program, &[], 2, &[("HETMP_DSM", by)]);
+        if skipped(&got) {
+            continue;
+        }
+        prints_the_same(&got, &run(&program, &[], 0, &[]));
+        let said = String::from_utf8_lossy(&got.stderr);
+        // 200 regions on two nodes: one node reads the data, and the origin writes those of the next region. Besides,
+        // pages come once at the start.
+        let faults = faults_in(&said);
+        assert!((400..460).contains(&faults), "{by}: {faults}: {said}");
+    }
+}

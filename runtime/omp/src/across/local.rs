@@ -395,7 +395,7 @@ impl Local {
         // region.
         unsafe {
             let entry: Outlined = core::mem::transmute(part.entry);
-            below(entry, data);
+            entry(data);
         }
         th.leave_program(Reason::Fork);
         self.meter.ran(watch, th.spun.get());
@@ -469,20 +469,6 @@ fn close(t: &Table) {
     // SAFETY: null means all streams.
     unsafe { libc::fflush(core::ptr::null_mut()) };
     ask(t, DONE, LOCAL.words());
-}
-
-/// Calls the function from at least a page below the caller's frame. Otherwise the frames of the origin's
-/// first thread would share a page with the region's data, and all nodes read that data.
-///
-/// # Safety
-/// `entry` may be called with `data`.
-#[inline(never)]
-unsafe fn below(entry: Outlined, data: *mut libc::c_void) {
-    let room = [const { core::mem::MaybeUninit::<u8>::uninit() }; 4096];
-    core::hint::black_box(&room);
-    // SAFETY: `entry` may be called with `data`, as this function's contract says.
-    unsafe { entry(data) };
-    core::hint::black_box(&room);
 }
 
 /// A barrier of a region that crosses nodes. If one thread hands in a pointer that is not null, every thread

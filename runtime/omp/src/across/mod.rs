@@ -205,15 +205,11 @@ unsafe fn cross(
     let total = threads.iter().sum();
     let opening = opening(th, region, first, total, On::all(threads.iter().copied()));
     let entry = region.entry as usize as u64;
-    let at = core::ptr::from_ref(&opening).expose_provenance() as u64;
     // While the region crosses, each node keeps to its own CPUs, where the thread that serves its page faults runs. The
     // threads that `open` starts inherit the opener's. Other regions use all CPUs.
     let cpus = topo::affinity();
     (t.stay)();
-    ask(t, FORK, [entry, data, at]);
-    LOCAL.open(t, entry, data, &opening, 1);
-    LOCAL.run(0);
-    ask(t, JOIN, [0; 3]);
+    below(with_others, t, entry, data, &opening);
     let own = LOCAL.words();
     // A refusal costs nothing but time: the thread may run where it may run.
     let _ = topo::set_affinity(&cpus);
@@ -231,6 +227,42 @@ unsafe fn cross(
     };
     let shown = float::apart(|| (0..threads.len()).map(part).collect());
     (total, Some(shown))
+}
+
+/// Opens the region on all nodes, runs the origin's part, and waits for the others'.
+fn with_others(t: &Table, entry: u64, data: u64, opening: &Opening) {
+    fork(t, entry, data, opening);
+    LOCAL.open(t, entry, data, opening, 1);
+    LOCAL.run(0);
+    ask(t, JOIN, [0; 3]);
+}
+
+/// Opens the region on another node, and waits for its end.
+fn while_others(t: &Table, entry: u64, data: u64, opening: &Opening) {
+    fork(t, entry, data, opening);
+    ask(t, JOIN, [0; 3]);
+}
+
+fn fork(t: &Table, entry: u64, data: u64, opening: &Opening) {
+    let at = core::ptr::from_ref(opening).expose_provenance() as u64;
+    ask(t, FORK, [entry, data, at]);
+}
+
+/// Calls the function from at least a page below the caller's frame. The page of that frame also has the region's data and
+/// `opening`, which all nodes read: a thread that opens the region, runs its part, or waits for other threads in frames that lie there
+/// would take the page from nodes that still read it, each time. The arguments travel in registers.
+#[inline(never)]
+fn below(
+    open: fn(&Table, u64, u64, &Opening),
+    t: &Table,
+    entry: u64,
+    data: u64,
+    opening: &Opening,
+) {
+    let room = [const { core::mem::MaybeUninit::<u8>::uninit() }; 4096];
+    core::hint::black_box(&room);
+    open(t, entry, data, opening);
+    core::hint::black_box(&room);
 }
 
 /// Runs the region whole on another node, and waits for its end. `critical::begin_crossing` was called, and this function
@@ -253,9 +285,7 @@ unsafe fn elsewhere(
     let opening = opening(th, region, first, region.nthreads, On::One(node));
     let entry = region.entry as usize as u64;
     let data = region.data.expose_provenance() as u64;
-    let at = core::ptr::from_ref(&opening).expose_provenance() as u64;
-    ask(t, FORK, [entry, data, at]);
-    ask(t, JOIN, [0; 3]);
+    below(while_others, t, entry, data, &opening);
     said::elsewhere(t, region.code, weigh::now() - began, before, node);
     critical::end_crossing();
     th.enter_program(Reason::Fork);
