@@ -261,12 +261,11 @@ fn unlike_nodes_of_hetrun_get_unlike_parts() {
     let expected = run(&program, &[], 0, &[]);
     let value = "dsm:2;speed=1;speed=0.1";
     let by_variable = [("HETMP_NODES", value), ("OMP_NUM_THREADS", "2")];
-    let ways: [(&[&str], &[(&str, &str)]); 2] = [
-        (&[], &by_variable),
-        (&["--nodes", value], &by_variable[1..]),
+    let runs = [
+        by_hetrun_with(&program, 2, &[], &by_variable),
+        by_hetrun_with(&program, 2, &["--nodes", value], &by_variable[1..]),
     ];
-    for (options, variables) in ways {
-        let got = by_hetrun_with(&program, 2, options, variables);
+    for got in runs {
         if skipped(&got) {
             return;
         }
