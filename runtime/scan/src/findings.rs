@@ -19,8 +19,8 @@ pub(crate) struct Findings {
     pub(crate) splits: BTreeSet<u64>,
     /// Additions that give the end of a chunk: its first iteration and its length.
     pub(crate) ends: BTreeSet<u64>,
-    /// Comparisons of the thread number with 0 that a branch uses.
-    pub(crate) zero_branches: BTreeSet<u64>,
+    /// The branches that ask whether the thread number is 0, whether they jump if it is, and whether `rbp` points into the frame there.
+    pub(crate) zero_branches: BTreeMap<u64, (bool, bool)>,
     /// What was found where parts were to be made uneven.
     pub(crate) uneven: Uneven,
 }

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic,
-    OpAccess, OpKind, Register,
+    OpKind, Register,
 };
 
 use crate::library;
 use crate::nodes::{Landing, Next, Node, Nodes, Numbers};
-use crate::state::{ARGUMENTS, CALLER_SAVED};
-use crate::step::{is_read, is_write};
+use crate::state::ARGUMENTS;
+use crate::step::is_write;
 use crate::strided::Strided;
 use crate::{Callee, Image, Why};
 
@@ -55,6 +55,27 @@ impl Graph {
         entry: u64,
         budget: &mut usize,
     ) -> Result<Graph, (Why, u64)> {
+        Graph::read_all(image, entry, budget, true)
+    }
+
+    /// Decodes the first instructions of the function, so many at most. Where these lead on there is nothing.
+    ///
+    /// # Errors
+    /// As [`Graph::read`], but for the length.
+    pub(crate) fn read_beginning(
+        image: &dyn Image,
+        entry: u64,
+        mut count: usize,
+    ) -> Result<Graph, (Why, u64)> {
+        Graph::read_all(image, entry, &mut count, false)
+    }
+
+    fn read_all(
+        image: &dyn Image,
+        entry: u64,
+        budget: &mut usize,
+        whole: bool,
+    ) -> Result<Graph, (Why, u64)> {
         let mut graph = Graph {
             entry,
             ..Graph::default()
@@ -73,6 +94,9 @@ impl Graph {
                 let at = decoder.ip();
                 if numbers.get(at).is_some() {
                     graph.leaders.insert(at);
+                    break;
+                }
+                if *budget == 0 && !whole {
                     break;
                 }
                 if *budget == 0 || nodes.len() >= LONGEST {
@@ -191,129 +215,8 @@ impl Graph {
             .any(|strided| strided.branches.contains(&branch))
     }
 
-    /// Whether the branch at `branch` only adds something for one thread: every
-    /// path from `extra` comes to `rest` before the function ends (or `rest`
-    /// does nothing more), and what the added code leaves in registers and in
-    /// the frame is not used there.
-    ///
-    /// `has_frame_pointer` tells whether `rbp` points into the frame; `inner`
-    /// that the function returns something to a function that is followed.
-    pub(crate) fn only_adds(
-        &self,
-        branch: u64,
-        (extra, rest): (u64, u64),
-        has_frame_pointer: bool,
-        inner: bool,
-        factory: &mut InstructionInfoFactory,
-    ) -> bool {
-        let extra = self.skip_jumps(extra);
-        let rest = self.skip_jumps(rest);
-        if extra == rest || (!inner && self.does_nothing(rest)) {
-            return true;
-        }
-        let mut added = BTreeSet::new();
-        let mut open = vec![extra];
-        while let Some(at) = open.pop() {
-            if at == rest || !added.insert(at) {
-                continue;
-            }
-            if at == branch {
-                return false;
-            }
-            match self.nodes.get(&at).map(|node| &node.next) {
-                None | Some(Next::Return | Next::TailCall(_)) => return false,
-                Some(_) => {
-                    for next in self.successors(at) {
-                        open.push(self.skip_jumps(next));
-                    }
-                }
-            }
-        }
-        !self.leaves_values(&added, rest, has_frame_pointer, inner, factory)
-    }
-
-    /// Whether code from `rest` on may use what the instructions `added` wrote
-    /// to registers or to the frame.
-    fn leaves_values(
-        &self,
-        added: &BTreeSet<u64>,
-        rest: u64,
-        has_frame_pointer: bool,
-        inner: bool,
-        factory: &mut InstructionInfoFactory,
-    ) -> bool {
-        let is_frame = |register: Register| {
-            register == Register::RSP || (has_frame_pointer && register == Register::RBP)
-        };
-        let mut written = 0u64;
-        let mut stores = BTreeSet::new();
-        for at in added {
-            let Some(node) = self.nodes.get(at) else {
-                return true;
-            };
-            if node.next != Next::Fall {
-                continue;
-            }
-            let i = &node.instruction;
-            let effect = Effect::of(i, factory);
-            written |= effect.writes | effect.may_write;
-            if effect.stores && i.mnemonic() != Mnemonic::Push && is_frame(i.memory_base()) {
-                if i.memory_index() != Register::None {
-                    return true;
-                }
-                stores.insert((i.memory_base().number(), i.memory_displacement64()));
-            }
-        }
-        let mut seen: BTreeMap<u64, u64> = BTreeMap::new();
-        let mut open = vec![(rest, written)];
-        while let Some((at, left)) = open.pop() {
-            let before = seen.get(&at).copied();
-            if before.is_some_and(|before| left & !before == 0) {
-                continue;
-            }
-            seen.insert(at, left | before.unwrap_or(0));
-            let Some(node) = self.nodes.get(&at) else {
-                return true;
-            };
-            let i = &node.instruction;
-            let effect = Effect::of(i, factory);
-            let mut left = left;
-            match &node.next {
-                Next::Call { callee, .. } | Next::TailCall(callee) => {
-                    let arguments = match callee {
-                        Callee::Runtime(entry) => entry.arguments(),
-                        Callee::Named(name) => library::integers(name),
-                        Callee::Inside(_) | Callee::Unknown => ARGUMENTS.len(),
-                    };
-                    let read = ARGUMENTS
-                        .iter()
-                        .take(arguments)
-                        .fold(0, |all, n| all | 1 << n);
-                    if left & (read | effect.reads) != 0 {
-                        return true;
-                    }
-                    left &= !CALLER_SAVED.iter().fold(0u64, |all, n| all | 1 << n);
-                    // Vector registers and flags.
-                    left &= 0xffff;
-                }
-                Next::Return if inner && left & RESULTS != 0 => return true,
-                Next::Return => {}
-                _ if left & effect.reads != 0 => return true,
-                _ => left &= !effect.writes,
-            }
-            if !stores.is_empty() && i.op_count() > 0 && is_frame(i.memory_base()) {
-                let place = (i.memory_base().number(), i.memory_displacement64());
-                let indexed = i.memory_index() != Register::None;
-                if i.mnemonic() == Mnemonic::Lea || indexed || stores.contains(&place) {
-                    return true;
-                }
-            }
-            open.extend(self.successors(at).map(|next| (next, left)));
-        }
-        false
-    }
-
-    fn skip_jumps(&self, mut address: u64) -> u64 {
+    /// Where the jumps from `address` on lead, if it only jumps.
+    pub(crate) fn skip_jumps(&self, mut address: u64) -> u64 {
         for _ in 0..8 {
             match self.nodes.get(&address) {
                 Some(node) if matches!(node.next, Next::Jump(_)) => {
@@ -331,7 +234,7 @@ impl Graph {
     }
 
     /// Whether the code from here on only returns.
-    fn does_nothing(&self, mut address: u64) -> bool {
+    pub(crate) fn does_nothing(&self, mut address: u64) -> bool {
         for _ in 0..24 {
             let Some(node) = self.nodes.get(&address) else {
                 return false;
@@ -343,8 +246,20 @@ impl Graph {
                 Next::Fall => {
                     let register = i.op_count() > 0 && i.op0_kind() == OpKind::Register;
                     let stack = register && i.op0_register() == Register::RSP;
+                    let framed = |n| {
+                        i.op_kind(n) == OpKind::Memory
+                            && matches!(i.memory_base(), Register::RSP | Register::RBP)
+                    };
                     let quiet = match i.mnemonic() {
                         Mnemonic::Pop => register,
+                        // The stack protector's word, whose check may fail below. (What lies in registers then is the
+                        // caller's business.)
+                        Mnemonic::Mov if register && !stack && framed(1) => true,
+                        Mnemonic::Sub | Mnemonic::Xor | Mnemonic::Cmp
+                            if i.segment_prefix() == Register::FS =>
+                        {
+                            !reaches_thread_local(i)
+                        }
                         Mnemonic::Leave | Mnemonic::Nop | Mnemonic::Vzeroupper => true,
                         Mnemonic::Add | Mnemonic::Lea | Mnemonic::Mov => stack,
                         _ => false,
@@ -354,6 +269,29 @@ impl Graph {
                     }
                     i.next_ip()
                 }
+                Next::Branch(target) if self.fails(*target) => i.next_ip(),
+                Next::Branch(target) if self.fails(i.next_ip()) => *target,
+                _ => return false,
+            };
+        }
+        false
+    }
+
+    /// Whether the code from here on only calls what never returns.
+    fn fails(&self, mut address: u64) -> bool {
+        for _ in 0..4 {
+            let Some(node) = self.nodes.get(&address) else {
+                return false;
+            };
+            address = match &node.next {
+                Next::Call {
+                    callee: Callee::Named(name),
+                    ..
+                } => return library::never_returns(name),
+                Next::Fall if node.instruction.mnemonic() == Mnemonic::Nop => {
+                    node.instruction.next_ip()
+                }
+                Next::Jump(target) => *target,
                 _ => return false,
             };
         }
@@ -451,69 +389,4 @@ fn direct(i: &Instruction) -> Option<u64> {
 fn slot(i: &Instruction) -> Option<u64> {
     (i.op0_kind() == OpKind::Memory && i.is_ip_rel_memory_operand())
         .then(|| i.ip_rel_memory_address())
-}
-
-/// `rax`, `rdx` and the first two vector registers.
-const RESULTS: u64 = 0b101 | 0b11 << 17;
-
-/// What an instruction reads and writes, one bit for each register: 16 general
-/// ones, the flags, and vector registers.
-#[derive(Default)]
-struct Effect {
-    reads: u64,
-    /// Overwrites whole.
-    writes: u64,
-    /// Overwrites in part, or perhaps.
-    may_write: u64,
-    stores: bool,
-}
-
-impl Effect {
-    fn of(i: &Instruction, factory: &mut InstructionInfoFactory) -> Effect {
-        const FLAGS: u64 = 1 << 16;
-        let mut effect = Effect::default();
-        let info = factory.info(i);
-        for used in info.used_registers() {
-            let register = used.register();
-            let bit = if register.is_gpr() {
-                // The stack pointer's moves are the calls' own.
-                if register.full_register() == Register::RSP {
-                    continue;
-                }
-                1u64 << register.full_register().number()
-            } else if register.is_vector_register() {
-                1u64 << (17 + register.number().min(46))
-            } else {
-                continue;
-            };
-            if is_read(used.access()) {
-                effect.reads |= bit;
-            }
-            if is_write(used.access()) {
-                let whole = used.access() == OpAccess::Write
-                    && (!register.is_gpr() || register.size() >= 4);
-                if whole {
-                    effect.writes |= bit;
-                } else {
-                    effect.may_write |= bit;
-                }
-            }
-        }
-        if i.rflags_read() != 0 {
-            effect.reads |= FLAGS;
-        }
-        if i.rflags_modified() != 0 {
-            // Which of them does not matter: compilers compare anew.
-            effect.writes |= FLAGS;
-        }
-        effect.stores = info
-            .used_memory()
-            .iter()
-            .any(|used| is_write(used.access()));
-        // Saving a register is no use of it, and no argument outlives a push.
-        if i.mnemonic() == Mnemonic::Push {
-            effect.stores = false;
-        }
-        effect
-    }
 }

@@ -58,6 +58,8 @@ mod operand;
 #[cfg(target_arch = "x86_64")]
 mod polls;
 #[cfg(target_arch = "x86_64")]
+mod primary;
+#[cfg(target_arch = "x86_64")]
 mod slots;
 #[cfg(target_arch = "x86_64")]
 mod state;

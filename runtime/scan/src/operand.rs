@@ -77,7 +77,8 @@ impl Step<'_> {
     pub(crate) fn read_register(&self, register: Register) -> Value {
         if let Some(n) = general(register) {
             let value = self.state.general[n];
-            return if register.size() >= 4 || matches!(value, Value::Less(_)) {
+            let is_bit = matches!(value, Value::IsFirst(_)) && is_low_byte(register);
+            return if register.size() >= 4 || matches!(value, Value::Less(_)) || is_bit {
                 // The low half of a pointer is no pointer that is followed.
                 if register.size() == 4 && value.is_pointer() {
                     Value::InFrame
@@ -96,6 +97,10 @@ impl Step<'_> {
     pub(crate) fn load(&self, memory: Memory, size: i64) -> Value {
         match memory {
             Memory::Outside => Value::Plain,
+            // Where the place that it was made from is lost, it still reaches nothing below the lowest one whose address was taken.
+            Memory::SomeSlot(Place::LOWEST) => self
+                .state
+                .load_from(self.frame.taken.unwrap_or(Place::LOWEST)),
             Memory::SomeSlot(from) => self.state.load_from(from),
             Memory::Slot(place) => {
                 let value = self.state.load(place, size);
@@ -142,6 +147,20 @@ impl Step<'_> {
                 let old = self.state.general[n];
                 self.state.general[n] = match value {
                     Value::Less(_) if old == Value::Zero || old == Value::Plain => value,
+                    // Of the thread number's own register compilers use the lowest byte alone from then on.
+                    Value::IsFirst(_)
+                        if matches!(
+                            old,
+                            Value::Zero
+                                | Value::Plain
+                                | Value::Dead
+                                | Value::Id
+                                | Value::LowPlain(_)
+                                | Value::IsFirst(_)
+                        ) && is_low_byte(i.op0_register()) =>
+                    {
+                        value
+                    }
                     _ => overwrite_part(old, value, i.op0_register()),
                 };
             }
@@ -227,7 +246,7 @@ pub(crate) fn vector(register: Register) -> Option<usize> {
         .filter(|&n| n < VECTOR)
 }
 
-fn is_low_byte(register: Register) -> bool {
+pub(crate) fn is_low_byte(register: Register) -> bool {
     register.size() == 1
         && !matches!(
             register,

@@ -28,6 +28,8 @@ pub(crate) enum Flags {
     IdRemainder { split: Split, swapped: bool },
     /// `cmp id, 0` or `test id, id`.
     IdZero,
+    /// A [`Value::IsFirst`] was compared with 0.
+    IsFirst(bool),
     /// `cmp rsp, x`: where they are equal the stack pointer is `x`.
     StackEquals(Place),
     /// Depends on the numbers in another way.
@@ -39,7 +41,7 @@ impl Flags {
         match self {
             Flags::Plain | Flags::StackEquals(_) => Origin::NONE,
             Flags::IdRemainder { .. } => Origin::ID.with(Origin::TEAM),
-            Flags::IdZero => Origin::ID,
+            Flags::IdZero | Flags::IsFirst(_) => Origin::ID,
             Flags::Taint(origin) => origin,
         }
     }
@@ -185,6 +187,8 @@ impl State {
                 slot.value
             } else if at == place && slot.size > size && size >= 4 && !slot.value.is_pointer() {
                 // The low half of a widened number is the number.
+                slot.value
+            } else if at == place && matches!(slot.value, Value::IsFirst(_)) {
                 slot.value
             } else {
                 slot.value.blurred()

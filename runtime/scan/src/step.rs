@@ -58,9 +58,18 @@ impl Step<'_> {
                 let value = self.read(i, 1);
                 self.write(i, 0, value);
             }
-            M::Movzx if matches!(self.peek(i, 1), Some(Value::Less(_))) => {
+            M::Movzx if matches!(self.peek(i, 1), Some(Value::Less(_))) || self.is_bit(i, 1) => {
                 let value = self.read(i, 1);
                 self.write(i, 0, value);
+            }
+            M::Mov if width == 1 && self.is_bit(i, 1) => {
+                let value = self.read(i, 1);
+                self.write_narrow(i, value);
+            }
+            M::Test | M::Cmp | M::Xor | M::And | M::Or
+                if self.is_bit(i, 0) || self.is_bit(i, 1) =>
+            {
+                self.ask_bit(i, factory);
             }
             // Only the widening to 64 bits: narrower numbers are not modelled.
             M::Cdqe => {}
@@ -121,6 +130,8 @@ impl Step<'_> {
             _ if i.condition_code() != ConditionCode::None && is_set(i) => {
                 let value = match self.compared(i) {
                     Some(Picked::Less(split)) => Value::Less(split),
+                    Some(Picked::Zero) => Value::IsFirst(true),
+                    Some(Picked::NotZero) => Value::IsFirst(false),
                     _ => tainted(self.state.flags.origin()),
                 };
                 self.write_narrow(i, value);
@@ -224,8 +235,12 @@ impl Step<'_> {
         match self.compared(i) {
             Some(Picked::Less(split)) => (Order::Less(split), Order::NotLess(split)),
             Some(Picked::NotLess(split)) => (Order::NotLess(split), Order::Less(split)),
-            Some(Picked::Zero | Picked::NotZero) => {
-                self.findings.zero_branches.insert(i.ip());
+            Some(picked @ (Picked::Zero | Picked::NotZero)) => {
+                let zero_jumps = picked == Picked::Zero;
+                let has_frame_pointer = self.state.general[RBP].is_pointer();
+                self.findings
+                    .zero_branches
+                    .insert(i.ip(), (zero_jumps, has_frame_pointer));
                 both
             }
             None => {
@@ -252,6 +267,14 @@ impl Step<'_> {
             },
             (Flags::IdZero, C::e | C::le | C::be) => Some(Picked::Zero),
             (Flags::IdZero, C::ne | C::g | C::a) => Some(Picked::NotZero),
+            // The bit is 0, or not.
+            (Flags::IsFirst(first), C::e | C::ne) => {
+                if first == (i.condition_code() == C::ne) {
+                    Some(Picked::Zero)
+                } else {
+                    Some(Picked::NotZero)
+                }
+            }
             _ => None,
         }
     }

@@ -133,6 +133,12 @@ pub(crate) enum Value {
     Spread(i32),
     /// So many times the number of threads: what such a loop goes on by.
     Laps(i32),
+    /// A truth value in the lowest byte. If `true`: it holds in no thread but the first (`id == 0`, `id == 0 && x`). If
+    /// `false`: it fails in no thread but the first (`id != 0`).
+    IsFirst(bool),
+    /// What a function left in a register of results, where that may be something else in the first thread. Mostly the
+    /// function has no result, and it is nothing.
+    Left,
     /// Anything else that stems from the two numbers.
     Taint(Origin),
 }
@@ -154,7 +160,7 @@ impl Value {
             Plain | Dead | Zero | Frame(_) | FrameFrom(_) | InFrame | StaleFrame => Origin::NONE,
             Quotient(_) | QuotientPlus(_) | QuotientPick(_) => Origin::NONE,
             Product(_) | ProductPick(_) | Shifted(_) | ShiftedPick(_) | First(_) => Origin::NONE,
-            Id | Told | Teller | Spread(_) => Origin::ID,
+            Id | Told | Teller | Spread(_) | IsFirst(_) | Left => Origin::ID,
             Team | Laps(_) => Origin::TEAM,
             Remainder(_) | RemainderPick(_) | Tail(_) | TailPick(_) => Origin::TEAM,
             Less(_) | ProductTail(_) => Origin::ID.with(Origin::TEAM),
@@ -165,6 +171,11 @@ impl Value {
     /// What only the compiler itself hands on.
     pub(crate) fn is_handed(self) -> bool {
         matches!(self, Told | Teller)
+    }
+
+    /// Whether its lowest byte has nothing to do with the numbers.
+    pub(crate) fn has_plain_byte(self) -> bool {
+        matches!(self, LowPlain(_)) || self.is_free() && !self.is_pointer()
     }
 
     pub(crate) fn is_free(self) -> bool {
@@ -191,7 +202,8 @@ impl Value {
             | Tail(s) | TailPick(s) | Product(s) | ProductPick(s) | ProductTail(s) | Less(s)
             | Shifted(s) | ShiftedPick(s) | First(s) => Some(s),
             Plain | Dead | Stale(_) | LowPlain(_) | Zero | Frame(_) | FrameFrom(_) | InFrame
-            | StaleFrame | Id | Team | Told | Teller | Spread(_) | Laps(_) | Taint(_) => None,
+            | StaleFrame | Id | Team | Told | Teller | Spread(_) | Laps(_) | IsFirst(_) | Left
+            | Taint(_) => None,
         }
     }
 
@@ -216,6 +228,15 @@ impl Value {
             InFrame
         } else {
             Plain
+        }
+    }
+
+    /// The value, where the first thread may leave something else.
+    pub(crate) fn left(self) -> Value {
+        if self.is_free() {
+            Left
+        } else {
+            self.mixed(Left)
         }
     }
 
@@ -548,6 +569,9 @@ mod tests {
             Spread(1),
             Spread(3),
             Laps(3),
+            IsFirst(true),
+            IsFirst(false),
+            Left,
             Taint(Origin::ID),
             Quotient(S + 1),
             Remainder(S + 1),

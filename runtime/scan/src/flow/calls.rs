@@ -6,6 +6,7 @@ use super::Analysis;
 use crate::entry::Entry;
 use crate::findings::Frame;
 use crate::library;
+use crate::primary;
 use crate::state::{Flags, Source, State, ARGUMENTS, CALLER_SAVED, RAX, RDX, RSP, VECTOR};
 use crate::step::general;
 use crate::value::{Origin, Place, Value};
@@ -92,6 +93,7 @@ impl Analysis<'_> {
             Callee::Inside(target) => {
                 self.calls.foreign = true;
                 let mut inner = State::entry();
+                self.drop_left(*target, state);
                 for n in CALLER_SAVED {
                     frame.expose_argument(state.general[n]);
                     if !state.general[n].is_free() || state.general[n].split().is_some() {
@@ -139,6 +141,29 @@ impl Analysis<'_> {
                         Ok(true)
                     }
                 }
+            }
+        }
+    }
+
+    /// What an earlier call may have left as its result is nothing where the function at `target` does not read it: then it is followed
+    /// once only, from the same state as elsewhere.
+    fn drop_left(&self, target: u64, state: &mut State) {
+        let is_left = |(_, value): &(usize, &Value)| **value == Value::Left;
+        // No function is told anything there but how many vector registers have arguments.
+        if state.general[RAX] == Value::Left {
+            state.general[RAX] = Value::Dead;
+        }
+        let general = state.general.iter().enumerate().filter(is_left);
+        let vector = state.vector.iter().enumerate().filter(is_left);
+        let left = general.map(|(n, _)| n);
+        let left = left.chain(vector.map(|(n, _)| n + primary::VECTOR));
+        let left = left.fold(0u64, |bits, n| bits | 1 << n);
+        if left == 0 || super::settle::reads(self.image, target, left, 0) {
+            return;
+        }
+        for value in state.general.iter_mut().chain(&mut state.vector) {
+            if *value == Value::Left {
+                *value = Value::Dead;
             }
         }
     }

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use iced_x86::ConditionCode;
+use iced_x86::{ConditionCode, InstructionInfoFactory};
 
 use super::calls::clobber;
 use super::Analysis;
 use crate::findings::{Findings, Frame};
 use crate::graph::Graph;
 use crate::nodes::Next;
-use crate::state::{Flags, State, RBP, RSP};
+use crate::primary::{self, Block};
+use crate::state::{Flags, State, RSP};
 use crate::step::Step;
-use crate::value::Value;
-use crate::Why;
+use crate::value::{Origin, Value};
+use crate::{Image, Why};
 
 /// The states of a function's blocks, by the numbers of their first instructions.
 pub(super) struct States(Vec<Option<Box<State>>>);
@@ -94,42 +95,61 @@ impl Analysis<'_> {
                 self.findings.escape(origin, Why::Frame, address);
             }
         }
-        for at in std::mem::take(&mut self.findings.zero_branches) {
-            let has_frame_pointer = states
-                .of_block(graph, at)
-                .is_some_and(|(_, state)| state.general[RBP].is_pointer());
-            self.check_zero_branch(graph, at, has_frame_pointer);
+        let mut results = 0;
+        for (at, (zero_jumps, has_frame_pointer)) in
+            std::mem::take(&mut self.findings.zero_branches)
+        {
+            results |= self.check_zero_branch(graph, at, zero_jumps, has_frame_pointer);
+        }
+        if let Some(exit) = &mut exit {
+            let general = exit.general.iter_mut().enumerate();
+            let vector = exit.vector.iter_mut().enumerate();
+            let general = general.map(|(n, value)| (n, value));
+            let vector = vector.map(|(n, value)| (n + primary::VECTOR, value));
+            for (_, value) in general.chain(vector).filter(|(n, _)| results >> n & 1 != 0) {
+                *value = value.left();
+            }
         }
         Ok(exit)
     }
 
     /// `if (id == 0)` is harmless around a block that the others skip: there is
-    /// one such thread in a team of any size.
-    fn check_zero_branch(&mut self, graph: &Graph, at: u64, has_frame_pointer: bool) {
-        use ConditionCode as C;
+    /// one such thread in a team of any size. Returns the registers of results that the first thread may leave otherwise.
+    fn check_zero_branch(
+        &mut self,
+        graph: &Graph,
+        at: u64,
+        zero_jumps: bool,
+        has_frame_pointer: bool,
+    ) -> u64 {
         let Some(node) = graph.nodes.get(&at) else {
-            return;
+            return 0;
         };
         let behind = node.instruction.next_ip();
         let Next::Branch(target) = node.next else {
-            return;
+            return 0;
         };
-        let zero_is_taken = matches!(node.instruction.condition_code(), C::e | C::le | C::be);
-        let (zero, others) = if zero_is_taken {
+        let (extra, rest) = if zero_jumps {
             (target, behind)
         } else {
             (behind, target)
         };
-        let inner = self.active.len() > 1;
-        if !graph.only_adds(
-            at,
-            (zero, others),
+        let block = Block {
+            graph,
+            branch: at,
+            extra,
+            rest,
             has_frame_pointer,
-            inner,
-            &mut self.factory,
-        ) {
-            self.findings
-                .escape(crate::value::Origin::ID, Why::Branch, at);
+            inner: self.active.len() > 1,
+        };
+        let image = self.image;
+        let mut reads = |target, left| reads(image, target, left, 0);
+        match block.only_adds(&mut self.factory, &mut reads) {
+            Some(results) => results,
+            None => {
+                self.findings.escape(Origin::ID, Why::Branch, at);
+                0
+            }
         }
     }
 
@@ -313,4 +333,22 @@ fn leave(exit: &mut Option<State>, state: &State) {
             exit.join(state);
         }
     }
+}
+
+/// So many instructions of a called function are looked at: what it is given is used or overwritten at its beginning.
+const CALLEE: usize = 400;
+/// How deep calls are followed.
+const CALLEES: u32 = 3;
+
+/// Whether the function at `target` may use what these registers hold when it is called.
+pub(super) fn reads(image: &dyn Image, target: u64, registers: u64, depth: u32) -> bool {
+    if depth >= CALLEES {
+        return true;
+    }
+    let Ok(graph) = Graph::read_beginning(image, target, CALLEE) else {
+        return true;
+    };
+    let mut factory = InstructionInfoFactory::new();
+    let mut inner = |target, left| reads(image, target, left, depth + 1);
+    primary::uses(&graph, registers, &mut factory, &mut inner)
 }

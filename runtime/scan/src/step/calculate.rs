@@ -5,7 +5,7 @@ use crate::findings::Memory;
 use crate::state::{Flags, RAX, RDX};
 use crate::value::{Origin, Place, Value};
 use crate::Why;
-use iced_x86::{Instruction, Mnemonic, OpKind};
+use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpKind, Register};
 
 impl Step<'_> {
     pub(super) fn lea(&mut self, i: &Instruction) {
@@ -109,6 +109,13 @@ impl Step<'_> {
                 (flags, a) => a.mixed(tainted(flags.origin())),
             },
             (M::Adc, _) => a.mixed(b).mixed(tainted(self.state.flags.origin())),
+            // The lowest byte of the result depends on the lowest bytes alone.
+            (M::And | M::Or | M::Xor, _) if a.has_plain_byte() && b.has_plain_byte() => {
+                match a.origin().with(b.origin()) {
+                    origin if origin.is_none() => a.mixed(b),
+                    origin => Value::LowPlain(origin),
+                }
+            }
             // The negative of a product cancels one.
             (M::Neg, _) => Value::Zero.mixed(Value::Plain).subtract(a),
             _ => a.mixed(b),
@@ -145,6 +152,79 @@ impl Step<'_> {
             self.write(i, 0, result);
         }
         Ok(())
+    }
+
+    /// Whether the operand is a [`Value::IsFirst`].
+    pub(super) fn is_bit(&self, i: &Instruction, operand: u32) -> bool {
+        if operand >= i.op_count() {
+            return false;
+        }
+        let value = match i.op_kind(operand) {
+            OpKind::Register => {
+                // Not `%ah`.
+                let register = i.op_register(operand);
+                super::general(register)
+                    .filter(|_| register.size() != 1 || crate::operand::is_low_byte(register))
+                    .map(|n| self.state.general[n])
+            }
+            OpKind::Memory if i.memory_index() == Register::None => {
+                let base = super::general(i.memory_base()).map(|n| self.state.general[n]);
+                let address = base.map(|base| base.add_constant(i.memory_displacement64() as i64));
+                match address {
+                    Some(Value::Frame(place)) => {
+                        let size = i.memory_size().size() as i64;
+                        Some(self.state.load(place, size))
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        matches!(value, Some(Value::IsFirst(_)))
+    }
+
+    /// Compares such a value with 0 or 1, turns it over, or asks for something else besides.
+    pub(super) fn ask_bit(&mut self, i: &Instruction, factory: &mut InstructionInfoFactory) {
+        use Mnemonic as M;
+        let same = i.op0_kind() == OpKind::Register
+            && i.op1_kind() == OpKind::Register
+            && i.op0_register() == i.op1_register();
+        let (a, b) = (self.read(i, 0), self.read(i, 1));
+        let is_plain = |value: Value| value.is_free() && !value.is_pointer();
+        let asked = match (i.mnemonic(), a, b, Self::constant(i, 1)) {
+            (M::Xor, ..) if same => {
+                self.state.flags = Flags::Plain;
+                self.write_register(i.op0_register(), Value::Zero);
+                return;
+            }
+            (M::Test | M::And | M::Or, Value::IsFirst(first), ..) if same => first,
+            (M::Test | M::And, Value::IsFirst(first), _, Some(1))
+            | (M::Cmp, Value::IsFirst(first), _, Some(0)) => first,
+            (M::Cmp | M::Xor, Value::IsFirst(first), _, Some(1)) => !first,
+            // Only one of many bits is looked at.
+            (M::Test | M::And | M::Or, .., Some(_)) => return self.generic(i, factory.info(i)),
+            (M::Test | M::And, Value::IsFirst(true), x, None)
+            | (M::Test | M::And, x, Value::IsFirst(true), None)
+                if is_plain(x) =>
+            {
+                true
+            }
+            (M::Or, Value::IsFirst(false), x, None) | (M::Or, x, Value::IsFirst(false), None)
+                if is_plain(x) =>
+            {
+                false
+            }
+            _ => return self.generic(i, factory.info(i)),
+        };
+        self.state.flags = Flags::IsFirst(asked);
+        if matches!(i.mnemonic(), M::Test | M::Cmp) {
+            return;
+        }
+        if self.width(i) == 1 {
+            self.write_narrow(i, Value::IsFirst(asked));
+        } else {
+            self.write(i, 0, Value::IsFirst(asked));
+        }
     }
 
     /// A new base: what the stack pointer is afterwards is not known as an

@@ -185,6 +185,113 @@ void refused_recursion_that_is_told(int n) {
     for (int i = 0; i < n; i++) spread(i, omp_get_thread_num());
 }
 
+/* The first thread's own: timers, by a number that is asked for once. */
+int timing;
+double began[4], spent[4];
+__attribute__((noinline)) void start_timer(int which) { began[which] = omp_get_wtime(); }
+__attribute__((noinline)) void stop_timer(int which) { spent[which] += omp_get_wtime() - began[which]; }
+
+__attribute__((noinline)) static void timed(int n) {
+    int me = omp_get_thread_num();
+    if (timing && me == 0) start_timer(1);
+#pragma omp for
+    for (int i = 0; i < n; i++) a[i] = heavy(b[i]);
+    if (timing && me == 0) stop_timer(1);
+}
+
+/* clang begins the functions that these end with by pushing whatever register, the number's own, too. */
+#ifndef __clang__
+void fits_timers(int n) {
+#pragma omp parallel
+    {
+        timed(n);
+        timed(n / 2);
+    }
+}
+
+void fits_timer_in_place(int n, double x, double y) {
+#pragma omp parallel
+    {
+        double z = x * y;
+        if (timing && omp_get_thread_num() == 0) start_timer(2);
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] = b[i] * z + x;
+        if (omp_get_thread_num() == 0 && timing) stop_timer(2);
+    }
+}
+#endif
+
+/* What looks like that. */
+__attribute__((noinline)) double picked(void) { return spent[0]; }
+__attribute__((noinline)) void note(double x) { spent[1] = x; }
+__attribute__((noinline)) void fill(int *x) { *x = team; }
+
+void refused_first_has_another_factor(int n) {
+#pragma omp parallel
+    {
+        double x = 1;
+        if (omp_get_thread_num() == 0) x = 2;
+        note(x);
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] = i;
+    }
+}
+
+void refused_first_is_answered(int n) {
+#pragma omp parallel
+    {
+        double x = 1;
+        if (omp_get_thread_num() == 0) x = picked();
+        note(x);
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] = i;
+    }
+}
+
+void refused_first_is_told(int n) {
+#pragma omp parallel
+    {
+        int x = 3;
+        if (omp_get_thread_num() == 0) fill(&x);
+        take(x);
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] = i;
+    }
+}
+
+__attribute__((noinline)) static double first_answers(double x) {
+    if (omp_get_thread_num() == 0) return picked();
+    return x;
+}
+
+void refused_first_returns(int n) {
+#pragma omp parallel
+    {
+        note(first_answers(b[0]));
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] = i;
+    }
+}
+
+void refused_not_first(int n) {
+#pragma omp parallel
+    {
+        int others = omp_get_thread_num() != 0;
+        if (timing && others) start_timer(3);
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] = i;
+    }
+}
+
+void refused_first_as_a_number(int n) {
+#pragma omp parallel
+    {
+        int first = omp_get_thread_num() == 0;
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] = first;
+    }
+}
+
 void refused_index(int n) {
 #pragma omp parallel
     {
