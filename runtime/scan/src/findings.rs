@@ -19,10 +19,20 @@ pub(crate) struct Findings {
     pub(crate) splits: BTreeSet<u64>,
     /// Additions that give the end of a chunk: its first iteration and its length.
     pub(crate) ends: BTreeSet<u64>,
-    /// The branches that ask whether the thread number is 0, whether they jump if it is, and whether `rbp` points into the frame there.
-    pub(crate) zero_branches: BTreeMap<u64, (bool, bool)>,
+    /// The branches that ask whether the thread number is 0.
+    pub(crate) zero_branches: BTreeMap<u64, ZeroBranch>,
     /// What was found where parts were to be made uneven.
     pub(crate) uneven: Uneven,
+}
+
+/// A branch that asks whether the thread number is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ZeroBranch {
+    /// It jumps if it is.
+    pub(crate) zero_jumps: bool,
+    /// Where `rsp` and `rbp` point in the frame there, if they do.
+    pub(crate) stack: Value,
+    pub(crate) frame: Value,
 }
 
 impl Findings {

@@ -56,11 +56,13 @@ pub(crate) struct Block<'a> {
 impl Block<'_> {
     /// Whether only thread 0 can tell that it was executed: every path from `extra` comes to `rest` before the
     /// function ends (or `rest` does nothing more), and what differs then is not used. The result is the registers that may be
-    /// different when the function returns.
+    /// different when the function returns. `is_shown` tells whether the word at this distance from `rsp` or, if `true`, from `rbp` can be
+    /// reached by its address.
     pub(crate) fn only_adds(
         &self,
         factory: &mut InstructionInfoFactory,
         reads: Reads<'_>,
+        is_shown: &dyn Fn(bool, i64) -> bool,
     ) -> Option<u64> {
         let graph = self.graph;
         let extra = graph.skip_jumps(self.extra);
@@ -84,7 +86,9 @@ impl Block<'_> {
             from: held.from,
             has_frame_pointer: self.has_frame_pointer,
         };
-        if behind.words.len() > WORDS {
+        // Code that has the address of a word may read it unseen.
+        let shown = |word: &Word| is_shown(word.base == FRAME_POINTER, word.offset);
+        if behind.words.len() > WORDS || behind.words.iter().any(shown) {
             return None;
         }
         let left = behind.differs(rest, held.changed_registers(&equal), factory, reads)?;

@@ -13,7 +13,7 @@ use iced_x86::{
     ConditionCode, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
 };
 
-use crate::findings::{Findings, Frame, Memory};
+use crate::findings::{Findings, Frame, Memory, ZeroBranch};
 use crate::state::{Flags, Source, State, RAX, RBP, RDX, RSP};
 use crate::value::{Order, Origin, Place, Value};
 use crate::Why;
@@ -236,11 +236,12 @@ impl Step<'_> {
             Some(Picked::Less(split)) => (Order::Less(split), Order::NotLess(split)),
             Some(Picked::NotLess(split)) => (Order::NotLess(split), Order::Less(split)),
             Some(picked @ (Picked::Zero | Picked::NotZero)) => {
-                let zero_jumps = picked == Picked::Zero;
-                let has_frame_pointer = self.state.general[RBP].is_pointer();
-                self.findings
-                    .zero_branches
-                    .insert(i.ip(), (zero_jumps, has_frame_pointer));
+                let asked = ZeroBranch {
+                    zero_jumps: picked == Picked::Zero,
+                    stack: self.state.general[RSP],
+                    frame: self.state.general[RBP],
+                };
+                self.findings.zero_branches.insert(i.ip(), asked);
                 both
             }
             None => {

@@ -6,7 +6,7 @@ use iced_x86::{ConditionCode, InstructionInfoFactory};
 
 use super::calls::clobber;
 use super::Analysis;
-use crate::findings::{Findings, Frame};
+use crate::findings::{Findings, Frame, ZeroBranch};
 use crate::graph::Graph;
 use crate::nodes::Next;
 use crate::primary::{self, Block};
@@ -96,15 +96,12 @@ impl Analysis<'_> {
             }
         }
         let mut results = 0;
-        for (at, (zero_jumps, has_frame_pointer)) in
-            std::mem::take(&mut self.findings.zero_branches)
-        {
-            results |= self.check_zero_branch(graph, at, zero_jumps, has_frame_pointer);
+        for (at, asked) in std::mem::take(&mut self.findings.zero_branches) {
+            results |= self.check_zero_branch(graph, at, asked, frame);
         }
         if let Some(exit) = &mut exit {
             let general = exit.general.iter_mut().enumerate();
             let vector = exit.vector.iter_mut().enumerate();
-            let general = general.map(|(n, value)| (n, value));
             let vector = vector.map(|(n, value)| (n + primary::VECTOR, value));
             for (_, value) in general.chain(vector).filter(|(n, _)| results >> n & 1 != 0) {
                 *value = value.left();
@@ -119,8 +116,8 @@ impl Analysis<'_> {
         &mut self,
         graph: &Graph,
         at: u64,
-        zero_jumps: bool,
-        has_frame_pointer: bool,
+        asked: ZeroBranch,
+        frame: &Frame,
     ) -> u64 {
         let Some(node) = graph.nodes.get(&at) else {
             return 0;
@@ -129,7 +126,7 @@ impl Analysis<'_> {
         let Next::Branch(target) = node.next else {
             return 0;
         };
-        let (extra, rest) = if zero_jumps {
+        let (extra, rest) = if asked.zero_jumps {
             (target, behind)
         } else {
             (behind, target)
@@ -139,12 +136,20 @@ impl Analysis<'_> {
             branch: at,
             extra,
             rest,
-            has_frame_pointer,
+            has_frame_pointer: asked.frame.is_pointer(),
             inner: self.active.len() > 1,
         };
         let image = self.image;
         let mut reads = |target, left| reads(image, target, left, 0);
-        match block.only_adds(&mut self.factory, &mut reads) {
+        // Others may come to a word of the frame by its address.
+        let is_shown = |from_frame: bool, offset: i64| {
+            let base = if from_frame { asked.frame } else { asked.stack };
+            match base.add_constant(offset) {
+                Value::Frame(place) => frame.is_exposed(place) || frame.is_indexed(place),
+                _ => true,
+            }
+        };
+        match block.only_adds(&mut self.factory, &mut reads, &is_shown) {
             Some(results) => results,
             None => {
                 self.findings.escape(Origin::ID, Why::Branch, at);

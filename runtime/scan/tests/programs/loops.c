@@ -225,6 +225,7 @@ void fits_timer_in_place(int n, double x, double y) {
 __attribute__((noinline)) double picked(void) { return spent[0]; }
 __attribute__((noinline)) void note(double x) { spent[1] = x; }
 __attribute__((noinline)) void fill(int *x) { *x = team; }
+__attribute__((noinline)) void see(int *x) { size = *x; }
 
 void refused_first_has_another_factor(int n) {
 #pragma omp parallel
@@ -254,6 +255,18 @@ void refused_first_is_told(int n) {
         int x = 3;
         if (omp_get_thread_num() == 0) fill(&x);
         take(x);
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] = i;
+    }
+}
+
+void refused_first_is_seen_by_others(int n) {
+#pragma omp parallel
+    {
+        int x = 3, *p = &x;
+        see(p);
+        if (omp_get_thread_num() == 0) x = team;
+        for (int i = 0; i < n; i++) see(p);
 #pragma omp for
         for (int i = 0; i < n; i++) a[i] = i;
     }
