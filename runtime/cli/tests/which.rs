@@ -133,6 +133,33 @@ fn a_program_of_gcc() {
     );
 }
 
+/// Compilers load the addresses of a time loop's regions once, before the loop, into registers that calls preserve.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn regions_that_a_loop_opens() {
+    let folder = folder("loop");
+    let source = folder.join("l.c");
+    fs::write(
+        &source,
+        "double a[1000], b[1000];\n\
+         int main(int argc, char **argv) {\n\
+         for (int t = 0; t < 100 * argc; t++) {\n\
+         #pragma omp parallel for\n\
+         for (int i = 0; i < 1000; i++) a[i] += b[i];\n\
+         #pragma omp parallel for\n\
+         for (int i = 0; i < 1000; i++) b[i] += 2 * a[i];\n\
+         }\n\
+         return 0; }\n",
+    )
+    .expect("a source");
+    let binary = folder.join("l");
+    compile("gcc", &["-O3"], &source, &binary);
+    let all = found(&[text(&binary)], None);
+    let part = &all["parts"][0];
+    assert_eq!(number(part, "regions"), 2, "{part}");
+    assert_eq!(number(&part["verdicts"], "any-size"), 2, "{part}");
+}
+
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn a_program_of_clang() {

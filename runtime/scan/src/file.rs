@@ -35,7 +35,7 @@ pub struct Site {
     /// The function's name, without a version.
     pub name: String,
     /// What the first four arguments (`rdi`, `rsi`, `rdx`, `rcx`) are, where the code before the call puts constants or addresses
-    /// there. A hint: ways that join before the call are not looked at.
+    /// there, or the code above it into registers that calls preserve. A hint: ways that join before the call are not looked at.
     pub arguments: [Option<u64>; 4],
 }
 
@@ -168,7 +168,7 @@ impl<'a> File<'a> {
                     amid |= !matches!(instruction.mnemonic(), Mnemonic::Nop | Mnemonic::Endbr64);
                 }
                 _ => {
-                    known = Constants::default();
+                    known.leave();
                     amid = matches!(flow, FlowControl::Call | FlowControl::IndirectCall);
                 }
             }
@@ -182,16 +182,30 @@ impl<'a> File<'a> {
     }
 }
 
-/// What general registers hold, as far as the last straight piece of code tells.
+/// What general registers hold, as far as the last straight piece of code tells, and for those that calls preserve the
+/// code before: compilers take the addresses of the functions that a loop passes before the loop.
 #[cfg(target_arch = "x86_64")]
 #[derive(Default)]
 struct Constants([Option<u64>; 16]);
+
+/// `rbx`, `rbp`, `r12` to `r15`: what a function finds there, a call leaves there.
+#[cfg(target_arch = "x86_64")]
+const PRESERVED: [usize; 6] = [3, 5, 12, 13, 14, 15];
 
 #[cfg(target_arch = "x86_64")]
 impl Constants {
     fn arguments(&self) -> [Option<u64>; 4] {
         use iced_x86::Register as R;
         [R::RDI, R::RSI, R::RDX, R::RCX].map(|register| self.0[register.number()])
+    }
+
+    /// The code goes elsewhere. What calls preserve is still there, for most ways that lead on.
+    fn leave(&mut self) {
+        for (number, value) in self.0.iter_mut().enumerate() {
+            if !PRESERVED.contains(&number) {
+                *value = None;
+            }
+        }
     }
 
     fn step(&mut self, instruction: &iced_x86::Instruction) {
@@ -208,6 +222,8 @@ impl Constants {
         {
             // These write no register.
             (Mnemonic::Cmp | Mnemonic::Test | Mnemonic::Push, _) => return,
+            // The caller gets its value back at one of the function's ends, behind which more of the function may lie.
+            (Mnemonic::Pop, _) if PRESERVED.contains(&to.full_register().number()) => return,
             (Mnemonic::Lea, _) if instruction.memory_base() == Register::RIP => {
                 Some(instruction.memory_displacement64())
             }
