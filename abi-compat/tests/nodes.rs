@@ -65,6 +65,7 @@ fn every_schedule_runs_every_iteration_once() {
         "nodes_nowait_absent.c",
         "nodes_irregular.c",
         "nodes_whole_chunks.c",
+        "nodes_each_thread.c",
         "gomp_legacy_runtime.c",
     ] {
         let program = scratch.compile(&library::root().join("c-tests").join(name));

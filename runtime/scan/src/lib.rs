@@ -54,6 +54,8 @@ pub mod loaded;
 #[cfg(target_arch = "x86_64")]
 mod nodes;
 #[cfg(target_arch = "x86_64")]
+mod once;
+#[cfg(target_arch = "x86_64")]
 mod operand;
 #[cfg(target_arch = "x86_64")]
 mod polls;
@@ -164,6 +166,8 @@ pub enum Why {
     /// A number that a shared counter gave out is used for more than to tell who was the first or
     /// the last one.
     Counter,
+    /// Each thread prints something, or raises a counter, once: how many threads there are shows.
+    EachThread,
     /// The function was followed, but has no static loop.
     NoStaticLoop,
     /// An instruction that the decoder does not know, or code outside of an
@@ -191,6 +195,7 @@ impl Why {
             Why::Argument => "the thread or team number is passed to a function",
             Why::Branch => "the thread or team number decides a branch",
             Why::Counter => "a number is taken from a shared counter",
+            Why::EachThread => "each thread prints or counts once",
             Why::NoStaticLoop => "no static loop",
             Why::UnknownCode => "unknown code",
             Why::IndirectJump => "a jump to a computed address",

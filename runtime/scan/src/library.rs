@@ -393,6 +393,27 @@ pub(crate) fn stays_within_itself(name: &str) -> bool {
         || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
+/// Whether a function of this name writes where others read, so that they see how often it was called.
+pub(crate) fn puts_out(name: &str) -> bool {
+    const NAMES: [&str; 14] = [
+        "printf",
+        "fprintf",
+        "vprintf",
+        "vfprintf",
+        "__printf_chk",
+        "__fprintf_chk",
+        "__vfprintf_chk",
+        "puts",
+        "putchar",
+        "putc",
+        "fputs",
+        "fputc",
+        "fwrite",
+        "perror",
+    ];
+    NAMES.contains(&base(name))
+}
+
 /// Functions of the C library for text, its conversion and its output, and
 /// others that keep what they share under a lock of their own. Not those that
 /// wait for somebody else's doing (reading, sleeping), nor those that call the

@@ -16,6 +16,7 @@ use iced_x86::InstructionInfoFactory;
 use crate::carried::{self, Interface};
 use crate::findings::{Findings, Frame, Uneven};
 use crate::graph::Graph;
+use crate::once;
 use crate::state::{State, CALLER_SAVED, GENERAL, VECTOR};
 use crate::value::Value;
 use crate::{Calls, Entry, Form, Image, Scan, Use, Why};
@@ -58,6 +59,8 @@ struct Analysis<'a> {
     judging: bool,
     /// The functions that were followed, where parts are looked at.
     graphs: BTreeMap<u64, Graph>,
+    /// Functions in which each thread prints or counts once, and where.
+    always: BTreeMap<u64, u64>,
 }
 
 /// A function that was followed from one state of the registers.
@@ -133,6 +136,7 @@ impl<'a> Analysis<'a> {
             looks_at_parts: false,
             judging: false,
             graphs: BTreeMap::new(),
+            always: BTreeMap::new(),
         }
     }
 }
@@ -149,7 +153,10 @@ impl Analysis<'_> {
         };
         Scan {
             thread_number: used(self.asked.0, self.findings.id),
-            team_size: used(self.asked.1, self.findings.team),
+            team_size: match (self.findings.team, self.always.get(&entry)) {
+                (None, Some(&address)) => Use::Escapes(Why::EachThread, address),
+                (team, _) => used(self.asked.1, team),
+            },
             calls: self.calls,
             chunks: u32::try_from(self.findings.splits.len()).unwrap_or(u32::MAX),
             limit: limit.map(|(why, _)| why),
@@ -229,6 +236,9 @@ impl Analysis<'_> {
                 // What such a loop carries from one iteration to the next is not looked at.
                 *divided = Err(entry);
             }
+        }
+        if let Some(at) = once::each_thread(&graph, &self.always) {
+            self.always.insert(entry, at);
         }
         self.judge_division(&graph, &frame, entry);
         if self.looks_at_parts {

@@ -2,6 +2,7 @@
  * needs to know who runs it (refused_*). Only compiled, never run. */
 #include <math.h>
 #include <omp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -295,6 +296,64 @@ void refused_not_first(int n) {
         for (int i = 0; i < n; i++) a[i] = i;
     }
 }
+
+/* Each thread does this once, so the number of threads shows. */
+void refused_each_prints(int n) {
+#pragma omp parallel
+    {
+        printf("a thread\n");
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] = i;
+    }
+}
+
+__attribute__((noinline)) static void tell(const char *what) { fprintf(stderr, "%s: a thread\n", what); }
+
+void refused_each_prints_elsewhere(int n) {
+#pragma omp parallel
+    {
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] = i;
+        tell("end");
+    }
+}
+
+void refused_each_counts(int n) {
+#pragma omp parallel
+    {
+#pragma omp atomic
+        team++;
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] = i;
+    }
+}
+
+/* Some threads print, or iterations do. */
+void fits_errors_are_told(int n) {
+#pragma omp parallel
+    {
+        if (n > size) fprintf(stderr, "too many\n");
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            a[i] = i;
+            if (b[i] < 0) printf("negative\n");
+#pragma omp atomic
+            chosen++;
+        }
+    }
+}
+
+#ifndef __clang__ /* Without optimisation clang hands the thread's number on through memory. */
+void fits_one_prints(int n) {
+#pragma omp parallel
+    {
+#pragma omp single
+        printf("begun\n");
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] = i;
+    }
+}
+#endif
 
 void refused_first_as_a_number(int n) {
 #pragma omp parallel

@@ -1,0 +1,77 @@
+//! What each thread of a team does once, whatever its share of the work: a line printed, a counter raised.
+//!
+//! A program with two threads that prints a line in each, or counts its threads, is not one for sixteen virtual threads. What each
+//! thread adds up of its iterations is another matter, and so is what only some threads come to (`single`, `master`, an error):
+//! only that is found here which lies on every way through the function.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iced_x86::{ConditionCode, Mnemonic, OpKind, Register};
+
+use crate::graph::Graph;
+use crate::library;
+use crate::nodes::{Next, Node};
+use crate::Callee;
+
+/// Where each thread that runs the function prints or counts, if it does. `always` has the called functions that do.
+pub(crate) fn each_thread(graph: &Graph, always: &BTreeMap<u64, u64>) -> Option<u64> {
+    let seen = |node: &&Node| is_seen(graph, node, always);
+    let nodes = graph.nodes.values().filter(seen);
+    let places: BTreeSet<u64> = nodes.map(|node| node.instruction.ip()).collect();
+    let first = *places.first()?;
+    are_on_every_way(graph, &places).then_some(first)
+}
+
+/// Can others see how often this was executed?
+fn is_seen(graph: &Graph, node: &Node, always: &BTreeMap<u64, u64>) -> bool {
+    match &node.next {
+        Next::Call { callee, .. } | Next::TailCall(callee) => match callee {
+            Callee::Named(name) => library::puts_out(name),
+            Callee::Inside(target) => always.contains_key(target),
+            _ => false,
+        },
+        _ => counts(node) && !asks_for_the_last(graph, node),
+    }
+}
+
+/// Whether the instruction adds the same number to shared memory each time.
+fn counts(node: &Node) -> bool {
+    let i = &node.instruction;
+    // Compilers also add nothing to the top of the stack, as a fence.
+    if !i.has_lock_prefix() || i.memory_base() == Register::RSP {
+        return false;
+    }
+    match i.mnemonic() {
+        Mnemonic::Inc | Mnemonic::Dec => true,
+        Mnemonic::Add | Mnemonic::Sub => !matches!(i.op1_kind(), OpKind::Register),
+        _ => false,
+    }
+}
+
+/// Whether the code behind it asks whether the counter has come to zero: threads that count down to find out who is the last
+/// began with their number.
+fn asks_for_the_last(graph: &Graph, node: &Node) -> bool {
+    let behind = graph.nodes.get(&node.instruction.next_ip());
+    behind.is_some_and(|node| node.instruction.condition_code() != ConditionCode::None)
+}
+
+/// Whether the function cannot return without one of the instructions at `places`.
+fn are_on_every_way(graph: &Graph, places: &BTreeSet<u64>) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut open = vec![graph.entry];
+    while let Some(at) = open.pop() {
+        if places.contains(&at) || !seen.insert(at) {
+            continue;
+        }
+        let Some(node) = graph.nodes.get(&at) else {
+            return false;
+        };
+        match &node.next {
+            Next::Return => return false,
+            Next::TailCall(Callee::Named(name)) if library::never_returns(name) => {}
+            Next::TailCall(_) => return false,
+            _ => open.extend(node.successors().into_iter().flatten()),
+        }
+    }
+    true
+}
