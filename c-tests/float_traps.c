@@ -1,6 +1,7 @@
 /* A program that asks for a signal at floating-point exceptions (Fortran: -ffpe-trap) and computes with integers
  * only. Whatever the runtime computes for itself, for its schedules for example, raises no signal and leaves no
- * flag. With the argument "all" inexact results count, too, so that hardly any computation goes unseen. */
+ * flag. With the argument "all" inexact results count, too, so that hardly any computation goes unseen.
+   hetmp-test: libs=-lm */
 #define _GNU_SOURCE
 #include <fenv.h>
 #include <omp.h>
