@@ -91,7 +91,7 @@ impl Host {
                 ),
             ));
         }
-        let places = places::places(plan, &Topology::discover()).map_err(|text| (2, text))?;
+        let places = places::places(plan, Topology::discover).map_err(|text| (2, text))?;
         let socket = format!(
             "hetrun-{}-{}",
             std::process::id(),

@@ -13,11 +13,14 @@ pub(crate) struct Place {
     pub(crate) cpus: CpuSet,
 }
 
-/// The places of the plan's processes on this machine, whose CPUs are `machine`.
+/// The places of the plan's processes on this machine. Who describes no nodes does not wait until the `machine` is looked at.
 ///
 /// # Errors
 /// One line.
-pub(crate) fn places(plan: &Plan, machine: &Topology) -> Result<Vec<Place>, String> {
+pub(crate) fn places(
+    plan: &Plan,
+    machine: impl FnOnce() -> Topology,
+) -> Result<Vec<Place>, String> {
     let anywhere = |nodes: Option<&str>| Place {
         nodes: nodes.map(str::to_owned),
         cpus: CpuSet::default(),
@@ -27,6 +30,7 @@ pub(crate) fn places(plan: &Plan, machine: &Topology) -> Result<Vec<Place>, Stri
         let same = plan.dsm.then_some("dsm:job");
         return Ok((0..count).map(|_| anywhere(same)).collect());
     };
+    let machine = &machine();
     let refuse = |error: &dyn core::fmt::Display| format!("option --nodes: {error}");
     if !plan.dsm {
         let nodes = Nodes::parse(text.as_bytes(), machine).map_err(|e| refuse(&e))?;
