@@ -390,57 +390,47 @@ pub(crate) fn stays_within_itself(name: &str) -> bool {
     takes_no_integers(name)
         || NAMES.contains(&name)
         || TEXT.contains(&name)
+        || OUTPUT.contains(&name)
         || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// Whether a function of this name writes where others read, so that they see how often it was called.
 pub(crate) fn puts_out(name: &str) -> bool {
-    const NAMES: [&str; 14] = [
-        "printf",
-        "fprintf",
-        "vprintf",
-        "vfprintf",
-        "__printf_chk",
-        "__fprintf_chk",
-        "__vfprintf_chk",
-        "puts",
-        "putchar",
-        "putc",
-        "fputs",
-        "fputc",
-        "fwrite",
-        "perror",
-    ];
-    NAMES.contains(&base(name))
+    OUTPUT.contains(&base(name))
 }
 
-/// Functions of the C library for text, its conversion and its output, and
-/// others that keep what they share under a lock of their own. Not those that
-/// wait for somebody else's doing (reading, sleeping), nor those that call the
-/// program back (`qsort`, `bsearch`), nor those whose answer depends on the
-/// thread.
-const TEXT: &[&str] = &[
+/// Functions of the C library that write to a stream.
+const OUTPUT: &[&str] = &[
     "printf",
     "fprintf",
-    "sprintf",
-    "snprintf",
     "vprintf",
     "vfprintf",
-    "vsprintf",
-    "vsnprintf",
     "__printf_chk",
     "__fprintf_chk",
-    "__sprintf_chk",
-    "__snprintf_chk",
     "__vfprintf_chk",
-    "__vsprintf_chk",
-    "__vsnprintf_chk",
     "puts",
     "putchar",
     "putc",
     "fputs",
     "fputc",
     "fwrite",
+    "perror",
+];
+
+/// Functions of the C library for text and its conversion, and
+/// others that keep what they share under a lock of their own. Not those that
+/// wait for somebody else's doing (reading, sleeping), nor those that call the
+/// program back (`qsort`, `bsearch`), nor those whose answer depends on the
+/// thread.
+const TEXT: &[&str] = &[
+    "sprintf",
+    "snprintf",
+    "vsprintf",
+    "vsnprintf",
+    "__sprintf_chk",
+    "__snprintf_chk",
+    "__vsprintf_chk",
+    "__vsnprintf_chk",
     "fflush",
     "fileno",
     "ferror",
@@ -449,7 +439,6 @@ const TEXT: &[&str] = &[
     "isatty",
     "strerror",
     "strerror_r",
-    "perror",
     "sscanf",
     "__isoc99_sscanf",
     "__isoc23_sscanf",
