@@ -242,21 +242,10 @@ impl<const SHARED: bool> Flag<SHARED> {
                 // Pairs with the fence in `nudge`: here the mark comes before the last poll, there the reason for the
                 // nudge comes before the look at the mark.
                 fence(Ordering::SeqCst);
-                match poll() {
+                match self.poll_announced(poll, asleep) {
                     Poll::Idle | Poll::Needless => {}
-                    // The word stays marked SLEEPING, because other sleepers may rely on the mark. At worst a
-                    // signaller makes one needless system call.
-                    Poll::Worked => {
-                        asleep(false);
-                        continue 'again;
-                    }
-                    Poll::Leave => {
-                        asleep(false);
-                        // A nudge that was meant for another thread, which is about to sleep, may have found this
-                        // thread's mark instead. Pass it on.
-                        self.nudge();
-                        return;
-                    }
+                    Poll::Worked => continue 'again,
+                    Poll::Leave => return,
                 }
                 #[cfg(not(loom))]
                 sys::futex_wait_in(Self::SCOPE, &self.word, sleeping);
@@ -265,21 +254,33 @@ impl<const SHARED: bool> Flag<SHARED> {
                 // Whoever nudged this thread has likely left it some work. It takes that before it marks the word anew:
                 // others would else nudge a thread that is awake, each by a system call.
                 if !self.reached(epoch) {
-                    match poll() {
+                    match self.poll_announced(poll, asleep) {
                         Poll::Idle | Poll::Needless => {}
-                        Poll::Worked => {
-                            asleep(false);
-                            continue 'again;
-                        }
-                        Poll::Leave => {
-                            asleep(false);
-                            self.nudge();
-                            return;
-                        }
+                        Poll::Worked => continue 'again,
+                        Poll::Leave => return,
                     }
                 }
             }
         }
+    }
+
+    /// A look for work by a thread that has marked the word and announced its sleep. If there is something to do, the thread
+    /// is awake again.
+    fn poll_announced(&self, poll: &mut dyn FnMut() -> Poll, asleep: &mut dyn FnMut(bool)) -> Poll {
+        let found = poll();
+        match found {
+            Poll::Idle | Poll::Needless => {}
+            // The word stays marked SLEEPING, because other sleepers may rely on the mark. At worst a signaller makes
+            // one needless system call.
+            Poll::Worked => asleep(false),
+            Poll::Leave => {
+                asleep(false);
+                // A nudge that was meant for another thread, which is about to sleep, may have found this thread's mark
+                // instead. Pass it on.
+                self.nudge();
+            }
+        }
+        found
     }
 
     /// Waits until `done` says true, on a flag that only [`nudge`](Flag::nudge) is used on. Gives up after about `ns`
