@@ -117,6 +117,22 @@ fn a_table_of_reach_results_and_ratios() {
     ]);
     assert_eq!(ending, exec::Ending::Exit(0));
 
+    // A variable of the user's comes to the runs under hetmp.
+    let (ending, said) = reach(&[
+        "--list",
+        &list,
+        "--lib",
+        &lib,
+        "--rounds",
+        "0",
+        "--only",
+        "plain",
+        "--env",
+        "HETMP_STATIC=off",
+    ]);
+    assert_eq!(ending, exec::Ending::Exit(0), "{said}");
+    assert!(said.contains("guard off 100.0 %"), "{said}");
+
     // The script ends a program that hangs, and says so.
     let (ending, said) = reach(&["--lib", &lib, "--limit", "1", "slow=sleep 60"]);
     assert_eq!(ending, exec::Ending::Exit(1), "{said}");
@@ -158,6 +174,14 @@ fn a_table_of_reach_results_and_ratios() {
         ),
         (vec!["--lib", &lib, "name"], "argument name: NAME=COMMAND"),
         (vec!["--lib", &lib, "--only", "(", "a=true"], "--only ("),
+        (
+            vec!["--lib", &lib, "--env", "PATH=x", "a=true"],
+            "--env PATH=x",
+        ),
+        (
+            vec!["--lib", &lib, "--env", "OMP_PLACES", "a=true"],
+            "--env OMP_PLACES",
+        ),
     ] {
         let (ending, said) = reach(&args);
         assert_eq!(ending, exec::Ending::Exit(1), "{args:?}: {said}");
