@@ -73,7 +73,7 @@ pub(super) fn is_left_to_itself(th: &Thread, region: &Region) -> bool {
         && !init::globals().cancellation
         && (mode & EVEN != 0 || !is_bound(th, region))
         // At the announced size a region must run as virtual threads, whatever reading costs.
-        && announce::told().is_none_or(|_| region.asked != 0)
+        && announce::told().is_none_or(|told| region.asked != 0 && told != region.nthreads)
         && !regions::is_known(region.code, region.nthreads)
         && !float::apart(|| {
             even::may_be_read(region.code, region.nthreads, is_asked(th, region))
@@ -198,8 +198,11 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
     }
     let address = region.code;
     let asked = is_asked(th, region);
-    let known = regions::of(region, asked);
-    let must_be_virtual = announce::told() == Some(region.nthreads) && !known.smaller_fits();
+    // A program may ask for the very number that it was told (`omp_set_num_threads(omp_get_max_threads())`). It gets exactly that
+    // number, so that nothing need be known about more pieces. An ordinary team would have that many real threads.
+    let is_told = announce::told() == Some(region.nthreads);
+    let known = regions::of(region, asked && !is_told);
+    let must_be_virtual = is_told && (asked || !known.smaller_fits());
     match known.fit.never {
         // A virtual team is of no use to the region, but does no harm either.
         Some(Lever::Dispatched) if must_be_virtual => {}
@@ -208,7 +211,7 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
     }
     let runners = region.nthreads.min(globals.available_cpus.max(2));
     let pieces = match known.fit.any_size {
-        Ok(()) if announce::told() != Some(region.nthreads) => {
+        Ok(()) if !is_told => {
             if asked && region.nthreads > runners {
                 region.nthreads
             } else if asked && known.fit.divides_freely != Some(true) {
