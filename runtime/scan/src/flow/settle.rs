@@ -158,7 +158,8 @@ impl Analysis<'_> {
         }
     }
 
-    /// Repeats the function's blocks until no state changes.
+    /// Repeats the function's blocks until no state changes. Once a block has found that others may see more of the frame, all of
+    /// this starts again: until then each block that is still to come is run once, for what else is found of that kind.
     fn settle(
         &mut self,
         graph: &Graph,
@@ -173,11 +174,13 @@ impl Analysis<'_> {
         let mut open = BTreeSet::from([first]);
         // Somebody leads to it, but there is no instruction.
         let mut missing = None;
+        let before = (frame.exposed, frame.taken);
         while let Some(leader) = open.pop_first() {
             let (Some(node), Some(state)) = (graph.nodes.at(leader), &states.0[leader]) else {
                 continue;
             };
             let (at, state) = (node.instruction.ip(), State::clone(state));
+            let starts_again = (frame.exposed, frame.taken) != before;
             let mut send = |to: u64, state: &State| {
                 let Some(number) = graph.nodes.number(to) else {
                     missing = Some(to);
@@ -198,7 +201,7 @@ impl Analysis<'_> {
                         open.insert(number);
                     }
                     Some(old) => {
-                        if old.join(state) {
+                        if !starts_again && old.join(state) {
                             open.insert(number);
                         }
                     }
