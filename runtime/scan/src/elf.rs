@@ -247,14 +247,11 @@ impl Tables {
         }
     }
 
-    /// Whether the object asks for an entry of this kind. An OpenMP runtime that calls its own entries does not.
-    pub(crate) fn asks_for(&self, memory: &dyn Memory, entry: Entry) -> bool {
-        self.slots.values().any(|slot| match slot {
-            Slot::Symbol(index) => {
-                self.symbol(memory, *index) == Some(Callee::Runtime(entry))
-                    && self.is_elsewhere(memory, *index)
-            }
-            Slot::Relative(_) => false,
+    /// Whether the object asks for an entry of one of these kinds. An OpenMP runtime that calls its own entries does not.
+    pub(crate) fn asks_for_any(&self, memory: &dyn Memory, entries: &[Entry]) -> bool {
+        self.asks_for_what(memory, &|index, name| {
+            Entry::of_name(name).is_some_and(|entry| entries.contains(&entry))
+                && self.is_elsewhere(memory, index)
         })
     }
 
@@ -263,14 +260,24 @@ impl Tables {
         let section = self
             .symbols
             .checked_add(u64::from(index) * 24)
-            .and_then(|at| memory.from(at)?.get(6..8).map(<[u8]>::to_vec));
-        section.is_some_and(|section| section == [0, 0])
+            .and_then(|at| memory.from(at)?.get(6..8));
+        section == Some(&[0, 0])
     }
 
     /// Whether the object asks for the function of this name.
     pub(crate) fn asks_for_name(&self, memory: &dyn Memory, name: &str) -> bool {
+        self.asks_for_what(memory, &|_, asked| asked == name)
+    }
+
+    /// Whether the object asks for a symbol for which `is_wanted`, by the symbol's number and name. Objects have thousands of them:
+    /// no name is copied.
+    fn asks_for_what(&self, memory: &dyn Memory, is_wanted: &dyn Fn(u32, &str) -> bool) -> bool {
         self.slots.values().any(|slot| match slot {
-            Slot::Symbol(index) => self.name(memory, *index).as_deref() == Some(name),
+            Slot::Symbol(index) => {
+                let name = self.name_bytes(memory, *index);
+                let name = name.and_then(|name| std::str::from_utf8(name).ok());
+                name.is_some_and(|name| is_wanted(*index, name))
+            }
             Slot::Relative(_) => false,
         })
     }
@@ -293,15 +300,25 @@ impl Tables {
     }
 
     fn name(&self, memory: &dyn Memory, index: u32) -> Option<String> {
+        let name = self.name_bytes(memory, index)?;
+        Some(String::from_utf8_lossy(name).into_owned())
+    }
+
+    fn name_bytes<'m>(&self, memory: &'m dyn Memory, index: u32) -> Option<&'m [u8]> {
         let at = self.symbols.checked_add(u64::from(index) * 24)?;
         let name_at = u32_at(memory.from(at)?, 0)?;
-        self.string(memory, u64::from(name_at))
+        self.bytes_of(memory, u64::from(name_at))
     }
 
     fn string(&self, memory: &dyn Memory, at: u64) -> Option<String> {
+        let bytes = self.bytes_of(memory, at)?;
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    fn bytes_of<'m>(&self, memory: &'m dyn Memory, at: u64) -> Option<&'m [u8]> {
         let name = memory.from(self.strings.checked_add(at)?)?;
         let end = name.iter().take(4096).position(|&byte| byte == 0)?;
-        Some(String::from_utf8_lossy(&name[..end]).into_owned())
+        Some(&name[..end])
     }
 
     fn symbol(&self, memory: &dyn Memory, index: u32) -> Option<Callee> {

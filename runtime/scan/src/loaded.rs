@@ -122,7 +122,12 @@ impl Loaded {
 
     /// Whether the object calls an entry of this kind, as far as the loader fills in the call.
     pub fn asks_for(&self, entry: Entry) -> bool {
-        self.tables.asks_for(&self.memory, entry)
+        self.asks_for_any(&[entry])
+    }
+
+    /// Whether the object calls an entry of one of these kinds, as far as the loader fills in the call.
+    pub fn asks_for_any(&self, entries: &[Entry]) -> bool {
+        self.tables.asks_for_any(&self.memory, entries)
     }
 
     /// Whether the object calls the function of this name, as far as the loader fills in the call.
