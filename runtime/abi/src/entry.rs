@@ -44,6 +44,17 @@ macro_rules! entries {
     };
     (@fns $node:tt $at:tt ;
         $(#[$m:meta])*
+        placed($from:ident) fn $name:ident () $(-> $r:ty)? $body:block
+        $($rest:tt)*
+    ) => {
+        $(#[$m])*
+        #[allow(non_snake_case, reason = "the name is the ABI's")]
+        pub(crate) unsafe extern "C" fn $name() $(-> $r)? $body
+        $crate::entry::export_placed!($name, $from, stringify!($name), $node, $at);
+        $crate::entry::entries!{ @fns $node $at ; $($rest)* }
+    };
+    (@fns $node:tt $at:tt ;
+        $(#[$m:meta])*
         watched fn $name:ident ( $($a:ident : $t:ty),* $(,)? ) $(-> $r:ty)? $body:block
         $($rest:tt)*
     ) => {
@@ -94,6 +105,15 @@ macro_rules! export_watched {
     ($name:ident, $plain:ident, $export:expr, $node:tt, $at:tt) => {
         $crate::entry::watched_stub!(($name, $plain), $export, $node, $at);
         $crate::entry::for_clang!(watched_stub, ($name, $plain), $export, $node, $at);
+    };
+}
+
+/// As [`export`], for an entry without arguments whose answer may depend on where it is called: once some region has such
+/// calls, the stub jumps to `from`, with its return address as the argument.
+macro_rules! export_placed {
+    ($name:ident, $from:ident, $export:expr, $node:tt, $at:tt) => {
+        $crate::entry::placed_stub!(($name, $from), $export, $node, $at);
+        $crate::entry::for_clang!(placed_stub, ($name, $from), $export, $node, $at);
     };
 }
 
@@ -192,4 +212,32 @@ macro_rules! watched_stub {
     };
 }
 
-pub(crate) use {entries, export, export_watched, for_clang, noting, stub, watched_stub};
+/// Defines one stub with its version, for [`export_placed`].
+macro_rules! placed_stub {
+    (($name:ident, $from:ident), $export:expr, $node:tt, $at:tt) => {
+        core::arch::global_asm!(
+            ".pushsection .text.hetmp_entry, \"ax\", @progbits",
+            ".p2align 4",
+            concat!(".globl hetmp_entry.", $export, ".", $node),
+            concat!(".type hetmp_entry.", $export, ".", $node, ", @function"),
+            concat!("hetmp_entry.", $export, ".", $node, ":"),
+            "cmp byte ptr [rip + {printed}], 0",
+            "jne 9f",
+            "jmp {plain}",
+            "9:",
+            "mov rdi, [rsp]",
+            "jmp {from}",
+            concat!(".size hetmp_entry.", $export, ".", $node, ", . - hetmp_entry.", $export, ".", $node),
+            concat!(".symver hetmp_entry.", $export, ".", $node, ", ", $export, $at, $node, ", remove"),
+            ".popsection",
+            plain = sym $name,
+            from = sym $from,
+            printed = sym hetmp_omp::query::PRINTED,
+        );
+    };
+}
+
+pub(crate) use {
+    entries, export, export_placed, export_watched, for_clang, noting, placed_stub, stub,
+    watched_stub,
+};

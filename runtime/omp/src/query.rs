@@ -19,7 +19,7 @@ use crate::thread::Thread;
 use crate::tool::attach;
 use crate::unlike::virtual_team::parallel as virtual_team;
 use crate::unlike::{nodes, ways};
-use core::sync::atomic::{AtomicI32, Ordering};
+use core::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 use hetmp_core::report;
 
 /// The program has not changed the value.
@@ -40,6 +40,31 @@ pub fn thread_num() -> i32 {
 #[must_use]
 pub fn num_threads() -> i32 {
     Thread::try_current().map_or_else(not_known_yet, |th| th.nthreads() as i32)
+}
+
+/// Some virtual team has had a region that prints its number of threads. The entry `omp_get_num_threads` tests this byte by its
+/// address. Relaxed: the byte is set before the real threads of that team start.
+pub static PRINTED: AtomicU8 = AtomicU8::new(0);
+
+/// From now on the entry passes its return address to [`num_threads_at`].
+pub(crate) fn printed_begins() {
+    PRINTED.store(1, Ordering::Relaxed);
+}
+
+/// `omp_get_num_threads`, where the call returns to this address: the user of a program that prints the number does not read how many
+/// virtual threads there are.
+#[must_use]
+pub fn num_threads_at(return_address: usize) -> i32 {
+    let Some(th) = Thread::try_current() else {
+        return num_threads();
+    };
+    let team = &th.team().shared;
+    let printed = team.printed.get();
+    if team.is_virtual.get() && printed.calls.has(return_address as u64) {
+        printed.answer as i32
+    } else {
+        num_threads()
+    }
 }
 
 /// The number of threads around a thread that has not used the runtime. A tool begins with the program's first question.

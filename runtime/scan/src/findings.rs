@@ -21,6 +21,8 @@ pub(crate) struct Findings {
     pub(crate) ends: BTreeSet<u64>,
     /// The branches that ask whether the thread number is 0.
     pub(crate) zero_branches: BTreeMap<u64, ZeroBranch>,
+    /// Calls whose answer was taken for one that is printed only, and where they return to.
+    pub(crate) told: BTreeMap<u64, u64>,
     /// What was found where parts were to be made uneven.
     pub(crate) uneven: Uneven,
 }
@@ -49,6 +51,7 @@ impl Findings {
         }
         self.splits.extend(&other.splits);
         self.ends.extend(&other.ends);
+        self.told.extend(&other.told);
         self.uneven.merge(&other.uneven);
     }
 

@@ -20,8 +20,8 @@ pub(crate) fn entry(rest: &str) -> Entry {
         _ if rest.starts_with("dispatch_") => Entry::LoopDispatch,
         "global_thread_num" => Entry::ProcessNumber,
         "bound_thread_num" => Entry::ThreadNumber,
-        "bound_num_threads" => Entry::TeamSize,
-        "in_parallel" | "global_num_threads" | "masked" => Entry::Query,
+        // Of the team's size only `omp_get_num_threads` answers by where it is called ([`crate::Told`]).
+        "in_parallel" | "bound_num_threads" | "global_num_threads" | "masked" => Entry::Query,
         // The end of a reduction with a barrier.
         "barrier" | "end_reduce" => Entry::Barrier,
         // One thread of the team is told to go on, the others are not.

@@ -71,6 +71,7 @@ mod step;
 mod strided;
 #[cfg(target_arch = "x86_64")]
 mod taken;
+mod told;
 #[cfg(target_arch = "x86_64")]
 pub mod uneven;
 mod unwind;
@@ -81,6 +82,7 @@ mod verdict;
 pub use entry::Entry;
 #[cfg(target_arch = "x86_64")]
 pub use taken::{reach, Reach};
+pub use told::Told;
 pub use verdict::Verdict;
 
 /// How a compiler outlines regions: what the runtime hands to the function.
@@ -106,6 +108,9 @@ pub struct Scan {
     /// How many splits of iterations by the number of threads were recognised
     /// (the static loops without a chunk size).
     pub chunks: u32,
+    /// Calls that ask for the number of threads in order to print it, once for the whole team. What is said about
+    /// [`Scan::team_size`] holds where these are answered with the number of threads that an ordinary team would have.
+    pub told: Told,
     /// Why the function could not be followed to its end, if so. The other
     /// fields then describe only what was seen.
     pub limit: Option<Why>,
@@ -331,6 +336,7 @@ pub fn scan(image: &dyn Image, entry: u64, form: Form) -> Scan {
             team_size: Use::Absent,
             calls: Calls::default(),
             chunks: 0,
+            told: Told::NONE,
             limit: Some(Why::NotX86),
             limit_address: entry,
         }

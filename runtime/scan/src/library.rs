@@ -399,6 +399,17 @@ pub(crate) fn puts_out(name: &str) -> bool {
     OUTPUT.contains(&base(name))
 }
 
+/// The first argument of a function of this name that is written to a stream in digits, counted from 0, if it has such: what lies in that and
+/// in later ones is written, and goes nowhere else.
+pub(crate) fn prints_from(name: &str) -> Option<usize> {
+    match base(name) {
+        "printf" => Some(1),
+        "fprintf" | "__printf_chk" => Some(2),
+        "__fprintf_chk" => Some(3),
+        _ => None,
+    }
+}
+
 /// Functions of the C library that write to a stream.
 const OUTPUT: &[&str] = &[
     "printf",

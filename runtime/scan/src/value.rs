@@ -96,6 +96,9 @@ pub(crate) enum Value {
     Id,
     /// The number of threads itself.
     Team,
+    /// The answer of a call that the runtime answers with the number of threads of the ordinary team, whatever team runs: it
+    /// may be printed, and nothing else.
+    Shown,
     /// A number that the runtime handed to the outlined function, to be handed back to the runtime. No variable
     /// of the program, so that whoever may see the frame or an argument learns nothing.
     Told,
@@ -161,7 +164,7 @@ impl Value {
             Quotient(_) | QuotientPlus(_) | QuotientPick(_) => Origin::NONE,
             Product(_) | ProductPick(_) | Shifted(_) | ShiftedPick(_) | First(_) => Origin::NONE,
             Id | Told | Teller | Spread(_) | IsFirst(_) | Left => Origin::ID,
-            Team | Laps(_) => Origin::TEAM,
+            Team | Shown | Laps(_) => Origin::TEAM,
             Remainder(_) | RemainderPick(_) | Tail(_) | TailPick(_) => Origin::TEAM,
             Less(_) | ProductTail(_) => Origin::ID.with(Origin::TEAM),
             Taint(origin) | Stale(origin) | LowPlain(origin) => origin,
@@ -202,7 +205,7 @@ impl Value {
             | Tail(s) | TailPick(s) | Product(s) | ProductPick(s) | ProductTail(s) | Less(s)
             | Shifted(s) | ShiftedPick(s) | First(s) => Some(s),
             Plain | Dead | Stale(_) | LowPlain(_) | Zero | Frame(_) | FrameFrom(_) | InFrame
-            | StaleFrame | Id | Team | Told | Teller | Spread(_) | Laps(_) | IsFirst(_) | Left
+            | StaleFrame | Id | Team | Shown | Told | Teller | Spread(_) | Laps(_) | IsFirst(_) | Left
             | Taint(_) => None,
         }
     }
@@ -550,6 +553,7 @@ mod tests {
             StaleFrame,
             Id,
             Team,
+            Shown,
             Told,
             Teller,
             Quotient(S),

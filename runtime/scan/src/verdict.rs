@@ -8,7 +8,8 @@ use crate::{Entry, Scan, Use};
 /// Whether a region may be divided into more pieces than there are threads, as far as its code tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Verdict {
-    /// Static loops whose results do not depend on the number of threads: any number fits.
+    /// Static loops whose results do not depend on the number of threads: any number fits, where the calls of [`Scan::told`] are
+    /// answered as they would be in an ordinary team.
     AnySize,
     /// Loops whose pieces the runtime hands out, and no static ones: schedules divide them as they are.
     Dispatched,
@@ -83,7 +84,7 @@ impl Scan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Calls, Why};
+    use crate::{Calls, Told, Why};
 
     fn scan_of(entries: &[Entry], chunks: u32, number: Use, unknown: bool) -> Scan {
         let mut calls = Calls::default();
@@ -96,6 +97,7 @@ mod tests {
             team_size: number,
             calls,
             chunks,
+            told: Told::NONE,
             limit: None,
             limit_address: 0,
         }

@@ -12,7 +12,7 @@ entries! {
     }
 
     /// The number of threads in the calling thread's team.
-    fn omp_get_num_threads() -> i32 {
+    placed(num_threads_at) fn omp_get_num_threads() -> i32 {
         query::num_threads()
     }
 
@@ -139,10 +139,22 @@ entries! {
     }
 }
 
+/// `omp_get_num_threads` where some region prints its number of threads.
+unsafe extern "C" fn num_threads_at(return_address: usize) -> i32 {
+    query::num_threads_at(return_address)
+}
+
+crate::entry::export_placed!(
+    omp_get_num_threads,
+    num_threads_at,
+    "omp_get_num_threads_",
+    "OMP_1.0",
+    "@@"
+);
+
 // Routines without arguments have the same form in Fortran.
 alias! {
     "OMP_1.0": omp_get_thread_num = "omp_get_thread_num_",
-        omp_get_num_threads = "omp_get_num_threads_",
         omp_in_parallel = "omp_in_parallel_",
         omp_get_num_procs = "omp_get_num_procs_";
     "OMP_2.0": omp_get_wtime = "omp_get_wtime_",

@@ -46,7 +46,9 @@ pub(super) fn any_size(th: &Thread, region: &Region) -> bool {
 fn read(code: usize, form: Form) -> Read {
     let any_size = Loaded::at(code as u64).is_some_and(|object| {
         let has_tls = object.object().has_tls;
-        scan(&object, code as u64, form).verdict(has_tls) == Verdict::AnySize
+        let scan = scan(&object, code as u64, form);
+        // Only virtual teams answer calls that print the number of threads otherwise than others.
+        scan.verdict(has_tls) == Verdict::AnySize && !scan.told.any()
     });
     Read {
         any_size,

@@ -23,6 +23,7 @@ use crate::worksharing::singles::Singles;
 use crate::worksharing::work::WorkChain;
 use core::cell::Cell;
 use hetmp_core::park::Flag;
+use hetmp_scan::Told;
 use hetmp_core::sync::{AtomicBool, AtomicPtr, AtomicU64, CacheLine, Ordering};
 
 /// An outlined region or task body.
@@ -69,10 +70,20 @@ pub(crate) struct Shared {
     pub(crate) placed_for: Cell<(u32, (u32, u32, u32), u32)>,
     /// The members are virtual threads.
     pub(crate) is_virtual: Cell<bool>,
+    /// What its calls get that print the number of threads.
+    pub(crate) printed: Cell<Printed>,
     /// Some of the region's threads are in other processes: see [`crate::across`].
     pub(crate) across: Cell<bool>,
     /// What the tool knows of the region.
     pub(crate) tool: TeamRecord,
+}
+
+/// Calls of `omp_get_num_threads` in the region of a virtual team whose answer is printed and used for nothing else, and that answer: the
+/// size of the team that the program would have otherwise.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Printed {
+    pub(crate) calls: Told,
+    pub(crate) answer: u32,
 }
 
 /// The threads of one parallel region.
@@ -173,6 +184,7 @@ impl Team {
                 saved_partition: Cell::new((0, 0)),
                 placed_for: Cell::new((0, (0, 0, 0), 0)),
                 is_virtual: Cell::new(false),
+                printed: Cell::new(Printed::default()),
                 across: Cell::new(false),
                 tool: TeamRecord::new(),
             }),

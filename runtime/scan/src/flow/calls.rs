@@ -64,7 +64,12 @@ impl Analysis<'_> {
                     }
                     Entry::TeamSize => {
                         self.asked.1 = true;
-                        state.general[RAX] = Value::Team;
+                        state.general[RAX] = if self.told_calls.contains(&at) {
+                            self.findings.told.insert(at, i.next_ip());
+                            Value::Shown
+                        } else {
+                            Value::Team
+                        };
                     }
                     _ => {}
                 }
@@ -78,6 +83,12 @@ impl Analysis<'_> {
                     || called_back.is_some_and(|target| self.is_called_back(target));
                 if !known {
                     self.unknown(at);
+                }
+                let printed = library::prints_from(name).unwrap_or(ARGUMENTS.len());
+                for &n in ARGUMENTS.iter().skip(printed) {
+                    if state.general[n] == Value::Shown {
+                        state.general[n] = Value::Plain;
+                    }
                 }
                 self.hand_over(at, library::integers(name), state, frame);
                 clobber(state);

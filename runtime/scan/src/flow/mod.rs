@@ -18,6 +18,7 @@ use crate::findings::{Findings, Frame, Uneven};
 use crate::graph::Graph;
 use crate::once;
 use crate::state::{State, CALLER_SAVED, GENERAL, VECTOR};
+use crate::told;
 use crate::value::Value;
 use crate::{Calls, Entry, Form, Image, Scan, Use, Why};
 
@@ -61,6 +62,8 @@ struct Analysis<'a> {
     graphs: BTreeMap<u64, Graph>,
     /// Functions in which each thread prints or counts once, and where.
     always: BTreeMap<u64, u64>,
+    /// Calls of the first function that are taken to ask for the number of threads only in order to print it.
+    told_calls: BTreeSet<u64>,
 }
 
 /// A function that was followed from one state of the registers.
@@ -137,6 +140,7 @@ impl<'a> Analysis<'a> {
             judging: false,
             graphs: BTreeMap::new(),
             always: BTreeMap::new(),
+            told_calls: BTreeSet::new(),
         }
     }
 }
@@ -159,6 +163,7 @@ impl Analysis<'_> {
             },
             calls: self.calls,
             chunks: u32::try_from(self.findings.splits.len()).unwrap_or(u32::MAX),
+            told: self.findings.told.values().copied().collect(),
             limit: limit.map(|(why, _)| why),
             limit_address: limit.map_or(0, |(_, address)| address),
         }
@@ -216,6 +221,9 @@ impl Analysis<'_> {
         let mut graph = Graph::read(self.image, entry, &mut self.decoded)?;
         self.calls.thread_local |= graph.thread_local;
         self.calls.polls |= crate::polls::any(&graph, &mut self.factory);
+        if self.active.len() == 1 && !self.looks_at_parts {
+            self.told_calls = told::pick(&graph, &mut self.factory);
+        }
         let mut frame = Frame::default();
         let states = self.settle_frame(&graph, entry, state, &mut frame)?;
         let records = self.divided.is_some();

@@ -12,6 +12,7 @@ use crate::nodes::Next;
 use crate::primary::{self, Block};
 use crate::state::{Flags, State, RSP};
 use crate::step::Step;
+use crate::told;
 use crate::value::{Origin, Value};
 use crate::{Image, Why};
 
@@ -93,6 +94,11 @@ impl Analysis<'_> {
         for &(place, origin, address) in &frame.hidden {
             if frame.is_exposed(place) {
                 self.findings.escape(origin, Why::Frame, address);
+            }
+        }
+        for &at in self.findings.told.clone().keys() {
+            if !told::is_for_one_thread(graph, &self.findings.zero_branches, at) {
+                self.findings.escape(Origin::TEAM, Why::EachThread, at);
             }
         }
         let mut results = 0;

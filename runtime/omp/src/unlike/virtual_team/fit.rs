@@ -3,7 +3,7 @@
 use super::lever::{Guard, Lever};
 use hetmp_scan::loaded::Loaded;
 use hetmp_scan::{divides_freely, scan, scan_with_division};
-use hetmp_scan::{Calls, Entry, Form, Scan, Use, Verdict};
+use hetmp_scan::{Calls, Entry, Form, Scan, Told, Use, Verdict};
 
 /// What the code of an outlined function shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub(super) struct Fit {
     /// The results do not depend on the number of pieces into which loops are divided, even for a program
     /// that asked for a certain number of threads. `None`: not examined yet.
     pub(super) divides_freely: Option<bool>,
+    /// Calls that ask for the number of threads in order to print it. `any_size` holds where these get that of an ordinary team.
+    pub(super) told: Told,
 }
 
 impl Fit {
@@ -30,6 +32,7 @@ impl Fit {
             waits_for_nobody: false,
             never: Some(Lever::Plain(guard)),
             divides_freely: None,
+            told: Told::NONE,
         }
     }
 
@@ -96,6 +99,7 @@ fn judge(scan: &Scan, object_has_thread_locals: bool) -> Fit {
         waits_for_nobody: scan.followed() && waits_for_nobody(calls),
         never: None,
         divides_freely: None,
+        told: scan.told,
     }
 }
 
@@ -134,6 +138,7 @@ mod tests {
             team_size: number,
             calls,
             chunks,
+            told: Told::NONE,
             limit: None,
             limit_address: 0,
         }

@@ -2,6 +2,7 @@
 
 use crate::team::members::Outlined;
 use crate::worksharing::work::WorkPos;
+use hetmp_scan::Told;
 
 /// How a virtual team runs a region.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub(super) struct How {
     pub(super) alone: bool,
     /// The region's code was read to its end, and nothing in it was seen to wait for another thread.
     pub(super) was_read: bool,
+    /// Calls that ask for the number of threads in order to print it.
+    pub(super) told: Told,
     /// Each runner's share of the virtual threads, in any unit.
     pub(super) weights: Vec<f64>,
     /// Nanoseconds that each runner needs for a virtual thread; 0: not known.

@@ -23,6 +23,7 @@ use crate::worksharing::work::Work;
 use core::sync::atomic::Ordering;
 use hetmp_core::float;
 use hetmp_core::sys::{monotonic_ns, ticks};
+use hetmp_scan::Told;
 use hetmp_sched::deal::{self, Deal};
 use hetmp_sched::even::Seen;
 use std::sync::OnceLock;
@@ -163,11 +164,12 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
             trial,
             alone,
             was_read,
+            told,
             runners,
             pieces,
         } => {
             let stacks = (fibers, suspends);
-            let looks = (trial, was_read);
+            let looks = (trial, was_read, told);
             let threads = if alone { 1 } else { runners };
             // SAFETY: `placement` passes a region that compiled code made for all threads.
             let ran = unsafe {
@@ -456,7 +458,7 @@ unsafe fn run_alone(
     th: &Thread,
     region: &Region,
     fibers: bool,
-    (measure, was_read): (bool, bool),
+    (measure, was_read, told): (bool, bool, Told),
     runners: u32,
     pieces: u32,
 ) -> Option<Lever> {
@@ -477,6 +479,7 @@ unsafe fn run_alone(
             timed: false,
             alone: true,
             was_read,
+            told,
             // The whole region.
             weights: vec![1.0],
             paces: Vec::new(),
@@ -551,7 +554,7 @@ unsafe fn run_virtual(
     th: &Thread,
     region: &Region,
     (fibers, suspends): (bool, bool),
-    (trial, was_read): (bool, bool),
+    (trial, was_read, told): (bool, bool, Told),
     runners: u32,
     pieces: u32,
 ) -> Option<Lever> {
@@ -573,6 +576,7 @@ unsafe fn run_virtual(
         timed: true,
         alone: false,
         was_read,
+        told,
         weights: deal.weights,
         paces: deal.paces,
     };

@@ -11,6 +11,7 @@ use crate::team::region::{Form, Region};
 use crate::thread::Thread;
 use crate::unlike::modes::{self, EVEN, FORCE, LEVERS, SPARING, WIDE};
 use hetmp_core::float;
+use hetmp_scan::Told;
 use hetmp_sched::virtual_team::pieces;
 
 /// The way of one execution of a region.
@@ -45,6 +46,8 @@ pub(super) enum Plan {
         alone: bool,
         /// The code was read to its end, and nothing in it was seen to wait for another thread.
         was_read: bool,
+        /// Calls that ask for the number of threads in order to print it.
+        told: Told,
         runners: u32,
         pieces: u32,
     },
@@ -232,9 +235,10 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
     } else {
         Must::Gain
     };
-    // A region that runs unasked must still have the code that was read.
+    // A region that runs unasked must still have the code that was read. One that prints its number of threads would print 1.
     let may_be_one = must == Must::Gain
         && known.fit.any_size.is_ok()
+        && !known.fit.told.any()
         && (!asked || known.fit.divides_freely == Some(true))
         && announce::is_in_program(address);
     let (turn, trial) = regions::turn(address, region.nthreads, must, may_be_one);
@@ -250,6 +254,7 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
             trial,
             alone,
             was_read: known.fit.any_size.is_ok(),
+            told: known.fit.told,
             runners,
             pieces,
         }),

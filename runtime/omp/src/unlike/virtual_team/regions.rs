@@ -107,9 +107,9 @@ impl Knowledge {
     }
 
     /// Is a team smaller than the announced one right for the region? Yes if the code asks for no number, or
-    /// only for the bounds of loops.
+    /// only for the bounds of loops. (A number that is printed must be the announced one.)
     pub(super) fn smaller_fits(&self) -> bool {
-        self.fit.any_size.is_ok() || self.fit.asks_for_no_number
+        self.fit.any_size.is_ok() && !self.fit.told.any() || self.fit.asks_for_no_number
     }
 
     fn learn_virtual(&mut self, ns: u64, outcome: &Outcome, disturbed: bool, force: bool) {
@@ -406,6 +406,7 @@ mod tests {
             waits_for_nobody: true,
             never: None,
             divides_freely: None,
+            told: hetmp_scan::Told::NONE,
         })
     }
 

@@ -31,9 +31,10 @@ use super::lever::Lever;
 use super::watchdog::{self, Sight};
 use crate::boundary::Reason;
 use crate::init;
+use crate::query;
 use crate::task::wait::{self, TaskPastime};
 use crate::team::barrier::wait_on;
-use crate::team::members::Team;
+use crate::team::members::{Printed, Team};
 use crate::team::region::Region;
 use crate::team::seat::Seat;
 use crate::team::suspend::Suspend;
@@ -159,6 +160,13 @@ impl VirtualTeam {
         s.active_level.set(outer.active_level() + 1);
         s.central.set(true);
         s.is_virtual.set(true);
+        s.printed.set(Printed {
+            calls: how.told,
+            answer: region.nthreads,
+        });
+        if how.told.any() {
+            query::printed_begins();
+        }
         let start = init::globals().team_icv(th.task().icv(), s.level.get() as usize, None);
         s.icv.set(start.icv);
         s.parent.set(outer);

@@ -1,0 +1,268 @@
+//! Calls of `omp_get_num_threads` whose answer is printed by one thread, and used for nothing else.
+//!
+//! A program prints once how many threads it runs with (`#pragma omp master` around a `printf`). Its loops fit a team of any
+//! size, but the user would read the size of the virtual team. The runtime can answer such a call with the size of the team that
+//! the program would have otherwise: it knows the call by its return address.
+//!
+//! Here the calls are only picked, by the straight code between the call and the output function. That the answer
+//! goes nowhere else is shown by following it ([`Value::Shown`](crate::value::Value::Shown)), and that only one thread comes to the call by
+//! [`is_for_one_thread`].
+
+/// Return addresses of the calls that a virtual team answers with the size of the ordinary one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    after: [u64; MOST],
+}
+
+/// Regions with more such calls are refused: a program says once how many threads it has.
+const MOST: usize = 4;
+
+impl Told {
+    /// No calls.
+    pub const NONE: Told = Told { after: [0; MOST] };
+
+    /// Has the region such a call?
+    #[must_use]
+    pub fn any(&self) -> bool {
+        self.after[0] != 0
+    }
+
+    /// How many such calls the region has.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.after.iter().filter(|&&address| address != 0).count()
+    }
+
+    /// Does a call that returns to this address get the size of the ordinary team?
+    #[must_use]
+    pub fn has(&self, return_address: u64) -> bool {
+        return_address != 0 && self.after.contains(&return_address)
+    }
+}
+
+impl FromIterator<u64> for Told {
+    /// The first ones of these return addresses.
+    fn from_iter<I: IntoIterator<Item = u64>>(all: I) -> Told {
+        let mut told = Told::NONE;
+        for (slot, address) in told.after.iter_mut().zip(all) {
+            *slot = address;
+        }
+        told
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) use picked::{is_for_one_thread, pick};
+
+#[cfg(target_arch = "x86_64")]
+mod picked {
+    use super::MOST;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use iced_x86::{
+        ConditionCode, Instruction, InstructionInfoFactory, Mnemonic, OpKind, Register,
+    };
+
+    use crate::entry::Entry;
+    use crate::findings::ZeroBranch;
+    use crate::graph::Graph;
+    use crate::library;
+    use crate::nodes::Next;
+    use crate::state::{ARGUMENTS, RAX};
+    use crate::step::{general, is_write};
+    use crate::Callee;
+
+    /// So many instructions after a call are looked at.
+    const STRAIGHT: usize = 32;
+
+    /// Where a copy of the answer lies.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    enum Copy {
+        Register(usize),
+        /// A word of the frame, by its distance from `rsp` or `rbp`.
+        Word(Register, u64),
+    }
+
+    /// The calls of `omp_get_num_threads` from which straight code leads to an output function that gets the answer. None where these are
+    /// too many.
+    pub(crate) fn pick(graph: &Graph, factory: &mut InstructionInfoFactory) -> BTreeSet<u64> {
+        let is_asked = |next: &Next| {
+            matches!(
+                next,
+                Next::Call {
+                    callee: Callee::Runtime(Entry::TeamSize),
+                    ..
+                }
+            )
+        };
+        let mut picked = BTreeSet::new();
+        for (number, node) in graph.nodes.values().enumerate() {
+            if is_asked(&node.next) && is_printed(graph, number, factory) {
+                picked.insert(node.instruction.ip());
+            }
+        }
+        if picked.len() > MOST {
+            picked.clear();
+        }
+        picked
+    }
+
+    /// Whether the answer to the call with this number is an argument of the next call, which prints it.
+    fn is_printed(graph: &Graph, call: usize, factory: &mut InstructionInfoFactory) -> bool {
+        let mut copies = BTreeSet::from([Copy::Register(RAX)]);
+        for number in call + 1..=call + STRAIGHT {
+            let Some(node) = graph.nodes.at(number).filter(|node| !node.leads) else {
+                return false;
+            };
+            match &node.next {
+                Next::Fall => follow(&node.instruction, &mut copies, factory),
+                Next::Call {
+                    callee: Callee::Named(name),
+                    ..
+                } => {
+                    let printed = library::prints_from(name).unwrap_or(ARGUMENTS.len());
+                    let mut printed = ARGUMENTS.iter().skip(printed);
+                    return printed.any(|&n| copies.contains(&Copy::Register(n)));
+                }
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    fn follow(
+        i: &Instruction,
+        copies: &mut BTreeSet<Copy>,
+        factory: &mut InstructionInfoFactory,
+    ) {
+        let moves = matches!(i.mnemonic(), Mnemonic::Mov | Mnemonic::Movsxd);
+        let has_it = moves && place(i, 1).is_some_and(|from| copies.contains(&from));
+        for used in factory.info(i).used_registers() {
+            if let (true, Some(n)) = (is_write(used.access()), general(used.register())) {
+                // Only widened, where it lies.
+                if i.mnemonic() != Mnemonic::Cdqe {
+                    copies.remove(&Copy::Register(n));
+                }
+            }
+        }
+        if i.op_count() == 0 {
+            return;
+        }
+        if let Some(to) = place(i, 0) {
+            if has_it {
+                copies.insert(to);
+            } else if matches!(to, Copy::Word(..)) {
+                copies.remove(&to);
+            }
+        }
+    }
+
+    /// What an operand names.
+    fn place(i: &Instruction, operand: u32) -> Option<Copy> {
+        match i.op_kind(operand) {
+            OpKind::Register if i.op_register(operand).size() >= 4 => {
+                general(i.op_register(operand)).map(Copy::Register)
+            }
+            OpKind::Memory
+                if i.memory_index() == Register::None
+                    && matches!(i.memory_base(), Register::RSP | Register::RBP) =>
+            {
+                Some(Copy::Word(i.memory_base(), i.memory_displacement64()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether every way through the function to the instruction at `at` leads through a block that one thread of the team executes:
+    /// the first one, as the branches of `zero` ask, or the one that a `single` has chosen.
+    pub(crate) fn is_for_one_thread(
+        graph: &Graph,
+        zero: &BTreeMap<u64, ZeroBranch>,
+        at: u64,
+    ) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut open = vec![graph.entry];
+        while let Some(here) = open.pop() {
+            if here == at {
+                return false;
+            }
+            if !seen.insert(here) {
+                continue;
+            }
+            let Some(node) = graph.nodes.get(&here) else {
+                return false;
+            };
+            let Next::Branch(target) = node.next else {
+                open.extend(graph.successors(here));
+                continue;
+            };
+            let behind = node.instruction.next_ip();
+            let one_jumps = match zero.get(&here) {
+                Some(asked) => Some(asked.zero_jumps),
+                None => is_chosen(graph, here),
+            };
+            match one_jumps {
+                Some(true) => open.push(behind),
+                Some(false) => open.push(target),
+                None => open.extend([target, behind]),
+            }
+        }
+        true
+    }
+
+    /// For the branch that asks whether the thread is the one that a `single` or `master` has chosen: whether it jumps if it is.
+    fn is_chosen(graph: &Graph, branch: u64) -> Option<bool> {
+        let number = graph.nodes.number(branch)?;
+        let asked = graph.nodes.at(number.checked_sub(1)?)?;
+        let call = graph.nodes.at(number.checked_sub(2)?)?;
+        let node = graph.nodes.at(number)?;
+        let is_single = matches!(
+            call.next,
+            Next::Call {
+                callee: Callee::Runtime(Entry::Single),
+                ..
+            }
+        );
+        let (question, jump) = (&asked.instruction, &node.instruction);
+        let straight = !asked.leads
+            && !node.leads
+            && call.instruction.next_ip() == question.ip()
+            && question.next_ip() == jump.ip();
+        let is_answer = |operand: u32| {
+            question.op_kind(operand) == OpKind::Register
+                && matches!(question.op_register(operand), Register::AL | Register::EAX)
+        };
+        if !is_single || !straight || question.op_count() != 2 || !is_answer(0) {
+            return None;
+        }
+        // The answer is 0 or 1.
+        let equal_if_chosen = match question.mnemonic() {
+            Mnemonic::Test if is_answer(1) => false,
+            Mnemonic::Cmp => match crate::step::Step::constant(question, 1)? {
+                0 => false,
+                1 => true,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        match jump.condition_code() {
+            ConditionCode::e => Some(equal_if_chosen),
+            ConditionCode::ne => Some(!equal_if_chosen),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn return_addresses() {
+        let none = Told::NONE;
+        assert!(!none.any() && !none.has(0) && !none.has(1));
+        let two: Told = [0x10, 0x20].into_iter().collect();
+        assert!(two.any() && two.count() == 2 && two.has(0x10) && two.has(0x20));
+        assert!(!two.has(0x11) && !two.has(0));
+    }
+}
