@@ -130,11 +130,7 @@ mod picked {
         false
     }
 
-    fn follow(
-        i: &Instruction,
-        copies: &mut BTreeSet<Copy>,
-        factory: &mut InstructionInfoFactory,
-    ) {
+    fn follow(i: &Instruction, copies: &mut BTreeSet<Copy>, factory: &mut InstructionInfoFactory) {
         let moves = matches!(i.mnemonic(), Mnemonic::Mov | Mnemonic::Movsxd);
         let has_it = moves && place(i, 1).is_some_and(|from| copies.contains(&from));
         for used in factory.info(i).used_registers() {

@@ -205,8 +205,8 @@ impl Value {
             | Tail(s) | TailPick(s) | Product(s) | ProductPick(s) | ProductTail(s) | Less(s)
             | Shifted(s) | ShiftedPick(s) | First(s) => Some(s),
             Plain | Dead | Stale(_) | LowPlain(_) | Zero | Frame(_) | FrameFrom(_) | InFrame
-            | StaleFrame | Id | Team | Shown | Told | Teller | Spread(_) | Laps(_) | IsFirst(_) | Left
-            | Taint(_) => None,
+            | StaleFrame | Id | Team | Shown | Told | Teller | Spread(_) | Laps(_) | IsFirst(_)
+            | Left | Taint(_) => None,
         }
     }
 

@@ -23,8 +23,8 @@ use crate::worksharing::singles::Singles;
 use crate::worksharing::work::WorkChain;
 use core::cell::Cell;
 use hetmp_core::park::Flag;
-use hetmp_scan::Told;
 use hetmp_core::sync::{AtomicBool, AtomicPtr, AtomicU64, CacheLine, Ordering};
+use hetmp_scan::Told;
 
 /// An outlined region or task body.
 pub type Outlined = unsafe extern "C" fn(*mut libc::c_void);
