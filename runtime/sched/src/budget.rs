@@ -38,7 +38,7 @@ const OF_TIME: f64 = 0.02;
 /// ...and part of what virtual teams have gained.
 const OF_GAIN: f64 = 0.25;
 /// A region is read if its threads have waited this many times as long as reading takes, where nodes differ...
-const LOSES_MUCH: f64 = 4.0;
+const LOSES_MUCH: f64 = 2.0;
 /// ...and where they do not: there, waits are more often the doing of other processes.
 const LOSES_MUCH_ALIKE: f64 = 20.0;
 
@@ -294,7 +294,7 @@ mod tests {
             (0..runs).for_each(|_| region.run());
             broke.may_read(Some(&region.seen), taking(1.0), 0.0, unlike)
         };
-        assert!(!may_after(8, true) && may_after(16, true));
+        assert!(!may_after(4, true) && may_after(8, true));
         assert!(!may_after(16, false) && may_after(140, false));
     }
 }

@@ -7,6 +7,7 @@
 
 use super::budget;
 use crate::team::members::Outlined;
+use crate::boundary::Reason;
 use crate::team::region::{self as team, Region};
 use crate::thread::Thread;
 use crate::unlike::{modes, nodes};
@@ -75,12 +76,15 @@ struct Timed {
 unsafe extern "C" fn run(timed: *mut libc::c_void) {
     // SAFETY: `ordinary` passes a `Timed` that outlives the region, and threads only share it.
     let timed = unsafe { &*timed.cast::<Timed>() };
-    let slow = &Thread::current().slow;
-    slow.start_watch();
+    let th = Thread::current();
+    th.slow.start_watch();
     // SAFETY: `ordinary` took function and data from a region that compiled code made for every thread of a
     // team.
     unsafe { (timed.entry)(timed.data) };
-    let busy = slow.stop_watch();
+    // An emulated slow core pays for its last stretch here. Otherwise its thread would seem to be as fast as the others in each
+    // region that is shorter than the emulation's period.
+    th.leave_program(Reason::Switch);
+    let busy = th.slow.stop_watch();
     // Relaxed: the join orders these writes before the primary thread's reads.
     timed.most.fetch_max(busy, Ordering::Relaxed);
     timed.sum.fetch_add(busy, Ordering::Relaxed);
