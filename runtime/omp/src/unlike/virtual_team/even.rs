@@ -6,8 +6,8 @@
 //! works.
 
 use super::budget;
-use crate::team::members::Outlined;
 use crate::boundary::Reason;
+use crate::team::members::Outlined;
 use crate::team::region::{self as team, Region};
 use crate::thread::Thread;
 use crate::unlike::{modes, nodes};
