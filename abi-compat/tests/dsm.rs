@@ -12,6 +12,8 @@ mod harness;
 mod libraries;
 #[path = "dsm/programs.rs"]
 mod programs;
+#[path = "dsm/schedules.rs"]
+mod schedules;
 #[path = "dsm/signals.rs"]
 mod signals;
 #[path = "dsm/starts.rs"]

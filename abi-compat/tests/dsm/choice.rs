@@ -1,8 +1,8 @@
 //! Which regions cross when that is measured, and what a report says of it.
 
 use crate::harness::{
-    built, by_hetrun_with, compile, finish, hetrun_finds_the_library, preload, prints_the_same,
-    run, skipped,
+    built, by_hetrun_with, compile, faults_in, finish, hetrun_finds_the_library, preload,
+    prints_the_same, run, skipped,
 };
 use std::path::Path;
 use std::process::{Command, Output};
@@ -348,16 +348,6 @@ fn nodes_of_two_kinds_of_cores() {
             had_by(&got);
         }
     }
-}
-
-/// Faults of all nodes that asked another one, as `HETMP_VERBOSE` says.
-fn faults_in(said: &str) -> u32 {
-    let nodes = said.lines().filter(|l| l.starts_with("hetmp: dsm: node "));
-    let counts = nodes.flat_map(|l| l.split(", ").filter(|part| part.ends_with("faults")));
-    counts
-        .map(|part| part.split(' ').next().and_then(|n| n.parse::<u32>().ok()))
-        .map(|n| n.expect("a number"))
-        .sum()
 }
 
 /// What opens a region, and the thread that waits for the others at its end, write nothing in the page of the region's data.

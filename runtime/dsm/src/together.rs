@@ -1,5 +1,5 @@
 //! What threads of several nodes do together: start a region, meet at a barrier, take locks, take iterations.
-//! All by messages, but for the barrier of nodes that one process forked ([`crate::meeting`]).
+//! All by messages, but for barriers and blocks of loops of nodes that one process forked ([`crate::meeting`]).
 //!
 //! The callers run on shared stacks. A peer may take a page of such a stack away at any moment, and the page
 //! comes back only while the threads that serve faults and messages run. So callers take no lock that those
@@ -13,6 +13,7 @@
 mod state;
 
 use crate::driver::Driver;
+use crate::meeting;
 use crate::{NodeId, MAX_NODES};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use hetmp_core::bell::LocalBell;
@@ -143,10 +144,18 @@ impl Together {
 
     /// Makes a request and waits for its answer. May be called on a shared stack.
     pub fn ask(&self, op: Op, words: Words) -> Words {
-        if op == Op::Barrier {
-            if let Some((meeting, looks)) = self.driver.meeting() {
-                let nodes = self.driver.nodes().into();
-                return [meeting.barrier(nodes, words[0], looks), 0, 0];
+        if let Some((place, looks)) = self.driver.meeting() {
+            match op {
+                Op::Barrier => {
+                    let nodes = self.driver.nodes().into();
+                    return [place.barrier(nodes, words[0], looks), 0, 0];
+                }
+                Op::Claim if u32::from(self.driver.nodes()) <= meeting::BLOCKS => {
+                    let (mine, taken) = place.claim(words[0], words[1]);
+                    return [mine.into(), taken, 0];
+                }
+                Op::Fork => place.forget_claims(),
+                _ => {}
             }
         }
         let slot = loop {

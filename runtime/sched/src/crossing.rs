@@ -38,6 +38,7 @@
 //!
 //! Pure: times come in, places go out.
 
+pub mod blocks;
 pub mod division;
 mod place;
 mod probe;

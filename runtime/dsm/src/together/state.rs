@@ -57,6 +57,10 @@ pub enum Op {
     Post,
     /// Waits until an iteration of a doacross loop, or a later one of its sequence, has posted. Words as for [`Op::Post`].
     Await,
+    /// Takes a block of a loop whose iterations were divided before, one block for each node. Words: the loop's number in the
+    /// region, and the block; a block that no node has only looks. Answered at once: 1 if nobody had taken the block before,
+    /// and the blocks that are taken now, as bits.
+    Claim,
 }
 
 impl Op {
@@ -78,6 +82,7 @@ impl Op {
             Op::Pass,
             Op::Post,
             Op::Await,
+            Op::Claim,
         ]
         .into_iter()
         .find(|o| *o as u32 == number)
@@ -107,6 +112,7 @@ pub(super) enum Tag {
     Pass,
     Post,
     Await,
+    Claim,
 }
 
 impl Tag {
@@ -127,6 +133,7 @@ impl Tag {
             Tag::Pass,
             Tag::Post,
             Tag::Await,
+            Tag::Claim,
         ]
         .into_iter()
         .find(|t| *t as u32 == number)
@@ -163,6 +170,8 @@ pub(super) struct State {
     carried: u64,
     /// For each loop of the region that was asked for: its iterations that are gone.
     loops: BTreeMap<u64, u64>,
+    /// For each loop of the region that is divided in blocks: those that are taken, as bits.
+    claims: BTreeMap<u64, u64>,
     /// The ordered loops of the region.
     turns: BTreeMap<u64, Turns>,
     /// By loop and sequence: what of the region's doacross loops has posted.
@@ -203,6 +212,7 @@ impl State {
             waits_at_barrier: None,
             carried: 0,
             loops: BTreeMap::new(),
+            claims: BTreeMap::new(),
             turns: BTreeMap::new(),
             posts: BTreeMap::new(),
             locks: BTreeMap::new(),
@@ -220,6 +230,7 @@ impl State {
         match op {
             Op::Fork if at_origin => {
                 self.loops.clear();
+                self.claims.clear();
                 self.turns.clear();
                 self.posts.clear();
                 out.extend((1..self.nodes).map(|n| Effect::Send(n, Tag::Fork, words)));
@@ -298,6 +309,15 @@ impl State {
                 let number = number & u64::from(u32::MAX) | (slot as u64) << 32;
                 out.push(Effect::Send(0, Tag::Await, [number, sequence, iteration]));
             }
+            Op::Claim if at_origin => {
+                let (mine, taken) = self.claim(words);
+                out.push(Effect::Answer(slot, [mine, taken, 0]));
+            }
+            Op::Claim => {
+                let [number, block, _] = words;
+                let number = number & u64::from(u32::MAX) | (slot as u64) << 32;
+                out.push(Effect::Send(0, Tag::Claim, [number, block, 0]));
+            }
             Op::Leave if at_origin => {
                 out.extend((1..self.nodes).map(|n| Effect::Send(n, Tag::Leave, words)));
                 out.push(Effect::Answer(slot, words));
@@ -326,6 +346,7 @@ impl State {
                 | Tag::Pass
                 | Tag::Post
                 | Tag::Await
+                | Tag::Claim
         );
         if to_origin != (self.me == 0) || (!to_origin && from != 0) || from >= self.nodes {
             return Err(Unexpected);
@@ -377,6 +398,11 @@ impl State {
             Tag::Pass => self.pass(words, out)?,
             Tag::Post => self.post(words, out),
             Tag::Await => self.await_post(from, words, words[0] >> 32, out),
+            Tag::Claim => {
+                let (mine, taken) = self.claim(words);
+                let answer = [words[0] >> 32, mine, taken];
+                out.push(Effect::Send(from, Tag::Answer, answer));
+            }
         }
         Ok(())
     }
@@ -396,6 +422,21 @@ impl State {
         let first = *gone;
         *gone += part.max(grain).min(rest);
         (first, *gone)
+    }
+
+    /// Takes a block of a loop for a node: 1 if it was free, and the blocks that are taken now.
+    fn claim(&mut self, [number, block, _]: Words) -> (u64, u64) {
+        let taken = (self.claims)
+            .entry(number & u64::from(u32::MAX))
+            .or_default();
+        let bit = if block < u64::from(self.nodes) {
+            1 << block
+        } else {
+            0
+        };
+        let mine = u64::from(bit & !*taken != 0);
+        *taken |= bit;
+        (mine, *taken)
     }
 
     fn turn(

@@ -6,6 +6,7 @@
 //! that the threads which serve pages take. With other nodes the thread deals only by [`Table::ask`]; with
 //! threads of its own node by atomics and locks in this library's own memory.
 
+use super::blocks::{Blocks, Bounds};
 use super::meter::{spun, Meter, Watch};
 use super::shares::{Shape, Shares};
 use super::table::{ask, table, Table, AWAIT, BARRIER, DONE, PASS, POST, TURN};
@@ -19,7 +20,7 @@ use crate::team::region::{self, Form, Region};
 use crate::team::seat::Seat;
 use crate::thread::Thread;
 use crate::unlike::{nodes, place};
-use crate::worksharing::kinds::Loop;
+use crate::worksharing::kinds::{Loop, NodeSchedule, SchedKind};
 use crate::worksharing::singles::Singles;
 use crate::worksharing::work::{Work, WorkPos};
 use core::cell::UnsafeCell;
@@ -56,6 +57,8 @@ pub(super) struct Opening {
     pub(super) asked: u32,
     /// Which node runs which threads.
     pub(super) on: On,
+    /// How loops under this schedule are divided before they begin; `None`: all are handed out on demand.
+    pub(super) blocks: Option<(SchedKind, Bounds)>,
     /// The control variables of the threads' implicit tasks.
     pub(super) icv: Icv,
     /// The construct that starts together with the region, if there is one.
@@ -117,6 +120,7 @@ struct Part {
     first: u32,
     work: *const Work,
     pos: WorkPos,
+    blocks: Option<(SchedKind, Bounds)>,
     /// This node runs the whole region.
     alone: Option<Opening>,
     /// Each thread is to print where it runs (`OMP_DISPLAY_AFFINITY`).
@@ -162,6 +166,7 @@ pub(super) static LOCAL: Local = Local {
         first: 0,
         work: core::ptr::null(),
         pos: WorkPos::NOWHERE,
+        blocks: None,
         alone: None,
         show: false,
     }),
@@ -318,6 +323,7 @@ impl Local {
             first,
             work: core::ptr::null(),
             pos: team.works.position(),
+            blocks: opening.blocks,
             alone: match opening.on {
                 On::One(_) => Some(*opening),
                 On::All(_) => None,
@@ -481,14 +487,18 @@ pub(crate) fn barrier(word: *mut libc::c_void) -> *mut libc::c_void {
 
 /// Prepares the next loop of this region, whose iterations all nodes share. The first thread of each node
 /// that comes to the loop calls this function. All threads meet the region's loops in the same order, so a
-/// loop has the same number on all nodes.
+/// loop has the same number on all nodes. `ours`: the loop has this schedule of hetmp's own.
 pub(crate) fn share(
     iterations: u64,
     chunk: u64,
     guided: bool,
     ordered: bool,
+    ours: Option<SchedKind>,
     key: usize,
-) -> Box<Shares> {
+) -> Box<dyn NodeSchedule> {
+    // SAFETY: a thread of the region calls this function, so `open` has written the part, and writes it again only after the
+    // region.
+    let blocks = unsafe { (*LOCAL.part.get()).blocks };
     let threads = LOCAL.threads.load(Ordering::Relaxed);
     let shape = Shape {
         iterations,
@@ -498,6 +508,18 @@ pub(crate) fn share(
         threads,
     };
     LOCAL.offered(iterations);
+    let blocks = blocks.filter(|&(kind, _)| ours == Some(kind));
+    if let (Some((_, bounds)), Some(t)) = (blocks, table()) {
+        let nodes = (t.me as usize, t.nodes as usize);
+        return Box::new(Blocks::new(
+            number(),
+            iterations,
+            bounds,
+            nodes,
+            threads,
+            key,
+        ));
+    }
     Box::new(Shares::new(number(), shape, key))
 }
 

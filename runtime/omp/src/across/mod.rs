@@ -11,7 +11,7 @@
 //! * [`table`]: how to ask other nodes, and how to take locks of all nodes.
 //! * `local`: this node's threads, and the place where they meet.
 //! * `critical`: critical sections, inside and outside of such regions.
-//! * `shares`: loops whose iterations the runtime hands out.
+//! * `shares`: loops whose iterations the runtime hands out; `blocks`: those that it divides before they begin.
 //! * `admit`: which regions may cross; `bodies`: the tasks that they make; `callees`: the functions of the program's own
 //!   libraries that they call.
 //! * `nest`: nestable locks.
@@ -20,6 +20,7 @@
 //! * `said`: what the user is told at the program's end.
 
 pub(crate) mod admit;
+mod blocks;
 mod bodies;
 mod callees;
 pub(crate) mod critical;
@@ -37,12 +38,14 @@ use crate::team::region::Region;
 use crate::thread::Thread;
 use crate::unlike::virtual_team::lever::Lever;
 use crate::unlike::ways;
+use crate::worksharing::kinds::SchedKind;
 use admit::Verdict;
 use hetmp_core::{float, topo};
 use hetmp_scan::Form;
+use hetmp_sched::crossing::blocks::parts;
 use hetmp_sched::crossing::division::{equal_parts, Part};
 use hetmp_sched::crossing::Place;
-use local::{Construct, On, Opening, Prepare, LOCAL};
+use local::{Construct, On, Opening, Prepare, LOCAL, MOST_NODES};
 
 pub use local::Home;
 use table::{ask, FORK, JOIN, NEXT, VERSION};
@@ -146,7 +149,7 @@ pub(crate) unsafe fn parallel(
         th.return_to_limit(region.nthreads, th.task().icv().thread_limit);
     }
     if weighed {
-        float::apart(|| weigh::ran(t, code, place, ns, region.nthreads, crossed.as_deref()));
+        float::apart(|| weigh::ran(t, th, code, place, ns, region.nthreads, crossed.as_deref()));
     }
     match place {
         Place::Home | Place::Probe => said::stayed(code, ns),
@@ -164,15 +167,23 @@ fn leaves_origin(place: Place) -> bool {
 /// What each node's threads did in a region that crossed.
 type Shown = Option<Box<[Part]>>;
 
-/// How `region` is opened on other nodes: `total` threads, which run `on` these.
+/// How `region` is opened on other nodes: `total` threads, which run `on` these. `blocks`: how its loops under this schedule
+/// are divided.
 fn opening(
     th: &Thread,
     region: &Region,
     first: Option<(Prepare, Construct)>,
     total: u32,
     on: On,
+    blocks: Option<(SchedKind, Vec<u32>)>,
 ) -> Opening {
+    let bounds = |given: Vec<u32>| {
+        let mut bounds = [0; MOST_NODES + 1];
+        bounds.iter_mut().zip(given).for_each(|(to, b)| *to = b);
+        bounds
+    };
     Opening {
+        blocks: blocks.map(|(kind, given)| (kind, bounds(given))),
         total,
         code: region.code,
         form: region.form,
@@ -203,7 +214,10 @@ unsafe fn cross(
     let data = region.data.expose_provenance() as u64;
     let threads = threads.unwrap_or_else(|| equal_parts(region.nthreads, t.nodes).collect());
     let total = threads.iter().sum();
-    let opening = opening(th, region, first, total, On::all(threads.iter().copied()));
+    let blocks = float::apart(|| weigh::blocks(t, th, region.code, &threads));
+    let parts = blocks.as_ref().map_or(Vec::new(), |(_, b)| parts(b));
+    let on = On::all(threads.iter().copied());
+    let opening = opening(th, region, first, total, on, blocks);
     let entry = region.entry as usize as u64;
     // While the region crosses, each node keeps to its own CPUs, where the thread that serves its page faults runs. The
     // threads that `open` starts inherit the opener's. Other regions use all CPUs.
@@ -213,7 +227,14 @@ unsafe fn cross(
     let own = LOCAL.words();
     // A refusal costs nothing but time: the thread may run where it may run.
     let _ = topo::set_affinity(&cpus);
-    let during = said::crossed(t, region.code, weigh::now() - began, before, &threads);
+    let during = said::crossed(
+        t,
+        region.code,
+        weigh::now() - began,
+        before,
+        &threads,
+        &parts,
+    );
     critical::end_crossing();
     th.enter_program(Reason::Fork);
     let part = |node: usize| {
@@ -282,7 +303,7 @@ unsafe fn elsewhere(
     let before = said::own(t);
     // What the program printed before the region must come out first. SAFETY: null means all streams.
     unsafe { libc::fflush(core::ptr::null_mut()) };
-    let opening = opening(th, region, first, region.nthreads, On::One(node));
+    let opening = opening(th, region, first, region.nthreads, On::One(node), None);
     let entry = region.entry as usize as u64;
     let data = region.data.expose_provenance() as u64;
     below(while_others, t, entry, data, &opening);

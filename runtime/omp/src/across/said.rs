@@ -96,6 +96,8 @@ struct Row {
     across_ns: u64,
     /// Threads of each node when the region last crossed.
     threads: Vec<u32>,
+    /// Parts of its loops in thousandths, by node, if they were divided before they began when it last crossed.
+    parts: Vec<u32>,
     stayed: u64,
     home_ns: u64,
     /// Executions whole on another node, and that node, the last one if there were several.
@@ -121,16 +123,19 @@ pub(super) fn own(t: &Table) -> Counts {
 }
 
 /// Adds an execution of a region on all nodes that took `ns`. `before`: this node's counts at its beginning. Returns what
-/// happened on each node meanwhile. `threads`: how many each node ran.
+/// happened on each node meanwhile. `threads`: how many each node ran; `parts`: of loops that were divided before they began,
+/// in thousandths.
 pub(super) fn crossed(
     t: &Table,
     code: usize,
     ns: u64,
     before: Counts,
     threads: &[u32],
+    parts: &[u32],
 ) -> Vec<Counts> {
     left(t, code, before, |row| {
         threads.clone_into(&mut row.threads);
+        parts.clone_into(&mut row.parts);
         row.crossed += 1;
         row.across_ns += ns;
     })
@@ -236,6 +241,13 @@ pub(super) fn say(t: &Table) {
                 let _ = write!(line, "+{threads}");
             }
         }
+        if let [first, others @ ..] = &*row.parts {
+            let _ = write!(line, "; loops {first}");
+            for part in others {
+                let _ = write!(line, "+{part}");
+            }
+            line.push_str(" thousandths");
+        }
         if row.moved > 0 {
             let _ = write!(
                 line,
@@ -297,10 +309,11 @@ pub(crate) fn json(out: &mut String, place: &mut dyn FnMut(usize, &mut String), 
         place(code, out);
         let _ = write!(
             out,
-            ",\"crossed\":{},\"across_ns\":{},\"threads\":{:?},\"moved\":{},\"moved_ns\":{},\"moved_to\":{},\"stayed\":{},\"home_ns\":{},\"reason\":\"{}\",\"nodes\":[",
+            ",\"crossed\":{},\"across_ns\":{},\"threads\":{:?},\"parts\":{:?},\"moved\":{},\"moved_ns\":{},\"moved_to\":{},\"stayed\":{},\"home_ns\":{},\"reason\":\"{}\",\"nodes\":[",
             row.crossed,
             row.across_ns,
             row.threads,
+            row.parts,
             row.moved,
             row.moved_ns,
             row.moved_to,

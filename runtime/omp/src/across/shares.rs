@@ -37,9 +37,32 @@ pub(crate) struct Shares {
 
 /// The node's share, as far as no thread has taken it.
 #[derive(Debug)]
-struct Pool {
-    rest: Range,
-    over: bool,
+pub(super) struct Pool {
+    pub(super) rest: Range,
+    /// This node gets no more.
+    pub(super) over: bool,
+}
+
+impl Default for Pool {
+    fn default() -> Pool {
+        Pool {
+            rest: Range::new(0, 0),
+            over: false,
+        }
+    }
+}
+
+impl Pool {
+    /// The next chunk, of `wanted` iterations or what is left.
+    pub(super) fn cut(&mut self, wanted: u64) -> Next {
+        if self.over {
+            return Next::Done;
+        }
+        let start = self.rest.start;
+        let end = start + wanted.min(self.rest.len());
+        self.rest.start = end;
+        Next::Range(Range::new(start, end))
+    }
 }
 
 impl Shares {
@@ -53,10 +76,7 @@ impl Shares {
             number,
             shape,
             key,
-            pool: Mutex::new(Pool {
-                rest: Range::new(0, 0),
-                over: false,
-            }),
+            pool: Mutex::new(Pool::default()),
         }
     }
 
@@ -87,13 +107,8 @@ impl NodeSchedule for Shares {
             }
             pool.over = pool.rest.is_empty();
         }
-        if pool.over {
-            return Next::Done;
-        }
-        let start = pool.rest.start;
-        let end = start + self.cut(pool.rest);
-        pool.rest.start = end;
-        Next::Range(Range::new(start, end))
+        let wanted = self.cut(pool.rest);
+        pool.cut(wanted)
     }
 
     fn key(&self) -> usize {

@@ -51,6 +51,7 @@ pub(super) const TURN: u32 = 12;
 pub(super) const PASS: u32 = 13;
 pub(super) const POST: u32 = 14;
 pub(super) const AWAIT: u32 = 15;
+pub(super) const CLAIM: u32 = 16;
 
 /// A bit of a loop's number in [`TAKE`]: one chunk only. `hetmp_dsm::together::ONE`.
 pub(super) const ONE: u64 = 1 << 31;

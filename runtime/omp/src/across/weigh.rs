@@ -7,7 +7,9 @@ use super::table::{table, Table};
 use crate::init;
 use crate::team::region::Region;
 use crate::thread::Thread;
+use crate::worksharing::kinds::SchedKind;
 use hetmp_core::{report, sys};
+use hetmp_sched::crossing::blocks::Blocks;
 use hetmp_sched::crossing::division::{Division, Part};
 use hetmp_sched::crossing::{Crossings, Place, Why};
 use hetmp_sched::schedule::Kind;
@@ -85,6 +87,8 @@ struct Weighed {
     rule: Crossings,
     /// By the address of a region's code.
     divisions: BTreeMap<usize, Division>,
+    /// By the address of a region's code: how its loops under `hetprobe` and `hetprobe-i` are divided.
+    blocks: BTreeMap<usize, Blocks>,
     /// How long this node's threads had waited for pages of other nodes when the rule last learned of it.
     waited_ns: u64,
 }
@@ -96,6 +100,7 @@ fn with<R>(t: &Table, f: impl FnOnce(&mut Weighed) -> R) -> R {
     f(all.get_or_insert_with(|| Weighed {
         rule: Crossings::whole(t.nodes),
         divisions: BTreeMap::new(),
+        blocks: BTreeMap::new(),
         waited_ns: 0,
     }))
 }
@@ -132,9 +137,41 @@ pub(super) fn threads(t: &Table, th: &Thread, region: &Region) -> Option<Vec<u32
     with(t, |w| w.divisions.get_mut(&region.code)?.threads(n, any))
 }
 
+/// How the region's loops are divided before they begin if it crosses now, with so many threads on each node, and under which
+/// schedule. `None`: all are handed out on demand.
+pub(super) fn blocks(
+    t: &Table,
+    th: &Thread,
+    code: usize,
+    threads: &[u32],
+) -> Option<(SchedKind, Vec<u32>)> {
+    let kind = schedule(th)?;
+    let bounds = match (kind, &init::globals().schedule.kind) {
+        (SchedKind::StaticCsr, Kind::StaticCsr { ratios }) if ratios.len() == threads.len() => {
+            let weight = |(ratio, &threads): (&f64, &u32)| ratio * f64::from(threads);
+            Blocks::given(ratios.iter().zip(threads).map(weight))?.bounds()?
+        }
+        (SchedKind::StaticCsr, _) => return None,
+        _ => with(t, |w| w.blocks.get(&code)?.bounds())?,
+    };
+    Some((kind, bounds))
+}
+
+/// The schedule of the thread's loops, if it divides them before they begin: that of the program, or else that which takes the
+/// place of `dynamic` clauses.
+fn schedule(th: &Thread) -> Option<SchedKind> {
+    let divides = |kind: &SchedKind| {
+        use SchedKind::{HetProbe, HetProbeI, StaticCsr};
+        matches!(kind, HetProbe | HetProbeI | StaticCsr)
+    };
+    let own = [th.task().icv().run_sched, init::globals().icv.run_sched];
+    own.map(|s| s.kind).into_iter().find(divides)
+}
+
 /// A region's execution by `threads` threads is over. It took `ns`. `parts`: what each node did if it crossed.
 pub(super) fn ran(
     t: &Table,
+    th: &Thread,
     code: usize,
     place: Place,
     ns: u64,
@@ -142,7 +179,14 @@ pub(super) fn ran(
     parts: Option<&[Part]>,
 ) {
     if let Some(parts) = parts {
-        with(t, |w| w.divisions.entry(code).or_default().ran(parts));
+        let probes = schedule(th).filter(|&kind| kind != SchedKind::StaticCsr);
+        with(t, |w| {
+            w.divisions.entry(code).or_default().ran(parts);
+            if let Some(kind) = probes {
+                let again = kind == SchedKind::HetProbeI;
+                w.blocks.entry(code).or_default().ran(parts, again);
+            }
+        });
     }
     if mode() != Mode::Auto {
         return;

@@ -106,8 +106,11 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
     }
     if team.is_across() && kind != SchedKind::Static {
         let guided = kind == SchedKind::Guided;
+        // Blocks do not ascend: a node may take an earlier one after its own.
+        let ours = choose::unordered(l.clause, run).filter(|_| l.order == Order::None);
+        let shares = across::share(n, chunk, guided, in_order, ours, l.key);
         // SAFETY: only this thread touches the node before it is published.
-        unsafe { *work.ours.get() = Some(across::share(n, chunk, guided, in_order, l.key)) };
+        unsafe { *work.ours.get() = Some(shares) };
         team.works.note_heavy();
         work.kind.set(Handing::Ours);
         return;

@@ -24,7 +24,9 @@ fn prepare_in(work: &Work, team: Option<&Team>, count: u32) {
     work.ordered.set(false);
     if let Some(team) = team.filter(|t| t.is_across()) {
         // SAFETY: only this thread touches the node before it is published.
-        unsafe { *work.ours.get() = Some(across::share(u64::from(count), 1, false, false, 0)) };
+        unsafe {
+            *work.ours.get() = Some(across::share(u64::from(count), 1, false, false, None, 0))
+        };
         team.works.note_heavy();
         work.kind.set(Handing::Ours);
         return;

@@ -75,6 +75,30 @@ fn a_part_may_be_one_grain() {
 }
 
 #[test]
+fn a_block_is_taken_once() {
+    let mut s = State::new(0, 2);
+    let answer = |slot, mine, taken| Effect::Answer(slot, [mine, taken, 0]);
+    let sent = |slot, mine, taken| Effect::Send(1, Tag::Answer, [slot, mine, taken]);
+    assert_eq!(ask(&mut s, 9, Op::Claim, [4, 0, 0]), [answer(9, 1, 1)]);
+    assert_eq!(ask(&mut s, 9, Op::Claim, [4, 0, 0]), [answer(9, 0, 1)]);
+    let number = 4 | 7 << 32;
+    // A block that no node has only looks.
+    for block in [2, u64::MAX] {
+        let words = [number, block, 0];
+        assert_eq!(tell(&mut s, 1, Tag::Claim, words), [sent(7, 0, 1)]);
+    }
+    let words = [number, 1, 0];
+    assert_eq!(tell(&mut s, 1, Tag::Claim, words), [sent(7, 1, 3)]);
+    assert_eq!(tell(&mut s, 1, Tag::Claim, words), [sent(7, 0, 3)]);
+    assert_eq!(ask(&mut s, 9, Op::Claim, [5, 1, 0]), [answer(9, 1, 2)]);
+    ask(&mut s, 0, Op::Fork, NONE);
+    assert!(s.claims.is_empty(), "a region's loops are its own");
+    let mut node = State::new(1, 2);
+    let asked = Effect::Send(0, Tag::Claim, [4 | 7 << 32, 1, 0]);
+    assert_eq!(ask(&mut node, 7, Op::Claim, [4, 1, 0]), [asked]);
+}
+
+#[test]
 fn turns_come_in_order_whoever_asks_first() {
     let mut s = State::new(0, 2);
     let mine = Effect::Answer(5, NONE);

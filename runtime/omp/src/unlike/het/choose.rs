@@ -30,6 +30,18 @@ pub(crate) fn may_replace(clause: Clause, run: RunSched) -> bool {
     }
 }
 
+/// The schedule of hetmp's own that a loop with this clause has, if its chunks need not ascend in each thread.
+pub(crate) fn unordered(clause: Clause, run: RunSched) -> Option<SchedKind> {
+    let run = match clause {
+        None => run,
+        Some(kind) if on_demand(kind) && modes::loops() & REPLACE != 0 => {
+            init::globals().icv.run_sched
+        }
+        Some(_) => return None,
+    };
+    (run.kind.is_ours() && !run.monotonic).then_some(run.kind)
+}
+
 /// Does a clause with this word leave it to the run time which thread gets an iteration? hetmp's own schedules
 /// replace only such words.
 #[inline(always)]

@@ -1,0 +1,95 @@
+/* Loops that a schedule divides among nodes before they begin.
+   laps N: a loop over an array, N times. given: how many iterations the threads of each half of the region had, in the lap that fits
+   3 : 1 best. late: a thread that comes to the loop only after others have executed all of it. */
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 2048, COLUMNS = 64, LINE = 4096 / sizeof(int), TRIES = 8 };
+
+static double data[ROWS][COLUMNS] __attribute__((aligned(4096)));
+/* A page for each thread. */
+static int had[8][LINE] __attribute__((aligned(4096)));
+static int done;
+
+static void row(int i)
+{
+    double x = i * 1e-3;
+    for (int k = 0; k < 500; k++)
+        x = x * 0.5 + 1 / (1 + x * x);
+    for (int k = 0; k < COLUMNS; k++)
+        data[i][k] += x + k;
+}
+
+static void lap(void)
+{
+#pragma omp parallel for schedule(runtime)
+    for (int i = 0; i < ROWS; i++)
+        row(i);
+}
+
+/* How far the first half of the threads was from three quarters. */
+static int off_by(void)
+{
+    int first = 0;
+    memset(had, 0, sizeof had);
+#pragma omp parallel
+    {
+        int mine = 0;
+#pragma omp for schedule(runtime)
+        for (int i = 0; i < ROWS; i++) {
+            row(i);
+            mine++;
+        }
+        had[omp_get_thread_num()][0] = mine;
+    }
+    for (int t = 0; t < omp_get_max_threads() / 2; t++)
+        first += had[t][0];
+    return abs(first - ROWS / 4 * 3);
+}
+
+static void late(int who)
+{
+    done = 0;
+#pragma omp parallel
+    {
+        int all = 0;
+        while (omp_get_thread_num() == who && all < ROWS) {
+#pragma omp atomic read
+            all = done;
+        }
+#pragma omp for schedule(runtime) nowait
+        for (int i = 0; i < ROWS; i++) {
+            row(i);
+#pragma omp atomic
+            done++;
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    double sum = 0;
+    const char *what = argc > 1 ? argv[1] : "laps";
+    if (!strcmp(what, "given")) {
+        int least = ROWS;
+        for (int i = 0; i < TRIES; i++) {
+            int now = off_by();
+            least = now < least ? now : least;
+        }
+        fprintf(stderr, "off by %d\n", least);
+    } else if (!strcmp(what, "late")) {
+        late(0);
+        late(1);
+    } else {
+        int laps = argc > 2 ? atoi(argv[2]) : 10;
+        for (int i = 0; i < laps; i++)
+            lap();
+    }
+    for (int i = 0; i < ROWS; i++)
+        for (int k = 0; k < COLUMNS; k++)
+            sum += data[i][k];
+    printf("%.6f\n", sum);
+    return 0;
+}
