@@ -10,6 +10,8 @@ mod failures;
 mod harness;
 #[path = "dsm/libraries.rs"]
 mod libraries;
+#[path = "dsm/moves.rs"]
+mod moves;
 #[path = "dsm/programs.rs"]
 mod programs;
 #[path = "dsm/schedules.rs"]

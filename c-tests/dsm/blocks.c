@@ -1,22 +1,22 @@
 /* Loops that a schedule divides among nodes before they begin.
    laps N: a loop over an array, N times. given: how many iterations the threads of each half of the region had, in the lap that fits
-   3 : 1 best. late: a thread that comes to the loop only after others have executed all of it. */
+   3 : 1 best. unlike N M: N laps in which a row takes the longer, the later it comes, and M laps the other way round. late: a thread that comes to the loop only after others have executed all of it. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 2048, COLUMNS = 64, LINE = 4096 / sizeof(int), TRIES = 8 };
+enum { ROWS = 2048, COLUMNS = 64, LINE = 4096 / sizeof(int), TRIES = 8, STEPS = 500 };
 
 static double data[ROWS][COLUMNS] __attribute__((aligned(4096)));
 /* A page for each thread. */
 static int had[8][LINE] __attribute__((aligned(4096)));
 static int done;
 
-static void row(int i)
+static void row(int i, int steps)
 {
     double x = i * 1e-3;
-    for (int k = 0; k < 500; k++)
+    for (int k = 0; k < steps; k++)
         x = x * 0.5 + 1 / (1 + x * x);
     for (int k = 0; k < COLUMNS; k++)
         data[i][k] += x + k;
@@ -26,7 +26,14 @@ static void lap(void)
 {
 #pragma omp parallel for schedule(runtime)
     for (int i = 0; i < ROWS; i++)
-        row(i);
+        row(i, STEPS);
+}
+
+static void unlike(int falls)
+{
+#pragma omp parallel for schedule(runtime)
+    for (int i = 0; i < ROWS; i++)
+        row(i, falls ? ROWS - i : i);
 }
 
 /* How far the first half of the threads was from three quarters. */
@@ -39,7 +46,7 @@ static int off_by(void)
         int mine = 0;
 #pragma omp for schedule(runtime)
         for (int i = 0; i < ROWS; i++) {
-            row(i);
+            row(i, STEPS);
             mine++;
         }
         had[omp_get_thread_num()][0] = mine;
@@ -61,7 +68,7 @@ static void late(int who)
         }
 #pragma omp for schedule(runtime) nowait
         for (int i = 0; i < ROWS; i++) {
-            row(i);
+            row(i, STEPS);
 #pragma omp atomic
             done++;
         }
@@ -82,6 +89,11 @@ int main(int argc, char **argv)
     } else if (!strcmp(what, "late")) {
         late(0);
         late(1);
+    } else if (!strcmp(what, "unlike")) {
+        for (int i = 0; i < atoi(argv[2]); i++)
+            unlike(0);
+        for (int i = 0; i < atoi(argv[3]); i++)
+            unlike(1);
     } else {
         int laps = argc > 2 ? atoi(argv[2]) : 10;
         for (int i = 0; i < laps; i++)
