@@ -12,9 +12,11 @@
 //! Constructors run on the process's first thread, `main` on another one, which gets a copy of the libraries' thread-local
 //! variables (`locals`).
 
+use crate::asked::{asked, Asked};
 use crate::objects::{objects, Object};
 use crate::place;
-use crate::start::{self, Asked};
+use crate::refuse;
+use crate::start;
 use core::ffi::{c_char, c_int, CStr};
 use hetmp_core::segment::PAGE;
 
@@ -45,7 +47,7 @@ extern "C" fn begin(
         }
         None
     };
-    let Some(asked) = start::asked(&variable) else {
+    let Some(asked) = asked(&variable) else {
         return;
     };
     let all = objects();
@@ -102,7 +104,7 @@ extern "C" fn begin(
     });
     match made {
         Ok(()) => place::begin_early(),
-        Err(line) => start::fail(format_args!("{line}")),
+        Err(line) => refuse::fail(format_args!("{line}")),
     }
 }
 
@@ -123,7 +125,7 @@ fn empty_constructors(library: &Object) {
         unsafe { libc::syscall(libc::SYS_mprotect, pages.start, pages.len(), may) == 0 }
     };
     if !protect(libc::PROT_READ | libc::PROT_WRITE) {
-        start::fail(format_args!(
+        refuse::fail(format_args!(
             "library {}: {}: one whose dynamic section may be changed is accepted",
             library.name,
             std::io::Error::last_os_error()

@@ -252,7 +252,7 @@ fn without_sequences(at: usize) {
 fn demand(result: isize, what: &str) {
     if result < 0 {
         let error = -result;
-        crate::start::fail(format_args!(
+        crate::refuse::fail(format_args!(
             "HETMP_DSM sigsegv: {what} is needed (error {error})"
         ));
     }

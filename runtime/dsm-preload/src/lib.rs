@@ -26,6 +26,7 @@
 compile_error!("libhetmp_dsm.so is for x86-64 Linux with glibc");
 
 mod arena;
+mod asked;
 mod early;
 mod kernel;
 mod layout;
@@ -33,6 +34,7 @@ mod locals;
 mod malloc;
 mod mapping;
 mod objects;
+mod offers;
 mod place;
 mod refuse;
 mod start;

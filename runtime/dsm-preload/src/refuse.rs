@@ -1,4 +1,5 @@
-//! Calls that cannot do their work while several processes are one program: `fork` and `dlopen`.
+//! Calls that cannot do their work while several processes are one program: `fork` and `dlopen`. And the end of a process that
+//! cannot go on.
 
 use crate::malloc::set_errno;
 use crate::place;
@@ -60,4 +61,11 @@ pub(crate) unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mu
             core::mem::transmute(next(c"dlopen"));
         real(name, flags)
     }
+}
+
+/// Ends the process with one line.
+pub(crate) fn fail(text: core::fmt::Arguments<'_>) -> ! {
+    report::warn(text);
+    // SAFETY: _exit has no preconditions.
+    unsafe { libc::_exit(2) }
 }

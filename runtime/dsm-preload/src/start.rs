@@ -1,23 +1,24 @@
 //! The program's start: makes the nodes before the program's constructors and `main` run.
 
 use crate::arena::SHARED;
+use crate::asked::{ahead, apart, asked, backend, cpus_told, members, variable, Asked};
 use crate::locals::ThreadLocals;
 use crate::objects::{objects, Object};
-use crate::{kernel, layout, malloc, place, threads};
+use crate::refuse::fail;
+use crate::{kernel, layout, offers, place, threads};
 use core::ffi::{c_char, c_void, CStr};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use hetmp_core::bootstrap::{self, Job};
 use hetmp_core::report;
 use hetmp_core::segment::PAGE;
-use hetmp_core::topo::nodes::dsm::{self, Member};
-use hetmp_core::topo::{self, CpuSet, Topology};
+use hetmp_core::topo;
+use hetmp_core::topo::nodes::dsm::Member;
 use hetmp_nic::job::Way;
 use libc::c_int;
-use pages::backend::{probe_uffd, Kind};
+use pages::backend::Kind;
 use pages::driver::{self, Launched, Peers, Settings};
 use pages::fork;
 use pages::space::{Range, Space};
-use pages::together::{self, Op, Together};
+use pages::together;
 
 type Main = extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 type Start = unsafe extern "C" fn(
@@ -30,195 +31,10 @@ type Start = unsafe extern "C" fn(
     *mut c_void,
 ) -> c_int;
 
-/// The functions that `libhetmp.so` gets. The same structure is declared in `hetmp-omp`'s `across::table`.
-#[repr(C)]
-struct Table {
-    version: u32,
-    me: u32,
-    nodes: u32,
-    /// Runs one request. Arguments: the request's number, and a pointer to three words, which the answer
-    /// replaces.
-    ask: extern "C" fn(u32, *mut u64),
-    /// Is the address in memory that all nodes share?
-    is_shared: extern "C" fn(usize) -> bool,
-    /// Writes nine words about the node that the first argument names, those of another node as they were when its
-    /// part of the last region ended (at the origin only). Five counts: read faults that asked another node, write faults
-    /// that asked another node, pages sent, pages taken away, and the nanoseconds from a fault's arrival to the
-    /// page's, summed over faults. Then the three words that the node asked with when its part ended. Then the pages of
-    /// its own that this node, whatever the argument is, has touched so far.
-    counts: extern "C" fn(u32, *mut u64),
-    /// Called by the origin when the program ends: the other nodes may end.
-    leave: extern "C" fn(),
-    /// Binds the calling thread to this node's CPUs, if the nodes have CPUs of their own.
-    stay: extern "C" fn(),
-    /// Allocates bytes in memory that all nodes share: the size, and the alignment, a power of two. Null if there is no room.
-    allocate: extern "C" fn(usize, usize) -> *mut u8,
-    /// Frees what `allocate` gave.
-    free: unsafe extern "C" fn(*mut c_void),
-}
-
-/// A launcher started the nodes. It must be told that their end is not an accident.
-static LAUNCHED: AtomicBool = AtomicBool::new(false);
-
-static TOGETHER: AtomicPtr<Together> = AtomicPtr::new(core::ptr::null_mut());
-
-fn together() -> &'static Together {
-    // SAFETY: set once, before another thread or library gets the table, to an object that lives as long as
-    // the process.
-    unsafe { &*TOGETHER.load(Ordering::Acquire) }
-}
-
-extern "C" fn ask(op: u32, words: *mut u64) {
-    let words: *mut [u64; 3] = words.cast();
-    if let Some(op) = Op::of(op) {
-        // SAFETY: `hetmp-omp` passes the address of three words of its own.
-        let mut given = unsafe { words.read() };
-        if op == Op::Done {
-            together().hand_in(given);
-            given = packed();
-        }
-        // SAFETY: `hetmp-omp` passes the address of three words of its own.
-        unsafe { words.write(together().ask(op, given)) };
-    }
-}
-
-/// This node's counts in the three words of a message: reads and writes, pages sent and taken away (each a half
-/// of a word), and the time waited.
-fn packed() -> [u64; 3] {
-    let c = together().driver().counts();
-    let n = |a: &AtomicU64| a.load(Ordering::Relaxed);
-    let half = |a: &AtomicU64| n(a) & u64::from(u32::MAX);
-    [
-        half(&c.reads) << 32 | half(&c.writes),
-        half(&c.sent) << 32 | half(&c.lost),
-        n(&c.waited_ns),
-    ]
-}
-
-extern "C" fn is_shared(address: usize) -> bool {
-    together().driver().space().page_of(address).is_some()
-}
-
-extern "C" fn allocate(size: usize, align: usize) -> *mut u8 {
-    SHARED.allocate(size, align, false)
-}
-
-extern "C" fn counts(node: u32, words: *mut u64) {
-    let together = together();
-    let [faults, pages, waited] = if node == u32::from(together.driver().me()) {
-        packed()
-    } else {
-        together.told(node as u8)
-    };
-    let low = |w: u64| w & u64::from(u32::MAX);
-    let [a, b, c] = together.handed_in(node as u8);
-    let n = [
-        faults >> 32,
-        low(faults),
-        pages >> 32,
-        low(pages),
-        waited,
-        a,
-        b,
-        c,
-        (together.driver().counts().touched).load(Ordering::Relaxed),
-    ];
-    // SAFETY: `hetmp-omp` passes the address of nine words of its own.
-    unsafe { words.cast::<[u64; 9]>().write(n) };
-}
-
-/// Tells launched nodes that the program ends. (Forked nodes notice the origin's end without that.)
-extern "C" fn leave() {
-    if LAUNCHED.load(Ordering::Relaxed) {
-        together().driver().leave();
-        together().ask(Op::Leave, [0; 3]);
-        together().driver().flush();
-        together().driver().take_leave();
-    }
-}
-
-extern "C" fn stay() {
-    together().driver().stay_on_cpus();
-}
-
-pub(crate) fn fail(text: core::fmt::Arguments<'_>) -> ! {
-    report::warn(text);
-    // SAFETY: _exit has no preconditions.
-    unsafe { libc::_exit(2) }
-}
-
-fn variable(name: &CStr) -> Option<&'static str> {
-    // SAFETY: no other thread changes the environment before `main`, and a variable's value stays where it
-    // is.
-    unsafe {
-        let value = libc::getenv(name.as_ptr());
-        (!value.is_null()).then(|| CStr::from_ptr(value).to_str().unwrap_or("?"))
-    }
-}
-
 fn function(name: &CStr) -> Option<usize> {
     // SAFETY: the name is a C string.
     let at = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
     (at != 0).then_some(at)
-}
-
-/// The nodes that the user asked for.
-#[derive(Clone, Copy)]
-pub(crate) enum Asked {
-    /// This number of processes on this machine, made by fork.
-    Forked(u8),
-    /// The processes of the job that hetrun started.
-    Launched,
-}
-
-/// The nodes that the user asked for; `None` if this process is not to have nodes. `variable`: a variable of the
-/// environment.
-pub(crate) fn asked<'a>(variable: &dyn Fn(&CStr) -> Option<&'a str>) -> Option<Asked> {
-    let value = variable(c"HETMP_NODES")?;
-    let (count, _) = dsm::split(value)?;
-    // A shell or `timeout` passes the variables on to the program that it starts, but does not become a node
-    // itself.
-    if !hetmp_core::program::uses_openmp() {
-        return None;
-    }
-    if count == "job" {
-        return Some(Asked::Launched);
-    }
-    match count.parse() {
-        Ok(n) if (2..=place::MOST).contains(&usize::from(n)) => Some(Asked::Forked(n)),
-        _ if count.contains(['=', ';', ',']) => fail(format_args!(
-            "HETMP_NODES {value}: dsm:2 to dsm:{} are accepted, alone: nodes with memory of their own are taken as alike",
-            place::MOST
-        )),
-        _ => fail(format_args!(
-            "HETMP_NODES {value}: dsm:2 to dsm:{} are accepted",
-            place::MOST
-        )),
-    }
-}
-
-/// What the user said of the nodes. Of launched nodes, hetrun tells each process what is said of itself.
-fn members(asked: Asked) -> Vec<Member> {
-    let value = variable(c"HETMP_NODES").unwrap_or_default();
-    let count = match asked {
-        Asked::Forked(count) => count.into(),
-        Asked::Launched => 1,
-    };
-    let refuse = |accepted: String| fail(format_args!("HETMP_NODES {value}: {accepted}"));
-    dsm::members(value, count).unwrap_or_else(refuse)
-}
-
-/// The CPUs of each node, where the user told them.
-fn cpus_told(members: &[Member]) -> Vec<CpuSet> {
-    let told = members.iter().filter_map(|m| match m {
-        Member::Nodes(text) => Some(text),
-        Member::Speed(_) => None,
-    });
-    let refuse = |text: &str, accepted| fail(format_args!("HETMP_NODES, node {text}: {accepted}"));
-    told.map(|text| {
-        dsm::cpus(text, &Topology::discover()).unwrap_or_else(|accepted| refuse(text, accepted))
-    })
-    .collect()
 }
 
 /// Tells `libhetmp.so`, which has not read the environment yet, what nodes of one process there are in this one.
@@ -228,31 +44,9 @@ fn describe(mut text: String) {
     unsafe { libc::setenv(c"HETMP_NODES".as_ptr(), text.as_ptr().cast(), 1) };
 }
 
-/// Do pages come along with others (`HETMP_DSM_AHEAD`)?
-fn ahead() -> bool {
-    match variable(c"HETMP_DSM_AHEAD") {
-        None | Some("off") => false,
-        Some("on") => true,
-        Some(other) => fail(format_args!(
-            "HETMP_DSM_AHEAD {other}: on and off are accepted"
-        )),
-    }
-}
-
-/// Is the origin, too, to stay on CPUs of its own (`HETMP_DSM_CPUS`)? Then nodes of one machine behave as machines do.
-fn apart() -> bool {
-    match variable(c"HETMP_DSM_CPUS") {
-        None | Some("all") => false,
-        Some("own") => true,
-        Some(other) => fail(format_args!(
-            "HETMP_DSM_CPUS {other}: all and own are accepted"
-        )),
-    }
-}
-
 /// Joins the job that hetrun started, and checks that its processes are alike. Returns the number of nodes,
 /// and the job.
-fn launched(all: &[Object], kind: Result<Kind, String>) -> (u8, Kind, Box<dyn Job>) {
+fn join(all: &[Object], kind: Result<Kind, String>) -> (u8, Kind, Box<dyn Job>) {
     let mut job = match bootstrap::connect() {
         Ok(job) => job,
         Err(e) => fail(format_args!("HETMP_NODES dsm:job: {e}")),
@@ -270,28 +64,6 @@ fn launched(all: &[Object], kind: Result<Kind, String>) -> (u8, Kind, Box<dyn Jo
     match compared {
         Ok(kind) => (count, kind, job),
         Err(line) => job.abort(2, &line),
-    }
-}
-
-/// How this process can catch page faults; as the user asked for by `HETMP_DSM`, or else by userfaultfd if that is
-/// allowed.
-///
-/// # Errors
-/// One line.
-fn backend() -> Result<Kind, String> {
-    let Some(text) = variable(c"HETMP_DSM") else {
-        let Err(refused) = probe_uffd() else {
-            return Ok(Kind::Uffd);
-        };
-        return match kernel::probe() {
-            Ok(()) => Ok(Kind::Sigsegv),
-            Err(_) => Err(refused),
-        };
-    };
-    match Kind::of(text) {
-        Some(Kind::Uffd) => probe_uffd().map(|()| Kind::Uffd),
-        Some(Kind::Sigsegv) => kernel::probe().map(|()| Kind::Sigsegv),
-        None => Err(format!("HETMP_DSM {text}: uffd and sigsegv are accepted")),
     }
 }
 
@@ -368,7 +140,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
         (Asked::Forked(count), Ok(kind)) => (count, kind, None),
         (Asked::Forked(_), Err(line)) => fail(format_args!("{line}")),
         (Asked::Launched, kind) => {
-            let (count, kind, job) = launched(&all, kind);
+            let (count, kind, job) = join(&all, kind);
             (count, kind, Some(job))
         }
     };
@@ -401,7 +173,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
         apart: apart() || !members.is_empty(),
         ahead: ahead(),
     };
-    LAUNCHED.store(job.is_some(), Ordering::Relaxed);
+    let launched = job.is_some();
     // What constructors of libraries have printed is written once, and not by each node. SAFETY: null stands for all
     // streams.
     unsafe { libc::fflush(core::ptr::null_mut()) };
@@ -476,23 +248,11 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
         Ok(together) => together,
         Err(e) => fail(format_args!("{e}")),
     };
-    TOGETHER.store(core::ptr::from_ref(together).cast_mut(), Ordering::Release);
-    let table: &'static Table = Box::leak(Box::new(Table {
-        version: 6,
-        me: me.into(),
-        nodes: count.into(),
-        ask,
-        is_shared,
-        counts,
-        leave,
-        stay,
-        allocate,
-        free: malloc::free,
-    }));
+    let table = offers::table(together, launched);
     place::begin(me.into(), &used);
     // SAFETY: `libhetmp.so` defines both functions with these types.
     unsafe {
-        let install: extern "C" fn(*const Table) -> bool = core::mem::transmute(install);
+        let install: extern "C" fn(*const offers::Table) -> bool = core::mem::transmute(install);
         if !install(table) {
             fail(format_args!(
                 "libhetmp.so: one of the same version is accepted"

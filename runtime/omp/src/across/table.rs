@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicPtr, Ordering};
 use hetmp_core::observers;
 
-/// The functions that `libhetmp_dsm.so` offers. The same structure is declared in its module `start`.
+/// The functions that `libhetmp_dsm.so` offers. The same structure is declared in its module `offers`.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Table {

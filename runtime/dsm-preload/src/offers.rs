@@ -1,0 +1,138 @@
+//! What `libhetmp.so` gets from this library: a table of functions.
+
+use crate::arena::SHARED;
+use crate::malloc;
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use pages::together::{Op, Together};
+
+/// The functions that `libhetmp.so` gets. The same structure is declared in `hetmp-omp`'s `across::table`.
+#[repr(C)]
+pub(crate) struct Table {
+    version: u32,
+    me: u32,
+    nodes: u32,
+    /// Runs one request. Arguments: the request's number, and a pointer to three words, which the answer
+    /// replaces.
+    ask: extern "C" fn(u32, *mut u64),
+    /// Is the address in memory that all nodes share?
+    is_shared: extern "C" fn(usize) -> bool,
+    /// Writes nine words about the node that the first argument names, those of another node as they were when its
+    /// part of the last region ended (at the origin only). Five counts: read faults that asked another node, write faults
+    /// that asked another node, pages sent, pages taken away, and the nanoseconds from a fault's arrival to the
+    /// page's, summed over faults. Then the three words that the node asked with when its part ended. Then the pages of
+    /// its own that this node, whatever the argument is, has touched so far.
+    counts: extern "C" fn(u32, *mut u64),
+    /// Called by the origin when the program ends: the other nodes may end.
+    leave: extern "C" fn(),
+    /// Binds the calling thread to this node's CPUs, if the nodes have CPUs of their own.
+    stay: extern "C" fn(),
+    /// Allocates bytes in memory that all nodes share: the size, and the alignment, a power of two. Null if there is no room.
+    allocate: extern "C" fn(usize, usize) -> *mut u8,
+    /// Frees what `allocate` gave.
+    free: unsafe extern "C" fn(*mut c_void),
+}
+
+/// A launcher started the nodes. It must be told that their end is not an accident.
+static LAUNCHED: AtomicBool = AtomicBool::new(false);
+
+static TOGETHER: AtomicPtr<Together> = AtomicPtr::new(core::ptr::null_mut());
+
+fn together() -> &'static Together {
+    // SAFETY: set once, before another thread or library gets the table, to an object that lives as long as
+    // the process.
+    unsafe { &*TOGETHER.load(Ordering::Acquire) }
+}
+
+extern "C" fn ask(op: u32, words: *mut u64) {
+    let words: *mut [u64; 3] = words.cast();
+    if let Some(op) = Op::of(op) {
+        // SAFETY: `hetmp-omp` passes the address of three words of its own.
+        let mut given = unsafe { words.read() };
+        if op == Op::Done {
+            together().hand_in(given);
+            given = packed();
+        }
+        // SAFETY: `hetmp-omp` passes the address of three words of its own.
+        unsafe { words.write(together().ask(op, given)) };
+    }
+}
+
+/// This node's counts in the three words of a message: reads and writes, pages sent and taken away (each a half
+/// of a word), and the time waited.
+fn packed() -> [u64; 3] {
+    let c = together().driver().counts();
+    let n = |a: &AtomicU64| a.load(Ordering::Relaxed);
+    let half = |a: &AtomicU64| n(a) & u64::from(u32::MAX);
+    [
+        half(&c.reads) << 32 | half(&c.writes),
+        half(&c.sent) << 32 | half(&c.lost),
+        n(&c.waited_ns),
+    ]
+}
+
+extern "C" fn is_shared(address: usize) -> bool {
+    together().driver().space().page_of(address).is_some()
+}
+
+extern "C" fn allocate(size: usize, align: usize) -> *mut u8 {
+    SHARED.allocate(size, align, false)
+}
+
+extern "C" fn counts(node: u32, words: *mut u64) {
+    let together = together();
+    let [faults, pages, waited] = if node == u32::from(together.driver().me()) {
+        packed()
+    } else {
+        together.told(node as u8)
+    };
+    let low = |w: u64| w & u64::from(u32::MAX);
+    let [a, b, c] = together.handed_in(node as u8);
+    let n = [
+        faults >> 32,
+        low(faults),
+        pages >> 32,
+        low(pages),
+        waited,
+        a,
+        b,
+        c,
+        (together.driver().counts().touched).load(Ordering::Relaxed),
+    ];
+    // SAFETY: `hetmp-omp` passes the address of nine words of its own.
+    unsafe { words.cast::<[u64; 9]>().write(n) };
+}
+
+/// Tells launched nodes that the program ends. (Forked nodes notice the origin's end without that.)
+extern "C" fn leave() {
+    if LAUNCHED.load(Ordering::Relaxed) {
+        together().driver().leave();
+        together().ask(Op::Leave, [0; 3]);
+        together().driver().flush();
+        together().driver().take_leave();
+    }
+}
+
+extern "C" fn stay() {
+    together().driver().stay_on_cpus();
+}
+
+/// The table of this node. `launched`: a launcher started the nodes. Called once, before another thread or library gets the
+/// table.
+pub(crate) fn table(with: &'static Together, launched: bool) -> &'static Table {
+    TOGETHER.store(core::ptr::from_ref(with).cast_mut(), Ordering::Release);
+    LAUNCHED.store(launched, Ordering::Relaxed);
+    let driver = with.driver();
+    Box::leak(Box::new(Table {
+        version: 6,
+        me: driver.me().into(),
+        nodes: driver.nodes().into(),
+        ask,
+        is_shared,
+        counts,
+        leave,
+        stay,
+        allocate,
+        free: malloc::free,
+    }))
+}
