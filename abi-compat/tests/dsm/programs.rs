@@ -333,3 +333,13 @@ fn tasks_of_regions_of_changing_size() {
         }
     }
 }
+
+/// `omp_pause_resource` ends the threads that each node keeps for regions that cross.
+#[test]
+fn paused_nodes_have_new_threads() {
+    for by in ["uffd", "sigsegv"] {
+        for nodes in [2, 3] {
+            same_with("c-tests/dsm/pause.c", &[], nodes, &[("HETMP_DSM", by)]);
+        }
+    }
+}

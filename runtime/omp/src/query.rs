@@ -331,5 +331,6 @@ pub fn pause() -> bool {
         pool.shut_down();
     }
     spare::shut_down();
+    crate::across::pause(th);
     true
 }

@@ -24,7 +24,7 @@ use crate::worksharing::kinds::{Loop, NodeSchedule, SchedKind};
 use crate::worksharing::singles::Singles;
 use crate::worksharing::work::{Work, WorkPos};
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use hetmp_core::bell::LocalBell;
 use hetmp_core::park::Spinner;
 use hetmp_core::{report, sys, thread};
@@ -72,6 +72,8 @@ pub(super) enum On {
     All([u32; MOST_NODES + 1]),
     /// This node alone, which is not the origin.
     One(u32),
+    /// None: there is no region, and the threads that each node keeps for regions end (`omp_pause_resource`).
+    Nobody,
 }
 
 /// How a region runs in one process: [`crate::team::placement::at_home`].
@@ -106,6 +108,7 @@ impl On {
                 (first, firsts[node as usize + 1] - first)
             }
             On::One(one) => (0, u32::from(node == one)),
+            On::Nobody => (0, 0),
         }
     }
 }
@@ -147,8 +150,11 @@ pub(super) struct Local {
     loops: AtomicU64,
     /// The team of this node's threads.
     team: AtomicPtr<Team>,
-    /// Threads started so far on this node.
+    /// Threads started on this node, the one that opens regions at the origin included.
     made: AtomicU32,
+    /// The threads that wait for the next region are to end; and those that have, so far.
+    ending: AtomicBool,
+    ended: Count,
     /// The number of threads in the last region whose threads have shown where they run.
     shown: AtomicU32,
     meter: Meter,
@@ -179,6 +185,8 @@ pub(super) static LOCAL: Local = Local {
     loops: AtomicU64::new(0),
     team: AtomicPtr::new(core::ptr::null_mut()),
     made: AtomicU32::new(0),
+    ending: AtomicBool::new(false),
+    ended: Count::new(),
     shown: AtomicU32::new(0),
     meter: Meter::new(),
 };
@@ -326,7 +334,7 @@ impl Local {
             blocks: opening.blocks,
             alone: match opening.on {
                 On::One(_) => Some(*opening),
-                On::All(_) => None,
+                On::All(_) | On::Nobody => None,
             },
             // A node that runs a region whole shows that as the origin would.
             show: init::globals().display_affinity
@@ -356,10 +364,28 @@ impl Local {
         self.start.advance();
     }
 
+    /// Ends the threads that wait for the next region, and waits until they are about to go. `own`: as for `open`. No region is
+    /// under way.
+    pub(super) fn end(&self, own: u32) {
+        let threads = self.made.swap(0, Ordering::Relaxed).saturating_sub(own);
+        let before = self.ended.now();
+        // Relaxed: `start` publishes it.
+        self.ending.store(true, Ordering::Relaxed);
+        self.start.advance();
+        // A thread that has not gone yet must not miss this end, and must not see the next region.
+        wait_until(&self.ended.bell, || {
+            self.ended.now().wrapping_sub(before) == threads
+        });
+        self.ending.store(false, Ordering::Relaxed);
+    }
+
     fn work(&self, worker: u32, mut seen: u32) {
         loop {
             self.start.wait_past(seen);
             seen = self.start.now();
+            if self.ending.load(Ordering::Relaxed) {
+                return self.ended.advance();
+            }
             if worker < self.threads.load(Ordering::Relaxed) && self.run(worker) {
                 let Some(t) = table() else { return };
                 // The origin opens the next region only after each other node has reported that its part is over.

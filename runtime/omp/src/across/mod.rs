@@ -94,6 +94,9 @@ pub fn serve(home: Home) -> ! {
         // SAFETY: the origin's opener keeps the opening on its shared stack until the join, and does not
         // write to it after the fork.
         let opening = unsafe { opening.read() };
+        if matches!(opening.on, On::Nobody) {
+            LOCAL.end(0);
+        }
         LOCAL.open(t, entry, data, &opening, 0);
     }
 }
@@ -157,6 +160,31 @@ pub(crate) unsafe fn parallel(
         Place::Node(_) => ways::crossed(code, n, ns, Lever::Elsewhere),
     }
     n
+}
+
+/// Ends the threads of all nodes that wait for regions which cross. The calling thread is in no region. (If another thread of
+/// the program has such a region under way, its threads stay.)
+pub(crate) fn pause(th: &Thread) {
+    let Some(t) = table::table().filter(|t| t.me == 0) else {
+        return;
+    };
+    if !critical::begin_crossing() {
+        return;
+    }
+    let opening = Opening {
+        total: 0,
+        code: 0,
+        form: Form::default(),
+        asked: 0,
+        on: On::Nobody,
+        blocks: None,
+        icv: *th.task().icv(),
+        first: None,
+    };
+    fork(t, 0, 0, &opening);
+    LOCAL.end(1);
+    ask(t, JOIN, [0; 3]);
+    critical::end_crossing();
 }
 
 /// Whether a region that runs at `place` has threads on other nodes.
