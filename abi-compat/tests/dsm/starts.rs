@@ -5,7 +5,7 @@ use crate::harness::{
     skipped,
 };
 use hetmp_abi_compat::library::{fresh, target_dir};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// If only the first library is preloaded, it finds the second one beside itself, and starts the program again.
@@ -130,6 +130,19 @@ impl Network {
             && ip(&format!("-n {b} link set v0 up"));
         made.then_some(network)
     }
+
+    /// hetrun, which is to run the program on both hosts. All regions cross that may.
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(built("hetrun"));
+        let ssh = format!("sh {} -T", self.folder.join("ssh").display());
+        command
+            .args(["--dsm", "--ssh", &ssh, "--hosts"])
+            .arg(self.folder.join("hosts"))
+            .arg(program)
+            .env("OMP_NUM_THREADS", "4")
+            .env("HETMP_DSM_CROSS", "always");
+        command
+    }
 }
 
 impl Drop for Network {
@@ -156,16 +169,8 @@ fn two_hosts_run_one_program() {
     ] {
         let program = compile(source, &["-DON_TWO_HOSTS"]);
         let expected = run(&program, arguments, 0, &[]);
-        let mut command = Command::new(built("hetrun"));
-        let ssh = format!("sh {} -T", network.folder.join("ssh").display());
-        command
-            .args(["--dsm", "--ssh", &ssh, "--hosts"])
-            .arg(network.folder.join("hosts"))
-            .arg(&program)
-            .args(arguments)
-            .env("OMP_NUM_THREADS", "4")
-            .env("HETMP_DSM_CROSS", "always")
-            .env("HETMP_VERBOSE", "1");
+        let mut command = network.command(&program);
+        command.args(arguments).env("HETMP_VERBOSE", "1");
         let got = finish(command, &program, 7);
         if skipped(&got) {
             return;
@@ -185,17 +190,8 @@ fn a_cut_link_ends_the_job() {
     };
     let program = compile("c-tests/dsm/failures.c", &["-DCUT"]);
     let begun = network.folder.join("begun");
-    let mut command = Command::new(built("hetrun"));
-    let ssh = format!("sh {} -T", network.folder.join("ssh").display());
-    command
-        .args(["--dsm", "--ssh", &ssh, "--hosts"])
-        .arg(network.folder.join("hosts"))
-        .arg(&program)
-        .arg("cut")
-        .arg(&begun)
-        .env("OMP_NUM_THREADS", "4")
-        .env("HETMP_DSM_CROSS", "always")
-        .env("HETMP_DSM_TRUST", "1");
+    let mut command = network.command(&program);
+    command.arg("cut").arg(&begun).env("HETMP_DSM_TRUST", "1");
     let space = network.spaces[0].clone();
     let cutter = std::thread::spawn(move || {
         let until = std::time::Instant::now() + std::time::Duration::from_secs(100);

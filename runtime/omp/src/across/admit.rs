@@ -201,17 +201,7 @@ fn works(name: &str) -> bool {
     let name = name.strip_suffix("_8_").unwrap_or(name);
     let name = name.strip_suffix('_').unwrap_or(name);
     match Entry::of_name(name) {
-        Some(
-            Entry::ThreadNumber
-            | Entry::TeamSize
-            | Entry::Barrier
-            | Entry::Single
-            | Entry::CopyPrivate
-            | Entry::Critical
-            | Entry::Atomic
-            | Entry::AtomicEnd
-            | Entry::Time,
-        ) => true,
+        Some(entry) if always_works(entry) => true,
         Some(Entry::Lock) => true,
         // These entries may have to make reductions of tasks, or memory for all threads of the team.
         Some(Entry::LoopDispatch) => !matches!(
@@ -344,18 +334,9 @@ fn works_for_clang(rest: &str) -> bool {
 
 /// Kinds of entries in which [`works`] accepts at least one name.
 fn may_work(entry: Entry) -> bool {
-    matches!(
+    let by_name = matches!(
         entry,
-        Entry::ThreadNumber
-            | Entry::TeamSize
-            | Entry::Barrier
-            | Entry::Single
-            | Entry::CopyPrivate
-            | Entry::Critical
-            | Entry::Atomic
-            | Entry::AtomicEnd
-            | Entry::Time
-            | Entry::Lock
+        Entry::Lock
             | Entry::LoopDispatch
             | Entry::Sections
             | Entry::Ordered
@@ -368,6 +349,23 @@ fn may_work(entry: Entry) -> bool {
             | Entry::Task
             | Entry::Taskwait
             | Entry::Cancel
+    );
+    by_name || always_works(entry)
+}
+
+/// Kinds of entries in which [`works`] accepts all names.
+fn always_works(entry: Entry) -> bool {
+    matches!(
+        entry,
+        Entry::ThreadNumber
+            | Entry::TeamSize
+            | Entry::Barrier
+            | Entry::Single
+            | Entry::CopyPrivate
+            | Entry::Critical
+            | Entry::Atomic
+            | Entry::AtomicEnd
+            | Entry::Time
     )
 }
 
