@@ -1,12 +1,13 @@
 /* Loops that a schedule divides among nodes before they begin.
    laps N: a loop over an array, N times. given: how many iterations the threads of each half of the region had, in the lap that fits
-   3 : 1 best. unlike N M: N laps in which a row takes the longer, the later it comes, and M laps the other way round. late: a thread that comes to the loop only after others have executed all of it. */
+   3 : 1 best. unlike N M: N laps in which a row takes the longer, the later it comes, and M laps the other way round. chunks: whether the program's chunks of 24 rows
+   stay whole. late: a thread that comes to the loop only after others have executed all of it. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 2048, COLUMNS = 64, LINE = 4096 / sizeof(int), TRIES = 8, STEPS = 500 };
+enum { ROWS = 2048, COLUMNS = 64, LINE = 4096 / sizeof(int), TRIES = 8, STEPS = 500, CHUNK = 24 };
 
 static double data[ROWS][COLUMNS] __attribute__((aligned(4096)));
 /* A page for each thread. */
@@ -56,8 +57,23 @@ static int off_by(void)
     return abs(first - ROWS / 4 * 3);
 }
 
-static void late(int who)
+static int chunks(void)
 {
+    static int by[ROWS];
+    int cut = 0;
+#pragma omp parallel for schedule(dynamic, CHUNK)
+    for (int i = 0; i < ROWS; i++) {
+        row(i, STEPS);
+        by[i] = omp_get_thread_num();
+    }
+    for (int i = 0; i < ROWS; i++)
+        cut += by[i] != by[i / CHUNK * CHUNK];
+    return cut;
+}
+
+static int late(int who)
+{
+    int last = -1;
     done = 0;
 #pragma omp parallel
     {
@@ -66,13 +82,15 @@ static void late(int who)
 #pragma omp atomic read
             all = done;
         }
-#pragma omp for schedule(runtime) nowait
+#pragma omp for schedule(runtime) nowait lastprivate(last)
         for (int i = 0; i < ROWS; i++) {
             row(i, STEPS);
+            last = i;
 #pragma omp atomic
             done++;
         }
     }
+    return last;
 }
 
 int main(int argc, char **argv)
@@ -87,8 +105,10 @@ int main(int argc, char **argv)
         }
         fprintf(stderr, "off by %d\n", least);
     } else if (!strcmp(what, "late")) {
-        late(0);
-        late(1);
+        printf("last %d", late(0));
+        printf(" %d\n", late(1));
+    } else if (!strcmp(what, "chunks")) {
+        printf("cut %d\n", chunks());
     } else if (!strcmp(what, "unlike")) {
         for (int i = 0; i < atoi(argv[2]); i++)
             unlike(0);

@@ -91,7 +91,24 @@ fn given_ratios_divide_loops_among_nodes() {
     }
 }
 
-/// A loop has no barrier at its beginning. A node whose only thread comes when the loop is over had its part executed by others.
+/// Where the schedule takes the place of a `dynamic` clause, a program's chunk stays in one thread.
+#[test]
+fn chunks_of_a_clause_stay_whole() {
+    let program = compile("c-tests/dsm/blocks.c", &["-DCHUNKS"]);
+    let expected = run(&program, &["chunks"], 0, &[]);
+    for (nodes, schedule) in [(2, "static-csr:2,1"), (3, "static-csr:1,2,1")] {
+        let got = under(schedule, &program, &["chunks"], nodes, &[]);
+        if skipped(&got) {
+            return;
+        }
+        prints_the_same(&got, &expected);
+        let said = String::from_utf8_lossy(&got.stderr);
+        assert!(said.contains("; loops "), "{said}");
+    }
+}
+
+/// A loop has no barrier at its beginning. A node whose only thread comes when the loop is over had its part executed by others. The thread
+/// that executes the last iteration then executes no other.
 #[test]
 fn a_part_that_nobody_comes_for_is_executed() {
     let program = compile("c-tests/dsm/blocks.c", &["-DLATE"]);

@@ -9,6 +9,11 @@
 //! comes, and a block that is still free after [`Blocks::patience`] is taken by another node, whole. A thread leaves the loop
 //! when all blocks are taken: the threads of the node that took one execute it. Patience is needed because a region begins later
 //! on one node than on another, and a block that changes its node once takes its pages along.
+//!
+//! **The loop's last chunk is handed out at the end**, when all blocks are taken and this node has nothing else left: gcc takes
+//! `lastprivate` values from the thread whose last chunk has the loop's last iteration.
+//!
+//! **Chunks that the program asked for stay whole**, each in one thread: programs rely on it. So what is divided are chunks.
 
 use super::shares::Pool;
 use super::table::{ask, table, CLAIM};
@@ -33,6 +38,8 @@ pub(super) struct Blocks {
     /// The loop's number in its region, the same on all nodes.
     number: u64,
     iterations: u64,
+    /// Each chunk is a multiple of this, but for the loop's last one.
+    grain: u64,
     bounds: Bounds,
     me: usize,
     nodes: usize,
@@ -46,6 +53,8 @@ pub(super) struct Blocks {
 struct State {
     /// What this node has taken, as far as no thread has it.
     pool: Pool,
+    /// The loop's last chunk, if this node has it and no thread yet.
+    last: Option<Range>,
     /// When this node took its block; 0: not yet.
     began_ns: u64,
     /// The blocks that were taken when this node last asked, and those without iterations, as bits.
@@ -56,7 +65,7 @@ impl Blocks {
     /// `threads` of the region's threads are on node `me` of `nodes`.
     pub(super) fn new(
         number: u64,
-        iterations: u64,
+        (iterations, grain): (u64, u64),
         bounds: Bounds,
         (me, nodes): (usize, usize),
         threads: u32,
@@ -65,6 +74,7 @@ impl Blocks {
         let mut blocks = Blocks {
             number,
             iterations,
+            grain: grain.max(1),
             bounds,
             me,
             nodes,
@@ -72,6 +82,7 @@ impl Blocks {
             key,
             state: Mutex::new(State {
                 pool: Pool::default(),
+                last: None,
                 began_ns: 0,
                 taken: 0,
             }),
@@ -83,9 +94,10 @@ impl Blocks {
     }
 
     fn block(&self, node: usize) -> Range {
+        let grains = u128::from(self.iterations.div_ceil(self.grain));
         let at = |bound: u32| {
-            let whole = u128::from(self.iterations) * u128::from(bound);
-            (whole / u128::from(WHOLE)) as u64
+            let grain = grains * u128::from(bound) / u128::from(WHOLE);
+            (grain * u128::from(self.grain)).min(self.iterations.into()) as u64
         };
         Range::new(at(self.bounds[node]), at(self.bounds[node + 1]))
     }
@@ -109,18 +121,35 @@ impl Blocks {
         let [mine, taken, _] = ask(t, CLAIM, [self.number, node as u64, 0]);
         state.taken |= taken;
         if mine != 0 {
-            state.pool.rest = self.block(node);
-            super::local::LOCAL.took(state.pool.rest.len());
+            let block = self.block(node);
+            super::local::LOCAL.took(block.len());
+            (state.pool.rest, state.last) = self.but_last(block, state.last);
         }
         mine != 0
     }
 
-    /// Takes this node's block, or else one that nobody has come for; the pool stays empty if there is none.
+    /// The block without the loop's last chunk, and that chunk if this block or an earlier one had it.
+    fn but_last(&self, block: Range, last: Option<Range>) -> (Range, Option<Range>) {
+        if block.is_empty() || block.end != self.iterations {
+            return (block, last);
+        }
+        let from = (self.iterations - 1) / self.grain * self.grain;
+        (
+            Range::new(block.start, from),
+            Some(Range::new(from, block.end)),
+        )
+    }
+
+    /// Takes this node's block, or else one that nobody has come for, or else the loop's last chunk; the pool stays empty if
+    /// there is none of these.
     fn refill(&self, state: &mut State) {
         let free = |taken: u64| (0..self.nodes).find(|n| taken & 1 << n == 0);
         if state.began_ns == 0 {
             state.began_ns = sys::monotonic_ns();
-            if state.taken & 1 << self.me == 0 && self.take(state, self.me) {
+            if state.taken & 1 << self.me == 0
+                && self.take(state, self.me)
+                && !state.pool.rest.is_empty()
+            {
                 return;
             }
         }
@@ -130,7 +159,8 @@ impl Blocks {
         while free(state.taken).is_some() {
             let now = sys::monotonic_ns();
             if now >= until {
-                if free(state.taken).is_some_and(|node| self.take(state, node)) {
+                let took = free(state.taken).is_some_and(|node| self.take(state, node));
+                if took && !state.pool.rest.is_empty() {
                     return;
                 }
             } else if now - looked_ns >= LOOKS_NS {
@@ -140,7 +170,10 @@ impl Blocks {
                 sys::yield_now();
             }
         }
-        state.pool.over = true;
+        match state.last.take() {
+            Some(last) => state.pool.rest = last,
+            None => state.pool.over = true,
+        }
     }
 }
 
@@ -152,8 +185,8 @@ impl NodeSchedule for Blocks {
             self.refill(&mut state);
         }
         // Chunks that shrink: the node's threads may be unlike, and iterations, too.
-        let wanted = (state.pool.rest.len() / (2 * self.threads)).max(1);
-        state.pool.cut(wanted)
+        let grains = state.pool.rest.len() / self.grain / (2 * self.threads);
+        state.pool.cut(grains.max(1) * self.grain)
     }
 
     fn key(&self) -> usize {
@@ -177,16 +210,26 @@ mod tests {
             let mut bounds = [0; super::super::local::MOST_NODES + 1];
             bounds[..given.len()].copy_from_slice(given);
             for iterations in [0, 1, 2, 3, 100, u64::MAX] {
-                let blocks = Blocks::new(0, iterations, bounds, (0, nodes), 1, 0);
-                let mut next = 0;
-                for node in 0..nodes {
-                    let block = blocks.block(node);
-                    assert_eq!(block.start, next);
-                    let marked = blocks.empty() & 1 << node != 0;
-                    assert_eq!(marked, block.is_empty());
-                    next = block.end;
+                for grain in [1, 3, 100, u64::MAX] {
+                    let blocks = Blocks::new(0, (iterations, grain), bounds, (0, nodes), 1, 0);
+                    let (mut next, mut last) = (0, None);
+                    for node in 0..nodes {
+                        let block = blocks.block(node);
+                        assert_eq!(block.start, next);
+                        assert!(block.end % grain == 0 || block.end == iterations);
+                        let marked = blocks.empty() & 1 << node != 0;
+                        assert_eq!(marked, block.is_empty());
+                        next = block.end;
+                        let (rest, held) = blocks.but_last(block, last);
+                        assert_eq!(rest.start, block.start);
+                        assert!(rest.len() % grain == 0);
+                        last = held;
+                    }
+                    assert_eq!(next, iterations);
+                    let expected = (iterations > 0).then_some(iterations);
+                    assert_eq!(last.map(|l| l.end), expected);
+                    assert!(last.is_none_or(|l| !l.is_empty() && l.len() <= grain));
                 }
-                assert_eq!(next, iterations);
             }
         }
     }

@@ -539,7 +539,7 @@ pub(crate) fn share(
         let nodes = (t.me as usize, t.nodes as usize);
         return Box::new(Blocks::new(
             number(),
-            iterations,
+            (iterations, chunk),
             bounds,
             nodes,
             threads,
