@@ -78,7 +78,7 @@ fn given_ratios_divide_loops_among_nodes() {
         }
         prints_the_same(&got, &expected);
         let said = String::from_utf8_lossy(&got.stderr);
-        assert!(said.contains("\noff by 0\n"), "{by}: {said}");
+        assert!(said.contains("\noff by 0 0\n"), "{by}: {said}");
         assert!(said.contains("; loops 750+250 thousandths"), "{by}: {said}");
     }
     if hetrun_finds_the_library() {

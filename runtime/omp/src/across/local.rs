@@ -341,6 +341,8 @@ impl Local {
                 && matches!(opening.on, On::All(_))
                 && self.shown.swap(total, Ordering::Relaxed) != total,
         };
+        // The region's first loop may be prepared below. SAFETY: no thread of this node is in a region.
+        unsafe { (*self.part.get()).blocks = opening.blocks };
         if let (Some((prepare, construct)), None) = (&opening.first, &part.alone) {
             let (work, next) = team.works.at(part.pos);
             work.open_first(&mut |w| prepare(Thread::current(), team, w, total, construct));
@@ -522,8 +524,8 @@ pub(crate) fn share(
     ours: Option<SchedKind>,
     key: usize,
 ) -> Box<dyn NodeSchedule> {
-    // SAFETY: a thread of the region calls this function, so `open` has written the part, and writes it again only after the
-    // region.
+    // SAFETY: `open`, or a thread of the region, calls this function: `open` has written the field, and writes it again only
+    // after the region.
     let blocks = unsafe { (*LOCAL.part.get()).blocks };
     let threads = LOCAL.threads.load(Ordering::Relaxed);
     let shape = Shape {
