@@ -190,3 +190,18 @@ fn first_part(said: &str) -> u32 {
         .and_then(|n| n.parse().ok())
         .expect("a number")
 }
+
+/// A schedule that the program sets holds on all nodes, whatever the environment says.
+#[test]
+fn a_schedule_that_the_program_sets_holds_on_all_nodes() {
+    let program = compile("c-tests/dsm/set_schedule.c", &[]);
+    let expected = run(&program, &[], 0, &[]);
+    for by in BACKENDS {
+        for schedule in ["dynamic", "hetprobe", "static-csr:1,1"] {
+            let got = under(schedule, &program, &[], 2, &[("HETMP_DSM", by)]);
+            if !skipped(&got) {
+                prints_the_same(&got, &expected);
+            }
+        }
+    }
+}

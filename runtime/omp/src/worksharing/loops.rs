@@ -9,6 +9,7 @@ use crate::across::local::{self as across, Construct};
 use crate::across::table::is_on;
 use crate::boundary::Reason;
 use crate::cancel;
+use crate::icv::RunSched;
 use crate::team::members::Team;
 use crate::team::placement;
 use crate::team::region::{self as team, Region};
@@ -26,11 +27,13 @@ use hetmp_sched::ranges::Range;
 
 /// Prepares the node of a loop of the calling thread's team. No other thread may use the node yet.
 pub(crate) fn prepare(work: &Work, th: &Thread, nthreads: u32, l: &Loop) {
-    prepare_in(work, th, th.team(), nthreads, l);
+    let run = th.task().icv().run_sched;
+    prepare_in(work, th, (th.team(), nthreads), l, run);
 }
 
-/// Prepares the node of a loop of `team`. The calling thread need not be in this team yet.
-fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
+/// Prepares the node of a loop of `team`, which has `nthreads` threads. The calling thread need not be in this team yet. `run`:
+/// the schedule of `schedule(runtime)`.
+fn prepare_in(work: &Work, th: &Thread, (team, nthreads): (&Team, u32), l: &Loop, run: RunSched) {
     let n = l.bounds.trip_count();
     work.bounds.set(l.bounds);
     work.ordered.set(l.order == Order::Ordered);
@@ -45,7 +48,6 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
         };
         work.turn.store(turn, Ordering::Relaxed);
     }
-    let run = th.task().icv().run_sched;
     let plain = match l.clause {
         Some(kind) => (kind, l.chunk),
         None if !run.kind.is_ours() => (run.kind, run.chunk as u64),
@@ -354,7 +356,14 @@ pub fn end_cancel(th: &Thread) -> bool {
 /// Prepares the first construct of a region that crosses nodes, on this node, if it is a loop.
 fn prepare_first(th: &Thread, team: &Team, work: &Work, nthreads: u32, first: &Construct) {
     if let Construct::Loop(l) = first {
-        prepare_in(work, th, team, nthreads, l);
+        // The thread that opens another node's part has control variables of its own. Those of the region are the origin's.
+        let icv = if team.is_across() {
+            team.shared.icv.get()
+        } else {
+            *th.task().icv()
+        };
+        let run = icv.run_sched;
+        prepare_in(work, th, (team, nthreads), l, run);
     }
 }
 
@@ -365,13 +374,13 @@ fn prepare_first(th: &Thread, team: &Team, work: &Work, nthreads: u32, first: &C
 /// All threads of the region may call its function with its data until `placement::close`, which the same
 /// thread calls.
 pub unsafe fn fork(th: &Thread, region: &Region, l: &Loop) {
-    let n = region.nthreads;
+    let (n, run) = (region.nthreads, th.task().icv().run_sched);
     // SAFETY: all threads may call the region's function until it is closed: this function's contract.
     unsafe {
         placement::open(
             th,
             region,
-            Some(&mut |t: &Team, w: &Work| prepare_in(w, th, t, n, l)),
+            Some(&mut |t: &Team, w: &Work| prepare_in(w, th, (t, n), l, run)),
         )
     };
 }
@@ -381,10 +390,10 @@ pub unsafe fn fork(th: &Thread, region: &Region, l: &Loop) {
 /// # Safety
 /// All threads of the region may call its function with its data until this function returns.
 pub unsafe fn parallel(th: &Thread, region: &Region, l: &Loop) {
-    let n = region.nthreads;
+    let (n, run) = (region.nthreads, th.task().icv().run_sched);
     if is_on() && matches!(l.order, Order::None | Order::Monotonic) {
         let first = (prepare_first as across::Prepare, Construct::Loop(*l));
-        let mut prepare = |t: &Team, w: &Work| prepare_in(w, th, t, n, l);
+        let mut prepare = |t: &Team, w: &Work| prepare_in(w, th, (t, n), l, run);
         // SAFETY: all threads of the region may call its function until the join: this function's contract.
         unsafe {
             crate::across::parallel(th, region, Some(first), &mut || {
@@ -398,7 +407,7 @@ pub unsafe fn parallel(th: &Thread, region: &Region, l: &Loop) {
         placement::parallel(
             th,
             region,
-            Some(&mut |t: &Team, w: &Work| prepare_in(w, th, t, n, l)),
+            Some(&mut |t: &Team, w: &Work| prepare_in(w, th, (t, n), l, run)),
         )
     };
 }
