@@ -88,6 +88,7 @@ impl Graph {
             if !graph.leaders.insert(start) || numbers.get(start).is_some() {
                 continue;
             }
+            image.breathe();
             let bytes = image.code(start).ok_or((Why::UnknownCode, start))?;
             let mut decoder = Decoder::with_ip(64, bytes, start, DecoderOptions::NONE);
             loop {
@@ -103,6 +104,9 @@ impl Graph {
                     return Err((Why::TooLong, at));
                 }
                 *budget -= 1;
+                if *budget % 64 == 0 {
+                    image.breathe();
+                }
                 if !decoder.can_decode() {
                     return Err((Why::UnknownCode, at));
                 }

@@ -291,6 +291,10 @@ pub trait Image {
     /// # Errors
     /// [`Why::Unwind`] where there is a record but it is not understood.
     fn unwind(&self, address: u64) -> Result<Option<Unwind>, Why>;
+
+    /// Called again and again while code is followed, mostly every few microseconds. Who reads code in
+    /// small portions stops here and goes on later.
+    fn breathe(&self) {}
 }
 
 /// What the exception tables say about one function.

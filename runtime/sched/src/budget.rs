@@ -32,7 +32,9 @@ const ASKED: f64 = 4.0;
 /// The allowance at the start, where nodes differ...
 const ALLOWANCE_NS: f64 = 2e6;
 /// ...and for the first region that is read.
-const FIRST_ALLOWANCE_NS: f64 = 6e6;
+const FIRST_ALLOWANCE_NS: f64 = 3.5e6;
+/// Part of the program's time that may go into reading regions that are expected to lose as virtual teams.
+const OF_TIME_FOR_LOSERS: f64 = 0.002;
 /// Part of the program's time that may go into reading...
 const OF_TIME: f64 = 0.02;
 /// ...and part of what virtual teams have gained.
@@ -87,6 +89,13 @@ impl Budget {
         let read_ns = self.spent_ns - self.prepared_ns - REGION_NS * f64::from(self.regions);
         let byte_ns = (read_ns.max(0.0) + BYTE_NS * SUPPOSED_BYTES) / (self.bytes + SUPPOSED_BYTES);
         REGION_NS + byte_ns * length.weighted
+    }
+
+    /// May a region be read now whose barriers are expected to cost more than it could gain, when the program has run for
+    /// `ran_ns`? When that is little beside the time, as the expectation may be wrong.
+    #[must_use]
+    pub fn may_read_loser(&self, length: Length, ran_ns: f64) -> bool {
+        self.spent_ns + self.expected_ns(length) <= OF_TIME_FOR_LOSERS * ran_ns
     }
 
     /// May a region be read now, when the program has run for `ran_ns`? `seen`: what is known of the region's executions
@@ -144,6 +153,7 @@ mod tests {
                         elapsed_ns: self.ns,
                         most_ns: self.ns,
                         mean_ns: self.ns * 2.0 / 3.0,
+                        best_ns: self.ns / 2.0,
                     };
                     self.rest = self.seen.see(&seen, true);
                 }
@@ -190,7 +200,7 @@ mod tests {
     fn the_first_region_is_read_at_once_where_nodes_differ() {
         let none = Budget::default();
         assert!(none.may_read(None, taking(1.0), 0.0, true));
-        assert!(none.may_read(None, taking(5.0), 0.0, true));
+        assert!(none.may_read(None, taking(3.0), 0.0, true));
         assert!(
             !none.may_read(None, taking(1.0), 1e12, false),
             "its threads may be even"
@@ -212,6 +222,13 @@ mod tests {
         assert!(!one.may_read(None, taking(5.0), 0.0, true));
         assert!(one.may_read(None, taking(0.5), 0.0, true));
         assert!(one.may_read(None, taking(5.0), 300.0 * MS, true));
+    }
+
+    #[test]
+    fn what_is_expected_to_lose_is_read_late() {
+        let none = Budget::default();
+        assert!(!none.may_read_loser(taking(4.0), 100.0 * MS));
+        assert!(none.may_read_loser(taking(4.0), 3000.0 * MS));
     }
 
     /// The decoder's tables are unpacked once, which says nothing about what further regions take.

@@ -32,6 +32,10 @@ const MOST_LOST: f64 = 2.0;
 /// `SAVED_NS` each time.
 const SHORT_NS: f64 = 10_000.0;
 const SAVED_NS: f64 = 150.0;
+/// Nanoseconds that the threads of a region wait in an execution where its code is read meanwhile: several portions of reading. And
+/// nanoseconds that they must have waited in all before the decoder's tables are unpacked meanwhile, which may take as long.
+const WAIT_NS: f64 = 50_000.0;
+const PREPARING_NS: f64 = 1e6;
 /// The most executions that pass unobserved between two observed ones.
 const LONGEST_REST: u32 = 127;
 /// Nanoseconds that observing takes, and the part of a region's time that may go into it while the region is uneven.
@@ -47,6 +51,9 @@ pub struct Seen {
     pub most_ns: f64,
     /// Mean time in the program's code over all threads.
     pub mean_ns: f64,
+    /// What the region would have taken if each thread had had a share in proportion to its speed in this execution: the harmonic
+    /// mean of the threads' times.
+    pub best_ns: f64,
 }
 
 /// What is known of one region while no node differs from another.
@@ -99,6 +106,15 @@ impl Even {
         self.lost_ns
     }
 
+    /// Do the region's threads wait so long for each other that its code can be read in portions meanwhile? They wait at each of
+    /// its `barriers` and at its end. Until some code was read (`is_prepared`), one portion takes a millisecond.
+    #[must_use]
+    pub fn waits_long_enough_to_read(&self, barriers: u32, is_prepared: bool) -> bool {
+        let waits = f64::from(self.uneven.max(1)) * (f64::from(barriers) + 1.0);
+        let each = self.lost_ns / waits;
+        self.uneven >= 2 && each >= WAIT_NS && (is_prepared || self.lost_ns >= PREPARING_NS)
+    }
+
     /// Learns from one observed execution. Returns the number of executions that may pass unobserved, 0
     /// unless any `may_pass`; these count as run.
     pub fn see(&mut self, seen: &Seen, may_pass: bool) -> u32 {
@@ -145,6 +161,7 @@ mod tests {
             elapsed_ns: most_ns + 500.0,
             most_ns,
             mean_ns,
+            ..Seen::default()
         }
     }
 

@@ -88,6 +88,8 @@ const RAREST_AFTER_HARM: f64 = 1e9;
 const NEW_SIZE: f64 = 2.0;
 /// ...if it takes at least this number of nanoseconds.
 const WORTH_A_TRIAL_NS: f64 = 20_000.0;
+/// Executions in a row that must be as long as that where nothing was tried yet.
+const IN_A_ROW: u32 = 3;
 /// Virtual teams that a trial for a new size may run without meeting that size.
 const MISSES: u32 = 10;
 /// Executions of a settled region that may pass unmeasured: at first, and at most.
@@ -154,6 +156,10 @@ pub struct Gain {
     harm_ns: Option<f64>,
     /// The caller allows a team of one for this region.
     may_be_alone: bool,
+    /// The region was settled without a trial ([`Gain::expect_loss`]): how many executions in a row were long enough for one.
+    supposed: Option<u32>,
+    /// In the running trial: the region had one size before.
+    one_size: bool,
     /// Watches for overlong executions while one thread runs the region.
     watch: Watch,
 }
@@ -186,8 +192,25 @@ impl Gain {
             period: FIRST_PERIOD,
             harm_ns: None,
             may_be_alone: false,
+            supposed: None,
+            one_size: false,
             watch: Watch::new(),
         }
+    }
+
+    /// The region is not to be tried yet: a trial would lose about `lost_ns` nanoseconds, and an execution as an ordinary team
+    /// takes `usual_ns`. The trial comes when it is small beside the time that the region has run, or when an execution is
+    /// clearly longer than `worth_ns`.
+    pub fn expect_loss(&mut self, lost_ns: f64, usual_ns: f64, worth_ns: f64) {
+        self.tried_ns = worth_ns;
+        self.supposed = Some(0);
+        self.settle(Way::Ordinary, lost_ns, usual_ns, RAREST);
+    }
+
+    /// The last executions as an ordinary team, before the trial goes on, took so many nanoseconds.
+    pub fn remember_ordinaries(&mut self, ns: &[f64]) {
+        ns.iter().for_each(|&ns| self.ordinaries.add(ns));
+        self.one_size = self.ordinaries.are_alike();
     }
 
     /// The way of the next execution. `may_be_alone`: the caller allows a team of one for this region.
@@ -330,6 +353,8 @@ impl Gain {
 
     fn begin_trial(&mut self) {
         self.state = State::Trial;
+        self.supposed = None;
+        self.one_size = false;
         self.warm = false;
         self.hopeless = None;
         self.virtuals.len = 0;
@@ -456,7 +481,12 @@ impl Gain {
             return;
         }
         if settled {
-            let new = run.elapsed_ns > self.tried_ns * NEW_SIZE;
+            let mut new = run.elapsed_ns > self.tried_ns * NEW_SIZE;
+            if let Some(in_a_row) = &mut self.supposed {
+                *in_a_row = if new { *in_a_row + 1 } else { 0 };
+                // One may be long because its threads lost their cores.
+                new = *in_a_row >= IN_A_ROW;
+            }
             if new && self.tried_ns > 0.0 && run.elapsed_ns > WORTH_A_TRIAL_NS {
                 self.begin_trial();
                 self.wanted_ns = run.elapsed_ns;
@@ -534,7 +564,7 @@ impl Gain {
         } else {
             Promise::None
         };
-        let Some(way) = better(v, o, promise) else {
+        let Some(way) = better(v, o, promise, self.one_size) else {
             return;
         };
         let (better, worse) = match way {

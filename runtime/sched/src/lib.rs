@@ -47,6 +47,7 @@ pub mod profile;
 pub mod ranges;
 pub mod record;
 pub mod schedule;
+pub mod segments;
 pub mod simulate;
 pub mod virtual_team;
 pub mod watch;

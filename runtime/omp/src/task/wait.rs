@@ -68,7 +68,11 @@ impl Pastime for TaskPastime<'_> {
             return Poll::Leave;
         }
         if !team.tasks.active() {
-            return Poll::Idle;
+            return if self.th.spends_spare_time() {
+                Poll::Worked
+            } else {
+                Poll::Idle
+            };
         }
         if run_one(self.th, Scope::Any) {
             return Poll::Worked;

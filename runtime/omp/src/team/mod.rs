@@ -17,6 +17,7 @@ pub(crate) mod region;
 pub(crate) mod routes;
 pub(crate) mod seat;
 pub(crate) mod spare;
+pub(crate) mod spare_time;
 pub(crate) mod suspend;
 #[cfg(test)]
 mod tests;

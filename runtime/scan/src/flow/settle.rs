@@ -79,6 +79,7 @@ impl Analysis<'_> {
         let mut exit = None;
         let judging = std::mem::replace(&mut self.judging, true);
         let judged = states.iter(graph).try_for_each(|(leader, state)| {
+            self.image.breathe();
             self.block(
                 graph,
                 leader,
@@ -182,6 +183,7 @@ impl Analysis<'_> {
         let mut missing = None;
         let before = (frame.exposed, frame.taken);
         while let Some(leader) = open.pop_first() {
+            self.image.breathe();
             let (Some(node), Some(state)) = (graph.nodes.at(leader), &states.0[leader]) else {
                 continue;
             };

@@ -282,3 +282,59 @@ proptest! {
         prop_assert!(v > o);
     }
 }
+
+/// NPB SP, class S: as a virtual team four times as long, though its threads' paces promise a gain: what is lost lies at the barriers.
+#[test]
+fn what_is_far_slower_than_before_is_not_tried_long() {
+    let mut gain = Gain::new();
+    let fibers = Run {
+        elapsed_ns: 900_000.0,
+        equal_ns: 1_300_000.0,
+        best_ns: 800_000.0,
+        disturbed: false,
+    };
+    assert_eq!(gain.turn(false), Way::Virtual);
+    gain.learn_virtual(&fibers);
+    gain.remember_ordinaries(&[220_000.0, 230_000.0]);
+    let mut tried = 1;
+    while gain.turn(false) == Way::Virtual {
+        gain.learn_virtual(&fibers);
+        tried += 1;
+        assert!(tried < 10);
+    }
+    assert_eq!(tried, 3);
+    assert!(!gain.is_in_trial());
+}
+
+#[test]
+fn an_expected_loss_is_tried_when_it_is_small_beside_the_time() {
+    let mut gain = Gain::new();
+    gain.expect_loss(2_000_000.0, 200_000.0, 900_000.0);
+    let ordinary = |ns| Run {
+        elapsed_ns: ns,
+        ..Run::default()
+    };
+    let mut runs = 0;
+    while gain.turn(false) == Way::Ordinary {
+        gain.learn_ordinary(&ordinary(200_000.0));
+        runs += 1;
+        if runs % 100 == 50 {
+            // One execution lost its core, and nobody noticed.
+            assert_eq!(gain.turn(false), Way::Ordinary);
+            gain.learn_ordinary(&ordinary(5_000_000.0));
+            runs += 1;
+        }
+    }
+    // A hundredth of the time.
+    assert!((900..1100).contains(&runs), "{runs}");
+
+    // The region grows.
+    let mut gain = Gain::new();
+    gain.expect_loss(2_000_000.0, 200_000.0, 900_000.0);
+    let mut runs = 0;
+    while gain.turn(false) == Way::Ordinary {
+        gain.learn_ordinary(&ordinary(2_000_000.0));
+        runs += 1;
+    }
+    assert!(runs <= 4, "{runs}");
+}

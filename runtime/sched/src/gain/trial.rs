@@ -6,6 +6,9 @@ use super::Way;
 const MARGIN: f64 = 1.02;
 /// One sample of each way is enough where the times differ by this factor and the estimate says the same.
 const CLEAR: f64 = 1.25;
+/// Two samples of each way are enough where all virtual teams took this many times as long as any ordinary team, if the region is known to
+/// have one size. The estimate knows nothing of what virtual threads cost at barriers.
+const FAR: f64 = 1.6;
 /// Samples of each way that a trial wants before it believes a difference...
 pub(super) const SAMPLES: usize = 3;
 /// ...and before it believes that there is none.
@@ -71,17 +74,18 @@ pub(super) enum Promise {
 }
 
 /// The better way, given the samples `v` of virtual teams and `o` of ordinary teams; `None` while more
-/// samples are wanted.
-pub(super) fn better(v: &Samples, o: &Samples, promise: Promise) -> Option<Way> {
+/// samples are wanted. `one_size`: the executions before the trial had one size.
+pub(super) fn better(v: &Samples, o: &Samples, promise: Promise, one_size: bool) -> Option<Way> {
     let clear = |better: &Samples, worse: &Samples| worse.least() > better.least() * CLEAR;
     let apart = |better: &Samples, worse: &Samples| {
         better.upper() < worse.least() && better.middle() * MARGIN < worse.middle()
     };
+    let far = || v.len.min(o.len) >= 2 && v.least() > o.upper() * FAR;
     let evident = promise == Promise::Evident;
     let promised = promise != Promise::None;
     let way = if evident && clear(v, o) {
         Way::Virtual
-    } else if !promised && clear(o, v) {
+    } else if !promised && clear(o, v) || one_size && far() {
         Way::Ordinary
     } else if v.len.min(o.len) < SAMPLES {
         return None;

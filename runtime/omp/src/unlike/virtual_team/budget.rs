@@ -42,6 +42,18 @@ pub(super) fn spend<R>(length: Length, read: impl FnOnce() -> R) -> R {
     result
 }
 
+/// Runs `read`, which brings to an end what was begun in time that threads waited, and counts its time.
+pub(super) fn spend_on_rest(read: impl FnOnce()) {
+    let began = cpu_ns();
+    read();
+    SPENT_NS.fetch_add(cpu_ns().saturating_sub(began), Ordering::Relaxed);
+}
+
+/// Has any code been read? Before that the decoder unpacks its tables.
+pub(super) fn is_prepared() -> bool {
+    READ.load(Ordering::Relaxed) != 0
+}
+
 /// A virtual team was faster than an ordinary one by about `ns` nanoseconds.
 pub(super) fn gain(ns: u64) {
     GAINED_NS.fetch_add(ns, Ordering::Relaxed);

@@ -3,7 +3,7 @@
 use super::lever::{Guard, Lever};
 use hetmp_scan::loaded::Loaded;
 use hetmp_scan::{divides_freely, scan, scan_with_division};
-use hetmp_scan::{Calls, Entry, Form, Scan, Told, Use, Verdict};
+use hetmp_scan::{Calls, Entry, Form, Image, Scan, Told, Use, Verdict};
 
 /// What the code of an outlined function shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,14 +52,21 @@ impl Fit {
 /// Reads the function at `address`, which a compiler outlined in this `form`. `asked`: also examines whether it may be
 /// divided into more pieces than the program asked for.
 pub(super) fn of(address: usize, form: Form, asked: bool) -> Fit {
-    hetmp_core::aside::run(|| read(address, form, asked))
+    hetmp_core::aside::run(|| read(address, form, asked, |object| object))
 }
 
-fn read(address: usize, form: Form, asked: bool) -> Fit {
+/// The same on the calling thread's stack, whatever room is there. The code is looked at through what `image` makes of the object.
+pub(super) fn read<I: Image>(
+    address: usize,
+    form: Form,
+    asked: bool,
+    image: impl FnOnce(Loaded) -> I,
+) -> Fit {
     let Some(object) = Loaded::at(address as u64) else {
         return Fit::never(Guard::Unscanned);
     };
     let has_tls = object.object().has_tls;
+    let object = image(object);
     if !asked {
         return judge(&scan(&object, address as u64, form), has_tls);
     }

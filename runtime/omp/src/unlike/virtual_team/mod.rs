@@ -10,6 +10,7 @@
 //! * [`regions`]: what its executions have shown, and whether a virtual team gains ([`hetmp_sched::gain`]).
 //!   [`disturbance`]: which measurements do not count. [`unasked`]: regions of which enough is known.
 //! * [`even`]: regions that are not examined, as their threads take equally long. [`budget`]: what examining has cost.
+//!   [`reading`]: reading code in time that threads would wait.
 //! * [`plan`]: which of these ways a region takes. [`parallel`]: runs it that way.
 //! * [`run`]: the team, and how it runs a region. [`job`]: what the team is told, and what it has measured.
 //! * [`fiber`]: the team's real threads (*runners*), and stacks that they can leave. [`stacks`]: how runners
@@ -39,6 +40,7 @@ mod join;
 pub(crate) mod lever;
 pub(crate) mod parallel;
 mod plan;
+mod reading;
 mod regions;
 mod run;
 mod stacks;

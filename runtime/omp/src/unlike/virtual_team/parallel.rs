@@ -158,6 +158,11 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
         float::apart(|| plan(th, &sized))
     };
     let (lever, threads, pieces, size) = match plan {
+        Plan::Observe => {
+            drop(prepare);
+            // SAFETY: `placement` passes a region that compiled code made for all threads.
+            return unsafe { timed(th, region) };
+        }
         Plan::Virtual {
             fibers,
             suspends,
@@ -277,17 +282,20 @@ unsafe fn timed(th: &Thread, region: &Region) -> u32 {
     let address = region.code;
     let started = monotonic_ns();
     // SAFETY: by this function's contract compiled code made the region for all threads.
-    let (threads, most, mean) = unsafe { even::ordinary(th, region) };
+    let seen = unsafe { even::ordinary(th, region) };
+    let threads = seen.threads;
     let elapsed_ns = monotonic_ns() - started;
     let may_pass = modes::regions() & REPORT == 0;
     let rest = float::apart(|| {
         let ns = |ticks: u64| ticks as f64 / ticks_per_ns();
-        let seen = Seen {
+        let times = Seen {
             elapsed_ns: elapsed_ns as f64,
-            most_ns: ns(most),
-            mean_ns: ns(mean),
+            most_ns: ns(seen.most),
+            mean_ns: ns(seen.mean),
+            best_ns: ns(seen.best),
         };
-        even::learn(address, region.nthreads, &seen, may_pass)
+        let key = (address, region.nthreads);
+        even::learn(key, &times, seen.barriers, may_pass && !seen.goes_on)
     });
     if may_pass {
         if rest != 0 {

@@ -16,6 +16,8 @@ use hetmp_sched::virtual_team::pieces;
 
 /// The way of one execution of a region.
 pub(super) enum Plan {
+    /// As an ordinary team whose threads are timed, to see what there is to gain.
+    Observe,
     Ordinary {
         lever: Lever,
         /// `Some`: its time is compared with another way's. `Some(true)`: it is too short to ask the system
@@ -79,7 +81,7 @@ pub(super) fn is_left_to_itself(th: &Thread, region: &Region) -> bool {
         && announce::told().is_none_or(|told| region.asked != 0 && told != region.nthreads)
         && !regions::is_known(region.code, region.nthreads)
         && !float::apart(|| {
-            even::may_be_read(region.code, region.nthreads, is_asked(th, region))
+            even::may_be_read(region, is_asked(th, region))
         })
 }
 
@@ -241,6 +243,15 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
         && !known.fit.told.any()
         && (!asked || known.fit.divides_freely == Some(true))
         && announce::is_in_program(address);
+    let fibers = !known.fit.waits_for_nobody;
+    if fibers && must == Must::Gain && mode & (EVEN | SPARING) != 0 {
+        let seen = even::segments(address, region.nthreads);
+        if seen.are_known() {
+            float::apart(|| regions::expect(address, region.nthreads, seen));
+        } else if regions::is_doubtful(address, region.nthreads) {
+            return Ok(Plan::Observe);
+        }
+    }
     let (turn, trial) = regions::turn(address, region.nthreads, must, may_be_one);
     let haste = trial == Trial::InHaste;
     let (alone, trial) = match turn {
@@ -249,7 +260,7 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
     };
     match turn {
         Turn::Virtual | Turn::Alone { .. } => Ok(Plan::Virtual {
-            fibers: !known.fit.waits_for_nobody,
+            fibers,
             suspends: known.suspends,
             trial,
             alone,

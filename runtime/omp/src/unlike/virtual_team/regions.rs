@@ -11,6 +11,7 @@ use super::uneven::Uneven;
 use crate::team::region::Region;
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_sched::gain::{Gain, Run, Way};
+use hetmp_sched::segments::{BarrierCost, Segments};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
@@ -36,6 +37,10 @@ pub(super) struct Knowledge {
     why: Guard,
     /// How many more times one thread runs the region without looking at the clock.
     alone: u32,
+    /// What its ordinary executions have shown, if it has barriers and was short.
+    segments: Option<Segments>,
+    /// Nanoseconds of its shortest execution as a virtual team whose threads have stacks of their own.
+    least_fibers_ns: Option<u64>,
 }
 
 /// How the next execution runs.
@@ -73,6 +78,27 @@ impl Knowledge {
             gain: Gain::new(),
             why: Guard::NoGain,
             alone: 0,
+            segments: None,
+            least_fibers_ns: None,
+        }
+    }
+
+    /// The ordinary executions of the region, which has barriers, have shown this.
+    fn expect(&mut self, seen: Segments) {
+        if self.segments.is_some() {
+            return;
+        }
+        self.segments = Some(seen);
+        if let Some(cost) = self.least_fibers_ns.and_then(|ns| seen.cost_in(ns as f64)) {
+            barriers::learn(cost);
+        }
+        let cost = barriers::cost();
+        let lost = seen.expected_loss_ns(cost);
+        if lost > 0.0 {
+            let (usual, worth) = (seen.least_ns(), seen.worth_ns(cost));
+            self.gain.expect_loss(lost, usual, worth);
+        } else {
+            self.gain.remember_ordinaries(seen.last());
         }
     }
 
@@ -154,6 +180,14 @@ impl Knowledge {
         } else {
             0.0
         };
+        if outcome.suspended && !disturbed && all_begun {
+            let least = self.least_fibers_ns.map_or(ns, |least| least.min(ns));
+            self.least_fibers_ns = Some(least);
+            barriers::note(least);
+            if let Some(cost) = self.segments.and_then(|seen| seen.cost_in(ns as f64)) {
+                barriers::learn(cost);
+            }
+        }
         // While ways are compared, the estimate alone is no proof of a gain.
         if !disturbed && !self.gain.is_in_trial() {
             budget::gain((equal_ns as u64).saturating_sub(ns));
@@ -244,9 +278,26 @@ pub(super) fn is_known(address: usize, threads: u32) -> bool {
     lock().contains_key(&(address, threads))
 }
 
+/// The code of `region` has been read meanwhile, and shows this.
+pub(super) fn put(region: &Region, fit: Fit) {
+    super::exceptions::look_again();
+    let mut regions = lock();
+    let key = (region.code, region.nthreads);
+    regions
+        .entry(key)
+        .or_insert_with(|| Knowledge::new(fit))
+        .fit = fit;
+}
+
 /// Has an object been unloaded since the last call?
 fn unloaded() -> bool {
     static SEEN: AtomicU64 = AtomicU64::new(0);
+    let now = unloads();
+    SEEN.load(Ordering::Relaxed) != now && SEEN.swap(now, Ordering::Relaxed) != now
+}
+
+/// How many objects have been unloaded so far.
+pub(super) fn unloads() -> u64 {
     /// Reads only the first object's record: the count is the same in all records.
     unsafe extern "C" fn count(
         info: *mut libc::dl_phdr_info,
@@ -260,7 +311,69 @@ fn unloaded() -> bool {
     let mut subs = 0u64;
     // SAFETY: `count` gets the address of `subs`, which outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(count), (&raw mut subs).cast()) };
-    SEEN.load(Ordering::Relaxed) != subs && SEEN.swap(subs, Ordering::Relaxed) != subs
+    subs
+}
+
+/// What the ordinary executions of a region with barriers have shown.
+pub(super) fn expect(address: usize, threads: u32, seen: Segments) {
+    if let Some(region) = lock().get_mut(&(address, threads)) {
+        region.expect(seen);
+    }
+}
+
+/// What a barrier costs among the virtual threads of this process, as far as is known.
+pub(super) fn barrier_cost() -> BarrierCost {
+    barriers::cost()
+}
+
+/// May the barriers of a region, which was read, cost more than it gains? It is short as a virtual team, or the region
+/// that was last tried was, as a program's regions often are of one kind.
+pub(super) fn is_doubtful(address: usize, threads: u32) -> bool {
+    lock().get(&(address, threads)).is_some_and(|region| {
+        let least = region.least_fibers_ns;
+        region.segments.is_none() && least.map_or_else(barriers::are_doubtful, barriers::is_short)
+    })
+}
+
+/// What is known of barriers among the virtual threads of this process.
+mod barriers {
+    use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    use hetmp_sched::segments::BarrierCost;
+
+    /// A region that takes less than this many nanoseconds is observed as an ordinary team before its trial goes on. Where a longer
+    /// one loses by its barriers, the trial costs that region a few executions; but to observe it would cost such programs as
+    /// run each region a few times a third of their gain.
+    const SHORT_NS: u64 = 700_000;
+
+    // Relaxed: estimates, which carry no other data.
+    /// Nanoseconds that a barrier costs; 0: none was measured.
+    static COST_NS: AtomicU64 = AtomicU64::new(0);
+    static DOUBTFUL: AtomicBool = AtomicBool::new(false);
+
+    pub(super) fn cost() -> BarrierCost {
+        match COST_NS.load(Ordering::Relaxed) {
+            0 => BarrierCost::default(),
+            ns => BarrierCost { ns: ns as f64 },
+        }
+    }
+
+    pub(super) fn learn(ns: f64) {
+        let learned = cost().learn(ns).ns;
+        COST_NS.store(learned.max(1.0) as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_short(ns: u64) -> bool {
+        ns < SHORT_NS
+    }
+
+    /// A region with barriers takes at least `ns` nanoseconds as a virtual team.
+    pub(super) fn note(ns: u64) {
+        DOUBTFUL.store(is_short(ns), Ordering::Relaxed);
+    }
+
+    pub(super) fn are_doubtful() -> bool {
+        DOUBTFUL.load(Ordering::Relaxed)
+    }
 }
 
 /// [`Knowledge::smaller_fits`] for the function at `address`.
