@@ -85,7 +85,8 @@ pub struct Budget {
 
 impl Budget {
     /// What reading a region of this length will take.
-    fn expected_ns(&self, length: Length) -> f64 {
+    #[must_use]
+    pub fn expected_ns(&self, length: Length) -> f64 {
         let read_ns = self.spent_ns - self.prepared_ns - REGION_NS * f64::from(self.regions);
         let byte_ns = (read_ns.max(0.0) + BYTE_NS * SUPPOSED_BYTES) / (self.bytes + SUPPOSED_BYTES);
         REGION_NS + byte_ns * length.weighted

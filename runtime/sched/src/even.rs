@@ -36,6 +36,8 @@ const SAVED_NS: f64 = 150.0;
 /// nanoseconds that they must have waited in all before the decoder's tables are unpacked meanwhile, which may take as long.
 const WAIT_NS: f64 = 50_000.0;
 const PREPARING_NS: f64 = 1e6;
+/// A program that ends before its regions have lost as much is left alone: memory and caches feel even what fills waits.
+const HALF: f64 = 0.5;
 /// The most executions that pass unobserved between two observed ones.
 const LONGEST_REST: u32 = 127;
 /// Nanoseconds that observing takes, and the part of a region's time that may go into it while the region is uneven.
@@ -106,13 +108,20 @@ impl Even {
         self.lost_ns
     }
 
-    /// Do the region's threads wait so long for each other that its code can be read in portions meanwhile? They wait at each of
-    /// its `barriers` and at its end. Until some code was read (`is_prepared`), one portion takes a millisecond.
+    /// Do the region's threads wait so long for each other that its code can be read in portions meanwhile, and have they waited for
+    /// half as long as that takes (`read_ns`)? They wait at each of its `barriers` and at its end. Until some code was read
+    /// (`is_prepared`), one portion takes a millisecond.
     #[must_use]
-    pub fn waits_long_enough_to_read(&self, barriers: u32, is_prepared: bool) -> bool {
+    pub fn waits_long_enough_to_read(
+        &self,
+        barriers: u32,
+        read_ns: f64,
+        is_prepared: bool,
+    ) -> bool {
         let waits = f64::from(self.uneven.max(1)) * (f64::from(barriers) + 1.0);
         let each = self.lost_ns / waits;
-        self.uneven >= 2 && each >= WAIT_NS && (is_prepared || self.lost_ns >= PREPARING_NS)
+        let least = if is_prepared { 0.0 } else { PREPARING_NS };
+        self.uneven >= 2 && each >= WAIT_NS && self.lost_ns >= least.max(read_ns * HALF)
     }
 
     /// Learns from one observed execution. Returns the number of executions that may pass unobserved, 0

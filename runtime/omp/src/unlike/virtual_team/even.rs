@@ -58,7 +58,11 @@ impl Unread {
             self.reading = None;
         }
         let (barriers, prepared) = (self.segments.barriers(), budget::is_prepared());
-        if self.seen.waits_long_enough_to_read(barriers, prepared) {
+        let length = || budget::length(region.code, asked);
+        let length = *self.length.get_or_insert_with(length);
+        let read_ns = budget::so_far().expected_ns(length);
+        let seen = &self.seen;
+        if seen.waits_long_enough_to_read(barriers, read_ns, prepared) {
             if self.reading.is_none() {
                 self.reading = Reading::new(region.code, region.form, asked).map(Arc::new);
             }
@@ -69,7 +73,8 @@ impl Unread {
         }
         Pastime::AtItsEnd {
             asked,
-            least: if prepared { LONG_PART } else { LONGER_PART },
+            // A tick is less than a nanosecond: about half of what reading takes.
+            least: if prepared { LONG_PART } else { LONGER_PART }.max(read_ns as u64),
             reading: self
                 .reading
                 .clone()

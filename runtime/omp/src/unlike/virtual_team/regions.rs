@@ -180,11 +180,13 @@ impl Knowledge {
         } else {
             0.0
         };
-        if outcome.suspended && !disturbed && all_begun {
+        if outcome.suspended && all_begun {
+            // One that was disturbed took longer than it needs: the least of all is right even so.
             let least = self.least_fibers_ns.map_or(ns, |least| least.min(ns));
             self.least_fibers_ns = Some(least);
             barriers::note(least);
-            if let Some(cost) = self.segments.and_then(|seen| seen.cost_in(ns as f64)) {
+            let cost = self.segments.and_then(|seen| seen.cost_in(ns as f64));
+            if let (Some(cost), false) = (cost, disturbed) {
                 barriers::learn(cost);
             }
         }
@@ -343,7 +345,9 @@ mod barriers {
     /// A region that takes less than this many nanoseconds is observed as an ordinary team before its trial goes on. Where a longer
     /// one loses by its barriers, the trial costs that region a few executions; but to observe it would cost such programs as
     /// run each region a few times a third of their gain.
-    const SHORT_NS: u64 = 700_000;
+    const SHORT_NS: u64 = 1_200_000;
+    /// Regions that were not tried are expected to be like the last one that was, if that takes less than this.
+    const VERY_SHORT_NS: u64 = 700_000;
 
     // Relaxed: estimates, which carry no other data.
     /// Nanoseconds that a barrier costs; 0: none was measured.
@@ -368,7 +372,7 @@ mod barriers {
 
     /// A region with barriers takes at least `ns` nanoseconds as a virtual team.
     pub(super) fn note(ns: u64) {
-        DOUBTFUL.store(is_short(ns), Ordering::Relaxed);
+        DOUBTFUL.store(ns < VERY_SHORT_NS, Ordering::Relaxed);
     }
 
     pub(super) fn are_doubtful() -> bool {
