@@ -79,8 +79,7 @@ const MOST_MARKS: usize = 4_000_000;
 /// otherwise an instruction that shows why not.
 pub(crate) fn check(
     image: &dyn Image,
-    graph: &Graph,
-    frame: &Frame,
+    (graph, frame): (&Graph, &Frame),
     (splits, ends): (&BTreeSet<u64>, &BTreeSet<u64>),
     known: &BTreeMap<u64, Interface>,
     inner: bool,

@@ -270,8 +270,7 @@ impl Analysis<'_> {
             let ends = self.findings.ends.iter().filter(here).copied().collect();
             let found = carried::check(
                 self.image,
-                graph,
-                frame,
+                (graph, frame),
                 (&splits, &ends),
                 &self.interfaces,
                 inner,

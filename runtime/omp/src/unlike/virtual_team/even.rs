@@ -39,7 +39,7 @@ struct Unread {
     /// It is to be read, and its turn has not come. True: with the question that a number of threads asked for raises.
     waits_for_its_turn: Option<bool>,
     /// What was begun of it in time that its threads waited.
-    reading: Option<Arc<Box<Reading>>>,
+    reading: Option<Arc<Reading>>,
 }
 
 impl Unread {
@@ -64,7 +64,7 @@ impl Unread {
         let seen = &self.seen;
         if seen.waits_long_enough_to_read(barriers, read_ns, prepared) {
             if self.reading.is_none() {
-                self.reading = Reading::new(region.code, region.form, asked).map(Arc::new);
+                self.reading = Reading::new(region.code, region.form, asked);
             }
             return match &self.reading {
                 Some(reading) => Pastime::Reading(Arc::clone(reading)),
@@ -88,19 +88,19 @@ enum Pastime {
     /// Nothing beside tasks.
     Nothing,
     /// They read the region's code, at its barriers, too.
-    Reading(Arc<Box<Reading>>),
+    Reading(Arc<Reading>),
     /// Whoever comes to the region's end after a part of at least so many ticks most likely waits long, and reads until the others
     /// come.
     AtItsEnd {
         asked: bool,
         least: u64,
-        reading: OnceLock<Arc<Box<Reading>>>,
+        reading: OnceLock<Arc<Reading>>,
     },
 }
 
 impl Pastime {
     /// What was begun so far.
-    fn reading(&self) -> Option<&Arc<Box<Reading>>> {
+    fn reading(&self) -> Option<&Arc<Reading>> {
         match self {
             Pastime::Nothing => None,
             Pastime::Reading(reading) => Some(reading),
@@ -119,9 +119,9 @@ impl Pastime {
                 if reading.get().is_none() {
                     let new = Reading::new(timed.code, timed.form, *asked)?;
                     // If another thread was faster, its reading stays.
-                    let _ = reading.set(Arc::new(new));
+                    let _ = reading.set(new);
                 }
-                reading.get().map(|r| &***r)
+                reading.get().map(|r| &**r)
             }
             Pastime::Reading(reading) => Some(reading),
             Pastime::Nothing | Pastime::AtItsEnd { .. } => None,

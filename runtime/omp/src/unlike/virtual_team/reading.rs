@@ -26,6 +26,7 @@ use hetmp_core::float;
 use hetmp_core::sys::{self, ticks};
 use hetmp_scan::loaded::Loaded;
 use hetmp_scan::{Callee, Image, Unwind, Why};
+use std::sync::Arc;
 
 /// Bytes of the stack that the scan runs on.
 const STACK: usize = 1 << 20;
@@ -63,8 +64,8 @@ unsafe impl Send for Reading {}
 impl Reading {
     /// Prepares to read the function at `address`, which a compiler outlined in this `form`. `asked` as for [`fit::of`].
     /// `None`: there is no memory for a stack, or none can be left on this machine. The result stays at its address.
-    pub(super) fn new(address: usize, form: Form, asked: bool) -> Option<Box<Reading>> {
-        let reading = Box::new(Reading {
+    pub(super) fn new(address: usize, form: Form, asked: bool) -> Option<Arc<Reading>> {
+        let reading = Arc::new(Reading {
             taken: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             address,
@@ -79,7 +80,7 @@ impl Reading {
         });
         // In the default floating-point environment, whatever the program's is: that of each stack is its own.
         let begun = float::apart(|| {
-            let argument = (&raw const *reading).cast_mut().cast();
+            let argument = Arc::as_ptr(&reading).cast_mut().cast();
             reading.stack.begin(main, argument)
         });
         reading.scan.set(begun);
@@ -181,5 +182,79 @@ impl Image for Breathing<'_> {
         if ticks() >= self.reading.until.get() {
             self.reading.pause();
         }
+    }
+}
+
+#[cfg(all(test, not(loom), not(miri)))]
+mod tests {
+    use super::*;
+
+    /// Something to read: any function of this program.
+    #[inline(never)]
+    fn long(words: &mut [String]) -> usize {
+        words.sort_by_key(|word| core::cmp::Reverse(word.len()));
+        let mut joined = words.concat();
+        joined.make_ascii_uppercase();
+        joined.chars().filter(|c| c.is_numeric()).count()
+    }
+
+    fn address() -> usize {
+        long as *const () as usize
+    }
+
+    #[test]
+    fn portions_find_what_is_found_at_once() {
+        if !switch::AVAILABLE {
+            return;
+        }
+        for asked in [false, true] {
+            let at_once = fit::of(address(), Form::Data, asked);
+            let reading = Reading::new(address(), Form::Data, asked).expect("a stack");
+            assert!(reading.is_good(asked) && reading.result().is_none());
+            let mut portions = 0;
+            // To the next breath each.
+            while reading.go_on(0) {
+                portions += 1;
+            }
+            assert!(portions > 10, "{portions}");
+            assert_eq!(reading.result(), Some(at_once));
+            assert!(!reading.portion(), "nothing is left");
+        }
+    }
+
+    #[test]
+    fn any_thread_goes_on_and_brings_it_to_its_end() {
+        if !switch::AVAILABLE {
+            return;
+        }
+        let at_once = fit::of(address(), Form::Data, true);
+        let reading = Reading::new(address(), Form::Data, true).expect("a stack");
+        for _ in 0..20 {
+            std::thread::scope(|s| {
+                s.spawn(|| (0..10).for_each(|_| _ = reading.go_on(0)));
+            });
+            reading.go_on(0);
+        }
+        // Where two come at once, one of them is sent away.
+        std::thread::scope(|s| {
+            for _ in 0..2 {
+                s.spawn(|| (0..100).for_each(|_| _ = reading.go_on(0)));
+            }
+        });
+        reading.finish();
+        assert_eq!(reading.result(), Some(at_once));
+        assert!(!Reading::new(address(), Form::Data, false)
+            .expect("a stack")
+            .is_good(true));
+    }
+
+    #[test]
+    fn what_is_given_up_is_dropped() {
+        if !switch::AVAILABLE {
+            return;
+        }
+        let reading = Reading::new(address(), Form::Data, false).expect("a stack");
+        assert!(reading.go_on(0));
+        drop(reading);
     }
 }
