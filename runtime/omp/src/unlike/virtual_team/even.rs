@@ -8,7 +8,7 @@
 //! A region whose threads wait for each other while its turn does not come reads itself in that time: see [`super::reading`].
 
 use super::reading::Reading;
-use super::{budget, regions};
+use super::{barriers, budget, regions};
 use crate::boundary::Reason;
 use crate::team::members::Outlined;
 use crate::team::region::{self as team, Form, Region};
@@ -45,7 +45,7 @@ struct Unread {
 impl Unread {
     /// Would its barriers cost more than a virtual team gains?
     fn is_expected_to_lose(&self) -> bool {
-        let cost = regions::barrier_cost();
+        let cost = barriers::cost();
         self.segments.are_known() && self.segments.expected_loss_ns(cost) > 0.0
     }
 

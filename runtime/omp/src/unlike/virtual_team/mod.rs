@@ -9,6 +9,7 @@
 //! * [`fit`]: does the region's machine code allow a virtual team (`hetmp-scan`)?
 //! * [`regions`]: what its executions have shown, and whether a virtual team gains ([`hetmp_sched::gain`]).
 //!   [`disturbance`]: which measurements do not count. [`unasked`]: regions of which enough is known.
+//!   [`barriers`]: what barriers cost there.
 //! * [`even`]: regions that are not examined, as their threads take equally long. [`budget`]: what examining has cost.
 //!   [`reading`]: reading code in time that threads would wait.
 //! * [`plan`]: which of these ways a region takes. [`parallel`]: runs it that way.
@@ -18,7 +19,7 @@
 //!   and C++'s part of it. [`join`]: additional real threads.
 //! * [`uneven`]: regions that keep their teams, in which each thread's part of a loop gets another size.
 //! * [`watchdog`]: finds waits that the runtime does not see.
-//! * [`lever`]: the words for all this in reports.
+//! * [`lever`]: the words for all this in reports. [`construct`]: those for combined constructs.
 //!
 //! **Data in**: regions from [`crate::team::placement::parallel`], and speeds of nodes from the probe cache
 //! ([`crate::unlike::het::known`]), where a region counts as a loop whose iterations are its virtual threads.
@@ -29,7 +30,9 @@
 //! Otherwise a region looks at one byte (`modes::watches`).
 
 mod announce;
+mod barriers;
 mod budget;
+mod construct;
 mod disturbance;
 mod even;
 mod exceptions;

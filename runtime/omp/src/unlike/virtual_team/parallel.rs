@@ -11,15 +11,12 @@ use super::uneven::Uneven;
 use super::{announce, even, regions, watchdog};
 use crate::icv::{Icv, SchedKind};
 use crate::init;
-use crate::team::members::Team;
 use crate::team::region::{self as team, Prepare, Region};
 use crate::thread::Thread;
 use crate::unlike::het::known;
 use crate::unlike::het::report::{self, RegionRun};
 use crate::unlike::modes::{self, EVEN, FORCE, LEVERS, REPORT};
 use crate::unlike::nodes;
-use crate::worksharing::kinds::Handing;
-use crate::worksharing::work::Work;
 use core::sync::atomic::Ordering;
 use hetmp_core::float;
 use hetmp_core::sys::{monotonic_ns, ticks};
@@ -412,37 +409,6 @@ pub(crate) fn close(th: &Thread) {
             divided_ns,
         };
         report::region(opened.code, run);
-    }
-}
-
-impl Construct {
-    /// Wraps `prepare`, and notes which construct it prepares.
-    fn watch<'a>(&'a mut self, prepare: Prepare<'a>) -> impl FnMut(&Team, &Work) + 'a {
-        move |team, work| {
-            prepare(team, work);
-            *self = match work.kind.get() {
-                Handing::Sections => Construct::Sections,
-                _ if work.ordered.get() => Construct::Ordered,
-                _ => Construct::Loop,
-            };
-        }
-    }
-
-    /// The lever of a region that ran on `threads` threads and spent `divided_ns` nanoseconds in loops that
-    /// hetmp's schedules divide. `lever` is the answer if the construct does not tell more.
-    fn lever(self, lever: Lever, threads: u32, divided_ns: u64) -> Lever {
-        let guard = match self {
-            Construct::None if lever == Lever::Dispatched && divided_ns == 0 => Guard::Schedule,
-            Construct::None => return lever,
-            // The region consists of the loop.
-            Construct::Loop if divided_ns > 0 => return Lever::Dispatched,
-            _ if !init::globals().icv.run_sched.kind.is_ours() => Guard::Off,
-            _ if threads == 1 => Guard::OneThread,
-            Construct::Sections => Guard::Sections,
-            Construct::Ordered => Guard::Ordered,
-            Construct::Loop => Guard::Schedule,
-        };
-        Lever::Plain(guard)
     }
 }
 

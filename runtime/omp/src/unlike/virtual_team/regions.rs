@@ -3,15 +3,15 @@
 //! Kept by the address of the outlined function and the number of threads. Each execution looks its region up
 //! once, under a lock that is held only for that.
 
-use super::budget;
 use super::fit::{self, Fit};
 use super::job::{Expanded, Outcome};
 use super::lever::Guard;
 use super::uneven::Uneven;
+use super::{barriers, budget};
 use crate::team::region::Region;
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_sched::gain::{Gain, Run, Way};
-use hetmp_sched::segments::{BarrierCost, Segments};
+use hetmp_sched::segments::Segments;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
@@ -323,11 +323,6 @@ pub(super) fn expect(address: usize, threads: u32, seen: Segments) {
     }
 }
 
-/// What a barrier costs among the virtual threads of this process, as far as is known.
-pub(super) fn barrier_cost() -> BarrierCost {
-    barriers::cost()
-}
-
 /// May the barriers of a region, which was read, cost more than it gains? It is short as a virtual team, or the region
 /// that was last tried was, as a program's regions often are of one kind.
 pub(super) fn is_doubtful(address: usize, threads: u32) -> bool {
@@ -335,49 +330,6 @@ pub(super) fn is_doubtful(address: usize, threads: u32) -> bool {
         let least = region.least_fibers_ns;
         region.segments.is_none() && least.map_or_else(barriers::are_doubtful, barriers::is_short)
     })
-}
-
-/// What is known of barriers among the virtual threads of this process.
-mod barriers {
-    use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-    use hetmp_sched::segments::BarrierCost;
-
-    /// A region that takes less than this many nanoseconds is observed as an ordinary team before its trial goes on. Where a longer
-    /// one loses by its barriers, the trial costs that region a few executions; but to observe it would cost such programs as
-    /// run each region a few times a third of their gain.
-    const SHORT_NS: u64 = 1_200_000;
-    /// Regions that were not tried are expected to be like the last one that was, if that takes less than this.
-    const VERY_SHORT_NS: u64 = 700_000;
-
-    // Relaxed: estimates, which carry no other data.
-    /// Nanoseconds that a barrier costs; 0: none was measured.
-    static COST_NS: AtomicU64 = AtomicU64::new(0);
-    static DOUBTFUL: AtomicBool = AtomicBool::new(false);
-
-    pub(super) fn cost() -> BarrierCost {
-        match COST_NS.load(Ordering::Relaxed) {
-            0 => BarrierCost::default(),
-            ns => BarrierCost { ns: ns as f64 },
-        }
-    }
-
-    pub(super) fn learn(ns: f64) {
-        let learned = cost().learn(ns).ns;
-        COST_NS.store(learned.max(1.0) as u64, Ordering::Relaxed);
-    }
-
-    pub(super) fn is_short(ns: u64) -> bool {
-        ns < SHORT_NS
-    }
-
-    /// A region with barriers takes at least `ns` nanoseconds as a virtual team.
-    pub(super) fn note(ns: u64) {
-        DOUBTFUL.store(ns < VERY_SHORT_NS, Ordering::Relaxed);
-    }
-
-    pub(super) fn are_doubtful() -> bool {
-        DOUBTFUL.load(Ordering::Relaxed)
-    }
 }
 
 /// [`Knowledge::smaller_fits`] for the function at `address`.

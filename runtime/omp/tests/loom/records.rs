@@ -1,0 +1,191 @@
+//! Records of tasks: when they are freed, and how tasks are counted at a barrier.
+
+use crate::counts::{Counts, Live};
+use crate::{bounded, Data};
+use hetmp_core::sync::{fence, AtomicBool, AtomicU32, Ordering};
+use loom::sync::Arc;
+use loom::thread;
+
+/// A task record. It must be freed exactly once, and no thread may touch it after that.
+struct Record {
+    counts: Counts,
+    alive: Data,
+    parent: Option<usize>,
+}
+
+impl Record {
+    fn new(parent: Option<usize>) -> Record {
+        Record {
+            counts: Counts::new(),
+            alive: Data::new(1),
+            parent,
+        }
+    }
+    /// Any use of the record. Loom finds races with `free`; the assertion finds later uses.
+    fn touch(&self) -> &Counts {
+        assert_eq!(self.alive.get(), 1, "a freed record is used");
+        &self.counts
+    }
+    fn free(&self) {
+        assert_eq!(self.alive.get(), 1, "freed twice");
+        self.alive.set(0);
+    }
+}
+
+/// As `run::bury` and `run::release_chain`, step by step.
+fn bury(records: &[Record], task: usize, spawned: u32) {
+    let t = &records[task];
+    let Some(parent) = t.parent else { return };
+    if spawned != 0 {
+        records[parent].touch().child_complete();
+        if t.touch().complete(spawned) {
+            release_chain(records, task);
+        }
+        return;
+    }
+    t.free();
+    if records[parent].touch().child_released(true).dead {
+        release_chain(records, parent);
+    }
+}
+
+fn release_chain(records: &[Record], mut task: usize) {
+    loop {
+        records[task].free();
+        let Some(parent) = records[task].parent else {
+            return;
+        };
+        if !records[parent].touch().child_released(false).dead {
+            return;
+        }
+        task = parent;
+    }
+}
+
+#[test]
+fn records_of_three_generations_are_freed_once_and_not_used_after() {
+    // Record 0: an implicit task, which lives on. Record 1: its child, complete already, which has a child.
+    // Record 2: that child, which ends while its own child, record 3, ends on another thread. The last thread
+    // frees the chain up to record 1.
+    bounded(3, || {
+        let records = Arc::new([
+            Record::new(None),
+            Record::new(Some(0)),
+            Record::new(Some(1)),
+            Record::new(Some(2)),
+        ]);
+        bury(&*records, 1, 1);
+        let child = {
+            let records = Arc::clone(&records);
+            thread::spawn(move || bury(&*records, 3, 0))
+        };
+        bury(&*records, 2, 1);
+        child.join().unwrap();
+        for r in &records[1..] {
+            assert_eq!(r.alive.get(), 0, "a record was not freed");
+        }
+        assert_eq!(records[0].counts.joined(), 1);
+        assert_eq!(records[0].counts.released(), 1);
+    });
+}
+
+#[test]
+fn the_sums_agree_only_when_nothing_is_in_flight() {
+    // Two threads run tasks. A task of the first makes a task that the second runs. A third thread looks as
+    // `wait::quiescent` does: first at the finished tasks, then at the created ones.
+    bounded(3, || {
+        struct Sums {
+            created: [AtomicU32; 2],
+            finished: [AtomicU32; 2],
+            handed: AtomicBool,
+            result: Data,
+        }
+        let s = Arc::new(Sums {
+            // The first task is made before the barrier.
+            created: [AtomicU32::new(1), AtomicU32::new(0)],
+            finished: [AtomicU32::new(0), AtomicU32::new(0)],
+            handed: AtomicBool::new(false),
+            result: Data::new(0),
+        });
+        let first = {
+            let s = Arc::clone(&s);
+            thread::spawn(move || {
+                s.created[0].store(2, Ordering::Release);
+                s.handed.store(true, Ordering::Release);
+                s.finished[0].store(1, Ordering::Release);
+            })
+        };
+        let second = {
+            let s = Arc::clone(&s);
+            thread::spawn(move || {
+                if s.handed.load(Ordering::Acquire) {
+                    s.result.set(1);
+                    s.finished[1].store(1, Ordering::Release);
+                }
+            })
+        };
+        let sum = |c: &[AtomicU32; 2]| c[0].load(Ordering::Acquire) + c[1].load(Ordering::Acquire);
+        let finished = sum(&s.finished);
+        let created = sum(&s.created);
+        if finished == created {
+            assert_eq!(s.result.get(), 1);
+        }
+        first.join().unwrap();
+        second.join().unwrap();
+    });
+}
+
+#[test]
+fn a_detached_task_is_completed_by_exactly_one() {
+    const BODY_ENDED: u32 = 1;
+    const FULFILLED: u32 = 2;
+    bounded(3, || {
+        let s = Arc::new((AtomicU32::new(0), AtomicU32::new(0), Data::new(0)));
+        let body = {
+            let s = Arc::clone(&s);
+            thread::spawn(move || {
+                s.2.set(1);
+                // As `run::execute`.
+                if s.0.fetch_or(BODY_ENDED, Ordering::AcqRel) & FULFILLED != 0 {
+                    s.2.set(2);
+                    s.1.fetch_add(1, Ordering::AcqRel);
+                }
+            })
+        };
+        // As `run::fulfill`.
+        if s.0.fetch_or(FULFILLED, Ordering::AcqRel) & BODY_ENDED != 0 {
+            s.2.set(2);
+            s.1.fetch_add(1, Ordering::AcqRel);
+        }
+        body.join().unwrap();
+        assert_eq!(s.1.load(Ordering::Acquire), 1);
+        assert_eq!(s.2.get(), 2);
+    });
+}
+
+#[test]
+fn the_team_changes_only_without_helpers() {
+    // `DockPastime::help` against `Tasks::quiesce`. The team's shape is plain data. Loom treats sequentially
+    // consistent accesses as acquiring and releasing ones only, so fences are added.
+    bounded(3, || {
+        let s = Arc::new((AtomicU32::new(0), AtomicU32::new(1), Data::new(4)));
+        let helper = {
+            let s = Arc::clone(&s);
+            thread::spawn(move || {
+                s.0.fetch_add(1, Ordering::SeqCst);
+                fence(Ordering::SeqCst);
+                if s.1.load(Ordering::SeqCst) == 1 {
+                    assert_eq!(s.2.get(), 4);
+                }
+                s.0.fetch_sub(1, Ordering::SeqCst);
+            })
+        };
+        s.1.swap(2, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        while s.0.load(Ordering::SeqCst) != 0 {
+            thread::yield_now();
+        }
+        s.2.set(8);
+        helper.join().unwrap();
+    });
+}

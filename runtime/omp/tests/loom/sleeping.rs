@@ -1,0 +1,324 @@
+//! Threads that sleep beside tasks, or wait for their children, and who wakes them.
+
+use crate::barrier::{wait_on, Pastime};
+use crate::bounded;
+use crate::sleep::{Sleep, Sleepers, Wants};
+use hetmp_core::park::{Flag, Poll};
+use hetmp_core::sync::{fence, AtomicBool, AtomicU32, Ordering};
+use loom::sync::Arc;
+use loom::thread;
+
+/// A queue of tasks that are all alike, the announcements of two threads, and the flags on which they sleep. Threads
+/// outnumber cores, so that there is a lookout. The time stands still: a lookout is trusted as long as there is one.
+struct Work {
+    queued: AtomicU32,
+    finished: AtomicU32,
+    sleepers: Sleepers,
+    sleep: [Sleep; 2],
+    idle: [Flag; 2],
+}
+
+const REGION: u32 = 1;
+const NOW: u32 = 0;
+
+impl Work {
+    fn new() -> Work {
+        Work {
+            queued: AtomicU32::new(0),
+            finished: AtomicU32::new(0),
+            sleepers: Sleepers::new(),
+            sleep: [Sleep::new(), Sleep::new()],
+            idle: [Flag::new(), Flag::new()],
+        }
+    }
+
+    /// As `Team::nudge_all`.
+    fn nudge_all(&self) {
+        for s in &self.sleep {
+            s.nudge(&self.sleepers);
+        }
+    }
+
+    /// As `wait::drained`.
+    fn drained(&self) {
+        fence(Ordering::SeqCst);
+        if self.sleepers.any() {
+            self.nudge_all();
+        }
+    }
+
+    /// As `Team::enqueue`.
+    fn enqueue(&self) {
+        self.queued.fetch_add(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        if self.sleepers.any() {
+            self.wake_one(usize::MAX);
+        }
+    }
+
+    /// As `Team::wake_one`, for the thread `from`.
+    fn wake_one(&self, from: usize) {
+        let all = &self.sleepers;
+        if all.lookout.is_there(REGION, NOW) {
+            return;
+        }
+        let others = (0..2)
+            .filter(|&tid| tid != from)
+            .map(|tid| &self.sleep[tid]);
+        let mut candidates = others.filter(|s| s.wants_any()).peekable();
+        if candidates.peek().is_some() {
+            if !all.lookout.take(REGION, NOW) || candidates.any(|s| s.call(all)) {
+                return;
+            }
+            all.lookout.leave();
+            fence(Ordering::SeqCst);
+            if all.any() {
+                self.nudge_all();
+            }
+        }
+    }
+
+    /// As `Team::attend`.
+    fn attend(&self, tid: usize) {
+        if self.sleep[tid].withdraw(&self.sleepers)
+            && self.sleepers.any()
+            && self.queued.load(Ordering::Relaxed) != 0
+        {
+            self.wake_one(tid);
+        }
+    }
+
+    /// As `run_one`: does not take the lock of a deque that looks empty.
+    fn run_one(&self, tid: usize, body: &impl Fn()) -> bool {
+        if self.queued.load(Ordering::Relaxed) == 0 {
+            return false;
+        }
+        let took = self
+            .queued
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |n| n.checked_sub(1));
+        if took.is_err() {
+            return false;
+        }
+        if self.sleep[tid].is_marked() {
+            self.attend(tid);
+        }
+        body();
+        self.finished.fetch_add(1, Ordering::Release);
+        true
+    }
+
+    /// As `wait::drain` and `wait::drained`: waits until all of `tasks` are complete.
+    fn drain(&self, tid: usize, tasks: u32, body: &impl Fn()) {
+        struct Drain<'a, B: Fn()>(&'a Work, usize, u32, &'a B);
+        impl<B: Fn()> Pastime for Drain<'_, B> {
+            fn poll(&mut self) -> Poll {
+                if self.0.run_one(self.1, self.3) {
+                    Poll::Worked
+                } else if self.0.finished.load(Ordering::Acquire) == self.2 {
+                    Poll::Leave
+                } else {
+                    self.0.sleep[self.1].look_out(&self.0.sleepers, REGION, NOW);
+                    Poll::Idle
+                }
+            }
+            fn asleep(&mut self, flag: &Flag, yes: bool) {
+                if yes {
+                    self.0.sleep[self.1].announce(&self.0.sleepers, flag, Wants::Any);
+                } else {
+                    self.0.attend(self.1);
+                }
+            }
+        }
+        wait_on(&self.idle[tid], 1, &mut Drain(self, tid, tasks, body));
+        if self.sleep[tid].is_marked() {
+            self.attend(tid);
+        }
+        self.drained();
+    }
+}
+
+#[test]
+fn a_task_queued_beside_a_sleeper_is_run_by_it() {
+    bounded(3, || {
+        let work = Arc::new(Work::new());
+        let sleeper = {
+            let work = Arc::clone(&work);
+            thread::spawn(move || work.drain(0, 1, &|| ()))
+        };
+        work.enqueue();
+        sleeper.join().unwrap();
+        assert!(!work.sleepers.any());
+        assert!(!work.sleepers.lookout.is_there(REGION, NOW));
+    });
+}
+
+#[test]
+fn nobody_sleeps_on_in_a_barrier_after_the_last_task() {
+    // A third thread makes a task. One of the two threads in the barrier runs the task, and both must leave
+    // the barrier.
+    bounded(2, || {
+        let work = Arc::new(Work::new());
+        let others: Vec<_> = (0..2)
+            .map(|tid| {
+                let work = Arc::clone(&work);
+                thread::spawn(move || work.drain(tid, 1, &|| ()))
+            })
+            .collect();
+        work.enqueue();
+        for o in others {
+            o.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_task_queued_beside_a_lookout_is_run_by_it() {
+    // The second task wakes nobody where the thread woken for the first is still on its way.
+    bounded(3, || {
+        let work = Arc::new(Work::new());
+        let sleeper = {
+            let work = Arc::clone(&work);
+            thread::spawn(move || work.drain(0, 2, &|| ()))
+        };
+        work.enqueue();
+        work.enqueue();
+        sleeper.join().unwrap();
+        assert!(!work.sleepers.any());
+        assert!(!work.sleepers.lookout.is_there(REGION, NOW));
+    });
+}
+
+#[test]
+fn a_lookout_with_a_long_task_wakes_the_next_thread() {
+    // Each of two tasks ends when the other has begun. So two threads must be awake, although the second task may have
+    // been queued while there was a lookout.
+    bounded(2, || {
+        let work = Arc::new((Work::new(), [Flag::new(), Flag::new()]));
+        let sleepers: Vec<_> = (0..2)
+            .map(|tid| {
+                let work = Arc::clone(&work);
+                thread::spawn(move || {
+                    let (work, begun) = &*work;
+                    work.drain(tid, 2, &|| {
+                        begun[tid].signal(1);
+                        begun[1 - tid].wait(1);
+                    });
+                })
+            })
+            .collect();
+        work.0.enqueue();
+        work.0.enqueue();
+        for s in sleepers {
+            s.join().unwrap();
+        }
+    });
+}
+
+/// Waits as `wait::inside` does.
+struct Inside<'a, D: Fn() -> bool, M: Fn(bool)> {
+    sleepers: &'a Sleepers,
+    sleep: &'a Sleep,
+    done: D,
+    mark: M,
+}
+
+impl<D: Fn() -> bool, M: Fn(bool)> Pastime for Inside<'_, D, M> {
+    fn poll(&mut self) -> Poll {
+        if (self.done)() {
+            Poll::Leave
+        } else {
+            Poll::Idle
+        }
+    }
+    fn asleep(&mut self, flag: &Flag, yes: bool) {
+        if yes {
+            self.sleep.announce(self.sleepers, flag, Wants::Descendants);
+        } else {
+            assert!(!self.sleep.withdraw(self.sleepers));
+        }
+        (self.mark)(yes);
+    }
+}
+
+#[test]
+fn a_taskwait_ends_with_the_last_child() {
+    bounded(3, || {
+        let s = Arc::new((
+            Counts::new(),
+            Sleepers::new(),
+            Sleep::new(),
+            Flag::new(),
+            [Data::new(0), Data::new(0)],
+        ));
+        let children: Vec<_> = (0..2)
+            .map(|i| {
+                let s = Arc::clone(&s);
+                thread::spawn(move || {
+                    s.4[i].set(1);
+                    if s.0.child_released(true).waiting {
+                        s.2.nudge(&s.1);
+                    }
+                })
+            })
+            .collect();
+        let done = || s.0.joined() == 2;
+        if !done() {
+            wait_on(
+                &s.3,
+                1,
+                &mut Inside {
+                    sleepers: &s.1,
+                    sleep: &s.2,
+                    done,
+                    mark: |yes| s.0.set_waiting(yes),
+                },
+            );
+        }
+        assert_eq!(s.4[0].get() + s.4[1].get(), 2);
+        for c in children {
+            c.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_taskgroup_ends_with_its_last_task() {
+    bounded(3, || {
+        let s = Arc::new((
+            Live::new(),
+            Sleepers::new(),
+            Sleep::new(),
+            Flag::new(),
+            [Data::new(0), Data::new(0)],
+        ));
+        s.0.enter();
+        s.0.enter();
+        let tasks: Vec<_> = (0..2)
+            .map(|i| {
+                let s = Arc::clone(&s);
+                thread::spawn(move || {
+                    s.4[i].set(1);
+                    if s.0.leave() {
+                        s.2.nudge(&s.1);
+                    }
+                })
+            })
+            .collect();
+        if !s.0.is_empty() {
+            wait_on(
+                &s.3,
+                1,
+                &mut Inside {
+                    sleepers: &s.1,
+                    sleep: &s.2,
+                    done: || s.0.is_empty(),
+                    mark: |yes| s.0.set_waiting(yes),
+                },
+            );
+        }
+        assert_eq!(s.4[0].get() + s.4[1].get(), 2);
+        for t in tasks {
+            t.join().unwrap();
+        }
+    });
+}
