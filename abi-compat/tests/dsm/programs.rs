@@ -1,7 +1,7 @@
 //! What programs on several nodes do is what they do without: constructs, memory, files, languages.
 
 use crate::harness::{
-    compile, is_same, prints_the_same, run, same, same_by_clang, same_with, skipped,
+    compile, is_same, prints_the_same, run, same, same_by_clang, same_with, skipped, BY_SIGNALS,
 };
 
 #[test]
@@ -114,6 +114,21 @@ fn tasks_cross() {
 #[test]
 fn loops_whose_iterations_wait_for_others_cross() {
     crosses("c-tests/dsm/doacross.c");
+}
+
+/// Regions inside of regions, thousands deep on one stack: what opens a region that crosses has a frame of its own.
+#[test]
+fn deep_regions_take_little_of_the_stack() {
+    for nodes in [2, 3] {
+        same("c-tests/parallel_deep_stack.c", &[], nodes);
+    }
+}
+
+/// Threads on other nodes have the floating-point modes of the thread that opens the region, however page faults are caught.
+#[test]
+fn floating_point_modes_hold_on_all_nodes() {
+    same("c-tests/float_traps.c", &[], 2);
+    same_with("c-tests/float_traps.c", &[], 2, &BY_SIGNALS);
 }
 
 #[test]

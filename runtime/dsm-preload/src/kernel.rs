@@ -300,14 +300,38 @@ extern "C-unwind" fn trapped(signal: c_int, info: *mut libc::siginfo_t, context:
         r(libc::REG_R15),
     ];
     let (next, stack) = (r(libc::REG_RIP), r(libc::REG_RSP));
+    let makes_thread = matches!(number, libc::SYS_clone | libc::SYS_vfork);
+    if makes_thread {
+        // SAFETY: the kernel's description of the interrupted thread's floating-point state, or null.
+        if let Some(state) = unsafe { context.uc_mcontext.fpregs.as_ref() } {
+            take_floating_point_modes(state);
+        }
+    }
     // SAFETY: the call and its arguments are the program's.
     let result = unsafe { emulate(number, a, kept, next, stack) };
+    if makes_thread {
+        hetmp_core::float::default_here();
+    }
     registers[libc::REG_RAX as usize] = result as i64;
     if number == libc::SYS_rt_sigprocmask {
         // The mask that the thread gets when the handler returns is that of the context.
         let to = &raw mut context.uc_sigmask;
         // SAFETY: the kernel's set is the first word of the C library's.
         unsafe { signals::read_mask(to.cast()) };
+    }
+}
+
+/// Takes over the modes of the program's thread, such as which exceptions raise a signal. The kernel enters a handler with the
+/// default ones, and a thread that the handler makes inherits those of the handler.
+fn take_floating_point_modes(state: &libc::_libc_fpstate) {
+    /// The flags of exceptions that have occurred: they stay with the thread that made them.
+    const FLAGS: u32 = 0x3f;
+    let (mxcsr, control) = (state.mxcsr & !FLAGS, state.cwd);
+    // SAFETY: loads modes that the processor had before. Until they are taken back, the handler computes with integers only.
+    unsafe {
+        core::arch::asm!("ldmxcsr dword ptr [{m}]", "fldcw word ptr [{c}]",
+            m = in(reg) &raw const mxcsr, c = in(reg) &raw const control,
+            options(nostack, preserves_flags, readonly));
     }
 }
 

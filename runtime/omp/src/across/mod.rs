@@ -117,12 +117,31 @@ pub(crate) unsafe fn parallel(
     let Some(t) = table::table() else {
         return home();
     };
+    // What stays here may be a region inside of thousands of others, which lie on this stack. So the rest has a frame of its own.
+    match admit::admit(region.code, region.form, unfit(t, th, region)) {
+        Verdict::Stays => home(),
+        // SAFETY: the function may be called with the data: this function's contract.
+        Verdict::MayCross => unsafe { admitted(t, th, region, first, home, true) },
+        // SAFETY: the function may be called with the data: this function's contract.
+        Verdict::Crosses => unsafe { admitted(t, th, region, first, home, false) },
+    }
+}
+
+/// Runs a region that may cross nodes, where it is fastest if it is `weighed`, and returns its number of threads.
+///
+/// # Safety
+/// As for [`parallel`].
+#[cold]
+#[inline(never)]
+unsafe fn admitted(
+    t: &Table,
+    th: &Thread,
+    region: &Region,
+    first: Option<(Prepare, Construct)>,
+    home: &mut dyn FnMut() -> u32,
+    weighed: bool,
+) -> u32 {
     let code = region.code;
-    let weighed = match admit::admit(code, region.form, unfit(t, th, region)) {
-        Verdict::Stays => return home(),
-        Verdict::MayCross => true,
-        Verdict::Crosses => false,
-    };
     let mut place = if weighed {
         float::apart(|| weigh::place(t, code))
     } else {
