@@ -173,6 +173,9 @@ pub(crate) fn skipped(output: &Output) -> bool {
     refused.is_some()
 }
 
+/// Page faults are caught by signals.
+pub(crate) const BY_SIGNALS: [(&str, &str); 1] = [("HETMP_DSM", "sigsegv")];
+
 /// Checks that the output is the same as under libgomp, and that every node had page faults. Returns what the library said;
 /// `None` if this machine cannot run nodes.
 pub(crate) fn same(source: &str, args: &[&str], nodes: u32) -> Option<String> {

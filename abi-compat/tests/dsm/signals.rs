@@ -1,10 +1,8 @@
 //! Programs whose page faults are caught by signals (`HETMP_DSM=sigsegv`), and what the kernel reads and writes for them.
 
 use crate::harness::{built, compile, finish, hetrun_finds_the_library, is_same, run, same_with};
-use crate::harness::{compile_by, prints_the_same, same, skipped};
+use crate::harness::{compile_by, prints_the_same, same, skipped, BY_SIGNALS};
 use std::process::Command;
-
-const BY_SIGNALS: [(&str, &str); 1] = [("HETMP_DSM", "sigsegv")];
 
 /// Buffers, structures and texts of system calls lie in pages that another node wrote last; so do those of calls that the
 /// C library makes by itself, what a new process is started with, and the stacks of signal handlers.

@@ -117,14 +117,21 @@ pub(crate) unsafe fn parallel(
     let Some(t) = table::table() else {
         return home();
     };
-    // What stays here may be a region inside of thousands of others, which lie on this stack. So the rest has a frame of its own.
-    match admit::admit(region.code, region.form, unfit(t, th, region)) {
+    // What stays here may be a region inside of thousands of others, which lie on this stack. So all else has frames of its own.
+    match verdict(t, th, region) {
         Verdict::Stays => home(),
         // SAFETY: the function may be called with the data: this function's contract.
         Verdict::MayCross => unsafe { admitted(t, th, region, first, home, true) },
         // SAFETY: the function may be called with the data: this function's contract.
         Verdict::Crosses => unsafe { admitted(t, th, region, first, home, false) },
     }
+}
+
+/// May `region` cross nodes?
+#[cold]
+#[inline(never)]
+fn verdict(t: &Table, th: &Thread, region: &Region) -> Verdict {
+    admit::admit(region.code, region.form, unfit(t, th, region))
 }
 
 /// Runs a region that may cross nodes, where it is fastest if it is `weighed`, and returns its number of threads.
