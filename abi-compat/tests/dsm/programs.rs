@@ -119,8 +119,13 @@ fn loops_whose_iterations_wait_for_others_cross() {
 /// Regions inside of regions, thousands deep on one stack: what opens a region that crosses has a frame of its own.
 #[test]
 fn deep_regions_take_little_of_the_stack() {
+    let program = compile("c-tests/parallel_deep_stack.c", &[]);
+    let expected = run(&program, &[], 0, &[]);
     for nodes in [2, 3] {
-        same("c-tests/parallel_deep_stack.c", &[], nodes);
+        let got = run(&program, &[], nodes, &[]);
+        if !skipped(&got) {
+            prints_the_same(&got, &expected);
+        }
     }
 }
 
