@@ -1,6 +1,6 @@
 //! Barriers and joins.
 
-use crate::barrier::{Barrier, Signals};
+use crate::barrier::{wait_on, Barrier, Signals};
 use crate::levels::{Distance, Levels};
 use crate::seat::Seat;
 use crate::{bounded, team, Data, Idle};

@@ -1,6 +1,6 @@
 //! Records of tasks: when they are freed, and how tasks are counted at a barrier.
 
-use crate::counts::{Counts, Live};
+use crate::counts::Counts;
 use crate::{bounded, Data};
 use hetmp_core::sync::{fence, AtomicBool, AtomicU32, Ordering};
 use loom::sync::Arc;

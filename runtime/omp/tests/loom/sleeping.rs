@@ -1,10 +1,11 @@
 //! Threads that sleep beside tasks, or wait for their children, and who wakes them.
 
 use crate::barrier::{wait_on, Pastime};
-use crate::bounded;
+use crate::counts::{Counts, Live};
 use crate::sleep::{Sleep, Sleepers, Wants};
+use crate::{bounded, Data};
 use hetmp_core::park::{Flag, Poll};
-use hetmp_core::sync::{fence, AtomicBool, AtomicU32, Ordering};
+use hetmp_core::sync::{fence, AtomicU32, Ordering};
 use loom::sync::Arc;
 use loom::thread;
 
