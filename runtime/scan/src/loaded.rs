@@ -87,7 +87,7 @@ impl Loaded {
     /// For an address in code that is being called, as an outlined function is
     /// when its region starts: its object cannot be unloaded before the region
     /// has ended. Nothing keeps an object mapped beyond that, so the result is
-    /// not to be kept across regions of objects that might be unloaded.
+    /// not to be used between regions, and again in a later one only if no object was unloaded meanwhile.
     pub fn at(address: u64) -> Option<Loaded> {
         let (path, base, segments) = Search::of(address)?;
         let loads = segments.iter().filter(|s| s.kind == libc::PT_LOAD);

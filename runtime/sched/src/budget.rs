@@ -8,8 +8,9 @@
 //! **How long reading takes** is known beforehand from the function's length: about in proportion, as what was read so far has
 //! shown. (The functions that it calls are not counted.) A long function waits for its turn while short ones are read.
 //!
-//! **Regions that lose much** are read all the same: where threads have waited for each other several times as long as
-//! reading takes ([`Even::lost_ns`]), most of that time could have been gained.
+//! **Regions that lose much** are read all the same: where threads have waited for each other twice as long as
+//! reading takes ([`Even::lost_ns`]), most of that time could have been gained. (In time that threads wait, a region is read whatever was
+//! spent: [`Even::waits_long_enough_to_read`].) Regions whose barriers cost more than they gain ([`crate::segments`]) are read last.
 //!
 //! **Where nodes differ** a first allowance comes on top, because the gain is likely, and a program may have a single
 //! region that runs once. For that reason the allowance of the very first region is larger. Where nodes do not differ, the

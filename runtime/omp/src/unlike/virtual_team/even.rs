@@ -17,17 +17,16 @@ use crate::thread::Thread;
 use crate::unlike::{modes, nodes};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use hetmp_core::float;
 use hetmp_core::sys::monotonic_ns;
 use hetmp_sched::budget::Length;
 use hetmp_sched::even::{Even, Seen};
 use hetmp_sched::segments::Segments;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// What is known, by address of the outlined function and number of threads.
 static KNOWN: Mutex<BTreeMap<(usize, u32), Unread>> = Mutex::new(BTreeMap::new());
-
-type Known<'a> = MutexGuard<'a, BTreeMap<(usize, u32), Unread>>;
 
 /// A region whose code is not read yet.
 #[derive(Debug, Default)]
@@ -50,9 +49,9 @@ impl Unread {
     }
 
     /// What threads may do in the next execution of `region` while they wait.
-    fn pastime(&mut self, region: &Region) -> Pastime {
+    fn meanwhile(&mut self, region: &Region) -> Meanwhile {
         let Some(asked) = self.waits_for_its_turn else {
-            return Pastime::Nothing;
+            return Meanwhile::Nothing;
         };
         if self.reading.as_ref().is_some_and(|r| !r.is_good(asked)) {
             self.reading = None;
@@ -67,11 +66,11 @@ impl Unread {
                 self.reading = Reading::new(region.code, region.form, asked);
             }
             return match &self.reading {
-                Some(reading) => Pastime::Reading(Arc::clone(reading)),
-                None => Pastime::Nothing,
+                Some(reading) => Meanwhile::Reading(Arc::clone(reading)),
+                None => Meanwhile::Nothing,
             };
         }
-        Pastime::AtItsEnd {
+        Meanwhile::AtItsEnd {
             asked,
             // A tick is less than a nanosecond: about half of what reading takes.
             least: if prepared { LONG_PART } else { LONGER_PART }.max(read_ns as u64),
@@ -84,7 +83,7 @@ impl Unread {
 }
 
 /// What threads do while they wait for each other in a timed execution.
-enum Pastime {
+enum Meanwhile {
     /// Nothing beside tasks.
     Nothing,
     /// They read the region's code, at its barriers, too.
@@ -98,20 +97,20 @@ enum Pastime {
     },
 }
 
-impl Pastime {
+impl Meanwhile {
     /// What was begun so far.
     fn reading(&self) -> Option<&Arc<Reading>> {
         match self {
-            Pastime::Nothing => None,
-            Pastime::Reading(reading) => Some(reading),
-            Pastime::AtItsEnd { reading, .. } => reading.get(),
+            Meanwhile::Nothing => None,
+            Meanwhile::Reading(reading) => Some(reading),
+            Meanwhile::AtItsEnd { reading, .. } => reading.get(),
         }
     }
 
     /// What a thread goes on with whose part of the region took `busy` ticks.
     fn at_the_end(&self, timed: &Timed, busy: u64) -> Option<&Reading> {
         match self {
-            Pastime::AtItsEnd {
+            Meanwhile::AtItsEnd {
                 asked,
                 least,
                 reading,
@@ -123,8 +122,8 @@ impl Pastime {
                 }
                 reading.get().map(|r| &**r)
             }
-            Pastime::Reading(reading) => Some(reading),
-            Pastime::Nothing | Pastime::AtItsEnd { .. } => None,
+            Meanwhile::Reading(reading) => Some(reading),
+            Meanwhile::Nothing | Meanwhile::AtItsEnd { .. } => None,
         }
     }
 }
@@ -212,7 +211,7 @@ struct Timed {
     sum: AtomicU64,
     /// Sum of the threads' speeds, in executions of their parts in [`LONG`] ticks.
     speeds: AtomicU64,
-    pastime: Pastime,
+    meanwhile: Meanwhile,
     /// Threads that have ended their parts.
     ended: AtomicU32,
     /// Barriers that the threads have passed.
@@ -229,7 +228,7 @@ unsafe extern "C" fn run(timed: *mut libc::c_void) {
     let th = Thread::current();
     // Threads that share cores have no time to spare: who waits sleeps, and others compute.
     let has_time = !th.team().shared.central.get();
-    if let (Pastime::Reading(reading), true) = (&timed.pastime, has_time) {
+    if let (Meanwhile::Reading(reading), true) = (&timed.meanwhile, has_time) {
         let reading: &Reading = reading;
         th.spare_time
             .set(Some(NonNull::from(reading as &dyn SpareTime)));
@@ -255,7 +254,7 @@ unsafe extern "C" fn run(timed: *mut libc::c_void) {
     timed.speeds.fetch_add(speed, Ordering::Relaxed);
     let all = th.nthreads();
     if timed.ended.fetch_add(1, Ordering::Relaxed) + 1 < all && has_time {
-        if let Some(reading) = timed.pastime.at_the_end(timed, busy) {
+        if let Some(reading) = timed.meanwhile.at_the_end(timed, busy) {
             // Until the last thread comes. (A team with tasks has something better to do.)
             while timed.ended.load(Ordering::Relaxed) < all
                 && !th.team().tasks.active()
@@ -286,7 +285,11 @@ pub(super) struct Observed {
 /// The same as for [`team::ordinary`].
 pub(super) unsafe fn ordinary(th: &Thread, region: &Region) -> Observed {
     let key = (region.code, region.nthreads);
-    let pastime = |mut known: Known<'_>| known.get_mut(&key).map(|known| known.pastime(region));
+    // Expected times are computed here, on a thread of the program's.
+    let meanwhile = float::apart(|| {
+        let mut known = KNOWN.lock().ok()?;
+        Some(known.get_mut(&key)?.meanwhile(region))
+    });
     let timed = Timed {
         entry: region.entry,
         data: region.data,
@@ -295,11 +298,7 @@ pub(super) unsafe fn ordinary(th: &Thread, region: &Region) -> Observed {
         most: AtomicU64::new(0),
         sum: AtomicU64::new(0),
         speeds: AtomicU64::new(0),
-        pastime: KNOWN
-            .lock()
-            .ok()
-            .and_then(pastime)
-            .unwrap_or(Pastime::Nothing),
+        meanwhile: meanwhile.unwrap_or(Meanwhile::Nothing),
         ended: AtomicU32::new(0),
         barriers: AtomicU32::new(0),
     };
@@ -311,7 +310,7 @@ pub(super) unsafe fn ordinary(th: &Thread, region: &Region) -> Observed {
     // SAFETY: by this function's contract compiled code made `region`'s function for all threads, and `run`
     // calls it once in each. `timed` lives until the region has ended.
     let threads = unsafe { team::ordinary(th, &watched, None) };
-    let reading = timed.pastime.reading();
+    let reading = timed.meanwhile.reading();
     let result = reading.and_then(|reading| reading.result());
     if let Some(fit) = result {
         regions::put(region, fit);
