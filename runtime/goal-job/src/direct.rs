@@ -172,6 +172,8 @@ pub(crate) struct Direct {
     started: VecDeque<Started>,
     /// Why this rank takes no further part.
     broken: Option<Failure>,
+    /// The first step that fails for that reason. Collectives that were started before still end as the peers come.
+    sound: u64,
 }
 
 // SAFETY: the areas stay mapped, and their bytes are accessed as "Memory ordering" says.
@@ -267,6 +269,7 @@ impl Direct {
             long_ones: [None; PLACES],
             started: VecDeque::new(),
             broken: None,
+            sound: u64::MAX,
         }
     }
 
@@ -465,10 +468,11 @@ impl Direct {
         (1..ranks).map(move |d| (rank + d) % ranks)
     }
 
-    /// Stops taking part, and says so in this rank's segment.
+    /// Takes no part in a step and all later ones, and says so in this rank's segment.
     #[cold]
-    fn fail(&mut self, why: Failure, wait: &impl Wait) {
-        self.broken = Some(why);
+    fn fail(&mut self, step: u64, why: Failure, wait: &impl Wait) {
+        self.broken.get_or_insert(why);
+        self.sound = self.sound.min(step);
         // What was exposed before stays valid.
         self.over(self.rank).store(1, Ordering::Release);
         wait.ring();

@@ -416,6 +416,38 @@ fn a_started_collective_fails_with_the_others() {
     });
 }
 
+/// Two ranks broadcast unlike lengths. A barrier that was started before ends all the same when the third rank comes to it.
+#[test]
+fn what_was_started_before_a_failed_collective_ends_well() {
+    let failed = AtomicU64::new(0);
+    job(3, |direct, wait| {
+        let me = direct.rank;
+        let (mut give, mut get) = (vec![1; 16], vec![0; 16]);
+        if me == 2 {
+            while failed.load(Ordering::Acquire) == 0 {
+                std::thread::yield_now();
+            }
+        }
+        let barrier = Open::new(Collective::Barrier, 0, direct, wait);
+        let bytes = if me == 0 { 8 } else { 16 };
+        let what = Collective::Broadcast { root: 1, bytes };
+        let step = direct.start(&what, piece(&mut give), piece(&mut get), wait);
+        let step = step.expect("nothing has failed");
+        if me == 0 {
+            let why = Failure::Differs { peer: 1 };
+            while direct.look(step, wait) != Look::Ended(Err(why)) {
+                std::thread::yield_now();
+            }
+            assert_eq!(direct.look(barrier.step, wait), Look::Needs(2));
+            failed.store(1, Ordering::Release);
+            barrier.end(direct, wait);
+            assert_eq!(direct.look(step, wait), Look::Ended(Err(why)));
+        } else {
+            barrier.end(direct, wait);
+        }
+    });
+}
+
 /// A rank that has started as much as its peers have room for is counted until it has read: its program may wait for
 /// something else.
 #[test]

@@ -33,7 +33,8 @@ impl Direct {
         }
         let done = self.run_all(what, give, get, wait);
         if let Err(why) = done {
-            self.fail(why, wait);
+            // Nothing that was started goes on beside a blocking one.
+            self.fail(0, why, wait);
         }
         done
     }

@@ -83,25 +83,23 @@ impl Direct {
         let Some(at) = self.started.iter().position(|s| s.step == step) else {
             return Look::Ended(Ok(()));
         };
-        match (self.broken, self.needed(at)) {
-            // Not removed, so that further looks find the same.
-            (Some(why), _) => Look::Ended(Err(why)),
-            (None, Some(rank)) => Look::Needs(rank),
-            // What was missing has come since `advance` looked.
-            (None, None) => Look::Needs(self.rank),
+        // Not removed, so that further looks find the same.
+        if let Some(why) = self.broken.filter(|_| step >= self.sound) {
+            return Look::Ended(Err(why));
         }
+        // Without one, what was missing has come since `advance` looked.
+        Look::Needs(self.needed(at).unwrap_or(self.rank))
     }
 
     /// The peer that a collective waits for was found to be gone, or takes no further part.
     pub(crate) fn give_up(&mut self, why: Failure, wait: &impl Wait) {
-        if self.broken.is_none() {
-            self.fail(why, wait);
-        }
+        self.fail(0, why, wait);
     }
 
     /// Moves no collective on any more.
     pub(crate) fn abandon(&mut self) {
         self.broken.get_or_insert(Failure::Abandoned);
+        self.sound = 0;
     }
 
     /// How many started collectives would stand still, or hold up peers, if nobody looked at them.
@@ -158,7 +156,7 @@ impl Direct {
     /// Moves all started collectives on, as far as the peers have come. True if one of them went on.
     pub(crate) fn advance(&mut self, wait: &impl Wait) -> bool {
         let (mut moved, mut at) = (false, 0);
-        while at < self.started.len() && self.broken.is_none() {
+        while at < self.started.len() && self.started[at].step < self.sound {
             if !self.started[at].shown {
                 // Later ones have to wait for their turn.
                 if !self.try_show(at, wait) {
@@ -174,8 +172,10 @@ impl Direct {
             let s = &self.started[at];
             let taken = self.take(&s.what, (s.give, s.get), whole(&s.what), s.step, wait);
             if let Err(why) = taken {
-                self.fail(why, wait);
-                break;
+                self.fail(s.step, why, wait);
+                // A peer may have come to an earlier one, and then to this one, after the look at the earlier one.
+                at = 0;
+                continue;
             }
             let held_up = self.holds_up_peers();
             let ended = self.started.remove(at);
