@@ -34,6 +34,8 @@ static long constructs(int lap)
         }
 #pragma omp critical
         counted += omp_get_num_threads();
+        /* The lock is another one than the critical's. */
+#pragma omp barrier
         omp_set_lock(&lock);
         counted += omp_get_thread_num();
         omp_unset_lock(&lock);
