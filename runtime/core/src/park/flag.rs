@@ -1,7 +1,7 @@
 //! The word that threads wait on, and how none of them misses its wake-up.
 
 #[cfg(not(loom))]
-use super::spin::{core_here, Policy};
+use super::spin::{note_here, Policy};
 use super::spin::{Spinner, NOWHERE};
 #[cfg(loom)]
 use crate::sync::Futex;
@@ -33,9 +33,9 @@ const STATE: u32 = 3;
 #[repr(C)]
 pub struct Flag<const SHARED: bool = false> {
     word: AtomicU32,
-    /// The core on which the flag was last signalled while the machine was contended, or [`NOWHERE`].
-    /// A hint that may be out of date; nothing is ordered by it.
-    pub(super) core: core::sync::atomic::AtomicU32,
+    /// Who last signalled the flag while the machine was contended or threads were young, and on which core ([`note_here`]), or
+    /// [`NOWHERE`]. A hint that may be out of date; nothing is ordered by it.
+    pub(super) note: core::sync::atomic::AtomicU32,
     #[cfg(loom)]
     kernel: Futex,
 }
@@ -55,7 +55,7 @@ impl Flag {
     pub const fn new() -> Flag {
         Flag {
             word: AtomicU32::new(0),
-            core: core::sync::atomic::AtomicU32::new(NOWHERE),
+            note: core::sync::atomic::AtomicU32::new(NOWHERE),
         }
     }
 
@@ -64,7 +64,7 @@ impl Flag {
     pub fn new() -> Flag {
         Flag {
             word: AtomicU32::new(0),
-            core: core::sync::atomic::AtomicU32::new(NOWHERE),
+            note: core::sync::atomic::AtomicU32::new(NOWHERE),
             kernel: Futex::new(),
         }
     }
@@ -82,7 +82,7 @@ impl SharedFlag {
     pub const fn shared() -> SharedFlag {
         Flag {
             word: AtomicU32::new(0),
-            core: core::sync::atomic::AtomicU32::new(NOWHERE),
+            note: core::sync::atomic::AtomicU32::new(NOWHERE),
         }
     }
 
@@ -91,7 +91,7 @@ impl SharedFlag {
     pub fn shared() -> SharedFlag {
         Flag {
             word: AtomicU32::new(0),
-            core: core::sync::atomic::AtomicU32::new(NOWHERE),
+            note: core::sync::atomic::AtomicU32::new(NOWHERE),
             kernel: Futex::new(),
         }
     }
@@ -138,7 +138,7 @@ impl<const SHARED: bool> Flag<SHARED> {
         // Stored before the swap, after which the memory may belong to somebody else.
         #[cfg(not(loom))]
         if Policy::notes_cores() {
-            flag.core.store(core_here(), Ordering::Relaxed);
+            flag.note.store(note_here(), Ordering::Relaxed);
         }
         let before = flag.word.swap(epoch << 2, Ordering::AcqRel);
         if before & STATE == SLEEPING {
@@ -205,7 +205,7 @@ impl<const SHARED: bool> Flag<SHARED> {
         asleep: &mut dyn FnMut(bool),
     ) {
         'again: loop {
-            let mut spinner = Spinner::for_thread_on(self.core.load(Ordering::Relaxed));
+            let mut spinner = Spinner::for_signaller(self.note.load(Ordering::Relaxed));
             loop {
                 if self.reached(epoch) {
                     return;

@@ -26,7 +26,9 @@
 //! running until the next tick or longer: milliseconds in which another core idles. So threads are *young* for some
 //! milliseconds after they were created ([`Policy::creates`]). Until a created thread runs, waits yield, and later they
 //! yield after a short spin. And as on a contended machine, a signaller notes its core; a waiter there sleeps at once,
-//! because the kernel looks for an idle core when a thread is woken, not when it yields.
+//! because the kernel looks for an idle core when a thread is woken, not when it yields. (Not where the waiter itself was the last
+//! to signal, as at a barrier to which threads come last in turns: it says nothing about the others. Two young threads on two cores
+//! would put each other to sleep at every other barrier.)
 //!
 //! Signs 2 and 3 open a *contended* window, in which spins are short. If contention is seen again soon after a window
 //! closes, the next one is twice as long. So a machine that stays loaded is probed ever more rarely, and on a machine
@@ -234,9 +236,9 @@ impl Policy {
         Self::was_contended() || POLICY.young_until.load(Ordering::Relaxed) != 0
     }
 
-    /// Turns and yields of a wait for a thread last seen on `core`, if threads are young.
+    /// Turns and yields of a wait for the thread of this `note`, if threads are young.
     #[cold]
-    fn young_budget(core: u32) -> Option<(u64, u32)> {
+    fn young_budget(note: u32) -> Option<(u64, u32)> {
         let until = POLICY.young_until.load(Ordering::Relaxed);
         if sys::ticks() >= until {
             // Threads created at this very moment are old, then: only time is lost.
@@ -244,7 +246,7 @@ impl Policy {
             None
         } else if POLICY.unborn.load(Ordering::Relaxed) != 0 {
             Some((0, YIELDS_YOUNG))
-        } else if core != NOWHERE && core == core_here() {
+        } else if is_here(note) && note & SIGNALLER != signaller() {
             Some((0, 0))
         } else if Self::oversubscribed() {
             None
@@ -261,12 +263,12 @@ impl Policy {
         sys::ticks() < POLICY.crowded_until.load(Ordering::Relaxed)
     }
 
-    /// How many turns a wait that begins now may spin, and how often it may yield afterwards. `core` is where the
-    /// awaited thread was last seen, as [`core_here`] numbers it.
+    /// How many turns a wait that begins now may spin, and how often it may yield afterwards. `note` says who signalled last,
+    /// and where ([`note_here`]).
     #[inline]
-    pub(super) fn budget(core: u32) -> (u64, u32) {
+    pub(super) fn budget(note: u32) -> (u64, u32) {
         if POLICY.young_until.load(Ordering::Relaxed) != 0 {
-            if let Some(budget) = Self::young_budget(core) {
+            if let Some(budget) = Self::young_budget(note) {
                 return budget;
             }
         }
@@ -275,7 +277,7 @@ impl Policy {
                 // The core is wanted by another program and by other threads of ours: spinning or yielding helps only
                 // the other program.
                 (0, 0)
-            } else if core != NOWHERE && core == core_here() {
+            } else if is_here(note) {
                 (0, if Self::crowded() { 0 } else { YIELDS })
             } else {
                 (POLICY.free.load(Ordering::Relaxed).min(CONTENDED), 0)
@@ -329,13 +331,13 @@ impl Spinner {
     /// Begins a wait for a thread that may be anywhere.
     #[inline]
     pub fn new() -> Spinner {
-        Self::for_thread_on(NOWHERE)
+        Self::for_signaller(NOWHERE)
     }
 
-    /// Begins a wait for a thread that was last seen on `core`.
+    /// Begins a wait on a flag whose last signaller has left this `note`.
     #[inline]
-    pub(super) fn for_thread_on(core: u32) -> Spinner {
-        let (left, yields) = Policy::budget(core);
+    pub(super) fn for_signaller(note: u32) -> Spinner {
+        let (left, yields) = Policy::budget(note);
         Spinner {
             left,
             yields,
@@ -420,7 +422,7 @@ impl Spinner {
         Spinner { left: 1 }
     }
 
-    pub(super) fn for_thread_on(_core: u32) -> Spinner {
+    pub(super) fn for_signaller(_note: u32) -> Spinner {
         Self::new()
     }
 
@@ -464,8 +466,36 @@ impl LastSeen {
     }
 }
 
-/// The value of a [`Flag`](super::Flag)'s core before it is known.
+/// The note of a [`Flag`](super::Flag) that nobody has signalled.
 pub(super) const NOWHERE: u32 = 0;
+/// The bits of a note that tell signallers apart; the others are their core.
+#[cfg(not(loom))]
+pub(super) const SIGNALLER: u32 = 0xffff_0000;
+
+/// The calling thread, in the bits of [`SIGNALLER`]. Two threads may have the same ones: a hint.
+#[cfg(not(loom))]
+#[inline]
+fn signaller() -> u32 {
+    // SAFETY: pthread_self has no preconditions.
+    let thread = unsafe { libc::pthread_self() } as u64;
+    // Threads' records lie some pages apart. The factor is 2^64 divided by the golden ratio.
+    ((thread >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32 & SIGNALLER
+}
+
+/// What a signaller notes: who it is, and on which core.
+#[cfg(not(loom))]
+#[inline]
+pub(super) fn note_here() -> u32 {
+    signaller() | core_here()
+}
+
+/// Was this `note` left on the caller's core?
+#[cfg(not(loom))]
+#[inline]
+fn is_here(note: u32) -> bool {
+    let core = note & !SIGNALLER;
+    core != NOWHERE && core == core_here()
+}
 
 /// The core that the calling thread runs on, as a number that is not [`NOWHERE`].
 #[cfg(not(loom))]
@@ -474,7 +504,7 @@ pub(super) fn core_here() -> u32 {
     // SAFETY: sched_getcpu has no preconditions.
     let core = unsafe { libc::sched_getcpu() };
     // On an error sched_getcpu returns -1, which becomes `NOWHERE`.
-    core.wrapping_add(1) as u32
+    core.wrapping_add(1) as u32 & !SIGNALLER
 }
 
 /// True when more threads are runnable in the system than it has CPUs online.

@@ -1,6 +1,8 @@
 //! Flags and spins: under the policy as it stands, and under one that a loaded machine makes.
 
-use super::spin::{core_here, CONTENDED, NOWHERE, POLICY, TURNS_YOUNG, YIELDS, YIELDS_YOUNG};
+use super::spin::{
+    core_here, note_here, CONTENDED, NOWHERE, POLICY, SIGNALLER, TURNS_YOUNG, YIELDS, YIELDS_YOUNG,
+};
 use super::*;
 use crate::sync::{AtomicUsize, Ordering};
 use crate::sys;
@@ -79,9 +81,9 @@ fn beside_other_load_a_waiter_yields_to_the_signaller_on_its_own_core() {
         })
     };
     assert!(quiet(&|| {
-        f.core.store(NOWHERE, Ordering::Relaxed);
+        f.note.store(NOWHERE, Ordering::Relaxed);
         f.signal(1);
-        f.core.load(Ordering::Relaxed) == NOWHERE
+        f.note.load(Ordering::Relaxed) == NOWHERE
     }));
 
     let free = POLICY.free.load(Ordering::Relaxed);
@@ -91,7 +93,7 @@ fn beside_other_load_a_waiter_yields_to_the_signaller_on_its_own_core() {
     // The test may be moved to another core at any moment, but not every time.
     let on_core = || {
         f.signal(2);
-        Policy::budget(f.core.load(Ordering::Relaxed))
+        Policy::budget(f.note.load(Ordering::Relaxed))
     };
     assert!((0..1000).any(|_| on_core() == (0, YIELDS)));
     // A yield went to another program: sleep from now on.
@@ -138,11 +140,15 @@ fn while_threads_are_young_waits_leave_the_core_to_others() {
     Policy::runs();
     assert_eq!(Policy::budget(NOWHERE), (0, YIELDS_YOUNG));
     Policy::creates_not(1);
-    // The test may be moved to another core at any moment, but not every time.
-    assert!((1..1000).any(|n| {
+    // Another thread has signalled on this core. The test may be moved to another core at any moment, but not every time.
+    let another = SIGNALLER & !note_here();
+    assert!((0..1000).any(|_| Policy::budget(core_here() | another) == (0, 0)));
+    // This thread itself was the last to come to a barrier, before it waits at the next one.
+    let mut own = (1..1000).map(|n| {
         f.signal(n);
-        Policy::budget(f.core.load(Ordering::Relaxed)) == (0, 0)
-    }));
+        Policy::budget(f.note.load(Ordering::Relaxed))
+    });
+    assert!(own.all(|budget| budget != (0, 0)));
     // A thread on another core may come to this one; nothing is left once the threads are old.
     let elsewhere = || Policy::budget(core_here() + 1);
     let quiet = |now: &dyn Fn() -> bool| {
@@ -159,8 +165,8 @@ fn while_threads_are_young_waits_leave_the_core_to_others() {
     assert!(quiet(&|| Policy::budget(core_here()) == (free, 0)));
     assert_eq!(POLICY.young_until.load(Ordering::Relaxed), 0);
     assert!(quiet(&|| {
-        f.core.store(NOWHERE, Ordering::Relaxed);
+        f.note.store(NOWHERE, Ordering::Relaxed);
         f.signal(1000);
-        f.core.load(Ordering::Relaxed) == NOWHERE
+        f.note.load(Ordering::Relaxed) == NOWHERE
     }));
 }
