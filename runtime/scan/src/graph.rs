@@ -104,7 +104,7 @@ impl Graph {
                     return Err((Why::TooLong, at));
                 }
                 *budget -= 1;
-                if *budget % 64 == 0 {
+                if *budget % 16 == 0 {
                     image.breathe();
                 }
                 if !decoder.can_decode() {
@@ -144,11 +144,12 @@ impl Graph {
             }
         }
         for leader in &graph.leaders {
+            image.breathe();
             if let Some(node) = numbers.get(*leader).and_then(|n| nodes.get_mut(n)) {
                 node.leads = true;
             }
         }
-        graph.nodes = Nodes::sorted(nodes, &numbers);
+        graph.nodes = Nodes::sorted(nodes, &numbers, image);
         graph.find_called_back(image);
         Ok(graph)
     }
@@ -156,6 +157,7 @@ impl Graph {
     /// Fills [`Graph::called_back`].
     fn find_called_back(&mut self, image: &dyn Image) {
         for (number, node) in self.nodes.values().enumerate() {
+            image.breathe();
             let Next::Call {
                 callee: Callee::Named(name),
                 ..

@@ -180,6 +180,7 @@ impl<'a> Parts<'a> {
         let mut before = vec![Vec::new(); count];
         let mut ways = vec![(0usize, 0usize); count];
         for (number, next) in self.next.iter().enumerate() {
+            image.breathe();
             for &to in next.iter().flatten() {
                 if self.inside[number] && self.inside[to] {
                     before[to].push(number);

@@ -246,6 +246,10 @@ impl Analysis<'_> {
                 return Err((Why::TooLong, at));
             }
             self.executed -= 1;
+            if self.executed % 16 == 0 {
+                // A block may have hundreds of instructions.
+                self.image.breathe();
+            }
             let i = &node.instruction;
             let behind = i.next_ip();
             let called_back = || graph.called_back.get(&at).copied();
