@@ -138,13 +138,22 @@ pub fn monotonic_ns() -> u64 {
 
 /// The processor's time that the calling thread has taken, in nanoseconds. A system call.
 pub fn thread_cpu_ns() -> u64 {
+    cpu_ns(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// The processor's time that all threads of the process have taken, in nanoseconds. A system call.
+pub fn process_cpu_ns() -> u64 {
+    cpu_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+fn cpu_ns(clock: libc::clockid_t) -> u64 {
     let mut t = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: the pointer is to a live timespec, and CLOCK_THREAD_CPUTIME_ID always exists.
+    // SAFETY: the pointer is to a live timespec, and both clocks always exist.
     unsafe {
-        libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut t);
+        libc::clock_gettime(clock, &mut t);
     }
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }

@@ -42,6 +42,8 @@ const HALF: f64 = 0.5;
 const LONGEST_REST: u32 = 127;
 /// Nanoseconds that observing takes, and the part of a region's time that may go into it while the region is uneven.
 const OBSERVING_NS: f64 = 500.0;
+/// ...and for each barrier, at which the clocks of all threads stand still.
+const BARRIER_NS: f64 = 20.0;
 const OBSERVING_COST: f64 = 0.01;
 
 /// The times of one observed execution of an ordinary team, in nanoseconds.
@@ -65,7 +67,9 @@ pub struct Even {
     uneven: u32,
     /// The least `most_ns` of all observed executions.
     shortest_ns: f64,
+    /// What the threads have waited, and in how many executions, those that passed unobserved included.
     lost_ns: f64,
+    lost_runs: f64,
     short_ns: f64,
     /// The last observed execution was uneven.
     was_uneven: bool,
@@ -89,6 +93,7 @@ impl Even {
             uneven: 0,
             shortest_ns: f64::INFINITY,
             lost_ns: 0.0,
+            lost_runs: 0.0,
             short_ns: 0.0,
             was_uneven: false,
             rest: 0,
@@ -108,6 +113,14 @@ impl Even {
         self.lost_ns
     }
 
+    /// Have the region's threads waited so many nanoseconds for each other, in more than single executions?
+    #[must_use]
+    pub fn has_lost(&self, ns: f64) -> bool {
+        let often = u64::from(self.uneven) * u64::from(ONE_IN) >= u64::from(self.runs);
+        let sure = self.uneven >= 2 || self.lost_ns >= MUCH_NS;
+        self.lost_ns >= ns && often && sure
+    }
+
     /// Do the region's threads wait so long for each other that its code can be read in portions meanwhile, and have they waited for
     /// half as long as that takes (`read_ns`)? They wait at each of its `barriers` and at its end. Until some code was read
     /// (`is_prepared`), one portion takes a millisecond.
@@ -118,15 +131,15 @@ impl Even {
         read_ns: f64,
         is_prepared: bool,
     ) -> bool {
-        let waits = f64::from(self.uneven.max(1)) * (f64::from(barriers) + 1.0);
+        let waits = self.lost_runs.max(1.0) * (f64::from(barriers) + 1.0);
         let each = self.lost_ns / waits;
         let least = if is_prepared { 0.0 } else { PREPARING_NS };
         self.uneven >= 2 && each >= WAIT_NS && self.lost_ns >= least.max(read_ns * HALF)
     }
 
-    /// Learns from one observed execution. Returns the number of executions that may pass unobserved, 0
+    /// Learns from one observed execution with so many barriers. Returns the number of executions that may pass unobserved, 0
     /// unless any `may_pass`; these count as run.
-    pub fn see(&mut self, seen: &Seen, may_pass: bool) -> u32 {
+    pub fn see(&mut self, seen: &Seen, barriers: u32, may_pass: bool) -> u32 {
         let waited = seen.most_ns - seen.mean_ns;
         let uneven = waited > seen.most_ns * PART && waited > LEAST_NS;
         self.runs = self.runs.saturating_add(1);
@@ -137,22 +150,22 @@ impl Even {
             // yet.
             if self.runs > 1 || waited >= MUCH_NS {
                 // Those that passed since the last one were like both, if both are of one kind.
-                let alike = if self.was_uneven { self.rest + 1 } else { 1 };
-                self.lost_ns += waited.min(self.shortest_ns * MOST_LOST) * f64::from(alike);
+                let alike = f64::from(if self.was_uneven { self.rest + 1 } else { 1 });
+                self.lost_ns += waited.min(self.shortest_ns * MOST_LOST) * alike;
+                self.lost_runs += alike;
             }
         }
         if seen.elapsed_ns < SHORT_NS {
             self.short_ns += SAVED_NS * f64::from(self.rest + 1);
         }
-        let often = u64::from(self.uneven) * u64::from(ONE_IN) >= u64::from(self.runs);
-        let sure = self.uneven >= 2 || self.lost_ns >= MUCH_NS;
-        self.looked_at |= self.short_ns >= LOOK_NS || self.lost_ns >= LOOK_NS && often && sure;
+        self.looked_at |= self.short_ns >= LOOK_NS || self.has_lost(LOOK_NS);
         self.was_uneven = uneven;
         self.rest = if !may_pass {
             0
         } else if uneven && !self.looked_at {
             // An observed execution takes longer, which short regions feel.
-            let affordable = OBSERVING_NS / (OBSERVING_COST * seen.elapsed_ns.max(1.0));
+            let observing_ns = OBSERVING_NS + BARRIER_NS * f64::from(barriers);
+            let affordable = observing_ns / (OBSERVING_COST * seen.elapsed_ns.max(1.0));
             (self.rest * 2 + 1).min(affordable as u32).min(LONGEST_REST)
         } else {
             (self.rest * 2 + 1).min(LONGEST_REST)
@@ -179,7 +192,7 @@ mod tests {
         let mut even = Even::new();
         let mut runs = 0;
         while runs < 1_000_000 {
-            let rest = even.see(&next(runs), true);
+            let rest = even.see(&next(runs), 0, true);
             runs += 1;
             if even.is_to_be_looked_at() {
                 return Some(runs);
@@ -210,16 +223,31 @@ mod tests {
         let mut even = Even::new();
         let (mut observed, mut runs) = (0u32, 0u32);
         while !even.is_to_be_looked_at() {
-            runs += 1 + even.see(&seen(4_500.0, 3_000.0), true);
+            runs += 1 + even.see(&seen(4_500.0, 3_000.0), 0, true);
             observed += 1;
         }
         assert!((1_250..1_450).contains(&runs), "{runs}");
         assert!(observed <= runs / 9, "{observed} of {runs}");
         // If its turn to be looked at does not come, fewer and fewer are.
         let rests: Vec<u32> = (0..8)
-            .map(|_| even.see(&seen(4_500.0, 3_000.0), true))
+            .map(|_| even.see(&seen(4_500.0, 3_000.0), 0, true))
             .collect();
         assert_eq!(rests[7], LONGEST_REST);
+    }
+
+    /// NPB SP, class S: 290 barriers in a tenth of a millisecond. To observe them takes 6 us.
+    #[test]
+    fn regions_with_many_barriers_are_observed_now_and_then() {
+        let mut even = Even::new();
+        let mut rest = |barriers| {
+            let mut last = 0;
+            for _ in 0..6 {
+                last = even.see(&seen(100_000.0, 90_000.0), barriers, true);
+            }
+            last
+        };
+        assert_eq!(rest(1), 0);
+        assert_eq!(rest(290), 6);
     }
 
     #[test]
@@ -259,9 +287,23 @@ mod tests {
     fn where_none_passes_each_counts_once() {
         let mut even = Even::new();
         for _ in 0..13_000 {
-            assert_eq!(even.see(&seen(400.0, 390.0), false), 0);
+            assert_eq!(even.see(&seen(400.0, 390.0), 0, false), 0);
             assert!(!even.is_to_be_looked_at());
         }
+    }
+
+    /// NPB LU, class S: at each of five places its threads wait for 36 us, which is too short, however many executions pass unobserved.
+    #[test]
+    fn short_waits_are_not_filled() {
+        let filled = |waited| {
+            let mut even = Even::new();
+            (0..60).any(|_| {
+                even.see(&seen(500_000.0, 500_000.0 - waited), 4, true);
+                even.waits_long_enough_to_read(4, 5e6, true)
+            })
+        };
+        assert!(!filled(180_000.0));
+        assert!(filled(260_000.0));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::nodes;
 use super::virtual_team::switch;
 use crate::icv::{Globals, SchedKind, StaticLoops};
 use core::sync::atomic::{AtomicI32, AtomicU64, AtomicU8, Ordering};
-use hetmp_core::sys::monotonic_ns;
+use hetmp_core::sys::{monotonic_ns, process_cpu_ns};
 use std::time::SystemTime;
 
 /// For loops: the environment selects one of hetmp's own schedules, which also replaces the program's
@@ -44,6 +44,8 @@ static PROCESS: AtomicI32 = AtomicI32::new(0);
 /// When the runtime started: nanoseconds of the monotonic clock, and milliseconds of the calendar.
 static STARTED: AtomicU64 = AtomicU64::new(0);
 static STARTED_UNIX_MS: AtomicU64 = AtomicU64::new(0);
+/// Nanoseconds that the process had computed until then: reading its input, for example.
+static BEFORE: AtomicU64 = AtomicU64::new(0);
 
 /// The bits of loops.
 #[inline(always)]
@@ -105,6 +107,11 @@ pub(super) fn started_ns() -> u64 {
     STARTED.load(Ordering::Relaxed)
 }
 
+/// How long the program has run, in nanoseconds: what it has computed before the runtime started, and the time since then.
+pub(super) fn ran_ns() -> u64 {
+    BEFORE.load(Ordering::Relaxed) + monotonic_ns().saturating_sub(started_ns())
+}
+
 /// When the runtime started, in milliseconds of the calendar.
 pub(super) fn started_unix_ms() -> u64 {
     STARTED_UNIX_MS.load(Ordering::Relaxed)
@@ -132,6 +139,7 @@ pub(crate) fn configure(globals: &Globals) {
         // SAFETY: getpid has no preconditions.
         PROCESS.store(unsafe { libc::getpid() }, Ordering::Relaxed);
         STARTED.store(monotonic_ns(), Ordering::Relaxed);
+        BEFORE.store(process_cpu_ns(), Ordering::Relaxed);
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         STARTED_UNIX_MS.store(since.map_or(0, |t| t.as_millis() as u64), Ordering::Relaxed);
     }

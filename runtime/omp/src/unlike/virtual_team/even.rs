@@ -18,7 +18,6 @@ use crate::unlike::{modes, nodes};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use hetmp_core::float;
-use hetmp_core::sys::monotonic_ns;
 use hetmp_sched::budget::Length;
 use hetmp_sched::even::{Even, Seen};
 use hetmp_sched::segments::Segments;
@@ -37,8 +36,9 @@ struct Unread {
     length: Option<Length>,
     /// It is to be read, and its turn has not come. True: with the question that a number of threads asked for raises.
     waits_for_its_turn: Option<bool>,
-    /// What was begun of it in time that its threads waited.
+    /// What was begun of it in time that its threads waited, and what the region had lost then.
     reading: Option<Arc<Reading>>,
+    lost_then_ns: f64,
 }
 
 impl Unread {
@@ -64,6 +64,7 @@ impl Unread {
         if seen.waits_long_enough_to_read(barriers, read_ns, prepared) {
             if self.reading.is_none() {
                 self.reading = Reading::new(region.code, region.form, asked);
+                self.lost_then_ns = seen.lost_ns();
             }
             return match &self.reading {
                 Some(reading) => Meanwhile::Reading(Arc::clone(reading)),
@@ -138,7 +139,7 @@ pub(super) fn may_be_read(region: &Region, asked: bool) -> bool {
     let (code, threads) = (region.code, region.nthreads);
     let budget = budget::so_far();
     let unlike = nodes::told_apart();
-    let ran_ns = monotonic_ns().saturating_sub(modes::started_ns()) as f64;
+    let ran_ns = modes::ran_ns() as f64;
     // No code that can panic runs under this lock.
     let begun = {
         let Ok(mut known) = KNOWN.lock() else {
@@ -154,7 +155,9 @@ pub(super) fn may_be_read(region: &Region, asked: bool) -> bool {
             region.waits_for_its_turn = None;
             return false;
         }
-        if !budget.may_read(Some(&region.seen), length, ran_ns, unlike) {
+        let goes_on = region.reading.as_ref().filter(|r| r.is_good(asked));
+        let begun = goes_on.map(|_| region.lost_then_ns);
+        if !budget.may_read(Some(&region.seen), length, ran_ns, begun, unlike) {
             region.waits_for_its_turn = Some(asked);
             return false;
         }
@@ -180,7 +183,7 @@ pub(super) fn learn(
     KNOWN.lock().map_or(0, |mut known| {
         let region = known.entry((code, threads)).or_default();
         region.segments.see(seen, barriers);
-        region.seen.see(seen, may_pass)
+        region.seen.see(seen, barriers, may_pass)
     })
 }
 
@@ -317,6 +320,9 @@ pub(super) unsafe fn ordinary(th: &Thread, region: &Region) -> Observed {
     }
     if let (Some(reading), Ok(mut known)) = (reading, KNOWN.lock()) {
         let region = known.entry(key).or_default();
+        if region.reading.is_none() {
+            region.lost_then_ns = region.seen.lost_ns();
+        }
         region.reading = result.is_none().then(|| Arc::clone(reading));
     }
     let count = u64::from(threads.max(1));
