@@ -29,6 +29,22 @@ fn threads_are_cancelled_in_system_calls() {
     }
 }
 
+/// The end of a thread is told by the word that has its number, also where half of an address equals that number.
+#[test]
+fn threads_with_any_number_end() {
+    let program = compile("c-tests/dsm/thread_number.c", &[]);
+    let expected = run(&program, &[], 0, &[]);
+    for _ in 0..3 {
+        let got = run(&program, &[], 2, &BY_SIGNALS);
+        if !skipped(&got) {
+            prints_the_same(&got, &expected);
+        }
+        if String::from_utf8_lossy(&got.stderr).contains("no thread had the number") {
+            println!("skipped: threads' numbers cannot be chosen here");
+        }
+    }
+}
+
 /// The programs that show that nodes work, without userfaultfd.
 #[test]
 fn programs_print_what_they_print() {

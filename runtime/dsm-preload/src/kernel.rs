@@ -29,7 +29,7 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU8, AtomicUsize, Ordering};
 use hetmp_core::segment::PAGE;
 use libc::{c_int, c_long};
-use pages::backend::sigsegv::{is_guard, raw};
+use pages::backend::sigsegv::{is_guard, number, raw};
 use stacks::Record;
 
 /// Are system calls of the program's threads caught?
@@ -598,15 +598,10 @@ unsafe fn execute(number: c_long, mut a: [usize; 6], path: usize) -> isize {
 /// As for [`emulate`].
 unsafe fn exit(a: [usize; 6]) -> isize {
     let record = stacks::current();
-    // SAFETY: calls with numbers; the words are those of the thread's control block, in which the C library keeps the
-    // thread's number once.
+    // SAFETY: calls with numbers; the word is one of the thread's control block.
     unsafe {
         if !record.is_guest() {
-            let me = raw::call(libc::SYS_gettid, [0; 6]) as u32;
-            let block: *const core::sync::atomic::AtomicU32 =
-                core::ptr::with_exposed_provenance(control_block());
-            let mut words = (0..256).map(|i| &*block.add(i));
-            let word = words.find(|w| w.load(Ordering::Relaxed) == me);
+            let word = word_of_thread();
             record.ends_with_this_thread();
             if let Some(word) = word {
                 let at = word.as_ptr().expose_provenance();
@@ -615,5 +610,23 @@ unsafe fn exit(a: [usize; 6]) -> isize {
             }
         }
         raw::call(libc::SYS_exit, a)
+    }
+}
+
+/// The word to which the kernel would write a zero when the calling thread ends: the kernel itself says where, unless it was built
+/// without checkpoints of processes. Then the thread's control block is searched.
+fn word_of_thread() -> Option<&'static AtomicU32> {
+    const GET_TID_ADDRESS: usize = 40;
+    let mut at = 0usize;
+    let to = (&raw mut at).expose_provenance();
+    // SAFETY: a number, and room for an address on this stack.
+    unsafe {
+        if raw::call(libc::SYS_prctl, [GET_TID_ADDRESS, to, 0, 0, 0, 0]) == 0 && at != 0 {
+            return Some(&*core::ptr::with_exposed_provenance(at));
+        }
+        let me = raw::call(libc::SYS_gettid, [0; 6]) as u32;
+        let block: *const [AtomicU32; number::WORDS] =
+            core::ptr::with_exposed_provenance(control_block());
+        number::of(&*block, me)
     }
 }

@@ -13,6 +13,7 @@
 //! then is one mapping again. Threads that use these pages fault once more, and the protocol gives the rights back, since
 //! the node still has the pages.
 
+pub mod number;
 pub mod raw;
 mod wanted;
 
