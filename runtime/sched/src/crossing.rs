@@ -12,7 +12,9 @@
 //! at home even where the sum wins, and are tried again later, as after a trial that failed.
 //!
 //! **Cold faults are not steady faults.** The first crossing of a region in a trial moves its input, and is not
-//! compared with anything. But it costs, so the trial ends at once where a trial costs more than it may.
+//! compared with anything. But it costs, so the trial ends at once where a trial costs more than it may. It also ends
+//! where home itself waited too long for pages ([`HOPELESS`]): home had all pages before, so what it waits for is what others
+//! took within the same execution, and they will do so each time.
 //!
 //! **What trying may cost.** Every nanosecond that a region took longer across than at home, and every
 //! nanosecond that the origin waited for a page outside of crossing regions, is *lost*. The first trial begins
@@ -60,6 +62,8 @@ const CALM: f64 = 0.08;
 const MOVES: f64 = 0.5;
 /// A trial ends that loses this many times what was expected.
 const AMISS: f64 = 3.0;
+/// A trial ends if home waited in it for pages longer than this multiple of what one execution of each region takes there.
+const HOPELESS: f64 = 1.5;
 /// The part that all trials may cost after several have failed.
 const BUDGET: f64 = 0.04;
 /// Executions at home before a region's time there is known. The first one starts threads and touches memory
@@ -90,12 +94,13 @@ enum Phase {
     /// so far.
     Probe { left_ns: f64, runs: u32 },
     /// All regions that may gain are tried at `place`. `left_ns`: what the trial may still lose. `fetched_ns`: what the
-    /// origin waited for pages outside of regions that are tried.
+    /// origin waited for pages outside of regions that are tried; `waited_ns`: within them.
     Trial {
         place: Place,
         from: Place,
         left_ns: f64,
         fetched_ns: f64,
+        waited_ns: f64,
     },
     /// Regions run at `place`, but for those that are out. The sums are those of the current window: what they
     /// took there, with the origin's waiting outside, and what the same executions take at home.
@@ -313,8 +318,18 @@ impl Crossings {
         })
     }
 
-    /// An execution of the region took `ns`. `waited_ns`: the part of `ns` for which an execution at home waited
-    /// for pages that were on other nodes; 0 for executions elsewhere.
+    /// The region's next execution across nodes divides its work in another way than the one before: steady times of that one
+    /// are no longer those of what would be kept, and pages move anew.
+    pub fn divided(&mut self, region: usize) {
+        if let (Phase::Trial { .. }, Some(r)) = (&self.phase, self.regions.get_mut(&region)) {
+            if r.trial_runs > 1 {
+                (r.trial_runs, r.steady_ns) = (0, 0.0);
+            }
+        }
+    }
+
+    /// An execution of the region took `ns`. `waited_ns`: the part of `ns` for which a thread at home waited for pages that
+    /// were on other nodes; 0 for executions whole on another node.
     pub fn ran(&mut self, region: usize, place: Place, ns: u64, waited_ns: u64) {
         let (ns, waited) = (ns as f64, waited_ns.min(ns) as f64);
         self.spent_ns += ns;
@@ -327,7 +342,7 @@ impl Crossings {
                     self.fetched(waited_ns);
                 }
             }
-            Place::Across | Place::Node(_) => self.left_home(region, ns),
+            Place::Across | Place::Node(_) => self.left_home(region, ns, waited),
             Place::Probe => {
                 let r = self.regions.entry(region).or_default();
                 r.spent_ns += ns;
@@ -477,6 +492,7 @@ impl Crossings {
             from,
             left_ns,
             fetched_ns: 0.0,
+            waited_ns: 0.0,
         };
         for r in self.regions.values_mut() {
             r.before_ns = if from == Place::Home || r.out || r.recent_runs == 0 {
@@ -499,7 +515,8 @@ impl Crossings {
         }
     }
 
-    fn left_home(&mut self, region: usize, ns: f64) {
+    fn left_home(&mut self, region: usize, ns: f64, waited_ns: f64) {
+        let once_ns: f64 = self.candidates().map(|r| r.home_ns).sum();
         let may_lose = self.part() * self.spent_ns;
         let trial_runs = self.trial_runs();
         let nodes = self.nodes as f64;
@@ -509,7 +526,14 @@ impl Crossings {
         match &mut self.phase {
             // The caller let the region cross for a reason of its own.
             Phase::Home | Phase::Probe { .. } => {}
-            Phase::Trial { left_ns, place, .. } => {
+            Phase::Trial {
+                left_ns,
+                place,
+                waited_ns: waited,
+                ..
+            } => {
+                *waited += waited_ns;
+                let hopeless = *waited > HOPELESS * once_ns * f64::from(r.trial_runs + 1);
                 r.trial_runs += 1;
                 r.tried = true;
                 if r.trial_runs > 1 {
@@ -528,6 +552,7 @@ impl Crossings {
                 let spent = *left_ns < 0.0;
                 let mut tried = self.regions.values().filter(|r| r.trial_runs > 0);
                 if spent
+                    || hopeless
                     || self.regions[&region].trial_runs >= TRIAL_ENDS
                     || tried.all(|r| r.trial_runs >= trial_runs)
                 {

@@ -85,6 +85,8 @@ fn only(ratios: &[f64], nodes: u32) -> Option<Mode> {
 
 struct Weighed {
     rule: Crossings,
+    /// By the address of a region's code: the threads on each node when it last crossed; none: equal parts.
+    last: BTreeMap<usize, Vec<u32>>,
     /// By the address of a region's code.
     divisions: BTreeMap<usize, Division>,
     /// By the address of a region's code: how its loops under `hetprobe` and `hetprobe-i` are divided.
@@ -99,6 +101,7 @@ fn with<R>(t: &Table, f: impl FnOnce(&mut Weighed) -> R) -> R {
     let mut all = WEIGHED.lock().unwrap_or_else(PoisonError::into_inner);
     f(all.get_or_insert_with(|| Weighed {
         rule: Crossings::whole(t.nodes),
+        last: BTreeMap::new(),
         divisions: BTreeMap::new(),
         blocks: BTreeMap::new(),
         waited_ns: 0,
@@ -134,7 +137,16 @@ pub(super) fn threads(t: &Table, th: &Thread, region: &Region) -> Option<Vec<u32
     })?;
     // The region's code is read only where another number of threads would help.
     let any = more && divide::any_size(th, region);
-    with(t, |w| w.divisions.get_mut(&region.code)?.threads(n, any))
+    with(t, |w| {
+        let new = w.divisions.get_mut(&region.code)?.threads(n, any);
+        let last = w.last.entry(region.code).or_default();
+        let now = new.as_deref().unwrap_or_default();
+        if last != now {
+            now.clone_into(last);
+            w.rule.divided(region.code);
+        }
+        new
+    })
 }
 
 /// How the region's loops are divided before they begin if it crosses now, with so many threads on each node, and under which
@@ -199,8 +211,9 @@ pub(super) fn ran(
         let since = waited.saturating_sub(w.waited_ns);
         w.waited_ns = waited;
         // Threads wait for pages at the same time, and only the sum of their waiting is known.
-        let since = match place {
-            Place::Home => since / u64::from(threads.max(1)),
+        let since = match (place, parts.and_then(<[Part]>::first)) {
+            (Place::Home, _) => since / u64::from(threads.max(1)),
+            (Place::Across, Some(own)) => own.waited_ns as u64 / u64::from(own.threads.max(1)),
             _ => 0,
         };
         w.rule.ran(code, place, ns, since);

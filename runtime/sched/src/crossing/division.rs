@@ -12,6 +12,11 @@
 //! long as before for the pages that every thread reads, and would look ever slower, the smaller its part is. For the same
 //! reason times of small parts say little.
 //!
+//! **A cold execution does not count either.** The first one moves the region's pages. Each fault also takes the processor's
+//! time in the kernel, and what comes is in no cache: a node to which a quarter of a megabyte for each millisecond of work had
+//! to move took 2.5 times as much time as one that had its pages already. So a first execution in which a node waited long for
+//! pages says nothing about speeds.
+//!
 //! **Asked before each crossing.** So the best divisions are found once, and again only when the nodes' speeds have changed
 //! against each other.
 //!
@@ -19,6 +24,8 @@
 
 /// A new division must make the slowest node's time shorter by this factor.
 const RENEWAL: f64 = 1.25;
+/// A first execution in which a node waited for pages longer than this part of its work's time is a cold one.
+const COLD: f64 = 0.25;
 /// A node that took less time than this for its part, in nanoseconds, tells nothing: faults and the region's start are a large
 /// part of that.
 const TELLS_NS: f64 = 500_000.0;
@@ -71,6 +78,8 @@ pub struct Division {
     threads: Vec<u32>,
     /// By node: cores, and nanoseconds of the whole region on one core. Empty before the first execution.
     known: Vec<(u32, f64)>,
+    /// There was an execution that could tell something.
+    has_run: bool,
     found: Option<Found>,
     /// How often divisions were looked for.
     #[cfg(test)]
@@ -145,6 +154,10 @@ impl Division {
         let Some(shown) = shown else { return };
         let working = parts.iter().zip(shown.iter().map(|&(_, without)| without));
         if self.known.len() != parts.len() {
+            let was_cold = |p: &Part| p.waited_ns > COLD * p.ran_ns;
+            if !core::mem::replace(&mut self.has_run, true) && parts.iter().any(was_cold) {
+                return;
+            }
             self.known = working.map(|(p, ns)| (p.cores, ns)).collect();
             return;
         }
@@ -311,6 +324,27 @@ mod tests {
             }
             assert_eq!(threads, expected, "{slow}");
         }
+    }
+
+    /// The pages of one node move to it in the first execution, which makes its part take longer, too.
+    #[test]
+    fn a_cold_execution_does_not_decide() {
+        let nodes = [(1, 5e6), (1, 5e6)];
+        let mut division = Division::default();
+        let mut cold = parts(&nodes, &[1, 1]);
+        (cold[1].ran_ns, cold[1].waited_ns) = (2.5 * cold[1].ran_ns, 9e6);
+        division.ran(&cold);
+        assert_eq!(division.threads(2, true), None);
+        division.ran(&parts(&nodes, &[1, 1]));
+        assert_eq!(division.threads(2, true), None);
+        // A node that always waits is judged by the second execution: it may be slow.
+        let mut slow = Division::default();
+        let mut shown = parts(&[(1, 10e6), (1, 30e6)], &[1, 1]);
+        shown[1].waited_ns = 9e6;
+        slow.ran(&shown);
+        assert_eq!(slow.threads(2, true), None);
+        slow.ran(&shown);
+        assert_eq!(slow.threads(2, true), Some(vec![3, 1]));
     }
 
     /// A region is asked about before each execution: a settled one costs no search, whether its parts are equal or not.

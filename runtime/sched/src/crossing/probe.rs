@@ -126,7 +126,7 @@ impl Crossings {
         } else {
             r.home_runs = 1;
             self.spent_ns += ns;
-            self.left_home(region, ns);
+            self.left_home(region, ns, 0.0);
         }
     }
 

@@ -186,6 +186,9 @@ struct Nodes {
     busy: f64,
     /// The region may have any number of threads.
     any: bool,
+    /// How long the other node waits for pages in the first execution across.
+    cold_ns: f64,
+    last: Option<Vec<u32>>,
     rule: Crossings,
     division: Division,
 }
@@ -196,6 +199,8 @@ impl Nodes {
             core_ns,
             busy,
             any,
+            cold_ns: 0.0,
+            last: None,
             rule: Crossings::whole(2),
             division: Division::default(),
         }
@@ -208,6 +213,14 @@ impl Nodes {
             let any = self.division.gains_by_more(2) && self.any;
             self.division.threads(2, any).unwrap_or(vec![1, 1])
         });
+        if divided.is_some() && self.last.is_some() && divided != self.last {
+            self.rule.divided(0);
+        }
+        let cold_ns = match divided.is_some() {
+            true => core::mem::take(&mut self.cold_ns),
+            false => 0.0,
+        };
+        self.last = divided.clone().or(self.last.take());
         let ns = match (&divided, place) {
             (Some(threads), _) => {
                 let total: u32 = threads.iter().sum();
@@ -218,13 +231,13 @@ impl Nodes {
                         threads: threads[node],
                         work,
                         ran_ns: work * self.core_ns[node],
-                        waited_ns: 0.0,
+                        waited_ns: cold_ns * node as f64,
                     }
                 };
                 let parts = [part(0), part(1)];
                 self.division.ran(&parts);
                 self.rule.crossed(0, &parts, 2);
-                parts[0].ran_ns.max(parts[1].ran_ns)
+                parts[0].ran_ns.max(parts[1].ran_ns + cold_ns)
             }
             (None, Place::Node(node)) => self.core_ns[node],
             (None, _) => self.core_ns[0],
@@ -253,6 +266,50 @@ fn what_nodes_take_for_their_parts_moves_a_region_to_the_faster_one() {
         // Like nodes: both, in equal parts.
         let both = Nodes::new([20.0 * MS, 20.0 * MS], busy, true).last_of(60);
         assert_eq!(both, (Place::Across, Some(vec![1, 1])), "{busy}");
+    }
+}
+
+/// The first crossing moves so many pages that it tells nothing of the nodes' speeds, and the second one is as slow as the slow
+/// node's equal part. What is judged is the division that follows.
+#[test]
+fn steady_times_of_an_old_division_do_not_count() {
+    let mut nodes = Nodes::new([20.0 * MS, 60.0 * MS], 1.0, true);
+    nodes.cold_ns = 30.0 * MS;
+    let mut crossed = 0;
+    for _ in 0..200 {
+        crossed += usize::from(nodes.run().0 == Place::Across);
+    }
+    assert_eq!(
+        nodes.last_of(2),
+        (Place::Across, Some(vec![3, 1])),
+        "{crossed}"
+    );
+    assert!(crossed > 150, "{crossed}");
+}
+
+/// The nodes take each other's pages all the time, which home's own waiting shows at once: home had all of them.
+#[test]
+fn one_crossing_is_enough_where_home_waits() {
+    for (waited, crossings) in [(40.0 * MS, 1), (2.0 * MS, 3)] {
+        let mut rule = Crossings::whole(2);
+        let mut crossed = 0;
+        // So a trial begins when it may lose what three crossings lose.
+        rule.data(4000, 20_000.0);
+        for _ in 0..40 {
+            let (ns, waited) = match rule.next(0) {
+                Place::Home => (20.0 * MS, 0.0),
+                _ => (50.0 * MS, waited),
+            };
+            crossed += u32::from(waited > 0.0);
+            rule.ran(
+                0,
+                [Place::Home, Place::Across][usize::from(waited > 0.0)],
+                ns as u64,
+                waited as u64,
+            );
+        }
+        assert_eq!(crossed, crossings, "{waited}");
+        assert_eq!(rule.why(0), Why::Slower);
     }
 }
 
