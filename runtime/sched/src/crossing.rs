@@ -20,7 +20,7 @@
 //! nanosecond that the origin waited for a page outside of crossing regions, is *lost*. The first trial begins
 //! when an [`EAGER`] part of the time spent in regions exceeds what crossing each region once is expected to
 //! lose, and a [`CALM`] part exceeds what moving the program's data is expected to take, as far as that is known
-//! ([`Crossings::data`]); it ends where it loses more than [`EAGER`] of the time, or [`AMISS`] times what was expected. After a trial that failed, for all or some regions, the next
+//! ([`Crossings::data`]). Where little data has to move, it begins as soon as the times at home are known ([`LITTLE`]). It ends where it loses more than [`EAGER`] of the time, or [`AMISS`] times what was expected. After a trial that failed, for all or some regions, the next
 //! one waits until the time spent in regions has doubled, may cost half as large a part, and needs room for twice
 //! the loss of the last one. Regions that appear later are not kept waiting by what others lost: they have a trial
 //! of their own, for which the time spent in them counts. So a program for which crossing never pays loses a
@@ -60,6 +60,8 @@ const EAGER: f64 = 0.25;
 const CALM: f64 = 0.08;
 /// The first crossings of all regions move this part of the data.
 const MOVES: f64 = 0.5;
+/// A first crossing gains, too, if moving the data takes at most this part of what crossing may save.
+const LITTLE: f64 = 0.25;
 /// A trial ends that loses this many times what was expected.
 const AMISS: f64 = 3.0;
 /// A trial ends if home waited in it for pages longer than this multiple of what one execution of each region takes there.
@@ -431,8 +433,15 @@ impl Crossings {
         };
         let moving_ns = MOVES * fault_ns * pages.min(home_ns / TOUCH_NS);
         let calm = CALM * spent_ns - lost_ns >= moving_ns;
+        // Where little data has to move, even the first crossing is expected to gain.
+        let gains_at_once = moving_ns <= LITTLE * home_ns * (1.0 - 1.0 / self.nodes as f64);
+        let least = if gains_at_once {
+            EAGER * HOME_RUNS as f64
+        } else {
+            1.0
+        };
         let expected = AMISS * (home_ns + moving_ns);
-        (calm && left_ns >= home_ns).then_some(left_ns.min(expected))
+        (calm && left_ns >= least * home_ns).then_some(left_ns.max(home_ns).min(expected))
     }
 
     fn may_gain(&self, r: &Region) -> bool {

@@ -287,6 +287,21 @@ fn steady_times_of_an_old_division_do_not_count() {
     assert!(crossed > 150, "{crossed}");
 }
 
+/// What has hardly any data crosses in its third execution, and what has more only when the time spent pays for moving that.
+#[test]
+fn little_data_is_tried_at_once() {
+    for (pages, first) in [(50, 3), (600, 5), (4000, 26)] {
+        let mut rule = Crossings::whole(2);
+        rule.data(pages, 20_000.0);
+        let runs = (1..100).find(|_| {
+            let place = rule.next(0);
+            rule.ran(0, place, (20.0 * MS) as u64, 0);
+            place == Place::Across
+        });
+        assert_eq!(runs, Some(first), "{pages}");
+    }
+}
+
 /// The nodes take each other's pages all the time, which home's own waiting shows at once: home had all of them.
 #[test]
 fn one_crossing_is_enough_where_home_waits() {
