@@ -4,6 +4,7 @@
      read        a page that the other node wrote last, read
      upgrade     a page that both nodes have read, written
      dirty       a page that the other node wrote last, written
+     handed      a page that both nodes in turn read and then write, read: it comes for writing at once ("Migratory pages")
      local       the first touch of a page of the node's own
      round-trip  a message to the origin and its answer: omp_test_lock of a lock that is held there
      barrier     a barrier of both threads */
@@ -11,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PAGE = 4096, PAGES = 256, ROUNDS = 8, SAMPLES = PAGES * ROUNDS };
+enum { PAGE = 4096, PAGES = 256, ROUNDS = 8, SAMPLES = PAGES * ROUNDS, KINDS = 7 };
 
 struct samples {
     const char *name;
@@ -41,17 +42,25 @@ static void print(struct samples *s)
         (into)->us[(into)->count++] = 1e6 * (omp_get_wtime() - begin); \
     }
 
+#define READ_EACH(pages)              \
+    for (int p = 0; p < PAGES; p++)   \
+        (void)*(volatile char *)((pages) + (size_t)p * PAGE);
+#define WRITE_EACH(pages)             \
+    for (int p = 0; p < PAGES; p++)   \
+        *(volatile char *)((pages) + (size_t)p * PAGE) = 1;
+
 int main(void)
 {
     char *pages = aligned_alloc(PAGE, (size_t)PAGES * PAGE);
-    struct samples *all[6] = {0};
+    char *turns = aligned_alloc(PAGE, (size_t)PAGES * PAGE);
+    struct samples *all[KINDS] = {0};
     omp_lock_t lock;
     omp_init_lock(&lock);
 #pragma omp parallel num_threads(2)
     {
         int t = omp_get_thread_num();
-        struct samples *s[6];
-        for (int i = 0; i < 6; i++) {
+        struct samples *s[KINDS];
+        for (int i = 0; i < KINDS; i++) {
             s[i] = malloc(sizeof *s[i]);
             s[i]->count = 0;
             for (int k = 0; k < SAMPLES; k++)
@@ -59,19 +68,40 @@ int main(void)
         }
         for (int round = 0; round < ROUNDS; round++) {
             if (t == 0) {
-                struct samples *into = s[2];
                 if (round == 0)
-                    for (int p = 0; p < PAGES; p++)
-                        pages[(size_t)p * PAGE] = 1;
+                    WRITE_EACH(pages)
                 else
-                    EACH_PAGE(pages, into, *at = 2)
+                    EACH_PAGE(pages, s[2], *at = 2)
             }
+#pragma omp barrier
+            if (t == 1)
+                READ_EACH(pages)
+#pragma omp barrier
+            /* The one that wrote the pages last writes them again: they are not handed over for writing when they are read. */
+            if (t == 0)
+                WRITE_EACH(pages)
 #pragma omp barrier
             if (t == 1)
                 EACH_PAGE(pages, s[0], (void)*at)
 #pragma omp barrier
             if (t == 1)
                 EACH_PAGE(pages, s[1], *at = 3)
+#pragma omp barrier
+        }
+        /* Two turns show that these pages are read and written in turns. Then one turn in eight is for reading only. */
+        for (int round = 0; round < ROUNDS + 2; round++) {
+            if (t == 0) {
+                READ_EACH(turns)
+                WRITE_EACH(turns)
+            }
+#pragma omp barrier
+            if (t == 1) {
+                if (round < 2)
+                    READ_EACH(turns)
+                else
+                    EACH_PAGE(turns, s[6], (void)*at)
+                WRITE_EACH(turns)
+            }
 #pragma omp barrier
         }
         if (t == 1) {
@@ -95,12 +125,12 @@ int main(void)
 #pragma omp barrier
             s[5]->us[s[5]->count++] = 1e6 * (omp_get_wtime() - begin);
         }
-        for (int i = 0; i < 6; i++)
+        for (int i = 0; i < KINDS; i++)
             if (t == (i == 2 || i == 5 ? 0 : 1))
                 all[i] = s[i];
     }
-    const char *names[6] = {"read", "upgrade", "dirty", "local", "round-trip", "barrier"};
-    for (int i = 0; i < 6; i++) {
+    const char *names[KINDS] = {"read", "upgrade", "dirty", "local", "round-trip", "barrier", "handed"};
+    for (int i = 0; i < KINDS; i++) {
         all[i]->name = names[i];
         print(all[i]);
     }

@@ -7,6 +7,7 @@
      bare        a fault that is answered with a page of the thread's own, in another process
      read        and the page is write-protected in the first process, and copied from there
      upgrade     and the page is removed from the first process, and may be written in the second
+     handed      and the page is removed from the first process, copied from there, and may be written in the second
      dirty       and the page is protected, copied and removed in the second process, and put in place in the first
    Ends with status 77 where userfaultfd is refused. */
 #define _GNU_SOURCE
@@ -34,7 +35,7 @@ struct process {
 static struct process one, two;
 static char buffer[2][PAGE] __attribute__((aligned(4096)));
 /* The kind of fault that is measured now; both processes map it. */
-enum kind { BARE, READ, UPGRADE, DIRTY, KINDS };
+enum kind { BARE, READ, UPGRADE, HANDED, DIRTY, KINDS };
 static volatile enum kind *kind;
 
 static void fail(const char *what)
@@ -140,6 +141,12 @@ static void serve_one(struct process *p, int mine)
             fail("MADV_DONTNEED");
         protect(&two, at, 1);
         break;
+    case HANDED:
+        if (madvise(one.view + at, PAGE, MADV_DONTNEED))
+            fail("MADV_DONTNEED");
+        memcpy(bytes, one.alias + at, PAGE);
+        copy(&two, at, bytes, 1);
+        break;
     default:
         protect(&two, at, 0);
         memcpy(bytes, two.alias + at, PAGE);
@@ -205,7 +212,7 @@ static int counts[KINDS];
 
 static void print(enum kind from, enum kind to)
 {
-    static const char *const names[] = {"bare", "read", "upgrade", "dirty"};
+    static const char *const names[] = {"bare", "read", "upgrade", "handed", "dirty"};
     for (enum kind k = from; k <= to; k++) {
         qsort(us[k], counts[k], sizeof us[k][0], ascending);
         printf("%s %.2f %.2f %.2f %.2f\n", names[k], us[k][counts[k] / 2], us[k][counts[k] * 99 / 100], us[k][0],
@@ -238,9 +245,11 @@ int main(void)
             EACH_PAGE(&two, READ, (void)*at)
             *kind = UPGRADE;
             EACH_PAGE(&two, UPGRADE, *at = 3)
+            turn(back[1], there[0], 0);
+            EACH_PAGE(&two, HANDED, (void)*at)
             turn(back[1], -1, 1);
         }
-        print(BARE, UPGRADE);
+        print(BARE, HANDED);
         /* The first process changes this one's pages until it ends. */
         char byte;
         if (read(there[0], &byte, 1) < 0)
@@ -265,6 +274,11 @@ int main(void)
         turn(there[1], back[0], 0);
         *kind = DIRTY;
         EACH_PAGE(&one, DIRTY, *at = 2)
+        *kind = HANDED;
+        turn(there[1], back[0], 0);
+        *kind = DIRTY;
+        for (size_t i = 0; i < PAGES; i++)
+            *(volatile char *)(one.view + i * PAGE) = 4;
     }
     print(DIRTY, DIRTY);
     return 0;

@@ -156,7 +156,7 @@ full() { # NAME.WAY COLUMN
 if has 1; then
     echo "| two nodes of this machine | median of $rounds, us | 99th percentile, us | floor, us | over the floor |"
     echo "| --- | --- | --- | --- | --- |"
-    for kind in local read upgrade dirty round-trip barrier; do
+    for kind in local read upgrade handed dirty round-trip barrier; do
         one=$(median "$scratch/faults.txt" $kind 2)
         floor=$(median "$scratch/floors.txt" $kind 2)
         ratio=
