@@ -52,11 +52,16 @@ impl Holds {
 
     /// The page was granted just now.
     pub(crate) fn begin(&mut self, page: u64) {
+        self.begin_at(page, sys::monotonic_ns());
+    }
+
+    /// The page was granted at this time of the monotonic clock, in nanoseconds.
+    pub(crate) fn begin_at(&mut self, page: u64, now: u64) {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
         let Length { least, spread } = self.length;
-        let until = sys::monotonic_ns() + least + self.random % spread;
+        let until = now + least + self.random % spread;
         self.until.insert(page, until);
     }
 

@@ -137,7 +137,12 @@ impl NodeSet {
 
     /// The set's members, ascending.
     pub fn iter(self) -> impl Iterator<Item = NodeId> {
-        (0..MAX_NODES as NodeId).filter(move |n| self.has(*n))
+        let mut left = self.0;
+        core::iter::from_fn(move || {
+            let next = NodeSet(left).first()?;
+            left &= left - 1;
+            Some(next)
+        })
     }
 }
 

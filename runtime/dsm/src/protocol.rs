@@ -103,6 +103,18 @@ struct Page {
     demand: Option<Demand>,
 }
 
+impl Page {
+    /// A page that no node ever asked for.
+    fn untouched(is_home: bool) -> Page {
+        Page {
+            access: if is_home { Access::Write } else { Access::None },
+            wanted: Access::None,
+            held: false,
+            demand: None,
+        }
+    }
+}
+
 /// A node: its rights to pages, and the directory of the pages whose home it is.
 ///
 /// Pages that no node ever asked for take no memory.
@@ -133,29 +145,17 @@ impl Node {
         self.me
     }
 
-    fn untouched(&self, page: u64) -> Page {
-        Page {
-            access: if self.homes.of(page) == self.me {
-                Access::Write
-            } else {
-                Access::None
-            },
-            wanted: Access::None,
-            held: false,
-            demand: None,
-        }
-    }
-
     fn page(&self, page: u64) -> Page {
         self.pages
             .get(&page)
             .copied()
-            .unwrap_or_else(|| self.untouched(page))
+            .unwrap_or_else(|| Page::untouched(self.homes.of(page) == self.me))
     }
 
     fn page_mut(&mut self, page: u64) -> &mut Page {
-        let fresh = self.untouched(page);
-        self.pages.entry(page).or_insert(fresh)
+        let (me, homes) = (self.me, &self.homes);
+        let entry = self.pages.entry(page);
+        entry.or_insert_with(|| Page::untouched(homes.of(page) == me))
     }
 
     /// What this node's threads may do with the page.
@@ -233,15 +233,16 @@ impl Node {
         message: Message,
         out: &mut Vec<Action>,
     ) -> Result<(), Violation> {
-        let violation = Violation {
-            from,
-            message,
-            access: self.access(message.page()),
-        };
         if self.accept(from, message, out) {
             Ok(())
         } else {
-            Err(violation)
+            // A message that cannot come has changed nothing.
+            let access = self.access(message.page());
+            Err(Violation {
+                from,
+                message,
+                access,
+            })
         }
     }
 

@@ -255,7 +255,13 @@ impl PageServer {
         while let Some((from, to, message)) = core.mail.pop_front() {
             let page = message.page();
             let machine = &mut core.nodes[usize::from(to)];
-            let before = machine.access(page);
+            // What comes to the directory changes no node's rights.
+            let before = match message {
+                Message::Want { .. } | Message::Taken { .. } | Message::Dropped { .. } => {
+                    Access::None
+                }
+                _ => machine.access(page),
+            };
             if let Err(violation) = machine.receive(from, message, &mut core.out) {
                 self.fail(to, format_args!("{violation}"));
             }
@@ -264,7 +270,8 @@ impl PageServer {
                     *core.wanted.entry(page).or_insert(0) += 1;
                 }
             }
-            let waits = machine.is_demanded(page);
+            let demands = matches!(message, Message::Pass { .. } | Message::Drop { .. });
+            let waits = demands && machine.is_demanded(page);
             if waits && !core.due.iter().flatten().any(|d| *d == (to, page)) {
                 core.due[usize::from(thread)].push((to, page));
             }
@@ -341,13 +348,14 @@ impl PageServer {
                 Action::Wake { page } => {
                     // The change of the page's protection has woken the threads.
                     let known = |a: &Asked| (a.0, a.1) == (node, page);
+                    let now = sys::monotonic_ns();
                     if let Some(i) = core.asked.iter().position(known) {
                         let (_, _, since) = core.asked.swap_remove(i);
-                        let waited = sys::monotonic_ns().saturating_sub(since);
+                        let waited = now.saturating_sub(since);
                         counts.waited_ns.fetch_add(waited, Ordering::Relaxed);
                     }
                     if core.nodes[usize::from(node)].is_held(page) {
-                        core.holds[usize::from(node)].begin(page);
+                        core.holds[usize::from(node)].begin_at(page, now);
                     }
                     continue;
                 }
