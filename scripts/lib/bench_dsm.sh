@@ -3,7 +3,7 @@
 set -eu
 usage() {
     cat <<'TEXT'
-usage: scripts/bench dsm [--quick] [--rounds N] [--parts 123] [--kernels NAMES]
+usage: scripts/bench dsm [--quick] [--rounds N] [--parts 1234] [--kernels NAMES]
 
 Builds both libraries and compiles c-tests/bench/dsm_bench.c and the kernel EP with
 gcc -fopenmp. In turns, N rounds (5; 2 with --quick):
@@ -18,14 +18,17 @@ gcc -fopenmp. In turns, N rounds (5; 2 with --quick):
      origin keeps to, too (HETMP_DSM_CPUS=own): one node alone, all regions across with equal
      shares, across with schedule(dynamic), across or not as decided by times, and all at
      the origin. Ratios to one node alone; also of the second half of the executions.
-     Some minutes a round. --parts 3 runs only this; --kernels 'ep cg' only these kernels.
+     Some minutes a round. --parts 3 runs only this; --kernels 'ep cg' only these kernels;
+  4. c-tests/dsm/mix.c on two nodes: a loop of two kinds of iterations whose mix changes with
+     time, at irregularities from 0 to 100 %, under dynamic, static-csr:1,1, hetprobe and
+     hetprobe-i.
 Needs two CPUs, userfaultfd, and an idle machine: on a busy one a fault waits for a core.
 TEXT
 }
 
 rounds=5
 size=A
-parts=123
+parts=1234
 kernels='blackscholes ep kmeans lavamd bt cfd cg lud sp streamcluster'
 while [ $# -gt 0 ]; do
     case $1 in
@@ -71,8 +74,8 @@ case $rounds in
 esac
 
 case $parts in
-'' | *[!123]*)
-    echo "hetmp: option --parts $parts: some of 1, 2 and 3 are accepted" >&2
+'' | *[!1234]*)
+    echo "hetmp: option --parts $parts: some of 1, 2, 3 and 4 are accepted" >&2
     exit 2
     ;;
 esac
@@ -113,6 +116,8 @@ kernel() { # NAME WAY
     }
 }
 
+irregularities='0 25 50 75 100'
+! has 4 || gcc -O2 -fopenmp c-tests/dsm/mix.c -o "$scratch/mix"
 if has 3; then
     for k in $kernels; do
         gcc -O2 -fopenmp -Ic-tests/kernels "c-tests/kernels/$k.c" -o "$scratch/$k" -lm
@@ -137,6 +142,19 @@ for round in $(seq "$rounds"); do
     if has 3; then
         for k in $kernels; do
             for way in one across dynamic decided origin; do kernel "$k" $way; done
+        done
+    fi
+    if has 4; then
+        for i in $irregularities; do
+            OMP_NUM_THREADS=1 "$scratch/mix" "$i" >"$scratch/mix.expected" 2>/dev/null
+            for way in dynamic static-csr:1,1 hetprobe hetprobe-i; do
+                OMP_SCHEDULE=$way "$hetmp" run --nodes dsm:2 --threads 2 "$scratch/mix" "$i" 2>&1 >"$scratch/mix.out" |
+                    awk -F= -v name="mix-$i-$way" '/^seconds=/ { print name, 1000 * $2 }' >>"$scratch/mix.txt"
+                cmp -s "$scratch/mix.expected" "$scratch/mix.out" || {
+                    echo "hetmp: mix at $i %, $way: printed something else than on one node" >&2
+                    exit 1
+                }
+            done
         done
     fi
 done
@@ -203,4 +221,17 @@ if has 3; then
             for (i = 1; i <= 6; i++) printf " %.2f |", exp(sum[i] / NR)
             printf "\n| the better of one node and across | | %.2f | | | | %.2f | |\n", exp(sum[7] / NR), exp(sum[8] / NR)
         }'
+fi
+if has 4; then
+    echo
+    echo "| mix, irregularity | dynamic, ms | static-csr:1,1, ms | hetprobe, ms | hetprobe-i, ms | hetprobe / hetprobe-i |"
+    echo "| --- | --- | --- | --- | --- | --- |"
+    for i in $irregularities; do
+        line="| $i % |"
+        for way in dynamic static-csr:1,1 hetprobe hetprobe-i; do
+            line="$line $(of "$scratch/mix.txt" "mix-$i-$way" 2) |"
+        done
+        echo "$line $(awk -v a="$(median "$scratch/mix.txt" "mix-$i-hetprobe" 2)" \
+            -v b="$(median "$scratch/mix.txt" "mix-$i-hetprobe-i" 2)" 'BEGIN { printf "%.2f", (b > 0 ? a / b : 0) }') |"
+    done
 fi
