@@ -106,6 +106,9 @@ impl Graph {
                 *budget -= 1;
                 if *budget % 16 == 0 {
                     image.breathe();
+                    if image.is_enough() {
+                        *budget = 0;
+                    }
                 }
                 if !decoder.can_decode() {
                     return Err((Why::UnknownCode, at));

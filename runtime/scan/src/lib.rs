@@ -295,6 +295,12 @@ pub trait Image {
     /// Called again and again while code is followed, mostly every few microseconds. Who reads code in
     /// small portions stops here and goes on later.
     fn breathe(&self) {}
+
+    /// Whether following code is to end now, as where the limit of followed instructions is reached ([`Why::TooLong`]). Asked
+    /// every few instructions.
+    fn is_enough(&self) -> bool {
+        false
+    }
 }
 
 /// What the exception tables say about one function.

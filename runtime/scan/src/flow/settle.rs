@@ -249,6 +249,9 @@ impl Analysis<'_> {
             if self.executed % 16 == 0 {
                 // A block may have hundreds of instructions.
                 self.image.breathe();
+                if self.image.is_enough() {
+                    self.executed = 0;
+                }
             }
             let i = &node.instruction;
             let behind = i.next_ip();

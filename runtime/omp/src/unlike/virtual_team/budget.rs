@@ -1,6 +1,8 @@
 //! What reading regions' code has cost this process, and what virtual teams have gained ([`hetmp_sched::budget`]).
 
+use crate::unlike::modes;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use hetmp_core::float;
 use hetmp_scan::loaded::length_of;
 use hetmp_sched::budget::{Budget, Length};
 
@@ -25,6 +27,17 @@ pub(super) fn so_far() -> Budget {
 /// How much there is to read of the function at `code`. `asked`: the program asked for a number of threads.
 pub(super) fn length(code: usize, asked: bool) -> Length {
     Length::new(length_of(code as u64), asked)
+}
+
+/// How long reading so much may take where it cannot wait for its turn: twice as long as is expected, in nanoseconds.
+pub(super) fn most_ns(length: Length) -> u64 {
+    float::apart(|| (2.0 * so_far().expected_ns(length)) as u64)
+}
+
+/// Does the time that the program has run pay for so many more nanoseconds of reading: does all reading then take less than a
+/// fiftieth of it? Without floating point: the program may have set its modes.
+pub(super) fn pays_for(ns: u64) -> bool {
+    SPENT_NS.load(Ordering::Relaxed).saturating_add(ns) <= modes::ran_ns() / 50
 }
 
 /// Runs `read`, which reads so much of a region's code, and counts its time. This is the processor's time, so that other processes,

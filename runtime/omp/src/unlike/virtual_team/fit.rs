@@ -1,9 +1,12 @@
 //! Does a region fit a virtual team? The answer comes from its code, before it ever runs.
 
 use super::lever::{Guard, Lever};
+use core::cell::Cell;
+use core::sync::atomic::{AtomicBool, Ordering};
+use hetmp_core::sys::{thread_cpu_ns, ticks};
 use hetmp_scan::loaded::Loaded;
 use hetmp_scan::{divides_freely, scan, scan_with_division};
-use hetmp_scan::{Calls, Entry, Form, Image, Scan, Told, Use, Verdict};
+use hetmp_scan::{Callee, Calls, Entry, Form, Image, Scan, Told, Unwind, Use, Verdict, Why};
 
 /// What the code of an outlined function shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +58,62 @@ pub(super) fn of(address: usize, form: Form, asked: bool) -> Fit {
     hetmp_core::aside::run(|| read(address, form, asked, |object| object))
 }
 
-/// The same on the calling thread's stack, whatever room is there. The code is looked at through what `image` makes of the object.
+/// As [`of`], without the question of division, but for so many nanoseconds of the processor's time at most. True: that was not
+/// enough, and what was not seen counts as code that cannot be followed.
+pub(super) fn within(limit_ns: u64, address: usize, form: Form) -> (Fit, bool) {
+    let cut = AtomicBool::new(false);
+    let hurried = |object| Hurried {
+        object,
+        until_ns: thread_cpu_ns() + limit_ns,
+        looked: Cell::new(ticks().wrapping_sub(LOOK)),
+        cut: &cut,
+    };
+    let fit = hetmp_core::aside::run(|| read(address, form, false, hurried));
+    (fit, cut.into_inner())
+}
+
+/// An object whose code is followed for some time only.
+struct Hurried<'a> {
+    object: Loaded,
+    /// In the thread's processor time, so that other processes, which may hold the core meanwhile, do not count.
+    until_ns: u64,
+    /// The tick of the last look at that time, which is a system call.
+    looked: Cell<u64>,
+    cut: &'a AtomicBool,
+}
+
+/// Ticks between two such looks: some tens of microseconds.
+const LOOK: u64 = 1 << 17;
+
+impl Image for Hurried<'_> {
+    fn code(&self, address: u64) -> Option<&[u8]> {
+        self.object.code(address)
+    }
+
+    fn callee(&self, target: u64) -> Callee {
+        self.object.callee(target)
+    }
+
+    fn slot(&self, slot: u64) -> Callee {
+        self.object.slot(slot)
+    }
+
+    fn unwind(&self, address: u64) -> Result<Option<Unwind>, Why> {
+        self.object.unwind(address)
+    }
+
+    fn is_enough(&self) -> bool {
+        let now = ticks();
+        if now.wrapping_sub(self.looked.get()) >= LOOK {
+            self.looked.set(now);
+            let enough = thread_cpu_ns() >= self.until_ns;
+            self.cut.store(enough, Ordering::Relaxed);
+        }
+        self.cut.load(Ordering::Relaxed)
+    }
+}
+
+/// As [`of`], on the calling thread's stack, whatever room is there. The code is looked at through what `image` makes of the object.
 pub(super) fn read<I: Image>(
     address: usize,
     form: Form,
@@ -133,6 +191,26 @@ fn waits_for_nobody(calls: &Calls) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Something to read: any function of this program.
+    #[inline(never)]
+    fn long(words: &mut [String]) -> usize {
+        words.sort_by_key(|word| core::cmp::Reverse(word.len()));
+        words.concat().chars().filter(|c| c.is_numeric()).count()
+    }
+
+    #[test]
+    #[cfg_attr(any(miri, not(target_arch = "x86_64")), ignore)]
+    fn reading_ends_in_time() {
+        let address = long as *const () as usize;
+        let all = of(address, Form::Data, false);
+        assert_eq!(within(1 << 40, address, Form::Data), (all, false));
+        let (fit, cut) = within(0, address, Form::Data);
+        assert!(cut);
+        // Objects with thread-local variables are refused as a whole where code was not followed.
+        let refused = fit.never == Some(Lever::Plain(Guard::ThreadLocal));
+        assert!(refused || fit.any_size == Err(Guard::Unscanned), "{fit:?}");
+    }
 
     fn scan_of(entries: &[Entry], chunks: u32, number: Use, unknown: bool) -> Scan {
         let mut calls = Calls::default();

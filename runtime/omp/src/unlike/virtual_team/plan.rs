@@ -206,7 +206,7 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
     // A program may ask for the very number that it was told (`omp_set_num_threads(omp_get_max_threads())`). It gets exactly that
     // number, so that nothing need be known about more pieces. An ordinary team would have that many real threads.
     let is_told = announce::told() == Some(region.nthreads);
-    let known = regions::of(region, asked && !is_told);
+    let known = regions::of(region, asked && !is_told, is_told);
     let must_be_virtual = is_told && (asked || !known.smaller_fits());
     match known.fit.never {
         // A virtual team is of no use to the region, but does no harm either.

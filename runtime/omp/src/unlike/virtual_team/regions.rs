@@ -23,6 +23,8 @@ const SHORT_NS: u64 = 30_000;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Knowledge {
     pub(super) fit: Fit,
+    /// Nanoseconds after which reading its code was broken off; 0: it was not.
+    cut_ns: u64,
     /// Its copy with uneven parts, if there can be one; `None`: not examined yet.
     uneven: Option<Option<&'static Uneven>>,
     /// A fact that an execution has shown, for which the region keeps ordinary teams.
@@ -71,6 +73,7 @@ impl Knowledge {
     fn new(fit: Fit) -> Knowledge {
         Knowledge {
             fit,
+            cut_ns: 0,
             uneven: None,
             guard: None,
             suspends: false,
@@ -218,6 +221,9 @@ pub(super) enum Must {
     BeTested,
 }
 
+/// Where reading was broken off, the next attempt may take this many times as long.
+const MORE: u64 = 8;
+
 type Key = (usize, u32);
 
 static REGIONS: Mutex<BTreeMap<Key, Knowledge>> = Mutex::new(BTreeMap::new());
@@ -228,22 +234,38 @@ fn lock() -> MutexGuard<'static, BTreeMap<Key, Knowledge>> {
 }
 
 /// What is known about `region` at its number of threads. Its code is read when it is first met. `asked`: the
-/// program asked for this number.
-pub(super) fn of(region: &Region, asked: bool) -> Knowledge {
+/// program asked for this number. `told`: the program was told this number, so the region must be read before the time that the
+/// program has run pays for that. Then reading ends where it takes far longer than the function's length lets expect, and
+/// is tried again when the program has run for long. (A function may call much.)
+pub(super) fn of(region: &Region, asked: bool, told: bool) -> Knowledge {
     let (address, threads) = (region.code, region.nthreads);
     if unloaded() {
         // The code of another object may now be at a known address.
         lock().clear();
     }
     let known = lock().get(&(address, threads)).copied();
-    if let Some(known) = known.filter(|k| !asked || k.fit.divides_freely.is_some()) {
-        return known;
+    let limit_ns = (told && !asked).then(|| match known {
+        None => budget::most_ns(budget::length(address, false)),
+        Some(known) => known.cut_ns.saturating_mul(MORE),
+    });
+    let is_cut = known.is_some_and(|k| k.cut_ns != 0);
+    let answered = |k: &Knowledge| !asked || k.fit.divides_freely.is_some();
+    if let Some(known) = known.filter(answered) {
+        if !is_cut || !limit_ns.is_some_and(budget::pays_for) {
+            return known;
+        }
     }
     super::exceptions::look_again();
     // Without the lock: reading the program's files takes a while.
     let length = budget::length(address, asked);
+    let mut cut_ns = 0;
     let fit = budget::spend(length, || {
-        let Some(known) = known else {
+        if let Some(limit_ns) = limit_ns {
+            let (fit, cut) = fit::within(limit_ns, address, region.form);
+            cut_ns = if cut { limit_ns } else { 0 };
+            return fit;
+        }
+        let Some(known) = known.filter(|_| !is_cut) else {
             return fit::of(address, region.form, asked);
         };
         let mut fit = known.fit;
@@ -255,6 +277,7 @@ pub(super) fn of(region: &Region, asked: bool) -> Knowledge {
         .entry((address, threads))
         .or_insert_with(|| Knowledge::new(fit));
     region.fit = fit;
+    region.cut_ns = cut_ns;
     *region
 }
 
