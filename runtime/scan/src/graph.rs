@@ -127,10 +127,9 @@ impl Graph {
                         open.push(*target);
                         open.push(instruction.next_ip());
                     }
-                    Next::Call { callee, pad } => {
+                    Next::Call { pad, .. } => {
                         open.extend(pad.map(|pad| pad.address));
-                        ends =
-                            matches!(callee, Callee::Named(name) if library::never_returns(name));
+                        ends = next.never_comes_back();
                     }
                     Next::TailCall(_) | Next::Return | Next::Stop => {}
                 }
@@ -331,23 +330,27 @@ struct Tables {
 }
 
 impl Tables {
-    /// Where an exception thrown at `address` continues.
-    fn pad(&mut self, image: &dyn Image, address: u64) -> Result<Option<Landing>, Why> {
-        let known = self
-            .known
-            .iter()
-            .find(|part| (part.start..part.end).contains(&address));
-        if let Some(part) = known {
-            return Ok(landing(part, address));
+    /// The call `i` of `callee`: where an exception that it throws continues, and whether code of the caller stands behind it.
+    fn call(
+        &mut self,
+        image: &dyn Image,
+        i: &Instruction,
+        callee: Callee,
+    ) -> Result<Next, (Why, u64)> {
+        let address = i.ip();
+        let is_here = |part: &crate::Unwind| (part.start..part.end).contains(&address);
+        if !self.known.iter().any(is_here) {
+            self.known
+                .extend(image.unwind(address).map_err(|why| (why, address))?);
         }
-        match image.unwind(address)? {
-            None => Ok(None),
-            Some(part) => {
-                let pad = landing(&part, address);
-                self.known.push(part);
-                Ok(pad)
-            }
-        }
+        let part = self.known.iter().find(|part| is_here(part));
+        Ok(Next::Call {
+            callee,
+            pad: part.and_then(|part| landing(part, address)),
+            // What a program's own function ends with, such as `__clang_call_terminate`, does not say by its name that it does
+            // not return. Code never runs from one function into the next one, which is not read as if it were this one's.
+            last: part.is_some_and(|part| part.end == i.next_ip()),
+        })
     }
 }
 
@@ -372,16 +375,13 @@ fn follow(image: &dyn Image, tables: &mut Tables, i: &Instruction) -> Result<Nex
             _ => return Err((Why::IndirectJump, at)),
         },
         FlowControl::Call => match direct(i) {
-            Some(target) => Next::Call {
-                callee: image.callee(target),
-                pad: tables.pad(image, at).map_err(|why| (why, at))?,
-            },
+            Some(target) => tables.call(image, i, image.callee(target))?,
             None => return Err((Why::UnknownCode, at)),
         },
-        FlowControl::IndirectCall => Next::Call {
-            callee: slot(i).map_or(Callee::Unknown, |slot| image.slot(slot)),
-            pad: tables.pad(image, at).map_err(|why| (why, at))?,
-        },
+        FlowControl::IndirectCall => {
+            let callee = slot(i).map_or(Callee::Unknown, |slot| image.slot(slot));
+            tables.call(image, i, callee)?
+        }
         FlowControl::Return if matches!(i.code(), Code::Retnq) => Next::Return,
         FlowControl::Exception if i.mnemonic() == Mnemonic::Ud2 => Next::Stop,
         FlowControl::Interrupt if i.mnemonic() == Mnemonic::Int3 => Next::Stop,

@@ -21,6 +21,8 @@ pub(crate) enum Next {
     Call {
         callee: Callee,
         pad: Option<Landing>,
+        /// Nothing of the caller stands behind the call: it ends the program, or leaves by an exception.
+        last: bool,
     },
     /// Into a function, and then back to the caller.
     TailCall(Callee),
@@ -28,6 +30,20 @@ pub(crate) enum Next {
     Return,
     /// Nowhere: a trap.
     Stop,
+}
+
+impl Next {
+    /// Is this a call that does not return?
+    pub(crate) fn never_comes_back(&self) -> bool {
+        match self {
+            Next::Call { last: true, .. } => true,
+            Next::Call {
+                callee: Callee::Named(name),
+                ..
+            } => library::never_returns(name),
+            _ => false,
+        }
+    }
 }
 
 /// Where an exception continues.
@@ -55,8 +71,8 @@ impl Node {
             Next::Fall => [behind, None],
             Next::Jump(target) => [Some(*target), None],
             Next::Branch(target) => [Some(*target), behind],
-            Next::Call { callee, pad } => {
-                let ends = matches!(callee, Callee::Named(name) if library::never_returns(name));
+            Next::Call { pad, .. } => {
+                let ends = self.next.never_comes_back();
                 [pad.map(|pad| pad.address), behind.filter(|_| !ends)]
             }
             Next::TailCall(_) | Next::Return | Next::Stop => [None, None],

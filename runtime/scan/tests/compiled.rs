@@ -108,6 +108,44 @@ fn fortran() {
     }
 }
 
+/// A function may end with a call that does not return, which no name shows. What stands behind it is another function's, and
+/// not what this one reaches.
+#[test]
+fn functions_that_end_with_a_call() {
+    for compiler in ["gcc", "clang-19"] {
+        if !compilers().contains(&compiler) {
+            continue;
+        }
+        for options in [
+            &["-O2"][..],
+            &["-O2", "-fno-reorder-blocks-and-partition"],
+            &["-O2", "-shared", "-fPIC", "-fvisibility=hidden"],
+        ] {
+            if compiler == "clang-19" && options.len() == 2 {
+                continue;
+            }
+            let file = compile_by(compiler, "ends.c", options);
+            let mut seen = 0;
+            for (name, &address) in &file.functions {
+                if !(name.starts_with("ends_") && form(name).is_some()) {
+                    continue;
+                }
+                seen += 1;
+                let mut budget = 10_000;
+                let reach = hetmp_scan::reach(&*file, address, &mut budget).expect(name);
+                let own = name.trim_start_matches("ends_").split('.').next().unwrap();
+                let expected = ["fail", own].map(|callee| file.functions[callee]);
+                assert_eq!(
+                    reach.inside,
+                    expected.into_iter().collect(),
+                    "{compiler} {options:?} {name}"
+                );
+            }
+            assert_eq!(seen, 3, "{compiler} {options:?}");
+        }
+    }
+}
+
 /// Where the number of threads is only printed, the scan says which calls are to be answered as in an ordinary team.
 #[test]
 fn numbers_that_are_printed() {

@@ -305,7 +305,7 @@ impl Analysis<'_> {
                     send(behind, &state);
                     return Ok(());
                 }
-                Next::Call { callee, pad } => {
+                Next::Call { callee, pad, last } => {
                     if looks {
                         self.note_arguments(at, &state);
                     }
@@ -317,7 +317,7 @@ impl Analysis<'_> {
                         caught.general[RSP] = caught.general[RSP].add_constant(pad.pushed);
                         send(pad.address, &caught);
                     }
-                    if !returns {
+                    if !returns || *last {
                         return Ok(());
                     }
                 }
