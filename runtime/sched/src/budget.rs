@@ -6,8 +6,8 @@
 //! not come keeps its ordinary team.
 //!
 //! **How long reading takes** is known beforehand from the function's length: about in proportion, as what was read so far has
-//! shown. (The functions that it calls are not counted. So where a region has to be read before its turn, because the program was told its
-//! number of threads, reading is broken off after twice that time.) A long function waits for its turn while short ones are read.
+//! shown. (The functions that it calls are not counted. So reading is broken off after some times that
+//! time, and tried again later.) A long function waits for its turn while short ones are read.
 //!
 //! **Regions that lose much** are read all the same: where threads have waited for each other twice as long as
 //! reading takes ([`Even::lost_ns`]), most of that time could have been gained. (In time that threads wait, a region is read whatever was

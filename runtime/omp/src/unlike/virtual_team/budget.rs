@@ -29,9 +29,10 @@ pub(super) fn length(code: usize, asked: bool) -> Length {
     Length::new(length_of(code as u64), asked)
 }
 
-/// How long reading so much may take where it cannot wait for its turn: twice as long as is expected, in nanoseconds.
-pub(super) fn most_ns(length: Length) -> u64 {
-    float::apart(|| (2.0 * so_far().expected_ns(length)) as u64)
+/// How long reading the function at `code` may take, in nanoseconds: some times as long as is expected. `asked` as for [`length`].
+pub(super) fn most_ns(code: usize, asked: bool) -> u64 {
+    const MOST: f64 = 3.0;
+    float::apart(|| (MOST * so_far().expected_ns(length(code, asked))) as u64)
 }
 
 /// Does the time that the program has run pay for so many more nanoseconds of reading: does all reading then take less than a

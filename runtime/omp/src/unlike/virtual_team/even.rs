@@ -165,10 +165,19 @@ pub(super) fn may_be_read(region: &Region, asked: bool) -> bool {
     };
     // What was begun is brought to its end: the rest takes less time than all of it.
     if let Some(reading) = begun {
-        budget::spend_on_rest(|| reading.finish());
-        if let Some(fit) = reading.result() {
-            regions::put(region, fit);
-        }
+        let limit_ns = budget::most_ns(code, asked);
+        budget::spend_on_rest(|| reading.finish(limit_ns));
+        let Some(fit) = reading.result() else {
+            // The region calls very much. It goes on when it has lost as much again.
+            if let Ok(mut known) = KNOWN.lock() {
+                let region = known.entry((code, threads)).or_default();
+                region.lost_then_ns = region.seen.lost_ns();
+                region.waits_for_its_turn = Some(asked);
+                region.reading = Some(reading);
+            }
+            return false;
+        };
+        regions::put(region, fit);
     }
     true
 }

@@ -39,6 +39,11 @@ impl Fit {
         }
     }
 
+    /// The code was not read to its end, since that takes too long for now.
+    pub(super) const fn not_yet() -> Fit {
+        Fit::never(Guard::Unread)
+    }
+
     /// Examines whether the function at `address` may be divided into more pieces than the program asked for.
     /// `self` is the function's fit.
     pub(super) fn look_at_division(&mut self, address: usize, form: Form) {
@@ -52,23 +57,18 @@ impl Fit {
     }
 }
 
-/// Reads the function at `address`, which a compiler outlined in this `form`. `asked`: also examines whether it may be
-/// divided into more pieces than the program asked for.
-pub(super) fn of(address: usize, form: Form, asked: bool) -> Fit {
-    hetmp_core::aside::run(|| read(address, form, asked, |object| object))
-}
-
-/// As [`of`], without the question of division, but for so many nanoseconds of the processor's time at most. True: that was not
-/// enough, and what was not seen counts as code that cannot be followed.
-pub(super) fn within(limit_ns: u64, address: usize, form: Form) -> (Fit, bool) {
+/// Reads the function at `address`, which a compiler outlined in this `form`, following its code for so many nanoseconds of the
+/// processor's time at most. `asked`: also examines whether it may be divided into more pieces than the program asked for.
+/// True: the time was not enough, and what was not seen counts as code that cannot be followed.
+pub(super) fn of(address: usize, form: Form, asked: bool, limit_ns: u64) -> (Fit, bool) {
     let cut = AtomicBool::new(false);
     let hurried = |object| Hurried {
         object,
-        until_ns: thread_cpu_ns() + limit_ns,
+        until_ns: thread_cpu_ns().saturating_add(limit_ns),
         looked: Cell::new(ticks().wrapping_sub(LOOK)),
         cut: &cut,
     };
-    let fit = hetmp_core::aside::run(|| read(address, form, false, hurried));
+    let fit = hetmp_core::aside::run(|| read(address, form, asked, hurried));
     (fit, cut.into_inner())
 }
 
@@ -83,7 +83,7 @@ struct Hurried<'a> {
 }
 
 /// Ticks between two such looks: some tens of microseconds.
-const LOOK: u64 = 1 << 17;
+pub(super) const LOOK: u64 = 1 << 17;
 
 impl Image for Hurried<'_> {
     fn code(&self, address: u64) -> Option<&[u8]> {
@@ -203,9 +203,9 @@ mod tests {
     #[cfg_attr(any(miri, not(target_arch = "x86_64")), ignore)]
     fn reading_ends_in_time() {
         let address = long as *const () as usize;
-        let all = of(address, Form::Data, false);
-        assert_eq!(within(1 << 40, address, Form::Data), (all, false));
-        let (fit, cut) = within(0, address, Form::Data);
+        let (all, cut) = of(address, Form::Data, false, u64::MAX);
+        assert!(!cut && all.any_size != Err(Guard::Unscanned));
+        let (fit, cut) = of(address, Form::Data, false, 0);
         assert!(cut);
         // Objects with thread-local variables are refused as a whole where code was not followed.
         let refused = fit.never == Some(Lever::Plain(Guard::ThreadLocal));

@@ -102,9 +102,10 @@ impl Reading {
         unsafe { *self.fit.get() }
     }
 
-    /// Reads the rest at once, unless another thread is at it.
-    pub(super) fn finish(&self) {
-        self.go_on(u64::MAX);
+    /// Reads the rest at once, unless another thread is at it, or that takes more than so many nanoseconds of the processor's time.
+    pub(super) fn finish(&self, limit_ns: u64) {
+        let until_ns = sys::thread_cpu_ns().saturating_add(limit_ns);
+        while self.go_on(fit::LOOK) && sys::thread_cpu_ns() < until_ns {}
     }
 
     /// Goes on for so many ticks. False: nothing is left to do, or another thread is at it.
@@ -208,7 +209,7 @@ mod tests {
             return;
         }
         for asked in [false, true] {
-            let at_once = fit::of(address(), Form::Data, asked);
+            let at_once = fit::of(address(), Form::Data, asked, u64::MAX).0;
             let reading = Reading::new(address(), Form::Data, asked).expect("a stack");
             assert!(reading.is_good(asked) && reading.result().is_none());
             let mut portions = 0;
@@ -227,7 +228,7 @@ mod tests {
         if !switch::AVAILABLE {
             return;
         }
-        let at_once = fit::of(address(), Form::Data, true);
+        let at_once = fit::of(address(), Form::Data, true, u64::MAX).0;
         let reading = Reading::new(address(), Form::Data, true).expect("a stack");
         for _ in 0..20 {
             std::thread::scope(|s| {
@@ -241,7 +242,7 @@ mod tests {
                 s.spawn(|| (0..100).for_each(|_| _ = reading.go_on(0)));
             }
         });
-        reading.finish();
+        reading.finish(u64::MAX);
         assert_eq!(reading.result(), Some(at_once));
         assert!(!Reading::new(address(), Form::Data, false)
             .expect("a stack")

@@ -9,6 +9,7 @@ use super::lever::Guard;
 use super::uneven::Uneven;
 use super::{barriers, budget};
 use crate::team::region::Region;
+use crate::unlike::modes;
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_sched::gain::{Gain, Run, Way};
 use hetmp_sched::segments::Segments;
@@ -84,6 +85,11 @@ impl Knowledge {
             segments: None,
             least_fibers_ns: None,
         }
+    }
+
+    /// How long the next attempt to read its code may take, in nanoseconds.
+    fn more_ns(&self) -> u64 {
+        self.cut_ns.saturating_mul(MORE)
     }
 
     /// The ordinary executions of the region, which has barriers, have shown this.
@@ -234,9 +240,11 @@ fn lock() -> MutexGuard<'static, BTreeMap<Key, Knowledge>> {
 }
 
 /// What is known about `region` at its number of threads. Its code is read when it is first met. `asked`: the
-/// program asked for this number. `told`: the program was told this number, so the region must be read before the time that the
-/// program has run pays for that. Then reading ends where it takes far longer than the function's length lets expect, and
-/// is tried again when the program has run for long. (A function may call much.)
+/// program asked for this number. `told`: the program was told this number, so that the region runs as that many virtual threads
+/// whatever its code shows.
+///
+/// Reading ends where it takes far longer than the function's length lets expect, since the function may call very much, and is
+/// tried again when the program has run for long. Until then a region that was not told keeps ordinary teams.
 pub(super) fn of(region: &Region, asked: bool, told: bool) -> Knowledge {
     let (address, threads) = (region.code, region.nthreads);
     if unloaded() {
@@ -244,29 +252,30 @@ pub(super) fn of(region: &Region, asked: bool, told: bool) -> Knowledge {
         lock().clear();
     }
     let known = lock().get(&(address, threads)).copied();
-    let limit_ns = (told && !asked).then(|| match known {
-        None => budget::most_ns(budget::length(address, false)),
-        Some(known) => known.cut_ns.saturating_mul(MORE),
-    });
-    let is_cut = known.is_some_and(|k| k.cut_ns != 0);
-    let answered = |k: &Knowledge| !asked || k.fit.divides_freely.is_some();
-    if let Some(known) = known.filter(answered) {
-        if !is_cut || !limit_ns.is_some_and(budget::pays_for) {
-            return known;
+    let answered = |k: &Knowledge| {
+        if k.cut_ns != 0 {
+            !budget::pays_for(k.more_ns())
+        } else {
+            !asked || k.fit.divides_freely.is_some()
         }
+    };
+    if let Some(known) = known.filter(answered) {
+        return known;
     }
+    let limit_ns = match known {
+        _ if modes::regions() & modes::FORCE != 0 => u64::MAX,
+        Some(known) if known.cut_ns != 0 => known.more_ns(),
+        _ => budget::most_ns(address, asked),
+    };
     super::exceptions::look_again();
     // Without the lock: reading the program's files takes a while.
     let length = budget::length(address, asked);
     let mut cut_ns = 0;
     let fit = budget::spend(length, || {
-        if let Some(limit_ns) = limit_ns {
-            let (fit, cut) = fit::within(limit_ns, address, region.form);
+        let Some(known) = known.filter(|k| k.cut_ns == 0) else {
+            let (fit, cut) = fit::of(address, region.form, asked, limit_ns);
             cut_ns = if cut { limit_ns } else { 0 };
-            return fit;
-        }
-        let Some(known) = known.filter(|_| !is_cut) else {
-            return fit::of(address, region.form, asked);
+            return if cut && !told { Fit::not_yet() } else { fit };
         };
         let mut fit = known.fit;
         fit.look_at_division(address, region.form);
@@ -308,10 +317,9 @@ pub(super) fn put(region: &Region, fit: Fit) {
     super::exceptions::look_again();
     let mut regions = lock();
     let key = (region.code, region.nthreads);
-    regions
-        .entry(key)
-        .or_insert_with(|| Knowledge::new(fit))
-        .fit = fit;
+    let region = regions.entry(key).or_insert_with(|| Knowledge::new(fit));
+    region.fit = fit;
+    region.cut_ns = 0;
 }
 
 /// Has an object been unloaded since the last call?
