@@ -281,6 +281,8 @@ fn files_that_are_mapped_to_be_read() {
 fn objects_of_cplusplus() {
     same("c-tests/dsm/objects.cpp", &["word"], 2);
     same("c-tests/dsm/objects.cpp", &[], 4);
+    same("c-tests/dsm/containers.cpp", &[], 2);
+    same_by_clang("c-tests/dsm/containers.cpp", &[], 2, &[]);
 }
 
 #[test]

@@ -148,6 +148,14 @@ const HARMLESS: &[&str] = &[
     "__cxa_end_catch",
     "_Unwind_Resume",
     "__gxx_personality_v0",
+    // Containers: they link and count what is in memory.
+    "_ZSt18_Rb_tree_incrementPKSt18_Rb_tree_node_base",
+    "_ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base",
+    "_ZSt18_Rb_tree_decrementPKSt18_Rb_tree_node_base",
+    "_ZSt18_Rb_tree_decrementPSt18_Rb_tree_node_base",
+    "_ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_",
+    "_ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_",
+    "_ZSt11_Hash_bytesPKvmm",
     "_ZSt9terminatev",
 ];
 
@@ -165,6 +173,10 @@ const HARMLESS_BEGINNINGS: &[&str] = &[
     "_ZSt24__throw_",
     "_ZSt25__throw_",
     "_ZSt28__throw_",
+    "_ZNSt7__cxx1112basic_stringI",
+    "_ZNKSt7__cxx1112basic_stringI",
+    "_ZNSt8__detail15_List_node_base",
+    "_ZNKSt8__detail20_Prime_rehash_policy",
     // The classes of exceptions of the standard library, which have nothing but constructors, destructors and texts.
     "_ZNSt11logic_error",
     "_ZNSt11range_error",
