@@ -46,6 +46,7 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::cell::UnsafeCell;
 use core::ptr::{null_mut, NonNull};
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use crossbeam_utils::CachePadded;
 use std::alloc::System;
 
 /// The number of shards: more than most machines have cores, so that threads seldom use the same one.
@@ -141,8 +142,7 @@ impl<T> Tried<T> {
     }
 }
 
-#[repr(align(128))]
-struct Shard(Tried<[List; class::up_to(SHARDED)]>);
+type Shard = CachePadded<Tried<[List; class::up_to(SHARDED)]>>;
 
 /// Batches of free blocks of one class. For a class above [`SHARDED`] a batch is a single block.
 struct Depot {
@@ -164,12 +164,9 @@ pub struct Allocator {
     rest: AtomicUsize,
     /// Bytes taken from the kernel for chunks.
     chunks: AtomicUsize,
-    source: Apart,
+    /// [`OWN`] or [`MALLOC`], on a cache line that is not written again.
+    source: CachePadded<AtomicU8>,
 }
-
-/// [`OWN`] or [`MALLOC`], on a cache line that is not written again.
-#[repr(align(128))]
-struct Apart(AtomicU8);
 
 impl Default for Allocator {
     fn default() -> Self {
@@ -216,7 +213,8 @@ impl Allocator {
     /// An allocator without any memory yet.
     pub const fn new() -> Allocator {
         Allocator {
-            shards: [const { Shard(Tried::new([List::EMPTY; class::up_to(SHARDED)])) }; SHARDS],
+            shards: [const { CachePadded::new(Tried::new([List::EMPTY; class::up_to(SHARDED)])) };
+                SHARDS],
             depots: [const {
                 Tried::new(Depot {
                     first: null_mut(),
@@ -225,7 +223,7 @@ impl Allocator {
             }; CLASSES],
             rest: AtomicUsize::new(0),
             chunks: AtomicUsize::new(0),
-            source: Apart(AtomicU8::new(UNASKED)),
+            source: CachePadded::new(AtomicU8::new(UNASKED)),
         }
     }
 
@@ -233,17 +231,17 @@ impl Allocator {
     #[inline]
     fn is_own(&self) -> bool {
         // Relaxed: every thread that asks gets the same answer.
-        self.source.0.load(Ordering::Relaxed) == OWN || self.ask()
+        self.source.load(Ordering::Relaxed) == OWN || self.ask()
     }
 
     #[cold]
     #[inline(never)]
     fn ask(&self) -> bool {
-        if self.source.0.load(Ordering::Relaxed) == UNASKED {
+        if self.source.load(Ordering::Relaxed) == UNASKED {
             let source = if checkers::watch() { MALLOC } else { OWN };
-            self.source.0.store(source, Ordering::Relaxed);
+            self.source.store(source, Ordering::Relaxed);
         }
-        self.source.0.load(Ordering::Relaxed) == OWN
+        self.source.load(Ordering::Relaxed) == OWN
     }
 
     /// Bytes of address space that were taken from the kernel so far, for blocks of all classes.
@@ -260,7 +258,7 @@ impl Allocator {
         let own = own_shard();
         for i in 0..SHARDS {
             let shard = &self.shards[(own + i) % SHARDS];
-            let taken = shard.0.with(|lists| {
+            let taken = shard.with(|lists| {
                 let list = &mut lists[class.index()];
                 if list.head.is_null() {
                     self.refill(list, class);
@@ -319,7 +317,7 @@ impl Allocator {
         for round in 0..ROUNDS {
             for i in 0..SHARDS {
                 let shard = &self.shards[(own + i) % SHARDS];
-                let done = shard.0.with(|lists| {
+                let done = shard.with(|lists| {
                     let list = &mut lists[class.index()];
                     // SAFETY: `dealloc` and `realloc` pass a block of this class, which its owner has given up.
                     unsafe { list.push(block) };

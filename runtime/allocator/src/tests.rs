@@ -213,11 +213,11 @@ fn a_forked_child_allocates_whatever_other_threads_did() {
     let hold = |how: bool| {
         for shard in HEAP.shards.iter().skip(1).step_by(2) {
             if how {
-                while shard.0.held.swap(true, Ordering::Acquire) {
+                while shard.held.swap(true, Ordering::Acquire) {
                     std::thread::yield_now();
                 }
             } else {
-                shard.0.held.store(false, Ordering::Release);
+                shard.held.store(false, Ordering::Release);
             }
         }
     };
@@ -300,7 +300,7 @@ fn a_signal_handler_may_interrupt_it() {
 fn where_every_lock_is_taken_blocks_come_and_go_all_the_same() {
     let heap = Allocator::new();
     for shard in &heap.shards {
-        shard.0.held.store(true, Ordering::Relaxed);
+        shard.held.store(true, Ordering::Relaxed);
     }
     for depot in &heap.depots {
         depot.held.store(true, Ordering::Relaxed);

@@ -54,25 +54,3 @@ impl Futex {
         self.1.notify_all();
     }
 }
-
-/// Keeps its content on cache lines of its own.
-///
-/// 128 bytes: x86 prefetches lines in pairs, and several Arm cores have 128-byte lines.
-#[repr(align(128))]
-#[derive(Debug, Default)]
-pub struct CacheLine<T>(pub T);
-
-impl<T> core::ops::Deref for CacheLine<T> {
-    type Target = T;
-    #[inline(always)]
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<T> core::ops::DerefMut for CacheLine<T> {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.0
-    }
-}

@@ -14,6 +14,7 @@
 //! where the block begins and the number of its size.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crossbeam_utils::Backoff;
 
 const MAGIC: u64 = 0x6865_746d;
 const HEADER: usize = 16;
@@ -108,12 +109,13 @@ impl Arena {
     }
 
     fn locked<T>(&self, body: impl FnOnce() -> T) -> T {
+        let backoff = Backoff::new();
         while self
             .lock
             .compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed)
             .is_err()
         {
-            hetmp_core::sys::yield_now();
+            backoff.snooze();
         }
         let result = body();
         self.lock.store(false, Ordering::Release);

@@ -16,8 +16,9 @@ use crate::driver::Driver;
 use crate::meeting;
 use crate::{NodeId, MAX_NODES};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crossbeam_utils::Backoff;
 use hetmp_core::bell::LocalBell;
-use hetmp_core::{report, sys};
+use hetmp_core::report;
 use state::{Effect, State, Tag, Unexpected, SLOTS};
 pub use state::{Op, Words, ONE};
 use std::sync::{Mutex, PoisonError};
@@ -158,6 +159,7 @@ impl Together {
                 _ => {}
             }
         }
+        let backoff = Backoff::new();
         let slot = loop {
             let free = self.slots.iter().find(|s| {
                 s.stage
@@ -166,7 +168,7 @@ impl Together {
             });
             match free {
                 Some(slot) => break slot,
-                None => sys::yield_now(),
+                None => backoff.snooze(),
             }
         };
         slot.op.store(op as u32, Ordering::Relaxed);

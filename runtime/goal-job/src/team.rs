@@ -10,8 +10,8 @@ use crate::choice::Collective;
 use crate::direct::{Direct, Look, Piece, Wait};
 use crate::link::{self, Layout};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crossbeam_utils::Backoff;
 use hetmp_core::bell::Bell;
-use hetmp_core::sys;
 use hetmp_goal::rank::Failure;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
@@ -164,6 +164,7 @@ impl Team {
     /// Nobody may wait for the side of a blocking collective: the peers may call that one only after a message that this
     /// process sends when an earlier collective is over.
     fn try_lock(&self) -> Option<MutexGuard<'_, Side>> {
+        let backoff = Backoff::new();
         loop {
             match self.side.try_lock() {
                 Ok(side) => return Some(side),
@@ -172,7 +173,7 @@ impl Team {
                     self.wanted.store(true, Ordering::Relaxed);
                     return None;
                 }
-                Err(TryLockError::WouldBlock) => sys::yield_now(),
+                Err(TryLockError::WouldBlock) => backoff.snooze(),
             }
         }
     }

@@ -17,13 +17,13 @@ use hetmp_core::sys::monotonic_ns;
 
 /// The memory of a cluster, with the time until which it is busy (ns).
 #[derive(Debug, Default)]
-pub struct Controller(hetmp_core::sync::CacheLine<AtomicU64>);
+pub struct Controller(crossbeam_utils::CachePadded<AtomicU64>);
 
 impl Controller {
     /// An idle memory.
     #[must_use]
     pub const fn new() -> Controller {
-        Controller(hetmp_core::sync::CacheLine(AtomicU64::new(0)))
+        Controller(crossbeam_utils::CachePadded::new(AtomicU64::new(0)))
     }
 
     /// Reserves the memory for `ns`, beginning at `from` or as soon as it is free. Returns the end of that time.

@@ -20,8 +20,9 @@ use crate::strict::Guarded;
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use crossbeam_utils::CachePadded;
 use hetmp_core::sleep::Sleep;
-use hetmp_core::sync::{AtomicU64, AtomicUsize, CacheLine};
+use hetmp_core::sync::{AtomicU64, AtomicUsize};
 use stages::Copier;
 
 /// The side that a call comes from.
@@ -82,9 +83,9 @@ pub struct Taken {
 pub(crate) struct Queue {
     sender: End,
     receiver: End,
-    released: CacheLine<AtomicUsize>,
-    sent: CacheLine<AtomicUsize>,
-    seldom: CacheLine<Seldom>,
+    released: CachePadded<AtomicUsize>,
+    sent: CachePadded<AtomicUsize>,
+    seldom: CachePadded<Seldom>,
     pub(crate) cluster: u32,
     pub(crate) slave: u32,
     pub(crate) handle: i32,
@@ -270,9 +271,9 @@ impl Queue {
         let queue = Box::new(Queue {
             sender: End::new(shape),
             receiver: End::new(shape),
-            released: CacheLine(AtomicUsize::new(shape.first)),
-            sent: CacheLine(AtomicUsize::new(shape.first)),
-            seldom: CacheLine(Seldom {
+            released: CachePadded::new(AtomicUsize::new(shape.first)),
+            sent: CachePadded::new(AtomicUsize::new(shape.first)),
+            seldom: CachePadded::new(Seldom {
                 sleeps: [Sleep::new(), Sleep::new()],
                 varied: AtomicU32::new(0),
                 missing: missing as *const AtomicU32,

@@ -18,8 +18,8 @@ use crate::keys::{KeyTable, Memory, RegisterError, Rights, Users};
 use crate::trigger::Counters;
 use core::ops::Range;
 use core::sync::atomic::{fence, AtomicBool, AtomicU64, Ordering};
+use crossbeam_utils::CachePadded;
 use hetmp_core::park::SharedFlag;
-use hetmp_core::sync::CacheLine;
 use std::sync::{Arc, OnceLock};
 
 /// Sizes of a [`Domain`], the same in every rank of a job.
@@ -129,8 +129,8 @@ impl core::fmt::Debug for Handler {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Door {
-    pub(crate) knocks: CacheLine<AtomicU64>,
-    pub(crate) wake: CacheLine<SharedFlag>,
+    pub(crate) knocks: CachePadded<AtomicU64>,
+    pub(crate) wake: CachePadded<SharedFlag>,
 }
 
 impl Door {

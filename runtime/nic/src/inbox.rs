@@ -10,9 +10,10 @@ use crate::array::Array;
 #[cfg(not(loom))]
 use crate::array::Shareable;
 use crate::descriptor::MESSAGE_BYTES;
+use crossbeam_utils::CachePadded;
 #[cfg(not(loom))]
 use hetmp_core::park::SharedFlag;
-use hetmp_core::sync::{pause, AtomicU64, CacheLine, Ordering};
+use hetmp_core::sync::{pause, AtomicU64, Ordering};
 
 /// A received message.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -73,11 +74,11 @@ struct Cell {
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Ends {
-    head: CacheLine<AtomicU64>,
-    tail: CacheLine<AtomicU64>,
+    head: CachePadded<AtomicU64>,
+    tail: CachePadded<AtomicU64>,
     /// Nudged after each message.
     #[cfg(not(loom))]
-    arrived: CacheLine<SharedFlag>,
+    arrived: CachePadded<SharedFlag>,
 }
 
 // SAFETY: atomics, for which zero is a value.

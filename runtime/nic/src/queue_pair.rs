@@ -18,8 +18,9 @@ use crate::array::Shareable;
 use crate::descriptor::{COMPLETION_WORDS, WORDS};
 use crate::template::Statics;
 pub use consumer::Consumer;
+use crossbeam_utils::CachePadded;
 use hetmp_core::park::SharedFlag;
-use hetmp_core::sync::{AtomicU64, CacheLine};
+use hetmp_core::sync::AtomicU64;
 pub use initiator::Initiator;
 use std::sync::Arc;
 
@@ -65,11 +66,11 @@ struct Entry([AtomicU64; COMPLETION_WORDS]);
 #[derive(Debug)]
 #[repr(C)]
 pub struct Numbers {
-    posted: CacheLine<AtomicU64>,
-    taken: CacheLine<AtomicU64>,
-    done: CacheLine<Done>,
+    posted: CachePadded<AtomicU64>,
+    taken: CachePadded<AtomicU64>,
+    done: CachePadded<Done>,
     /// Nudged after `done` has grown.
-    progress: CacheLine<SharedFlag>,
+    progress: CachePadded<SharedFlag>,
 }
 
 // SAFETY: atomics, for which zero is a value, in `repr(C)` and `repr(align)`.
@@ -129,14 +130,14 @@ pub fn queue_pair(depth: usize, statics: Statics) -> (Initiator, Consumer) {
             (0..depth).map(|_| Entry(core::array::from_fn(|_| AtomicU64::new(0)))),
         ),
         numbers: Array::own([Numbers {
-            posted: CacheLine(AtomicU64::new(0)),
-            taken: CacheLine(AtomicU64::new(0)),
-            done: CacheLine(Done {
+            posted: CachePadded::new(AtomicU64::new(0)),
+            taken: CachePadded::new(AtomicU64::new(0)),
+            done: CachePadded::new(Done {
                 operations: AtomicU64::new(0),
                 written: AtomicU64::new(0),
                 early: AtomicU64::new(0),
             }),
-            progress: CacheLine(SharedFlag::shared()),
+            progress: CachePadded::new(SharedFlag::shared()),
         }]),
         shared: false,
     });

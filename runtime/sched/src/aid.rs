@@ -31,10 +31,11 @@
 
 use crate::placement::Placement;
 use crate::plain::take_up_to;
-use crate::primitive::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, Padded};
+use crate::primitive::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
 use crate::probe::{Measurement, NodeTotal};
 use crate::record::{LoopRecord, Tally};
 use crate::schedule::Kind;
+use crossbeam_utils::CachePadded;
 use std::sync::Arc;
 
 pub(crate) use crate::hetprobe::Next;
@@ -118,12 +119,12 @@ pub struct Aid {
     shape: Shape,
     n: u64,
     chunk: u64,
-    phase: Padded<AtomicU64>,
-    next: Padded<AtomicU64>,
+    phase: CachePadded<AtomicU64>,
+    next: CachePadded<AtomicU64>,
     /// Iterations that a thread gets, by node: in the running phase for `aid-dynamic`, otherwise in the whole
     /// loop, where those that the thread has had before count.
     allotment: Box<[AtomicU64]>,
-    mine: Box<[Padded<Mine>]>,
+    mine: Box<[CachePadded<Mine>]>,
     tally: Tally,
     picture: Mutex<Picture>,
 }
@@ -137,10 +138,12 @@ impl Aid {
             shape,
             n: 0,
             chunk: chunk.max(1),
-            phase: Padded::default(),
-            next: Padded::default(),
+            phase: CachePadded::default(),
+            next: CachePadded::default(),
             allotment: (0..nodes).map(|_| AtomicU64::new(0)).collect(),
-            mine: (0..team.threads()).map(|_| Padded::default()).collect(),
+            mine: (0..team.threads())
+                .map(|_| CachePadded::default())
+                .collect(),
             tally: Tally::new(team.threads()),
             picture: Mutex::new(Picture {
                 totals: vec![NodeTotal::default(); nodes],
@@ -157,11 +160,11 @@ impl Aid {
     /// caller makes it visible to the team's threads.
     pub fn restart(&mut self, n: u64) {
         self.n = n;
-        self.next.0.store(0, Ordering::Relaxed);
-        self.phase.0.store(SAMPLING, Ordering::Relaxed);
+        self.next.store(0, Ordering::Relaxed);
+        self.phase.store(SAMPLING, Ordering::Relaxed);
         for mine in &*self.mine {
-            mine.0.phase.store(SAMPLING, Ordering::Relaxed);
-            mine.0.timed.store(false, Ordering::Relaxed);
+            mine.phase.store(SAMPLING, Ordering::Relaxed);
+            mine.timed.store(false, Ordering::Relaxed);
         }
         self.tally.reset();
         let mut picture = lock(&self.picture);
@@ -173,7 +176,7 @@ impl Aid {
     /// First call of thread `tid`.
     pub fn first(&self, tid: usize) -> Next {
         self.tally.arrive(tid);
-        match self.phase.0.load(Ordering::Acquire) {
+        match self.phase.load(Ordering::Acquire) {
             SAMPLING => self.take_timed(tid, SAMPLING),
             phase => self.take(tid, phase),
         }
@@ -183,12 +186,12 @@ impl Aid {
     /// answer was [`Next::Probe`].
     #[inline]
     pub fn next(&self, tid: usize, measured: Option<Measurement>) -> Next {
-        let mine = &self.mine[tid].0;
+        let mine = &self.mine[tid];
         if mine.timed.load(Ordering::Relaxed) {
             mine.timed.store(false, Ordering::Relaxed);
             self.report(tid, measured.as_ref());
         }
-        let phase = self.phase.0.load(Ordering::Acquire);
+        let phase = self.phase.load(Ordering::Acquire);
         self.take(tid, phase)
     }
 
@@ -209,11 +212,11 @@ impl Aid {
 
     #[inline]
     fn take(&self, tid: usize, phase: u64) -> Next {
-        let mine = self.mine[tid].0.phase.load(Ordering::Relaxed);
+        let mine = self.mine[tid].phase.load(Ordering::Relaxed);
         if phase == mine || phase == ENDING {
             return self.give(tid, |_| self.chunk);
         }
-        self.mine[tid].0.phase.store(phase, Ordering::Relaxed);
+        self.mine[tid].phase.store(phase, Ordering::Relaxed);
         match self.shape {
             Shape::Dynamic { .. } => self.take_timed(tid, phase),
             // Iterations that the thread has had already are part of its allotment.
@@ -228,7 +231,7 @@ impl Aid {
     }
 
     fn give(&self, tid: usize, size: impl Fn(u64) -> u64) -> Next {
-        match take_up_to(&self.next.0, self.n, size) {
+        match take_up_to(&self.next, self.n, size) {
             Some(range) => {
                 self.tally.add(tid, range.len());
                 Next::Range(range)
@@ -241,7 +244,7 @@ impl Aid {
     #[cold]
     fn take_timed(&self, tid: usize, phase: u64) -> Next {
         let mut picture = lock(&self.picture);
-        let now = self.phase.0.load(Ordering::Acquire);
+        let now = self.phase.load(Ordering::Acquire);
         if now != phase {
             // The phase ended while this thread came for the lock.
             drop(picture);
@@ -253,7 +256,7 @@ impl Aid {
         };
         match self.give(tid, |_| size) {
             Next::Range(range) => {
-                self.mine[tid].0.timed.store(true, Ordering::Relaxed);
+                self.mine[tid].timed.store(true, Ordering::Relaxed);
                 picture.outstanding += 1;
                 Next::Probe(range)
             }
@@ -280,13 +283,13 @@ impl Aid {
         if !complete {
             return;
         }
-        let phase = self.phase.0.load(Ordering::Relaxed);
+        let phase = self.phase.load(Ordering::Relaxed);
         if phase == SAMPLING {
             picture.samples.clone_from(&picture.totals);
         }
         let next = self.allot(&picture.totals, phase + 1);
         picture.totals.fill(NodeTotal::default());
-        self.phase.0.store(next, Ordering::Release);
+        self.phase.store(next, Ordering::Release);
     }
 
     /// Writes the allotments of `phase`, by the times of the phase before. Returns `phase`, or [`ENDING`]
@@ -313,7 +316,7 @@ impl Aid {
         }
         let ends = match self.shape {
             Shape::Dynamic { .. } => {
-                let left = self.n.saturating_sub(self.next.0.load(Ordering::Relaxed));
+                let left = self.n.saturating_sub(self.next.load(Ordering::Relaxed));
                 left as f64 <= all * unit
             }
             _ => false,

@@ -16,10 +16,11 @@
 //! and overwrite it, and its iterations would be lost.
 
 use crate::placement::Placement;
-use crate::primitive::{AtomicBool, AtomicU64, Ordering, Padded};
+use crate::primitive::{AtomicBool, AtomicU64, Ordering};
 use crate::ranges::Range;
 use crate::record::{LoopRecord, Tally};
 use crate::schedule::Kind;
+use crossbeam_utils::CachePadded;
 use std::sync::Arc;
 
 /// Bits of a pool word that count the chunks taken.
@@ -38,9 +39,9 @@ const REFILLS_PER_NODE: u64 = if cfg!(loom) { 2 } else { 8 };
 
 #[derive(Debug, Default)]
 struct NodePool {
-    word: Padded<AtomicU64>,
+    word: CachePadded<AtomicU64>,
     /// A thread refills this pool.
-    leading: Padded<AtomicBool>,
+    leading: CachePadded<AtomicBool>,
     /// Chunks per refill; constant while the loop runs.
     refill: u64,
 }
@@ -53,7 +54,7 @@ pub struct CrossDynamic {
     chunk: u64,
     chunks: u64,
     /// Number of the next chunk of the global pool.
-    global: Padded<AtomicU64>,
+    global: CachePadded<AtomicU64>,
     nodes: Box<[NodePool]>,
     tally: Tally,
 }
@@ -67,7 +68,7 @@ impl CrossDynamic {
             n: 0,
             chunk: 1,
             chunks: 0,
-            global: Padded::default(),
+            global: CachePadded::default(),
             nodes: team.nodes().iter().map(|_| NodePool::default()).collect(),
             tally: Tally::new(team.threads()),
             team,
@@ -82,7 +83,7 @@ impl CrossDynamic {
         self.n = n;
         self.chunk = chunk.max(1).max(n.div_ceil(MOST_CHUNKS));
         self.chunks = n.div_ceil(self.chunk);
-        self.global.0.store(0, Ordering::Relaxed);
+        self.global.store(0, Ordering::Relaxed);
         self.tally.reset();
         let inhabited = self.team.inhabited().max(1) as u64;
         for (node, shape) in self.nodes.iter_mut().zip(self.team.nodes()) {
@@ -91,8 +92,8 @@ impl CrossDynamic {
                 .min(few)
                 .clamp(1, TAKEN_MASK / 2);
             // Empty: all chunks of a refill that began at chunk 0 count as taken.
-            node.word.0.store(node.refill, Ordering::Relaxed);
-            node.leading.0.store(false, Ordering::Relaxed);
+            node.word.store(node.refill, Ordering::Relaxed);
+            node.leading.store(false, Ordering::Relaxed);
         }
     }
 
@@ -158,10 +159,10 @@ impl CrossDynamic {
         let pool = &self.nodes[node];
         // Look before adding: otherwise threads that try again and again while a leader works could carry the
         // low bits into the high ones.
-        if self.is_empty(pool, pool.word.0.load(Ordering::Relaxed)) {
+        if self.is_empty(pool, pool.word.load(Ordering::Relaxed)) {
             return None;
         }
-        let word = pool.word.0.fetch_add(1, Ordering::Relaxed);
+        let word = pool.word.fetch_add(1, Ordering::Relaxed);
         if self.is_empty(pool, word) {
             return None;
         }
@@ -179,13 +180,13 @@ impl CrossDynamic {
     /// only on the word that was examined.
     fn take_pooled_from(&self, node: usize, least: u64) -> Option<u64> {
         let pool = &self.nodes[node];
-        let mut word = pool.word.0.load(Ordering::Relaxed);
+        let mut word = pool.word.load(Ordering::Relaxed);
         loop {
             let chunk = (word >> TAKEN_BITS) + (word & TAKEN_MASK);
             if self.is_empty(pool, word) || chunk < least {
                 return None;
             }
-            match pool.word.0.compare_exchange_weak(
+            match pool.word.compare_exchange_weak(
                 word,
                 word + 1,
                 Ordering::Relaxed,
@@ -212,7 +213,6 @@ impl CrossDynamic {
         loop {
             if pool
                 .leading
-                .0
                 .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
                 .is_err()
             {
@@ -222,22 +222,22 @@ impl CrossDynamic {
                     .or_else(|| self.take_elsewhere(node, least));
             }
             // Look again: the last leader may have refilled the pool already.
-            if self.is_empty(pool, pool.word.0.load(Ordering::Relaxed)) {
+            if self.is_empty(pool, pool.word.load(Ordering::Relaxed)) {
                 let first = self.take_global(pool.refill);
                 if let Some(first) = first {
                     // The leader keeps the first chunk. The word is exchanged and not stored: an exchange
                     // orders the refill after every late addition to the old word in any model of memory.
                     // Loom's model does not know that no addition can slip in before a plain store.
-                    pool.word.0.swap(first << TAKEN_BITS | 1, Ordering::Relaxed);
+                    pool.word.swap(first << TAKEN_BITS | 1, Ordering::Relaxed);
                 }
-                pool.leading.0.store(false, Ordering::Release);
+                pool.leading.store(false, Ordering::Release);
                 return first.or_else(|| self.take_elsewhere(node, least));
             }
-            pool.leading.0.store(false, Ordering::Release);
+            pool.leading.store(false, Ordering::Release);
             if let Some(chunk) = self.pooled(node, least) {
                 return Some(chunk);
             }
-            if least.is_some() && !self.is_empty(pool, pool.word.0.load(Ordering::Relaxed)) {
+            if least.is_some() && !self.is_empty(pool, pool.word.load(Ordering::Relaxed)) {
                 // The pool's chunks come before those that this thread has had: leave them to others.
                 return self
                     .take_global(1)
@@ -250,10 +250,10 @@ impl CrossDynamic {
     /// past the end.
     fn take_global(&self, count: u64) -> Option<u64> {
         // Look first: this bounds how far the cursor can pass the end.
-        if self.global.0.load(Ordering::Relaxed) >= self.chunks {
+        if self.global.load(Ordering::Relaxed) >= self.chunks {
             return None;
         }
-        let first = self.global.0.fetch_add(count, Ordering::Relaxed);
+        let first = self.global.fetch_add(count, Ordering::Relaxed);
         (first < self.chunks).then_some(first)
     }
 

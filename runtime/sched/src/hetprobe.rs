@@ -46,11 +46,12 @@ use crate::csr;
 use crate::decide::{decide, Decision, NodeInput, Rules};
 use crate::placement::Placement;
 use crate::plain::take_up_to;
-use crate::primitive::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, Padded};
+use crate::primitive::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
 use crate::probe::{self, Measurement, NodeTotal};
 use crate::ranges::Range;
 use crate::record::{Learning, LoopRecord, Tally};
 use crate::schedule::{Kind, DEFAULT_FRACTION};
+use crossbeam_utils::CachePadded;
 use std::sync::Arc;
 
 /// What a thread does next.
@@ -127,10 +128,10 @@ struct Share {
 
 #[derive(Debug, Default)]
 struct NodeState {
-    next: Padded<AtomicU64>,
-    share: Padded<Share>,
+    next: CachePadded<AtomicU64>,
+    share: CachePadded<Share>,
     /// Iterations taken from other nodes, for all threads of this node.
-    loot: Padded<Mutex<Range>>,
+    loot: CachePadded<Mutex<Range>>,
 }
 
 /// State that only rare calls touch, under a lock.
@@ -155,13 +156,13 @@ pub struct HetProbe {
     probe_chunk: u64,
     /// Size of ordinary chunks while probing.
     meanwhile: u64,
-    phase: Padded<AtomicU64>,
-    pool: Padded<AtomicU64>,
+    phase: CachePadded<AtomicU64>,
+    pool: CachePadded<AtomicU64>,
     nodes: Box<[NodeState]>,
     tally: Tally,
     picture: Mutex<Picture>,
     /// Held by every thread that moves iterations from one node to another.
-    moving: Padded<Mutex<()>>,
+    moving: CachePadded<Mutex<()>>,
 }
 
 impl HetProbe {
@@ -184,8 +185,8 @@ impl HetProbe {
             known: None,
             probe_chunk: 1,
             meanwhile: 1,
-            phase: Padded::default(),
-            pool: Padded::default(),
+            phase: CachePadded::default(),
+            pool: CachePadded::default(),
             nodes: (0..nodes).map(|_| NodeState::default()).collect(),
             tally: Tally::new(threads),
             picture: Mutex::new(Picture {
@@ -193,7 +194,7 @@ impl HetProbe {
                 probing: vec![false; threads],
                 ..Picture::default()
             }),
-            moving: Padded(Mutex::new(())),
+            moving: CachePadded::new(Mutex::new(())),
             team,
         };
         state.restart(n, known);
@@ -208,12 +209,12 @@ impl HetProbe {
         self.probe_chunk = probe::chunk(n, self.team.threads(), self.settings.probe);
         self.meanwhile = (self.probe_chunk / 4).max(1);
         self.tally.reset();
-        self.pool.0.store(0, Ordering::Relaxed);
-        self.phase.0.store(PROBING, Ordering::Relaxed);
+        self.pool.store(0, Ordering::Relaxed);
+        self.phase.store(PROBING, Ordering::Relaxed);
         for node in &*self.nodes {
-            node.share.0.arrived.store(false, Ordering::Relaxed);
+            node.share.arrived.store(false, Ordering::Relaxed);
             // A cancelled execution may have left iterations here.
-            *lock(&node.loot.0) = Range::default();
+            *lock(&node.loot) = Range::default();
         }
         let mut picture = lock(&self.picture);
         picture.totals.fill(NodeTotal::default());
@@ -239,11 +240,11 @@ impl HetProbe {
     #[inline]
     pub fn first(&self, tid: usize) -> Next {
         self.tally.arrive(tid);
-        let arrived = &self.nodes[self.team.node_of(tid)].share.0.arrived;
+        let arrived = &self.nodes[self.team.node_of(tid)].share.arrived;
         if !arrived.load(Ordering::Relaxed) {
             arrived.store(true, Ordering::Release);
         }
-        match self.phase.0.load(Ordering::Acquire) {
+        match self.phase.load(Ordering::Acquire) {
             PROBING => self.first_probe(tid),
             phase => self.take(tid, phase),
         }
@@ -256,7 +257,7 @@ impl HetProbe {
         if let Some(m) = measured {
             self.report(tid, &m);
         }
-        match self.phase.0.load(Ordering::Acquire) {
+        match self.phase.load(Ordering::Acquire) {
             PROBING => self.take_meanwhile(tid),
             phase => self.take(tid, phase),
         }
@@ -289,14 +290,14 @@ impl HetProbe {
     fn first_probe(&self, tid: usize) -> Next {
         let mut picture = lock(&self.picture);
         // Another thread may have decided while this thread waited for the lock.
-        let phase = self.phase.0.load(Ordering::Acquire);
+        let phase = self.phase.load(Ordering::Acquire);
         if phase != PROBING {
             drop(picture);
             return self.take(tid, phase);
         }
         // Under the lock an empty pool means that all iterations are running
         // or done: nothing is on its way into a node's range.
-        match take_up_to(&self.pool.0, self.n, |_| self.probe_chunk) {
+        match take_up_to(&self.pool, self.n, |_| self.probe_chunk) {
             None => Next::Done,
             Some(r) => {
                 picture.probing[tid] = true;
@@ -360,7 +361,7 @@ impl HetProbe {
             return self.share_pool(picture, decision);
         }
         // From here on, threads that take from the pool find it empty, and then wait for the lock.
-        let start = self.pool.0.swap(self.n, Ordering::Relaxed);
+        let start = self.pool.swap(self.n, Ordering::Relaxed);
         let rest = Range { start, end: self.n };
         let weights: Vec<f64> = decision.shares().collect();
         let finest = rest.len() / (self.team.threads().max(1) as u64 * FINEST_OF_ALL);
@@ -372,9 +373,9 @@ impl HetProbe {
                 .max(each / FINEST)
                 .max(finest)
                 .max(1);
-            let share = &self.nodes[i].share.0;
+            let share = &self.nodes[i].share;
             share.weight.store(weights[i].to_bits(), Ordering::Relaxed);
-            self.nodes[i].next.0.store(part.start, Ordering::Relaxed);
+            self.nodes[i].next.store(part.start, Ordering::Relaxed);
             share.end.store(part.end, Ordering::Relaxed);
             share.parts.store(threads * TAPER, Ordering::Relaxed);
             share.least.store(least, Ordering::Relaxed);
@@ -386,20 +387,20 @@ impl HetProbe {
             .one_node()
             .map_or(SPLIT, |node| ALONE + node as u64);
         picture.decision = Some(decision);
-        self.phase.0.store(phase, Ordering::Release);
+        self.phase.store(phase, Ordering::Release);
     }
 
     /// Leaves the rest in the pool, from which threads take chunks in proportion to their nodes' shares.
     fn share_pool(&self, picture: &mut Picture, decision: Arc<Decision>) {
-        let left = self.n - self.pool.0.load(Ordering::Relaxed);
+        let left = self.n - self.pool.load(Ordering::Relaxed);
         let finest = left / (self.team.threads().max(1) as u64 * FINEST_OF_ALL);
         for (i, weight) in decision.shares().enumerate() {
             let threads = f64::from(self.team.nodes()[i].threads.max(1));
             let each = weight / threads;
             let least = self.worthwhile(&decision, i).max(finest).max(1);
-            let share = &self.nodes[i].share.0;
+            let share = &self.nodes[i].share;
             // An earlier execution may have left a range.
-            self.nodes[i].next.0.store(self.n, Ordering::Relaxed);
+            self.nodes[i].next.store(self.n, Ordering::Relaxed);
             share.end.store(self.n, Ordering::Relaxed);
             // A share of 0 gives infinity, which the cast turns into `u64::MAX`: threads of that node take
             // the least chunk.
@@ -410,7 +411,7 @@ impl HetProbe {
             share.most.store(most.max(least), Ordering::Relaxed);
         }
         picture.decision = Some(decision);
-        self.phase.0.store(ASCENDING, Ordering::Release);
+        self.phase.store(ASCENDING, Ordering::Release);
     }
 
     /// The number of iterations that keeps a thread of node `i` busy for `chunk_ns`.
@@ -421,14 +422,14 @@ impl HetProbe {
 
     /// An ordinary chunk while others still probe.
     fn take_meanwhile(&self, tid: usize) -> Next {
-        if let Some(r) = take_up_to(&self.pool.0, self.n, |_| self.meanwhile) {
+        if let Some(r) = take_up_to(&self.pool, self.n, |_| self.meanwhile) {
             self.tally.add(tid, r.len());
             return Next::Range(r);
         }
         // The pool is empty: either all iterations were handed out, or a decision has just claimed the rest.
         // In the second case the deciding thread holds the lock until the ranges are visible.
         drop(lock(&self.picture));
-        match self.phase.0.load(Ordering::Acquire) {
+        match self.phase.load(Ordering::Acquire) {
             PROBING => Next::Done,
             phase => self.take(tid, phase),
         }
@@ -454,34 +455,30 @@ impl HetProbe {
     #[inline]
     fn take_from(&self, node: usize, taker: usize) -> Option<Range> {
         let victim = &self.nodes[node];
-        let own = &self.nodes[taker].share.0;
+        let own = &self.nodes[taker].share;
         let (least, most) = (
             own.least.load(Ordering::Relaxed),
             own.most.load(Ordering::Relaxed),
         );
-        let end = victim.share.0.end.load(Ordering::Relaxed);
-        let parts = victim.share.0.parts.load(Ordering::Relaxed);
-        take_up_to(&victim.next.0, end, |left| {
-            (left / parts).clamp(least, most)
-        })
+        let end = victim.share.end.load(Ordering::Relaxed);
+        let parts = victim.share.parts.load(Ordering::Relaxed);
+        take_up_to(&victim.next, end, |left| (left / parts).clamp(least, most))
     }
 
     #[cold]
     fn take_elsewhere(&self, mine: usize, phase: u64) -> Option<Range> {
         if phase == ASCENDING {
-            let share = &self.nodes[mine].share.0;
+            let share = &self.nodes[mine].share;
             let parts = share.parts.load(Ordering::Relaxed);
             let least = share.least.load(Ordering::Relaxed);
             let most = share.most.load(Ordering::Relaxed);
-            return take_up_to(&self.pool.0, self.n, |left| {
-                (left / parts).clamp(least, most)
-            });
+            return take_up_to(&self.pool, self.n, |left| (left / parts).clamp(least, most));
         }
         if phase >= ALONE {
             let chosen = (phase - ALONE) as usize;
             // A thread of the chosen node that is inside the loop leaves nothing behind. Until one is inside,
             // threads of other nodes do the work: the chosen node's threads might never come.
-            let share = &self.nodes[chosen].share.0;
+            let share = &self.nodes[chosen].share;
             if mine == chosen || share.arrived.load(Ordering::Acquire) {
                 return None;
             }
@@ -490,26 +487,26 @@ impl HetProbe {
         if let Some(r) = self.take_loot(mine) {
             return Some(r);
         }
-        let _moving = lock(&self.moving.0);
+        let _moving = lock(&self.moving);
         loop {
             // Another thread of the node may have brought loot meanwhile.
             if let Some(r) = self.take_loot(mine) {
                 return Some(r);
             }
             let bulk = self.seize(mine)?;
-            *lock(&self.nodes[mine].loot.0) = bulk;
+            *lock(&self.nodes[mine].loot) = bulk;
         }
     }
 
     /// A chunk of the loot of `node`.
     fn take_loot(&self, node: usize) -> Option<Range> {
         let state = &self.nodes[node];
-        let mut loot = lock(&state.loot.0);
+        let mut loot = lock(&state.loot);
         let left = loot.len();
         if left == 0 {
             return None;
         }
-        let share = &state.share.0;
+        let share = &state.share;
         let size = (left / share.parts.load(Ordering::Relaxed)).clamp(
             share.least.load(Ordering::Relaxed),
             share.most.load(Ordering::Relaxed),
@@ -524,17 +521,17 @@ impl HetProbe {
 
     /// Takes a bulk for `node` from the node that has most left. The caller holds `moving`.
     fn seize(&self, node: usize) -> Option<Range> {
-        let own = &self.nodes[node].share.0;
+        let own = &self.nodes[node].share;
         let weight = |share: &Share| f64::from_bits(share.weight.load(Ordering::Relaxed));
         let mine = weight(own).max(1e-3);
         let least = own.least.load(Ordering::Relaxed);
         loop {
             let (left, victim) = (0..self.nodes.len())
                 .map(|i| {
-                    let next = self.nodes[i].next.0.load(Ordering::Relaxed);
-                    let end = self.nodes[i].share.0.end.load(Ordering::Relaxed);
+                    let next = self.nodes[i].next.load(Ordering::Relaxed);
+                    let end = self.nodes[i].share.end.load(Ordering::Relaxed);
                     (
-                        end.saturating_sub(next) + lock(&self.nodes[i].loot.0).len(),
+                        end.saturating_sub(next) + lock(&self.nodes[i].loot).len(),
                         i,
                     )
                 })
@@ -542,15 +539,15 @@ impl HetProbe {
             if left == 0 {
                 return None;
             }
-            let theirs = &self.nodes[victim].share.0;
+            let theirs = &self.nodes[victim].share;
             let part = mine / (mine + weight(theirs).max(1e-3));
             let bulk = |left: u64| ((left as f64 * part) as u64).max(least);
             let end = theirs.end.load(Ordering::Relaxed);
-            if let Some(r) = take_up_to(&self.nodes[victim].next.0, end, bulk) {
+            if let Some(r) = take_up_to(&self.nodes[victim].next, end, bulk) {
                 return Some(r);
             }
             // The victim's range is empty: take from the far end of its loot.
-            let mut loot = lock(&self.nodes[victim].loot.0);
+            let mut loot = lock(&self.nodes[victim].loot);
             let size = bulk(loot.len()).min(loot.len());
             if size > 0 {
                 loot.end -= size;

@@ -13,8 +13,9 @@
 //! makes `reset` visible before the first take, and the barrier at the end of the loop makes the loop's
 //! results visible.
 
-use crate::primitive::{AtomicBool, AtomicU64, Ordering, Padded};
+use crate::primitive::{AtomicBool, AtomicU64, Ordering};
 use crate::ranges::Range;
+use crossbeam_utils::CachePadded;
 
 /// The single piece of thread `tid` under `schedule(static)`: contiguous, the remainder spread over the first
 /// threads. The pieces are exactly those that gcc computes inline, because two static loops of one region may
@@ -91,8 +92,8 @@ pub struct Slow;
 /// increasing order too: the schedule is monotonic.
 #[derive(Debug, Default)]
 pub struct Dynamic {
-    shape: Padded<DynamicShape>,
-    next: Padded<AtomicU64>,
+    shape: CachePadded<DynamicShape>,
+    next: CachePadded<AtomicU64>,
 }
 
 impl Dynamic {
@@ -105,7 +106,7 @@ impl Dynamic {
     /// The number of iterations for which the state was prepared last.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.shape.0.n.load(Ordering::Relaxed)
+        self.shape.n.load(Ordering::Relaxed)
     }
 
     /// Prepares for a loop of `n` iterations in chunks of `chunk` (0 counts as
@@ -114,22 +115,22 @@ impl Dynamic {
     pub fn reset(&self, n: u64, chunk: u64) {
         // A chunk larger than the loop is cut to the loop, which keeps the cursor small.
         let chunk = chunk.clamp(1, n.max(1));
-        self.shape.0.n.store(n, Ordering::Relaxed);
-        self.shape.0.chunk.store(chunk, Ordering::Relaxed);
-        self.shape.0.fast.store(
+        self.shape.n.store(n, Ordering::Relaxed);
+        self.shape.chunk.store(chunk, Ordering::Relaxed);
+        self.shape.fast.store(
             n <= FAST_ITERATIONS && chunk <= FAST_CHUNK,
             Ordering::Relaxed,
         );
-        self.next.0.store(0, Ordering::Relaxed);
+        self.next.store(0, Ordering::Relaxed);
     }
 
     /// Next chunk, or `None` when all are taken.
     #[inline]
     pub fn next(&self) -> Option<Range> {
-        let n = self.shape.0.n.load(Ordering::Relaxed);
-        let chunk = self.shape.0.chunk.load(Ordering::Relaxed);
-        if self.shape.0.fast.load(Ordering::Relaxed) {
-            let start = self.next.0.fetch_add(chunk, Ordering::Relaxed);
+        let n = self.shape.n.load(Ordering::Relaxed);
+        let chunk = self.shape.chunk.load(Ordering::Relaxed);
+        if self.shape.fast.load(Ordering::Relaxed) {
+            let start = self.next.fetch_add(chunk, Ordering::Relaxed);
             if start >= n {
                 return None;
             }
@@ -147,12 +148,12 @@ impl Dynamic {
     /// [`Slow`] when the cursor of this loop could overflow; nothing was taken.
     #[inline(always)]
     pub fn next_fast(&self) -> Result<Option<Range>, Slow> {
-        if !self.shape.0.fast.load(Ordering::Relaxed) {
+        if !self.shape.fast.load(Ordering::Relaxed) {
             return Err(Slow);
         }
-        let n = self.shape.0.n.load(Ordering::Relaxed);
-        let chunk = self.shape.0.chunk.load(Ordering::Relaxed);
-        let start = self.next.0.fetch_add(chunk, Ordering::Relaxed);
+        let n = self.shape.n.load(Ordering::Relaxed);
+        let chunk = self.shape.chunk.load(Ordering::Relaxed);
+        let start = self.next.fetch_add(chunk, Ordering::Relaxed);
         Ok((start < n).then(|| Range {
             start,
             end: (start + chunk).min(n),
@@ -161,18 +162,16 @@ impl Dynamic {
 
     #[cold]
     fn next_near_overflow(&self, n: u64, chunk: u64) -> Option<Range> {
-        let mut start = self.next.0.load(Ordering::Relaxed);
+        let mut start = self.next.load(Ordering::Relaxed);
         loop {
             if start >= n {
                 return None;
             }
             let end = start + chunk.min(n - start);
-            match self.next.0.compare_exchange_weak(
-                start,
-                end,
-                Ordering::Relaxed,
-                Ordering::Relaxed,
-            ) {
+            match self
+                .next
+                .compare_exchange_weak(start, end, Ordering::Relaxed, Ordering::Relaxed)
+            {
                 Ok(_) => return Some(Range { start, end }),
                 Err(now) => start = now,
             }
@@ -194,8 +193,8 @@ struct GuidedShape {
 /// left, rounded up, and at least `chunk` except at the end.
 #[derive(Debug, Default)]
 pub struct Guided {
-    shape: Padded<GuidedShape>,
-    next: Padded<AtomicU64>,
+    shape: CachePadded<GuidedShape>,
+    next: CachePadded<AtomicU64>,
 }
 
 impl Guided {
@@ -208,31 +207,30 @@ impl Guided {
     /// Prepares for a loop of `n` iterations; `chunk` and `nthreads` of 0 count as 1. The caller has the same
     /// duties as for [`Dynamic::reset`].
     pub fn reset(&self, n: u64, chunk: u64, nthreads: u64) {
-        self.shape.0.n.store(n, Ordering::Relaxed);
-        self.shape.0.chunk.store(chunk.max(1), Ordering::Relaxed);
+        self.shape.n.store(n, Ordering::Relaxed);
+        self.shape.chunk.store(chunk.max(1), Ordering::Relaxed);
         self.shape
-            .0
             .nthreads
             .store(nthreads.max(1), Ordering::Relaxed);
-        self.shape.0.unit.store(1, Ordering::Relaxed);
-        self.next.0.store(0, Ordering::Relaxed);
+        self.shape.unit.store(1, Ordering::Relaxed);
+        self.next.store(0, Ordering::Relaxed);
     }
 
     /// [`reset`](Self::reset), but every take except the last is a multiple of `chunk` (`schedule(simd:
     /// guided, chunk)`).
     pub fn reset_whole(&self, n: u64, chunk: u64, nthreads: u64) {
         self.reset(n, chunk, nthreads);
-        self.shape.0.unit.store(chunk.max(1), Ordering::Relaxed);
+        self.shape.unit.store(chunk.max(1), Ordering::Relaxed);
     }
 
     /// Next chunk, or `None` when all are taken.
     #[inline]
     pub fn next(&self) -> Option<Range> {
-        let n = self.shape.0.n.load(Ordering::Relaxed);
-        let unit = self.shape.0.unit.load(Ordering::Relaxed);
-        let chunk = self.shape.0.chunk.load(Ordering::Relaxed);
-        let nthreads = self.shape.0.nthreads.load(Ordering::Relaxed);
-        let mut start = self.next.0.load(Ordering::Relaxed);
+        let n = self.shape.n.load(Ordering::Relaxed);
+        let unit = self.shape.unit.load(Ordering::Relaxed);
+        let chunk = self.shape.chunk.load(Ordering::Relaxed);
+        let nthreads = self.shape.nthreads.load(Ordering::Relaxed);
+        let mut start = self.next.load(Ordering::Relaxed);
         loop {
             if start >= n {
                 return None;
@@ -243,12 +241,10 @@ impl Guided {
                 part = part.checked_next_multiple_of(unit).unwrap_or(left);
             }
             let end = start + part.min(left);
-            match self.next.0.compare_exchange_weak(
-                start,
-                end,
-                Ordering::Relaxed,
-                Ordering::Relaxed,
-            ) {
+            match self
+                .next
+                .compare_exchange_weak(start, end, Ordering::Relaxed, Ordering::Relaxed)
+            {
                 Ok(_) => return Some(Range { start, end }),
                 Err(now) => start = now,
             }

@@ -11,9 +11,10 @@ use crate::decide::Decision;
 use crate::energy::Power;
 use crate::irregular::CostMap;
 use crate::placement::Placement;
-use crate::primitive::{AtomicU64, Ordering, Padded};
+use crate::primitive::{AtomicU64, Ordering};
 use crate::probe::NodeRate;
 use crate::schedule::Kind;
+use crossbeam_utils::CachePadded;
 use std::sync::Arc;
 
 #[derive(Debug, Default)]
@@ -29,7 +30,7 @@ struct Slot {
 /// Iterations and time of each thread of a team in one execution of a loop.
 #[derive(Debug)]
 pub struct Tally {
-    slots: Box<[Padded<Slot>]>,
+    slots: Box<[CachePadded<Slot>]>,
 }
 
 impl Tally {
@@ -37,29 +38,29 @@ impl Tally {
     #[must_use]
     pub fn new(threads: usize) -> Self {
         Tally {
-            slots: (0..threads).map(|_| Padded::default()).collect(),
+            slots: (0..threads).map(|_| CachePadded::default()).collect(),
         }
     }
 
     /// Forgets everything; only between executions.
     pub fn reset(&self) {
         for s in &*self.slots {
-            s.0.iterations.store(0, Ordering::Relaxed);
-            s.0.time.store(0, Ordering::Relaxed);
-            s.0.faults.store(0, Ordering::Relaxed);
+            s.iterations.store(0, Ordering::Relaxed);
+            s.time.store(0, Ordering::Relaxed);
+            s.faults.store(0, Ordering::Relaxed);
         }
     }
 
     /// Thread `tid` is in the loop. Called by that thread.
     #[inline]
     pub fn arrive(&self, tid: usize) {
-        self.slots[tid].0.time.store(1, Ordering::Relaxed);
+        self.slots[tid].time.store(1, Ordering::Relaxed);
     }
 
     /// Thread `tid` was given `iterations` more. Called by that thread.
     #[inline]
     pub fn add(&self, tid: usize, iterations: u64) {
-        let c = &self.slots[tid].0.iterations;
+        let c = &self.slots[tid].iterations;
         // Not a read-modify-write: only this thread writes the slot.
         c.store(c.load(Ordering::Relaxed) + iterations, Ordering::Relaxed);
     }
@@ -67,7 +68,7 @@ impl Tally {
     /// Thread `tid` had `faults` more remote faults. Called by that thread.
     #[inline]
     pub(crate) fn add_faults(&self, tid: usize, faults: u64) {
-        let c = &self.slots[tid].0.faults;
+        let c = &self.slots[tid].faults;
         let so_far = c.load(Ordering::Relaxed).max(1);
         c.store(so_far.saturating_add(faults), Ordering::Relaxed);
     }
@@ -76,7 +77,6 @@ impl Tally {
     #[inline]
     pub fn leave(&self, tid: usize, elapsed_ns: u64) {
         self.slots[tid]
-            .0
             .time
             .store(elapsed_ns.saturating_add(1), Ordering::Relaxed);
     }
@@ -84,23 +84,18 @@ impl Tally {
     /// Iterations given to thread `tid` so far.
     #[must_use]
     pub(crate) fn iterations(&self, tid: usize) -> u64 {
-        self.slots[tid].0.iterations.load(Ordering::Relaxed)
+        self.slots[tid].iterations.load(Ordering::Relaxed)
     }
 
     fn faults(&self, tid: usize) -> Option<u64> {
         self.slots[tid]
-            .0
             .faults
             .load(Ordering::Relaxed)
             .checked_sub(1)
     }
 
     fn elapsed(&self, tid: usize) -> Option<u64> {
-        self.slots[tid]
-            .0
-            .time
-            .load(Ordering::Relaxed)
-            .checked_sub(1)
+        self.slots[tid].time.load(Ordering::Relaxed).checked_sub(1)
     }
 }
 

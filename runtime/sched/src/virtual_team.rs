@@ -20,8 +20,9 @@
 //! everything that the pieces read.
 
 use crate::csr;
-use crate::primitive::{AtomicU64, Ordering, Padded};
+use crate::primitive::{AtomicU64, Ordering};
 use crate::ranges::Range;
+use crossbeam_utils::CachePadded;
 
 /// One runner's block, and the time it needs for a piece.
 #[derive(Debug, Default)]
@@ -35,7 +36,7 @@ struct Block {
 /// The pieces of one region, dealt to runners.
 #[derive(Debug)]
 pub struct Blocks {
-    blocks: Box<[Padded<Block>]>,
+    blocks: Box<[CachePadded<Block>]>,
 }
 
 fn pack(from: u32, to: u32) -> u64 {
@@ -62,7 +63,9 @@ impl Blocks {
     #[must_use]
     pub fn new(runners: usize) -> Self {
         Blocks {
-            blocks: (0..runners.max(1)).map(|_| Padded::default()).collect(),
+            blocks: (0..runners.max(1))
+                .map(|_| CachePadded::default())
+                .collect(),
         }
     }
 
@@ -79,8 +82,8 @@ impl Blocks {
         let given = (0..self.blocks.len()).map(|i| weights.get(i).copied().unwrap_or(0.0));
         for (block, part) in self.blocks.iter().zip(csr::split(all, given)) {
             let word = pack(part.start as u32, part.end as u32);
-            block.0.pieces.store(word, Ordering::Relaxed);
-            block.0.pace.store(0, Ordering::Relaxed);
+            block.pieces.store(word, Ordering::Relaxed);
+            block.pace.store(0, Ordering::Relaxed);
         }
     }
 
@@ -88,13 +91,13 @@ impl Blocks {
     pub fn set_pace(&self, runner: usize, ns: f64) {
         // Zero would mean "not known".
         let ns = (ns as u64).max(1);
-        self.blocks[runner].0.pace.store(ns, Ordering::Relaxed);
+        self.blocks[runner].pace.store(ns, Ordering::Relaxed);
     }
 
     /// The next piece of `runner`'s own block.
     #[inline]
     pub fn take(&self, runner: usize) -> Option<u32> {
-        let word = &self.blocks[runner].0.pieces;
+        let word = &self.blocks[runner].pieces;
         let mut seen = word.load(Ordering::Relaxed);
         loop {
             let (from, to) = unpack(seen);
@@ -117,7 +120,7 @@ impl Blocks {
     pub fn take_first(&self) -> Option<u32> {
         (0..self.blocks.len())
             .find(|&i| {
-                let (from, to) = unpack(self.blocks[i].0.pieces.load(Ordering::Relaxed));
+                let (from, to) = unpack(self.blocks[i].pieces.load(Ordering::Relaxed));
                 from == 0 && to > 0
             })
             .and_then(|i| self.take(i))
@@ -126,18 +129,18 @@ impl Blocks {
     /// Takes a piece for `thief` from the far end of another block: of the blocks worth stealing from, the
     /// one with the most work left.
     pub fn steal(&self, thief: usize) -> Steal {
-        let mine = self.blocks[thief].0.pace.load(Ordering::Relaxed);
+        let mine = self.blocks[thief].pace.load(Ordering::Relaxed);
         loop {
             let mut best: Option<(u128, usize, u64)> = None;
             let mut any = false;
             for (i, block) in self.blocks.iter().enumerate() {
-                let seen = block.0.pieces.load(Ordering::Relaxed);
+                let seen = block.pieces.load(Ordering::Relaxed);
                 let (from, to) = unpack(seen);
                 if i == thief || from >= to {
                     continue;
                 }
                 any = true;
-                let pace = block.0.pace.load(Ordering::Relaxed);
+                let pace = block.pace.load(Ordering::Relaxed);
                 let left = u128::from(to - from);
                 // If either pace is unknown, count pieces as if both runners were equally fast.
                 let known = mine != 0 && pace != 0;
@@ -162,7 +165,7 @@ impl Blocks {
     /// thread may be waiting for that piece.
     pub fn take_any(&self) -> Option<u32> {
         self.blocks.iter().enumerate().find_map(|(i, block)| loop {
-            let seen = block.0.pieces.load(Ordering::Relaxed);
+            let seen = block.pieces.load(Ordering::Relaxed);
             let (from, to) = unpack(seen);
             if from >= to {
                 return None;
@@ -177,7 +180,6 @@ impl Blocks {
     fn take_last(&self, victim: usize, seen: u64) -> Option<u32> {
         let (from, to) = unpack(seen);
         self.blocks[victim]
-            .0
             .pieces
             .compare_exchange(
                 seen,
@@ -195,7 +197,7 @@ impl Blocks {
         self.blocks
             .iter()
             .map(|b| {
-                let (from, to) = unpack(b.0.pieces.load(Ordering::Relaxed));
+                let (from, to) = unpack(b.pieces.load(Ordering::Relaxed));
                 to.saturating_sub(from)
             })
             .sum()

@@ -10,8 +10,8 @@
 //! that rank in that team.
 
 use core::sync::atomic::{AtomicU64, AtomicU8, Ordering};
+use crossbeam_utils::CachePadded;
 use hetmp_core::bell::Bell;
-use hetmp_core::sync::CacheLine;
 
 /// The most teams that a PE can be in, the predefined ones included.
 pub(crate) const TEAMS: usize = 512;
@@ -21,7 +21,7 @@ pub(crate) const TEAMS: usize = 512;
 pub(crate) struct Control {
     /// This PE sleeps on the bell while it waits for peers. Flags of collectives ring it without a fence: see
     /// [`crate::link`].
-    pub(crate) bell: CacheLine<Bell>,
+    pub(crate) bell: CachePadded<Bell>,
 }
 
 /// Bytes of data that travel beside their flag in one cache line.

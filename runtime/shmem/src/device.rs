@@ -24,8 +24,8 @@ use crate::team::state::Team;
 use crate::world::{self, World};
 use core::ffi::{c_int, c_uint, c_void, CStr};
 use core::sync::atomic::{AtomicU64, Ordering};
+use crossbeam_utils::CachePadded;
 use hetmp_core::park::Spinner;
-use hetmp_core::sync::CacheLine;
 use hetmp_core::sys;
 use hetmp_nic::completion::Status;
 use hetmp_nic::descriptor::{Descriptor, Words, WORDS};
@@ -103,7 +103,7 @@ const _: () = assert!(size_of::<Queue>() == 29 * 8);
 /// What stands between the initiator of a checked queue and the engine.
 struct Watch {
     /// The doorbell record as the initiator knows it.
-    posted: Box<CacheLine<AtomicU64>>,
+    posted: Box<CachePadded<AtomicU64>>,
     /// For each slot the place in the program that wrote it.
     sites: Box<[AtomicU64]>,
 }
@@ -127,7 +127,7 @@ impl Host {
     /// The doorbell record that the initiator stores.
     fn record(&self) -> *mut u64 {
         match &self.watch {
-            Some(watch) => watch.posted.0.as_ptr(),
+            Some(watch) => watch.posted.as_ptr(),
             None => self.raw.posted,
         }
     }
@@ -136,7 +136,7 @@ impl Host {
     /// is not checked: its initiator stores the engine's own record.
     fn announce(&mut self) {
         let Some(watch) = &self.watch else { return };
-        let posted = watch.posted.0.load(Ordering::Acquire);
+        let posted = watch.posted.load(Ordering::Acquire);
         for n in self.seen..posted {
             let slot = (n & (self.raw.depth as u64 - 1)) as usize;
             let words: Words = core::array::from_fn(|i| {
@@ -229,7 +229,7 @@ pub unsafe fn open(
         None => world.n,
     };
     let watch = pair.is_checked().then(|| Watch {
-        posted: Box::new(CacheLine(AtomicU64::new(0))),
+        posted: Box::new(CachePadded::new(AtomicU64::new(0))),
         sites: (0..raw.depth).map(|_| AtomicU64::new(0)).collect(),
     });
     let host = Box::into_raw(Box::new(Host {

@@ -9,6 +9,7 @@ use crate::staged::Direction;
 use crate::thread;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, Ordering};
+use crossbeam_utils::Backoff;
 
 /// The value of `user` while the master moves messages of a slave that has ended.
 pub(super) fn stand_in() -> *mut Slave {
@@ -113,6 +114,7 @@ impl Queue {
                     return Err(Error::NoSuchQueue);
                 }
                 let me = core::ptr::from_ref(slave).cast_mut();
+                let backoff = Backoff::new();
                 loop {
                     match self.user.compare_exchange(
                         core::ptr::null_mut(),
@@ -121,7 +123,7 @@ impl Queue {
                         Ordering::Acquire,
                     ) {
                         Ok(_) => break,
-                        Err(p) if p == stand_in() => hetmp_core::sys::yield_now(),
+                        Err(p) if p == stand_in() => backoff.snooze(),
                         Err(_) => return Err(Error::SecondUser),
                     }
                 }

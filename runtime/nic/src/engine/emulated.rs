@@ -18,9 +18,9 @@ use crate::queue_pair::Consumer;
 use adapter::Adapter;
 pub use adapter::Model;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
+use crossbeam_utils::CachePadded;
 use device::Invalidations;
 use hetmp_core::lock::Lock;
-use hetmp_core::sync::CacheLine;
 use hetmp_core::{sys, thread};
 use place::{cpu, Place};
 use std::cell::UnsafeCell;
@@ -61,7 +61,7 @@ struct Shared {
     home: Arc<Domain>,
     /// The processor of the last initiator that had to wake the thread. The thread writes this word at every turn, so
     /// it has a cache line of its own: otherwise each doorbell would miss the cache on the words beside it.
-    waker: CacheLine<AtomicI32>,
+    waker: CachePadded<AtomicI32>,
     stop: AtomicBool,
     queue_pairs: AtomicU32,
     /// How many queue pairs were put into the list; raised after each.
@@ -106,7 +106,7 @@ impl Card {
                 list: UnsafeCell::new(Vec::new()),
             },
             home,
-            waker: CacheLine(AtomicI32::new(NOWHERE)),
+            waker: CachePadded::new(AtomicI32::new(NOWHERE)),
             stop: AtomicBool::new(false),
             queue_pairs: AtomicU32::new(0),
             joined: AtomicU32::new(0),

@@ -6,14 +6,14 @@ use crate::across::table::{is_on, ATOMIC as ATOMIC_KEY, UNNAMED as UNNAMED_KEY};
 use crate::sync::lock::take;
 use crate::tool::interface::Mutex;
 use crate::tool::{self, mutex};
+use crossbeam_utils::CachePadded;
 use hetmp_core::lock::Lock;
-use hetmp_core::sync::CacheLine;
 
 /// The lock of all critical constructs without a name, which are one section.
-static UNNAMED: CacheLine<Lock> = CacheLine(Lock::new());
+static UNNAMED: CachePadded<Lock> = CachePadded::new(Lock::new());
 
 /// The lock of atomic constructs on types without a fitting instruction (`long double`, structures).
-static ATOMIC: CacheLine<Lock> = CacheLine(Lock::new());
+static ATOMIC: CachePadded<Lock> = CachePadded::new(Lock::new());
 
 /// Enters the critical section without a name.
 #[inline(always)]

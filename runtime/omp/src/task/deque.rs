@@ -4,9 +4,10 @@
 
 use super::sleep::Sleepers;
 use core::cell::UnsafeCell;
+use crossbeam_utils::CachePadded;
 use hetmp_core::bell::LocalBell;
 use hetmp_core::lock::Brief;
-use hetmp_core::sync::{AtomicBool, AtomicU32, AtomicU64, CacheLine, Ordering};
+use hetmp_core::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Tasks that one member made (or stole, or released). The owner takes the newest task, thieves take the
@@ -104,13 +105,13 @@ impl<T> Deque<T> {
 #[derive(Debug)]
 pub(crate) struct Tasks<T> {
     /// A task was deferred in this region. Until then nobody need look at deques.
-    active: CacheLine<AtomicBool>,
+    active: CachePadded<AtomicBool>,
     /// Rings at the first task of a region. Threads that wait in a barrier of several processes sleep on this bell.
     pub(crate) begun: LocalBell,
     /// Members that sleep and want to be nudged.
     pub(crate) sleepers: Sleepers,
     /// Workers in the dock that look at this team's tasks right now.
-    pub(crate) helpers: CacheLine<AtomicU32>,
+    pub(crate) helpers: CachePadded<AtomicU32>,
     /// Number of the current region, for dock helpers.
     pub(crate) region: AtomicU32,
     /// Tasks completed by threads outside the team (events), for even and odd epochs.
@@ -124,10 +125,10 @@ pub(crate) struct Tasks<T> {
 impl<T> Tasks<T> {
     pub(crate) fn new() -> Tasks<T> {
         Tasks {
-            active: CacheLine(AtomicBool::new(false)),
+            active: CachePadded::new(AtomicBool::new(false)),
             begun: LocalBell::local(),
             sleepers: Sleepers::new(),
-            helpers: CacheLine(AtomicU32::new(0)),
+            helpers: CachePadded::new(AtomicU32::new(0)),
             region: AtomicU32::new(0),
             finished_outside: [AtomicU64::new(0), AtomicU64::new(0)],
             prioritised_len: AtomicU32::new(0),

@@ -15,8 +15,9 @@
 //!    the fence of 1.
 
 use super::lookout::Lookout;
+use crossbeam_utils::CachePadded;
 use hetmp_core::park::Flag;
-use hetmp_core::sync::{fence, AtomicPtr, AtomicU32, CacheLine, Ordering};
+use hetmp_core::sync::{fence, AtomicPtr, AtomicU32, Ordering};
 
 /// Awake, and no lookout.
 const AWAKE: u32 = 0;
@@ -40,15 +41,15 @@ pub(crate) enum Wants {
 #[derive(Debug)]
 pub(crate) struct Sleepers {
     /// The number of announcements, so that nobody need look at every member.
-    count: CacheLine<AtomicU32>,
-    pub(crate) lookout: CacheLine<Lookout>,
+    count: CachePadded<AtomicU32>,
+    pub(crate) lookout: CachePadded<Lookout>,
 }
 
 impl Sleepers {
     pub(crate) fn new() -> Sleepers {
         Sleepers {
-            count: CacheLine(AtomicU32::new(0)),
-            lookout: CacheLine(Lookout::new()),
+            count: CachePadded::new(AtomicU32::new(0)),
+            lookout: CachePadded::new(Lookout::new()),
         }
     }
 

@@ -28,8 +28,9 @@
 //! [`Member::epoch`]: crate::team::region::Member
 
 use super::seat::Seat;
+use crossbeam_utils::CachePadded;
 use hetmp_core::park::{Flag, Poll};
-use hetmp_core::sync::{AtomicU32, CacheLine, Ordering};
+use hetmp_core::sync::{AtomicU32, Ordering};
 
 /// The largest number of rounds of a spread barrier. It is enough for teams of 2^16 threads.
 pub(crate) const MAX_ROUNDS: usize = 16;
@@ -38,9 +39,9 @@ pub(crate) const MAX_ROUNDS: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Signals {
     /// One flag for each round of the spread barrier. The partner of that round signals it.
-    rounds: Box<[CacheLine<Flag>]>,
+    rounds: Box<[CachePadded<Flag>]>,
     /// The thread signals this flag at the join, when all threads below it in the tree have reported.
-    done: CacheLine<Flag>,
+    done: CachePadded<Flag>,
 }
 
 impl Signals {
@@ -48,9 +49,9 @@ impl Signals {
     pub(crate) fn new(threads: u32) -> Signals {
         Signals {
             rounds: (0..rounds(threads))
-                .map(|_| CacheLine(Flag::new()))
+                .map(|_| CachePadded::new(Flag::new()))
                 .collect(),
-            done: CacheLine(Flag::new()),
+            done: CachePadded::new(Flag::new()),
         }
     }
 
@@ -77,13 +78,13 @@ fn rounds(n: u32) -> u32 {
 #[derive(Debug)]
 pub(crate) struct Barrier {
     /// Central barrier: threads that have arrived at the current barrier.
-    arrived: CacheLine<AtomicU32>,
+    arrived: CachePadded<AtomicU32>,
     /// Central barrier: number of the last complete barrier.
-    gone: CacheLine<Flag>,
+    gone: CachePadded<Flag>,
     /// Central join: workers that have not reported yet.
-    missing: CacheLine<AtomicU32>,
+    missing: CachePadded<AtomicU32>,
     /// Central join: number of the last complete join.
-    joined: CacheLine<Flag>,
+    joined: CachePadded<Flag>,
 }
 
 impl Default for Barrier {
@@ -118,10 +119,10 @@ impl Barrier {
     /// A barrier whose epoch is 0.
     pub(crate) fn new() -> Barrier {
         Barrier {
-            arrived: CacheLine(AtomicU32::new(0)),
-            gone: CacheLine(Flag::new()),
-            missing: CacheLine(AtomicU32::new(0)),
-            joined: CacheLine(Flag::new()),
+            arrived: CachePadded::new(AtomicU32::new(0)),
+            gone: CachePadded::new(Flag::new()),
+            missing: CachePadded::new(AtomicU32::new(0)),
+            joined: CachePadded::new(Flag::new()),
         }
     }
 

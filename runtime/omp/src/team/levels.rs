@@ -7,8 +7,8 @@
 use super::barrier::{wait_on, Pastime};
 use super::routes::Routes;
 use super::seat::Seat;
+use crossbeam_utils::CachePadded;
 use hetmp_core::park::Flag;
-use hetmp_core::sync::CacheLine;
 
 /// Teams of so many sizes, or placed in so many ways, keep their barriers. More are made anew when they come back.
 const KEPT: usize = 4;
@@ -51,7 +51,7 @@ pub(crate) struct Levels {
 
 #[derive(Debug)]
 struct Signal {
-    flag: CacheLine<Flag>,
+    flag: CachePadded<Flag>,
     /// When the signal was sent, if distances are emulated.
     #[cfg(not(loom))]
     sent: core::sync::atomic::AtomicU64,
@@ -76,7 +76,7 @@ impl Levels {
             level_by_level,
             flags: (0..flags)
                 .map(|_| Signal {
-                    flag: CacheLine(Flag::new()),
+                    flag: CachePadded::new(Flag::new()),
                     #[cfg(not(loom))]
                     sent: core::sync::atomic::AtomicU64::new(0),
                 })

@@ -22,8 +22,9 @@ use crate::tool::record::TeamRecord;
 use crate::worksharing::singles::Singles;
 use crate::worksharing::work::WorkChain;
 use core::cell::Cell;
+use crossbeam_utils::CachePadded;
 use hetmp_core::park::Flag;
-use hetmp_core::sync::{AtomicBool, AtomicPtr, AtomicU64, CacheLine, Ordering};
+use hetmp_core::sync::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use hetmp_scan::Told;
 
 /// An outlined region or task body.
@@ -89,7 +90,7 @@ pub(crate) struct Printed {
 /// The threads of one parallel region.
 #[derive(Debug)]
 pub struct Team {
-    pub(crate) shared: CacheLine<Shared>,
+    pub(crate) shared: CachePadded<Shared>,
     pub(crate) barrier: Barrier,
     /// The barriers in levels.
     pub(crate) placed: Placed,
@@ -122,14 +123,14 @@ pub struct Member {
     /// The barrier flags of this thread.
     pub(crate) signals: Signals,
     /// Tasks that this thread made and no thread has begun.
-    pub(crate) deque: CacheLine<Deque<Task>>,
+    pub(crate) deque: CachePadded<Deque<Task>>,
     /// Number of tasks that this thread deferred, in even and in odd epochs. Only this thread writes it.
-    pub(crate) created: CacheLine<[AtomicU64; 2]>,
+    pub(crate) created: CachePadded<[AtomicU64; 2]>,
     /// Number of deferred tasks that this thread finished, in even and in odd epochs. Only this thread writes
     /// it.
-    pub(crate) finished: CacheLine<[AtomicU64; 2]>,
+    pub(crate) finished: CachePadded<[AtomicU64; 2]>,
     /// This thread sleeps on this flag when it waits for tasks. The flag is never signalled, only nudged.
-    pub(crate) idle: CacheLine<Flag>,
+    pub(crate) idle: CachePadded<Flag>,
     /// Tells whether this thread sleeps and must be nudged when there are tasks.
     pub(crate) sleep: Sleep,
     /// Where this thread runs: its place plus one (0: not bound), and its partition.
@@ -149,10 +150,10 @@ impl Member {
             epoch: Cell::new(0),
             seat,
             signals: Signals::new(capacity),
-            deque: CacheLine(Deque::new()),
-            created: CacheLine([AtomicU64::new(0), AtomicU64::new(0)]),
-            finished: CacheLine([AtomicU64::new(0), AtomicU64::new(0)]),
-            idle: CacheLine(Flag::new()),
+            deque: CachePadded::new(Deque::new()),
+            created: CachePadded::new([AtomicU64::new(0), AtomicU64::new(0)]),
+            finished: CachePadded::new([AtomicU64::new(0), AtomicU64::new(0)]),
+            idle: CachePadded::new(Flag::new()),
             sleep: Sleep::new(),
             placement: Cell::new((0, 0, 0)),
             node: Cell::new(0),
@@ -165,7 +166,7 @@ impl Team {
     /// A team for up to `capacity` threads.
     pub(crate) fn new(capacity: u32) -> Team {
         Team {
-            shared: CacheLine(Shared {
+            shared: CachePadded::new(Shared {
                 nthreads: Cell::new(1),
                 seats: Cell::new(1),
                 code: Cell::new(0),

@@ -29,11 +29,12 @@
 
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::NonNull;
+use crossbeam_utils::CachePadded;
 use hetmp_core::lock::Brief;
 use hetmp_core::park::Spinner;
 #[cfg(loom)]
 use hetmp_core::sync::pause;
-use hetmp_core::sync::{AtomicBool, AtomicPtr, AtomicU32, CacheLine, Ordering};
+use hetmp_core::sync::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 #[cfg(not(loom))]
 use hetmp_core::{report, sys};
 
@@ -139,7 +140,7 @@ struct Link<N, const BLOCK: usize> {
 #[derive(Debug)]
 pub(crate) struct Block<N, const BLOCK: usize> {
     nodes: [N; BLOCK],
-    link: CacheLine<Link<N, BLOCK>>,
+    link: CachePadded<Link<N, BLOCK>>,
 }
 
 impl<N: Node, const BLOCK: usize> Block<N, BLOCK> {
@@ -159,7 +160,7 @@ impl<N: Node, const BLOCK: usize> Block<N, BLOCK> {
             for i in 0..BLOCK {
                 nodes.add(i).write(N::new());
             }
-            core::ptr::addr_of_mut!((*p).link).write(CacheLine(Link::new()));
+            core::ptr::addr_of_mut!((*p).link).write(CachePadded::new(Link::new()));
             Box::from_raw(p)
         }
     }
@@ -168,7 +169,7 @@ impl<N: Node, const BLOCK: usize> Block<N, BLOCK> {
     fn new() -> Box<Self> {
         Box::new(Block {
             nodes: core::array::from_fn(|_| N::new()),
-            link: CacheLine(Link::new()),
+            link: CachePadded::new(Link::new()),
         })
     }
 

@@ -11,11 +11,12 @@
 //! Everything is relaxed. The construct passes no data between threads, and only one exchange can find a given count, since the
 //! count never falls within a region. A count that a thread remembers is too low at worst: then the thread looks again.
 
-use hetmp_core::sync::{AtomicU64, CacheLine, Ordering};
+use crossbeam_utils::CachePadded;
+use hetmp_core::sync::{AtomicU64, Ordering};
 
 /// A team's count of the `single` constructs that some thread has taken in this region.
 #[derive(Debug)]
-pub(crate) struct Singles(CacheLine<AtomicU64>);
+pub(crate) struct Singles(CachePadded<AtomicU64>);
 
 /// How far one thread is among the `single` constructs of its region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +37,7 @@ impl Singles {
     pub(crate) const NEVER: u64 = u64::MAX / 2;
 
     pub(crate) fn new() -> Singles {
-        Singles(CacheLine(AtomicU64::new(0)))
+        Singles(CachePadded::new(AtomicU64::new(0)))
     }
 
     /// Sets the count for a region that begins: 0, or [`Singles::NEVER`]. May be called only while no thread is in the team.

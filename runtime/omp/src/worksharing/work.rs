@@ -12,9 +12,10 @@ use core::any::Any;
 use core::cell::{Cell, UnsafeCell};
 use core::fmt;
 use core::ptr::NonNull;
+use crossbeam_utils::CachePadded;
 use hetmp_core::bell::LocalBell;
 use hetmp_core::report;
-use hetmp_core::sync::{AtomicU32, AtomicU64, CacheLine, Ordering};
+use hetmp_core::sync::{AtomicU32, AtomicU64, Ordering};
 use hetmp_sched::plain::{Dynamic, Guided};
 use hetmp_sched::ranges::{LoopBounds, Range};
 use std::sync::Arc;
@@ -123,7 +124,7 @@ pub struct Work {
     /// Guided schedules: the counter from which all threads take chunks.
     pub(crate) guided: Guided,
     /// Ordered loops: the iteration whose turn it is. All iterations before it have had their turn.
-    pub(crate) turn: CacheLine<AtomicU64>,
+    pub(crate) turn: CachePadded<AtomicU64>,
 }
 
 impl Node for Work {
@@ -142,7 +143,7 @@ impl Node for Work {
             pieces: UnsafeCell::new(Vec::new()),
             dynamic: Dynamic::new(),
             guided: Guided::new(),
-            turn: CacheLine(AtomicU64::new(0)),
+            turn: CachePadded::new(AtomicU64::new(0)),
         }
     }
 
@@ -195,7 +196,7 @@ pub(crate) struct WorkChain {
     pub(super) chain: Chain<Work, BLOCK>,
     /// The barrier epoch in which a construct was cancelled, plus `VALID`: see [`super::construct::cancel`].
     pub(super) cancelled: AtomicU32,
-    pub(crate) bells: CacheLine<[LocalBell; BELLS]>,
+    pub(crate) bells: CachePadded<[LocalBell; BELLS]>,
 }
 
 impl WorkChain {
@@ -204,7 +205,7 @@ impl WorkChain {
         WorkChain {
             chain: Chain::new(),
             cancelled: AtomicU32::new(0),
-            bells: CacheLine([const { LocalBell::local() }; BELLS]),
+            bells: CachePadded::new([const { LocalBell::local() }; BELLS]),
         }
     }
 

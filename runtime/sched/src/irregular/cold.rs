@@ -38,9 +38,9 @@ impl Irregular {
     fn wait(&self, chosen: usize, hands: &mut Hands) -> Step {
         // Read the ticket before the look at the share. A thread that takes the last of the share later gets
         // the lock after this thread, sees the sleeper, and changes the ticket.
-        let ticket = self.news.0.load(Ordering::Acquire);
+        let ticket = self.news.load(Ordering::Acquire);
         self.sleepers.fetch_add(1, Ordering::Relaxed);
-        if lock(&self.nodes[chosen].share.0).ranges.is_empty() {
+        if lock(&self.nodes[chosen].share).ranges.is_empty() {
             self.sleepers.fetch_sub(1, Ordering::Relaxed);
             return Step::Done;
         }
@@ -57,7 +57,7 @@ impl Irregular {
     }
 
     fn take_from(&self, c: &Center, node: usize, hands: &mut Hands) -> Option<Range> {
-        let mut share = lock(&self.nodes[node].share.0);
+        let mut share = lock(&self.nodes[node].share);
         let range = share.take(&mut hands.rest)?;
         hands.period = c.period;
         if share.watched && share.ranges.is_empty() {

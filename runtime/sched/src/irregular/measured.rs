@@ -29,7 +29,7 @@ impl Irregular {
         if let Trigger::Jump(_) = self.settings.trigger {
             let jump_at = self.jump_at.load(Ordering::Relaxed);
             if jump_at != NO_TRIGGER {
-                let before = self.completed.0.fetch_add(m.iterations, Ordering::Relaxed);
+                let before = self.completed.fetch_add(m.iterations, Ordering::Relaxed);
                 if before.saturating_add(m.iterations) >= jump_at {
                     return Some(Cause::Jump);
                 }
@@ -44,7 +44,6 @@ impl Irregular {
         if let Some(factor) = window.factor {
             self.nodes[node]
                 .factor
-                .0
                 .store(factor.to_bits(), Ordering::Relaxed);
         }
         match window.faults(share.fault_threshold_us, share.alone) {
@@ -70,7 +69,7 @@ impl Irregular {
         let factors = self
             .nodes
             .iter()
-            .map(|n| f64::from_bits(n.factor.0.load(Ordering::Relaxed)))
+            .map(|n| f64::from_bits(n.factor.load(Ordering::Relaxed)))
             .filter(|f| !f.is_nan());
         let changed = self.settings.trigger == Trigger::Change
             && watch::spread(factors) > self.settings.sensitivity.spread;
@@ -81,7 +80,7 @@ impl Irregular {
     /// Takes the measurement of a probe. The last one that was missing leads to the decision.
     #[cold]
     pub(super) fn report(&self, tid: usize, hands: &mut Hands, m: &Measurement) -> Step {
-        let mut guard = lock(&self.center.0);
+        let mut guard = lock(&self.center);
         let c = &mut *guard;
         if c.probing && c.period == hands.period {
             let node = self.team.node_of(tid);

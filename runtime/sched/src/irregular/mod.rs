@@ -49,12 +49,13 @@ mod state;
 use crate::cache::Known;
 use crate::decide::{decide, Rules};
 use crate::placement::Placement;
-use crate::primitive::{AtomicBool, AtomicU64, Mutex, Ordering, Padded};
+use crate::primitive::{AtomicBool, AtomicU64, Mutex, Ordering};
 use crate::probe::{self, Measurement, NodeTotal};
 use crate::ranges::Range;
 use crate::record::{Learning, LoopRecord, Tally};
 use crate::schedule::{Kind, DEFAULT_FRACTION};
 use crate::watch::Sensitivity;
+use crossbeam_utils::CachePadded;
 pub(crate) use jumps::Jumps;
 pub(crate) use map::CostMap;
 use state::{lock, Center, Hands, Node};
@@ -128,15 +129,15 @@ pub struct Irregular {
     n: u64,
     known: Option<Arc<Known>>,
     nodes: Box<[Node]>,
-    hands: Box<[Padded<Mutex<Hands>>]>,
+    hands: Box<[CachePadded<Mutex<Hands>>]>,
     tally: Tally,
-    center: Padded<Mutex<Center>>,
+    center: CachePadded<Mutex<Center>>,
     /// Iterations done since the last decision, for [`Trigger::Jump`].
-    completed: Padded<AtomicU64>,
+    completed: CachePadded<AtomicU64>,
     /// The number of done iterations at which a new period begins.
     jump_at: AtomicU64,
     /// A counter that changes when waiting threads must look again.
-    news: Padded<AtomicU64>,
+    news: CachePadded<AtomicU64>,
     sleepers: AtomicU64,
     /// Sleeping threads are to be woken.
     ring: AtomicBool,
@@ -162,22 +163,22 @@ impl Irregular {
             known: None,
             nodes: (0..nodes)
                 .map(|_| Node {
-                    share: Padded::default(),
+                    share: CachePadded::default(),
                     arrived: AtomicBool::new(false),
-                    factor: Padded::default(),
+                    factor: CachePadded::default(),
                 })
                 .collect(),
-            hands: (0..threads).map(|_| Padded::default()).collect(),
+            hands: (0..threads).map(|_| CachePadded::default()).collect(),
             tally: Tally::new(threads),
-            center: Padded(Mutex::new(Center {
+            center: CachePadded::new(Mutex::new(Center {
                 totals: vec![NodeTotal::default(); nodes],
                 returned: vec![0; nodes],
                 samples: vec![Vec::new(); nodes],
                 ..Center::default()
             })),
-            completed: Padded::default(),
+            completed: CachePadded::default(),
             jump_at: AtomicU64::new(NO_TRIGGER),
-            news: Padded::default(),
+            news: CachePadded::default(),
             sleepers: AtomicU64::new(0),
             ring: AtomicBool::new(false),
             team,
@@ -198,10 +199,10 @@ impl Irregular {
         for node in &*self.nodes {
             node.arrived.store(false, Ordering::Relaxed);
             // A cancelled execution may have left iterations here.
-            lock(&node.share.0).ranges.clear();
+            lock(&node.share).ranges.clear();
         }
         for hands in &*self.hands {
-            let mut hands = lock(&hands.0);
+            let mut hands = lock(&hands);
             hands.rest.clear();
             hands.samples.clear();
             *hands = Hands {
@@ -211,7 +212,7 @@ impl Irregular {
                 ..Hands::default()
             };
         }
-        let mut guard = lock(&self.center.0);
+        let mut guard = lock(&self.center);
         let c = &mut *guard;
         c.queue.clear();
         c.queue.push(Range { start: 0, end: n });
@@ -252,7 +253,7 @@ impl Irregular {
         if !arrived.load(Ordering::Relaxed) {
             arrived.store(true, Ordering::Release);
         }
-        let mut hands = lock(&self.hands[tid].0);
+        let mut hands = lock(&self.hands[tid]);
         self.take(tid, &mut hands)
     }
 
@@ -260,7 +261,7 @@ impl Irregular {
     /// measurement counts for nothing; a node whose probes bring none counts as the slowest.
     #[inline]
     pub fn next(&self, tid: usize, measured: Option<Measurement>) -> Step {
-        let mut hands = lock(&self.hands[tid].0);
+        let mut hands = lock(&self.hands[tid]);
         if hands.waiting {
             hands.waiting = false;
             self.sleepers.fetch_sub(1, Ordering::Relaxed);
@@ -290,7 +291,7 @@ impl Irregular {
     #[inline]
     #[must_use]
     pub fn changed(&self, ticket: u64) -> bool {
-        self.news.0.load(Ordering::Acquire) != ticket
+        self.news.load(Ordering::Acquire) != ticket
     }
 
     /// Must the caller wake the waiting threads? True once for each reason. Ask after each call of
@@ -305,7 +306,7 @@ impl Irregular {
     /// [`handed_out`](Self::handed_out) did not grow: from now on the thread takes any work it can get,
     /// whatever was decided.
     pub fn lose_patience(&self, tid: usize) {
-        lock(&self.hands[tid].0).impatient = true;
+        lock(&self.hands[tid]).impatient = true;
     }
 
     /// Iterations handed out so far.
@@ -323,7 +324,7 @@ impl Irregular {
     /// How often the division of the loop was renewed in this execution.
     #[must_use]
     pub fn renewals(&self) -> u32 {
-        lock(&self.center.0).periods - 1
+        lock(&self.center).periods - 1
     }
 
     /// The record of this execution. Call it after all threads that arrived have left.
@@ -339,7 +340,7 @@ impl Irregular {
             },
         };
         let mut record = LoopRecord::new(kind, self.n, &self.team, &self.tally);
-        let c = lock(&self.center.0);
+        let c = lock(&self.center);
         for (node, total) in record.nodes.iter_mut().zip(&c.totals) {
             node.probe = total.rate();
         }
@@ -360,7 +361,7 @@ impl Irregular {
         }
         let node = self.team.node_of(tid);
         let cause = {
-            let mut share = lock(&self.nodes[node].share.0);
+            let mut share = lock(&self.nodes[node].share);
             let period = share.period;
             let cause = if hands.period == period {
                 self.count(node, &mut share, &m, hands.start)
@@ -383,7 +384,7 @@ impl Irregular {
                 },
             }
         };
-        let mut c = lock(&self.center.0);
+        let mut c = lock(&self.center);
         if let Some((cause, period)) = cause {
             self.begin_period(&mut c, cause, period);
         }
@@ -401,7 +402,7 @@ impl Irregular {
     /// Tells waiting threads to look again.
     #[cold]
     fn tell(&self) {
-        self.news.0.fetch_add(1, Ordering::Release);
+        self.news.fetch_add(1, Ordering::Release);
         if self.sleepers.load(Ordering::Relaxed) > 0 {
             self.ring.store(true, Ordering::Release);
         }

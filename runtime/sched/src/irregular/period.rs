@@ -99,7 +99,7 @@ impl Irregular {
             return;
         }
         let left = (0..self.nodes.len())
-            .map(|i| lock(&self.nodes[i].share.0).ranges.len())
+            .map(|i| lock(&self.nodes[i].share).ranges.len())
             .sum();
         if c.periods >= MOST_PERIODS || self.team.inhabited() < 2 || !self.worth(c, left) {
             self.jump_at.store(NO_TRIGGER, Ordering::Relaxed);
@@ -224,7 +224,7 @@ impl Irregular {
         let inputs: Vec<NodeInput> = (0..self.nodes.len())
             .map(|i| {
                 let old = c.decision.as_ref().and_then(|d| d.nodes[i].rate);
-                let new = lock(&self.nodes[i].share.0).watch.total().rate();
+                let new = lock(&self.nodes[i].share).watch.total().rate();
                 let rate = match (old, new) {
                     (Some(o), Some(n)) => Some(o.blend(&n, 1.0)),
                     (old, new) => new.or(old),
@@ -241,7 +241,7 @@ impl Irregular {
     pub(super) fn gather(&self, c: &mut Center) {
         let mut loose = core::mem::take(&mut c.loose);
         for node in &*self.nodes {
-            lock(&node.share.0).ranges.drain_to(&mut loose);
+            lock(&node.share).ranges.drain_to(&mut loose);
         }
         c.queue.gather(&mut loose);
         c.loose = loose;
@@ -334,8 +334,8 @@ impl Irregular {
                 most = most.min((each as f64 * jump / 2.0) as u64);
             }
             let node = &self.nodes[i];
-            node.factor.0.store(f64::NAN.to_bits(), Ordering::Relaxed);
-            let mut share = lock(&node.share.0);
+            node.factor.store(f64::NAN.to_bits(), Ordering::Relaxed);
+            let mut share = lock(&node.share);
             share.ranges = ranges;
             share.period = c.period;
             share.map.clone_from(&map);
@@ -357,7 +357,7 @@ impl Irregular {
             share.fault_patience = fault_patience;
         }
         if let Some(jump) = jump {
-            self.completed.0.store(0, Ordering::Relaxed);
+            self.completed.store(0, Ordering::Relaxed);
             let at = ((left as f64 * jump) as u64).clamp(1, NO_TRIGGER - 1);
             let more = self.team.inhabited() > 1 && c.periods < MOST_PERIODS;
             self.jump_at
@@ -376,7 +376,7 @@ impl Irregular {
         };
         let mut last: Option<(f64, usize)> = None;
         for (i, other) in self.nodes.iter().enumerate().filter(|&(i, _)| i != node) {
-            let share = lock(&other.share.0);
+            let share = lock(&other.share);
             if !share.ranges.is_empty() {
                 let end = share.ranges.len() as f64 / speed(i, &share);
                 if last.is_none_or(|(l, _)| end > l) {
@@ -388,11 +388,11 @@ impl Irregular {
             return false;
         };
         let (mine, least) = {
-            let share = lock(&self.nodes[node].share.0);
+            let share = lock(&self.nodes[node].share);
             (speed(node, &share), share.least)
         };
         let bulk = {
-            let mut share = lock(&self.nodes[victim].share.0);
+            let mut share = lock(&self.nodes[victim].share);
             let theirs = speed(victim, &share);
             let part = (share.ranges.len() as f64 * (mine / (mine + theirs))) as u64;
             share.ranges.take_back(part.max(least))
@@ -401,7 +401,7 @@ impl Irregular {
         if bulk.is_empty() {
             return self.steal(node);
         }
-        lock(&self.nodes[node].share.0).ranges = bulk;
+        lock(&self.nodes[node].share).ranges = bulk;
         true
     }
 }

@@ -3,11 +3,12 @@
 use super::jumps::Jumps;
 use super::map::CostMap;
 use crate::decide::Decision;
-use crate::primitive::{AtomicBool, AtomicU64, Mutex, MutexGuard, Padded};
+use crate::primitive::{AtomicBool, AtomicU64, Mutex, MutexGuard};
 use crate::probe::{Measurement, NodeTotal};
 use crate::ranges::Range;
 use crate::record::Learning;
 use crate::watch::NodeWatch;
+use crossbeam_utils::CachePadded;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -70,11 +71,11 @@ impl Share {
 /// One node.
 #[derive(Debug)]
 pub(super) struct Node {
-    pub(super) share: Padded<Mutex<Share>>,
+    pub(super) share: CachePadded<Mutex<Share>>,
     /// A thread of this node is or was in the loop.
     pub(super) arrived: AtomicBool,
     /// The last window's factor, as the bits of an `f64`; NaN where there is none.
-    pub(super) factor: Padded<AtomicU64>,
+    pub(super) factor: CachePadded<AtomicU64>,
 }
 
 /// The state of one thread. Only that thread touches it.

@@ -13,9 +13,9 @@ use super::wires::Watch;
 use crate::engine::Domain;
 use crate::queue_pair::{Consumer, Initiator};
 use core::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicU64, Ordering};
+use crossbeam_utils::CachePadded;
 use hetmp_core::lock::Lock;
 use hetmp_core::park::Spinner;
-use hetmp_core::sync::CacheLine;
 use hetmp_core::sys;
 use std::cell::UnsafeCell;
 use std::io;
@@ -102,14 +102,14 @@ pub(in crate::engine) struct Shared<W> {
     pub(in crate::engine) ranks: u32,
     pub(in crate::engine) domain: Arc<Domain>,
     pub(in crate::engine) queue_pairs: AtomicU32,
-    driving: CacheLine<Lock>,
+    driving: CachePadded<Lock>,
     wires: UnsafeCell<W>,
     joining: Lock,
     joiners: UnsafeCell<Vec<Consumer>>,
     joined: AtomicU32,
-    bells: CacheLine<AtomicU64>,
+    bells: CachePadded<AtomicU64>,
     /// Raised whenever an initiator begins to drive.
-    sessions: CacheLine<AtomicU64>,
+    sessions: CachePadded<AtomicU64>,
     /// How many requests had no reply when the wires were last let go.
     under_way: AtomicU64,
     thread: Sleeper,
@@ -136,13 +136,13 @@ impl<W: Wires> Shared<W> {
             ranks,
             domain,
             queue_pairs: AtomicU32::new(0),
-            driving: CacheLine(Lock::new()),
+            driving: CachePadded::new(Lock::new()),
             wires: UnsafeCell::new(wires),
             joining: Lock::new(),
             joiners: UnsafeCell::new(Vec::new()),
             joined: AtomicU32::new(0),
-            bells: CacheLine(AtomicU64::new(0)),
-            sessions: CacheLine(AtomicU64::new(0)),
+            bells: CachePadded::new(AtomicU64::new(0)),
+            sessions: CachePadded::new(AtomicU64::new(0)),
             under_way: AtomicU64::new(0),
             thread: Sleeper::new()?,
             leader: Sleeper::new()?,

@@ -3,8 +3,8 @@
 use super::schedule::{Chosen, Measure, Schedule};
 use super::source;
 use core::sync::atomic::{AtomicU64, Ordering};
+use crossbeam_utils::CachePadded;
 use hetmp_core::park::Flag;
-use hetmp_core::sync::CacheLine;
 use hetmp_core::sys::monotonic_ns;
 use hetmp_sched::blocks::Blocks;
 use hetmp_sched::cache::{Key, Known};
@@ -90,9 +90,9 @@ pub(super) struct Parts {
     pub(super) schedule: Schedule,
     /// What the schedule takes for iterations.
     pub(super) blocks: Blocks,
-    pub(super) slots: Box<[CacheLine<Slot>]>,
+    pub(super) slots: Box<[CachePadded<Slot>]>,
     /// Threads that the schedule tells to wait sleep on this flag.
-    pub(super) bell: CacheLine<Flag>,
+    pub(super) bell: CachePadded<Flag>,
 }
 
 impl Parts {
@@ -107,8 +107,10 @@ impl Parts {
         Box::new(Parts {
             schedule: Schedule::new(key, chosen, blocks.count(), team, known),
             blocks,
-            slots: (0..team.threads()).map(|_| CacheLine::default()).collect(),
-            bell: CacheLine(Flag::new()),
+            slots: (0..team.threads())
+                .map(|_| CachePadded::default())
+                .collect(),
+            bell: CachePadded::new(Flag::new()),
         })
     }
 

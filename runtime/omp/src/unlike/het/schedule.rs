@@ -18,7 +18,7 @@
 
 use super::source;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use hetmp_core::sync::CacheLine;
+use crossbeam_utils::CachePadded;
 use hetmp_sched::aid::{Aid, Shape};
 use hetmp_sched::cache::{Key, Known};
 use hetmp_sched::cross_dynamic::CrossDynamic;
@@ -124,7 +124,7 @@ pub(super) struct Schedule {
     pub(super) team: Arc<Placement>,
     n: u64,
     state: State,
-    seats: Box<[CacheLine<Progress>]>,
+    seats: Box<[CachePadded<Progress>]>,
     /// The thread that took the last iteration, where that is kept back: the thread's seat plus one.
     tail: AtomicU32,
     /// Threads that have left.
@@ -222,7 +222,7 @@ impl Schedule {
             team: Arc::clone(team),
             n,
             state,
-            seats: (0..threads).map(|_| CacheLine::default()).collect(),
+            seats: (0..threads).map(|_| CachePadded::default()).collect(),
             tail: AtomicU32::new(0),
             left: AtomicU32::new(0),
             faults,
