@@ -12,9 +12,14 @@ at_least() {
         { [ "${1%%.*}" -eq "${2%%.*}" ] && [ "${1#*.}" -ge "${2#*.}" ]; }
 }
 
+# "1.85" of Cargo.toml.
+oldest_version() {
+    sed -n 's/^rust-version = "\([0-9]*\.[0-9]*\).*"/\1/p' Cargo.toml
+}
+
 # Prints one line and fails where cargo or rustc is missing or too old.
 require_rust() {
-    oldest=$(sed -n 's/^rust-version = "\([0-9]*\.[0-9]*\).*"/\1/p' Cargo.toml)
+    oldest=$(oldest_version)
     for tool in cargo rustc; do
         found=$(minor_version "$tool")
         if [ -z "$found" ] || ! at_least "$found" "$oldest"; then

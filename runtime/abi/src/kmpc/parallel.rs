@@ -254,11 +254,11 @@ fn too_few(got: u32, asked: u32, strict: Strict) {
         // SAFETY: the compiled code passes a string constant.
         unsafe { CStr::from_ptr(strict.message) }.to_string_lossy()
     };
-    let line = format_args!("num_threads(strict: {asked}): {got} threads are available: {message}");
+    let line = format!("num_threads(strict: {asked}): {got} threads are available: {message}");
     if strict.fatal {
-        report::fatal(line);
+        report::fatal(format_args!("{line}"));
     }
-    report::warn(line);
+    report::warn(format_args!("{line}"));
 }
 
 /// `__kmpc_fork_call(loc, count, microtask, ...)`: runs a whole region.

@@ -9,7 +9,7 @@ use crate::sync::{fence, AtomicU32, Ordering};
 #[cfg(not(loom))]
 use crate::sys;
 
-const AWAKE: u32 = 0;
+// Values of the low two bits; 0 means that nobody sleeps.
 const SLEEPING: u32 = 1;
 const NUDGED: u32 = 2;
 const STATE: u32 = 3;
@@ -348,5 +348,3 @@ fn reached(word: u32, epoch: u32) -> bool {
     // Cyclic comparison of 30-bit epochs in the top bits of a word.
     (word & !STATE).wrapping_sub(epoch << 2) as i32 >= 0
 }
-
-const _: () = assert!(AWAKE == 0);

@@ -361,18 +361,18 @@ pub(crate) struct Sites {
 /// The last few predecessors of one child.
 #[derive(Debug, Default)]
 struct Recent {
-    nodes: [Cell<*const Node>; 4],
+    nodes: [Cell<Option<NonNull<Node>>>; 4],
     next: Cell<usize>,
 }
 
 impl Recent {
     fn forget(&self) {
-        self.nodes.iter().for_each(|n| n.set(core::ptr::null()));
+        self.nodes.iter().for_each(|n| n.set(None));
     }
 
     /// Makes `to` wait for `n`, unless that was done for one of the last addresses.
     fn precede(&self, n: &NodeRef, to: &NodeRef) {
-        let p = n.0.as_ptr().cast_const();
+        let p = Some(n.0);
         if self.nodes.iter().any(|seen| seen.get() == p) {
             return;
         }

@@ -215,13 +215,13 @@ fn find(libraries: &[u8], log: &Log) -> Option<*mut Tool> {
         if library.is_null() {
             // SAFETY: `dlopen` failed in this thread, so that there is a message.
             let why = unsafe { CStr::from_ptr(libc::dlerror()) };
-            let line = format_args!(
+            let line = format!(
                 "OMP_TOOL_LIBRARIES {}: a library that can be loaded is needed ({})",
                 quoted(name),
                 why.to_string_lossy()
             );
-            if !log.line(line) {
-                report::warn(line);
+            if !log.line(format_args!("{line}")) {
+                report::warn(format_args!("{line}"));
             }
             continue;
         }
