@@ -32,7 +32,8 @@ pub(super) enum State {
 /// A stack, and the virtual thread that runs on it.
 #[derive(Debug)]
 pub(super) struct Fiber {
-    pub(super) stack: Stack,
+    /// `None`: the stack of the thread that opened the region ([`VirtualTeam::run_at_home`]).
+    pub(super) stack: Option<Stack>,
     pub(super) left: Cell<Left>,
     pub(super) team: Cell<*const VirtualTeam>,
     pub(super) piece: Cell<u32>,
@@ -43,6 +44,19 @@ pub(super) struct Fiber {
 }
 
 impl Fiber {
+    pub(super) fn new(stack: Option<Stack>) -> Fiber {
+        Fiber {
+            stack,
+            left: Cell::new(Left::NOWHERE),
+            team: Cell::new(null()),
+            piece: Cell::new(0),
+            state: Cell::new(State::Finished),
+            saved: Cell::new(SavedContext::empty()),
+            in_flight: Cell::new(InFlight::NONE),
+            errno: Cell::new(0),
+        }
+    }
+
     /// Can the fiber continue on another real thread, if it must? It can at a barrier or when it waits for a
     /// lock: there its callers keep no reference to the thread that they return on. Inside of an explicit
     /// task they do.
@@ -145,6 +159,24 @@ impl Runner {
     }
 }
 
+/// The rest of the primary thread's part of a region, on a fiber's stack, while virtual thread 0 has the thread's own
+/// ([`VirtualTeam::run_at_home`]).
+pub(super) unsafe extern "C" fn runner_main(team: *mut libc::c_void) -> ! {
+    // SAFETY: `run_at_home` passes its team, which outlives the region.
+    let team = unsafe { &*team.cast::<VirtualTeam>() };
+    let th = Thread::current();
+    let runner = runner_of(th);
+    team.is_back(th, runner);
+    team.work(th, runner, None);
+    team.leave(th, runner);
+    team.collect(th);
+    let mut nowhere = Left::NOWHERE;
+    // SAFETY: `collect` has waited for all virtual threads, so thread 0 has left its stack for the last time; whoever ran it
+    // there at last wrote `left` before it reported.
+    unsafe { switch::switch(&mut nowhere, team.home.left.get()) };
+    unreachable!("the primary thread has left the region")
+}
+
 /// The function that runs on a fiber's stack: virtual threads, one after the other.
 pub(super) unsafe extern "C" fn fiber_main(fiber: *mut libc::c_void) -> ! {
     // SAFETY: fibers are freed only with the team, when none of them runs.
@@ -175,10 +207,10 @@ fn begins_another(fiber: &Fiber) -> bool {
 
 /// Leaves a fiber for its runner. When the fiber continues, it may be with another thread's runner.
 #[inline(never)]
-fn give_back(fiber: &Fiber) {
+pub(super) fn give_back(fiber: &Fiber) {
     // Look the runner up anew each time: compilers must not keep it across the switch.
     let runner = runner_of(Thread::current());
-    // SAFETY: the runner waits on its own stack, in `resume`.
+    // SAFETY: the runner waits in `resume`, or is about to begin `runner_main`.
     unsafe { switch::switch(fiber.left.as_ptr(), runner.own.get()) };
 }
 

@@ -9,7 +9,8 @@
 //! one, because they know a thread only by its context.
 //!
 //! Virtual threads run **directly** on the runner's own stack if the code was read and nothing in it can
-//! wait. Otherwise they run **as fibers**: each virtual thread that is begun gets a stack. One that ends
+//! wait. Otherwise they run **as fibers**: each virtual thread that is begun gets a stack; number 0 keeps that of the primary
+//! thread, which is what programs expect there, and the primary thread's runner works on a fiber's meanwhile. One that ends
 //! without waiting leaves the stack to the next one. One that arrives at a barrier is suspended, and the
 //! runner goes on with the next virtual thread. When the runner has no more to run, it arrives at the barrier
 //! with all of its virtual threads at once. When all runners have arrived, it continues them in turn.
@@ -91,6 +92,8 @@ pub(crate) struct VirtualTeam {
     /// Fibers that no runner has.
     #[allow(clippy::vec_box, reason = "fibers know their own address")]
     pub(super) orphans: Mutex<Vec<Box<Fiber>>>,
+    /// Virtual thread 0, on the stack of the thread that opened the region.
+    pub(super) home: Fiber,
 }
 
 // SAFETY: the runners share the team by the rules at the head of this module.
@@ -132,6 +135,7 @@ impl VirtualTeam {
             deferred: Cell::new(false),
             sight: Sight::new(),
             orphans: Mutex::new(Vec::new()),
+            home: Fiber::new(None),
         });
         watchdog::add(&team);
         team
@@ -237,11 +241,17 @@ impl VirtualTeam {
             // SAFETY: pthread_self has no preconditions.
             let thread = unsafe { libc::pthread_self() };
             runner.thread.store(thread as u64, Ordering::Relaxed);
-            team.work(th, runner, first);
-            team.leave(th, runner);
-        }
-        if index == 0 {
-            team.collect(th);
+            let ran = match first {
+                Some(piece) if team.job.get().fibers => team.run_at_home(th, runner, piece),
+                _ => false,
+            };
+            if !ran {
+                team.work(th, runner, first);
+                team.leave(th, runner);
+                if index == 0 {
+                    team.collect(th);
+                }
+            }
         }
         th.runner.set(None);
         th.restore(&real);
@@ -495,7 +505,7 @@ impl VirtualTeam {
     }
 
     /// The primary thread's end of the region: waits for all virtual threads, and runs the remaining tasks.
-    fn collect(&self, th: &Thread) {
+    pub(super) fn collect(&self, th: &Thread) {
         let job = self.job.get();
         let m = &*self.team.members[0];
         th.ctx.team.set(&self.team);

@@ -1,18 +1,19 @@
-//! How the runners of a virtual team leave fibers and return to them: the stacks, and the three switches
+//! How the runners of a virtual team leave fibers and return to them: the stacks, and the switches
 //! between them.
 //!
-//! * [`VirtualTeam::resume`]: from the runner's own stack to a fiber, and back when the fiber gives the runner back.
+//! * [`VirtualTeam::resume`]: from the runner to a fiber, and back when the fiber gives the runner back.
+//! * [`VirtualTeam::run_at_home`]: from virtual thread 0, which is on the primary thread's own stack, to a fiber's stack.
 //! * [`VirtualTeam::hand_over`]: from a fiber at a barrier to another fiber.
 //! * [`VirtualTeam::ended`]: from a fiber whose virtual thread has ended to another fiber.
 
 use super::exceptions::InFlight;
-use super::fiber::{fiber_main, stack_bytes, Fiber, Runner, State};
+use super::fiber::{fiber_main, give_back, runner_main, stack_bytes, Fiber, Runner, State};
 use super::run::VirtualTeam;
-use super::switch::{self, Left, Stack};
+use super::switch::{self, Stack};
 use crate::boundary::Reason;
-use crate::thread::{SavedContext, Thread};
-use core::cell::Cell;
-use core::ptr::null;
+use crate::team::suspend::Suspend;
+use crate::thread::Thread;
+use core::ptr::{null, NonNull};
 
 impl VirtualTeam {
     /// Lets virtual thread `piece` begin on `fiber`, which is in no list.
@@ -23,8 +24,9 @@ impl VirtualTeam {
         f.state.set(State::Finished);
         f.in_flight.set(InFlight::NONE);
         // Prepared anew each time, with the floating-point control words of the thread that begins it.
-        f.left
-            .set(f.stack.begin(fiber_main, fiber.cast_mut().cast()));
+        if let Some(stack) = &f.stack {
+            f.left.set(stack.begin(fiber_main, fiber.cast_mut().cast()));
+        }
     }
 
     /// Makes a stack for each virtual thread. Done before the region begins, because a missing stack could
@@ -43,16 +45,8 @@ impl VirtualTeam {
                 return false;
             };
             self.stacks.set(self.stacks.get() + 1);
-            let fiber = Box::new(Fiber {
-                stack,
-                left: Cell::new(Left::NOWHERE),
-                team: Cell::new(self),
-                piece: Cell::new(0),
-                state: Cell::new(State::Finished),
-                saved: Cell::new(SavedContext::empty()),
-                in_flight: Cell::new(InFlight::NONE),
-                errno: Cell::new(0),
-            });
+            let fiber = Box::new(Fiber::new(Some(stack)));
+            fiber.team.set(self);
             if let Ok(mut orphans) = self.orphans.lock() {
                 orphans.push(fiber);
             }
@@ -195,6 +189,12 @@ impl VirtualTeam {
         // SAFETY: the fiber's stack was left by `suspend`, by its end, or by its making, and no other thread
         // can continue it.
         unsafe { switch::switch(r.own.as_ptr(), f.left.get()) };
+        self.is_back(th, r);
+        outside.put();
+    }
+
+    /// A fiber has given the runner back.
+    pub(super) fn is_back(&self, th: &Thread, r: &Runner) {
         th.leave_program(Reason::Switch);
         r.turn();
         // Fibers may have handed over to each other meanwhile: this is the last of them.
@@ -205,7 +205,9 @@ impl VirtualTeam {
         match f.state.get() {
             State::Finished => {
                 self.end(th, r);
-                self.put_away(r, fiber);
+                if f.stack.is_some() {
+                    self.put_away(r, fiber);
+                }
             }
             State::Barrier => {
                 f.in_flight.set(InFlight::take());
@@ -217,7 +219,41 @@ impl VirtualTeam {
                 r.with_ready(|q| q.push_back(fiber));
             }
         }
+    }
+
+    /// Runs virtual thread `piece` as a fiber on the calling thread's own stack, and all that is left of this thread's part of
+    /// the region on another fiber's. So what a program does as its primary thread finds the room that the primary thread has,
+    /// which a fiber, whose stack is a worker's, may lack. Returns at the end of the region; false: there is no fiber, and
+    /// nothing has happened.
+    #[inline(never)]
+    pub(super) fn run_at_home(&self, th: &Thread, r: &Runner, piece: u32) -> bool {
+        let Some(lender) = self.fiber(r) else {
+            return false;
+        };
+        // SAFETY: the fiber is in no list, so only this runner has it; fibers are freed only with the team.
+        let Some(stack) = (unsafe { &(*lender).stack }) else {
+            unreachable!("only `home` has no stack, and it is in no list of idle fibers")
+        };
+        let this = core::ptr::from_ref(self).cast_mut().cast();
+        r.own.set(stack.begin(runner_main, this));
+        let outside = InFlight::take();
+        let home = &self.home;
+        home.team.set(self);
+        home.piece.set(piece);
+        home.state.set(State::Finished);
+        r.begun.set(r.begun.get() + 1);
+        th.runner.set(Some(NonNull::from(r as &dyn Suspend)));
+        self.go_on(th, r, home);
+        let job = self.job.get();
+        // SAFETY: `prepare` took function and data from the region, which compiled code made for every thread of a team.
+        unsafe { (job.entry)(job.data) };
+        // An additional thread may have come this far, in place of the one that began. The latter returns here when
+        // `runner_main` has ended.
+        home.state.set(State::Finished);
+        give_back(home);
         outside.put();
+        self.put_away(r, lender);
+        true
     }
 
     /// Gives away the idle fibers of `r`, for other runners. Called by the runner's own thread, or by the
