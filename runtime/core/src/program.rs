@@ -28,6 +28,36 @@ pub fn uses_openmp() -> bool {
     })
 }
 
+/// The stack that a thread has by default in the runtimes that this library replaces, in bytes; `None`: what the thread
+/// library gives. libgomp leaves it to that. libomp takes the process's limit (`ulimit -s`), but no more than 64 MiB. Where
+/// loaded objects ask for both runtimes, the larger stack serves both.
+#[must_use]
+pub fn default_stack() -> Option<usize> {
+    const MOST: u64 = 64 << 20;
+    let asks = |node: &dyn Fn(&[u8]) -> bool| {
+        // SAFETY: the loader's record of an object that stays loaded during the call. Its dynamic section says where its
+        // tables lie.
+        any_object(&|info, _| unsafe { needs(&tables(info), node) })
+    };
+    if !asks(&|name| name == LIBOMP) {
+        return None;
+    }
+    let mut limit = libc::rlimit {
+        rlim_cur: MOST,
+        rlim_max: MOST,
+    };
+    // SAFETY: the limit is live, and keeps its value if the call fails.
+    unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) };
+    let libomp = limit.rlim_cur.min(MOST) as usize;
+    let libgomp = asks(&|name| {
+        [&b"GOMP_"[..], b"OMP_", b"OACC_"]
+            .iter()
+            .any(|n| name.starts_with(n))
+    });
+    // Without a limit the thread library gives less than libomp, else as much or more.
+    (!libgomp || limit.rlim_cur == libc::RLIM_INFINITY).then_some(libomp)
+}
+
 /// The path of a library of the program's own, loaded at its start, that has constructors. (One, which compilers add to every
 /// library and which does nothing, is not counted.)
 #[must_use]

@@ -288,8 +288,10 @@ pub(crate) fn thread_attributes() -> *const libc::pthread_attr_t {
         unsafe {
             libc::pthread_attr_init(attr.as_mut_ptr());
             let set = Some(STACK_SIZE.load(Ordering::Relaxed)).filter(|&s| s > 0);
-            let given = globals().thread_stack;
-            if let Some(size) = set.or(given.map(|s| usize::try_from(s).unwrap_or(usize::MAX))) {
+            let given = globals()
+                .thread_stack
+                .map(|s| usize::try_from(s).unwrap_or(usize::MAX));
+            if let Some(size) = set.or(given).or_else(program::default_stack) {
                 let error = libc::pthread_attr_setstacksize(attr.as_mut_ptr(), size);
                 if error != 0 {
                     report::warn(format_args!(
