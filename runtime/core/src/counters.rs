@@ -12,8 +12,11 @@
 //! **Data in**: perf events of the calling thread, or a file. **Data out**: a [`Sample`] for each
 //! piece.
 
+use perf_event::{Builder, Counter};
 use std::fmt;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -108,111 +111,70 @@ impl Event {
     }
 }
 
-/// The start of `struct perf_event_attr`, in the size of its first version.
-#[repr(C)]
-#[derive(Default)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup: u32,
-    breakpoint: u32,
-    config1: u64,
-}
-
-const _: () = assert!(size_of::<Attributes>() == 64);
-
-/// One call reads all events of the group.
-const FORMAT_GROUP: u64 = 1 << 3;
-/// The call also returns how long the group was enabled, and how long it was on a hardware counter.
-const FORMAT_TIMES: u64 = 3;
-/// Counts neither the kernel nor the hypervisor. This needs no privilege up to `perf_event_paranoid` 2.
-const USER_ONLY: u64 = (1 << 5) | (1 << 6);
-
-/// Two counters of one thread: instructions and the event.
+/// Two counters of one thread.
+///
+/// `perf_event` opens them. It does not read them: its read allocates, and panics when the kernel returns less than it
+/// expects. That would end a program which has closed our descriptors.
 #[derive(Debug)]
 struct Group {
-    leader: libc::c_int,
-    member: libc::c_int,
+    /// The group's first member, which counts nothing. One read of it returns the counts of all.
+    leader: File,
+    #[allow(dead_code, reason = "open as long as the group")]
+    members: [Counter; 2],
 }
 
 impl Group {
-    fn open(event: Event) -> io::Result<Group> {
-        let leader = open_event(Event::INSTRUCTIONS, -1)?;
-        match open_event(event, leader) {
-            Ok(member) => Ok(Group { leader, member }),
-            Err(error) => {
-                // SAFETY: opened above, and not used any more.
-                unsafe { libc::close(leader) };
-                Err(error)
-            }
-        }
+    fn open(first: Event, second: Event) -> io::Result<Group> {
+        let mut group = perf_event::Group::new()?;
+        keep_from_children(&group);
+        let members = [
+            open_event(first, &mut group)?,
+            open_event(second, &mut group)?,
+        ];
+        group.enable()?;
+        // SAFETY: the group gives up its descriptor, which is open.
+        let leader = unsafe { File::from_raw_fd(group.into_raw_fd()) };
+        Ok(Group { leader, members })
     }
 
     fn read(&self) -> Option<Reading> {
-        // Number of events, times enabled and running, one value for each.
-        let mut values = [0u64; 5];
-        // SAFETY: the buffer is live and as long as said.
-        let n = unsafe {
-            libc::read(
-                self.leader,
-                values.as_mut_ptr().cast(),
-                size_of_val(&values),
-            )
+        // Number of events, times enabled and running, and for each event its value and number.
+        let mut bytes = [0; size_of::<[u64; 9]>()];
+        let n = (&self.leader).read(&mut bytes).ok()?;
+        let word = |i: usize| {
+            let (_, from) = bytes.split_at(8 * i);
+            from.first_chunk()
+                .map_or(0, |word| u64::from_ne_bytes(*word))
         };
         // A group that shared its hardware counters with others has counted for a part of the time. Such numbers are
         // too low.
-        let whole = values[1] == values[2] && values[2] > 0;
-        (n == size_of_val(&values) as isize && values[0] == 2 && whole).then_some(Reading {
-            instructions: values[3],
-            events: values[4],
+        let whole = word(1) == word(2) && word(2) > 0;
+        (n == bytes.len() && word(0) == 3 && whole).then(|| Reading {
+            instructions: word(5),
+            events: word(7),
             valid: true,
         })
     }
 }
 
-impl Drop for Group {
-    fn drop(&mut self) {
-        // SAFETY: both are owned by this value.
-        unsafe {
-            libc::close(self.member);
-            libc::close(self.leader);
-        }
-    }
+fn open_event(event: Event, group: &mut perf_event::Group) -> io::Result<Counter> {
+    // Counts neither the kernel nor the hypervisor. This needs no privilege up to `perf_event_paranoid` 2.
+    let mut builder = Builder::new().group(group);
+    let attributes = builder.attrs_mut();
+    attributes.type_ = event.kind;
+    let generic = event.kind == 0 || event.kind == 3;
+    // A processor with two kinds of cores has a performance monitoring unit for each kind. The unit's number goes
+    // into the upper half of `config`.
+    attributes.config = event.config | if generic { unit_of_this_cpu() << 32 } else { 0 };
+    let counter = builder.build()?;
+    keep_from_children(&counter);
+    Ok(counter)
 }
 
-fn open_event(event: Event, group: libc::c_int) -> io::Result<libc::c_int> {
-    let generic = event.kind == 0 || event.kind == 3;
-    let attributes = Attributes {
-        kind: event.kind,
-        size: size_of::<Attributes>() as u32,
-        // A processor with two kinds of cores has a performance monitoring unit for each kind. The unit's number goes
-        // into the upper half of `config`.
-        config: event.config | if generic { unit_of_this_cpu() << 32 } else { 0 },
-        read_format: FORMAT_GROUP | FORMAT_TIMES,
-        flags: USER_ONLY,
-        ..Attributes::default()
-    };
-    // SAFETY: the attributes are live and say their size; the call makes a descriptor only.
-    let fd = unsafe {
-        libc::syscall(
-            libc::SYS_perf_event_open,
-            &raw const attributes,
-            0,
-            -1,
-            group,
-            // PERF_FLAG_FD_CLOEXEC
-            8u64,
-        )
-    };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(fd as libc::c_int)
+/// Closes the descriptor in programs that this process starts. `perf_event` has no option for it.
+fn keep_from_children(counter: &impl AsRawFd) {
+    // SAFETY: the descriptor is open; nobody else knows it.
+    unsafe { libc::fcntl(counter.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) };
 }
 
 /// The number of the performance monitoring unit of the CPU that the caller runs on; 0 on processors with one kind of
@@ -278,7 +240,7 @@ fn read_own(event: Event) -> Option<Reading> {
     }
     let slot = Box::new(Slot {
         tid,
-        group: Group::open(event).ok(),
+        group: Group::open(Event::INSTRUCTIONS, event).ok(),
     });
     let reading = slot.group.as_ref().and_then(Group::read);
     // SAFETY: the key exists; the old slot is replaced and nobody else has a pointer to it.
@@ -293,7 +255,7 @@ fn read_own(event: Event) -> Option<Reading> {
 impl Hardware {
     /// Counters of instructions and of `event`. Errors say why there are none, for people.
     pub fn open(event: Event) -> Result<Hardware, String> {
-        let group = Group::open(event).map_err(|error| why(&error))?;
+        let group = Group::open(Event::INSTRUCTIONS, event).map_err(|error| why(&error))?;
         // Some hypervisors let a program open counters that never count.
         let before = group.read();
         std::hint::black_box((0..1000u32).fold(1u32, |a, b| a.wrapping_mul(b | 1)));
@@ -462,6 +424,40 @@ mod tests {
                 assert_eq!(source.since(&source.start(), 0, 1), Sample::default());
             }
         }
+    }
+
+    /// Software counters, which every machine has: processor time and page faults.
+    #[test]
+    fn a_group_counts() {
+        let software = |config| Event { kind: 1, config };
+        let group = match Group::open(software(1), software(2)) {
+            Ok(group) => group,
+            // A container may forbid all perf events.
+            Err(error) => return assert!(why(&error).contains("perf"), "{error}"),
+        };
+        const PAGES: usize = 64;
+        let before = group.read().expect("a group that counts");
+        let mut fresh = vec![0u8; PAGES * 4096];
+        fresh.iter_mut().step_by(4096).for_each(|b| *b = 1);
+        std::hint::black_box(&fresh);
+        let after = group.read().expect("a group that counts");
+        assert!(after.instructions > before.instructions, "{after:?}");
+        assert!(after.events > before.events, "{after:?}");
+        let fds = [
+            group.leader.as_raw_fd(),
+            group.members[0].as_raw_fd(),
+            group.members[1].as_raw_fd(),
+        ];
+        for fd in fds {
+            // SAFETY: an open descriptor.
+            let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
+            assert_eq!(flags, libc::FD_CLOEXEC);
+        }
+        // A program that closes the descriptors of its own accord, and opens a file in their place, ends no process of ours.
+        let file = File::open("/proc/self/maps").expect("it is there");
+        // SAFETY: both are open, and the second one is this test's.
+        assert_eq!(unsafe { libc::dup2(file.as_raw_fd(), fds[0]) }, fds[0]);
+        assert_eq!(group.read(), None);
     }
 
     #[test]
