@@ -1,14 +1,14 @@
 //! What the program was linked with.
 
-use std::sync::OnceLock;
+use once_cell::race::OnceBool;
 
 /// True if the program's own file needs a symbol at version node `VERSION`, the only node of libomp: clang built the
 /// program for libomp. Libraries of the process do not count. A Python process is no such program, whatever its
 /// packages were built with.
 #[must_use]
 pub fn wants_libomp() -> bool {
-    static ANSWER: OnceLock<bool> = OnceLock::new();
-    *ANSWER.get_or_init(|| asks_for_version(&|name| name == LIBOMP))
+    static ANSWER: OnceBool = OnceBool::new();
+    ANSWER.get_or_init(|| asks_for_version(&|name| name == LIBOMP))
 }
 
 /// True if the program's own file, or a library of its own, needs a symbol of libgomp or libomp. False for a shell, or for

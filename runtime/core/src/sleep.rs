@@ -88,7 +88,7 @@ impl Sleep {
 
 #[cfg(not(loom))]
 mod membarrier {
-    use std::sync::OnceLock;
+    use once_cell::race::OnceBool;
     pub(super) const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
     pub(super) const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
 
@@ -99,8 +99,8 @@ mod membarrier {
 
     /// Registers the process on the first call; false where the kernel cannot.
     pub(super) fn registered() -> bool {
-        static REGISTERED: OnceLock<bool> = OnceLock::new();
-        *REGISTERED.get_or_init(|| command(REGISTER_PRIVATE_EXPEDITED))
+        static REGISTERED: OnceBool = OnceBool::new();
+        REGISTERED.get_or_init(|| command(REGISTER_PRIVATE_EXPEDITED))
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::arena::SHARED;
 use crate::malloc;
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use once_cell::race::OnceRef;
 use pages::together::{Op, Together};
 
 /// The functions that `libhetmp.so` gets. The same structure is declared in `hetmp-omp`'s `across::table`.
@@ -36,12 +37,11 @@ pub(crate) struct Table {
 /// A launcher started the nodes. It must be told that their end is not an accident.
 static LAUNCHED: AtomicBool = AtomicBool::new(false);
 
-static TOGETHER: AtomicPtr<Together> = AtomicPtr::new(core::ptr::null_mut());
+static TOGETHER: OnceRef<'static, Together> = OnceRef::new();
 
 fn together() -> &'static Together {
-    // SAFETY: set once, before another thread or library gets the table, to an object that lives as long as
-    // the process.
-    unsafe { &*TOGETHER.load(Ordering::Acquire) }
+    // Set before another thread or library gets the table.
+    TOGETHER.get().expect("the table was made")
 }
 
 extern "C" fn ask(op: u32, words: *mut u64) {
@@ -120,7 +120,8 @@ extern "C" fn stay() {
 /// The table of this node. `launched`: a launcher started the nodes. Called once, before another thread or library gets the
 /// table.
 pub(crate) fn table(with: &'static Together, launched: bool) -> &'static Table {
-    TOGETHER.store(core::ptr::from_ref(with).cast_mut(), Ordering::Release);
+    // A process offers one table.
+    let _ = TOGETHER.set(with);
     LAUNCHED.store(launched, Ordering::Relaxed);
     let driver = with.driver();
     Box::leak(Box::new(Table {

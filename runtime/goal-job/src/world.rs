@@ -18,7 +18,7 @@ use crate::peers::Peers;
 use crate::progress::Progress;
 use crate::settings::{Engine, Settings};
 use crate::team::Team;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicU8, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicU8, Ordering};
 use hetmp_core::bootstrap::Exchange;
 use hetmp_core::{report, sys, thread};
 use hetmp_goal::rank::{Failure, StartError};
@@ -26,6 +26,7 @@ use hetmp_goal::schedule::Schedule;
 use hetmp_nic::job::{Job, Reach};
 pub use joining::JoinError;
 use joining::Place;
+use once_cell::race::OnceRef;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// No rank.
@@ -92,7 +93,7 @@ const LEFT: u8 = 2;
 const FORKED: u8 = 3;
 
 static STATE: AtomicU8 = AtomicU8::new(NEW);
-static WORLD: AtomicPtr<World> = AtomicPtr::new(core::ptr::null_mut());
+static WORLD: OnceRef<'static, World> = OnceRef::new();
 static JOINING: Mutex<()> = Mutex::new(());
 
 /// The world; `None` unless this process has joined and not left.
@@ -101,8 +102,7 @@ pub fn joined() -> Option<&'static World> {
     if STATE.load(Ordering::Acquire) != JOINED {
         return None;
     }
-    // SAFETY: the pointer was stored before the state, and a world is never freed.
-    unsafe { WORLD.load(Ordering::Acquire).as_ref() }
+    WORLD.get()
 }
 
 /// Joins the job of the launcher. Collective: every process of the job has to call it. A second call in a process returns
@@ -154,7 +154,8 @@ fn join_by(exchange: Option<Box<dyn Exchange>>) -> Result<&'static World, JoinEr
         // other threads wait.
         *world.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
     }
-    WORLD.store(core::ptr::from_ref(world).cast_mut(), Ordering::Release);
+    // The state was `NEW`, so that there is none yet.
+    let _ = WORLD.set(world);
     STATE.store(JOINED, Ordering::Release);
     // SAFETY: the handlers are functions of this library, which is never unloaded.
     unsafe {
@@ -195,8 +196,7 @@ unsafe extern "C" fn at_exit(status: libc::c_int, _argument: *mut core::ffi::c_v
 static MADE_HERE: AtomicBool = AtomicBool::new(false);
 
 fn any() -> Option<&'static World> {
-    // SAFETY: null, or a world, which is never freed.
-    unsafe { WORLD.load(Ordering::Acquire).as_ref() }
+    WORLD.get()
 }
 
 /// Leaves the job. Runs that have not ended are given up, and peers that need this rank are told. Waits until

@@ -43,11 +43,11 @@ use crate::engine::tcp::{connect, Addresses, Tcp, Vanished};
 use crate::engine::{Engine, TemplateKeys};
 use crate::keys::WINDOWS;
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicPtr, Ordering};
 use hetmp_core::bootstrap::Job as Exchange;
 use hetmp_core::env::snapshot;
 use hetmp_core::report;
 use hetmp_core::segment::{Segment, PAGE};
+use once_cell::race::OnceRef;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -160,12 +160,11 @@ impl core::fmt::Debug for Job {
     }
 }
 
-static ESTABLISHED: AtomicPtr<Job> = AtomicPtr::new(core::ptr::null_mut());
+static ESTABLISHED: OnceRef<'static, Job> = OnceRef::new();
 
 /// The job that this process has established, if any.
 pub fn established() -> Option<&'static Job> {
-    // SAFETY: the pointer is null, or `Job::establish` leaked the job.
-    unsafe { ESTABLISHED.load(Ordering::Acquire).as_ref() }
+    ESTABLISHED.get()
 }
 
 impl Job {
@@ -251,12 +250,7 @@ impl Job {
     pub fn establish(self, exchange: Box<dyn Exchange>) -> &'static Job {
         *self.lock() = Some(exchange);
         let job = Box::leak(Box::new(self));
-        let _ = ESTABLISHED.compare_exchange(
-            core::ptr::null_mut(),
-            job,
-            Ordering::AcqRel,
-            Ordering::Acquire,
-        );
+        let _ = ESTABLISHED.set(job);
         job
     }
 

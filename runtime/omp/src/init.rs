@@ -7,42 +7,34 @@
 use crate::affinity::{places, subset, PlaceKind};
 use crate::icv::{display, libomp, Globals, Machine};
 use crate::unlike::{modes, nodes};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use hetmp_core::env::text::quoted;
 use hetmp_core::park::Policy;
 use hetmp_core::spins::{self, WaitPolicy};
 use hetmp_core::topo::{self, Topology};
 use hetmp_core::{env, program, quota, report};
+use once_cell::race::OnceRef;
 use std::sync::OnceLock;
 
 static GLOBALS: OnceLock<Globals> = OnceLock::new();
-/// The address in `GLOBALS` once that is set, to avoid the state check of `OnceLock`.
-static PUBLISHED: AtomicPtr<Globals> = AtomicPtr::new(core::ptr::null_mut());
+/// The reference to `GLOBALS` once that is set: one load, where `OnceLock` checks a state first.
+static PUBLISHED: OnceRef<'static, Globals> = OnceRef::new();
 /// A word on a page that becomes zero in every child of `fork`, however the child was made.
-static FORK_WORD: AtomicPtr<AtomicU32> = AtomicPtr::new(core::ptr::null_mut());
+static FORK_WORD: OnceRef<'static, AtomicU32> = OnceRef::new();
 static THREAD_KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
 static ATTRIBUTES: OnceLock<Attributes> = OnceLock::new();
 
 /// The device-wide control variables. The first call reads them from the environment.
 #[inline(always)]
 pub fn globals() -> &'static Globals {
-    let p = PUBLISHED.load(Ordering::Acquire);
-    if p.is_null() {
-        once()
-    } else {
-        // SAFETY: the pointer leads into `GLOBALS`, which is never changed or dropped.
-        unsafe { &*p }
-    }
+    PUBLISHED.get().unwrap_or_else(once)
 }
 
 /// Initialises the runtime, once.
 #[cold]
 pub fn once() -> &'static Globals {
     let globals = GLOBALS.get_or_init(|| hetmp_core::float::apart(start));
-    let first = PUBLISHED
-        .swap(core::ptr::from_ref(globals).cast_mut(), Ordering::AcqRel)
-        .is_null();
-    if first {
+    if PUBLISHED.set(globals).is_ok() {
         introduce(globals);
     }
     globals
@@ -152,7 +144,7 @@ fn take_subset(snapshot: &env::Snapshot) {
 
 /// Makes the page by which a child of `fork` finds out that it is one.
 fn watch_forks() {
-    // SAFETY: a new private anonymous page; `MADV_WIPEONFORK` only sets how the page is inherited.
+    // SAFETY: a new private anonymous page, which is never unmapped; `MADV_WIPEONFORK` only sets how it is inherited.
     unsafe {
         let page = libc::mmap(
             core::ptr::null_mut(),
@@ -169,34 +161,31 @@ fn watch_forks() {
             // Linux before 4.14: only the handler notices forks, so not those made by raw system calls.
             libc::pthread_atfork(None, None, Some(child_of_fork));
         }
-        let word: *mut AtomicU32 = page.cast();
-        (*word).store(1, Ordering::Relaxed);
-        FORK_WORD.store(word, Ordering::Release);
+        let word: &'static AtomicU32 = &*page.cast();
+        word.store(1, Ordering::Relaxed);
+        // The first and only page: this runs once.
+        let _ = FORK_WORD.set(word);
     }
 }
 
 extern "C" fn child_of_fork() {
-    let word = FORK_WORD.load(Ordering::Relaxed);
-    if !word.is_null() {
-        // SAFETY: the page is never unmapped.
-        unsafe { (*word).store(0, Ordering::Relaxed) };
+    if let Some(word) = FORK_WORD.get() {
+        word.store(0, Ordering::Relaxed);
     }
 }
 
 /// True in a child of `fork` that has not called [`is_child`] yet.
 #[inline(always)]
 pub(crate) fn forked() -> bool {
-    let word = FORK_WORD.load(Ordering::Relaxed);
-    // SAFETY: null, or a word on a page that is never unmapped.
-    !word.is_null() && unsafe { (*word).load(Ordering::Relaxed) } == 0
+    FORK_WORD
+        .get()
+        .is_some_and(|word| word.load(Ordering::Relaxed) == 0)
 }
 
 /// Notes that the process knows that it is a child of `fork`.
 pub(crate) fn is_child() {
-    let word = FORK_WORD.load(Ordering::Relaxed);
-    if !word.is_null() {
-        // SAFETY: the page is never unmapped.
-        unsafe { (*word).store(1, Ordering::Relaxed) };
+    if let Some(word) = FORK_WORD.get() {
+        word.store(1, Ordering::Relaxed);
     }
 }
 

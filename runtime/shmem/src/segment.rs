@@ -52,6 +52,9 @@ pub(crate) struct Segment {
     pub(crate) layout: Layout,
 }
 
+// SAFETY: the memory stays mapped, and this type accesses none of it: users of `base` order their own accesses.
+unsafe impl Sync for Segment {}
+
 impl Segment {
     /// The addresses of the heap in this mapping.
     pub(crate) fn heap(&self) -> Range<usize> {

@@ -10,6 +10,7 @@ use crate::settings::Settings;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use hetmp_nic::job::Job;
+use once_cell::race::OnceRef;
 use std::ops::Range;
 use std::sync::Mutex;
 
@@ -27,7 +28,7 @@ pub(crate) enum State {
 }
 
 static STATE: AtomicU32 = AtomicU32::new(0);
-static WORLD: AtomicPtr<World> = AtomicPtr::new(core::ptr::null_mut());
+static WORLD: OnceRef<'static, World> = OnceRef::new();
 
 /// A PE, as this one reaches it.
 #[derive(Debug)]
@@ -220,8 +221,7 @@ pub(crate) fn get() -> Option<&'static World> {
     if STATE.load(Ordering::Acquire) != State::Running as u32 {
         return None;
     }
-    // SAFETY: the pointer was stored before the state became `Running`, and a world is never freed.
-    unsafe { WORLD.load(Ordering::Acquire).as_ref() }
+    WORLD.get()
 }
 
 /// The world. Ends the job with a line that names `f` if the library does not run.
@@ -260,7 +260,8 @@ pub(crate) fn open(world: &'static World, direct: bool) {
         .store(world.heap_range.len(), Ordering::Relaxed);
     FAST.data.store(world.data.start, Ordering::Relaxed);
     FAST.data_len.store(world.data.len(), Ordering::Relaxed);
-    WORLD.store(core::ptr::from_ref(world).cast_mut(), Ordering::Release);
+    // A process has one world: a library that opens again does so with the first one.
+    let _ = WORLD.set(world);
     set_state(State::Running);
     FAST.n
         .store(if direct { world.n } else { 0 }, Ordering::Release);
@@ -274,8 +275,7 @@ pub(crate) fn close(state: State) {
 
 /// The world of a job that was closed, for `shmem_init` after `shmem_finalize`.
 pub(crate) fn earlier() -> Option<&'static World> {
-    // SAFETY: null, or a world, which is never freed.
-    unsafe { WORLD.load(Ordering::Acquire).as_ref() }
+    WORLD.get()
 }
 
 /// The symmetric regions, for messages.

@@ -1,7 +1,8 @@
 //! The copy of the environment that everything else reads.
 
+use once_cell::race::OnceBox;
 use std::ffi::CStr;
-use std::sync::{Mutex, OnceLock};
+use std::sync::Mutex;
 
 use super::table;
 use super::variable::{Suffixes, Variable};
@@ -102,9 +103,11 @@ impl Snapshot {
             // not change or free it during the first use (see `snapshot`), and `from_lines` copies it.
             Some(unsafe { CStr::from_ptr(line) }.to_bytes())
         });
+        // Held for the copy only, which mostly has nothing to do.
         let presets = PRESETS
             .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .clone();
         let preset = presets.iter().map(|line| &**line);
         Self::from_lines(preset.chain(lines), privileged)
     }
@@ -126,7 +129,10 @@ fn variable_named(name: &[u8]) -> Option<&'static Variable> {
     })
 }
 
-static SNAPSHOT: OnceLock<Snapshot> = OnceLock::new();
+/// A cell that does not block: the first call may come in a child of `fork` whose parent was just making the snapshot in
+/// another thread, or from a signal handler or a `malloc` of the program's that interrupts the making. Whoever is late
+/// has read the same environment and drops what it made.
+static SNAPSHOT: OnceBox<Snapshot> = OnceBox::new();
 
 /// The snapshot of this process, taken at the first call: one pass over the environment, and one system call that
 /// asks whether the process is privileged.
@@ -137,7 +143,7 @@ static SNAPSHOT: OnceLock<Snapshot> = OnceLock::new();
 /// function "need not be thread-safe"). So the first call of this library needs what every call of `getenv` needs: no
 /// other thread of the program changes the environment meanwhile. The README says so, under "What differs".
 pub fn snapshot() -> &'static Snapshot {
-    SNAPSHOT.get_or_init(Snapshot::of_process)
+    SNAPSHOT.get_or_init(|| Box::new(Snapshot::of_process()))
 }
 
 /// Settings that the program made by calls before the snapshot. They come before the environment's values.

@@ -20,8 +20,9 @@ mod wanted;
 use super::{Backend, Fault, Kind};
 use crate::space::Space;
 use crate::{Access, NodeId};
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use hetmp_core::segment::PAGE;
+use once_cell::race::OnceBox;
 use raw::Action;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -49,7 +50,7 @@ impl core::fmt::Debug for Sigsegv {
 }
 
 /// The view that the handler serves; a process has at most one.
-static WATCHED: AtomicPtr<Sigsegv> = AtomicPtr::new(core::ptr::null_mut());
+static WATCHED: OnceBox<Sigsegv> = OnceBox::new();
 /// What the program wants SIGSEGV to do, for faults outside of the view.
 pub static PROGRAMS: Wanted = Wanted::new();
 
@@ -126,25 +127,15 @@ impl Sigsegv {
             }
             (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1]))
         };
-        let new = Box::into_raw(Box::new(Sigsegv {
+        let new = Box::new(Sigsegv {
             space: space.clone(),
             pipe,
             places: [const { AtomicU32::new(0) }; PLACES],
             next: AtomicUsize::new(0),
-        }));
-        if WATCHED
-            .compare_exchange(
-                core::ptr::null_mut(),
-                new,
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            )
-            .is_err()
-        {
-            return Err(io::Error::other("a shared range is watched already"));
-        }
-        // SAFETY: `Box::into_raw` gave the pointer, and nobody ever frees it.
-        let watched: &'static Sigsegv = unsafe { &*new };
+        });
+        let refused = || io::Error::other("a shared range is watched already");
+        WATCHED.set(new).map_err(|_| refused())?;
+        let watched = WATCHED.get().ok_or_else(refused)?;
         let action = Action {
             handler: fault as *const () as usize,
             flags: (libc::SA_SIGINFO | libc::SA_NODEFER) as usize,
@@ -171,11 +162,11 @@ extern "C-unwind" fn fault(
     info: *mut libc::siginfo_t,
     context: *mut libc::c_void,
 ) {
-    // SAFETY: the pointer is null, or `start` leaked the object.
-    let watched = unsafe { WATCHED.load(Ordering::Acquire).as_ref() };
+    let watched = WATCHED.get();
     // SAFETY: the kernel passes its description of the signal. One that somebody sent has no address.
     let (address, is_fault) = unsafe { ((*info).si_addr() as usize, (*info).si_code > 0) };
-    let ours = |w: &&Sigsegv| is_fault && w.space.page_of(address).is_some() && !is_guard(address);
+    let ours =
+        |w: &&'static Sigsegv| is_fault && w.space.page_of(address).is_some() && !is_guard(address);
     let Some(watched) = watched.filter(ours) else {
         PROGRAMS.deliver(signal, info, context, is_fault);
         return;

@@ -6,8 +6,9 @@ use core::cell::RefCell;
 use hetmp_core::report;
 use hetmp_scan::loaded::Loaded;
 use hetmp_scan::{scan, Callee, Entry, Form, Image, Scan, Unwind, Why};
+use once_cell::race::OnceBool;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// The name under which an entry of the runtime is noted whose name cannot be found. No entry that works
 /// across nodes has this name.
@@ -486,8 +487,8 @@ pub(super) fn admit(code: usize, form: Form, unfit: Option<&'static str>) -> Ver
 }
 
 fn trusted() -> bool {
-    static TRUSTED: OnceLock<bool> = OnceLock::new();
-    *TRUSTED.get_or_init(|| {
+    static TRUSTED: OnceBool = OnceBool::new();
+    TRUSTED.get_or_init(|| {
         hetmp_core::env::snapshot()
             .get("HETMP_DSM_TRUST")
             .is_some_and(|v| v == b"1" || v == b"true")

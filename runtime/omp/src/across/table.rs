@@ -1,7 +1,7 @@
 //! The functions that `libhetmp_dsm.so` offers to this library, and how to call them.
 
-use core::sync::atomic::{AtomicPtr, Ordering};
 use hetmp_core::observers;
+use once_cell::race::OnceRef;
 
 /// The functions that `libhetmp_dsm.so` offers. The same structure is declared in its module `offers`.
 #[repr(C)]
@@ -61,16 +61,16 @@ pub(crate) const UNNAMED: u64 = 1;
 /// The key of the lock of `GOMP_atomic_start`. The program has no variable for it.
 pub(crate) const ATOMIC: u64 = 2;
 
-static TABLE: AtomicPtr<Table> = AtomicPtr::new(core::ptr::null_mut());
+static TABLE: OnceRef<'static, Table> = OnceRef::new();
 
 #[inline(always)]
 pub(crate) fn table() -> Option<&'static Table> {
-    // SAFETY: null, or what `set` was given, which lives as long as the process.
-    unsafe { TABLE.load(Ordering::Acquire).as_ref() }
+    TABLE.get()
 }
 
 pub(super) fn set(new: &'static Table) {
-    TABLE.store(core::ptr::from_ref(new).cast_mut(), Ordering::Release);
+    // `libhetmp_dsm.so` offers its table once.
+    let _ = TABLE.set(new);
     observers::begin(observers::NODE);
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn nodes() -> Option<usize> {
 /// Is this process a node?
 #[inline(always)]
 pub fn is_on() -> bool {
-    !TABLE.load(Ordering::Relaxed).is_null()
+    TABLE.get().is_some()
 }
 
 pub(super) fn ask(table: &Table, op: u32, words: [u64; 3]) -> [u64; 3] {
