@@ -31,11 +31,21 @@ pub struct Case {
     forms: Vec<String>,
     /// libgomp cannot run the program. The output that is right is in `expected/`.
     pub only_hetmp: bool,
-    /// Compiled by clang, against libomp.
-    clang: bool,
+    made: Made,
     /// The lever or guard that the report must name for some region of the program, in a run with
     /// forced virtual teams (`tests/static_loops.rs`).
     pub lever: Option<String>,
+}
+
+/// Which compiler makes the program, and for which runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Made {
+    /// gcc, for libgomp.
+    ByGcc,
+    /// clang, for libomp.
+    ByClang,
+    /// gcc, for libomp: the linker gives gcc's entries libomp's version node.
+    ByGccForLibomp,
 }
 
 /// A compiled case.
@@ -118,12 +128,32 @@ const SAMPLE: usize = 8;
 /// # Errors
 /// One line: the list or the variable is wrong.
 pub fn by_clang(cases: &[Case]) -> Result<Vec<Case>, String> {
-    let list = folder().join("not-clang.txt");
+    let more = chosen(cases, "not-clang.txt", SAMPLE)?;
+    Ok(more.filter_map(Case::by_clang).collect())
+}
+
+/// The programs of `cases` that are also compiled by gcc and linked with libomp: a sample, or all with
+/// `HETMP_COMPILERS=all`. The programs that `c-tests/not-libomp.txt` lists are left out.
+///
+/// # Errors
+/// One line: the list or the variable is wrong.
+pub fn for_libomp(cases: &[Case]) -> Result<Vec<Case>, String> {
+    let more = chosen(cases, "not-libomp.txt", 2 * SAMPLE)?;
+    Ok(more.map(Case::for_libomp).collect())
+}
+
+/// One of `step` of the cases that fit other runtimes and are not in `list`, or all with `HETMP_COMPILERS=all`.
+fn chosen<'a>(
+    cases: &'a [Case],
+    list: &str,
+    step: usize,
+) -> Result<impl Iterator<Item = &'a Case>, String> {
+    let list = folder().join(list);
     let text = fs::read_to_string(&list).map_err(|e| format!("file {}: {e}", list.display()))?;
-    let left_out: Vec<&str> = text
+    let left_out: Vec<String> = text
         .lines()
         .filter(|l| !l.starts_with('#'))
-        .filter_map(|l| l.split_whitespace().next())
+        .filter_map(|l| Some(l.split_whitespace().next()?.to_owned()))
         .collect();
     for name in &left_out {
         if !cases.iter().any(|c| c.name == *name) {
@@ -133,14 +163,12 @@ pub fn by_clang(cases: &[Case]) -> Result<Vec<Case>, String> {
     let step = match std::env::var("HETMP_COMPILERS").as_deref() {
         Ok("all") => 1,
         Ok(other) => return Err(format!("variable HETMP_COMPILERS {other}: all is accepted")),
-        Err(_) => SAMPLE,
+        Err(_) => step,
     };
     Ok(cases
         .iter()
-        .filter(|c| c.fits_other_runtimes() && !left_out.contains(&c.name.as_str()))
-        .filter(|c| sample::keeps(&c.name, step))
-        .filter_map(Case::by_clang)
-        .collect())
+        .filter(|c| c.fits_other_runtimes())
+        .filter(move |c| !left_out.contains(&c.name) && sample::keeps(&c.name, step)))
 }
 
 impl Case {
@@ -166,7 +194,7 @@ impl Case {
             shared: Vec::new(),
             forms: Vec::new(),
             only_hetmp: false,
-            clang: false,
+            made: Made::ByGcc,
             lever: None,
         };
         for line in text.lines().take(30) {
@@ -227,7 +255,7 @@ impl Case {
     pub fn by_clang(&self) -> Option<Case> {
         let mut case = self.clone();
         case.name = format!("clang/{}", self.name);
-        case.clang = true;
+        case.made = Made::ByClang;
         // The program's -W flags name warnings of gcc. With clang, all warnings are off.
         case.flags.retain(|f| !f.starts_with("-W"));
         case.flags.push("-w".to_owned());
@@ -237,12 +265,18 @@ impl Case {
         (self.language != Language::Fortran).then_some(case)
     }
 
-    /// Whether the program needs nothing but OpenMP: no library built by gcc, no names of libgomp, and
-    /// no variables of hetmp.
+    /// The same program compiled by gcc and linked with libomp.
+    pub fn for_libomp(&self) -> Case {
+        let mut case = self.clone();
+        case.name = format!("libomp/{}", self.name);
+        case.made = Made::ByGccForLibomp;
+        case
+    }
+
+    /// Whether the program needs nothing but OpenMP: no library built by gcc, and no variables of hetmp.
     pub fn fits_other_runtimes(&self) -> bool {
         !self.only_hetmp
             && self.shared.is_empty()
-            && !self.name.starts_with("gomp_")
             && !self.env.iter().any(|(name, _)| name.starts_with("HETMP_"))
     }
 
@@ -282,13 +316,16 @@ impl Case {
         let path = dir.join("program");
         let mut flags = vec!["-fopenmp".to_owned(), "-O2".to_owned()];
         flags.extend(self.flags.iter().cloned());
-        if self.clang {
+        if self.made == Made::ByGccForLibomp {
+            flags.push(format!("-L{}", libomp_as_libgomp(cache)?.display()));
+        }
+        if self.made != Made::ByGcc {
             flags.push(clang::runtime_path()?);
         }
-        let compiler = match (self.clang, self.language) {
-            (true, Language::Cxx) => CLANGXX,
-            (true, _) => CLANG,
-            (false, language) => language.compiler(),
+        let compiler = match (self.made, self.language) {
+            (Made::ByClang, Language::Cxx) => CLANGXX,
+            (Made::ByClang, _) => CLANG,
+            (_, language) => language.compiler(),
         };
         compile(compiler, &self.source, &path, &dir, &flags, &self.libs)?;
         Ok(Binary { path, dir, shared })
@@ -426,6 +463,23 @@ fn compile(
     fs::rename(&fresh, output)
         .and_then(|()| fs::write(&stamp, command))
         .map_err(|e| format!("file {}: {e}", output.display()))
+}
+
+/// A folder where the linker finds libomp when gcc asks for libgomp. Debian's libomp has such a link beside it.
+fn libomp_as_libgomp(cache: &Path) -> Result<PathBuf, String> {
+    let dir = cache.join("libomp-as-libgomp");
+    let link = dir.join("libgomp.so");
+    let runtime = clang::runtime()?;
+    if fs::read_link(&link).is_ok_and(|to| to == runtime) {
+        return Ok(dir);
+    }
+    // Several tests may come here at once.
+    let fresh = dir.join(format!("{:?}", std::thread::current().id()));
+    fs::create_dir_all(&dir)
+        .and_then(|()| std::os::unix::fs::symlink(&runtime, &fresh))
+        .and_then(|()| fs::rename(&fresh, &link))
+        .map_err(|e| format!("link {}: {e}", link.display()))?;
+    Ok(dir)
 }
 
 /// Modification time of the source or of the newest header beside it.

@@ -8,7 +8,9 @@
 //!
 //! Programs in C and C++ are also compiled by clang (`clang/NAME`) and run under libomp and under libhetmp.so: a
 //! sample of `c-tests/` (all with `HETMP_COMPILERS=all`), and the programs in `c-tests/clang/`, which only clang
-//! compiles. `c-tests/not-clang.txt` lists the programs that are left out, and why.
+//! compiles. `c-tests/not-clang.txt` lists the programs that are left out, and why. A smaller sample is compiled by gcc
+//! and linked with libomp (`libomp/NAME`), which has gcc's entries at a version node of its own; `c-tests/not-libomp.txt`
+//! lists what is left out of these.
 //!
 //! `HETMP_DIFFERENTIAL=self` compares libgomp with itself, which shows whether a
 //! program's output is deterministic. libhetmp.so is not needed then.
@@ -76,12 +78,13 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// The cases that clang compiles.
+/// The cases that clang compiles, or that gcc compiles for clang's runtime.
 fn with_clang(cases: &[Case]) -> Result<Vec<Case>, String> {
     if !clang::installed() {
         return Ok(Vec::new());
     }
     let mut both = case::by_clang(cases)?;
+    both.extend(case::for_libomp(cases)?);
     let own = case::all(&case::folder().join("clang"))?;
     both.extend(own.iter().filter_map(Case::by_clang));
     Ok(both)

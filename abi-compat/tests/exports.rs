@@ -2,7 +2,8 @@
 //! soname, and no other names that could collide with a program's.
 
 use hetmp_abi_compat::suite::find_in_path;
-use hetmp_abi_compat::{coverage, elf, library, symbols};
+use hetmp_abi_compat::{clang, coverage, elf, library, symbols};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -49,6 +50,32 @@ fn the_list_is_what_gcc_12_has() {
             assert!(node.since > 12, "{}", node.name);
         }
     }
+}
+
+/// The same for clang's libomp.
+#[test]
+fn the_list_is_what_libomp_19_has() {
+    let system = clang::runtime().and_then(|library| elf::read(&library));
+    let system = match (clang::installed(), system) {
+        (true, Ok(system)) => system,
+        (_, Err(why)) => return eprintln!("skipped: {why}"),
+        (false, _) => return,
+    };
+    // Its insides, and what is there for tools.
+    let left_out = |name: &str| {
+        ["__kmp_", "___kmp_", "ompt_"]
+            .iter()
+            .any(|start| name.starts_with(start))
+    };
+    let has: BTreeSet<&str> = system
+        .symbols
+        .iter()
+        .filter(|s| s.node.as_deref() == Some("VERSION") && !left_out(&s.name))
+        .map(|s| s.name.as_str())
+        .collect();
+    let listed: BTreeSet<&str> = symbols::libomp19().into_iter().collect();
+    let differ: Vec<_> = has.symmetric_difference(&listed).collect();
+    assert!(differ.is_empty(), "{differ:?}");
 }
 
 #[test]
@@ -113,7 +140,7 @@ fn versioned_exports_are_libgomp_s() {
 }
 
 /// Every name of libomp is exported, or in the list of missing names. Every name exported at
-/// libomp's node is libomp's, or an OpenMP routine that newer programs use.
+/// libomp's node is libomp's, or one of OpenMP or of gcc's interface, which newer programs may use.
 #[test]
 fn libomp_exports_are_ours_or_listed() {
     let at_node: Vec<String> = ours()
@@ -138,7 +165,7 @@ fn libomp_exports_are_ours_or_listed() {
     }
     for name in &at_node {
         assert!(
-            known.contains(&name.as_str()) || name.starts_with("omp_"),
+            known.contains(&name.as_str()) || name.starts_with("omp_") || name.starts_with("GOMP_"),
             "{name}: not one of libomp's"
         );
     }

@@ -90,11 +90,11 @@ macro_rules! entries {
 }
 
 /// Exports the function `$name` as `$export` at version node `$node` (`$at`: `@@` or `@`). A default
-/// version of an `omp_` name is also exported at libomp's only node, for programs that clang built.
+/// version is also exported at libomp's only node, if it is of OpenMP: [`for_libomp`].
 macro_rules! export {
     ($name:ident, $export:expr, $node:tt, $at:tt) => {
         $crate::entry::stub!(($name), $export, $node, $at);
-        $crate::entry::for_clang!(stub, ($name), $export, $node, $at);
+        $crate::entry::for_libomp!(stub, ($name), $export, $node, $at);
     };
 }
 
@@ -104,7 +104,7 @@ macro_rules! export {
 macro_rules! export_watched {
     ($name:ident, $plain:ident, $export:expr, $node:tt, $at:tt) => {
         $crate::entry::watched_stub!(($name, $plain), $export, $node, $at);
-        $crate::entry::for_clang!(watched_stub, ($name, $plain), $export, $node, $at);
+        $crate::entry::for_libomp!(watched_stub, ($name, $plain), $export, $node, $at);
     };
 }
 
@@ -113,49 +113,29 @@ macro_rules! export_watched {
 macro_rules! export_placed {
     ($name:ident, $from:ident, $export:expr, $node:tt, $at:tt) => {
         $crate::entry::placed_stub!(($name, $from), $export, $node, $at);
-        $crate::entry::for_clang!(placed_stub, ($name, $from), $export, $node, $at);
+        $crate::entry::for_libomp!(placed_stub, ($name, $from), $export, $node, $at);
     };
 }
 
-/// Exports an `omp_` name at libomp's version node, too.
-macro_rules! for_clang {
-    ($stub:ident, $f:tt, $export:expr, "OMP_1.0", "@@") => {
-        $crate::entry::$stub!($f, $export, "VERSION", "@");
+/// Defines `for_libomp!`, which exports a name once more at libomp's only node, if the name's own node is one of these and
+/// the version its default.
+macro_rules! also_at_libomps_node {
+    ($d:tt $($node:tt)+) => {
+        macro_rules! for_libomp {
+            $(($d stub:ident, $d f:tt, $d export:expr, $node, "@@") => {
+                $d crate::entry::$d stub!($d f, $d export, "VERSION", "@");
+            };)+
+            ($d stub:ident, $d f:tt, $d export:expr, $d node:tt, $d at:tt) => {};
+        }
     };
-    ($stub:ident, $f:tt, $export:expr, "OMP_2.0", "@@") => {
-        $crate::entry::$stub!($f, $export, "VERSION", "@");
-    };
-    ($stub:ident, $f:tt, $export:expr, "OMP_3.0", "@@") => {
-        $crate::entry::$stub!($f, $export, "VERSION", "@");
-    };
-    ($stub:ident, $f:tt, $export:expr, "OMP_3.1", "@@") => {
-        $crate::entry::$stub!($f, $export, "VERSION", "@");
-    };
-    ($stub:ident, $f:tt, $export:expr, "OMP_4.0", "@@") => {
-        $crate::entry::$stub!($f, $export, "VERSION", "@");
-    };
-    ($stub:ident, $f:tt, $export:expr, "OMP_4.5", "@@") => {
-        $crate::entry::$stub!($f, $export, "VERSION", "@");
-    };
-    ($stub:ident, $f:tt, $export:expr, "OMP_5.0", "@@") => {
-        $crate::entry::$stub!($f, $export, "VERSION", "@");
-    };
-    ($stub:ident, $f:tt, $export:expr, "OMP_5.0.1", "@@") => {
-        $crate::entry::$stub!($f, $export, "VERSION", "@");
-    };
-    ($stub:ident, $f:tt, $export:expr, "OMP_5.0.2", "@@") => {
-        $crate::entry::$stub!($f, $export, "VERSION", "@");
-    };
-    ($stub:ident, $f:tt, $export:expr, "OMP_5.1", "@@") => {
-        $crate::entry::$stub!($f, $export, "VERSION", "@");
-    };
-    ($stub:ident, $f:tt, $export:expr, "OMP_5.1.1", "@@") => {
-        $crate::entry::$stub!($f, $export, "VERSION", "@");
-    };
-    ($stub:ident, $f:tt, $export:expr, "OMP_5.2", "@@") => {
-        $crate::entry::$stub!($f, $export, "VERSION", "@");
-    };
-    ($stub:ident, $f:tt, $export:expr, $node:tt, $at:tt) => {};
+}
+
+// What clang compiles for libomp, and what gcc compiles and is then linked with libomp, which has gcc's entries, too.
+also_at_libomps_node! { $
+    "OMP_1.0" "OMP_2.0" "OMP_3.0" "OMP_3.1" "OMP_4.0" "OMP_4.5" "OMP_5.0" "OMP_5.0.1" "OMP_5.0.2" "OMP_5.1" "OMP_5.1.1"
+    "OMP_5.2"
+    "GOMP_1.0" "GOMP_2.0" "GOMP_3.0" "GOMP_4.0" "GOMP_4.5" "GOMP_5.0" "GOMP_5.0.1" "GOMP_5.1" "GOMP_5.1.1"
+    "GOMP_5.1.2"
 }
 
 /// Defines one stub with its version.
@@ -238,6 +218,6 @@ macro_rules! placed_stub {
 }
 
 pub(crate) use {
-    entries, export, export_placed, export_watched, for_clang, noting, placed_stub, stub,
+    entries, export, export_placed, export_watched, for_libomp, noting, placed_stub, stub,
     watched_stub,
 };

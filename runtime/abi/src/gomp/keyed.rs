@@ -72,28 +72,34 @@ macro_rules! stub {
     };
 }
 
-/// Emits a function of these instructions, with a versioned name.
+/// Emits a function of these instructions, at its node and at libomp's.
 macro_rules! code {
     ($name:ident, $node:literal, $($line:literal),*) => {
-        $crate::gomp::keyed::named!($name, stringify!($name), $node, $($line),*);
+        $crate::gomp::keyed::named!(
+            $name, stringify!($name), [$node "@@"] ["VERSION" "@"], $($line),*
+        );
     };
 }
 
-/// As `code`, for a function whose exported name differs from its Rust name.
+/// As `code`, for a function whose exported name differs from its Rust name, at these nodes.
 macro_rules! named {
-    ($name:ident, $export:expr, $node:literal, $($line:literal),*) => {
+    ($name:ident, $export:expr, $([$node:literal $at:literal])+, $($line:literal),*) => {
         core::arch::global_asm!(
             ".pushsection .text.hetmp_entry, \"ax\", @progbits",
             ".p2align 4",
-            concat!(".globl hetmp_entry.", $export),
-            concat!(".type hetmp_entry.", $export, ", @function"),
-            concat!("hetmp_entry.", $export, ":"),
+            $(
+                concat!(".globl hetmp_entry.", $export, ".", $node),
+                concat!(".type hetmp_entry.", $export, ".", $node, ", @function"),
+                concat!("hetmp_entry.", $export, ".", $node, ":"),
+            )+
             ".cfi_startproc",
             $crate::entry::noting!(),
             $($line,)*
             ".cfi_endproc",
-            concat!(".size hetmp_entry.", $export, ", . - hetmp_entry.", $export),
-            concat!(".symver hetmp_entry.", $export, ", ", $export, "@@", $node, ", remove"),
+            $(
+                concat!(".size hetmp_entry.", $export, ".", $node, ", . - hetmp_entry.", $export, ".", $node),
+                concat!(".symver hetmp_entry.", $export, ".", $node, ", ", $export, $at, $node, ", remove"),
+            )+
             ".popsection",
             f = sym $name,
             observers = sym hetmp_core::observers::WORD,

@@ -258,7 +258,7 @@ macro_rules! keyed_entry {
 
             #[cfg(target_arch = "x86_64")]
             keyed::named!(
-                init, $export, "VERSION",
+                init, $export, ["VERSION" "@@"],
                 "sub rsp, 8",
                 ".cfi_adjust_cfa_offset 8",
                 "push qword ptr [rsp + 8]",
@@ -271,7 +271,7 @@ macro_rules! keyed_entry {
                 "ret"
             );
             #[cfg(target_arch = "aarch64")]
-            keyed::named!(init, $export, "VERSION", "mov x7, x30", "b {f}");
+            keyed::named!(init, $export, ["VERSION" "@@"], "mov x7, x30", "b {f}");
 
             type Signed = <$t as super::Value>::Signed;
         }

@@ -300,7 +300,7 @@ unsafe extern "C" fn serialized(_loc: Loc, _gtid: i32, code: usize) {
 keyed::named!(
     serialized,
     "__kmpc_serialized_parallel",
-    "VERSION",
+    ["VERSION" "@@"],
     "mov rdx, [rsp]",
     "jmp {f}"
 );
@@ -308,7 +308,7 @@ keyed::named!(
 keyed::named!(
     serialized,
     "__kmpc_serialized_parallel",
-    "VERSION",
+    ["VERSION" "@@"],
     "mov x2, x30",
     "b {f}"
 );
