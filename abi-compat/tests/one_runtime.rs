@@ -129,6 +129,159 @@ fn printed_path(compiler: &str, name: &str) -> Option<PathBuf> {
     path.is_absolute().then(|| fs::canonicalize(path).ok())?
 }
 
+/// Another runtime, of one thread, whose version has a name more than libhetmp.so.
+const OTHER: &str = "
+void GOMP_parallel(void (*f)(void *), void *data, unsigned n, unsigned flags) { f(data); }
+int omp_get_thread_num(void) { return 0; }
+int omp_get_num_threads(void) { return 1; }
+int GOMP_of_tomorrow(void) { return 7; }
+";
+
+/// What the file of [`part_of_two`] adds if it needs that name.
+const TOMORROW: &str =
+    "int GOMP_of_tomorrow(void);\nint tomorrow(void) { return GOMP_of_tomorrow(); }\n";
+
+/// A part that also uses a library of its own, whose names look like a runtime's, as it may.
+const OWN_NAMES: &str = "
+int omp_helper(int), kmp_search(int);
+int region(int wanted) {
+    int sum = 0;
+    #pragma omp parallel num_threads(wanted) reduction(+:sum)
+    sum += 1 + omp_get_thread_num() * 0;
+    return kmp_search(omp_helper(sum));
+}
+";
+
+/// Builds a part that was linked with the other runtime: the program if `to` says so, or a library.
+fn part_of_two(s: &Scratch, to: &str, text: &str, flags: &[&str]) -> String {
+    let script = s.write("other.map", "VERSION { global: *; };\n");
+    let (script, origin) = (
+        format!("-Wl,--version-script={script}"),
+        "-Wl,-rpath,$ORIGIN",
+    );
+    let build = |name: &str, text: &str, flags: &[&str]| {
+        let source = source(s, &format!("{name}.c"), text);
+        let file = s.path(name);
+        succeed(
+            "gcc",
+            &[&["-shared", "-fPIC", &source, "-o", &file], flags].concat(),
+        );
+        file
+    };
+    let own = "int omp_helper(int n) { return n; }\nint kmp_search(int n) { return n; }\n";
+    let (own, other) = (
+        build("libown.so", own, &[]),
+        build("libother.so", OTHER, &[&script]),
+    );
+    let source = source(
+        s,
+        &format!("{to}.c"),
+        &format!("#include <omp.h>\n{OWN_NAMES}{text}"),
+    );
+    let (object, file) = (s.path(&format!("{to}.o")), s.path(to));
+    succeed(
+        "gcc",
+        &["-O1", "-fopenmp", "-fPIC", "-c", &source, "-o", &object],
+    );
+    succeed(
+        "gcc",
+        &[&[&object, &own, &other, "-o", &file, origin], flags].concat(),
+    );
+    file
+}
+
+const MAIN: &str =
+    "#include <stdio.h>\nint main(void) { printf(\"%d\\n\", region(3)); return 0; }\n";
+
+/// Opens a library and calls its region, after one of its own.
+const OPENS: &str = r#"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    printf("%d\n", region(2));
+    fflush(stdout);
+    void *part = dlopen(argv[1], atoi(argv[2]));
+    if (!part) return puts(dlerror());
+    int (*inner)(int) = (int (*)(int))dlsym(part, "region");
+    printf("%d\n", inner(5));
+    printf("%d\n", region(9));
+    return 0;
+}
+"#;
+
+/// What the program has printed is `before`; then one line says which names of which file lead where.
+fn check_refused(out: &exec::Outcome, before: &str, file: &str) {
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert_eq!(out.ending, exec::Ending::Exit(1), "{said}");
+    let line = said.strip_prefix(before).unwrap_or_default();
+    assert_eq!(line.lines().count(), 1, "{said}");
+    let wanted = format!("hetmp: {file}: 'GOMP_of_tomorrow@VERSION': comes from ");
+    assert!(
+        line.starts_with(&wanted) && line.contains("libother.so"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_file_with_names_from_two_runtimes_is_refused() {
+    let s = Scratch::in_target("one-runtime-mixed");
+    let ours = library::fresh().display().to_string();
+    let half = part_of_two(&s, "half", &format!("{TOMORROW}{MAIN}"), &[]);
+    let whole = part_of_two(&s, "whole", MAIN, &[]);
+    for bind in [("LD_BIND_NOW", ""), ("LD_BIND_NOW", "1")] {
+        let env = [("LD_PRELOAD", ours.as_str()), bind];
+        let out = exec::command(&half, &[], &env, LIMIT);
+        check_refused(&out, "", &half);
+        assert_eq!(exec::succeed(&whole, &[], &env, LIMIT), "3\n");
+    }
+    // Without libhetmp.so nothing is mixed.
+    assert_eq!(exec::succeed(&half, &[], &[], LIMIT), "1\n");
+}
+
+#[test]
+fn a_library_that_is_opened_may_have_its_own_runtime_but_no_half() {
+    let s = Scratch::in_target("one-runtime-opened");
+    let ours = library::fresh().display().to_string();
+    let env = [("LD_PRELOAD", ours.as_str())];
+    let half = part_of_two(&s, "libhalf.so", TOMORROW, &["-shared"]);
+    let program = part_of_two(
+        &s,
+        "program",
+        OPENS,
+        &["-fopenmp", "-Wl,--as-needed", "-ldl"],
+    );
+    let run =
+        |flags: libc::c_int| exec::command(&program, &[&half, &flags.to_string()], &env, LIMIT);
+    for when in [libc::RTLD_LAZY, libc::RTLD_NOW] {
+        // It asks the runtime that it was linked with first, for all its names.
+        let out = run(when | libc::RTLD_DEEPBIND);
+        assert_eq!(String::from_utf8_lossy(&out.stdout), "2\n1\n9\n", "{out:?}");
+        assert_eq!(out.ending, exec::Ending::Exit(0), "{out:?}");
+        // It finds libhetmp.so first. Seen when threads are made for it.
+        let out = run(when);
+        check_refused(&out, "2\n", &half);
+    }
+}
+
+/// A tool that wraps what opens regions, and calls what comes next, is no second runtime.
+#[test]
+fn a_tool_in_front_of_the_runtime_is_no_runtime() {
+    let s = Scratch::in_target("one-runtime-wrapped");
+    let ours = library::fresh().display().to_string();
+    let text = "#define _GNU_SOURCE\n#include <dlfcn.h>\n#include <stdio.h>\n\
+        void GOMP_parallel(void (*f)(void *), void *data, unsigned n, unsigned flags) {\n\
+            void (*next)(void (*)(void *), void *, unsigned, unsigned) = dlsym(RTLD_NEXT, \"GOMP_parallel\");\n\
+            puts(\"wrapped\"); fflush(stdout); next(f, data, n, flags);\n\
+        }\n";
+    let (source, tool) = (source(&s, "tool.c", text), s.path("libtool.so"));
+    succeed("gcc", &["-shared", "-fPIC", &source, "-o", &tool, "-ldl"]);
+    let whole = part_of_two(&s, "whole", MAIN, &[]);
+    let both = format!("{tool}:{ours}");
+    let said = exec::succeed(&whole, &[], &[("LD_PRELOAD", both.as_str())], LIMIT);
+    assert_eq!(said, "wrapped\n3\n");
+}
+
 /// Builds the program in `s`, with or without the two libraries that bring renamed copies.
 fn program(s: &Scratch, wheels: bool) -> Option<String> {
     let (gomp, omp) = (printed_path("gcc", "libgomp.so.1")?, clang::runtime().ok()?);

@@ -299,8 +299,8 @@ pub fn matrix(library: &SharedLibrary) -> String {
     let exported = known.iter().filter(|n| has(n)).count();
     out += &format!("| **all** | {} | {exported} | |\n", known.len());
     out += "\n## Not exported\n\n\
-        A program that calls one of these says so when it is loaded (through `LD_LIBRARY_PATH`), or gets libomp's own,\n\
-        which does not know of the threads (under a preload).\n\n\
+        A program that calls one of these says so when it is loaded (through `LD_LIBRARY_PATH`), or at its first use of OpenMP\n\
+        (under a preload): it would get libomp's own, which does not know of the threads.\n\n\
         | name | why |\n| --- | --- |\n";
     for (name, why) in symbols::libomp_missing_why() {
         out += &format!("| `{name}` | {} |\n", reason(why));

@@ -245,6 +245,76 @@ fn what_cannot_be_reached_says_so() {
     assert_eq!(all["runtimes"][0]["library_path"], true);
 }
 
+/// A program that needs a name, at its version, that libhetmp.so does not have. The commands look into the library that was
+/// installed with them.
+#[test]
+fn a_name_that_only_the_other_runtime_has_is_said() {
+    let folder = folder("needs");
+    for place in ["bin", "lib"] {
+        fs::create_dir(folder.join(place)).expect("a folder");
+    }
+    let command = folder.join("bin/hetmp");
+    fs::copy(env!("CARGO_BIN_EXE_hetmp"), &command).expect("a copy");
+    let script = folder.join("versions");
+    fs::write(&script, "VERSION { global: *; };\n").expect("a script");
+    let common = "void GOMP_parallel(void) {}\nint omp_get_thread_num(void) { return 0; }\n";
+    let more = format!("{common}int GOMP_of_tomorrow(void) {{ return 7; }}\n");
+    let library = |text: &str, to: &Path, soname: &str| {
+        let source = folder.join("library.c");
+        fs::write(&source, text).expect("a source");
+        let output = Command::new("gcc")
+            .args(["-shared", "-fPIC"])
+            .arg(format!("-Wl,--version-script={}", script.display()))
+            .arg(format!("-Wl,-soname,{soname}"))
+            .arg(&source)
+            .arg("-o")
+            .arg(to)
+            .status();
+        assert!(output.is_ok_and(|status| status.success()));
+    };
+    library(common, &folder.join("lib/libhetmp.so"), "libgomp.so.1");
+    let other = folder.join("libomp.so.5");
+    library(&more, &other, "libomp.so.5");
+    for (name, text, replaced) in [
+        ("whole", "", true),
+        (
+            "half",
+            "int GOMP_of_tomorrow(void);\nint tomorrow(void) { return GOMP_of_tomorrow(); }\n",
+            false,
+        ),
+    ] {
+        let (source, object) = (
+            folder.join(format!("{name}.c")),
+            folder.join(format!("{name}.o")),
+        );
+        let main = "int main(int n, char **v) {\nint s = 0;\n#pragma omp parallel reduction(+:s)\ns += n;\nreturn s; }\n";
+        fs::write(&source, format!("{text}{main}")).expect("a source");
+        compile("gcc", &["-c"], &source, &object);
+        let program = folder.join(name);
+        let linked = Command::new("gcc")
+            .args([&object, &other])
+            .arg("-Wl,-rpath,$ORIGIN")
+            .arg("-o")
+            .arg(&program)
+            .status();
+        assert!(linked.is_ok_and(|status| status.success()));
+        let run = |option: &[&str]| {
+            let output = Command::new(&command)
+                .arg("which")
+                .args(option)
+                .arg(&program)
+                .output();
+            output.expect("hetmp runs").stdout
+        };
+        let all: Value = serde_json::from_slice(&run(&["--json"])).expect("JSON");
+        assert_eq!(all["runtimes"][0]["preload"], replaced, "{all}");
+        assert_eq!(all["runtimes"][0]["library_path"], replaced, "{all}");
+        let table = String::from_utf8(run(&[])).expect("UTF-8");
+        let said = table.contains("not replaced: needs GOMP_of_tomorrow@VERSION,");
+        assert_eq!(said, !replaced, "{table}");
+    }
+}
+
 /// A package with a renamed runtime, and one that it requires with the system's; nothing of them is imported.
 #[test]
 fn a_python_package() {

@@ -1,5 +1,8 @@
-//! What the program was linked with.
+//! What the program was linked with, and ([`binding`]) where its OpenMP names lead.
 
+pub mod binding;
+
+use core::ffi::CStr;
 use once_cell::race::OnceBool;
 
 /// True if the program's own file needs a symbol at version node `VERSION`, the only node of libomp: clang built the
@@ -76,8 +79,15 @@ pub fn constructed_library() -> Option<String> {
 }
 
 fn path_of(info: &libc::dl_phdr_info) -> String {
-    // SAFETY: null, or a C string of the loader, which keeps it as long as the object is loaded.
-    let name = unsafe { info.dlpi_name.as_ref() }.map(|n| unsafe { core::ffi::CStr::from_ptr(n) });
+    // SAFETY: the loader keeps the name as long as the object is loaded.
+    unsafe { name(info.dlpi_name) }
+}
+
+/// # Safety
+/// `name` is null or a C string.
+unsafe fn name(name: *const libc::c_char) -> String {
+    // SAFETY: this function's contract.
+    let name = unsafe { name.as_ref() }.map(|n| unsafe { CStr::from_ptr(n) });
     name.map_or(String::new(), |n| n.to_string_lossy().into_owned())
 }
 
@@ -133,16 +143,41 @@ const LIBOMP: &[u8] = b"VERSION";
 #[derive(Default)]
 struct Tables {
     strings: usize,
+    symbols: usize,
+    /// The hash table of GNU systems.
+    hash: usize,
+    /// The version of each symbol.
+    versions: usize,
+    defined: usize,
+    defined_count: u64,
     needed: usize,
     needed_count: u64,
+    /// Relocations of functions that the loader may bind at their first call.
+    jumps: usize,
+    jump_bytes: u64,
+    /// The other relocations.
+    relocations: usize,
+    relocation_bytes: u64,
+    /// How many of the latter, at the front, name no symbol.
+    relative: u64,
     /// Bytes of the table of constructors: 8 for each.
     constructors: u64,
 }
 
 // Tags of the dynamic section (System V gABI and the GNU extensions for symbol versions).
 const DT_NULL: u64 = 0;
+const DT_PLTRELSZ: u64 = 2;
 const DT_STRTAB: u64 = 5;
+const DT_SYMTAB: u64 = 6;
+const DT_RELA: u64 = 7;
+const DT_RELASZ: u64 = 8;
+const DT_JMPREL: u64 = 23;
 const DT_INIT_ARRAYSZ: u64 = 27;
+const DT_GNU_HASH: u64 = 0x6fff_fef5;
+const DT_VERSYM: u64 = 0x6fff_fff0;
+const DT_RELACOUNT: u64 = 0x6fff_fff9;
+const DT_VERDEF: u64 = 0x6fff_fffc;
+const DT_VERDEFNUM: u64 = 0x6fff_fffd;
 const DT_VERNEED: u64 = 0x6fff_fffe;
 const DT_VERNEEDNUM: u64 = 0x6fff_ffff;
 
@@ -207,16 +242,22 @@ fn any_object(wanted: &dyn Fn(&libc::dl_phdr_info, bool) -> bool) -> bool {
 
 /// # Safety
 /// `info` describes an object that stays loaded during the call.
-unsafe fn tables(info: &libc::dl_phdr_info) -> Tables {
-    let mut tables = Tables::default();
-    let base = info.dlpi_addr as usize;
+unsafe fn headers(info: &libc::dl_phdr_info) -> &[libc::Elf64_Phdr] {
     if info.dlpi_phdr.is_null() {
-        return tables;
+        return &[];
     }
     // SAFETY: `visit` hands in the loader's record of an object that stays loaded while the loader calls back, with as many
     // headers as the record says.
-    let headers =
-        unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) }
+}
+
+/// # Safety
+/// `info` describes an object that stays loaded during the call.
+unsafe fn tables(info: &libc::dl_phdr_info) -> Tables {
+    let mut tables = Tables::default();
+    let base = info.dlpi_addr as usize;
+    // SAFETY: this function's contract.
+    let headers = unsafe { headers(info) };
     let Some(dynamic) = headers.iter().find(|h| h.p_type == libc::PT_DYNAMIC) else {
         return tables;
     };
@@ -236,6 +277,16 @@ unsafe fn tables(info: &libc::dl_phdr_info) -> Tables {
         match tag {
             DT_NULL => return tables,
             DT_STRTAB => tables.strings = address(value),
+            DT_SYMTAB => tables.symbols = address(value),
+            DT_GNU_HASH => tables.hash = address(value),
+            DT_VERSYM => tables.versions = address(value),
+            DT_VERDEF => tables.defined = address(value),
+            DT_VERDEFNUM => tables.defined_count = value,
+            DT_JMPREL => tables.jumps = address(value),
+            DT_PLTRELSZ => tables.jump_bytes = value,
+            DT_RELA => tables.relocations = address(value),
+            DT_RELASZ => tables.relocation_bytes = value,
+            DT_RELACOUNT => tables.relative = value,
             DT_VERNEED => tables.needed = address(value),
             DT_VERNEEDNUM => tables.needed_count = value,
             DT_INIT_ARRAYSZ => tables.constructors = value,
@@ -249,29 +300,39 @@ unsafe fn tables(info: &libc::dl_phdr_info) -> Tables {
 /// # Safety
 /// The tables are those of a loaded object.
 unsafe fn needs(tables: &Tables, wanted: &dyn Fn(&[u8]) -> bool) -> bool {
-    if tables.strings == 0 || tables.needed == 0 {
-        return false;
-    }
-    let mut library = tables.needed;
-    for _ in 0..tables.needed_count {
-        // SAFETY: the table has as many entries as the section says, each with as many versions as it says, linked
-        // by distances in bytes; names are strings in the string table.
-        unsafe {
-            let file = &*(library as *const Verneed);
-            let mut version = library.wrapping_add(file.aux as usize);
-            for _ in 0..file.count {
-                let aux = &*(version as *const Vernaux);
-                let name = tables.strings.wrapping_add(aux.name as usize);
-                let name = core::ffi::CStr::from_ptr(name as *const libc::c_char);
-                if wanted(name.to_bytes()) {
-                    return true;
-                }
-                version = version.wrapping_add(aux.next as usize);
-            }
-            library = library.wrapping_add(file.next as usize);
+    // SAFETY: this function's contract.
+    unsafe { tables.each_needed(&mut |name, _| wanted(name.to_bytes())) }
+}
+
+impl Tables {
+    /// Calls `found` with each version that the object needs, until it answers true.
+    ///
+    /// # Safety
+    /// The tables are those of a loaded object.
+    unsafe fn each_needed(&self, found: &mut dyn FnMut(&CStr, &Vernaux) -> bool) -> bool {
+        if self.strings == 0 || self.needed == 0 {
+            return false;
         }
+        let mut library = self.needed;
+        for _ in 0..self.needed_count {
+            // SAFETY: the table has as many entries as the section says, each with as many versions as it says, linked
+            // by distances in bytes; names are strings in the string table.
+            unsafe {
+                let file = &*(library as *const Verneed);
+                let mut version = library.wrapping_add(file.aux as usize);
+                for _ in 0..file.count {
+                    let aux = &*(version as *const Vernaux);
+                    let name = self.strings.wrapping_add(aux.name as usize);
+                    if found(CStr::from_ptr(name as *const libc::c_char), aux) {
+                        return true;
+                    }
+                    version = version.wrapping_add(aux.next as usize);
+                }
+                library = library.wrapping_add(file.next as usize);
+            }
+        }
+        false
     }
-    false
 }
 
 #[cfg(test)]

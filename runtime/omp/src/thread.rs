@@ -33,6 +33,7 @@ use core::any::Any;
 use core::cell::{Cell, OnceCell, RefCell};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, Ordering};
+use hetmp_core::program::binding;
 use hetmp_core::tls;
 
 /// Where in the program a thread is: its team, its number there, its current task and worksharing construct.
@@ -413,6 +414,7 @@ impl Thread {
 #[inline(never)]
 fn adopt() -> &'static Thread {
     init::once();
+    binding::check();
     let tool = attach::attach();
     if tool {
         if let Some(th) = Thread::try_current() {

@@ -20,6 +20,7 @@ use part::{Part, Runtime};
 use regions::Counts;
 use search::{Process, Search, Way};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -54,6 +55,8 @@ struct FoundRuntime {
     preload: bool,
     /// libhetmp.so's folder in `LD_LIBRARY_PATH` takes its place.
     library_path: bool,
+    /// Names that a file takes from it and that libhetmp.so does not have, which is why nothing takes its place.
+    needed: BTreeSet<String>,
 }
 
 /// A file that uses OpenMP.
@@ -172,6 +175,20 @@ fn package(
     Ok(())
 }
 
+/// The names that the files of the process ask for and that libhetmp.so does not have. None if that library is not where
+/// these commands are.
+fn needed(process: &Process) -> BTreeSet<String> {
+    let library = crate::library::beside_this_command("libhetmp.so");
+    let Some(ours) = library.and_then(|path| Part::read(&path).ok()) else {
+        return BTreeSet::new();
+    };
+    let users = process.files.iter().filter(|file| file.part.is.is_none());
+    users
+        .flat_map(|file| file.part.asks.difference(&ours.brings))
+        .cloned()
+        .collect()
+}
+
 impl Found {
     fn fill(&mut self, process: &Process) {
         self.files = process.files.len();
@@ -188,12 +205,18 @@ impl Found {
             .filter(|name| !there(name))
             .cloned()
             .collect();
+        let needed = needed(process);
         for file in &process.files {
             let part = &file.part;
             let Some(runtime) = part.is.or(part.holds) else {
                 continue;
             };
             let linked_in = part.is.is_none();
+            let needed: BTreeSet<String> = if linked_in {
+                BTreeSet::new()
+            } else {
+                needed.intersection(&part.brings).cloned().collect()
+            };
             let by_plain_names = file.way == Way::Searched
                 && file.names.iter().all(|name| Runtime::is_plain_name(name));
             self.runtimes.push(FoundRuntime {
@@ -206,8 +229,9 @@ impl Found {
                     .iter()
                     .map(|&user| process.files[user].part.path.clone())
                     .collect(),
-                preload: !linked_in,
-                library_path: !linked_in && by_plain_names,
+                preload: !linked_in && needed.is_empty(),
+                library_path: !linked_in && needed.is_empty() && by_plain_names,
+                needed,
             });
         }
         for file in &process.files {

@@ -80,8 +80,10 @@ pub(super) struct Part {
     pub(super) rpaths: Vec<PathBuf>,
     /// Folders to search after `LD_LIBRARY_PATH`.
     pub(super) runpaths: Vec<PathBuf>,
-    /// OpenMP names that another file must bring.
+    /// OpenMP names that another file must bring, as `NAME@VERSION` where a version is asked for.
     pub(super) asks: BTreeSet<String>,
+    /// OpenMP names that it brings, with and without their versions.
+    pub(super) brings: BTreeSet<String>,
     /// It is an OpenMP runtime.
     pub(super) is: Option<Runtime>,
     /// A runtime was linked into it.
@@ -95,9 +97,11 @@ pub(super) struct Unfit(pub(super) String);
 
 /// Whether compiled code finds this name in an OpenMP runtime.
 pub(super) fn is_openmp(name: &str) -> bool {
-    ["GOMP_", "GOACC_", "__kmpc_", "kmp_", "omp_"]
-        .iter()
-        .any(|start| name.starts_with(start))
+    [
+        "GOMP_", "GOACC_", "__kmpc_", "kmp_", "kmpc_", "omp_", "ompc_",
+    ]
+    .iter()
+    .any(|start| name.starts_with(start))
 }
 
 impl Part {
@@ -190,16 +194,28 @@ impl Part {
         let has_interpreter = headers.iter().any(|h| h.p_type(endian) == PT_INTERP);
 
         let file = ElfFile64::<Endianness>::parse(&*data).map_err(broken)?;
-        let mut asks = BTreeSet::new();
+        let (mut asks, mut brings) = (BTreeSet::new(), BTreeSet::new());
         let (mut gomp, mut kmpc) = (false, false);
+        let sections = header.sections(endian, &*data).ok();
+        let versions = sections.and_then(|all| all.versions(endian, &*data).ok()?);
         for symbol in file.dynamic_symbols() {
             let Ok(name) = symbol.name() else { continue };
             let name = name.split('@').next().unwrap_or(name);
-            if symbol.is_undefined() {
-                if is_openmp(name) {
-                    asks.insert(name.to_owned());
+            let version = versions.as_ref().and_then(|all| {
+                let index = all.version_index(endian, symbol.index());
+                all.version(index).ok()?
+            });
+            if is_openmp(name) {
+                let whole = version.map_or(name.to_owned(), |version| {
+                    format!("{name}@{}", String::from_utf8_lossy(version.name()))
+                });
+                if symbol.is_undefined() {
+                    asks.insert(whole);
+                } else if is_global(symbol.elf_symbol()) {
+                    brings.extend([whole, name.to_owned()]);
                 }
-            } else if is_global(symbol.elf_symbol()) {
+            }
+            if !symbol.is_undefined() && is_global(symbol.elf_symbol()) {
                 gomp |= name == "GOMP_parallel";
                 kmpc |= name == "__kmpc_fork_call";
             }
@@ -233,6 +249,7 @@ impl Part {
             rpaths,
             runpaths,
             asks,
+            brings,
             is,
             holds,
             data,

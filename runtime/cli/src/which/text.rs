@@ -49,10 +49,16 @@ pub(super) fn of(found: &Found) -> String {
         .filter(|runtime| !runtime.linked_in)
         .count();
     if separate > 1 {
-        line(
-            &mut out,
-            format_args!("  {separate} pools of threads; one under LD_PRELOAD=libhetmp.so"),
-        );
+        let all = found
+            .runtimes
+            .iter()
+            .all(|runtime| runtime.needed.is_empty());
+        let one = if all {
+            "; one under LD_PRELOAD=libhetmp.so"
+        } else {
+            ""
+        };
+        line(&mut out, format_args!("  {separate} pools of threads{one}"));
     }
     parts(&mut out, found);
     missing(&mut out, found);
@@ -135,13 +141,21 @@ fn users(runtime: &FoundRuntime) -> String {
     }
 }
 
-fn replaced(runtime: &FoundRuntime) -> &'static str {
+fn replaced(runtime: &FoundRuntime) -> String {
+    if let Some(name) = runtime.needed.first() {
+        let more = match runtime.needed.len() {
+            1 => String::new(),
+            n => format!(" and {} more", n - 1),
+        };
+        return format!("not replaced: needs {name}{more}, which hetmp does not have");
+    }
     match (runtime.preload, runtime.library_path) {
         _ if runtime.runtime == super::Runtime::Libhetmp => "this is hetmp's",
         (true, true) => "replaced by LD_PRELOAD=libhetmp.so (hetmp run) and by hetmp's folder in LD_LIBRARY_PATH",
         (true, false) => "replaced by LD_PRELOAD=libhetmp.so (hetmp run); LD_LIBRARY_PATH does not reach it",
         (false, _) => "linked into the file: cannot be replaced",
     }
+    .to_owned()
 }
 
 fn name(path: &Path) -> String {
