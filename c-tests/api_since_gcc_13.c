@@ -1,5 +1,5 @@
-/* What libgomp gained in gcc 13 to 16 for the host: called by name, as this gcc does not know them (OpenMP 5.1,
-   3.12; 5.2, 18.3; 6.0, 24 and 26). */
+/* What libgomp gained in gcc 13 to 17 for the host: called by name, as this gcc does not know them (OpenMP 5.1,
+   3.12; 5.2, 18.3; 6.0, 24 and 26; 6.1). */
 /* hetmp-test: only=hetmp */
 /* hetmp-test: libs=-ldl */
 #define _GNU_SOURCE
@@ -164,11 +164,110 @@ static void tasks(void)
     CHECK(posted);
 }
 
+/* What the code of gcc 17 calls where earlier ones emit instructions, or call with fewer arguments. */
+static void constructs(void)
+{
+    NAMED(void, GOMP_barrier_ext, int);
+    NAMED(bool, GOMP_barrier_cancel_ext, int);
+    NAMED(void, GOMP_reduction_start, void);
+    NAMED(void, GOMP_reduction_end, void);
+    NAMED(bool, GOMP_single_start_with_end, void);
+    NAMED(void, GOMP_single_end, void);
+    NAMED(bool, GOMP_has_masked_thread_num, int);
+    NAMED(void, GOMP_masked_end, void);
+    NAMED(_Complex int, GOMP_loop_static_worksharing, void);
+    NAMED(_Complex int, GOMP_loop_static_worksharing_start, void);
+    NAMED(void, GOMP_loop_static_worksharing_dispatch, void);
+    NAMED(void, GOMP_loop_static_worksharing_end, void);
+    NAMED(_Complex int, GOMP_distribute_static_worksharing, void);
+    NAMED(_Complex int, GOMP_distribute_static_worksharing_start, void);
+    NAMED(void, GOMP_distribute_static_worksharing_dispatch, void);
+    NAMED(void, GOMP_distribute_static_worksharing_end, void);
+    enum { LAPS = 200 };
+    int sum = 0, singles = 0, masked = 0, early = 0, arrived[LAPS] = {0};
+#pragma omp parallel num_threads(4)
+    {
+        int threads = omp_get_num_threads(), me = omp_get_thread_num();
+        for (int lap = 0; lap < LAPS; lap++) {
+            __atomic_fetch_add(&arrived[lap], 1, __ATOMIC_RELAXED);
+            if (lap % 2)
+                GOMP_barrier_ext(2);
+            else
+                CHECK(!GOMP_barrier_cancel_ext(1));
+            if (__atomic_load_n(&arrived[lap], __ATOMIC_RELAXED) != threads)
+                __atomic_store_n(&early, 1, __ATOMIC_RELAXED);
+            GOMP_reduction_start();
+            sum += me + 1;
+            GOMP_reduction_end();
+            if (GOMP_single_start_with_end()) {
+                __atomic_fetch_add(&singles, 1, __ATOMIC_RELAXED);
+                GOMP_single_end();
+            }
+            if (GOMP_has_masked_thread_num(threads - 1)) {
+                CHECK(me == threads - 1);
+                masked++;
+                GOMP_masked_end();
+            }
+        }
+        _Complex int share = GOMP_loop_static_worksharing(), again = GOMP_loop_static_worksharing_start();
+        CHECK(__real__ share == threads && __imag__ share == me && again == share);
+        GOMP_loop_static_worksharing_dispatch();
+        GOMP_loop_static_worksharing_end();
+#pragma omp barrier
+#pragma omp single
+        CHECK(sum == LAPS * threads * (threads + 1) / 2);
+    }
+    CHECK(!early && singles == LAPS && masked == LAPS);
+    int teams = 0;
+#pragma omp teams num_teams(3)
+    {
+        _Complex int share = GOMP_distribute_static_worksharing(), again = GOMP_distribute_static_worksharing_start();
+        CHECK(__real__ share == omp_get_num_teams() && __imag__ share == omp_get_team_num() && again == share);
+        GOMP_distribute_static_worksharing_dispatch();
+        GOMP_distribute_static_worksharing_end();
+        __atomic_fetch_add(&teams, 1, __ATOMIC_RELAXED);
+    }
+    CHECK(teams == 3);
+}
+
+/* There is one dimension, and one device. */
+static void dimensions(void)
+{
+    NAMED(int, omp_get_thread_num_dim, int);
+    NAMED(int, omp_get_num_threads_dim, int);
+    NAMED(int, omp_get_team_num_dim, int);
+    NAMED(int, omp_get_num_teams_dim, int);
+    NAMED(int, omp_get_thread_limit_dim, int);
+    NAMED(int, omp_get_supported_active_team_dims, int, bool);
+    NAMED(int, omp_get_supported_active_league_dims, int, bool);
+    NAMED(int, omp_get_supported_teams_dim, int, int);
+    NAMED(int, omp_get_supported_threads_dim, int, int);
+    NAMED(void, omp_get_device_distances, int, const int *, int *);
+    NAMED(int, omp_control_tool, int, int, void *);
+    CHECK(omp_get_supported_active_team_dims(-1, true) == 1 && omp_get_supported_active_league_dims(-1, false) == 1);
+    CHECK(omp_get_supported_teams_dim(-1, 0) > 1 && omp_get_supported_teams_dim(-1, 1) == 1);
+    CHECK(omp_get_supported_threads_dim(-1, 0) >= 1 && omp_get_supported_threads_dim(-1, 1) == 1);
+#pragma omp parallel num_threads(3)
+    for (int d = 0; d < 3; d++) {
+        CHECK(omp_get_thread_num_dim(d) == (d ? 0 : omp_get_thread_num()));
+        CHECK(omp_get_num_threads_dim(d) == (d ? 1 : omp_get_num_threads()));
+        CHECK(omp_get_team_num_dim(d) == 0 && omp_get_num_teams_dim(d) == 1);
+        CHECK(omp_get_thread_limit_dim(d) == (d ? 1 : omp_get_thread_limit()));
+    }
+    int devices[] = {-1, omp_get_num_devices(), -5, -4, omp_get_num_devices() + 1}, distances[] = {9, 9, 9, 9, 9, 9};
+    omp_get_device_distances(5, devices, distances);
+    CHECK(!distances[0] && !distances[1] && !distances[2] && distances[3] == -1 && distances[4] == -1);
+    CHECK(distances[5] == 9);
+    CHECK(dlvsym(RTLD_DEFAULT, "omp_control_tool", "OMP_6.0") && omp_control_tool(1, 0, NULL) == -2);
+}
+
 int main(void)
 {
     interop();
     devices();
     allocations();
     tasks();
+    constructs();
+    dimensions();
     return check_end();
 }

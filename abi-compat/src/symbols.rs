@@ -27,7 +27,7 @@ pub fn gcc12() -> Vec<Export> {
     exports(include_str!("../symbols/libgomp-12.txt"))
 }
 
-/// The exports that libgomp gained in gcc 13 to 16.
+/// The exports that libgomp gained in gcc 13 to 17.
 pub fn later() -> Vec<Export> {
     exports(include_str!("../symbols/libgomp-later.txt"))
 }

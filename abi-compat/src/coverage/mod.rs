@@ -65,14 +65,26 @@ const FAMILIES: &[Family] = &[
         names: &["GOMP_loop_*"],
     },
     Family {
-        title: "sections, single, scope",
+        title: "sections, single, masked, scope",
         how: NATIVE,
-        names: &["GOMP_sections*", "GOMP_single_*", "GOMP_scope_*"],
+        names: &[
+            "GOMP_sections*",
+            "GOMP_single_*",
+            "GOMP_scope_*",
+            "GOMP_masked_*",
+            "GOMP_has_masked_*",
+        ],
     },
     Family {
         title: "barrier, critical, atomic",
         how: NATIVE,
-        names: &["GOMP_barrier", "GOMP_critical_*", "GOMP_atomic_*"],
+        names: &[
+            "GOMP_barrier",
+            "GOMP_barrier_ext",
+            "GOMP_critical_*",
+            "GOMP_atomic_*",
+            "GOMP_reduction_*",
+        ],
     },
     Family {
         title: "cancellation",
@@ -80,7 +92,7 @@ const FAMILIES: &[Family] = &[
         names: &[
             "GOMP_cancel",
             "GOMP_cancellation_point",
-            "GOMP_barrier_cancel",
+            "GOMP_barrier_cancel*",
             "omp_get_cancellation",
         ],
     },
@@ -114,6 +126,7 @@ const FAMILIES: &[Family] = &[
         how: NATIVE,
         names: &[
             "GOMP_teams_reg",
+            "GOMP_distribute_*",
             "omp_get_num_teams",
             "omp_get_team_num",
             "omp_set_num_teams",
@@ -290,8 +303,9 @@ pub fn matrix(library: &SharedLibrary) -> String {
     }
 
     out += "\n## Since gcc 12\n\n\
-            Every version node of gcc 13 to 16 exists, so that a newer program that asks for a node, but for \
-            no new function, starts. The functions:\n\n\
+            Every version node of gcc 13 to 17 exists, so that a newer program that asks for a node, but for \
+            no new function, starts. gcc 17 is not released: its names are those of `libgomp/libgomp.map` as of \
+            July 2026 (github.com/rust-lang/gcc, commit ab0dd7d5e16f). The functions:\n\n\
             | function | node | first gcc | exported | family |\n| --- | --- | ---: | --- | --- |\n";
     for e in &new {
         out += &format!(

@@ -133,9 +133,9 @@ macro_rules! also_at_libomps_node {
 // What clang compiles for libomp, and what gcc compiles and is then linked with libomp, which has gcc's entries, too.
 also_at_libomps_node! { $
     "OMP_1.0" "OMP_2.0" "OMP_3.0" "OMP_3.1" "OMP_4.0" "OMP_4.5" "OMP_5.0" "OMP_5.0.1" "OMP_5.0.2" "OMP_5.1" "OMP_5.1.1"
-    "OMP_5.2"
+    "OMP_5.2" "OMP_6.0" "OMP_6.1"
     "GOMP_1.0" "GOMP_2.0" "GOMP_3.0" "GOMP_4.0" "GOMP_4.5" "GOMP_5.0" "GOMP_5.0.1" "GOMP_5.1" "GOMP_5.1.1"
-    "GOMP_5.1.2"
+    "GOMP_5.1.2" "GOMP_6.0.2"
 }
 
 /// Defines one stub with its version.

@@ -3,6 +3,7 @@
 //! A tool knows these functions only by the addresses that [`lookup`] returns, so none of them is exported.
 
 use crate::entry::entries;
+use crate::omp::to_int;
 use core::ffi::{c_char, c_int, c_void, CStr};
 use hetmp_omp::tool::interface::{Data, Frame};
 use hetmp_omp::tool::{self, attach, events, query};
@@ -318,7 +319,7 @@ fn control(command: c_int, modifier: c_int, argument: *mut c_void) -> c_int {
 }
 
 entries! {
-    "VERSION" default:
+    "OMP_6.0" default:
     /// Sends the tool a command. Returns its answer; -2 without a tool, -1 if the tool takes no commands.
     watched fn omp_control_tool(command: c_int, modifier: c_int, argument: *mut c_void) -> c_int {
         control(command, modifier, argument)
@@ -331,6 +332,15 @@ entries! {
         // SAFETY: the program passes integers.
         let (command, modifier) = unsafe { (*command, *modifier) };
         control(command, modifier, argument)
+    }
+
+    /// Fortran form of `omp_control_tool` for 8-byte integers.
+    watched fn omp_control_tool_8_(
+        command: *const i64, modifier: *const i64, argument: *mut c_void
+    ) -> i64 {
+        // SAFETY: the program passes integers.
+        let (command, modifier) = unsafe { (to_int(*command), to_int(*modifier)) };
+        control(command, modifier, argument).into()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The entries of the OpenMP runtime, by what they mean for a team of virtual
 //! threads.
 //!
-//! Names here are those of libgomp's interface (gcc 12 and later); `kmpc.rs` has those of libomp's.
+//! Names here are those of libgomp's interface (gcc 12 to 17); `kmpc.rs` has those of libomp's.
 
 use crate::kmpc;
 
@@ -148,6 +148,8 @@ impl Entry {
         let rest = rest.strip_suffix("_8_").unwrap_or(rest);
         let rest = rest.strip_suffix('_').unwrap_or(rest);
         Some(match rest {
+            // By dimension, of which there is one.
+            _ if rest.ends_with("_dim") => Entry::Other,
             "get_thread_num" => Entry::ThreadNumber,
             "get_num_threads" => Entry::TeamSize,
             "get_wtime" | "get_wtick" => Entry::Time,
@@ -184,8 +186,11 @@ impl Entry {
 
     fn of_gomp(rest: &str) -> Entry {
         match rest {
-            "barrier" => Entry::Barrier,
-            "single_start" => Entry::Single,
+            "barrier" | "barrier_ext" => Entry::Barrier,
+            "single_start" | "single_start_with_end" => Entry::Single,
+            "single_end" | "masked_end" => Entry::Mark,
+            // The thread's number and the team's size in one word, which is not followed.
+            _ if rest.contains("static_worksharing") => Entry::Other,
             "taskwait" | "taskwait_depend" | "taskwait_depend_nowait" | "taskyield" => {
                 Entry::Taskwait
             }
@@ -196,8 +201,8 @@ impl Entry {
             "ordered_start" | "ordered_end" => Entry::Ordered,
             _ if rest.starts_with("single_copy") => Entry::CopyPrivate,
             _ if rest.starts_with("critical") => Entry::Critical,
-            "atomic_end" => Entry::AtomicEnd,
-            _ if rest.starts_with("atomic") => Entry::Atomic,
+            "atomic_end" | "reduction_end" => Entry::AtomicEnd,
+            "atomic_start" | "reduction_start" => Entry::Atomic,
             _ if rest.contains("cancel") => Entry::Cancel,
             _ if rest.starts_with("parallel") => Entry::NestedParallel,
             _ if rest.contains("doacross") => Entry::Doacross,
@@ -209,6 +214,32 @@ impl Entry {
             _ if rest.starts_with("target") || rest.starts_with("teams") => Entry::Target,
             "alloc" | "free" => Entry::Allocate,
             _ => Entry::Other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What names of gcc 17 look like and are not.
+    #[test]
+    fn kinds() {
+        for (name, kind) in [
+            ("GOMP_barrier_ext@GOMP_6.0.2", Entry::Barrier),
+            ("GOMP_barrier_cancel_ext", Entry::Cancel),
+            ("GOMP_reduction_start", Entry::Atomic),
+            ("GOMP_reduction_end", Entry::AtomicEnd),
+            ("GOMP_single_start_with_end", Entry::Single),
+            ("GOMP_single_end", Entry::Mark),
+            // They answer with the thread's number.
+            ("GOMP_loop_static_worksharing", Entry::Other),
+            ("GOMP_distribute_static_worksharing", Entry::Other),
+            ("GOMP_has_masked_thread_num", Entry::Other),
+            ("omp_get_thread_num_dim", Entry::Other),
+            ("GOMP_not_made_yet", Entry::Other),
+        ] {
+            assert_eq!(Entry::of_name(name), Some(kind), "{name}");
         }
     }
 }

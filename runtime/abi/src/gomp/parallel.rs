@@ -114,4 +114,15 @@ entries! {
             team::parallel(th, &region, None)
         }
     }
+
+    "GOMP_6.0.2" default:
+    /// A barrier of the current team. `kind` says whether the program wrote it.
+    watched fn GOMP_barrier_ext(_kind: c_int) {
+        team::barrier(Thread::current());
+    }
+
+    /// A barrier that can be cancelled. Returns true if the region was cancelled.
+    watched fn GOMP_barrier_cancel_ext(_kind: c_int) -> bool {
+        team::barrier(Thread::current())
+    }
 }

@@ -1,10 +1,10 @@
-//! `GOMP_single_*` and `GOMP_scope_start`.
+//! `GOMP_single_*`, `GOMP_scope_start`, and `masked`.
 
 use super::reduction::Workshare;
 use crate::entry::entries;
 use core::ptr::null_mut;
-use hetmp_omp::{single, Thread};
-use libc::c_void;
+use hetmp_omp::{query, single, Thread};
+use libc::{c_int, c_void};
 
 entries! {
     "GOMP_1.0" default:
@@ -32,4 +32,21 @@ entries! {
             single::scope_start(Thread::current(), &own);
         }
     }
+
+    "GOMP_6.0.2" default:
+    /// `GOMP_single_start` in code that also says where the construct ends.
+    watched fn GOMP_single_start_with_end() -> bool {
+        single::start(Thread::current())
+    }
+
+    /// The end of the construct, in the thread that executed it.
+    fn GOMP_single_end() {}
+
+    /// Is this the number of the calling thread, which the `filter` clause of a `masked` construct names?
+    fn GOMP_has_masked_thread_num(number: c_int) -> bool {
+        query::thread_num() == number
+    }
+
+    /// The end of a `masked` construct.
+    fn GOMP_masked_end() {}
 }

@@ -73,4 +73,15 @@ entries! {
     watched(atomic_end) fn GOMP_atomic_end() {
         critical::atomic_end();
     }
+
+    "GOMP_6.0.2" default:
+    /// Begins to put a thread's part of a reduction to those of others, where there is no instruction for it.
+    watched(atomic_start) fn GOMP_reduction_start() {
+        critical::atomic_begin();
+    }
+
+    /// Ends what `GOMP_reduction_start` began.
+    watched(atomic_end) fn GOMP_reduction_end() {
+        critical::atomic_end();
+    }
 }

@@ -1,9 +1,9 @@
-//! Leagues of teams.
+//! Leagues of teams, and static loops over the threads of a team and the teams of a league.
 
 use crate::entry::entries;
-use hetmp_omp::device;
 use hetmp_omp::team::Outlined;
 use hetmp_omp::Thread;
+use hetmp_omp::{device, query};
 use libc::{c_uint, c_void};
 
 entries! {
@@ -34,5 +34,48 @@ entries! {
         device::limit_team(th, thread_limit);
         device::begin_league(th, lowest);
         true
+    }
+
+    "GOMP_6.0.2" default:
+    /// For loops with `schedule(static)`, which the compiled code divides: the number of threads, and the caller's.
+    fn GOMP_loop_static_worksharing() -> Complex {
+        Complex::new(query::num_threads(), query::thread_num())
+    }
+
+    /// `GOMP_loop_static_worksharing` in code that also says where pieces begin and where the loop ends.
+    fn GOMP_loop_static_worksharing_start() -> Complex {
+        Complex::new(query::num_threads(), query::thread_num())
+    }
+
+    /// A piece of such a loop begins.
+    fn GOMP_loop_static_worksharing_dispatch() {}
+
+    /// Such a loop ends.
+    fn GOMP_loop_static_worksharing_end() {}
+
+    /// The same for `distribute`: the number of teams, and the caller's.
+    fn GOMP_distribute_static_worksharing() -> Complex {
+        Complex::new(query::num_teams(), query::team_num())
+    }
+
+    /// `GOMP_distribute_static_worksharing` in code that also says where pieces begin and where the loop ends.
+    fn GOMP_distribute_static_worksharing_start() -> Complex {
+        Complex::new(query::num_teams(), query::team_num())
+    }
+
+    /// A piece of such a loop begins.
+    fn GOMP_distribute_static_worksharing_dispatch() {}
+
+    /// Such a loop ends.
+    fn GOMP_distribute_static_worksharing_end() {}
+}
+
+/// C's `_Complex int`: the real part is the lower half of the word.
+#[repr(transparent)]
+pub(crate) struct Complex(u64);
+
+impl Complex {
+    fn new(real: i32, imaginary: i32) -> Complex {
+        Complex(u64::from(real as u32) | u64::from(imaginary as u32) << 32)
     }
 }

@@ -6,6 +6,7 @@
 mod affinity;
 mod alloc;
 mod control;
+mod dims;
 mod interop;
 pub(crate) mod lock;
 mod query;
@@ -21,6 +22,6 @@ macro_rules! alias {
 pub(crate) use alias;
 
 /// A Fortran 8-byte integer as a C `int`. Values outside the range of `int` become the nearest `int`.
-fn to_int(n: i64) -> i32 {
+pub(crate) fn to_int(n: i64) -> i32 {
     n.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32
 }

@@ -186,6 +186,27 @@ entries! {
     }
 }
 
+// libomp's Fortran forms take other arguments than libgomp's: only those of C have both nodes.
+crate::entry::stub!(
+    (omp_get_device_from_uid),
+    "omp_get_device_from_uid",
+    "VERSION",
+    "@"
+);
+crate::entry::stub!(
+    (omp_get_uid_from_device),
+    "omp_get_uid_from_device",
+    "VERSION",
+    "@"
+);
+crate::entry::stub!((omp_target_memset), "omp_target_memset", "VERSION", "@");
+crate::entry::stub!(
+    (omp_target_memset_async),
+    "omp_target_memset_async",
+    "VERSION",
+    "@"
+);
+
 /// The host's name, and the numbers `omp_initial_device` and `omp_invalid_device`. All are the same as in
 /// libgomp.
 const HOST_UID: &CStr = c"OMP_INITIAL_DEVICE";

@@ -250,6 +250,7 @@ fn works(name: &str) -> bool {
             "GOMP_cancel"
                 | "GOMP_cancellation_point"
                 | "GOMP_barrier_cancel"
+                | "GOMP_barrier_cancel_ext"
                 | "GOMP_loop_end_cancel"
                 | "GOMP_sections_end_cancel"
         ),
