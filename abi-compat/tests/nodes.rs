@@ -206,30 +206,91 @@ int main(void) {
 }
 "#;
 
+/// Threads that have wandered off come back with the next region, and none is bound there. A thread may be taken elsewhere between
+/// the region's start and its look, so most of the rounds count. The last two digits: inner regions of one thread, one by the limit
+/// on active levels and one by a clause.
+const WANDERED: &str = r#"
+#define _GNU_SOURCE
+#include <omp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+enum { ROUNDS = 41, T = 5 };
+static cpu_set_t all;
+static int hits[T + 4 + 2], bound;
+static void wander(int cpu) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    sched_setaffinity(0, sizeof all, &all);
+}
+static void look(int at, int cpu) {
+    cpu_set_t mine;
+    hits[at] += sched_getcpu() == cpu;
+    sched_getaffinity(0, sizeof mine, &mine);
+    if (!CPU_EQUAL(&mine, &all)) bound = 1;
+}
+int main(int argc, char **argv) {
+    int first = atoi(argv[1]), second = atoi(argv[2]);
+    sched_getaffinity(0, sizeof all, &all);
+    for (int r = 0; r < ROUNDS; r++) {
+        #pragma omp parallel num_threads(T)
+        wander(omp_get_thread_num() % 2 ? first : second);
+        #pragma omp parallel num_threads(T)
+        look(omp_get_thread_num(), omp_get_thread_num() % 2 ? second : first);
+        omp_set_max_active_levels(2);
+        for (int look_now = 0; look_now < 2; look_now++)
+            #pragma omp parallel num_threads(2)
+            {
+                int outer = omp_get_thread_num();
+                #pragma omp parallel num_threads(2)
+                if (look_now) look(T + 2 * outer + omp_get_thread_num(), outer ? second : first);
+                else wander(outer ? first : second);
+            }
+        omp_set_max_active_levels(1);
+        #pragma omp parallel num_threads(2)
+        if (omp_get_thread_num() == 1) {
+            #pragma omp parallel
+            look(T + 4, second);
+            #pragma omp parallel num_threads(1)
+            look(T + 5, second);
+        }
+    }
+    for (int i = 0; i < T + 6; i++) printf("%d", hits[i] > ROUNDS / 2);
+    printf(" %s\n", bound ? "bound" : "free");
+    return 0;
+}
+"#;
+
 #[test]
-fn threads_are_where_their_nodes_are() {
+fn threads_come_to_their_nodes() {
+    let Some(cpus) = cpus() else { return };
+    let (a, b) = (cpus[0].to_string(), cpus[1].to_string());
+    let scratch = Scratch::new("wandered");
+    let program = scratch.compile_text("wandered", WANDERED);
+    // The second CPU is the first node.
+    let nodes = format!("cores={b};cores={a},speed=0.5");
+    for schedule in ["static", "hetprobe"] {
+        let env = [("HETMP_NODES", &*nodes), ("HETMP_SCHEDULE", schedule)];
+        let out = scratch.run(&program, &[&b, &a], &env);
+        assert_eq!(
+            text(&out.stdout),
+            "11111111111 free\n",
+            "{}",
+            text(&out.stderr)
+        );
+    }
+}
+
+#[test]
+fn places_decide_before_nodes() {
     let Some(cpus) = cpus() else { return };
     let (a, b) = (cpus[0], cpus[1]);
     let scratch = Scratch::new("placed");
     let program = scratch.compile_text("placed", PLACED);
     // The second CPU is the first node.
     let nodes = format!("cores={b};cores={a},speed=0.5");
-    let out = scratch.run(&program, &[], &[("HETMP_NODES", &nodes)]);
-    let want = format!("{b} {a} {b} {a} {b} {b} {b} {a} {a} 1\n");
-    assert_eq!(text(&out.stdout), want, "{}", text(&out.stderr));
-    let out = scratch.run(
-        &program,
-        &[],
-        &[
-            ("HETMP_NODES", &nodes),
-            ("OMP_DISPLAY_AFFINITY", "true"),
-            ("OMP_AFFINITY_FORMAT", "thread %n of level %L on %A"),
-        ],
-    );
-    let shown = text(&out.stderr);
-    let line = format!("thread 1 of level 1 on {a}\n");
-    assert!(shown.contains(&line), "{shown}");
-    // If places are set too, they decide where threads run, and thereby each thread's node.
     let places = format!("{{{a}}},{{{b}}}");
     let out = scratch.run(
         &program,
@@ -239,51 +300,6 @@ fn threads_are_where_their_nodes_are() {
     let out = text(&out.stdout);
     assert!(out.starts_with(&format!("{a} ")), "{out}");
     assert!(out.ends_with(" 1\n"), "{out}");
-}
-
-/// Inner regions of one thread: one by the limit on active levels, one by a clause.
-const INNER: &str = r#"
-#define _GNU_SOURCE
-#include <omp.h>
-#include <sched.h>
-#include <stdio.h>
-static int first_cpu(void) {
-    cpu_set_t set;
-    sched_getaffinity(0, sizeof set, &set);
-    for (int i = 0; i < CPU_SETSIZE; i++)
-        if (CPU_ISSET(i, &set)) return CPU_COUNT(&set) == 1 ? i : -1;
-    return -2;
-}
-int main(void) {
-    int in[2], after[2];
-    omp_set_max_active_levels(1);
-    #pragma omp parallel num_threads(2)
-    {
-        int me = omp_get_thread_num();
-        #pragma omp parallel
-        in[me] = first_cpu();
-        #pragma omp parallel num_threads(1)
-        if (first_cpu() != in[me]) in[me] = -3;
-        after[me] = first_cpu();
-    }
-    printf("%d %d %d %d\n", in[0], in[1], after[0], after[1]);
-    return 0;
-}
-"#;
-
-#[test]
-fn an_inner_region_of_one_thread_stays_on_its_node() {
-    let Some(cpus) = cpus() else { return };
-    let (a, b) = (cpus[0], cpus[1]);
-    let scratch = Scratch::new("inner");
-    let program = scratch.compile_text("inner", INNER);
-    let nodes = format!("cores={a};cores={b},speed=0.5");
-    for schedule in ["static", "hetprobe"] {
-        let env = [("HETMP_NODES", &*nodes), ("HETMP_SCHEDULE", schedule)];
-        let out = scratch.run(&program, &[], &env);
-        let want = format!("{a} {b} {a} {b}\n");
-        assert_eq!(text(&out.stdout), want, "{}", text(&out.stderr));
-    }
 }
 
 /// All to one node, as ratios of 0 say.

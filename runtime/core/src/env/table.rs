@@ -90,7 +90,7 @@ const OTHERS: &[Variable] = &[
         .help("The places that threads are bound to.")
         .spec("OpenMP 5.1, 6.5"),
     omp("OMP_STACKSIZE", Kind::Size)
-        .default("the system's (ulimit -s)")
+        .default("the system's (ulimit -s); for libomp's programs at most 64M")
         .accepts("an integer with an optional unit B, K, M or G (without unit: K)")
         .help("Stack size of the threads that hetmp creates.")
         .spec("OpenMP 5.1, 6.6")

@@ -3,7 +3,6 @@
 use super::format::{self, Fields, NativeId};
 use crate::init;
 use crate::thread::Thread;
-use crate::unlike::place;
 use hetmp_core::report;
 use std::sync::Mutex;
 
@@ -41,7 +40,6 @@ fn with_fields<R>(write: impl FnOnce(&Fields<'_>) -> R) -> R {
         // A thread cannot be bound to a place without a usable CPU (`GOMP_CPU_AFFINITY` may have such
         // places).
         .filter(|place| place.iter().any(|cpu| globals.allowed.contains(cpu)))
-        .or_else(|| place::bound_to(th))
         .unwrap_or(&globals.allowed);
     // SAFETY: neither call has preconditions.
     let (process_id, thread) = unsafe { (libc::getpid(), libc::pthread_self()) };

@@ -5,7 +5,7 @@
 //! speed ([`super::slow`]).
 //!
 //! **Data in**: `HETMP_NODES`, the machine's topology. **Data out**: the nodes, to which [`super::place`]
-//! binds threads.
+//! takes threads.
 
 use crate::icv::{Globals, RunSched};
 use crate::team::levels::{Distance, Emulated};

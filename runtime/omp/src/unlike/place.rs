@@ -1,20 +1,25 @@
-//! Which thread belongs to which node, and binding it there.
+//! Which thread belongs to which node, and taking it there.
 //!
 //! # Which thread belongs where
 //! The cores are counted node by node, and thread `t` of an outermost team belongs to the node of core `t`.
-//! Further hardware threads of a core count after all cores; with even more threads the count starts again. A
-//! thread is bound to all CPUs of its node. If `OMP_PLACES` or `OMP_PROC_BIND` puts threads on places, the
-//! places bind the threads, and a thread belongs to the node of its place. Threads of an inner team belong to
-//! the node of the thread that opened it. As with places, the thread that opened the region stays bound after
-//! the region.
+//! Further hardware threads of a core count after all cores; with even more threads the count starts again.
+//! If `OMP_PLACES` or `OMP_PROC_BIND` puts threads on places, the places bind the threads, and a thread belongs
+//! to the node of its place. Threads of an inner team belong to the node of the thread that opened it.
+//!
+//! # Taken there, not bound
+//! Nobody asked for binding, and what the program starts in a region (threads, processes) would inherit it. So a
+//! thread that begins its part of a region on a CPU of another node moves, and may run where it might before. The
+//! kernel leaves it there as long as the team's other threads keep their CPUs busy. A region whose threads are
+//! where they belong costs no system call.
 
 use super::nodes::{layout, Layout};
 use crate::init;
 use crate::team::members::Team;
 use crate::thread::Thread;
 use hetmp_core::topo::{self, CpuSet};
+use hetmp_core::{float, sys};
 
-/// Sets the nodes of the members of a team that is about to start, and binds the calling thread, which opens
+/// Sets the nodes of the members of a team that is about to start, and takes the calling thread, which opens
 /// the region, to its node. Only called if nodes are in use, after the team's size and placements are set.
 #[cold]
 pub(crate) fn place(th: &Thread, team: &Team, nthreads: u32) {
@@ -44,34 +49,40 @@ fn node_of_place(layout: &Layout, place: u32) -> Option<u32> {
     Some(node as u32)
 }
 
-/// Moves the thread to node `node - 1`, if it is not there.
+/// Takes the thread to node `node - 1`, if it is not there.
 #[inline]
 pub(crate) fn settle(th: &Thread, node: u32) {
-    if node != 0 && th.slow.home() != node {
+    if node != 0 {
         go_to(th, node);
     }
 }
 
-#[cold]
 fn go_to(th: &Thread, node: u32) {
     let Some(layout) = layout() else { return };
     let Some(n) = layout.nodes.get(node as usize - 1) else {
         return;
     };
-    th.node.set(node - 1);
-    if th.place.get() == 0 {
-        bind(&n.cpus);
+    if th.slow.home() != node {
+        th.node.set(node - 1);
+        th.slow.go_to(node as usize - 1, n);
     }
-    th.slow.go_to(node as usize - 1, n);
+    // SAFETY: the call has no preconditions; -1 is an error.
+    let cpu = unsafe { libc::sched_getcpu() };
+    if th.place.get() == 0 && usize::try_from(cpu).is_ok_and(|cpu| !n.cpus.contains(cpu)) {
+        float::apart(|| move_to(&n.cpus));
+    }
 }
 
-/// The CPUs of the node that a thread was bound to, if it was.
-pub(crate) fn bound_to(th: &Thread) -> Option<&'static CpuSet> {
-    let node = th.slow.home().checked_sub(1)?;
-    Some(&layout()?.nodes.get(node as usize)?.cpus)
-}
-
-fn bind(cpus: &CpuSet) {
+/// Moves the calling thread to one of `cpus`, unless the program has forbidden it all of them.
+#[cold]
+fn move_to(cpus: &CpuSet) {
+    let errno = sys::errno();
+    let before = topo::affinity();
+    let there = before.intersection(cpus);
     // CPUs may have gone offline since the start; the thread then stays where it is.
-    let _ = topo::set_affinity(cpus);
+    if !there.is_empty() && topo::set_affinity(&there).is_ok() {
+        let _ = topo::set_affinity(&before);
+    }
+    // SAFETY: the place of the calling thread's own number.
+    unsafe { *libc::__errno_location() = errno };
 }
