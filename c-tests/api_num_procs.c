@@ -36,5 +36,20 @@ int main(int argc, char **argv)
     int status = -1;
     waitpid(child, &status, 0);
     CHECK(status == 0);
+    /* When the program changes its mask itself, libgomp follows and libomp does not. */
+#pragma omp parallel num_threads(2)
+    {
+    }
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
+    printf("%d\n", omp_get_num_procs() == 1);
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp master
+        printf("%d\n", omp_get_num_procs() == 1);
+    }
+    sched_setaffinity(0, sizeof all, &all);
+    CHECK(omp_get_num_procs() == CPU_COUNT(&all));
     return check_end();
 }

@@ -18,9 +18,10 @@ use crate::team::spare;
 use crate::thread::Thread;
 use crate::tool::attach;
 use crate::unlike::virtual_team::parallel as virtual_team;
-use crate::unlike::{nodes, ways};
+use crate::unlike::ways;
 use core::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 use hetmp_core::report;
+use std::sync::OnceLock;
 
 /// The program has not changed the value.
 const UNCHANGED: i32 = -1;
@@ -147,19 +148,29 @@ pub fn in_explicit_task() -> bool {
     Thread::try_current().is_some_and(|th| !th.task().is_implicit())
 }
 
-/// `omp_get_num_procs`: the number of CPUs that the calling thread may use. With places or nodes, the number
-/// that the process could use at its start, because a bound thread may use only its place.
+/// `omp_get_num_procs`: the number of CPUs that the calling thread may use, counted anew each time as libgomp does, or only
+/// once as libomp does ([`count_procs_once`]). With places, where a bound thread may use only its own, the number that the
+/// process could use at its start.
 #[must_use]
 pub fn num_procs() -> i32 {
     virtual_team::told_cores();
     let globals = init::globals();
     let start = globals.allowed.count();
-    let count = if globals.places.is_empty() && !nodes::active() {
-        allowed_now().unwrap_or(start)
-    } else {
+    let count = if !globals.places.is_empty() {
         start
+    } else if globals.as_libomp {
+        count_procs_once()
+    } else {
+        allowed_now().unwrap_or(start)
     };
     count.max(1) as i32
+}
+
+/// The number of CPUs that the calling thread could use at the first call. libomp counts when the program first asks or first
+/// needs other threads.
+pub(crate) fn count_procs_once() -> usize {
+    static COUNT: OnceLock<usize> = OnceLock::new();
+    *COUNT.get_or_init(|| allowed_now().unwrap_or_else(|| init::globals().allowed.count()))
 }
 
 /// Size of the calling thread's affinity mask.

@@ -10,6 +10,7 @@
 //! [`super::worker`] has the code that a worker runs.
 
 use crate::init;
+use crate::query;
 use crate::task::record::Group;
 use crate::team::inherited::Inherited;
 use crate::team::members::{Outlined, Team};
@@ -133,6 +134,9 @@ impl Pool {
         binding::check();
         if wanted >= MANY_WORKERS {
             hetmp_core::sys::expect_sleepers(wanted);
+        }
+        if init::globals().as_libomp {
+            query::count_procs_once();
         }
         let inherited = Inherited::here();
         self.inherited = if self.workers.is_empty() || self.inherited == inherited {
