@@ -73,6 +73,12 @@ impl<T> Deque<T> {
         })
     }
 
+    /// Is there a task that `allowed` accepts?
+    pub(super) fn has(&self, allowed: &dyn Fn(&T) -> bool) -> bool {
+        // SAFETY: queued tasks are live.
+        self.len() != 0 && self.with(|q| q.iter().any(|&t| allowed(unsafe { &*t })))
+    }
+
     /// Takes the oldest task that `allowed` accepts. Without `allowed`, up to half of the others, at most
     /// `most`, go to `spoils`, oldest first.
     pub(super) fn steal(
@@ -195,6 +201,17 @@ impl<T> Tasks<T> {
     /// Is a task with a priority queued?
     pub(super) fn has_prioritised(&self) -> bool {
         self.prioritised_len.load(Ordering::Relaxed) != 0
+    }
+
+    /// Is a task with a priority queued that `allowed` accepts?
+    pub(super) fn has_prioritised_for(&self, allowed: &dyn Fn(&T) -> bool) -> bool {
+        let all = || {
+            self.with_prioritised(|map, _| {
+                // SAFETY: queued tasks are live.
+                map.values().flatten().any(|&t| allowed(unsafe { &*t }))
+            })
+        };
+        self.has_prioritised() && all()
     }
 
     pub(super) fn with_prioritised<R>(

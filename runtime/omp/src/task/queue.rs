@@ -4,10 +4,10 @@ use super::deque::Deque;
 use super::lookout;
 use super::offer::{self, Offering};
 use super::record::Task;
-use super::sleep::Sleep;
+use super::sleep::{Sleep, Wants};
 use crate::team::members::{Member, Team};
 use crate::thread::Thread;
-use hetmp_core::park::{Policy, Poll};
+use hetmp_core::park::{Flag, Policy, Poll};
 use hetmp_core::sync::{fence, Ordering};
 use hetmp_core::sys;
 
@@ -48,9 +48,10 @@ fn is(a: &Member, b: &Member) -> bool {
 
 impl Team {
     /// Queues a ready task in the deque of member `m` (or among the prioritised tasks), and wakes a member to
-    /// run it.
+    /// run it. The caller runs the task's parent, or has not yet counted a sibling of the task as complete.
     #[inline]
     pub(crate) fn enqueue(&self, m: &Member, task: &Task) {
+        let parent = task.parent.get();
         let priority = task.priority.get();
         if priority > 0 {
             self.tasks.with_prioritised(|map, len| {
@@ -62,52 +63,44 @@ impl Team {
         } else {
             m.deque.push(task);
         }
-        self.tell_sleepers(m);
+        // Another thread may have run the task by now, and the record may be gone.
+        //
+        // SAFETY: the parent's record lives until all children are complete, and the caller keeps one from that.
+        self.tell_sleepers(m, &|waiter| unsafe { &*parent }.is_or_descends_from(waiter));
     }
 
-    /// Wakes a member, if any sleeps, for tasks that were just queued at `m`.
+    /// Wakes a member, if any sleeps, for tasks that were just queued at `m`. A member that waits inside of a task is woken if
+    /// that task `suits`.
     #[inline]
-    fn tell_sleepers(&self, m: &Member) {
+    fn tell_sleepers(&self, m: &Member, suits: &dyn Fn(*const ()) -> bool) {
         // The task must be visible before sleepers are counted. A sleeper counts itself before its last look
         // for tasks.
         fence(Ordering::SeqCst);
         if self.tasks.sleepers.any() {
-            self.wake_one(m);
+            self.wake_one(m, suits);
         }
     }
 
-    /// Wakes one sleeping member other than `from`, unless there is a lookout. Follows a fence after the tasks were queued.
+    /// Wakes one sleeping member other than `from`. Follows a fence after the tasks were queued.
     #[cold]
-    fn wake_one(&self, from: &Member) {
-        let all = &self.tasks.sleepers;
+    fn wake_one(&self, from: &Member, suits: &dyn Fn(*const ()) -> bool) {
+        let others = self.in_use().iter().filter(|m| !is(m, from));
         // Where each thread has a core, waking several threads at once lets them begin the sooner.
-        if Policy::oversubscribed() {
-            let (region, now) = (self.tasks.region_number(), lookout::time(sys::ticks()));
-            if all.lookout.is_there(region, now) {
-                return;
-            }
-            let others = self.in_use().iter().filter(|m| !is(m, from));
-            let mut candidates = others.filter(|m| m.sleep.wants_any()).peekable();
-            if candidates.peek().is_some() {
-                // Taken before the member is called: a member that wakes up by itself gives the part up at once.
-                if !all.lookout.take(region, now) || candidates.any(|m| m.sleep.call(all)) {
-                    return;
-                }
-                // They all woke up meanwhile. Some may sleep again, and a task that was queued while this thread had the
-                // part has woken nobody.
-                all.lookout.leave();
-                fence(Ordering::SeqCst);
-                if all.any() {
-                    self.nudge_all();
-                }
-                return;
-            }
-        }
-        for m in &self.members {
-            if !is(m, from) && self.nudge(m) {
-                return;
-            }
-        }
+        let crowd = Policy::oversubscribed()
+            .then(|| (self.tasks.region_number(), lookout::time(sys::ticks())));
+        self.tasks
+            .sleepers
+            .wake_one(others.map(|m| &m.sleep), crowd, suits);
+    }
+
+    /// Is a task queued that descends from the one at this address?
+    fn has_descendant_of(&self, waiter: *const ()) -> bool {
+        let allowed = |t: &Task| {
+            // SAFETY: a record lives until the records of its children are released, and a queued task is live.
+            unsafe { t.parent.get().as_ref() }.is_some_and(|p| p.is_or_descends_from(waiter))
+        };
+        self.tasks.has_prioritised_for(&allowed)
+            || self.in_use().iter().any(|m| m.deque.has(&allowed))
     }
 
     /// Member `m` has looked for tasks of this region and found none. Where threads outnumber cores one such thread is
@@ -125,16 +118,29 @@ impl Team {
         }
     }
 
-    /// Member `m` is awake, and has something to do: takes down its announcement. If it was the lookout and there are more
+    /// Member `m` is about to sleep on `flag`.
+    pub(super) fn announce(&self, m: &Member, flag: &Flag, wants: Wants) {
+        if m.sleep.announce(&self.tasks.sleepers, flag, wants) {
+            self.pass_on(m);
+        }
+    }
+
+    /// Member `m` is awake, and has something to do: takes down its announcement. If others relied on it and there are more
     /// tasks, another thread is woken.
     #[cold]
     pub(super) fn attend(&self, m: &Member) {
-        if m.sleep.withdraw(&self.tasks.sleepers)
-            && self.tasks.sleepers.any()
-            && Policy::oversubscribed()
+        if m.sleep.withdraw(&self.tasks.sleepers) {
+            self.pass_on(m);
+        }
+    }
+
+    /// Wakes another thread than `m` if there are tasks. Follows a fence after `m` has stopped to look for any.
+    #[cold]
+    fn pass_on(&self, m: &Member) {
+        if self.tasks.sleepers.any()
             && (self.tasks.has_prioritised() || self.in_use().iter().any(|m| m.deque.len() != 0))
         {
-            self.wake_one(m);
+            self.wake_one(m, &|waiter| self.has_descendant_of(waiter));
         }
     }
 
@@ -159,10 +165,11 @@ impl Team {
 
     /// A task that the thread may begin; `None` if there is none.
     pub(crate) fn take_task(&self, th: &Thread, scope: Scope<'_>) -> Option<*const Task> {
-        if offer::wanted() {
-            return self.take_offering(th, scope);
-        }
-        let taken = self.take::<Greedy>(th, scope);
+        let taken = if offer::wanted() {
+            self.take_offering(th, scope)
+        } else {
+            self.take::<Greedy>(th, scope)
+        };
         if taken.is_some() && th.member().sleep.is_marked() {
             // Before the task runs: it may be a long one.
             self.attend(th.member());
@@ -222,7 +229,7 @@ impl Team {
                     }
                     // While these tasks were between the two deques nobody saw them, and a member may have
                     // gone to sleep.
-                    self.tell_sleepers(th.member());
+                    self.tell_sleepers(th.member(), &|waiter| self.has_descendant_of(waiter));
                 }
                 return Some(t);
             }
@@ -233,9 +240,7 @@ impl Team {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sleep::Wants;
     use super::*;
-    use hetmp_core::park::Flag;
 
     /// More threads than any machine has cores.
     struct Crowd;
@@ -259,7 +264,7 @@ mod tests {
         let team = Team::new(4);
         team.resize(4);
         for m in &team.members[1..] {
-            m.sleep.announce(&team.tasks.sleepers, flag, Wants::Any);
+            team.announce(m, flag, Wants::Any);
         }
         team
     }
@@ -275,9 +280,9 @@ mod tests {
         Policy::join(1);
         let _crowd = Crowd::new();
         let begin = sys::ticks();
-        team.tell_sleepers(&team.members[0]);
+        team.tell_sleepers(&team.members[0], &|_| false);
         assert_eq!(asleep(&team), 2);
-        team.tell_sleepers(&team.members[0]);
+        team.tell_sleepers(&team.members[0], &|_| false);
         // A thread that is woken may be kept from looking for so long that the maker wakes another one.
         if lookout::time(sys::ticks()).wrapping_sub(lookout::time(begin)) < 100 {
             assert_eq!(asleep(&team), 2, "the first is on its way");
@@ -286,7 +291,7 @@ mod tests {
         let before = asleep(&team);
         team.attend(&team.members[1]);
         assert_eq!(asleep(&team), before);
-        team.tell_sleepers(&team.members[0]);
+        team.tell_sleepers(&team.members[0], &|_| false);
         assert_eq!(asleep(&team), before - 1, "nobody is on the way");
     }
 
@@ -296,7 +301,7 @@ mod tests {
         let team = sleeping(&flag);
         Policy::join(1);
         let _crowd = Crowd::new();
-        team.tell_sleepers(&team.members[0]);
+        team.tell_sleepers(&team.members[0], &|_| false);
         assert_eq!(asleep(&team), 2);
         // Never looked at.
         team.members[0].deque.push(core::ptr::dangling());
@@ -311,12 +316,66 @@ mod tests {
         team.resize(1);
         Policy::join(1);
         let _crowd = Crowd::new();
-        // Those announced their sleep in a region with more threads.
-        for left in [2, 1, 0] {
-            team.tell_sleepers(&team.members[0]);
-            assert_eq!(asleep(&team), left);
-        }
+        // Those announced their sleep in a region with more threads, and take no part in this one.
+        team.tell_sleepers(&team.members[0], &|_| true);
+        assert_eq!(asleep(&team), 3);
         let (region, now) = (team.tasks.region_number(), lookout::time(sys::ticks()));
         assert!(!team.tasks.sleepers.lookout.is_there(region, now));
+    }
+
+    #[test]
+    fn a_member_that_may_not_begin_a_task_is_not_woken_for_it() {
+        let flag = Flag::new();
+        let team = Team::new(4);
+        team.resize(4);
+        // Members 1 and 2 wait inside of their implicit tasks, member 3 in a barrier.
+        let task = |m: &Member| core::ptr::from_ref(&m.implicit).cast();
+        for m in &team.members[1..3] {
+            team.announce(m, &flag, Wants::DescendantsOf(task(m)));
+        }
+        team.announce(&team.members[3], &flag, Wants::Any);
+        let child = Task::implicit();
+        child.parent.set(&raw const team.members[2].implicit);
+        let wake = || team.tell_sleepers(&team.members[0], &|w| child.is_or_descends_from(w));
+        let marked = || -> Vec<bool> {
+            team.members[1..]
+                .iter()
+                .map(|m| m.sleep.is_asleep())
+                .collect()
+        };
+        wake();
+        assert_eq!(
+            marked(),
+            [true, true, false],
+            "who may begin any task is first"
+        );
+        // It is in its implicit task again, and has nothing to do with the next task.
+        team.attend(&team.members[3]);
+        wake();
+        assert_eq!(marked(), [true, false, false]);
+        wake();
+        assert_eq!(
+            marked(),
+            [true, false, false],
+            "nobody is left who may begin it"
+        );
+    }
+
+    #[test]
+    fn a_wake_up_that_is_of_no_use_is_passed_on() {
+        let flag = Flag::new();
+        let team = Team::new(3);
+        team.resize(3);
+        let m = &team.members[1];
+        let inside = Wants::DescendantsOf(core::ptr::from_ref(&m.implicit).cast());
+        team.announce(m, &flag, inside);
+        team.tell_sleepers(&team.members[0], &|_| true);
+        assert!(!m.sleep.is_asleep(), "nobody else sleeps");
+        team.announce(&team.members[2], &flag, Wants::Any);
+        // Never looked at.
+        team.members[0].deque.push(core::ptr::dangling());
+        // It has found nothing that it may begin.
+        team.announce(m, &flag, inside);
+        assert!(!team.members[2].sleep.is_asleep());
     }
 }

@@ -194,6 +194,21 @@ impl Task {
         self.spawned.get().wrapping_sub(self.counts.joined())
     }
 
+    /// Whether the task at address `waiter` is this one, or its parent, or its parent's parent, and so on.
+    pub(super) fn is_or_descends_from(&self, waiter: *const ()) -> bool {
+        let mut p = core::ptr::from_ref(self);
+        loop {
+            if p.cast() == waiter {
+                return true;
+            }
+            // SAFETY: a record lives until the records of its children are released.
+            match unsafe { &*p }.parent.get() {
+                parent if parent.is_null() => return false,
+                parent => p = parent,
+            }
+        }
+    }
+
     /// Whether `ancestor` is this task's parent, or its parent's parent, and so on.
     pub(super) fn descends_from(&self, ancestor: &Task) -> bool {
         let depth = ancestor.depth.get();

@@ -18,7 +18,7 @@ use hetmp_core::sync::{fence, Ordering};
 fn announce(th: &Thread, flag: &Flag, wants: Wants, yes: bool) {
     let (team, m) = (th.team(), th.member());
     if yes {
-        m.sleep.announce(&team.tasks.sleepers, flag, wants);
+        team.announce(m, flag, wants);
     } else {
         team.attend(m);
     }
@@ -82,6 +82,10 @@ impl Pastime for TaskPastime<'_> {
 
     fn asleep(&mut self, flag: &Flag, yes: bool) {
         announce(self.th, flag, Wants::Any, yes);
+    }
+
+    fn may_work(&self) -> bool {
+        self.th.team().tasks.active()
     }
 }
 
@@ -188,7 +192,8 @@ impl<D: Fn() -> bool, W: Fn(bool)> Pastime for Inside<'_, D, W> {
     }
 
     fn asleep(&mut self, flag: &Flag, yes: bool) {
-        announce(self.th, flag, Wants::Descendants, yes);
+        let task = core::ptr::from_ref(self.th.task()).cast();
+        announce(self.th, flag, Wants::DescendantsOf(task), yes);
         (self.mark)(yes);
     }
 }

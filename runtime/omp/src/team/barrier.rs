@@ -100,6 +100,46 @@ pub(crate) trait Pastime {
     fn poll(&mut self) -> Poll;
     /// Announces that a sleep on `flag` begins (`yes`) or has ended.
     fn asleep(&mut self, flag: &Flag, yes: bool);
+    /// Is, or was, there work that the thread may be nudged for? Once true, it is true until the wait is over.
+    fn may_work(&self) -> bool {
+        false
+    }
+}
+
+/// Waits on the flag that all share, until there may be work.
+struct Together<'a>(&'a mut dyn Pastime);
+
+impl Pastime for Together<'_> {
+    fn poll(&mut self) -> Poll {
+        if self.0.may_work() {
+            Poll::Leave
+        } else {
+            self.0.poll()
+        }
+    }
+    fn asleep(&mut self, flag: &Flag, yes: bool) {
+        self.0.asleep(flag, yes);
+    }
+}
+
+/// Waits on a flag of the thread's own until `gone` has reached the epoch.
+struct Alone<'a> {
+    gone: &'a Flag,
+    epoch: u32,
+    with: &'a mut dyn Pastime,
+}
+
+impl Pastime for Alone<'_> {
+    fn poll(&mut self) -> Poll {
+        if self.gone.reached(self.epoch) {
+            Poll::Leave
+        } else {
+            self.with.poll()
+        }
+    }
+    fn asleep(&mut self, flag: &Flag, yes: bool) {
+        self.with.asleep(flag, yes);
+    }
 }
 
 /// Waits until `flag` has reached `epoch`. Uses the time as `with` says.
@@ -171,14 +211,26 @@ impl Barrier {
 
     /// Central barrier number `epoch` of `n` threads. `with` may end the wait early ([`Poll::Leave`]). Then
     /// the barrier is incomplete, and must be reset before its next use.
+    ///
+    /// Once there may be work the thread sleeps on the flag `own`, which it shares with nobody: the caller who came last
+    /// nudges those that are announced. For a nudge means one thread, and wakes all that sleep on the flag. Suppose that
+    /// they shared it, one of them has looked for work and is about to sleep, and is nudged. Another one wakes up, finds
+    /// nothing to do, and marks the flag anew: the first falls asleep, and everybody relies on it.
     #[inline]
-    pub(crate) fn central(&self, epoch: u32, n: u32, with: &mut dyn Pastime) {
-        self.central_batch(epoch, 1, n, with);
+    pub(crate) fn central(&self, epoch: u32, n: u32, own: &Flag, with: &mut dyn Pastime) {
+        self.central_batch(epoch, 1, n, own, with);
     }
 
     /// Central barrier for a thread that arrives on behalf of `count` members at once.
     #[inline]
-    pub(crate) fn central_batch(&self, epoch: u32, count: u32, n: u32, with: &mut dyn Pastime) {
+    pub(crate) fn central_batch(
+        &self,
+        epoch: u32,
+        count: u32,
+        n: u32,
+        own: &Flag,
+        with: &mut dyn Pastime,
+    ) {
         // AcqRel: the last thread to arrive sees what all others wrote before they arrived, and its signal
         // passes this on to them.
         if self.arrived.fetch_add(count, Ordering::AcqRel) + count == n {
@@ -187,7 +239,11 @@ impl Barrier {
             self.arrived.store(0, Ordering::Relaxed);
             self.gone.signal(epoch);
         } else {
-            wait_on(&self.gone, epoch, with);
+            wait_on(&self.gone, epoch, &mut Together(with));
+            if with.may_work() && !self.gone.reached(epoch) {
+                let (gone, never) = (&*self.gone, own.epoch().wrapping_add(1));
+                wait_on(own, never, &mut Alone { gone, epoch, with });
+            }
         }
     }
 

@@ -220,11 +220,21 @@ impl Team {
         // Threads that are about to leave the region before this one find no task of the new one.
         self.tasks.end_region();
         if other {
-            self.forget_tasks();
+            self.dismiss();
         }
         self.tasks.begin_region();
         self.works.restart_without(absent);
         self.singles.restart(singles);
+    }
+
+    /// Sends away the helpers of the last region, and forgets who sleeps and the tasks that were. May be called only while no
+    /// task is left.
+    fn dismiss(&self) {
+        self.tasks.quiesce();
+        self.forget_tasks();
+        for m in &self.members {
+            m.sleep.forget();
+        }
     }
 
     /// Forgets how many tasks members made and finished. A member may finish the tasks of another: only over all members of a
@@ -258,11 +268,9 @@ impl Team {
     /// Sets every member to the same epoch, and forgets old signals and counts. May be called only while no
     /// worker is in the team.
     pub(super) fn realign(&self, epoch: u32) {
-        self.tasks.quiesce();
-        self.forget_tasks();
+        self.dismiss();
         for m in &self.members {
             m.epoch.set(epoch);
-            m.sleep.forget();
             m.placement.set((0, 0, 0));
         }
         self.shared.placed_for.set((0, (0, 0, 0), 0));

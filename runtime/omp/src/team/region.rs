@@ -321,7 +321,7 @@ fn pass(th: &Thread) -> bool {
         if !cancelled {
             m.epoch.set(epoch);
             pastime.leave_when_cancelled();
-            team.barrier.central(epoch, n, &mut pastime);
+            team.barrier.central(epoch, n, &m.idle, &mut pastime);
             // A barrier that all threads have reached counts as complete, even if the region was cancelled
             // after that.
             cancelled =
@@ -333,7 +333,7 @@ fn pass(th: &Thread) -> bool {
         }
     } else if team.shared.central.get() {
         m.epoch.set(epoch);
-        team.barrier.central(epoch, n, &mut pastime);
+        team.barrier.central(epoch, n, &m.idle, &mut pastime);
     } else if team.shared.levels.get() {
         m.epoch.set(epoch);
         team.placed.current().pass(epoch, m.seat, &mut pastime);

@@ -19,7 +19,7 @@ fn barriers(n: u32, epochs: u32, preemptions: usize, central: bool) {
                     data[tid as usize].set(e);
                 }
                 if central {
-                    barrier.central(e, n, &mut Idle);
+                    barrier.central(e, n, &Flag::new(), &mut Idle);
                 } else {
                     let own = |seat: Seat| &signals[seat.index()];
                     barrier.spread(e, Seat::new(tid), n, own, &mut Idle);

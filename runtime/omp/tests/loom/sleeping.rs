@@ -1,11 +1,11 @@
 //! Threads that sleep beside tasks, or wait for their children, and who wakes them.
 
-use crate::barrier::{wait_on, Pastime};
+use crate::barrier::{wait_on, Barrier, Pastime};
 use crate::counts::{Counts, Live};
 use crate::sleep::{Sleep, Sleepers, Wants};
 use crate::{bounded, Data};
 use hetmp_core::park::{Flag, Poll};
-use hetmp_core::sync::{fence, AtomicU32, Ordering};
+use hetmp_core::sync::{fence, AtomicBool, AtomicU32, Ordering};
 use loom::sync::Arc;
 use loom::thread;
 
@@ -28,15 +28,8 @@ impl Work {
             queued: AtomicU32::new(0),
             finished: AtomicU32::new(0),
             sleepers: Sleepers::new(),
-            sleep: [Sleep::new(), Sleep::new()],
-            idle: [Flag::new(), Flag::new()],
-        }
-    }
-
-    /// As `Team::nudge_all`.
-    fn nudge_all(&self) {
-        for s in &self.sleep {
-            s.nudge(&self.sleepers);
+            sleep: core::array::from_fn(|_| Sleep::new()),
+            idle: core::array::from_fn(|_| Flag::new()),
         }
     }
 
@@ -44,39 +37,28 @@ impl Work {
     fn drained(&self) {
         fence(Ordering::SeqCst);
         if self.sleepers.any() {
-            self.nudge_all();
+            for s in &self.sleep {
+                s.nudge(&self.sleepers);
+            }
         }
     }
 
-    /// As `Team::enqueue`.
-    fn enqueue(&self) {
+    /// As `Team::enqueue`, by the thread `from`.
+    fn enqueue(&self, from: usize) {
         self.queued.fetch_add(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         if self.sleepers.any() {
-            self.wake_one(usize::MAX);
+            self.wake_one(from);
         }
     }
 
-    /// As `Team::wake_one`, for the thread `from`.
+    /// As `Team::wake_one`. Nobody may begin a task of these who waits inside of another one.
     fn wake_one(&self, from: usize) {
-        let all = &self.sleepers;
-        if all.lookout.is_there(REGION, NOW) {
-            return;
-        }
         let others = (0..2)
             .filter(|&tid| tid != from)
             .map(|tid| &self.sleep[tid]);
-        let mut candidates = others.filter(|s| s.wants_any()).peekable();
-        if candidates.peek().is_some() {
-            if !all.lookout.take(REGION, NOW) || candidates.any(|s| s.call(all)) {
-                return;
-            }
-            all.lookout.leave();
-            fence(Ordering::SeqCst);
-            if all.any() {
-                self.nudge_all();
-            }
-        }
+        self.sleepers
+            .wake_one(others, Some((REGION, NOW)), &|_| false);
     }
 
     /// As `Team::attend`.
@@ -108,32 +90,46 @@ impl Work {
         true
     }
 
+    /// A turn of a thread that may begin any task.
+    fn look(&self, tid: usize, body: &impl Fn()) -> Poll {
+        if self.run_one(tid, body) {
+            return Poll::Worked;
+        }
+        self.sleep[tid].look_out(&self.sleepers, REGION, NOW);
+        Poll::Idle
+    }
+
+    fn asleep(&self, tid: usize, flag: &Flag, yes: bool) {
+        if yes {
+            assert!(!self.sleep[tid].announce(&self.sleepers, flag, Wants::Any));
+        } else {
+            self.attend(tid);
+        }
+    }
+
+    /// As `wait::leave`.
+    fn leave(&self, tid: usize) {
+        if self.sleep[tid].is_marked() {
+            self.attend(tid);
+        }
+    }
+
     /// As `wait::drain` and `wait::drained`: waits until all of `tasks` are complete.
     fn drain(&self, tid: usize, tasks: u32, body: &impl Fn()) {
         struct Drain<'a, B: Fn()>(&'a Work, usize, u32, &'a B);
         impl<B: Fn()> Pastime for Drain<'_, B> {
             fn poll(&mut self) -> Poll {
-                if self.0.run_one(self.1, self.3) {
-                    Poll::Worked
-                } else if self.0.finished.load(Ordering::Acquire) == self.2 {
-                    Poll::Leave
-                } else {
-                    self.0.sleep[self.1].look_out(&self.0.sleepers, REGION, NOW);
-                    Poll::Idle
+                match self.0.look(self.1, self.3) {
+                    Poll::Idle if self.0.finished.load(Ordering::Acquire) == self.2 => Poll::Leave,
+                    found => found,
                 }
             }
             fn asleep(&mut self, flag: &Flag, yes: bool) {
-                if yes {
-                    self.0.sleep[self.1].announce(&self.0.sleepers, flag, Wants::Any);
-                } else {
-                    self.0.attend(self.1);
-                }
+                self.0.asleep(self.1, flag, yes);
             }
         }
         wait_on(&self.idle[tid], 1, &mut Drain(self, tid, tasks, body));
-        if self.sleep[tid].is_marked() {
-            self.attend(tid);
-        }
+        self.leave(tid);
         self.drained();
     }
 }
@@ -146,7 +142,7 @@ fn a_task_queued_beside_a_sleeper_is_run_by_it() {
             let work = Arc::clone(&work);
             thread::spawn(move || work.drain(0, 1, &|| ()))
         };
-        work.enqueue();
+        work.enqueue(2);
         sleeper.join().unwrap();
         assert!(!work.sleepers.any());
         assert!(!work.sleepers.lookout.is_there(REGION, NOW));
@@ -165,7 +161,7 @@ fn nobody_sleeps_on_in_a_barrier_after_the_last_task() {
                 thread::spawn(move || work.drain(tid, 1, &|| ()))
             })
             .collect();
-        work.enqueue();
+        work.enqueue(2);
         for o in others {
             o.join().unwrap();
         }
@@ -181,8 +177,8 @@ fn a_task_queued_beside_a_lookout_is_run_by_it() {
             let work = Arc::clone(&work);
             thread::spawn(move || work.drain(0, 2, &|| ()))
         };
-        work.enqueue();
-        work.enqueue();
+        work.enqueue(2);
+        work.enqueue(2);
         sleeper.join().unwrap();
         assert!(!work.sleepers.any());
         assert!(!work.sleepers.lookout.is_there(REGION, NOW));
@@ -207,10 +203,76 @@ fn a_lookout_with_a_long_task_wakes_the_next_thread() {
                 })
             })
             .collect();
-        work.0.enqueue();
-        work.0.enqueue();
+        work.0.enqueue(2);
+        work.0.enqueue(2);
         for s in sleepers {
             s.join().unwrap();
+        }
+    });
+}
+
+/// Waits in a barrier as `TaskPastime` does, beside work that only this thread can do.
+struct OwnWork<'a> {
+    sleepers: &'a Sleepers,
+    sleep: &'a Sleep,
+    begun: &'a AtomicBool,
+    ready: &'a AtomicBool,
+}
+
+impl Pastime for OwnWork<'_> {
+    fn poll(&mut self) -> Poll {
+        if self.ready.load(Ordering::Acquire) {
+            Poll::Leave
+        } else {
+            Poll::Idle
+        }
+    }
+    fn asleep(&mut self, flag: &Flag, yes: bool) {
+        if yes {
+            assert!(!self.sleep.announce(self.sleepers, flag, Wants::Any));
+        } else {
+            let _ = self.sleep.withdraw(self.sleepers);
+        }
+    }
+    fn may_work(&self) -> bool {
+        self.begun.load(Ordering::Relaxed)
+    }
+}
+
+#[test]
+fn a_nudge_reaches_its_thread_beside_others_in_a_barrier() {
+    // The others, for whom there is nothing, wake up, too, or come to sleep just then. The first thread may be between its
+    // last look and its sleep.
+    bounded(2, || {
+        let s = Arc::new((
+            Barrier::new(),
+            Sleepers::new(),
+            [Sleep::new(), Sleep::new()],
+            [Flag::new(), Flag::new()],
+            AtomicBool::new(false),
+            [AtomicBool::new(false), AtomicBool::new(false)],
+        ));
+        let sleepers: Vec<_> = (0..2)
+            .map(|tid| {
+                let s = Arc::clone(&s);
+                thread::spawn(move || {
+                    let mut with = OwnWork {
+                        sleepers: &s.1,
+                        sleep: &s.2[tid],
+                        begun: &s.4,
+                        ready: &s.5[tid],
+                    };
+                    s.0.central(1, 3, &s.3[tid], &mut with);
+                })
+            })
+            .collect();
+        // Once both have looked in vain: they yield then, too.
+        thread::yield_now();
+        s.4.store(true, Ordering::SeqCst);
+        for (tid, sleeper) in sleepers.into_iter().enumerate() {
+            s.5[tid].store(true, Ordering::Release);
+            s.2[tid].nudge(&s.1);
+            sleeper.join().unwrap();
         }
     });
 }
@@ -233,7 +295,9 @@ impl<D: Fn() -> bool, M: Fn(bool)> Pastime for Inside<'_, D, M> {
     }
     fn asleep(&mut self, flag: &Flag, yes: bool) {
         if yes {
-            self.sleep.announce(self.sleepers, flag, Wants::Descendants);
+            let task = core::ptr::null();
+            let inside = Wants::DescendantsOf(task);
+            assert!(!self.sleep.announce(self.sleepers, flag, inside));
         } else {
             assert!(!self.sleep.withdraw(self.sleepers));
         }

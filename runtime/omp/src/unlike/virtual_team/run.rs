@@ -465,7 +465,7 @@ impl VirtualTeam {
         let mut pastime = TaskPastime::new(th);
         self.team
             .barrier
-            .central_batch(epoch, arrived, pieces, &mut pastime);
+            .central_batch(epoch, arrived, pieces, &th.member().idle, &mut pastime);
         if self.team.tasks.active() {
             wait::drain(th, epoch.wrapping_sub(1));
             wait::drained(&self.team);
