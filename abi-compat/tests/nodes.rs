@@ -9,7 +9,7 @@ use hetmp_abi_compat::library;
 use hetmp_abi_compat::scratch::Scratch;
 use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SCHEDULES: [&str; 13] = [
@@ -300,6 +300,82 @@ fn places_decide_before_nodes() {
     let out = text(&out.stdout);
     assert!(out.starts_with(&format!("{a} ")), "{out}");
     assert!(out.ends_with(" 1\n"), "{out}");
+}
+
+/// The number that a program is told, and the size of its next team: at first, with teams that may be smaller, and with a number
+/// that the program sets.
+const TOLD: &str = r#"
+#include <omp.h>
+#include <stdio.h>
+static int team(void) {
+    int n = 0;
+    #pragma omp parallel
+    #pragma omp single
+    n = omp_get_num_threads();
+    return n;
+}
+int main(void) {
+    int told[3], is[3];
+    told[0] = omp_get_max_threads(), is[0] = team();
+    omp_set_dynamic(1);
+    told[1] = omp_get_max_threads(), is[1] = team();
+    omp_set_dynamic(0);
+    omp_set_num_threads(told[0]);
+    told[2] = omp_get_max_threads(), is[2] = team();
+    for (int i = 0; i < 3; i++) if (told[i] != is[i]) printf("%d: told %d, is %d\n", i, told[i], is[i]);
+    printf("%d\n", told[0]);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_team_has_the_size_that_was_told() {
+    let Some(cpus) = cpus() else { return };
+    let scratch = Scratch::new("told");
+    let program = scratch.compile_text("told", TOLD);
+    let nodes = format!("cores={};cores={},speed=0.5", cpus[0], cpus[1]);
+    let env = [("HETMP_NODES", &*nodes), ("HETMP_SCHEDULE", "hetprobe")];
+    let out = scratch.run(&program, &[], &env);
+    // Virtual threads: eight for each of two.
+    assert_eq!(text(&out.stdout), "16\n", "{}", text(&out.stderr));
+    let Some(group) = Quota::of_one_cpu() else {
+        eprintln!("skipped: a quota of one CPU (root, and the cgroup v1 controller cpu)");
+        return;
+    };
+    let within = format!(
+        "echo $$ > {}/cgroup.procs && exec {}",
+        group.0.display(),
+        program.display()
+    );
+    let out = scratch.run(Path::new("/bin/sh"), &["-c", &within], &env);
+    assert_eq!(text(&out.stdout), "1\n", "{}", text(&out.stderr));
+}
+
+/// A control group with one CPU's time.
+struct Quota(PathBuf);
+
+impl Quota {
+    fn of_one_cpu() -> Option<Quota> {
+        let name = format!("/sys/fs/cgroup/cpu/hetmp-test-{}", std::process::id());
+        std::fs::create_dir(&name).ok()?;
+        let quota = Quota(name.into());
+        for file in ["cpu.cfs_period_us", "cpu.cfs_quota_us"] {
+            std::fs::write(quota.0.join(file), "100000").ok()?;
+        }
+        Some(quota)
+    }
+}
+
+impl Drop for Quota {
+    fn drop(&mut self) {
+        // A process that has just ended may still be in the group.
+        for _ in 0..100 {
+            if std::fs::remove_dir(&self.0).is_ok() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
 }
 
 /// All to one node, as ratios of 0 say.

@@ -25,7 +25,7 @@
 //! (Examples that take part: libimagequant, and FFTW's libfftw3_omp, whose program opens no region itself.) A library that was
 //! opened while the program ran does not take part: others may be opened later, after the number was told.
 
-use crate::icv::UNLIMITED_THREADS;
+use crate::icv::{Icv, UNLIMITED_THREADS};
 use crate::init;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use hetmp_scan::loaded::Loaded;
@@ -71,6 +71,12 @@ pub(super) fn tell(threads: u32) -> u32 {
     } else {
         told
     }
+}
+
+/// May an announced number stand in for that of a task's variables? Whoever answers `omp_get_max_threads` and whoever sizes a
+/// team ask here, so that the two agree. A team of one stays one: there is nobody to share with, as under a quota of one CPU.
+pub(super) fn is_for(icv: &Icv) -> bool {
+    icv.nthreads > 1 && !icv.nthreads_set && !icv.dynamic && icv.thread_limit == UNLIMITED_THREADS
 }
 
 /// The announced number of virtual threads, if one was announced.
@@ -143,8 +149,7 @@ const SMALL: u64 = 256 << 10;
 fn is_open_to_us() -> bool {
     let globals = init::globals();
     if globals.nthreads_given
-        || globals.icv.dynamic
-        || globals.icv.thread_limit != UNLIMITED_THREADS
+        || !is_for(&globals.icv)
         || globals.icv.max_active_levels == 0
         || globals.cancellation
     {

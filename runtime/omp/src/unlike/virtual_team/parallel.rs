@@ -29,7 +29,7 @@ use std::sync::OnceLock;
 #[inline]
 pub(crate) fn told_threads(icv: &Icv) -> u32 {
     let mode = modes::regions();
-    if mode & LEVERS == 0 || icv.nthreads_set {
+    if mode & LEVERS == 0 || !announce::is_for(icv) {
         return icv.nthreads;
     }
     if mode & EVEN != 0 {

@@ -106,14 +106,8 @@ pub(super) fn announced(th: &Thread, region: &Region) -> Option<u32> {
     if told.is_none() {
         announce::bound();
     }
-    let icv = th.task().icv();
-    told.filter(|_| {
-        // If compiled code has prepared data for a number of threads, that number stays.
-        region.group.is_null()
-            && !icv.nthreads_set
-            && !icv.dynamic
-            && icv.thread_limit == UNLIMITED_THREADS
-    })
+    // If compiled code has prepared data for a number of threads, that number stays.
+    told.filter(|_| region.group.is_null() && announce::is_for(th.task().icv()))
 }
 
 /// The way of `region`: that of [`judge`], or an ordinary team.
