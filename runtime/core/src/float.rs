@@ -1,18 +1,20 @@
-//! The floating-point environment of the program's threads: what the runtime computes there shows nowhere.
+//! The floating-point environment and `errno` of the program's threads: what the runtime computes there shows nowhere.
 //!
 //! A program may ask for a signal at a floating-point exception (`feenableexcept`, Fortran's `-ffpe-trap`), and may
 //! read which exceptions occurred (`fetestexcept`, a Fortran `STOP`). The runtime computes times and shares on the
 //! program's own threads. Such a computation may well raise an exception where its source does not: the compiler
 //! takes the default environment for granted, and divides before it tests the divisor.
+//!
+//! To the program a region or a loop is no call of the C library, so `errno` stays, too, whatever the runtime asks the system.
 
 /// Computes `f` in the default environment: no exception traps, and numbers are rounded to nearest. Afterwards the
-/// thread's modes and flags are what they were. `f` calls nothing of the program's.
+/// thread's modes and flags and its `errno` are what they were. `f` calls nothing of the program's.
 ///
-/// Costs two stores and loads where the modes are the default ones and `f` raises nothing new.
+/// Costs few stores and loads where the modes are the default ones and `f` raises nothing new.
 #[inline]
 pub fn apart<R>(f: impl FnOnce() -> R) -> R {
     let before = enter();
-    let result = call(f);
+    let result = crate::sys::keeping_errno(|| call(f));
     leave(before);
     result
 }

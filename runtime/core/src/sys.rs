@@ -11,6 +11,17 @@ pub fn errno() -> libc::c_int {
     unsafe { *libc::__errno_location() }
 }
 
+/// Calls `f`, and leaves the calling thread's `errno` as it was: to the program a barrier or a region is no call of the C
+/// library. `f` stays on its thread.
+#[inline]
+pub fn keeping_errno<R>(f: impl FnOnce() -> R) -> R {
+    let saved = errno();
+    let result = f();
+    // SAFETY: __errno_location returns a valid pointer to the calling thread's errno.
+    unsafe { *libc::__errno_location() = saved };
+    result
+}
+
 /// Which threads a futex call concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {

@@ -413,9 +413,11 @@ impl Thread {
 #[cold]
 #[inline(never)]
 fn adopt() -> &'static Thread {
-    init::once();
-    binding::check();
-    let tool = attach::attach();
+    let tool = hetmp_core::sys::keeping_errno(|| {
+        init::once();
+        binding::check();
+        attach::attach()
+    });
     if tool {
         if let Some(th) = Thread::try_current() {
             // The tool's first function used the runtime, and so registered this thread.

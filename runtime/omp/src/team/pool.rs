@@ -119,7 +119,7 @@ impl Pool {
     #[inline]
     pub(crate) fn ensure_workers(&mut self, wanted: u32, main: Main) -> u32 {
         if (self.workers.len() as u32) < wanted {
-            self.spawn(wanted, main);
+            hetmp_core::sys::keeping_errno(|| self.spawn(wanted, main));
         }
         let have = (self.workers.len() as u32).min(wanted);
         if self.counted != have + 1 {
@@ -129,6 +129,7 @@ impl Pool {
         have
     }
 
+    /// The thread library's calls may set `errno` although they succeed.
     #[cold]
     fn spawn(&mut self, wanted: u32, main: Main) {
         binding::check();

@@ -16,8 +16,8 @@ use super::nodes::{layout, Layout};
 use crate::init;
 use crate::team::members::Team;
 use crate::thread::Thread;
+use hetmp_core::float;
 use hetmp_core::topo::{self, CpuSet};
-use hetmp_core::{float, sys};
 
 /// Sets the nodes of the members of a team that is about to start, and takes the calling thread, which opens
 /// the region, to its node. Only called if nodes are in use, after the team's size and placements are set.
@@ -76,13 +76,10 @@ fn go_to(th: &Thread, node: u32) {
 /// Moves the calling thread to one of `cpus`, unless the program has forbidden it all of them.
 #[cold]
 fn move_to(cpus: &CpuSet) {
-    let errno = sys::errno();
     let before = topo::affinity();
     let there = before.intersection(cpus);
     // CPUs may have gone offline since the start; the thread then stays where it is.
     if !there.is_empty() && topo::set_affinity(&there).is_ok() {
         let _ = topo::set_affinity(&before);
     }
-    // SAFETY: the place of the calling thread's own number.
-    unsafe { *libc::__errno_location() = errno };
 }

@@ -15,9 +15,11 @@ use std::sync::Once;
 fn prepare() {
     static PREPARED: Once = Once::new();
     PREPARED.call_once(|| {
-        het::configure(init::globals());
-        virtual_team::parallel::prepare();
-        modes::prepared();
+        hetmp_core::float::apart(|| {
+            het::configure(init::globals());
+            virtual_team::parallel::prepare();
+            modes::prepared();
+        });
     });
 }
 

@@ -115,12 +115,9 @@ impl Reading {
         }
         let more = !self.ended.load(Ordering::Relaxed);
         if more {
-            let errno = sys::errno();
             self.until.set(ticks().saturating_add(portion));
             // SAFETY: `new` has begun the stack, or it was left by `pause`; only who has set `taken` continues it.
-            unsafe { switch::switch(self.own.as_ptr(), self.scan.get()) };
-            // SAFETY: the place of the calling thread's own number.
-            unsafe { *libc::__errno_location() = errno };
+            sys::keeping_errno(|| unsafe { switch::switch(self.own.as_ptr(), self.scan.get()) });
         }
         self.taken.store(false, Ordering::Release);
         more

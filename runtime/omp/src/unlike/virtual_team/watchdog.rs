@@ -23,7 +23,7 @@ use super::run::VirtualTeam;
 use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::lock::Brief;
 use hetmp_core::report;
-use hetmp_core::sys::monotonic_ns;
+use hetmp_core::sys::{self, monotonic_ns};
 use std::sync::{Mutex, MutexGuard};
 
 /// How often the watchdog looks.
@@ -101,7 +101,7 @@ pub(super) fn watch(team: &VirtualTeam) -> Option<Watch<'_>> {
     let watch = Watch(team);
     if !STARTED.load(Ordering::SeqCst) {
         let _teams = teams();
-        if !start() {
+        if !sys::keeping_errno(start) {
             return None;
         }
     }

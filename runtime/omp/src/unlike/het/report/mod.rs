@@ -30,6 +30,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use ending::{patiently, Ending};
 use hetmp_core::float;
 use hetmp_core::report::warn;
+use hetmp_core::sys::keeping_errno;
 use hetmp_core::sys::monotonic_ns;
 use hetmp_core::trace;
 use json::{comma, maybe, number, quoted};
@@ -101,17 +102,21 @@ pub(super) fn say(line: &str) {
 /// where [`wanted`] is true.
 pub(crate) fn region(address: usize, run: RegionRun) {
     if modes::filed(init::globals()) {
-        parallel::add(address, run);
-        keeper::news(write);
+        keeping_errno(|| {
+            parallel::add(address, run);
+            keeper::news(write);
+        });
     }
 }
 
 /// A loop at `address` is about to be added. Called before the lock of all loops is taken (see `place`).
 pub(super) fn prepare(address: u64) {
-    place::of(address);
-    if modes::filed(init::globals()) {
-        keeper::news(write);
-    }
+    keeping_errno(|| {
+        place::of(address);
+        if modes::filed(init::globals()) {
+            keeper::news(write);
+        }
+    });
 }
 
 extern "C" fn at_exit() {
