@@ -41,11 +41,11 @@ pub struct Case {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Made {
     /// gcc, for libgomp.
-    ByGcc,
+    Gcc,
     /// clang, for libomp.
-    ByClang,
+    Clang,
     /// gcc, for libomp: the linker gives gcc's entries libomp's version node.
-    ByGccForLibomp,
+    GccForLibomp,
 }
 
 /// A compiled case.
@@ -194,7 +194,7 @@ impl Case {
             shared: Vec::new(),
             forms: Vec::new(),
             only_hetmp: false,
-            made: Made::ByGcc,
+            made: Made::Gcc,
             lever: None,
         };
         for line in text.lines().take(30) {
@@ -255,7 +255,7 @@ impl Case {
     pub fn by_clang(&self) -> Option<Case> {
         let mut case = self.clone();
         case.name = format!("clang/{}", self.name);
-        case.made = Made::ByClang;
+        case.made = Made::Clang;
         // The program's -W flags name warnings of gcc. With clang, all warnings are off.
         case.flags.retain(|f| !f.starts_with("-W"));
         case.flags.push("-w".to_owned());
@@ -269,7 +269,7 @@ impl Case {
     pub fn for_libomp(&self) -> Case {
         let mut case = self.clone();
         case.name = format!("libomp/{}", self.name);
-        case.made = Made::ByGccForLibomp;
+        case.made = Made::GccForLibomp;
         case
     }
 
@@ -316,15 +316,15 @@ impl Case {
         let path = dir.join("program");
         let mut flags = vec!["-fopenmp".to_owned(), "-O2".to_owned()];
         flags.extend(self.flags.iter().cloned());
-        if self.made == Made::ByGccForLibomp {
+        if self.made == Made::GccForLibomp {
             flags.push(format!("-L{}", libomp_as_libgomp(cache)?.display()));
         }
-        if self.made != Made::ByGcc {
+        if self.made != Made::Gcc {
             flags.push(clang::runtime_path()?);
         }
         let compiler = match (self.made, self.language) {
-            (Made::ByClang, Language::Cxx) => CLANGXX,
-            (Made::ByClang, _) => CLANG,
+            (Made::Clang, Language::Cxx) => CLANGXX,
+            (Made::Clang, _) => CLANG,
             (_, language) => language.compiler(),
         };
         compile(compiler, &self.source, &path, &dir, &flags, &self.libs)?;

@@ -217,7 +217,11 @@ macro_rules! placed_stub {
     };
 }
 
+#[allow(
+    clippy::single_component_path_imports,
+    reason = "clippy does not see a macro that a macro made"
+)]
+pub(crate) use for_libomp;
 pub(crate) use {
-    entries, export, export_placed, export_watched, for_libomp, noting, placed_stub, stub,
-    watched_stub,
+    entries, export, export_placed, export_watched, noting, placed_stub, stub, watched_stub,
 };
