@@ -541,6 +541,77 @@ int main(void) {
     );
 }
 
+/// The program takes the signals only when the library has one of them: first that one, then all.
+#[test]
+fn the_program_takes_the_signal_later() {
+    let Some(cpus) = cpus() else { return };
+    let scratch = Scratch::new("signals-later");
+    let program = scratch.compile_text(
+        "signals-later",
+        r#"
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+static volatile long sink;
+static volatile int got;
+static void mine(int s) { got++; }
+static double cpu(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec + t.tv_nsec * 1e-9;
+}
+static void work(void) { for (long i = 0; i < 20000000; i++) sink = i; }
+static int is_slowed(void) {
+    double alone = cpu();
+    work();
+    alone = cpu() - alone;
+    double inside = 0;
+    #pragma omp parallel num_threads(2)
+    {
+        #pragma omp master
+        inside = cpu();
+        work();
+        #pragma omp barrier
+        #pragma omp master
+        inside = cpu() - inside;
+    }
+    return inside > 2 * alone;
+}
+int main(void) {
+    printf("%d", is_slowed());
+    for (int s = SIGRTMIN; s <= SIGRTMAX; s++) {
+        struct sigaction now;
+        sigaction(s, 0, &now);
+        if (now.sa_handler != SIG_DFL) signal(s, mine);
+    }
+    is_slowed();
+    printf(" %d", is_slowed());
+    for (int s = SIGRTMIN; s <= SIGRTMAX; s++) signal(s, mine);
+    is_slowed();
+    is_slowed();
+    int late = got;
+    is_slowed();
+    printf(" %d %d\n", late <= 4, got - late);
+}
+"#,
+    );
+    let nodes = format!("cores={},speed=0.25;cores={},speed=0.25", cpus[0], cpus[1]);
+    let out = scratch.run(&program, &[], &[("HETMP_NODES", &nodes)]);
+    let said = text(&out.stderr);
+    assert_eq!(text(&out.stdout), "1 1 1 0\n", "{said}");
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 2, "{said}");
+    assert!(
+        lines[0].starts_with("hetmp: emulated speed: the program has taken signal "),
+        "{said}"
+    );
+    assert!(
+        lines[1].starts_with("hetmp: emulated speed: the program has taken every real-time signal"),
+        "{said}"
+    );
+}
+
 /// Places that name CPUs which the machine does not have. libgomp ends the program, and says only that a thread cannot
 /// be created.
 #[test]

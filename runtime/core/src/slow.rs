@@ -25,8 +25,9 @@
 //!
 //! # What a program can notice
 //!
-//! The process takes a real-time signal: the first below `SIGRTMAX - 4` that has its default action. The handler
-//! restarts interrupted calls. Linux still ends some calls with `EINTR` (signal(7)): `poll`, `select`, `epoll_wait`,
+//! The process takes a real-time signal: the first below `SIGRTMAX - 4` that has its default action. If the program takes
+//! it later, the next free one serves; of ticks that were set before, the program's handler may get one for each thread,
+//! with `si_code` `SI_TIMER`. The handler leaves `errno` alone and restarts interrupted calls. Linux still ends some calls with `EINTR` (signal(7)): `poll`, `select`, `epoll_wait`,
 //! `nanosleep`, and waits on semaphores with a timeout. A program that does not expect this must not run on emulated
 //! nodes. A program that blocks all signals is slowed at `leave` only. Only threads of slowed nodes, inside user
 //! code, see any of this.
@@ -75,6 +76,8 @@ struct Account {
     stretch: AtomicU64,
     /// The kernel's timer, or -1.
     timer: AtomicI32,
+    /// The signal that `timer` sends; 0: there was none yet.
+    signal: AtomicI32,
     /// The thread that `timer` signals. In a forked child this is another thread, and the timer is gone.
     tid: AtomicI32,
     /// The account belongs to the calibration: the handler only notes when it ran.
@@ -92,6 +95,7 @@ impl Account {
             debt: AtomicI64::new(0),
             stretch: AtomicU64::new(stretch.to_bits()),
             timer: AtomicI32::new(-1),
+            signal: AtomicI32::new(0),
             tid: AtomicI32::new(0),
             probing,
         }

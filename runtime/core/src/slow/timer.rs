@@ -5,9 +5,8 @@
 
 use super::{tick, Account, SLICE_US};
 use core::mem::MaybeUninit;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use libc::c_int;
-use std::sync::OnceLock;
 
 /// What is said if [`signal`] finds no free signal.
 pub(super) const NO_SIGNAL: &str =
@@ -23,14 +22,25 @@ pub(super) fn cpu_ns() -> u64 {
 /// refuses.
 pub(super) fn arm(account: &Account) -> bool {
     let tid = crate::sys::gettid();
+    let signal = signal();
     // Timers do not survive a fork, and the child's own timers reuse their numbers. So a timer that another thread
     // has made must not be touched.
-    if account.tid.load(Relaxed) != tid || account.timer.load(Relaxed) < 0 {
+    if account.tid.load(Relaxed) != tid {
         account.timer.store(-1, Relaxed);
         account.tid.store(tid, Relaxed);
-        let Some(timer) = create(account, tid) else {
+    }
+    if account.signal.load(Relaxed) != signal.unwrap_or(NONE) {
+        // The program has taken the signal that the timer sends.
+        delete(account);
+    }
+    let Some(signal) = signal else {
+        return false;
+    };
+    if account.timer.load(Relaxed) < 0 {
+        let Some(timer) = create(account, tid, signal) else {
             return false;
         };
+        account.signal.store(signal, Relaxed);
         account.timer.store(timer, Relaxed);
     }
     set(account, SLICE_US * 1000)
@@ -61,8 +71,7 @@ pub(super) fn set(account: &Account, ns: u64) -> bool {
     }
 }
 
-fn create(account: &Account, tid: libc::pid_t) -> Option<c_int> {
-    let signal = signal()?;
+fn create(account: &Account, tid: libc::pid_t, signal: c_int) -> Option<c_int> {
     // SAFETY: sigevent is plain data for which all-zero is valid.
     let mut event: libc::sigevent = unsafe { core::mem::zeroed() };
     event.sigev_notify = libc::SIGEV_THREAD_ID;
@@ -102,9 +111,13 @@ pub(super) fn delete(account: &Account) {
     if timer < 0 || account.tid.load(Relaxed) != crate::sys::gettid() {
         return;
     }
-    let Some(signal) = signal() else {
+    let signal = account.signal.load(Relaxed);
+    if !is_ours(signal) {
+        // The program has taken the signal, and may wait for it. Its handler gets what is pending.
+        // SAFETY: the timer is our own.
+        unsafe { libc::syscall(libc::SYS_timer_delete, timer) };
         return;
-    };
+    }
     // SAFETY: the sets are initialised before use, all pointers are to live values, and the timer
     // is our own. Kernels before 6.13 leave the signal of a deleted timer pending: it is taken
     // from the queue while it cannot be delivered. Only timers of ours send this signal.
@@ -124,18 +137,55 @@ pub(super) fn delete(account: &Account) {
     }
 }
 
+/// The signal of this process's ticks: 0: not looked for yet; [`NONE`]: there is none.
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
+const NONE: c_int = -1;
+
 /// The signal of this process's ticks, with its handler in place.
 ///
 /// The first below `SIGRTMAX - 4` that has its default action. Debuggers and language runtimes use the last few
-/// signals, and C libraries the first.
+/// signals, and C libraries the first. A program that takes it for itself later keeps it, and the next free one serves.
 pub(super) fn signal() -> Option<c_int> {
-    static ONCE: OnceLock<Option<c_int>> = OnceLock::new();
-    *ONCE.get_or_init(|| {
-        (libc::SIGRTMIN() + 1..=libc::SIGRTMAX() - 5)
-            .rev()
-            .find(|&signal| take(signal))
-    })
+    let known = SIGNAL.load(Relaxed);
+    if known == NONE || known > 0 && is_ours(known) {
+        return Some(known).filter(|&s| s != NONE);
+    }
+    let free = (libc::SIGRTMIN() + 1..=libc::SIGRTMAX() - 5)
+        .rev()
+        .find(|&signal| take(signal));
+    let found = free.unwrap_or(NONE);
+    if let Err(theirs) = SIGNAL.compare_exchange(known, found, Relaxed, Relaxed) {
+        // Another thread was faster. It never took the same signal, which had no longer its default action.
+        if let Some(signal) = free {
+            // SAFETY: the signal is one of the system's, and no timer uses it.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        return Some(theirs).filter(|&s| s != NONE);
+    }
+    if known > 0 {
+        match free {
+            Some(signal) => crate::report::warn(format_args!(
+                "emulated speed: the program has taken signal {known}: signal {signal} instead"
+            )),
+            None => crate::report::warn(format_args!(
+                "emulated speed: {NO_SIGNAL}: threads are slowed at the end of a region only"
+            )),
+        }
+    }
+    free
 }
+
+/// Is our handler in place?
+fn is_ours(signal: c_int) -> bool {
+    // SAFETY: the action is live, and all-zero is a valid one.
+    unsafe {
+        let mut now: libc::sigaction = core::mem::zeroed();
+        libc::sigaction(signal, core::ptr::null(), &mut now) == 0
+            && now.sa_sigaction == ENTRY as usize
+    }
+}
+
+const ENTRY: extern "C" fn(c_int, *mut libc::siginfo_t, *mut libc::c_void) = handler;
 
 /// Installs the handler for `signal` if it has its default action.
 fn take(signal: c_int) -> bool {
@@ -149,8 +199,7 @@ fn take(signal: c_int) -> bool {
             return false;
         }
         let mut new: libc::sigaction = core::mem::zeroed();
-        let entry: extern "C" fn(c_int, *mut libc::siginfo_t, *mut libc::c_void) = handler;
-        new.sa_sigaction = entry as usize;
+        new.sa_sigaction = ENTRY as usize;
         // ONSTACK: programs with small stacks of their own (fibers, Go) install a large one for signals; elsewhere
         // the flag has no effect. With an empty mask the program's own signals still arrive while we burn.
         new.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
