@@ -129,7 +129,7 @@ impl<const SHARED: bool> Flag<SHARED> {
     /// # Safety
     /// `this` is a live flag when the call begins.
     #[inline]
-    pub(crate) unsafe fn signal_ptr(this: *const Self, epoch: u32) {
+    pub unsafe fn signal_ptr(this: *const Self, epoch: u32) {
         // SAFETY: who calls has a flag that lives when the call begins, and it lives until the swap below releases
         // its waiters.
         let flag = unsafe { &*this };
@@ -150,7 +150,7 @@ impl<const SHARED: bool> Flag<SHARED> {
     }
 
     /// Sets the epoch and wakes every sleeper. The flag must outlive this call; where a waiter may free it at once,
-    /// use `Flag::signal_ptr`.
+    /// use [`Flag::signal_ptr`].
     #[inline(always)]
     pub fn signal(&self, epoch: u32) {
         // SAFETY: a reference is live.

@@ -249,6 +249,9 @@ impl Barrier {
 
     /// Spread join number `number`, for the thread on `seat` of `n`: waits for the threads below it in the tree. A
     /// worker then reports to the thread above it.
+    ///
+    /// The worker must not touch its member after this call: the primary thread may make all members anew for a larger
+    /// team. So `with`, which refers to the member, ends before the report.
     #[inline]
     pub(crate) fn join_spread<'a>(
         &self,
@@ -256,19 +259,22 @@ impl Barrier {
         seat: Seat,
         n: u32,
         signals: impl Fn(Seat) -> &'a Signals,
-        with: &mut dyn Pastime,
+        mut with: impl Pastime,
     ) {
         let mut distance = 1;
         let me = seat.get();
         while distance < n && me & distance == 0 {
             let child = me + distance;
             if child < n {
-                wait_on(&signals(Seat::new(child)).done, number, with);
+                wait_on(&signals(Seat::new(child)).done, number, &mut with);
             }
             distance <<= 1;
         }
+        drop(with);
         if seat != Seat::FIRST {
-            signals(seat).done.signal(number);
+            let done: *const Flag = &*signals(seat).done;
+            // SAFETY: the member with this flag lives until all workers have reported.
+            unsafe { Flag::signal_ptr(done, number) };
         }
     }
 

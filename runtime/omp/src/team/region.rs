@@ -222,13 +222,8 @@ pub(crate) fn join(th: &Thread) {
         if team.shared.central.get() {
             team.barrier.collect(number, n, &mut pastime);
         } else {
-            team.barrier.join_spread(
-                number,
-                Seat::FIRST,
-                n,
-                |seat| team.signals(seat),
-                &mut pastime,
-            );
+            team.barrier
+                .join_spread(number, Seat::FIRST, n, |seat| team.signals(seat), pastime);
         }
     }
     if team.tasks.active() {

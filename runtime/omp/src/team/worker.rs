@@ -62,7 +62,7 @@ unsafe fn work(th: &Thread, seat: Seat, call: &Call) -> u32 {
             seat,
             call.nthreads,
             |seat| team.signals(seat),
-            &mut TaskPastime::new(th),
+            TaskPastime::new(th),
         );
     }
     th.end_part();

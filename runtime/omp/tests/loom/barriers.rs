@@ -1,10 +1,10 @@
 //! Barriers and joins.
 
-use crate::barrier::{wait_on, Barrier, Signals};
+use crate::barrier::{wait_on, Barrier, Pastime, Signals};
 use crate::levels::{Distance, Levels};
 use crate::seat::Seat;
 use crate::{bounded, team, Data, Idle};
-use hetmp_core::park::Flag;
+use hetmp_core::park::{Flag, Poll};
 
 fn barriers(n: u32, epochs: u32, preemptions: usize, central: bool) {
     bounded(preemptions, move || {
@@ -94,6 +94,25 @@ fn barrier_in_levels_of_four() {
     barriers_in_levels(&[0, 0, 1, 1], 1, 0);
 }
 
+/// Waits as `TaskPastime` does, which looks at the thread's member at the end, too.
+struct AtMember<'a>(&'a Data);
+
+impl Pastime for AtMember<'_> {
+    fn poll(&mut self) -> Poll {
+        self.0.get();
+        Poll::Idle
+    }
+    fn asleep(&mut self, _: &Flag, _: bool) {
+        self.0.get();
+    }
+}
+
+impl Drop for AtMember<'_> {
+    fn drop(&mut self) {
+        self.0.get();
+    }
+}
+
 /// The start and the end of regions, as in `Pool::start`, `team::worker` and `region::join`. The slot is
 /// written again for the next region as soon as the join is complete.
 fn regions(n: u32, regions: u32, preemptions: usize, central: bool) {
@@ -102,6 +121,7 @@ fn regions(n: u32, regions: u32, preemptions: usize, central: bool) {
         let signals: Vec<Signals> = (0..n).map(|_| Signals::new(n)).collect();
         let slots: Vec<(Flag, Data)> = (0..n).map(|_| (Flag::new(), Data::new(0))).collect();
         let results: Vec<Data> = (0..n).map(|_| Data::new(0)).collect();
+        let members: Vec<Data> = (0..n).map(|_| Data::new(0)).collect();
         team(n, move |tid| {
             for r in 1..=regions {
                 if tid == 0 {
@@ -120,14 +140,19 @@ fn regions(n: u32, regions: u32, preemptions: usize, central: bool) {
                 match (central, tid) {
                     (false, _) => {
                         let own = |seat: Seat| &signals[seat.index()];
-                        barrier.join_spread(r, Seat::new(tid), n, own, &mut Idle);
+                        let with = AtMember(&members[tid as usize]);
+                        barrier.join_spread(r, Seat::new(tid), n, own, with);
                     }
-                    (true, 0) => barrier.collect(r, n, &mut Idle),
+                    (true, 0) => barrier.collect(r, n, &mut AtMember(&members[0])),
                     (true, _) => barrier.report(r),
                 }
                 if tid == 0 {
                     for result in &results[1..] {
                         assert_eq!(result.get(), r);
+                    }
+                    // As `Team::grow`: all members are made anew.
+                    for member in &members {
+                        member.set(r);
                     }
                 }
             }
