@@ -15,6 +15,7 @@ use crate::icv::UNLIMITED_THREADS;
 use crate::init;
 use crate::memory::copies::Copies;
 use crate::task::record::{Task, TaskCache};
+use crate::task::wait;
 use crate::team::members::{Member, Team};
 use crate::team::pool::Pool;
 use crate::team::seat::Seat;
@@ -315,6 +316,17 @@ impl Thread {
         }
     }
 
+    /// Called in the child of a fork by its first thread: those that fulfilled events of its tasks do not exist.
+    pub(crate) fn after_fork(&self) {
+        // SAFETY: null, or the team that `adopt` made, which is freed only when this thread ends.
+        let solo = unsafe { self.solo.get().as_ref() };
+        let devices = self.devices.borrow();
+        let teams = solo.into_iter().chain(self.of_one.get().map(|t| &**t));
+        for team in teams.chain(devices.iter().map(|t| &**t)) {
+            team.tasks.forget_helpers();
+        }
+    }
+
     /// Does the thread run virtual threads?
     #[inline(always)]
     pub(crate) fn is_runner(&self) -> bool {
@@ -472,7 +484,11 @@ unsafe extern "C" fn release(p: *mut libc::c_void) {
     }
     let solo = thread.solo.get();
     if !solo.is_null() {
-        // SAFETY: `adopt` made the team with `Box::into_raw`, and no other thread refers to a team of one.
-        drop(unsafe { Box::from_raw(solo) });
+        // SAFETY: `adopt` made the team with `Box::into_raw`, and this thread has left it.
+        let team = unsafe { Box::from_raw(solo) };
+        if !wait::all_complete(&team) {
+            // A task waits for its event. Whoever fulfills that later completes the task, which refers to the team.
+            Box::leak(team);
+        }
     }
 }

@@ -116,7 +116,7 @@ pub(crate) struct Tasks<T> {
     pub(crate) begun: LocalBell,
     /// Members that sleep and want to be nudged.
     pub(crate) sleepers: Sleepers,
-    /// Workers in the dock that look at this team's tasks right now.
+    /// Workers in the dock that look at this team's tasks right now, and threads that fulfill an event of one of them.
     pub(crate) helpers: CachePadded<AtomicU32>,
     /// Number of the current region, for dock helpers.
     pub(crate) region: AtomicU32,
@@ -179,13 +179,17 @@ impl<T> Tasks<T> {
         self.region
             .swap(r.wrapping_add(1) & crate::EPOCH_MASK, Ordering::SeqCst);
         self.await_helpers();
-        self.sleepers.forget();
     }
 
     /// Sends dock helpers away after the last task, so that the team may change.
     pub(crate) fn end_region(&self) {
         self.active.store(false, Ordering::SeqCst);
         self.await_helpers();
+    }
+
+    /// Called in the child of a fork, in which there are no helpers.
+    pub(crate) fn forget_helpers(&self) {
+        self.helpers.store(0, Ordering::Relaxed);
     }
 
     fn await_helpers(&self) {

@@ -362,6 +362,18 @@ mod tests {
     }
 
     #[test]
+    fn who_slept_when_the_team_was_left_is_not_counted_off_later() {
+        let flag = Flag::new();
+        let team = sleeping(&flag);
+        team.dismiss();
+        assert!(!team.tasks.sleepers.any());
+        // As the next region's start.
+        team.attend(&team.members[1]);
+        team.announce(&team.members[1], &flag, Wants::Any);
+        assert!(team.tasks.sleepers.any());
+    }
+
+    #[test]
     fn a_wake_up_that_is_of_no_use_is_passed_on() {
         let flag = Flag::new();
         let team = Team::new(3);

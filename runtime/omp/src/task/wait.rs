@@ -304,6 +304,11 @@ fn quiescent(team: &Team, phase: usize) -> bool {
     finished == created
 }
 
+/// Are all tasks complete of a team in which no thread is?
+pub(crate) fn all_complete(team: &Team) -> bool {
+    quiescent(team, 0) && quiescent(team, 1)
+}
+
 /// Waits at a barrier, after all members have arrived, until all tasks made before it are complete. `epoch`
 /// is the number of the barrier before.
 pub(crate) fn drain(th: &Thread, epoch: u32) {

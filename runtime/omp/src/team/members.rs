@@ -110,6 +110,16 @@ pub struct Team {
     pub(crate) divided_ns: AtomicU64,
 }
 
+impl Drop for Team {
+    /// Another thread may still be in the middle of fulfilling an event of this team's tasks, also of a team of one.
+    fn drop(&mut self) {
+        // In a child of fork there are no other threads.
+        if !init::forked() {
+            self.tasks.quiesce();
+        }
+    }
+}
+
 /// One thread's part of a team.
 #[derive(Debug)]
 #[repr(align(128))]
@@ -229,9 +239,10 @@ impl Team {
 
     /// Sends away the helpers of the last region, and forgets who sleeps and the tasks that were. May be called only while no
     /// task is left.
-    fn dismiss(&self) {
+    pub(crate) fn dismiss(&self) {
         self.tasks.quiesce();
         self.forget_tasks();
+        self.tasks.sleepers.forget();
         for m in &self.members {
             m.sleep.forget();
         }

@@ -108,8 +108,9 @@ impl Pool {
 
     /// The pool belongs to no thread for a while: the waiting policy does not count it.
     pub(super) fn rest(&mut self) {
-        // Another thread may still be in the middle of fulfilling an event of this team's tasks.
-        self.team.tasks.quiesce();
+        // Another thread may still be in the middle of fulfilling an event of this team's tasks. And workers that have
+        // announced their sleep, uncounted from now on, would take themselves off the count.
+        self.team.dismiss();
         Policy::add_threads(1 - self.counted as isize);
         self.counted = 1;
     }
@@ -211,8 +212,6 @@ impl Pool {
                 drop(Box::from_raw(slot.cast_mut()));
             }
         }
-        // Another thread may still be in the middle of fulfilling an event of this team's tasks.
-        self.team.tasks.quiesce();
         Policy::add_threads(1 - self.counted as isize);
     }
 

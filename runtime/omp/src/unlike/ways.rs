@@ -86,6 +86,7 @@ pub(crate) fn after_fork(th: &Thread) {
     for pool in th.pools.take() {
         pool.forget();
     }
+    th.after_fork();
     spare::after_fork();
     virtual_team::parallel::after_fork(th);
     Policy::set_threads(1);

@@ -164,6 +164,33 @@ fn a_detached_task_is_completed_by_exactly_one() {
 }
 
 #[test]
+fn a_team_is_freed_only_when_nobody_fulfills_an_event_of_its_tasks() {
+    // `run::fulfill` against a thread that waits for the event and ends: `Team::drop`. The team is plain data.
+    bounded(3, || {
+        let s = Arc::new((AtomicU32::new(0), AtomicBool::new(false), Data::new(1)));
+        let helper = {
+            let s = Arc::clone(&s);
+            thread::spawn(move || {
+                s.0.fetch_add(1, Ordering::SeqCst);
+                s.1.store(true, Ordering::Release);
+                // The nudge.
+                assert_eq!(s.2.get(), 1, "the team is gone");
+                s.0.fetch_sub(1, Ordering::SeqCst);
+            })
+        };
+        while !s.1.load(Ordering::Acquire) {
+            thread::yield_now();
+        }
+        // A read-modify-write stands for the load here, which loom takes for an acquiring one only.
+        while s.0.fetch_add(0, Ordering::SeqCst) != 0 {
+            thread::yield_now();
+        }
+        s.2.set(0);
+        helper.join().unwrap();
+    });
+}
+
+#[test]
 fn the_team_changes_only_without_helpers() {
     // `DockPastime::help` against `Tasks::quiesce`. The team's shape is plain data. Loom treats sequentially
     // consistent accesses as acquiring and releasing ones only, so fences are added.

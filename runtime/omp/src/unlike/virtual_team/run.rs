@@ -543,7 +543,6 @@ impl VirtualTeam {
 impl Drop for VirtualTeam {
     fn drop(&mut self) {
         watchdog::remove(self);
-        self.team.tasks.quiesce();
     }
 }
 
