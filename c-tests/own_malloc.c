@@ -86,7 +86,7 @@ int main(void)
     long sum = 0;
     void *entry = dlsym(RTLD_DEFAULT, "omp_get_num_threads");
     CHECK(entry != NULL);
-    if (dlsym(RTLD_DEFAULT, "hetmp_kernel") != NULL)
+    if (dlvsym(RTLD_DEFAULT, "hetmp_kernel", "HETMP_ENGINE") != NULL)
         dl_iterate_phdr(find, entry);
 #pragma omp parallel reduction(+ : sum)
     {

@@ -1,5 +1,5 @@
 /* goal.h: collective communication as dependency graphs (GOAL, Group Operation Assembly Language), and nonblocking
- * collectives made of them. Part of hetmp; link with -lhetmp, start with hetrun.
+ * collectives made of them. Part of hetmp; link with `pkg-config --libs hetmp-goal`, start with hetrun.
  *
  * A graph is one process's part of a communication: sends, receives and local operations, and their dependences.
  * GOAL_Compile turns a graph into a schedule. GOAL_Run begins a run of a schedule and returns at once; GOAL_Test and

@@ -33,8 +33,8 @@
  * Routines with a context as the first argument (shmem_ctx_...; the macro or overload takes it first, too) number PEs
  * in the context's team; the others use SHMEM_CTX_DEFAULT and number PEs in the job.
  *
- * Profiling (section 10). Every routine NAME here is a weak symbol and has a strong twin pNAME, declared in pshmem.h:
- * define NAME yourself, in the program or in a library before libhetmp.so, and call pNAME. Typed routines are not
+ * Profiling (section 10). Every routine NAME here has a twin pNAME, declared in pshmem.h:
+ * define NAME yourself, in the program or in a library before libhetmp_shmem.so, and call pNAME. Typed routines are not
  * layered on each other: each is to be wrapped on its own. The C11 macros and C++ overloads call the typed routines.
  *
  * Define before including this file

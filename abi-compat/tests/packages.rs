@@ -204,6 +204,15 @@ fn debian_packages_hold_what_their_links_name() {
         );
     }
     assert!(Path::new(&format!("{root}/usr/share/man/man1/hetmp-run.1.gz")).is_file());
+    // What the documentation names to link with, and what that links with.
+    for name in ["hetmp", "hetmp-goal", "hetmp-shmem"] {
+        let file = format!("{root}/usr/share/pkgconfig/{name}.pc");
+        assert!(Path::new(&file).is_file(), "{file}");
+    }
+    for name in ["mq", "goal", "shmem"] {
+        let file = format!("{root}/usr/lib/hetmp/lib/libhetmp_{name}.so");
+        assert!(Path::new(&file).is_file(), "{file}");
+    }
     if let Some(lintian) = there("lintian") {
         let mut args = vec!["--allow-root", "--fail-on", "error,warning"];
         args.extend(files.iter().map(String::as_str));

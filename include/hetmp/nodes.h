@@ -16,16 +16,21 @@ extern "C" {
  * general speed holds. With a null pointer, hetmp again takes the name of the function that contains
  * the region or loop. Outside of parallel regions nothing is slowed.
  *
- * The declaration is weak: in a process without hetmp the function's address is null, and
- * HETMP_KERNEL does nothing.
- */
-extern void hetmp_kernel(const char *name) __attribute__((weak));
+ * The library's function is looked up by its version, so nothing has to be linked, and no other library's function of
+ * this name is called. In a process without hetmp this does nothing. */
+extern void *hetmp_lookup_(void *, const char *, const char *) __asm__("dlvsym") __attribute__((weak));
+static inline void hetmp_kernel(const char *name) {
+    static void *found;
+    void *at = __atomic_load_n(&found, __ATOMIC_ACQUIRE);
+    if (!at) {
+        at = hetmp_lookup_ ? hetmp_lookup_(0, "hetmp_kernel", "HETMP_ENGINE") : 0;
+        if (!at) at = &found; /* there is none */
+        __atomic_store_n(&found, at, __ATOMIC_RELEASE);
+    }
+    if (at != &found) __extension__((void (*)(const char *))at)(name);
+}
 
-#define HETMP_KERNEL(name) \
-    do { \
-        if (hetmp_kernel) \
-            hetmp_kernel(name); \
-    } while (0)
+#define HETMP_KERNEL(name) hetmp_kernel(name)
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 //! Compiles the C parts of `libhetmp.so`, and gives the library the soname of libgomp, the version nodes of libgomp
-//! and libomp, and the names of OpenSHMEM.
+//! and libomp, and those of the other interfaces.
 
 /// The functions that `c/calls.c` wraps. A program may define functions of these names itself; the linker sends
 /// the library's own calls to the wrappers, so that the library never calls the program's functions by mistake.
@@ -11,7 +11,7 @@ const CALLS: [&str; 15] = [
 fn main() {
     println!("cargo:rerun-if-changed=nodes.map");
     println!("cargo:rerun-if-changed=libomp.map");
-    println!("cargo:rerun-if-changed=shmem.map");
+    println!("cargo:rerun-if-changed=hetmp.map");
     println!("cargo:rerun-if-changed=c/atomics.c");
     println!("cargo:rerun-if-changed=c/calls.c");
     // OpenMP's atomic updates of complex numbers multiply and divide inline. Without this option the compiler calls
@@ -37,7 +37,7 @@ fn main() {
     println!("cargo:rustc-cdylib-link-arg=-fuse-ld=lld");
     println!("cargo:rustc-cdylib-link-arg=-Wl,--version-script={dir}/nodes.map");
     println!("cargo:rustc-cdylib-link-arg=-Wl,--version-script={dir}/libomp.map");
-    println!("cargo:rustc-cdylib-link-arg=-Wl,--version-script={dir}/shmem.map");
+    println!("cargo:rustc-cdylib-link-arg=-Wl,--version-script={dir}/hetmp.map");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libgomp.so.1");
     // A program opens a plug-in that needs libgomp, and closes it again. The pool threads still run this library's
     // code then: the library must stay mapped.

@@ -57,7 +57,7 @@ static int open_library(void) {
         return 0;
     }
 #define FIND(name)                                                                                                        \
-    if (!(goal.name = (__typeof__(name) *)dlsym(library, #name))) {                                                       \
+    if (!(goal.name = (__typeof__(name) *)dlvsym(library, #name, "HETMP_ENGINE"))) {                                                       \
         say("%s: function " #name " is missing: the library of the same version is accepted", path);                      \
         return 0;                                                                                                         \
     }

@@ -104,7 +104,7 @@ integers=
 case ",$engines," in
 *,kernel,*) integers=-DINTEGERS ;;
 esac
-gcc -O2 $integers "$source" -o "$folder/goal" -I"$HETMP_PREFIX/include" -L"$HETMP_PREFIX/lib" -Wl,-rpath,"$HETMP_PREFIX/lib" -lhetmp
+gcc -O2 $integers "$source" -o "$folder/goal" -I"$HETMP_PREFIX/include" -L"$HETMP_PREFIX/lib" -Wl,-rpath,"$HETMP_PREFIX/lib" -lhetmp -lhetmp_goal
 # shellcheck source=scripts/lib/mpi_shim.sh
 . scripts/lib/mpi_shim.sh
 mpis=

@@ -39,7 +39,7 @@ echo
 echo "1. A sum that goes on while 4 processes compute for 0.1 s each, then a token around a ring."
 echo "   Whether the sum is there is asked once, after the computing; under user that moves it on a step:"
 gcc -std=gnu11 -O2 c-tests/apps/goal_first.c -o "$scratch/goal_first" -I"$scratch/hetmp/include" \
-    -L"$lib" -Wl,-rpath,"$lib" -lhetmp
+    -L"$lib" -Wl,-rpath,"$lib" -lhetmp -lhetmp_goal
 for engine in thread user; do
     for nic in auto emulated tcp; do
         echo "\$ HETMP_GOAL_ENGINE=$engine HETMP_NIC=$nic hetrun -n 4 ./goal_first"

@@ -11,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for program in lossy hostile; do
     gcc -std=gnu11 -O1 -pthread "c-tests/goal-kernel/$program.c" -o "$work/$program" -I"$prefix/include" -L"$prefix/lib" \
-        -Wl,-rpath,"$prefix/lib" -lhetmp
+        -Wl,-rpath,"$prefix/lib" -lhetmp -lhetmp_goal
 done
 clang -O2 -g -target bpf "-I/usr/include/$(uname -m)-linux-gnu" -c c-tests/goal-kernel/lossy.bpf.c -o "$work/lossy.o"
 export HETMP_GOAL_ENGINE=kernel HETMP_GOAL_COUNTERS=true

@@ -14,7 +14,7 @@ shift
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 gcc -std=gnu11 -O2 c-tests/goal/matrix.c -o "$folder/matrix" -I"$prefix/include" -L"$prefix/lib" \
-    -Wl,-rpath,"$prefix/lib" -lhetmp
+    -Wl,-rpath,"$prefix/lib" -lhetmp -lhetmp_goal
 jobs=0 failed=0
 for ranks in "$@"; do
     for engine in thread user; do

@@ -4,6 +4,7 @@ pub mod libomp;
 
 use crate::elf::SharedLibrary;
 use crate::symbols::{self, Export};
+use std::fmt::Write as _;
 
 /// A family of entry points.
 struct Family {
@@ -318,17 +319,17 @@ pub fn matrix(library: &SharedLibrary) -> String {
         );
     }
 
-    let own: Vec<&str> = library
-        .symbols
-        .iter()
-        .filter(|s| s.node.is_none())
-        .map(|s| s.name.as_str())
-        .collect();
-    if !own.is_empty() {
-        out += "\n## Our own\n\nUnversioned, declared in `include/`: ";
-        let own: Vec<String> = own.iter().map(|n| format!("`{n}`")).collect();
-        out += &own.join(", ");
-        out += ".\n";
+    out += "\n## Our own\n\nDeclared in `include/`, at version nodes for which only programs ask that were linked with them\n\
+            ([names.md](dev/names.md)). Those of OpenSHMEM are in [shmem-coverage.md](shmem-coverage.md).\n";
+    for node in ["HETMP_MQ", "HETMP_GOAL", "HETMP_SHMEM"] {
+        let own: Vec<String> = library
+            .symbols
+            .iter()
+            .filter(|s| s.node.as_deref() == Some(node))
+            .filter(|s| node != "HETMP_SHMEM" || s.name.starts_with("hetmp_"))
+            .map(|s| format!("`{}`", s.name))
+            .collect();
+        let _ = writeln!(out, "\n{node}: {}.", own.join(", "));
     }
     out
 }

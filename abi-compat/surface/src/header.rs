@@ -315,7 +315,7 @@ pub fn coverage_md(table: &[Family]) -> String {
          Generated from the table in `abi-compat/surface/src/families.rs` by\n\
          `cargo run -p hetmp-shmem-surface -- --write`. The tests hold the table against the lists of\n\
          names in `abi-compat/symbols/openshmem-*.txt`, and `libhetmp.so` and the headers against the table: every\n\
-         routine is exported, as `NAME` (weak) and as `pNAME`. `1.5` and `1.6` say which specification a routine came\n\
+         routine is exported, as `NAME` and as `pNAME`. `1.5` and `1.6` say which specification a routine came\n\
          with or is still in; `before` are those that 1.5 removed. There is no Fortran interface: 1.5 removed it.\n\n\
          | group | routines | of them 1.6 only | deprecated | C11 generic names and C++ overloads |\n\
          | --- | ---: | ---: | ---: | --- |\n",

@@ -9,9 +9,13 @@ use hetmp_shmem::cached;
 use hetmp_shmem::device::{self, Queue};
 use hetmp_shmem::team::Team;
 
+crate::entry::api!(
+    "HETMP_SHMEM",
+    "hetmp_device_queue_open_layout",
+    hetmp_device_queue_open_layout
+);
 /// `hetmp_device_queue_open` and `_open_flags`. The header adds the layout number and the size of the structure
 /// that the program was compiled with; the engine refuses others.
-#[no_mangle]
 unsafe extern "C" fn hetmp_device_queue_open_layout(
     team: Team,
     depth: usize,
@@ -25,16 +29,24 @@ unsafe extern "C" fn hetmp_device_queue_open_layout(
     unsafe { device::open(f, team, depth, flags, queue, layout, bytes) }
 }
 
+crate::entry::api!(
+    "HETMP_SHMEM",
+    "hetmp_device_queue_drop",
+    hetmp_device_queue_drop
+);
 /// The library's half of `hetmp_device_queue_close`. The header's half has already waited until all posted
 /// operations were done.
-#[no_mangle]
 unsafe extern "C" fn hetmp_device_queue_drop(queue: *mut Queue) -> c_int {
     // SAFETY: the program passes a structure that `hetmp_device_queue_open_layout` has filled, and no longer uses it.
     unsafe { device::close("hetmp_device_queue_close", queue) }
 }
 
+crate::entry::api!(
+    "HETMP_SHMEM",
+    "hetmp_device_queue_range",
+    hetmp_device_queue_range
+);
 /// `hetmp_device_queue_range`: the `i`-th range of memory that a device has to map.
-#[no_mangle]
 unsafe extern "C" fn hetmp_device_queue_range(
     queue: *const Queue,
     i: c_uint,
@@ -46,47 +58,67 @@ unsafe extern "C" fn hetmp_device_queue_range(
     unsafe { device::range("hetmp_device_queue_range", queue, i, base, bytes) }
 }
 
+crate::entry::api!(
+    "HETMP_SHMEM",
+    "hetmp_device_doorbell",
+    hetmp_device_doorbell
+);
 /// Called by `hetmp_ring` on the CPU, for a queue that is not polled: wakes the engine.
-#[no_mangle]
 unsafe extern "C" fn hetmp_device_doorbell(host: *mut c_void) {
     // SAFETY: the header passes the host end of an open queue, from its initiator.
     unsafe { device::doorbell(host) }
 }
 
+crate::entry::api!("HETMP_SHMEM", "hetmp_device_wait", hetmp_device_wait);
 /// Called by `hetmp_quiet`, and by a post into a full queue, on the CPU: waits until the queue's first `done`
 /// operations are done.
-#[no_mangle]
 unsafe extern "C" fn hetmp_device_wait(host: *mut c_void, done: u64) {
     // SAFETY: the header passes the host end of an open queue, from its initiator.
     unsafe { device::wait(host, done) }
 }
 
+crate::entry::api!(
+    "HETMP_SHMEM",
+    "hetmp_device_error_text",
+    hetmp_device_error_text
+);
 /// `hetmp_device_error_text`.
-#[no_mangle]
 extern "C" fn hetmp_device_error_text(status: c_int) -> *const c_char {
     device::error_text(status).as_ptr()
 }
 
+crate::entry::api!(
+    "HETMP_SHMEM",
+    "hetmp_device_malloc_cached",
+    hetmp_device_malloc_cached
+);
 /// `hetmp_device_malloc_cached`.
-#[no_mangle]
 extern "C" fn hetmp_device_malloc_cached(bytes: usize) -> *mut c_void {
     cached::malloc("hetmp_device_malloc_cached", bytes).cast()
 }
 
+crate::entry::api!("HETMP_SHMEM", "hetmp_device_flush", hetmp_device_flush);
 /// `hetmp_device_flush`.
-#[no_mangle]
 extern "C" fn hetmp_device_flush(address: *const c_void, bytes: usize) {
     cached::flush("hetmp_device_flush", address.cast(), bytes);
 }
 
+crate::entry::api!(
+    "HETMP_SHMEM",
+    "hetmp_device_kernel_begin",
+    hetmp_device_kernel_begin
+);
 /// `hetmp_device_kernel_begin`.
-#[no_mangle]
 extern "C" fn hetmp_device_kernel_begin() {
     cached::begin("hetmp_device_kernel_begin");
 }
 
+crate::entry::api!(
+    "HETMP_SHMEM",
+    "hetmp_device_kernel_end",
+    hetmp_device_kernel_end
+);
 /// `hetmp_device_kernel_end`.
-#[no_mangle]
 extern "C" fn hetmp_device_kernel_end() {
     cached::end("hetmp_device_kernel_end");
 }

@@ -217,11 +217,43 @@ macro_rules! placed_stub {
     };
 }
 
+/// Exports the function `$f` as `$export`, a name of an interface that is not OpenMP's, at the interface's version node and
+/// at `HETMP_ENGINE`. Both are hidden versions (`@`, not `@@`): the loader binds to them only what asks for the version by
+/// name. So a preload of this library never takes the place of a function of the same name in the program or in a library
+/// of its own. docs/dev/names.md says who asks for which node.
+///
+/// The names are aliases, and cost no jump. The assembler defines them in the object that holds the function, so the macro
+/// must be called in the function's module.
+macro_rules! api {
+    ("HETMP_ENGINE", $export:expr, $f:path) => {
+        core::arch::global_asm!(
+            concat!(".globl hetmp_api.", $export),
+            concat!(".type hetmp_api.", $export, ", @function"),
+            concat!(".set hetmp_api.", $export, ", {f}"),
+            concat!(".symver hetmp_api.", $export, ", ", $export, "@HETMP_ENGINE, remove"),
+            f = sym $f,
+        );
+    };
+    ($node:literal, $export:expr, $f:path) => {
+        $crate::entry::api!($node, $export, at "{f}", f = sym $f);
+    };
+    ($node:literal, $export:expr, at $target:expr $(, f = sym $f:path)?) => {
+        core::arch::global_asm!(
+            concat!(".globl hetmp_api.", $export),
+            concat!(".type hetmp_api.", $export, ", @function"),
+            concat!(".set hetmp_api.", $export, ", ", $target),
+            concat!(".symver hetmp_api.", $export, ", ", $export, "@", $node),
+            concat!(".symver hetmp_api.", $export, ", ", $export, "@HETMP_ENGINE, remove"),
+            $(f = sym $f,)?
+        );
+    };
+}
+
 #[allow(
     clippy::single_component_path_imports,
     reason = "clippy does not see a macro that a macro made"
 )]
 pub(crate) use for_libomp;
 pub(crate) use {
-    entries, export, export_placed, export_watched, noting, placed_stub, stub, watched_stub,
+    api, entries, export, export_placed, export_watched, noting, placed_stub, stub, watched_stub,
 };

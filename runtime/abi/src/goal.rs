@@ -1,7 +1,8 @@
 //! `goal.h`: dependency graphs, their runs, and collectives.
 //!
-//! The names are our own, so they are exported without a version node. Each entry converts, calls one function of
-//! `hetmp-goal-job`, and converts back.
+//! Each entry converts, calls one function of `hetmp-goal-job`, and converts back.
+
+#![allow(non_snake_case, reason = "the names are the ABI's")]
 
 mod collectives;
 
@@ -188,8 +189,8 @@ unsafe fn pieces(pieces: *const Piece, n: c_int) -> Result<Vec<Buffer>> {
         .collect()
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Error_string", GOAL_Error_string);
 /// `GOAL_Error_string`.
-#[no_mangle]
 extern "C" fn GOAL_Error_string(number: c_int) -> *const c_char {
     let known = usize::try_from(number)
         .ok()
@@ -198,8 +199,8 @@ extern "C" fn GOAL_Error_string(number: c_int) -> *const c_char {
     known.unwrap_or(c"no code of goal.h").as_ptr()
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Last_error", GOAL_Last_error);
 /// `GOAL_Last_error`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Last_error(text: *mut c_char, n: usize) -> c_int {
     if text.is_null() || n == 0 {
         return Code::Argument as c_int;
@@ -214,8 +215,8 @@ unsafe extern "C" fn GOAL_Last_error(text: *mut c_char, n: usize) -> c_int {
     Code::Success as c_int
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Init", GOAL_Init);
 /// `GOAL_Init`.
-#[no_mangle]
 extern "C" fn GOAL_Init() -> c_int {
     code(api::init())
 }
@@ -235,8 +236,8 @@ struct State(*mut c_void);
 // exchange is used for fences only while the job is joined.
 unsafe impl Send for State {}
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Init_through", GOAL_Init_through);
 /// `GOAL_Init_through`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Init_through(
     rank: c_int,
     size: c_int,
@@ -277,55 +278,55 @@ unsafe extern "C" fn GOAL_Init_through(
     code(join())
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Progress", GOAL_Progress);
 /// `GOAL_Progress`.
-#[no_mangle]
 extern "C" fn GOAL_Progress() -> c_int {
     code(api::advance())
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Finalize", GOAL_Finalize);
 /// `GOAL_Finalize`.
-#[no_mangle]
 extern "C" fn GOAL_Finalize() -> c_int {
     code(api::finalize())
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Rank", GOAL_Rank);
 /// `GOAL_Rank`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Rank(rank: *mut c_int) -> c_int {
     // SAFETY: the program passes null or a variable of type int.
     code(unsafe { put(rank, api::place().map(|p| p.0 as c_int)) })
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Size", GOAL_Size);
 /// `GOAL_Size`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Size(size: *mut c_int) -> c_int {
     // SAFETY: the program passes null or a variable of type int.
     code(unsafe { put(size, api::place().map(|p| p.1 as c_int)) })
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Create", GOAL_Create);
 /// `GOAL_Create`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Create(graph: *mut Key) -> c_int {
     // SAFETY: the program passes null or a variable of its own for the handle.
     unsafe { make(graph, api::create) }
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Free_graph", GOAL_Free_graph);
 /// `GOAL_Free_graph`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Free_graph(graph: *mut Key) -> c_int {
     // SAFETY: the program passes null or a variable of its own for the handle.
     unsafe { free(graph, api::free_graph) }
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Scratchpad", GOAL_Scratchpad);
 /// `GOAL_Scratchpad`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Scratchpad(graph: Key, bytes: usize, offset: *mut usize) -> c_int {
     // SAFETY: the program passes null or a variable of type size_t.
     code(unsafe { put(offset, api::scratch(graph, bytes).map(|o| o as usize)) })
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Bind", GOAL_Bind);
 /// `GOAL_Bind`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Bind(graph: Key, bytes: usize, space: *mut c_int) -> c_int {
     // SAFETY: the program passes null or a variable of type int.
     code(unsafe { put(space, api::segment(graph, bytes)) })
@@ -347,8 +348,8 @@ fn recv(from: c_int, number: c_int, into: Result<Vec<Buffer>>) -> Result<Work> {
     })
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Send", GOAL_Send);
 /// `GOAL_Send`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Send(
     graph: Key,
     buffer: *const c_void,
@@ -363,8 +364,8 @@ unsafe extern "C" fn GOAL_Send(
     unsafe { add(graph, send(to, tag, from), op) }
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Recv", GOAL_Recv);
 /// `GOAL_Recv`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Recv(
     graph: Key,
     buffer: *mut c_void,
@@ -379,8 +380,8 @@ unsafe extern "C" fn GOAL_Recv(
     unsafe { add(graph, recv(from, tag, into), op) }
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Sendv", GOAL_Sendv);
 /// `GOAL_Sendv`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Sendv(
     graph: Key,
     list: *const Piece,
@@ -393,8 +394,8 @@ unsafe extern "C" fn GOAL_Sendv(
     unsafe { add(graph, send(to, tag, pieces(list, n)), op) }
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Recvv", GOAL_Recvv);
 /// `GOAL_Recvv`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Recvv(
     graph: Key,
     list: *const Piece,
@@ -407,8 +408,8 @@ unsafe extern "C" fn GOAL_Recvv(
     unsafe { add(graph, recv(from, tag, pieces(list, n)), op) }
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Local", GOAL_Local);
 /// `GOAL_Local`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Local(
     graph: Key,
     operation: c_int,
@@ -434,8 +435,8 @@ unsafe extern "C" fn GOAL_Local(
     unsafe { add(graph, work(), op) }
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Copy", GOAL_Copy);
 /// `GOAL_Copy`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Copy(
     graph: Key,
     to: *mut c_void,
@@ -455,8 +456,8 @@ unsafe extern "C" fn GOAL_Copy(
     unsafe { add(graph, work(), op) }
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Timestamp", GOAL_Timestamp);
 /// `GOAL_Timestamp`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Timestamp(
     graph: Key,
     buffer: *mut c_void,
@@ -468,27 +469,27 @@ unsafe extern "C" fn GOAL_Timestamp(
     unsafe { add(graph, work, op) }
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Requires", GOAL_Requires);
 /// `GOAL_Requires`.
-#[no_mangle]
 extern "C" fn GOAL_Requires(graph: Key, later: c_int, earlier: c_int) -> c_int {
     code(api::order(graph, later, After::Complete, earlier))
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Requires_begun", GOAL_Requires_begun);
 /// `GOAL_Requires_begun`.
-#[no_mangle]
 extern "C" fn GOAL_Requires_begun(graph: Key, later: c_int, earlier: c_int) -> c_int {
     code(api::order(graph, later, After::Begun, earlier))
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Compile", GOAL_Compile);
 /// `GOAL_Compile`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Compile(graph: Key, schedule: *mut Key) -> c_int {
     // SAFETY: the program passes null or a variable of its own for the handle.
     unsafe { make(schedule, || api::compile(graph)) }
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Load", GOAL_Load);
 /// `GOAL_Load`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Load(bytes: *const c_void, n: usize, schedule: *mut Key) -> c_int {
     let load = || {
         if bytes.is_null() {
@@ -501,23 +502,23 @@ unsafe extern "C" fn GOAL_Load(bytes: *const c_void, n: usize, schedule: *mut Ke
     unsafe { make(schedule, load) }
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Free_schedule", GOAL_Free_schedule);
 /// `GOAL_Free_schedule`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Free_schedule(schedule: *mut Key) -> c_int {
     // SAFETY: the program passes null or a variable of its own for the handle.
     unsafe { free(schedule, api::free_schedule) }
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Run", GOAL_Run);
 /// `GOAL_Run`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Run(schedule: Key, handle: *mut Key) -> c_int {
     // SAFETY: the program passes null or a variable of its own for the handle, and keeps the buffers of the schedule
     // until the run has ended (`goal.h`, GOAL_USERSPACE).
     unsafe { make(handle, || api::run(schedule, 0, &[])) }
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Run_bound", GOAL_Run_bound);
 /// `GOAL_Run_bound`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Run_bound(
     schedule: Key,
     context: c_int,
@@ -551,8 +552,8 @@ unsafe extern "C" fn GOAL_Run_bound(
     unsafe { make(handle, run) }
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Test", GOAL_Test);
 /// `GOAL_Test`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Test(handle: *mut Key, done: *mut c_int) -> c_int {
     if handle.is_null() || done.is_null() {
         return code(Err(null("handle or done")));
@@ -572,8 +573,8 @@ unsafe extern "C" fn GOAL_Test(handle: *mut Key, done: *mut c_int) -> c_int {
     code(ended.map(|_| ()))
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Wait", GOAL_Wait);
 /// `GOAL_Wait`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Wait(handle: *mut Key) -> c_int {
     if handle.is_null() {
         return code(Err(null("handle")));

@@ -1,6 +1,6 @@
 //! `hetmp/mq.h`: message queues between a master and slaves.
 //!
-//! The names are our own, so they are exported without a version node. Each entry converts its arguments, calls one
+//! Each entry converts its arguments, calls one
 //! function of `hetmp-mq`, and converts the result. [`hetmp_mq::verbs`] stores or prints the errors.
 
 use core::ffi::{c_char, c_int, c_void, CStr};
@@ -37,8 +37,9 @@ unsafe fn place<'a, T>(p: *mut T) -> Option<&'a mut T> {
 macro_rules! both {
     ($(#[$m:meta])* $master:ident $slave:ident ($handle:ident $(, $a:ident : $t:ty)*) $(-> $r:ty)?,
      |$from:ident, $call:ident| fast $fast:expr, slow $slow:expr) => {
+        $crate::entry::api!("HETMP_MQ", stringify!($master), $master);
+        $crate::entry::api!("HETMP_MQ", stringify!($slave), $slave);
         $(#[$m])*
-        #[no_mangle]
         #[allow(non_snake_case, reason = "the name is the ABI's")]
         pub(crate) extern "C" fn $master(slave: c_int, $handle: c_int $(, $a: $t)*) $(-> $r)? {
             #[cold]
@@ -54,7 +55,6 @@ macro_rules! both {
             }
         }
         $(#[$m])*
-        #[no_mangle]
         #[allow(non_snake_case, reason = "the name is the ABI's")]
         pub(crate) extern "C" fn $slave($handle: c_int $(, $a: $t)*) $(-> $r)? {
             #[cold]
@@ -138,8 +138,8 @@ fn prepare() {
 /// Defines exported functions.
 macro_rules! export_c {
     ($($(#[$m:meta])* fn $name:ident($($a:ident : $t:ty),* $(,)?) $(-> $r:ty)? $body:block)*) => {$(
+        $crate::entry::api!("HETMP_MQ", stringify!($name), $name);
         $(#[$m])*
-        #[no_mangle]
         #[allow(non_snake_case, reason = "the name is the ABI's")]
         pub(crate) extern "C" fn $name($($a: $t),*) $(-> $r)? $body
     )*};

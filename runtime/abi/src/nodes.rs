@@ -3,12 +3,12 @@
 use core::ffi::CStr;
 use libc::c_char;
 
+crate::entry::api!("HETMP_ENGINE", "hetmp_kernel", hetmp_kernel);
 /// Tells the runtime which kernel the calling thread runs from now on. Null: the runtime finds kernels itself
 /// again.
 ///
 /// # Safety
 /// `name` is null or a string with a terminating zero.
-#[no_mangle]
 pub(crate) unsafe extern "C" fn hetmp_kernel(name: *const c_char) {
     let name = if name.is_null() {
         None
@@ -19,12 +19,12 @@ pub(crate) unsafe extern "C" fn hetmp_kernel(name: *const c_char) {
     hetmp_omp::unlike::kernel::tell(name);
 }
 
+crate::entry::api!("HETMP_ENGINE", "hetmp_across_install", hetmp_across_install);
 /// Makes this process a node of a program that runs on several nodes. Returns false if the table has another
 /// version than this library.
 ///
 /// # Safety
 /// `table` lives as long as the process.
-#[no_mangle]
 pub(crate) unsafe extern "C" fn hetmp_across_install(
     table: *const hetmp_omp::across::Table,
 ) -> bool {
@@ -32,8 +32,8 @@ pub(crate) unsafe extern "C" fn hetmp_across_install(
     hetmp_omp::across::install(unsafe { &*table })
 }
 
+crate::entry::api!("HETMP_ENGINE", "hetmp_across_node", hetmp_across_node);
 /// What a node other than the origin does instead of the program's `main`; never returns.
-#[no_mangle]
 pub(crate) extern "C" fn hetmp_across_node() -> ! {
     hetmp_omp::team::serve_node()
 }

@@ -31,9 +31,11 @@ type Start = unsafe extern "C" fn(
     *mut c_void,
 ) -> c_int;
 
+/// A function that `libhetmp.so` exports for libraries of hetmp only.
 fn function(name: &CStr) -> Option<usize> {
-    // SAFETY: the name is a C string.
-    let at = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
+    // SAFETY: both names are C strings.
+    let at = unsafe { libc::dlvsym(libc::RTLD_DEFAULT, name.as_ptr(), c"HETMP_ENGINE".as_ptr()) }
+        as usize;
     (at != 0).then_some(at)
 }
 

@@ -11,7 +11,7 @@ macro_rules! collectives {
     ($(
         $now:ident, $later:ident, $grouped:ident ( $($a:ident : $t:ty),* ; $give:ident, $get:ident ) $what:block
     )*) => { $(
-        #[no_mangle]
+        $crate::entry::api!("HETMP_GOAL", stringify!($now), $now);
         #[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
         unsafe extern "C" fn $now($give: *const c_void, $get: *mut c_void, $($a: $t),*) -> c_int {
             let what = || -> Result<Collective> { $what };
@@ -19,7 +19,7 @@ macro_rules! collectives {
             code(what().and_then(|w| unsafe { api::blocking(w, $give.cast(), $get.cast()) }))
         }
 
-        #[no_mangle]
+        $crate::entry::api!("HETMP_GOAL", stringify!($later), $later);
         #[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
         unsafe extern "C" fn $later(
             $give: *const c_void,
@@ -33,7 +33,7 @@ macro_rules! collectives {
             unsafe { make(handle, || api::start(what()?, $give.cast(), $get.cast())) }
         }
 
-        #[no_mangle]
+        $crate::entry::api!("HETMP_GOAL", stringify!($grouped), $grouped);
         #[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
         unsafe extern "C" fn $grouped(
             group: Key,
@@ -82,8 +82,8 @@ collectives! {
     }
 }
 
+crate::entry::api!("HETMP_GOAL", "goal_barrier", goal_barrier);
 /// `goal_barrier`.
-#[no_mangle]
 unsafe extern "C" fn goal_barrier() -> c_int {
     // SAFETY: a barrier has no buffers.
     code(unsafe {
@@ -95,8 +95,8 @@ unsafe extern "C" fn goal_barrier() -> c_int {
     })
 }
 
+crate::entry::api!("HETMP_GOAL", "goal_ibarrier", goal_ibarrier);
 /// `goal_ibarrier`.
-#[no_mangle]
 unsafe extern "C" fn goal_ibarrier(handle: *mut Key) -> c_int {
     let start = || {
         // SAFETY: a barrier has no buffers.
@@ -112,8 +112,8 @@ unsafe extern "C" fn goal_ibarrier(handle: *mut Key) -> c_int {
     unsafe { make(handle, start) }
 }
 
+crate::entry::api!("HETMP_GOAL", "goal_group_ibarrier", goal_group_ibarrier);
 /// `goal_group_ibarrier`.
-#[no_mangle]
 unsafe extern "C" fn goal_group_ibarrier(group: Key, handle: *mut Key) -> c_int {
     let (give, get) = (core::ptr::null(), core::ptr::null_mut());
     // SAFETY: a barrier has no buffers. The program passes null or a variable of its own for the handle.
@@ -124,8 +124,8 @@ unsafe extern "C" fn goal_group_ibarrier(group: Key, handle: *mut Key) -> c_int 
     }
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Group_create", GOAL_Group_create);
 /// `GOAL_Group_create`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Group_create(
     context: c_int,
     members: *const c_int,
@@ -144,8 +144,8 @@ unsafe extern "C" fn GOAL_Group_create(
     unsafe { make(group, create) }
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Group_free", GOAL_Group_free);
 /// `GOAL_Group_free`.
-#[no_mangle]
 unsafe extern "C" fn GOAL_Group_free(group: *mut Key) -> c_int {
     // SAFETY: the program passes null or a variable of its own for the handle.
     unsafe { free(group, api::free_group) }
@@ -172,7 +172,7 @@ unsafe fn ranks(list: *const c_int, n: c_int) -> Result<Box<[u32]>> {
 /// returns a handle at once, and so does `$grouped`, for the ranks of a group.
 macro_rules! neighbours {
     ($($now:ident, $later:ident, $grouped:ident, $what:ident;)*) => { $(
-        #[no_mangle]
+        $crate::entry::api!("HETMP_GOAL", stringify!($now), $now);
         unsafe extern "C" fn $now(
             sources: *const c_int,
             n_sources: c_int,
@@ -196,7 +196,7 @@ macro_rules! neighbours {
             })
         }
 
-        #[no_mangle]
+        $crate::entry::api!("HETMP_GOAL", stringify!($later), $later);
         #[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
         unsafe extern "C" fn $later(
             sources: *const c_int,
@@ -222,7 +222,7 @@ macro_rules! neighbours {
             }
         }
 
-        #[no_mangle]
+        $crate::entry::api!("HETMP_GOAL", stringify!($grouped), $grouped);
         #[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
         unsafe extern "C" fn $grouped(
             group: Key,

@@ -34,25 +34,23 @@ p!(ctx_p, "shmem_ctx_longdouble_p", (ctx));
 g!(g, "shmem_longdouble_g", ());
 g!(ctx_g, "shmem_ctx_longdouble_g", (ctx));
 
-/// Exports a stub as `p$name` and weakly as `$name`.
+/// Exports a stub as `$name` and as `p$name`.
 macro_rules! stub {
     ($name:literal, $function:ident, $($line:literal),* $(,)?) => {
         core::arch::global_asm!(
             ".pushsection .text.hetmp_entry, \"ax\", @progbits",
             ".p2align 4",
-            concat!(".globl p", $name),
-            concat!(".type p", $name, ", @function"),
-            concat!("p", $name, ":"),
+            concat!(".type hetmp_stub.", $name, ", @function"),
+            concat!("hetmp_stub.", $name, ":"),
             ".cfi_startproc",
             $($line,)*
             ".cfi_endproc",
-            concat!(".size p", $name, ", . - p", $name),
-            concat!(".weak ", $name),
-            concat!(".type ", $name, ", @function"),
-            concat!(".set ", $name, ", p", $name),
+            concat!(".size hetmp_stub.", $name, ", . - hetmp_stub.", $name),
             ".popsection",
             f = sym $function,
         );
+        $crate::entry::api!("HETMP_SHMEM", $name, at concat!("hetmp_stub.", $name));
+        $crate::entry::api!("HETMP_SHMEM", concat!("p", $name), at concat!("hetmp_stub.", $name));
     };
 }
 

@@ -1,9 +1,7 @@
 //! One macro for every OpenSHMEM routine.
 //!
-//! A routine `NAME` is exported as `pNAME`, and weakly as `NAME` (specification 1.5, section 10): a program or a tool
-//! can define `NAME` itself and call `pNAME`. Both names are aliases, which the assembler defines in the object that
-//! holds the function. There are two reasons against `#[no_mangle]`: stable `rustc` has no attribute for weak names,
-//! and a name that `rustc` exports itself gets no version node. The version node is in `shmem.map`.
+//! A routine `NAME` is exported as `pNAME` and as `NAME` (specification 1.5, section 10): a program or a tool can define
+//! `NAME` itself and call `pNAME`. How these names are exported, and to whom: [`crate::entry::api`].
 
 /// Defines routines. In a body, `F` is the routine's C name. The engine's functions take it as their first argument
 /// and name it in error lines.
@@ -20,15 +18,8 @@ macro_rules! routines {
             const F: &str = stringify!($name);
             $body
         }
-        core::arch::global_asm!(
-            concat!(".globl p", stringify!($name)),
-            concat!(".type p", stringify!($name), ", @function"),
-            concat!(".set p", stringify!($name), ", {f}"),
-            concat!(".weak ", stringify!($name)),
-            concat!(".type ", stringify!($name), ", @function"),
-            concat!(".set ", stringify!($name), ", {f}"),
-            f = sym $name,
-        );
+        $crate::entry::api!("HETMP_SHMEM", stringify!($name), $name);
+        $crate::entry::api!("HETMP_SHMEM", concat!("p", stringify!($name)), $name);
     )* };
 }
 
