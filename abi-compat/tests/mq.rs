@@ -5,6 +5,7 @@
 use hetmp_abi_compat::{exec, library};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -109,6 +110,46 @@ fn build(source: &str, kind: &str, flags: &[&str]) -> PathBuf {
     args.extend(at.libs.clone());
     compile(compiler, &args);
     out
+}
+
+/// An image named without a slash is a file of the current directory, not of the loader's folders.
+#[test]
+fn an_image_is_a_file() {
+    let folder = scratch("image");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("image.c"), "void work2(void *a) { (void)a; }\n").unwrap();
+    fs::write(
+        folder.join("main.c"),
+        "#include <hetmp/mq.h>\n#include <stdio.h>\nint main(int n, char **name) {\n\
+         for (int i = 1; i < n; i++) puts(mqErrorName(mLoadSlaveImage(0, name[i])));\n\
+         return mSlaveFunction(\"work2\") == 0;\n}\n",
+    )
+    .unwrap();
+    let (path, at) = (
+        |name: &str| folder.join(name).display().to_string(),
+        installed(),
+    );
+    compile(
+        "gcc",
+        &strings(&[
+            "-shared",
+            "-fPIC",
+            &path("image.c"),
+            "-o",
+            &path("image.so"),
+        ]),
+    );
+    let mut args = strings(&[&path("main.c"), "-o", &path("main")]);
+    args.extend(at.cflags.iter().chain(&at.libs).cloned());
+    compile("gcc", &args);
+    let shown = Command::new(path("main"))
+        .args(["image.so", "./image.so", &path("image.so"), "libm.so.6", ""])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    let want = "MQ_OK\nMQ_OK\nMQ_OK\nMQ_BAD_IMAGE\nMQ_BAD_IMAGE\n";
+    assert_eq!(String::from_utf8_lossy(&shown.stdout), want);
+    assert!(shown.status.success());
 }
 
 const PLAIN: &[&str] = &["-DHETMP_MQ_NO_INLINE"];
@@ -478,11 +519,18 @@ fn the_recipe_builds_one_program_for_every_platform() {
             args.push(format!("SLAVE={}", vendor("recipe_slave.c")));
             args.push("FLAGS=-O2 -Wall -Wextra -Werror -Wno-psabi".to_owned());
             exec_tool("make", &args, &[]);
-            let image = format!("{out}/recipe.dat");
-            let image: &[String] = if version == "MT3" { &[image] } else { &[] };
-            let text = exec_tool(&format!("{out}/recipe"), image, &[]);
-            let line = "recipe: 80 sums of 1000 floats on 4 slaves, together 4840000, right";
-            assert_eq!(text.trim(), line, "{version} {compiler}");
+            let images: &[&str] = match version {
+                "MT3" => &["./recipe.dat", "recipe.dat"],
+                _ => &[""],
+            };
+            for image in images {
+                let mut program = Command::new(format!("{out}/recipe"));
+                program.current_dir(&out).args(image.split_whitespace());
+                let shown = program.output().unwrap();
+                let line = "recipe: 80 sums of 1000 floats on 4 slaves, together 4840000, right";
+                let text = String::from_utf8_lossy(&shown.stdout);
+                assert_eq!(text.trim(), line, "{version} {compiler} {image}");
+            }
         }
     }
     let args = ["-s", "-f", &chip("Makefile"), "VERSION=SW9"];

@@ -2,9 +2,6 @@
 #include "recipe.h"
 #include <hetmp/mq.h>
 #include <hetmp/simd.h>
-#if defined(MT3_VERSION)
-#include "hthread_device.h"
-#endif
 
 /* c = a + b: the paper's example. */
 static void addv(const float *a, const float *b, float *c, int len) {

@@ -42,7 +42,10 @@ int hthread_dev_close(int c) {
 }
 int hthread_dat_load(int c, const char *path) {
     if (c < 0 || c >= CLUSTERS || !opened[c]) return -1;
-    void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    /* The path of a file, also without a slash: dlopen would look for such a name in the folders of libraries. */
+    char file[4096];
+    if (snprintf(file, sizeof file, "%s%s", strchr(path, '/') ? "" : "./", path) >= (int)sizeof file) return -1;
+    void *object = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!object) return -1;
     image[c] = object;
     return 0;

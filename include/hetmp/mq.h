@@ -171,7 +171,8 @@ void mWaitSlaveThreads(int cluster, ThreadID t);
 void mDestroySlaveThreads(int cluster, ThreadID t);
 /* 1 while the slave runs, else 0. */
 int mIsSlaveAlive(int cluster, int slave);
-/* Loads code for slaves: on MT-3000 the cluster's image, on x86 a shared object. MQ_OK or MQ_BAD_IMAGE. */
+/* Loads code for slaves: on MT-3000 the cluster's image, on x86 a shared object. A name without a slash is a file of
+ * the current directory. MQ_OK or MQ_BAD_IMAGE. */
 int mLoadSlaveImage(int cluster, const char *path);
 /* The function of a loaded image or of the program, for mStartSlaveThreads; NULL if there is none. */
 void *mSlaveFunction(const char *name);
@@ -290,6 +291,10 @@ static inline void hetmp_mq_destroy_1(ThreadID t) { mDestroySlaveThreads(t.m_clu
  * mStartSlaveThreads(c, n, MQ_SLAVE(name), arg)
  * SW26010's compiler gives slave functions a prefix; MT-3000 starts them by name, from an image. */
 #if defined(MT3_VERSION)
+/* Slaves need the device's own header. Its compiler is for no CPU that a master runs on; a stand-in says which side it is. */
+#if defined(HETMP_MQ_SLAVE) || (!defined(__aarch64__) && !defined(__x86_64__))
+#include "hthread_device.h"
+#endif
 #define MQ_DECLARE_SLAVE(name) typedef int hetmp_mq_declared_##name
 #define MQ_SLAVE(name) ((void *)(uintptr_t) #name)
 #define MQ_SLAVE_FUNCTION(name, arg)                                \

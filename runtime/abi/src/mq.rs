@@ -6,6 +6,7 @@
 use core::ffi::{c_char, c_int, c_void, CStr};
 use hetmp_mq::api::{self, Error, From, Request};
 use hetmp_mq::verbs::{self, good, Call};
+use std::ffi::CString;
 
 /// `ThreadID`.
 #[derive(Clone, Copy)]
@@ -249,8 +250,14 @@ export_c! {
         if path.is_null() {
             return Error::BadImage as c_int;
         }
-        // SAFETY: the program passes a string with a terminating zero.
-        let object = unsafe { libc::dlopen(path, libc::RTLD_NOW | libc::RTLD_GLOBAL) };
+        // dlopen looks for a name without a slash in the folders of libraries.
+        let path = text(path);
+        let here: &[u8] = if path.contains(&b'/') { b"" } else { b"./" };
+        let Ok(path) = CString::new([here, path].concat()) else {
+            return Error::BadImage as c_int;
+        };
+        // SAFETY: a string with a terminating zero.
+        let object = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
         if object.is_null() {
             Error::BadImage as c_int
         } else {
