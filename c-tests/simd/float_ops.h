@@ -37,13 +37,8 @@ static L F(least)(L x, L y) {
         return x;
     return x < y || (x == y && signbit(x)) ? x : y;
 }
-/* What becomes of a signalling NaN is open: those are made quiet first. */
-static V F(quiet)(V v) {
-    const V bit = (V)((UV)OP(ZERO)() + ((UL)1 << (W == 32 ? 22 : 51)));
-    return OP(OR)(v, OP(SELECT)(OP(ISNAN)(v), bit, OP(ZERO)()));
-}
-LANES(MINNUM, OP(MINNUM)(F(quiet)(va), F(quiet)(vb)), F(least)(x, y), F(same))
-LANES(MAXNUM, OP(MAXNUM)(F(quiet)(va), F(quiet)(vb)), -F(least)(-x, -y), F(same))
+LANES(MINNUM, OP(MINNUM)(va, vb), F(least)(x, y), F(same))
+LANES(MAXNUM, OP(MAXNUM)(va, vb), -F(least)(-x, -y), F(same))
 UNARY(ROUND, M1(nearbyint)(x))
 UNARY(FLOOR, M1(floor)(x))
 UNARY(CEIL, M1(ceil)(x))

@@ -111,6 +111,19 @@ static void test_relations(void) {
     EXPECT("relations", _VMF32_COUNT(below) == 2 && _VMF32_FIRST(_VMF32_NOT(below)) == 2);
 }
 
+/* The paper's section 3.5 writes the types with one more underscore. */
+static void test_spelling(void) {
+    const __VU32 v = _VU32_SET1(3);
+    const __VF32 f = _VF32_SET1(1);
+    uint32_t n[_VU32_SIZE];
+    float x[_VF32_SIZE];
+    _VU32_STORE(n, v);
+    _VF32_STORE(x, f);
+    EXPECT("spelling", n[_VU32_SIZE - 1] == 3 && x[0] == 1 && sizeof(__VI8) + sizeof(__VI16) == 2 * sizeof(_VI8) &&
+                           sizeof(__VI32) + sizeof(__VI64) == 2 * sizeof(_VI32) && sizeof(__VF64) == sizeof(_VF64) &&
+                           sizeof(__VU8) + sizeof(__VU16) + sizeof(__VU64) == 3 * sizeof(_VU8));
+}
+
 int main(void) {
     /* The driver names the backend that it expects to have compiled. */
 #ifdef EXPECT_BACKEND
@@ -127,6 +140,7 @@ int main(void) {
     test_masks32();
     test_masks64();
     test_relations();
+    test_spelling();
 #if HETMP_SIMD_APART_F32
     test_masksF32();
     test_VIF32();

@@ -10,7 +10,7 @@
  * many-core processors", J. Computer Applications 43(11), 2023, section 2.2.4.
  *
  * TYPES. _VF32 _VF64 (IEEE 754), _VI8 _VI16 _VI32 _VI64 (signed), _VU8 _VU16
- * _VU32 _VU64 (unsigned). All have HETMP_SIMD_BYTES bytes; _VF32_SIZE etc. are
+ * _VU32 _VU64 (unsigned); __VF32 etc. are the same (section 3.5). All have HETMP_SIMD_BYTES bytes; _VF32_SIZE etc. are
  * their lanes, literal numbers. Lane 0 comes first in memory. They are vectors in
  * the sense of gcc and clang: assigned, passed and returned like numbers, and
  * interchangeable with the platform's own types of the same shape (__m256,

@@ -19,14 +19,20 @@
 #define HETMP_OWN_F_FMA 1
 #define HETMP_OWN_F_FNMA 1
 #define HETMP_OWN_F_SET1 1
+/* A NaN gives way to the other operand before the instruction, which would keep a signalling one. */
+#define HETMP_ANUMBER(T, op, C, suffix, name) \
+    HETMP_SIMD_FN _##T _##T##_##op(_##T a, _##T b) { \
+        return (_##T)name(vbslq_##suffix(vceqq_##suffix((C)a, (C)a), (C)a, (C)b), \
+                          vbslq_##suffix(vceqq_##suffix((C)b, (C)b), (C)b, (C)a)); \
+    }
 #define HETMP_AFLOAT(T, L, C, suffix) \
     HETMP_A1(T, SQRT, C, vsqrtq_##suffix) \
     HETMP_A1(T, ROUND, C, vrndnq_##suffix) \
     HETMP_A1(T, FLOOR, C, vrndmq_##suffix) \
     HETMP_A1(T, CEIL, C, vrndpq_##suffix) \
     HETMP_A1(T, TRUNC, C, vrndq_##suffix) \
-    HETMP_A2(T, MINNUM, C, vminnmq_##suffix) \
-    HETMP_A2(T, MAXNUM, C, vmaxnmq_##suffix) \
+    HETMP_ANUMBER(T, MINNUM, C, suffix, vminnmq_##suffix) \
+    HETMP_ANUMBER(T, MAXNUM, C, suffix, vmaxnmq_##suffix) \
     HETMP_A1(T, RCP_EST, C, vrecpeq_##suffix) \
     HETMP_A1(T, RSQRT_EST, C, vrsqrteq_##suffix) \
     HETMP_SIMD_FN _##T _##T##_SET1(L x) { return (_##T)vdupq_n_##suffix(x); } \
@@ -39,6 +45,7 @@
 HETMP_AFLOAT(VF32, float, float32x4_t, f32)
 HETMP_AFLOAT(VF64, double, float64x2_t, f64)
 #undef HETMP_AFLOAT
+#undef HETMP_ANUMBER
 
 /* The instructions saturate and make 0 of a NaN, as we promise. */
 #define HETMP_OWN_VF32_TO_VI32 1

@@ -51,14 +51,21 @@ typedef svuint64_t hetmp_sv_VU64 __attribute__((arm_sve_vector_bits(HETMP_SIMD_S
     HETMP_SIMD_FN _##T _##T##_##op(_##T a, _##T b, _##T c) { \
         return (_##T)(hetmp_sv_##T)name##_x(HETMP_PG(W), (C)c, (C)a, (C)b); \
     }
+/* A NaN gives way to the other operand before the instruction, which would keep a signalling one. */
+#define HETMP_VNUMBER(T, op, C, W, name) \
+    HETMP_SIMD_FN _##T _##T##_##op(_##T a, _##T b) { \
+        const C x = (C)a, y = (C)b; \
+        return (_##T)(hetmp_sv_##T)name##_x(HETMP_PG(W), svsel_f##W(svcmpeq_f##W(HETMP_PG(W), x, x), x, y), \
+                                            svsel_f##W(svcmpeq_f##W(HETMP_PG(W), y, y), y, x)); \
+    }
 #define HETMP_VFLOAT(T, L, C, W) \
     HETMP_V1(T, SQRT, C, W, svsqrt_f##W) \
     HETMP_V1(T, ROUND, C, W, svrintn_f##W) \
     HETMP_V1(T, FLOOR, C, W, svrintm_f##W) \
     HETMP_V1(T, CEIL, C, W, svrintp_f##W) \
     HETMP_V1(T, TRUNC, C, W, svrintz_f##W) \
-    HETMP_V2(T, MINNUM, C, W, svminnm_f##W) \
-    HETMP_V2(T, MAXNUM, C, W, svmaxnm_f##W) \
+    HETMP_VNUMBER(T, MINNUM, C, W, svminnm_f##W) \
+    HETMP_VNUMBER(T, MAXNUM, C, W, svmaxnm_f##W) \
     HETMP_V3(T, FMA, C, W, svmla_f##W) \
     HETMP_V3(T, FMS, C, W, svnmls_f##W) \
     HETMP_V3(T, FNMA, C, W, svmls_f##W) \
@@ -69,6 +76,7 @@ typedef svuint64_t hetmp_sv_VU64 __attribute__((arm_sve_vector_bits(HETMP_SIMD_S
 HETMP_VFLOAT(VF32, float, hetmp_sv_VF32, 32)
 HETMP_VFLOAT(VF64, double, hetmp_sv_VF64, 64)
 #undef HETMP_VFLOAT
+#undef HETMP_VNUMBER
 
 #define HETMP_OWN_S_MIN 1
 #define HETMP_OWN_U_MIN 1

@@ -52,6 +52,18 @@ typedef uint64_t _VU64 __attribute__((vector_size(HETMP_SIMD_BYTES)));
 #endif
 #endif
 
+/* Section 3.5 of the paper writes these types with one more underscore. */
+typedef _VF32 __VF32;
+typedef _VF64 __VF64;
+typedef _VI8 __VI8;
+typedef _VI16 __VI16;
+typedef _VI32 __VI32;
+typedef _VI64 __VI64;
+typedef _VU8 __VU8;
+typedef _VU16 __VU16;
+typedef _VU32 __VU32;
+typedef _VU64 __VU64;
+
 /* gcc 5 to 11: vectors are shuffled by __builtin_shuffle, and converted lane by lane. */
 #if defined(HETMP_SIMD_OLD) || (!defined(__clang__) && __GNUC__ < 12)
 #undef HETMP_SIMD_OLD
