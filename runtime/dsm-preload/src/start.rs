@@ -31,8 +31,15 @@ type Start = unsafe extern "C" fn(
     *mut c_void,
 ) -> c_int;
 
-/// A function that `libhetmp.so` exports for libraries of hetmp only.
+/// The function that calls by this name reach.
 fn function(name: &CStr) -> Option<usize> {
+    // SAFETY: the name is a C string.
+    let at = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
+    (at != 0).then_some(at)
+}
+
+/// A function that `libhetmp.so` exports for libraries of hetmp only.
+fn engine_function(name: &CStr) -> Option<usize> {
     // SAFETY: both names are C strings.
     let at = unsafe { libc::dlvsym(libc::RTLD_DEFAULT, name.as_ptr(), c"HETMP_ENGINE".as_ptr()) }
         as usize;
@@ -78,12 +85,12 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
             "HETMP_NODES dsm:N: a program that is not started by hetrun is accepted (hetrun --dsm makes nodes of its own)"
         ));
     }
-    let Some(install) = function(c"hetmp_across_install") else {
+    let Some(install) = engine_function(c"hetmp_across_install") else {
         fail(format_args!(
             "HETMP_NODES dsm:N: LD_PRELOAD=libhetmp_dsm.so:libhetmp.so is accepted"
         ));
     };
-    let Some(serve) = function(c"hetmp_across_node") else {
+    let Some(serve) = engine_function(c"hetmp_across_node") else {
         fail(format_args!(
             "libhetmp.so: one of the same version is accepted"
         ));
