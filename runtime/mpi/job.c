@@ -247,7 +247,7 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
 
 /* With HETMP_VERBOSE: one line of rank 0, with what all ranks have counted. */
 static void report(void) {
-    const char *value = getenv("HETMP_VERBOSE");
+    const char *value = secure_getenv("HETMP_VERBOSE");
     if (!value || (strcmp(value, "1") && strcasecmp(value, "true"))) return;
     long mine[KINDS + REASONS], all[KINDS + REASONS];
     memcpy(mine, taken, sizeof taken);

@@ -22,6 +22,7 @@ mod shmem;
 mod variadic;
 
 use core::ffi::{c_char, c_int};
+use hetmp_core::env;
 
 /// The memory that the library allocates for itself. The program's memory comes from the program's malloc.
 #[global_allocator]
@@ -37,18 +38,15 @@ static AT_LOAD: extern "C" fn(c_int, *const *const c_char) = at_load;
 
 extern "C" fn at_load(_count: c_int, arguments: *const *const c_char) {
     ompt::offer();
-    // SAFETY: getenv reads the environment. At the program's start no other thread exists. If the library is
-    // opened later: constructors of any library may read the environment, so a program must not let another
-    // thread change it during `dlopen`.
-    if !unsafe { libc::getenv(c"OMP_DISPLAY_ENV".as_ptr()) }.is_null() {
+    // SAFETY: At the program's start no other thread exists. If the library is opened later: constructors of any
+    // library may read the environment, so a program must not let another thread change it during `dlopen`.
+    if unsafe { env::live(c"OMP_DISPLAY_ENV") }.is_some() {
         hetmp_omp::init::once();
     }
-    // SAFETY: no thread changes the environment while constructors run, for the reasons given at the call of
-    // `getenv` before. The value is a C string, and the loader passes the program's arguments to
-    // constructors.
+    // SAFETY: no thread changes the environment while constructors run, for the reasons given before. The loader
+    // passes the program's arguments to constructors.
     unsafe {
-        let nodes = libc::getenv(c"HETMP_NODES".as_ptr());
-        if !nodes.is_null() && libc::strncmp(nodes, c"dsm:".as_ptr(), 4) == 0 {
+        if env::live(c"HETMP_NODES").is_some_and(|nodes| nodes.to_bytes().starts_with(b"dsm:")) {
             again::begin_with_both(arguments);
         }
     }

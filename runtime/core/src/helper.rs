@@ -18,8 +18,9 @@ use std::time::Duration;
 /// How long a helper may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Where the command `hetmp` is: beside this library, in `../bin` of it, or in the `PATH`.
-fn command() -> PathBuf {
+/// Where the command `hetmp` is: beside this library, in `../bin` of it, or in the `PATH`, which a
+/// [privileged](crate::env::is_privileged) process has from its caller and does not follow.
+fn command() -> Option<PathBuf> {
     let mut info = MaybeUninit::<libc::Dl_info>::uninit();
     let here = command as *const () as *const core::ffi::c_void;
     // SAFETY: `info` has room for the answer, and is read only if there is one; the name is a string that lives as long
@@ -41,7 +42,7 @@ fn command() -> PathBuf {
     beside
         .into_iter()
         .find(|c| c.is_file())
-        .unwrap_or_else(|| PathBuf::from("hetmp"))
+        .or_else(|| (!crate::env::is_privileged()).then(|| PathBuf::from("hetmp")))
 }
 
 /// Starts `hetmp` with these arguments. Returns this process's end of the socket, and the child: it ends as soon as the
@@ -51,7 +52,7 @@ fn command() -> PathBuf {
 /// One line: what failed and what is needed.
 pub fn start(arguments: &[&str]) -> Result<(UnixStream, Child), String> {
     let (socket, theirs) = UnixStream::pair().map_err(|e| format!("socket: {e}"))?;
-    let command = command();
+    let command = command().ok_or("command hetmp: hetmp of this installation is needed")?;
     let started = Command::new(&command)
         .args(arguments)
         .env_remove("LD_PRELOAD")

@@ -10,10 +10,7 @@ use pages::backend::{probe_uffd, Kind};
 pub(crate) fn variable(name: &CStr) -> Option<&'static str> {
     // SAFETY: no other thread changes the environment before `main`, and a variable's value stays where it
     // is.
-    unsafe {
-        let value = libc::getenv(name.as_ptr());
-        (!value.is_null()).then(|| CStr::from_ptr(value).to_str().unwrap_or("?"))
-    }
+    unsafe { hetmp_core::env::live(name) }.map(|value| value.to_str().unwrap_or("?"))
 }
 
 /// The nodes that the user asked for.

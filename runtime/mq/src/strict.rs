@@ -255,11 +255,16 @@ fn source_line(pc: usize) -> String {
     } else {
         exe.unwrap_or_else(|_| path.clone())
     };
-    let found = std::process::Command::new("addr2line")
-        .args(["-e", &file, &format!("{offset:#x}")])
-        .env_remove("LD_PRELOAD")
-        .output()
-        .ok()
+    // The caller of a privileged process chooses what its PATH leads to.
+    let found = (!hetmp_core::env::is_privileged())
+        .then(|| std::process::Command::new("addr2line"))
+        .and_then(|mut command| {
+            command
+                .args(["-e", &file, &format!("{offset:#x}")])
+                .env_remove("LD_PRELOAD")
+                .output()
+                .ok()
+        })
         .map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned())
         .filter(|line| !line.is_empty() && !line.starts_with("??"));
     found.unwrap_or_else(|| format!("{file}+{offset:#x}"))

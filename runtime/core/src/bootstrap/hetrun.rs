@@ -4,6 +4,7 @@ use super::wire::{read_frame, Reply, Request, Ticket, VERSION};
 use super::{exit_now, Error, Job, Keys, Launcher, SECRET};
 use std::io::Write as _;
 use std::net::IpAddr;
+use std::os::fd::AsRawFd as _;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixStream};
 
@@ -43,6 +44,13 @@ impl Hetrun {
         let stream = SocketAddr::from_abstract_name(ticket.socket.as_bytes())
             .and_then(|name| UnixStream::connect_addr(&name))
             .map_err(lost)?;
+        let listener = user_of(&stream).map_err(lost)?;
+        // SAFETY: geteuid has no preconditions.
+        let own = unsafe { libc::geteuid() };
+        // The name of a launcher that has ended is free for anybody.
+        if listener != own && listener != 0 {
+            return Err(lost(format!("its socket belongs to user {listener}")));
+        }
         Self::join(stream, &ticket)
     }
 
@@ -90,6 +98,27 @@ impl Hetrun {
             Ok(None) => Err(lost("it has ended")),
             Err(error) if error.kind() == std::io::ErrorKind::InvalidData => Err(protocol(error)),
             Err(error) => Err(lost(error)),
+        }
+    }
+}
+
+/// The user whose process listens at the other end, as the kernel noted it when the socket began to listen.
+fn user_of(stream: &UnixStream) -> std::io::Result<libc::uid_t> {
+    // SAFETY: plain data, which the call fills in; the descriptor is open.
+    unsafe {
+        let mut peer: libc::ucred = core::mem::zeroed();
+        let mut len = core::mem::size_of_val(&peer) as libc::socklen_t;
+        let told = libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut peer).cast(),
+            &raw mut len,
+        );
+        if told == 0 {
+            Ok(peer.uid)
+        } else {
+            Err(std::io::Error::last_os_error())
         }
     }
 }

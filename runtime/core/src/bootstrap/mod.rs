@@ -29,12 +29,11 @@ pub use own::{through, Exchange};
 #[cfg(test)]
 mod tests;
 
-use crate::env::snapshot;
+use crate::env::{live, snapshot};
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::CString;
 use std::fmt;
 use std::net::IpAddr;
-use std::os::unix::ffi::OsStringExt as _;
 
 /// The longest key, in bytes. With a rank and a piece's number it must fit into PMI's 64.
 pub(crate) const MAX_KEY: usize = 32;
@@ -187,7 +186,12 @@ pub fn connect() -> Result<Box<dyn Job>, Error> {
     let text = |name: &str| {
         let value = match name {
             "HETMP_BOOTSTRAP" => snapshot().get(name).map(<[u8]>::to_vec),
-            _ => std::env::var_os(name).map(OsString::into_vec),
+            _ => {
+                let name = CString::new(name).ok()?;
+                // SAFETY: a job is joined inside of one call of the program's, which must not change the environment
+                // in another thread meanwhile (as for the snapshot). The value is copied at once.
+                unsafe { live(&name) }.map(|v| v.to_bytes().to_vec())
+            }
         };
         value.map(|v| String::from_utf8_lossy(&v).into_owned())
     };

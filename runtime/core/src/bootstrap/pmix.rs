@@ -88,6 +88,13 @@ struct Library {
 
 impl Library {
     fn load() -> Result<Self, Error> {
+        // It loads and opens what variables of its own name.
+        if crate::env::is_privileged() {
+            return Err(Error::Lost {
+                launcher: Launcher::Pmix,
+                why: "libpmix.so.2 is not loaded into a privileged process".to_owned(),
+            });
+        }
         // SAFETY: loads a library whose name is fixed; its constructors run, as they would in any
         // program that is linked with it. It is never unloaded.
         let handle = unsafe { libc::dlopen(c"libpmix.so.2".as_ptr(), libc::RTLD_NOW) };

@@ -17,6 +17,6 @@ mod table;
 pub mod text;
 mod variable;
 
-pub use snapshot::{preset, snapshot, Snapshot};
+pub use snapshot::{is_privileged, live, preset, snapshot, Snapshot};
 pub use table::{lookup, TABLE};
 pub use variable::{Family, Kind, Suffixes, Variable};

@@ -43,8 +43,8 @@ impl Snapshot {
         self.unknown.iter().map(|name| &**name)
     }
 
-    /// The snapshot of `lines` (`NAME=value`). With `privileged`, variables that libgomp refuses
-    /// to read in set-user-id programs, and ours that name files, are left out.
+    /// The snapshot of `lines` (`NAME=value`). With `privileged`, only variables that are
+    /// [harmless](Variable::is_harmless) are in it.
     pub(crate) fn from_lines<'a>(lines: impl Iterator<Item = &'a [u8]>, privileged: bool) -> Self {
         let (mut entries, mut unknown) = (Vec::new(), Vec::new());
         for line in lines {
@@ -65,7 +65,7 @@ impl Snapshot {
                 }
                 continue;
             };
-            if privileged && variable.ignored_when_privileged {
+            if privileged && !variable.is_harmless() {
                 continue;
             }
             entries.push(Entry {
@@ -80,8 +80,7 @@ impl Snapshot {
         extern "C" {
             static environ: *const *const libc::c_char;
         }
-        // SAFETY: getauxval has no preconditions.
-        let privileged = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
+        let privileged = is_privileged();
         // SAFETY: reads one pointer, which the C library has set before any code of the program runs; no
         // other thread sets it during the first use (see `snapshot`).
         let mut next = unsafe { environ };
@@ -146,6 +145,32 @@ pub fn snapshot() -> &'static Snapshot {
     SNAPSHOT.get_or_init(|| Box::new(Snapshot::of_process()))
 }
 
+/// Whether this process has rights that its caller lacks: a set-user-id or set-group-id program, or one with file
+/// capabilities. Nothing that the environment names may then be loaded, executed, read, written or connected to.
+#[must_use]
+pub fn is_privileged() -> bool {
+    // SAFETY: getauxval has no preconditions.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
+/// The value that `name` has now; `None` in a [privileged](is_privileged) process, whatever the name. For the few
+/// values that cannot come from the [`snapshot`]: those read before it may be taken, and those of launchers, whose
+/// names the table does not have. This function and the snapshot are all that reads the environment in the libraries.
+///
+/// # Safety
+/// No other thread changes the environment during the call, or while the caller uses the value.
+#[must_use]
+pub unsafe fn live<'a>(name: &CStr) -> Option<&'a CStr> {
+    if is_privileged() {
+        return None;
+    }
+    // SAFETY: a C string; the environment stays as it is (this function's contract).
+    unsafe {
+        let value = libc::getenv(name.as_ptr());
+        (!value.is_null()).then(|| CStr::from_ptr(value))
+    }
+}
+
 /// Settings that the program made by calls before the snapshot. They come before the environment's values.
 static PRESETS: Mutex<Vec<Box<[u8]>>> = Mutex::new(Vec::new());
 
@@ -201,12 +226,23 @@ mod tests {
 
     #[test]
     fn privileged_programs_do_not_write_files_for_their_caller() {
-        let lines: &[&[u8]] = &[b"GOMP_DEBUG=1", b"HETMP_REPORT=/etc/x", b"OMP_DYNAMIC=true"];
-        assert_eq!(of(lines, false).iter().count(), 3);
+        let lines: &[&[u8]] = &[
+            b"GOMP_DEBUG=1",
+            b"HETMP_REPORT=/etc/x",
+            b"OMP_DYNAMIC=true",
+            b"OMP_TOOL_LIBRARIES=/tmp/x.so",
+            b"HETMP_NODES=@/etc/shadow",
+            b"HETMP_BOOTSTRAP=pmix",
+            b"SHMEM_SYMMETRIC_SIZE=1G",
+            b"OMP_SCHEDULE=dynamic,4",
+        ];
+        assert_eq!(of(lines, false).iter().count(), 8);
         let s = of(lines, true);
         assert_eq!(s.get("HETMP_REPORT"), None);
         assert_eq!(s.get("GOMP_DEBUG"), None);
         assert!(s.get("OMP_DYNAMIC").is_some());
+        assert!(s.get("OMP_SCHEDULE").is_some());
+        assert_eq!(s.iter().count(), 2);
     }
 
     #[test]

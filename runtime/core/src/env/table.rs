@@ -148,14 +148,12 @@ const OTHERS: &[Variable] = &[
         .default("none")
         .accepts("libraries separated by colons")
         .help("Libraries in which a tool is looked for, if neither the program nor its libraries have one.")
-        .spec("OpenMP 5.1, 6.19")
-        .not_when_privileged(),
+        .spec("OpenMP 5.1, 6.19"),
     omp("OMP_TOOL_VERBOSE_INIT", Kind::Text)
         .default("disabled")
         .accepts("disabled, stdout, stderr or the name of a file")
         .help("Where the search for a tool is told.")
-        .spec("OpenMP 5.1, 6.20")
-        .not_when_privileged(),
+        .spec("OpenMP 5.1, 6.20"),
     omp("OMP_DEFAULT_DEVICE", Kind::Integer)
         .default("0")
         .accepts("an integer from 0")
@@ -228,8 +226,7 @@ const OTHERS: &[Variable] = &[
         .default("not set")
         .accepts("shared libraries with acc_register_library, separated by ;")
         .help("Tools that are told of OpenACC events.")
-        .spec("OpenACC 2.6, 5.4")
-        .not_when_privileged(),
+        .spec("OpenACC 2.6, 5.4"),
     acc("GOMP_OPENACC_DIM", Kind::Notation)
         .default("not set")
         .accepts("gang:worker:vector, each an integer from 0 or empty")
@@ -361,8 +358,7 @@ const OTHERS: &[Variable] = &[
             "The hardware counter that is compared, per 1000 instructions, with \
              HETMP_COUNTER_THRESHOLD.",
         )
-        .spec("hetmp")
-        .not_when_privileged(),
+        .spec("hetmp"),
     hetmp("HETMP_COUNTER_THRESHOLD", Kind::Number)
         .default("3")
         .accepts("events per 1000 instructions, a number from 0")
@@ -372,14 +368,12 @@ const OTHERS: &[Variable] = &[
         .default("not set")
         .accepts("the name of a file")
         .help("What is learned about loops is read from this file at the start and kept at exit.")
-        .spec("hetmp")
-        .not_when_privileged(),
+        .spec("hetmp"),
     hetmp("HETMP_CALIBRATION", Kind::Text)
         .default("not set")
         .accepts("the name of a file written by hetmp calibrate")
         .help("Thresholds of the links between nodes, and the nodes' watts.")
-        .spec("hetmp")
-        .not_when_privileged(),
+        .spec("hetmp"),
     hetmp("HETMP_VERBOSE", Kind::Boolean)
         .default("false")
         .accepts("true (1) or false (0)")
@@ -392,8 +386,7 @@ const OTHERS: &[Variable] = &[
             "Writes every region, loop and scheduling decision with its numbers to this file at \
              exit, as JSON. hetmp report shows it.",
         )
-        .spec("hetmp")
-        .not_when_privileged(),
+        .spec("hetmp"),
     hetmp("HETMP_TIMES", Kind::Text)
         .default("not set")
         .accepts("a folder")
@@ -401,14 +394,12 @@ const OTHERS: &[Variable] = &[
             "Measures how long threads are in regions and constructs and wait there, into files of this folder. \
              hetmp run --profile sets it, and shows the files.",
         )
-        .spec("hetmp")
-        .not_when_privileged(),
+        .spec("hetmp"),
     hetmp("HETMP_TRACE", Kind::Text)
         .default("not set")
         .accepts("the name of a file; %p in it becomes the process number")
         .help("Writes what each thread did when to this file at exit, as JSON that Perfetto opens.")
-        .spec("hetmp")
-        .not_when_privileged(),
+        .spec("hetmp"),
     hetmp("HETMP_TRACE_EVENTS", Kind::Integer)
         .default("65536")
         .accepts("an integer from 16 to 16777216")
@@ -431,8 +422,7 @@ const OTHERS: &[Variable] = &[
              modelled times longer. A value that is not understood ends the program: on another \
              platform than asked for, mistakes would pass.",
         )
-        .spec("hetmp")
-        .not_when_privileged(),
+        .spec("hetmp"),
     hetmp("HETMP_MQ_TIMEOUT", Kind::Text)
         .default("0: never")
         .accepts("seconds from 0")

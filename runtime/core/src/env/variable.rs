@@ -88,8 +88,8 @@ pub struct Variable {
     pub family: Family,
     /// Which longer names exist.
     pub suffixes: Suffixes,
-    /// True if a set-user-id program does not read it.
-    pub ignored_when_privileged: bool,
+    /// True if libgomp, too, does not read it in set-user-id programs (see [`Self::is_harmless`]).
+    not_when_privileged: bool,
 }
 
 impl Variable {
@@ -103,7 +103,7 @@ impl Variable {
             spec: "",
             family,
             suffixes: Suffixes::None,
-            ignored_when_privileged: false,
+            not_when_privileged: false,
         }
     }
     pub(super) const fn default(mut self, text: &'static str) -> Self {
@@ -127,7 +127,18 @@ impl Variable {
         self
     }
     pub(super) const fn not_when_privileged(mut self) -> Self {
-        self.ignored_when_privileged = true;
+        self.not_when_privileged = true;
         self
+    }
+
+    /// Whether a process whose rights are not its caller's (a set-user-id program) may believe its caller's value. True
+    /// for the numbers and words of OpenMP and OpenACC, which size and divide the work. False for texts, which may name
+    /// a file, library or socket, and for all variables of hetmp and OpenSHMEM: those choose launchers, transports and
+    /// processes.
+    #[must_use]
+    pub fn is_harmless(&self) -> bool {
+        !self.not_when_privileged
+            && self.kind != Kind::Text
+            && !matches!(self.family, Family::Hetmp | Family::OpenShmem)
     }
 }

@@ -96,14 +96,7 @@ fn look() -> bool {
 fn variable(name: &CStr) -> Vec<u8> {
     // SAFETY: a program that changes the environment while another thread uses OpenMP for the first time is wrong for
     // the other variables, too. The value is copied at once.
-    unsafe {
-        let value = libc::getenv(name.as_ptr());
-        if value.is_null() || libc::getauxval(libc::AT_SECURE) != 0 {
-            Vec::new()
-        } else {
-            CStr::from_ptr(value).to_bytes().to_vec()
-        }
-    }
+    unsafe { hetmp_core::env::live(name) }.map_or_else(Vec::new, |value| value.to_bytes().to_vec())
 }
 
 fn start() -> bool {

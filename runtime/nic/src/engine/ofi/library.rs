@@ -74,6 +74,10 @@ pub(super) fn with_own_handlers<R>(act: impl FnOnce() -> R) -> R {
 
 impl Library {
     fn load() -> Result<Library, String> {
+        // It loads and opens what variables of its own name.
+        if hetmp_core::env::is_privileged() {
+            return Err("libfabric is not loaded into a privileged process".to_owned());
+        }
         let handle = with_own_handlers(|| {
             // SAFETY: loads a library whose name is fixed; its constructors run, as in any program that is linked with it.
             // It is never unloaded.
