@@ -1,12 +1,18 @@
 //! Memory that processes of one machine share: a file in memory, without a name.
 //!
 //! The owner [creates](Segment::create) a segment. A peer [opens](Segment::open) it through `/proc/PID/fd/N`, so that
-//! no file is left behind however the job ends. A segment stays mapped as long as the process lives, because programs
+//! no file is left behind however the job ends. Its length is sealed: no process that has it open can cut it off under
+//! the others, whose accesses would then end them by SIGBUS. A peer's memory is believed only if it is such a file and
+//! belongs to the same user. A segment stays mapped as long as the process lives, because programs
 //! hold pointers into it.
 
 use core::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::OpenOptionsExt as _;
+
+/// Seals of a file in memory whose length stays as it is.
+const LENGTH: libc::c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW;
 
 /// The size of a page, bytes. Lengths of segments are multiples of it.
 pub const PAGE: usize = 4096;
@@ -47,14 +53,22 @@ impl Segment {
         }
         // SAFETY: a C string; the descriptor is new and ours.
         let file = unsafe {
-            let fd = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC);
+            let fd = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
             if fd < 0 {
                 return Err(io::Error::last_os_error());
             }
             OwnedFd::from_raw_fd(fd)
         };
         // SAFETY: the descriptor is open.
-        if unsafe { libc::ftruncate(file.as_raw_fd(), len as libc::off_t) } != 0 {
+        let sized = unsafe {
+            libc::ftruncate(file.as_raw_fd(), len as libc::off_t) == 0
+                && libc::fcntl(
+                    file.as_raw_fd(),
+                    libc::F_ADD_SEALS,
+                    LENGTH | libc::F_SEAL_SEAL,
+                ) == 0
+        };
+        if !sized {
             return Err(io::Error::last_os_error());
         }
         let base = map(&file, len, align)?;
@@ -68,27 +82,35 @@ impl Segment {
     /// Maps the segment of `len` bytes that process `pid` has open as descriptor `fd`.
     ///
     /// # Errors
-    /// It cannot be opened or mapped, or has another length.
+    /// It cannot be opened or mapped, has another length, or is no segment of this user's.
     pub fn open(pid: u32, fd: RawFd, len: usize, align: usize) -> io::Result<Segment> {
         let path = format!("/proc/{pid}/fd/{fd}");
         let file: OwnedFd = std::fs::OpenOptions::new()
             .read(true)
             .write(true)
+            .custom_flags(libc::O_NONBLOCK)
             .open(path)?
             .into();
         // SAFETY: plain data; the descriptor is open.
-        let size = unsafe {
+        let (size, owner, seals) = unsafe {
             let mut stat: libc::stat = core::mem::zeroed();
             if libc::fstat(file.as_raw_fd(), &raw mut stat) != 0 {
                 return Err(io::Error::last_os_error());
             }
-            stat.st_size as usize
+            let seals = libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS);
+            (stat.st_size as usize, stat.st_uid, seals)
         };
+        let invalid = |why: String| Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        // A file that is none in memory has no seals: the call then gives -1, with all bits set.
+        if seals < 0 || seals & LENGTH != LENGTH {
+            return invalid("no memory of sealed length".to_owned());
+        }
+        // SAFETY: geteuid has no preconditions.
+        if owner != unsafe { libc::geteuid() } {
+            return invalid(format!("it belongs to user {owner}"));
+        }
         if size != len {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                format!("{size} bytes where {len} are expected"),
-            ));
+            return invalid(format!("{size} bytes where {len} are expected"));
         }
         let base = map(&file, len, align)?;
         Ok(Segment {
@@ -190,5 +212,33 @@ mod tests {
             other.expect_err("another length").kind(),
             io::ErrorKind::InvalidData
         );
+    }
+
+    #[test]
+    fn nobody_changes_a_segments_length() {
+        let own = Segment::create(c"hetmp-test", 2 * PAGE, PAGE).expect("memory");
+        let fd = own.file().expect("its file");
+        for len in [0, PAGE, 3 * PAGE] {
+            // SAFETY: the descriptor is open.
+            let refused = unsafe { libc::ftruncate(fd, len as libc::off_t) };
+            assert_eq!(refused, -1, "{len} bytes");
+        }
+        // SAFETY: it is still as long as it was.
+        unsafe { own.base().add(PAGE).write(1) };
+    }
+
+    #[test]
+    fn memory_that_its_owner_can_cut_off_is_not_mapped() {
+        // SAFETY: C string; the descriptor is new, and closed by its owner.
+        let file = unsafe {
+            let fd = libc::memfd_create(c"hetmp-test".as_ptr(), libc::MFD_CLOEXEC);
+            assert!(fd >= 0 && libc::ftruncate(fd, PAGE as libc::off_t) == 0);
+            OwnedFd::from_raw_fd(fd)
+        };
+        let opened = Segment::open(std::process::id(), file.as_raw_fd(), PAGE, PAGE);
+        assert!(opened.is_err_and(|e| e.to_string() == "no memory of sealed length"));
+        let named = std::fs::File::open("/proc/self/exe").expect("this program");
+        // Its length does not matter: a file with a name has no seals at all.
+        assert!(Segment::open(std::process::id(), named.as_raw_fd(), PAGE, PAGE).is_err());
     }
 }
