@@ -199,11 +199,7 @@ fn bytes(file: &Path) -> Result<Vec<u8>, String> {
         let shown = file.display();
         format!("file {shown}: {why}: a regular file of up to 1 GiB is accepted")
     };
-    let found = std::fs::metadata(file).map_err(|e| wrong(&e))?;
-    if !found.is_file() || found.len() > MOST_BYTES {
-        return Err(wrong(&"another kind, or too long"));
-    }
-    std::fs::read(file).map_err(|e| wrong(&e))
+    hetmp_core::file::bytes(file, MOST_BYTES).map_err(|e| wrong(&e))
 }
 
 fn check(job: &Job, seed: u64) -> Output {
@@ -274,7 +270,7 @@ fn compile(job: &Job, rank: u32, output: &Path) -> Result<String, String> {
         return Err(wrong.to_string());
     }
     let schedule = graph.compile().map_err(|e| format!("rank {rank}: {e}"))?;
-    std::fs::write(output, schedule.to_bytes()).map_err(|e| {
+    hetmp_core::file::put(output, &schedule.to_bytes()).map_err(|e| {
         format!(
             "--output {}: {e}: a file that can be written is accepted",
             output.display()

@@ -56,7 +56,7 @@ fn write(folder: &Path, command: clap::Command) -> Result<String, String> {
         ("oshrun.1", b".so man1/hetrun.1\n".to_vec()),
     ] {
         let path = folder.join(name);
-        std::fs::write(&path, page).map_err(|error| refuse(&path, error))?;
+        hetmp_core::file::put(&path, &page).map_err(|error| refuse(&path, error))?;
     }
     // A page for each subcommand: hetmp-run.1, hetmp-goal-check.1, ...
     clap_mangen::generate_to(command.disable_help_subcommand(true), folder)

@@ -110,11 +110,7 @@ impl Module {
             note: None,
         };
         // The path in a report may name anything, and a pipe would never end.
-        let found = match std::fs::metadata(path) {
-            Ok(meta) if meta.is_file() => std::fs::read(path).ok(),
-            _ => None,
-        };
-        match found {
+        match hetmp_core::file::bytes(path, hetmp_core::file::LARGE).ok() {
             None => module.note = Some("the file is gone"),
             Some(bytes) if differs(&bytes, build_id) => {
                 module.note = Some("the file was changed since");

@@ -1,8 +1,12 @@
-//! Reading small files that a user names, without ever blocking.
+//! Reading and writing files that a user names, without ever blocking.
 //!
 //! A pipe makes its reader wait for a writer, and a device may have no end. A slip in an environment variable can
 //! name either one, and the program would hang before it has begun. So only regular files are read, up to a size that
-//! no file of the kind reaches.
+//! no file of the kind reaches. How files are written, `written` says.
+
+mod written;
+
+pub use written::{create, is_stream, keep, path, put, replace, write};
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result};
@@ -12,11 +16,14 @@ use std::path::Path;
 /// The size limit of files that people write or read, bytes.
 pub const SMALL: u64 = 1 << 20;
 
-/// The bytes of the regular file at `path`, at most `most`.
+/// The size limit of programs, libraries and what is written about a run, bytes.
+pub const LARGE: u64 = 1 << 30;
+
+/// The regular file at `path`, to be read.
 ///
 /// # Errors
-/// Those of the system, "not a regular file", and "larger than N bytes".
-pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>> {
+/// Those of the system, and "not a regular file".
+pub fn open(path: &Path) -> Result<File> {
     // Checked before the file is opened, because opening a device may have an effect.
     if !std::fs::metadata(path)?.is_file() {
         return Err(Error::other("not a regular file"));
@@ -30,6 +37,15 @@ pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>> {
     if !file.metadata()?.is_file() {
         return Err(Error::other("not a regular file"));
     }
+    Ok(file)
+}
+
+/// The bytes of the regular file at `path`, at most `most`.
+///
+/// # Errors
+/// Those of the system, "not a regular file", and "larger than N bytes".
+pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let file = open(path)?;
     // The length that the system reports says nothing for files of /proc, where it is 0. So the bytes that come are
     // counted.
     let mut bytes = Vec::new();

@@ -137,18 +137,17 @@ pub struct Functions {
 }
 
 /// Larger files are not read: a user would have to wait for gigabytes of debug information.
-const LARGEST_FILE: u64 = 1 << 30;
+const LARGEST_FILE: u64 = crate::file::LARGE;
 
 impl Functions {
     /// The functions named in the file's symbol tables. None if the file is stripped or damaged, or is no 64-bit ELF
     /// file of this machine's byte order.
     #[must_use]
     pub fn of(path: &Path) -> Functions {
-        let small = std::fs::metadata(path).is_ok_and(|m| m.len() <= LARGEST_FILE);
-        match std::fs::read(path) {
-            Ok(bytes) if small => Functions::parse(&bytes, FUNCTIONS).unwrap_or_default(),
-            _ => Functions::default(),
-        }
+        crate::file::bytes(path, LARGEST_FILE)
+            .ok()
+            .and_then(|bytes| Functions::parse(&bytes, FUNCTIONS))
+            .unwrap_or_default()
     }
 
     /// The name of the function that holds `offset`.
@@ -255,11 +254,8 @@ impl Variables {
     /// The variables named in the file's symbol tables; none where [`Functions::of`] finds no functions.
     #[must_use]
     pub fn of(path: &Path) -> Variables {
-        let small = std::fs::metadata(path).is_ok_and(|m| m.len() <= LARGEST_FILE);
-        let found = match std::fs::read(path) {
-            Ok(bytes) if small => Functions::parse(&bytes, VARIABLES),
-            _ => None,
-        };
+        let bytes = crate::file::bytes(path, LARGEST_FILE).ok();
+        let found = bytes.and_then(|bytes| Functions::parse(&bytes, VARIABLES));
         Variables(found.unwrap_or_default())
     }
 

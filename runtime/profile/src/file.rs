@@ -13,7 +13,6 @@ use std::fs::File;
 use std::io::{Error, Result};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// The file of this process.
@@ -55,7 +54,8 @@ impl Output {
         // SAFETY: no preconditions.
         let name = format!("{}.{}", unsafe { libc::getpid() }, crate::REFUSED);
         // The user has been told why. A folder that takes no file at all is found by its reader.
-        let _ = File::create(Path::new(OsStr::from_bytes(folder)).join(name));
+        let path = Path::new(OsStr::from_bytes(folder)).join(name);
+        let _ = hetmp_core::file::create(&path, 0o600);
     }
 
     /// The row of a site in a thread, which the calling thread may write; `None` if there is no room.
@@ -129,13 +129,7 @@ fn new_file(folder: &Path) -> Result<(File, PathBuf)> {
     let mut tries = 0;
     loop {
         let path = folder.join(format!("{}-{tries}.times", std::process::id()));
-        let made = File::options()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path);
-        match made {
+        match hetmp_core::file::create(&path, 0o600) {
             Ok(file) => return Ok((file, path)),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && tries < 1000 => {
                 tries += 1;

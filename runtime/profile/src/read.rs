@@ -167,7 +167,7 @@ pub struct Profile {
 /// # Errors
 /// Those of the system, and a sentence for a file that is no profile.
 pub fn read(path: &Path, end: u64) -> Result<Profile> {
-    let file = std::fs::File::open(path)?;
+    let file = hetmp_core::file::open(path)?;
     let map = file::map(&file, libc::PROT_READ)?;
     let profile = of(map, end);
     file::unmap(map);

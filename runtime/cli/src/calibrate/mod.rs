@@ -115,7 +115,7 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
     let calibration = calibration(&nodes, &rows, &watts, &pairs);
     let mut output = Output::default();
     let mut write = |option: &str, path: &str, text: &str| {
-        if let Err(error) = std::fs::write(path, text) {
+        if let Err(error) = hetmp_core::file::put(path.as_ref(), text.as_bytes()) {
             output.errors.push(format!(
                 "{option} {path}: a file that can be written is accepted ({error})"
             ));
@@ -165,7 +165,7 @@ fn across(arguments: &Arguments, nodes: &str) -> Output {
     let mut output = Output::default();
     if let Some(path) = &arguments.svg {
         let drawn = svg::draw(&pairs).and_then(|text| {
-            std::fs::write(path, text)
+            hetmp_core::file::put(path.as_ref(), text.as_bytes())
                 .map_err(|e| format!("--svg {path}: a file that can be written is accepted ({e})"))
         });
         output.errors.extend(drawn.err());

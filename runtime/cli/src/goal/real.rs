@@ -90,7 +90,7 @@ fn real(arguments: &Arguments) -> Result<String, String> {
             .collect::<Result<_, String>>()?;
         let bars = bars(&all, &gathered);
         let write = |path: &PathBuf, text: String| {
-            std::fs::write(path, text).map_err(|e| {
+            hetmp_core::file::put(path, text.as_bytes()).map_err(|e| {
                 let shown = path.display();
                 format!("file {shown}: {e}: a file that can be written is accepted")
             })

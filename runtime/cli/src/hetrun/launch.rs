@@ -125,7 +125,7 @@ fn shares(run: &Run) -> Result<Vec<Share>, (u8, String)> {
     let mut places = Vec::new();
     if let Some(path) = &run.hosts {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path)
+        let text = hetmp_core::file::text(path, hetmp_core::file::SMALL)
             .map_err(|error| bad(format!("file {file}: a hosts' file is accepted ({error})")))?;
         let hosts = hosts::parse(&file, &text).map_err(bad)?;
         let counts = hosts::place(&file, &hosts, run.processes).map_err(bad)?;

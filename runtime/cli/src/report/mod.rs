@@ -105,7 +105,7 @@ fn output(arguments: &Arguments) -> Result<String, String> {
         None => None,
     };
     let page = page::html(&resolved, timeline.as_ref());
-    std::fs::write(html, page).map_err(|e| {
+    hetmp_core::file::put(html, page.as_bytes()).map_err(|e| {
         format!(
             "--html {}: {e}: the name of a file that can be written is accepted",
             html.display()

@@ -195,11 +195,7 @@ pub(super) fn read(
     let name = path.display();
     let accepted = format!("a file that hetmp wrote under {variable} is accepted");
     let refuse = |why: &dyn std::fmt::Display| format!("{what} {name}: {why}: {accepted}");
-    let size = std::fs::metadata(path).map_err(|e| refuse(&e))?.len();
-    if size > LARGEST {
-        return Err(refuse(&format_args!("{size} bytes")));
-    }
-    let bytes = std::fs::read(path).map_err(|e| refuse(&e))?;
+    let bytes = hetmp_core::file::bytes(path, LARGEST).map_err(|e| refuse(&e))?;
     let value: Value = serde_json::from_slice(&bytes).map_err(|e| {
         if e.is_eof() {
             refuse(&format_args!("cut short after {} bytes", bytes.len()))

@@ -5,7 +5,6 @@ use object::elf::{FileHeader64, ELFCLASS64, ELFDATA2LSB, PT_INTERP};
 use object::endian::LittleEndian;
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 use std::ffi::{CString, OsStr, OsString};
-use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
@@ -93,7 +92,7 @@ pub(crate) fn interpreted_by(path: &Path) -> Result<PathBuf, String> {
     let mut path = path.to_owned();
     for _ in 0..SCRIPTS {
         let mut head = Vec::new();
-        File::open(&path)
+        hetmp_core::file::open(&path)
             .and_then(|file| file.take(HEAD as u64).read_to_end(&mut head))
             .map_err(|error| {
                 format!(
@@ -161,7 +160,7 @@ fn look(path: &Path) -> Result<Option<PathBuf>, Refusal> {
         ));
     }
     let mut head = vec![0; HEAD];
-    let Ok(file) = File::open(path) else {
+    let Ok(file) = hetmp_core::file::open(path) else {
         // The file can be executed but not read. The loader will decide.
         return Ok(None);
     };

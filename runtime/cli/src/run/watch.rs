@@ -65,7 +65,7 @@ impl Scratch {
     fn took_all(&self) -> bool {
         let probe = self.0.join("probe");
         let refused = std::ffi::OsStr::new(hetmp_profile::REFUSED);
-        std::fs::File::create(probe).is_ok()
+        hetmp_core::file::create(&probe, 0o600).is_ok()
             && std::fs::read_dir(&self.0)
                 .into_iter()
                 .flatten()
@@ -179,7 +179,7 @@ fn show_profile(
     output.errors.extend(errors);
     eprint!("{}", profile::text(&all));
     if let Some(file) = file {
-        if let Err(error) = std::fs::write(file, profile::json(&all)) {
+        if let Err(error) = hetmp_core::file::put(file, profile::json(&all).as_bytes()) {
             output.errors.push(format!(
                 "option --profile {}: {error}: the name of a file that can be written is accepted",
                 file.display()

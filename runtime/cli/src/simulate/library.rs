@@ -68,18 +68,9 @@ pub(super) fn text(what: What, name: &str) -> Result<(String, String), String> {
             names.join(", ")
         ));
     }
-    match std::fs::metadata(name) {
-        Ok(data) if data.len() > MOST_BYTES => {
-            return Err(format!(
-                "{} {name}: a file of at most {MOST_BYTES} bytes is accepted",
-                what.word()
-            ))
-        }
-        _ => {}
-    }
-    let bytes = std::fs::read(name).map_err(|e| {
+    let bytes = hetmp_core::file::bytes(name.as_ref(), MOST_BYTES).map_err(|e| {
         format!(
-            "{} {name}: a file that can be read is accepted ({e})",
+            "{} {name}: a file of at most {MOST_BYTES} bytes is accepted ({e})",
             what.word()
         )
     })?;

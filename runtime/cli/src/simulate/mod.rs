@@ -106,7 +106,9 @@ fn answer(arguments: &Arguments) -> Result<Output, String> {
     let mut output = Output::default();
     if let Some(path) = &arguments.svg {
         // The pictures of several platforms lie below each other.
-        if let Err(error) = std::fs::write(path, svg::draw(&comparisons)?) {
+        if let Err(error) =
+            hetmp_core::file::put(path.as_ref(), svg::draw(&comparisons)?.as_bytes())
+        {
             output.errors.push(format!(
                 "--svg {path}: a file that can be written is accepted ({error})"
             ));

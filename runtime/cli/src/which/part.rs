@@ -106,7 +106,8 @@ pub(super) fn is_openmp(name: &str) -> bool {
 
 impl Part {
     pub(super) fn read(path: &Path) -> Result<Part, Unfit> {
-        let data = std::fs::read(path).map_err(|error| Unfit(error.to_string()))?;
+        let data = hetmp_core::file::bytes(path, hetmp_core::file::LARGE)
+            .map_err(|error| Unfit(error.to_string()))?;
         Part::parse(path, data)
     }
 

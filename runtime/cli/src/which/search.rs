@@ -172,7 +172,7 @@ impl Process {
 
 /// The folders that a file like /etc/ld.so.conf names.
 fn configured(file: &Path, depth: u32, into: &mut Vec<PathBuf>) {
-    let Ok(text) = std::fs::read_to_string(file) else {
+    let Ok(text) = hetmp_core::file::text(file, hetmp_core::file::SMALL) else {
         return;
     };
     for line in text.lines() {

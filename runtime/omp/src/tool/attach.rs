@@ -283,7 +283,7 @@ impl Log {
         } else if word.eq_ignore_ascii_case(b"stderr") {
             Log::Descriptor(libc::STDERR_FILENO)
         } else {
-            match std::fs::File::create(std::ffi::OsStr::from_bytes(value)) {
+            match hetmp_core::file::replace(std::ffi::OsStr::from_bytes(value).as_ref()) {
                 Ok(file) => Log::File(file),
                 Err(error) => {
                     report::warn(format_args!(

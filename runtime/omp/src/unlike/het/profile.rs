@@ -19,6 +19,7 @@ use crate::icv::Globals;
 use crate::unlike::{modes, nodes};
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
+use hetmp_core::file;
 use hetmp_core::float;
 use hetmp_core::object;
 use hetmp_core::report::warn;
@@ -29,7 +30,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -61,11 +62,9 @@ pub(super) fn configure(globals: &Globals) {
     let Some(name) = globals.ours.profile.as_deref() else {
         return;
     };
-    // The program may change its directory; and if the name is a link, the link stays.
+    // The program may change its directory.
     let path = PathBuf::from(OsStr::from_bytes(name));
-    let path = fs::canonicalize(&path)
-        .or_else(|_| std::path::absolute(&path))
-        .unwrap_or(path);
+    let path = std::path::absolute(&path).unwrap_or(path);
     let (loaded, foreign) = match read(&path) {
         Ok(None) => (Profile::default(), false),
         Ok(Some(text)) => match Profile::parse(&text) {
@@ -279,19 +278,7 @@ fn save(state: &State, news: BTreeMap<Setting, Regions>) -> io::Result<()> {
         profile.merge(&setting, before, regions);
     }
     profile.trim();
-    let mut name = state.path.clone().into_os_string();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = PathBuf::from(name);
-    let written = File::create(&temporary)
-        .and_then(|mut f| {
-            f.write_all(profile.to_string().as_bytes())?;
-            f.sync_all()
-        })
-        .and_then(|()| fs::rename(&temporary, &state.path));
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written
+    file::put(&state.path, profile.to_string().as_bytes())
 }
 
 /// A lock on the file, held as long as this value lives.
@@ -301,12 +288,7 @@ impl Lock {
     fn of(path: &Path) -> Option<Lock> {
         for _ in 0..100 {
             // An empty file is an empty profile.
-            let file = File::options()
-                .read(true)
-                .append(true)
-                .create(true)
-                .open(path)
-                .ok()?;
+            let file = file::keep(path).ok()?;
             // SAFETY: the descriptor is open.
             let got = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0;
             if got {

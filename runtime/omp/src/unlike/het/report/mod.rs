@@ -14,7 +14,6 @@
 //! lines. Nothing else reads the data that is kept here.
 
 mod ending;
-mod file;
 mod json;
 mod keeper;
 mod loops;
@@ -28,6 +27,7 @@ use crate::init;
 use crate::unlike::{modes, nodes};
 use core::sync::atomic::{AtomicBool, Ordering};
 use ending::{patiently, Ending};
+use hetmp_core::file;
 use hetmp_core::float;
 use hetmp_core::report::warn;
 use hetmp_core::sys::keeping_errno;

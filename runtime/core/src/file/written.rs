@@ -1,5 +1,8 @@
 //! Writes files that are never half written: a new file beside the old one is renamed over it.
 //!
+//! Whoever may write to the folder, too, may have put a link there, under the name itself or under one that a file is
+//! about to get. So a new file is made where nothing is, and links are followed only if they are root's or this user's.
+//!
 //! A pipe or a terminal (`/dev/stdout`) is written to directly, if a process reads it: the end of the program
 //! must not wait for a reader that never comes, or that has stopped reading.
 
@@ -9,7 +12,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// How long a reader may leave a pipe full.
@@ -64,7 +67,8 @@ impl Write for Stream {
 }
 
 /// The path that `value` names; `%p` stands for the process's number.
-pub(super) fn path(value: &[u8]) -> PathBuf {
+#[must_use]
+pub fn path(value: &[u8]) -> PathBuf {
     let mut out = Vec::with_capacity(value.len());
     let mut rest = value;
     while let Some(at) = rest.windows(2).position(|w| w == b"%p") {
@@ -77,15 +81,64 @@ pub(super) fn path(value: &[u8]) -> PathBuf {
 }
 
 /// Is the path a pipe, a terminal or another device, where new text follows the old?
-pub(super) fn is_stream(path: &Path) -> bool {
+#[must_use]
+pub fn is_stream(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|meta| !meta.is_file())
 }
 
+/// What `path` leads to: a file, or nothing yet.
+///
+/// # Errors
+/// A link on the way belongs to another user.
+fn target(path: &Path) -> io::Result<PathBuf> {
+    // SAFETY: geteuid has no preconditions.
+    let own = unsafe { libc::geteuid() };
+    let mut path = path.to_owned();
+    // As many links as the kernel follows.
+    for _ in 0..40 {
+        match fs::symlink_metadata(&path) {
+            Ok(meta) if meta.is_symlink() => {
+                if meta.uid() != 0 && meta.uid() != own {
+                    return Err(io::Error::other("a link that belongs to another user"));
+                }
+                let to = fs::read_link(&path)?;
+                path.pop();
+                path.push(to);
+            }
+            _ => return Ok(path),
+        }
+    }
+    Err(io::Error::from_raw_os_error(libc::ELOOP))
+}
+
+/// A new file at `path`, where nothing may be, not even a link. `mode`: who may use it, less what the user's mask takes.
+///
+/// # Errors
+/// Those of the system; `AlreadyExists`.
+pub fn create(path: &Path, mode: u32) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).create_new(true);
+    options.mode(mode).custom_flags(libc::O_NOFOLLOW).open(path)
+}
+
+/// The file at `path`, to be locked or appended to; a new one if there is none.
+///
+/// # Errors
+/// Those of the system, and "a link that belongs to another user".
+pub fn keep(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).append(true).create(true);
+    options
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(target(path)?)
+}
+
 /// Lets `fill` write the file. After an error the old file, if there was one, is still there, and no new one.
-pub(super) fn write(
-    path: &Path,
-    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
+///
+/// # Errors
+/// Those of the system and of `fill`, and "a link that belongs to another user".
+pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let target = target(path)?;
     // A pipe or a device cannot be replaced, and must not be. The name is used as it is: a pipe behind
     // /dev/stdout has no path of its own.
     if is_stream(path) {
@@ -93,33 +146,107 @@ pub(super) fn write(
         fill(&mut out)?;
         return out.flush();
     }
-    // If the name is a link, the link stays.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let mut name = path.as_os_str().as_bytes().to_vec();
-    name.extend_from_slice(format!(".{}.tmp", std::process::id()).as_bytes());
-    let beside = PathBuf::from(OsString::from_vec(name));
-    let new = || File::options().write(true).create_new(true).open(&beside);
-    let file = new().or_else(|error| {
-        if error.kind() != io::ErrorKind::AlreadyExists {
-            return Err(error);
-        }
-        // A process that had the same number before has left this file behind.
-        fs::remove_file(&beside)?;
-        new()
-    })?;
+    let (beside, file) = beside(&target)?;
     let mut out = BufWriter::with_capacity(1 << 16, file);
     let done = fill(&mut out)
         .and_then(|()| out.flush())
-        .and_then(|()| fs::rename(&beside, &path));
+        .and_then(|()| fs::rename(&beside, &target));
     if done.is_err() {
         let _ = fs::remove_file(&beside);
     }
     done
 }
 
-#[cfg(test)]
+/// [`write`] of text that is there.
+///
+/// # Errors
+/// As for [`write`].
+pub fn put(path: &Path, text: &[u8]) -> io::Result<()> {
+    write(path, |out| out.write_all(text))
+}
+
+/// An empty file at `path` in place of the one that was there, to be written line by line; a pipe or a device is
+/// opened as it is.
+///
+/// # Errors
+/// Those of the system, and "a link that belongs to another user".
+pub fn replace(path: &Path) -> io::Result<File> {
+    let target = target(path)?;
+    if is_stream(path) {
+        return Stream::open(path).map(|stream| stream.0);
+    }
+    let (beside, file) = beside(&target)?;
+    match fs::rename(&beside, &target) {
+        Ok(()) => Ok(file),
+        Err(error) => {
+            let _ = fs::remove_file(&beside);
+            Err(error)
+        }
+    }
+}
+
+/// A new file of this process beside `target`, and its path.
+fn beside(target: &Path) -> io::Result<(PathBuf, File)> {
+    let mut name = target.as_os_str().as_bytes().to_vec();
+    name.extend_from_slice(format!(".{}.tmp", std::process::id()).as_bytes());
+    let beside = PathBuf::from(OsString::from_vec(name));
+    let file = create(&beside, 0o666).or_else(|error| {
+        if error.kind() != io::ErrorKind::AlreadyExists {
+            return Err(error);
+        }
+        // A process that had the same number before has left this file behind; or it is a link, which goes.
+        fs::remove_file(&beside)?;
+        create(&beside, 0o666)
+    })?;
+    Ok((beside, file))
+}
+
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn links_that_others_planted_are_not_followed() {
+        let dir = std::env::temp_dir().join(format!("hetmp-links-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let (own, file) = (dir.join("own"), dir.join("file"));
+        fs::write(&own, "precious").unwrap();
+        let link = |at: &Path, owner: u32| {
+            std::os::unix::fs::symlink(&own, at).unwrap();
+            std::os::unix::fs::lchown(at, Some(owner), None).is_ok()
+        };
+        // SAFETY: geteuid has no preconditions.
+        let me = unsafe { libc::geteuid() };
+        // Under the name that the new file gets first.
+        let temporary = dir.join(format!("file.{}.tmp", std::process::id()));
+        for way in [put, |path: &Path, _: &[u8]| replace(path).map(drop)] {
+            assert!(link(&temporary, me));
+            way(&file, b"text").unwrap();
+            assert_eq!(fs::read_to_string(&own).unwrap(), "precious");
+            assert!(fs::symlink_metadata(&temporary).is_err(), "no remains");
+            fs::remove_file(&file).unwrap();
+        }
+        assert!(link(&file, me));
+        assert_eq!(
+            create(&file, 0o600).unwrap_err().kind(),
+            io::ErrorKind::AlreadyExists
+        );
+        fs::remove_file(&file).unwrap();
+        // Under the name itself. Only root can plant it for somebody else.
+        if link(&file, 65534) && me == 0 {
+            let refused = [
+                put(&file, b"text"),
+                replace(&file).map(drop),
+                keep(&file).map(drop),
+            ];
+            for result in refused {
+                let said = result.unwrap_err().to_string();
+                assert_eq!(said, "a link that belongs to another user");
+            }
+            assert_eq!(fs::read_to_string(&own).unwrap(), "precious");
+        }
+        fs::remove_dir_all(&dir).unwrap();
+    }
 
     #[test]
     fn all_or_nothing() {
