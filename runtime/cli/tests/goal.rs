@@ -117,7 +117,7 @@ fn what_is_wrong_costs_a_line() {
         ),
         (
             vec!["check", "/dev/zero"],
-            "file /dev/zero: another kind, or too long",
+            "file /dev/zero: not a regular file",
         ),
         (vec!["check", shown(&binary)], "not UTF-8"),
         (
