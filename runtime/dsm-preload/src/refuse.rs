@@ -1,11 +1,12 @@
-//! Calls that cannot do their work while several processes are one program: `fork` and `dlopen`. And the end of a process that
+//! Calls that cannot do their work while several processes are one program: `fork`, those that change who the process acts for,
+//! and `dlopen`. And the end of a process that
 //! cannot go on.
 
 use crate::malloc::set_errno;
 use crate::place;
 use core::ffi::{c_char, c_void};
 use hetmp_core::report;
-use libc::{c_int, pid_t};
+use libc::c_int;
 
 /// The address of the definition of a function that the loader finds after this library's.
 fn next(name: &core::ffi::CStr) -> usize {
@@ -15,19 +16,42 @@ fn next(name: &core::ffi::CStr) -> usize {
     at
 }
 
-/// `fork`. Refused while nodes run, because the child would write to memory that other nodes hold.
-#[no_mangle]
-pub(crate) extern "C" fn fork() -> pid_t {
-    if place::started() {
-        report::warn(format_args!(
-            "fork: posix_spawn and system are accepted under HETMP_NODES=dsm"
-        ));
-        set_errno(libc::ENOSYS);
-        return -1;
-    }
-    // SAFETY: the C library's function has this type.
-    let real: extern "C" fn() -> pid_t = unsafe { core::mem::transmute(next(c"fork")) };
-    real()
+/// Exports functions of the C library that are refused, with a line, while nodes run.
+macro_rules! refused {
+    ($($error:ident, $what:literal: $($name:ident($($argument:ident: $type:ty),*)),*;)*) => {$($(
+        #[doc = concat!("`", stringify!($name), "`. Refused while nodes run.")]
+        ///
+        /// # Safety
+        /// The same as for the C library's function.
+        #[no_mangle]
+        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
+            if place::started() {
+                report::warn(format_args!(concat!(stringify!($name), ": ", $what)));
+                set_errno(libc::$error);
+                return -1;
+            }
+            // SAFETY: the C library's function has this type, and gets the program's own arguments.
+            unsafe {
+                let at = next(&std::ffi::CString::new(stringify!($name)).unwrap_or_default());
+                let real: unsafe extern "C" fn($($type),*) -> c_int = core::mem::transmute(at);
+                real($($argument),*)
+            }
+        }
+    )*)*};
+}
+
+refused! {
+    // The child would write to memory that other nodes hold. Some of these fork within the C library, which asks nobody.
+    ENOSYS, "posix_spawn and system are accepted under HETMP_NODES=dsm":
+        fork(), _Fork(), daemon(chdir: c_int, close: c_int),
+        forkpty(to: *mut c_int, name: *mut c_char, how: *const c_void, size: *const c_void);
+    // The C library has every thread make the call, by a signal that the threads which serve pages block and other nodes never
+    // get.
+    EPERM, "a program that keeps its user and groups is accepted under HETMP_NODES=dsm":
+        setuid(id: u32), setgid(id: u32), seteuid(id: u32), setegid(id: u32),
+        setreuid(real: u32, effective: u32), setregid(real: u32, effective: u32),
+        setresuid(real: u32, effective: u32, saved: u32), setresgid(real: u32, effective: u32, saved: u32),
+        setgroups(count: usize, groups: *const u32), initgroups(user: *const c_char, group: u32);
 }
 
 /// `dlopen`. While nodes run only system libraries are accepted, and libraries that the program has loaded at its start,
