@@ -10,8 +10,10 @@ const CALLS: [&str; 15] = [
 fn main() {
     println!("cargo:rerun-if-changed=exports.map");
     println!("cargo:rerun-if-changed=../abi/c/calls.c");
+    println!("cargo:rerun-if-changed=c/ends.c");
     cc::Build::new()
         .file("../abi/c/calls.c")
+        .file("c/ends.c")
         .opt_level(2)
         .pic(true)
         .warnings(true)

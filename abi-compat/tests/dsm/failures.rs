@@ -388,3 +388,27 @@ fn an_allocator_of_the_program_is_refused_with_one_line() {
         assert_eq!(said.lines().count(), 1, "{said}");
     }
 }
+
+/// What ended threads had is used again. And `setuid`, `setgid` and `daemon`, which would end or leave processes behind within the C
+/// library, are refused.
+#[test]
+fn threads_come_and_go_and_credentials_stay() {
+    let program = compile("c-tests/dsm/short_threads.c", &[]);
+    for by in ["uffd", "sigsegv"] {
+        let more = [("HETMP_DSM", by), ("HETMP_REFUSALS", "1")];
+        let got = run(&program, &[], 2, &more);
+        if skipped(&got) {
+            continue;
+        }
+        let said = String::from_utf8_lossy(&got.stderr);
+        assert!(got.status.success(), "{by}: {said}");
+        assert_eq!(
+            String::from_utf8_lossy(&got.stdout),
+            "2400 threads, sum 4\n3 refused\n",
+            "{said}"
+        );
+        for name in ["setuid", "setgid", "daemon"] {
+            assert!(said.contains(&format!("hetmp: {name}: ")), "{said}");
+        }
+    }
+}

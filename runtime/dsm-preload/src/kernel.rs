@@ -259,7 +259,7 @@ fn demand(result: isize, what: &str) {
 }
 
 /// The address of the calling thread's control block.
-fn control_block() -> usize {
+pub(crate) fn control_block() -> usize {
     let at: usize;
     // SAFETY: the C library keeps the block's address in its first word.
     unsafe {
@@ -615,7 +615,7 @@ unsafe fn exit(a: [usize; 6]) -> isize {
 
 /// The word to which the kernel would write a zero when the calling thread ends: the kernel itself says where, unless it was built
 /// without checkpoints of processes. Then the thread's control block is searched.
-fn word_of_thread() -> Option<&'static AtomicU32> {
+pub(crate) fn word_of_thread() -> Option<&'static AtomicU32> {
     const GET_TID_ADDRESS: usize = 40;
     let mut at = 0usize;
     let to = (&raw mut at).expose_provenance();

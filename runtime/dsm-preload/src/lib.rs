@@ -1,7 +1,7 @@
 //! `libhetmp_dsm.so`: lets several processes share the memory of a program that was not written for that.
 //!
 //! * **What it is**: definitions that the loader finds before those of the C library: `__libc_start_main`,
-//!   the malloc and mmap families, `pthread_create`, and calls that cannot work across processes. Without
+//!   the malloc and mmap families, `pthread_create` and `pthread_join`, and calls that cannot work across processes. Without
 //!   `HETMP_NODES=dsm:N` they pass every call on to the C library or the kernel; only the malloc family still
 //!   allocates by itself, from private memory.
 //! * **What it owns**: the shared heap, the stacks in it, and this node's [driver](pages::driver). It hands a
@@ -37,6 +37,7 @@ mod objects;
 mod offers;
 mod place;
 mod refuse;
+mod stacks;
 mod start;
 mod threads;
 

@@ -1,19 +1,21 @@
 //! Places in memory: the nodes' parts of the shared heap, the stacks in them, and the code of the runtime.
 
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use pages::backend::sigsegv;
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 
 /// Size in bytes of a node's part: first the node's heap, then the stacks of its threads.
 pub(crate) const PART: usize = 64 << 30;
 const HEAP: usize = 48 << 30;
+/// Bytes of addresses for stacks in a node's part.
+pub(crate) const STACKS: usize = PART - HEAP;
 /// The largest number of nodes.
 pub(crate) const MOST: usize = 8;
 
 static START: AtomicUsize = AtomicUsize::new(0);
 static NODES: AtomicUsize = AtomicUsize::new(0);
 static ME: AtomicUsize = AtomicUsize::new(0);
-static NEXT_STACK: AtomicUsize = AtomicUsize::new(0);
+/// What threads may do with memory of the parts: `PROT_` flags.
+static RIGHTS: AtomicI32 = AtomicI32::new(libc::PROT_READ | libc::PROT_WRITE);
 /// True from the time when the nodes run.
 static STARTED: AtomicBool = AtomicBool::new(false);
 
@@ -101,6 +103,22 @@ pub(crate) fn part(node: usize) -> Range<usize> {
     start..start + PART
 }
 
+/// The addresses of the stacks in this node's part.
+pub(crate) fn stacks() -> Range<usize> {
+    let part = part(ME.load(Ordering::Relaxed));
+    part.start + HEAP..part.end
+}
+
+/// Memory of the parts may be executed, too.
+pub(crate) fn set_executable() {
+    RIGHTS.fetch_or(libc::PROT_EXEC, Ordering::Relaxed);
+}
+
+/// What threads may do with memory of the parts: `PROT_` flags.
+pub(crate) fn rights() -> libc::c_int {
+    RIGHTS.load(Ordering::Relaxed)
+}
+
 /// From now on the program's allocations come from the shared heap. `me`: this node's number. `used`: the part of the
 /// origin's heap that was allocated before.
 pub(crate) fn begin(me: usize, used: &Range<usize>) {
@@ -109,7 +127,6 @@ pub(crate) fn begin(me: usize, used: &Range<usize>) {
     if me != 0 || used.is_empty() {
         crate::arena::SHARED.set_range(part.clone(), heap(me));
     }
-    NEXT_STACK.store(part.start + HEAP, Ordering::Relaxed);
     STARTED.store(true, Ordering::Release);
 }
 
@@ -173,20 +190,4 @@ pub(crate) fn in_heap(address: usize) -> bool {
 /// Is this address in this node's part?
 pub(crate) fn is_own_heap(address: usize) -> bool {
     part(ME.load(Ordering::Relaxed)).contains(&address)
-}
-
-/// Reserves a stack in this node's part, with a guard page below. The memory was never used before. `None` if
-/// there is no room left.
-pub(crate) fn stack(len: usize) -> Option<Range<usize>> {
-    let len = len.checked_next_multiple_of(2 << 20)?;
-    let start = NEXT_STACK.fetch_add(len, Ordering::Relaxed);
-    let end = part(ME.load(Ordering::Relaxed)).end;
-    if start + len > end {
-        return None;
-    }
-    // SAFETY: the page is the lowest one of addresses that only this stack has.
-    let guarded = unsafe { libc::syscall(libc::SYS_mprotect, start, 4096usize, libc::PROT_NONE) };
-    // Where a signal handler serves page faults, it must know which of them are the program's own.
-    let known = !crate::kernel::is_on() || sigsegv::guard(start);
-    (guarded == 0 && known).then_some(start + 4096..start + len)
 }

@@ -5,7 +5,7 @@ use crate::asked::{ahead, apart, asked, backend, cpus_told, members, variable, A
 use crate::locals::ThreadLocals;
 use crate::objects::{objects, Object};
 use crate::refuse::fail;
-use crate::{kernel, layout, offers, place, threads};
+use crate::{kernel, layout, offers, place, stacks, threads};
 use core::ffi::{c_char, c_void, CStr};
 use hetmp_core::bootstrap::{self, Job};
 use hetmp_core::report;
@@ -154,6 +154,9 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
         }
     };
     let executable = all.first().is_some_and(|o| o.executable_stack);
+    if executable {
+        place::set_executable();
+    }
     if place::reserved() != usize::from(count) {
         if let Err(line) = reserve(count, job.is_some()) {
             fail(format_args!("{line}"));
@@ -259,6 +262,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
     };
     let table = offers::table(together, launched);
     place::begin(me.into(), &used);
+    stacks::begin();
     // SAFETY: `libhetmp.so` defines both functions with these types.
     unsafe {
         let install: extern "C" fn(*const offers::Table) -> bool = core::mem::transmute(install);

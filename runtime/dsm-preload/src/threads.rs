@@ -3,7 +3,7 @@
 //! thread's copy of a threadprivate variable, means the same in every node.
 
 use crate::malloc::with_caller;
-use crate::{kernel, place};
+use crate::{kernel, place, stacks};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use libc::{c_int, pthread_attr_t, pthread_t};
@@ -128,7 +128,7 @@ unsafe fn start(
     unsafe {
         let mut new: pthread_attr_t = core::mem::zeroed();
         libc::pthread_attr_init(&raw mut new);
-        let mut size = 0;
+        let (mut size, mut is_detached) = (0, false);
         if attributes.is_null() {
             libc::pthread_attr_getstacksize(&raw const new, &raw mut size);
         } else {
@@ -141,18 +141,23 @@ unsafe fn start(
             libc::pthread_attr_getstacksize(attributes, &raw mut size);
             pthread_attr_getdetachstate(attributes, &raw mut detached);
             libc::pthread_attr_setdetachstate(&raw mut new, detached);
+            is_detached = detached == libc::PTHREAD_CREATE_DETACHED;
         }
         // The additional 2 MiB are for the thread's own storage, and for a distance between stacks.
-        let Some(stack) = place::stack(size.max(len).max(1 << 20) + (2 << 20)) else {
+        let Some(stack) = stacks::take(size.max(len).max(1 << 20) + (2 << 20)) else {
             return libc::EAGAIN;
         };
         let at = core::ptr::with_exposed_provenance_mut(stack.start);
-        let error = libc::pthread_attr_setstack(&raw mut new, at, stack.len());
-        if error != 0 {
-            return error;
+        let mut made = libc::pthread_attr_setstack(&raw mut new, at, stack.len());
+        if made == 0 {
+            made = real()(thread, &raw const new, body, argument);
         }
-        let made = real()(thread, &raw const new, body, argument);
         libc::pthread_attr_destroy(&raw mut new);
+        if made != 0 {
+            stacks::give_back(&stack);
+        } else if is_detached {
+            stacks::detached(*thread);
+        }
         made
     }
 }

@@ -20,7 +20,7 @@ mod wanted;
 use super::{Backend, Fault, Kind};
 use crate::space::Space;
 use crate::{Access, NodeId};
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use hetmp_core::segment::PAGE;
 use once_cell::race::OnceBox;
 use raw::Action;
@@ -54,23 +54,19 @@ static WATCHED: OnceBox<Sigsegv> = OnceBox::new();
 /// What the program wants SIGSEGV to do, for faults outside of the view.
 pub static PROGRAMS: Wanted = Wanted::new();
 
-/// Pages of the view that no thread may ever use, such as those below stacks.
-static GUARDS: [AtomicUsize; 1024] = [const { AtomicUsize::new(0) }; 1024];
+/// Says which addresses of the view no thread may use, such as those below stacks: a `fn(usize) -> bool`, or null.
+static GUARDS: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Notes that no thread may use the page at `address`: a fault there is the program's own. False if there are too many
-/// such pages.
-pub fn guard(address: usize) -> bool {
-    GUARDS.iter().any(|g| {
-        g.compare_exchange(0, address, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok()
-    })
+/// A fault where `is_guard` says so is the program's own. `is_guard` is called in signal handlers.
+pub fn set_guards(is_guard: fn(usize) -> bool) {
+    GUARDS.store(is_guard as *mut (), Ordering::Release);
 }
 
-/// May no thread use the page of this address?
+/// May no thread use this address?
 pub fn is_guard(address: usize) -> bool {
-    let page = address & !(PAGE - 1);
-    let all = GUARDS.iter().map(|g| g.load(Ordering::Acquire));
-    all.take_while(|g| *g != 0).any(|g| g == page)
+    let at = GUARDS.load(Ordering::Acquire);
+    // SAFETY: `set_guards`, the only writer, stores functions of this type.
+    !at.is_null() && unsafe { core::mem::transmute::<*mut (), fn(usize) -> bool>(at) }(address)
 }
 
 /// A fault as it goes through the pipe. A write of this size is never split.
