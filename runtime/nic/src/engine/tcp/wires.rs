@@ -9,7 +9,7 @@ use super::Vanished;
 use crate::queue_pair::Consumer;
 use hetmp_core::sys;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
@@ -58,6 +58,8 @@ impl Watch {
 pub(super) struct Wires {
     pub(super) port: Port<StreamOnly>,
     streams: Vec<Option<TcpStream>>,
+    /// Where each stream leads. A socket whose connection has failed does not know any more.
+    addresses: Vec<Option<SocketAddr>>,
     /// Which streams have bytes. `None` if there are few: then each is read to find out.
     ready: Option<Ready>,
     /// The peers that the last look found.
@@ -107,6 +109,7 @@ impl Wires {
         let ranks = streams.len();
         let mut wires = Wires {
             port,
+            addresses: vec![None; ranks],
             streams,
             // Without descriptors to spare it works all the same, with a system call for each stream.
             ready: (ranks > FEW + 1)
@@ -124,8 +127,11 @@ impl Wires {
         wires
     }
 
-    /// Has looks find the stream of a peer, if there is one.
+    /// Notes where the stream of a peer leads, if there is one, and has looks find it.
     fn ask_for(&mut self, peer: usize) {
+        if let Some(stream) = &self.streams[peer] {
+            self.addresses[peer] = stream.peer_addr().ok();
+        }
         if let (Some(ready), Some(stream)) = (&mut self.ready, &self.streams[peer]) {
             if ready.add(peer, stream.as_raw_fd()).is_err() {
                 self.ready = None;
@@ -219,8 +225,7 @@ impl Wires {
             error.kind(),
             ErrorKind::TimedOut | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable
         );
-        let address = self.streams[peer].as_ref().and_then(|s| s.peer_addr().ok());
-        let address = address.or_else(|| self.dial.as_ref().map(|d| d.address(peer)));
+        let address = self.addresses[peer].or_else(|| self.dial.as_ref().map(|d| d.address(peer)));
         if let (true, Some(v), Some(address)) = (silent, &self.vanished, address) {
             (v.tell)(peer as u32, address);
         }
@@ -401,4 +406,38 @@ impl drive::Wires for Wires {
 
 fn is_later(e: &io::Error) -> bool {
     matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Domain, Sizes};
+    use std::net::TcpListener;
+    use std::sync::{Arc, Mutex};
+
+    /// A socket whose connection has failed has no name for its peer. Its loss is told all the same.
+    #[test]
+    fn the_loss_of_a_dead_stream_is_told() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("its address");
+        let mut stream = TcpStream::connect(address).expect("a connection");
+        let (other, _) = listener.accept().expect("its other end");
+        let port = Port::new(0, Arc::new(Domain::new(Sizes::default())), 2, StreamOnly);
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let telling = told.clone();
+        let vanished = Vanished {
+            after: Duration::from_secs(10),
+            tell: Box::new(move |peer, address| telling.lock().unwrap().push((peer, address))),
+        };
+        let streams = vec![None, Some(stream.try_clone().expect("the stream"))];
+        let mut wires = Wires::new(port, streams).watching(Some(vanished));
+        // Bytes that nobody has read make the end of the connection a reset.
+        stream.write_all(b"unread").expect("sent");
+        while other.peek(&mut [0]).expect("bytes") == 0 {}
+        drop(other);
+        assert!(stream.read(&mut [0]).is_err(), "a reset");
+        assert!(stream.peer_addr().is_err(), "the socket is dead");
+        wires.fail(1, &ErrorKind::TimedOut.into());
+        assert_eq!(*told.lock().unwrap(), [(1, address)]);
+    }
 }
