@@ -81,14 +81,14 @@ fn calls_that_cross_end_in_one_stream() {
 #[test]
 fn strangers_get_nothing_and_keep_nobody_waiting() {
     let (engines, heaps, keys, addresses) = job(2);
-    // More connections than a rank serves at a time. Some send half a greeting, one sends the greeting of another job.
+    // More connections than a rank serves at a time. Some send half a greeting, one sends the greeting and a proof of another job.
     let mut idle: Vec<TcpStream> = (0..100)
         .map(|_| TcpStream::connect(addresses[1]).expect("listening"))
         .collect();
     for stream in idle.iter_mut().step_by(3) {
         stream.write_all(b"hetmpnic").expect("sent");
     }
-    let wrong = [b"hetmpnic", &[1, 0, 0, 0][..], &[0; 4], &[8; 32]].concat();
+    let wrong = [b"hetmpnic", &[2, 0, 0, 0][..], &[0; 4], &[8; 64]].concat();
     idle[1].write_all(&wrong).expect("sent");
     let mut qp = engines[0].queue_pair(8, keys);
     let to = heaps[1].as_ptr() as u64;

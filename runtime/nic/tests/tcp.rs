@@ -6,7 +6,7 @@ use hetmp_nic::descriptor::{Atomic, AtomicOp, Fetch, Remote, Status, Width, Work
 use hetmp_nic::engine::tcp::{connect, Tcp};
 use hetmp_nic::engine::{Domain, Engine, Sizes, TemplateKeys};
 use hetmp_nic::keys::{Memory, Rights};
-use std::io::Write;
+use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -44,6 +44,44 @@ fn strangers_are_turned_away_and_the_job_connects_all_the_same() {
             theirs[0].as_ref().map(|s| s.local_addr().ok())
         );
         assert!(wrong.join().expect("no panic").is_err());
+    });
+}
+
+#[test]
+fn who_takes_a_ranks_place_learns_no_secret_and_cannot_send_proofs_back() {
+    let (l, addresses) = listeners(2);
+    let secret: connect::Secret = core::array::from_fn(|i| i as u8 + 1);
+    let within = Duration::from_secs(10);
+    let mut heard = Vec::new();
+    std::thread::scope(|s| {
+        let real = s.spawn(|| connect::mesh(1, &l[1], &addresses, &secret, within));
+        // In the place of rank 0: sends back whatever it hears.
+        let (mut caller, _) = l[0].accept().expect("the rank calls");
+        let mut greeting = [0; 48];
+        caller.read_exact(&mut greeting).expect("a greeting");
+        heard.extend(greeting);
+        caller.write_all(&greeting).expect("sent");
+        caller.write_all(&greeting[..32]).expect("sent");
+        let _ = caller.read_to_end(&mut heard);
+        assert!(real.join().expect("no panic").is_err());
+    });
+    assert!(heard.len() == 48 && !heard.windows(8).any(|w| w == &secret[8..16]));
+    // In the place of rank 1: with its own proof the listener is not content.
+    std::thread::scope(|s| {
+        let within = Duration::from_millis(500);
+        let (l, addresses) = (&l, &addresses);
+        let real = s.spawn(move || connect::mesh(0, &l[0], addresses, &secret, within));
+        let mut stream = TcpStream::connect(addresses[0]).expect("listening");
+        let mut greeting = heard.clone();
+        greeting.truncate(48);
+        stream.write_all(&greeting).expect("sent");
+        let mut answer = [0; 80];
+        stream
+            .read_exact(&mut answer)
+            .expect("a greeting and a proof");
+        stream.write_all(&answer[48..]).expect("sent");
+        assert_eq!(stream.read(&mut answer).expect("closed"), 0);
+        assert!(real.join().expect("no panic").is_err());
     });
 }
 

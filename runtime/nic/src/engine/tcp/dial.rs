@@ -1,7 +1,7 @@
 //! Streams that are made when they are first needed.
 //!
 //! Every rank listens, and knows where the others listen. The first operation to a peer makes this rank *dial*: it
-//! connects and sends its greeting ([`super::connect`]); the peer answers with its own, and both have the stream.
+//! connects, and both prove that they know the job's secret ([`super::connect`]); then both have the stream.
 //! Nothing here blocks: each look does what can be done at once, so that a slow peer delays no other.
 //!
 //! **Crossing calls.** Two ranks may dial each other at the same time. The call of the higher rank wins: the higher
@@ -10,8 +10,8 @@
 //!
 //! **A peer that is gone** has closed its listener. The call is refused, and the peer is lost.
 
-use super::connect::{greeting, Caller, Heard, Secret};
-use std::io::{self, ErrorKind, Write};
+use super::connect::{welcome, Caller, Heard, Secret};
+use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -193,7 +193,7 @@ impl Dial {
     fn accept(&mut self) {
         // Any other error of accept concerns the caller only.
         while let Ok((stream, _)) = self.addresses.listener.accept() {
-            if let Ok(caller) = Caller::new(stream) {
+            if let Ok(caller) = Caller::new(stream, self.rank as u32) {
                 if self.callers.len() == CALLERS {
                     self.callers.remove(0);
                 }
@@ -211,9 +211,7 @@ impl Dial {
         if crossing.is_some() && peer < self.rank {
             return None;
         }
-        // The first bytes on a stream always find room.
-        let said = stream.write_all(&greeting(self.rank as u32, &self.addresses.secret));
-        said.ok()?;
+        welcome(&mut stream).ok()?;
         if let Some(own) = crossing {
             self.calls.swap_remove(own);
         }
@@ -242,9 +240,8 @@ impl Dial {
                     Err(e) if e.kind() == ErrorKind::NotConnected => return Ok(None),
                     Err(e) => return Err(e),
                 }
-                let mut stream = stream.try_clone()?;
-                match stream.write_all(&greeting(rank, &addresses.secret)) {
-                    Ok(()) => Call::Greeted(Caller::greeted(stream)),
+                match Caller::call(stream.try_clone()?, rank) {
+                    Ok(caller) => Call::Greeted(caller),
                     Err(_) => Call::Later(now + AGAIN),
                 }
             }
