@@ -202,7 +202,7 @@ impl Irregular {
             lock(&node.share).ranges.clear();
         }
         for hands in &*self.hands {
-            let mut hands = lock(&hands);
+            let mut hands = lock(hands);
             hands.rest.clear();
             hands.samples.clear();
             *hands = Hands {
