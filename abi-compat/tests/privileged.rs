@@ -38,7 +38,7 @@ impl Privileged {
         let lib = scratch.folder.join("lib");
         fs::create_dir(&lib).expect("a folder");
         everybody(&lib, 0o755);
-        let built = c_api::library_folder(library::fresh(), "privileged").expect("the library");
+        let built = c_api::library_folder(library::fresh(), name).expect("the library");
         for file in fs::read_dir(built).expect("a folder").flatten() {
             let to = lib.join(file.file_name());
             fs::copy(file.path(), &to).expect("a copy");

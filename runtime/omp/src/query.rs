@@ -11,7 +11,7 @@
 pub use crate::affinity::shown::{
     capture_affinity, display_affinity, set_affinity_format, with_affinity_format,
 };
-use crate::affinity::{threads, CpuSet};
+use crate::affinity::{processors, threads, CpuSet};
 use crate::icv::{display, Icv};
 use crate::init;
 use crate::team::spare;
@@ -21,7 +21,6 @@ use crate::unlike::virtual_team::parallel as virtual_team;
 use crate::unlike::ways;
 use core::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 use hetmp_core::report;
-use std::sync::OnceLock;
 
 /// The program has not changed the value.
 const UNCHANGED: i32 = -1;
@@ -149,7 +148,7 @@ pub fn in_explicit_task() -> bool {
 }
 
 /// `omp_get_num_procs`: the number of CPUs that the calling thread may use, counted anew each time as libgomp does, or only
-/// once as libomp does ([`count_procs_once`]). With places, where a bound thread may use only its own, the number that the
+/// once as libomp does ([`processors::count_once`]). With places, where a bound thread may use only its own, the number that the
 /// process could use at its start.
 #[must_use]
 pub fn num_procs() -> i32 {
@@ -159,38 +158,11 @@ pub fn num_procs() -> i32 {
     let count = if !globals.places.is_empty() {
         start
     } else if globals.as_libomp {
-        count_procs_once()
+        processors::count_once()
     } else {
-        allowed_now().unwrap_or(start)
+        processors::allowed_now().unwrap_or(start)
     };
     count.max(1) as i32
-}
-
-/// The number of CPUs that the calling thread could use at the first call. libomp counts when the program first asks or first
-/// needs other threads.
-pub(crate) fn count_procs_once() -> usize {
-    static COUNT: OnceLock<usize> = OnceLock::new();
-    *COUNT.get_or_init(|| allowed_now().unwrap_or_else(|| init::globals().allowed.count()))
-}
-
-/// Size of the calling thread's affinity mask.
-fn allowed_now() -> Option<usize> {
-    // The kernel refuses buffers smaller than its own mask; it supports at most 8192 CPUs.
-    let mut words = [0u64; 128];
-    // SAFETY: the buffer has the size given.
-    let bytes = unsafe {
-        libc::syscall(
-            libc::SYS_sched_getaffinity,
-            0,
-            core::mem::size_of_val(&words),
-            words.as_mut_ptr(),
-        )
-    };
-    if bytes <= 0 {
-        return None;
-    }
-    let count: u32 = words.iter().map(|w| w.count_ones()).sum();
-    (count > 0).then_some(count as usize)
 }
 
 /// `omp_get_wtime`, in seconds.

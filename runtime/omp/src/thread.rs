@@ -15,7 +15,6 @@ use crate::icv::UNLIMITED_THREADS;
 use crate::init;
 use crate::memory::copies::Copies;
 use crate::task::record::{Task, TaskCache};
-use crate::task::wait;
 use crate::team::members::{Member, Team};
 use crate::team::pool::Pool;
 use crate::team::seat::Seat;
@@ -486,7 +485,7 @@ unsafe extern "C" fn release(p: *mut libc::c_void) {
     if !solo.is_null() {
         // SAFETY: `adopt` made the team with `Box::into_raw`, and this thread has left it.
         let team = unsafe { Box::from_raw(solo) };
-        if !wait::all_complete(&team) {
+        if !(team.quiescent(0) && team.quiescent(1)) {
             // A task waits for its event. Whoever fulfills that later completes the task, which refers to the team.
             Box::leak(team);
         }

@@ -7,12 +7,14 @@
 //! * [`mod@format`]: the text of `omp_capture_affinity` and `OMP_DISPLAY_AFFINITY`;
 //!
 //! **Data in**: text, CPU sets, numbers. **Data out**: CPU sets, place numbers, text. These modules make no
-//! system calls. `threads` binds the engine's threads to the places, and `shown` makes the text for users.
+//! system calls. `threads` binds the engine's threads to the places, `shown` makes the text for users, and `processors`
+//! asks the kernel how many CPUs a thread may use.
 
 pub mod bind;
 pub mod format;
 pub(crate) mod order;
 pub(crate) mod places;
+pub(crate) mod processors;
 pub(crate) mod shown;
 pub(crate) mod subset;
 pub(crate) mod threads;

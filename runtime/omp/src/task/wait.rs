@@ -290,25 +290,6 @@ pub(crate) fn work_off(th: &Thread) {
     while run_one(th, Scope::Any) {}
 }
 
-/// Whether all tasks of `phase` are complete. Called while all members are in the barrier of that phase.
-fn quiescent(team: &Team, phase: usize) -> bool {
-    let members = team.in_use();
-    let mut finished = team.tasks.finished_outside[phase].load(Ordering::Acquire);
-    for m in members {
-        finished += m.finished[phase].load(Ordering::Acquire);
-    }
-    let mut created = 0;
-    for m in members {
-        created += m.created[phase].load(Ordering::Acquire);
-    }
-    finished == created
-}
-
-/// Are all tasks complete of a team in which no thread is?
-pub(crate) fn all_complete(team: &Team) -> bool {
-    quiescent(team, 0) && quiescent(team, 1)
-}
-
 /// Waits at a barrier, after all members have arrived, until all tasks made before it are complete. `epoch`
 /// is the number of the barrier before.
 pub(crate) fn drain(th: &Thread, epoch: u32) {
@@ -320,7 +301,7 @@ pub(crate) fn drain(th: &Thread, epoch: u32) {
         fn poll(&mut self) -> Poll {
             if run_one(self.th, Scope::Any) {
                 Poll::Worked
-            } else if quiescent(self.th.team(), self.phase) {
+            } else if self.th.team().quiescent(self.phase) {
                 Poll::Leave
             } else {
                 self.th.team().look_out(self.th.member())
@@ -332,7 +313,7 @@ pub(crate) fn drain(th: &Thread, epoch: u32) {
     }
     let team = th.team();
     let phase = (epoch & 1) as usize;
-    if !quiescent(team, phase) {
+    if !team.quiescent(phase) {
         let m = th.member();
         let never = m.idle.epoch().wrapping_add(1) & crate::EPOCH_MASK;
         wait_on(&m.idle, never, &mut Drain { th, phase });

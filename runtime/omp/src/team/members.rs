@@ -248,6 +248,21 @@ impl Team {
         }
     }
 
+    /// Whether all tasks of `phase` are complete. Called while all members are in the barrier of that phase, or none is in
+    /// the team.
+    pub(crate) fn quiescent(&self, phase: usize) -> bool {
+        let members = self.in_use();
+        let mut finished = self.tasks.finished_outside[phase].load(Ordering::Acquire);
+        for m in members {
+            finished += m.finished[phase].load(Ordering::Acquire);
+        }
+        let mut created = 0;
+        for m in members {
+            created += m.created[phase].load(Ordering::Acquire);
+        }
+        finished == created
+    }
+
     /// Forgets how many tasks members made and finished. A member may finish the tasks of another: only over all members of a
     /// region both counts are equal. So a region with fewer threads would wait for tasks that a thread without a part
     /// in it has finished long ago. May be called only while no task is left.

@@ -9,8 +9,8 @@
 //! A worker in the dock still works: as long as the region from which it came has tasks, it runs them.
 //! [`super::worker`] has the code that a worker runs.
 
+use crate::affinity::processors;
 use crate::init;
-use crate::query;
 use crate::task::record::Group;
 use crate::team::inherited::Inherited;
 use crate::team::members::{Outlined, Team};
@@ -138,7 +138,7 @@ impl Pool {
             hetmp_core::sys::expect_sleepers(wanted);
         }
         if init::globals().as_libomp {
-            query::count_procs_once();
+            processors::count_once();
         }
         let inherited = Inherited::here();
         self.inherited = if self.workers.is_empty() || self.inherited == inherited {
