@@ -46,12 +46,16 @@ pub fn open(path: &Path) -> Result<File> {
 /// Those of the system, "not a regular file", and "larger than N bytes".
 pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>> {
     let file = open(path)?;
+    let too_large = || Err(Error::other(format!("larger than {most} bytes")));
+    if file.metadata()?.len() > most {
+        return too_large();
+    }
     // The length that the system reports says nothing for files of /proc, where it is 0. So the bytes that come are
-    // counted.
+    // counted, too.
     let mut bytes = Vec::new();
     file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
-        return Err(Error::other(format!("larger than {most} bytes")));
+        return too_large();
     }
     Ok(bytes)
 }

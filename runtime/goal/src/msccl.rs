@@ -28,6 +28,7 @@ use crate::collectives::Vector;
 use crate::element::{Arithmetic, Type};
 use crate::graph::{self, After, Graph, OpId, Work};
 use crate::memory::Buffer;
+use crate::text::Shown;
 use core::fmt;
 use std::collections::BTreeMap;
 
@@ -123,8 +124,9 @@ impl<'t> Tag<'t> {
             _ => wrong(
                 self.line,
                 format_args!(
-                    "{}: {name} {text}: a number from {least} to {MOST} is accepted",
-                    self.name
+                    "{}: {name} {}: a number from {least} to {MOST} is accepted",
+                    Shown(self.name),
+                    Shown(text)
                 ),
             ),
         }
@@ -178,7 +180,10 @@ fn tag_of(text: &str, line: usize) -> Result<Tag<'_>, Wrong> {
             (!key.contains(char::is_whitespace)).then_some((key, value, behind))
         });
         let Some((key, value, behind)) = pair else {
-            return wrong(line, format_args!("{rest}: NAME=\"VALUE\" is accepted"));
+            return wrong(
+                line,
+                format_args!("{}: NAME=\"VALUE\" is accepted", Shown(rest)),
+            );
         };
         attributes.push((key, value));
         rest = behind;

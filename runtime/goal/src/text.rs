@@ -28,6 +28,26 @@ use std::collections::HashMap;
 /// The most ranks that a text may have; each becomes a graph.
 const MOST_RANKS: u32 = 1 << 20;
 
+/// A word of a file in a message: its beginning, without what a terminal would obey. The whole file may be one word.
+pub(crate) struct Shown<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MOST: usize = 60;
+        for c in self.0.chars().take(MOST) {
+            if c.is_control() {
+                write!(f, "{}", c.escape_default())?;
+            } else {
+                f.write_char(c)?;
+            }
+        }
+        if self.0.chars().nth(MOST).is_some() {
+            f.write_str("...")?;
+        }
+        Ok(())
+    }
+}
+
 /// What is wrong with a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
@@ -106,7 +126,7 @@ impl<'t> Reader<'t> {
         };
         Err(Wrong {
             line: self.line(),
-            what: format!("{have}: {accepted} is accepted"),
+            what: format!("{}: {accepted} is accepted", Shown(have)),
         })
     }
 
@@ -230,7 +250,7 @@ impl<'t> Reader<'t> {
             let find = |(word, line): Token<'_>| {
                 labels.get(word).copied().ok_or_else(|| Wrong {
                     line,
-                    what: format!("label {word}: one of this rank is accepted"),
+                    what: format!("label {}: one of this rank is accepted", Shown(word)),
                 })
             };
             let (l, e) = (find(later)?, find(earlier)?);
@@ -333,6 +353,19 @@ pub fn write(graphs: &[Graph]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_is_one_word_makes_a_short_message() {
+        for word in ["\0".repeat(1 << 20), "x".repeat(1 << 20)] {
+            let said = read(&word).expect_err("no schedule").to_string();
+            assert!(
+                said.len() < 400 && said.lines().count() == 1,
+                "{} bytes",
+                said.len()
+            );
+            assert!(!said.contains('\0'));
+        }
+    }
 
     #[test]
     fn the_form_of_the_simulators_is_read() {

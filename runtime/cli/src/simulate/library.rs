@@ -70,7 +70,7 @@ pub(super) fn text(what: What, name: &str) -> Result<(String, String), String> {
     }
     let bytes = hetmp_core::file::bytes(name.as_ref(), MOST_BYTES).map_err(|e| {
         format!(
-            "{} {name}: a file of at most {MOST_BYTES} bytes is accepted ({e})",
+            "{} {name}: a file that can be read, of at most {MOST_BYTES} bytes, is accepted ({e})",
             what.word()
         )
     })?;
