@@ -6,7 +6,7 @@
 //!
 //! The formats and all decisions belong to `hetmp_goal`.
 
-use crate::Output;
+use crate::{outputs, Output};
 use hetmp_goal::global::{self, Finding};
 use hetmp_goal::graph::{After, Graph, Work};
 use hetmp_goal::memory::{total, Owned};
@@ -270,12 +270,7 @@ fn compile(job: &Job, rank: u32, output: &Path) -> Result<String, String> {
         return Err(wrong.to_string());
     }
     let schedule = graph.compile().map_err(|e| format!("rank {rank}: {e}"))?;
-    hetmp_core::file::put(output, &schedule.to_bytes()).map_err(|e| {
-        format!(
-            "--output {}: {e}: a file that can be written is accepted",
-            output.display()
-        )
-    })?;
+    outputs::write("--output", output, schedule.to_bytes())?;
     Ok(format!(
         "{}: {} operations, {} words\n",
         output.display(),

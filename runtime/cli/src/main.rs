@@ -14,6 +14,7 @@ mod columns;
 mod goal;
 mod info;
 mod library;
+mod outputs;
 mod pages;
 mod profile;
 mod report;

@@ -151,8 +151,16 @@ fn options_become_variables() {
         "-c",
         show,
     ];
-    let out = s.run(&options);
-    assert_eq!(text(&out.stdout), "static-csr:2,1,1,4,2,t.json,p,1\n");
+    // The program may change its folder.
+    let out = s
+        .hetmp(&options)
+        .current_dir(&s.0)
+        .output()
+        .expect("hetmp runs");
+    assert_eq!(
+        text(&out.stdout),
+        format!("static-csr:2,1,1,4,2,{0}/t.json,{0}/p,1\n", s.0.display())
+    );
     // A variable of the environment holds if no option sets another value.
     let out = s
         .hetmp(&["sh", "-c", show])
@@ -304,9 +312,58 @@ fn bad_options_are_refused_in_one_line() {
 }
 
 #[test]
+fn files_that_cannot_be_written_are_refused_before_the_program_runs() {
+    let s = Scratch::new("outputs");
+    let ran = s.path("ran");
+    for option in [
+        "--report",
+        "--html",
+        "--trace",
+        "--profile",
+        "--profile-file",
+    ] {
+        for file in ["/nonexistent/file", "/dev/full", "/"] {
+            let option = format!("{option}={file}");
+            let line = s.refusal(2, &[option.as_ref(), "touch".as_ref(), ran.as_os_str()]);
+            assert!(line.contains(&format!("'{file}': ")), "{line}");
+        }
+    }
+    let twice = format!("--trace={}", s.path("x").display());
+    let other = format!("--html={}/./x", s.0.display());
+    let line = s.refusal(
+        2,
+        &[
+            twice.as_ref(),
+            other.as_ref(),
+            "touch".as_ref(),
+            ran.as_os_str(),
+        ],
+    );
+    assert!(line.contains("--trace names this file too"), "{line}");
+    assert!(!ran.exists());
+}
+
+#[test]
+fn report_and_profile_say_how_the_program_ended() {
+    let s = Scratch::new("settled");
+    // What the library writes at a checkpoint.
+    let write = "echo \"{\\\"pid\\\":$$,\\\"ending\\\":\\\"running\\\"}\" > $HETMP_REPORT; ";
+    for (end, said) in [
+        ("exit 3", "exit status 3"),
+        ("exit 0", "exit"),
+        ("kill -KILL $$", "signal 9"),
+    ] {
+        let option = format!("--report={}", s.path("r.json").display());
+        s.run(&[&*option, "sh", "-c", &format!("{write}{end}")]);
+        let kept = fs::read_to_string(s.path("r.json")).expect("the report");
+        assert!(kept.contains(&format!("\"ending\":\"{said}\"")), "{kept}");
+    }
+}
+
+#[test]
 fn beside_the_program_signals_and_endings_pass_through() {
     let s = Scratch::new("beside");
-    let none = "it used no OpenMP";
+    let none = "the program left none";
     let out = s.run(&["--report", "sh", "-c", "exit 3"]);
     assert_eq!(out.status.code(), Some(3));
     assert!(text(&out.stderr).contains(none), "{}", text(&out.stderr));

@@ -18,6 +18,7 @@ mod kernels;
 mod link;
 mod svg;
 
+use crate::outputs::{self, By};
 use crate::Output;
 use hetmp_core::calibration::{kind_of, Calibration, LinkKind, NodeKind};
 use hetmp_core::power::Meter;
@@ -26,6 +27,7 @@ use hetmp_nic::job::Way;
 use link::{Point, Threshold};
 use serde_json::{json, Value};
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 #[derive(Debug, clap::Args)]
@@ -76,6 +78,13 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
     if let Some(What::Goal(arguments)) = &arguments.what {
         return goal::run(arguments);
     }
+    let mut files = Vec::new();
+    for (option, file) in [("--out", &arguments.out), ("--svg", &arguments.svg)] {
+        files.extend(file.as_ref().map(|f| (option, Path::new(f), By::Command)));
+    }
+    if let Err(error) = outputs::check(&files) {
+        return Output::refuse(error);
+    }
     let told = arguments
         .nodes
         .clone()
@@ -115,11 +124,8 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
     let calibration = calibration(&nodes, &rows, &watts, &pairs);
     let mut output = Output::default();
     let mut write = |option: &str, path: &str, text: &str| {
-        if let Err(error) = hetmp_core::file::put(path.as_ref(), text.as_bytes()) {
-            output.errors.push(format!(
-                "{option} {path}: a file that can be written is accepted ({error})"
-            ));
-        }
+        let written = outputs::write(option, Path::new(path), text);
+        output.errors.extend(written.err());
     };
     if let Some(path) = &arguments.out {
         write("--out", path, &calibration.to_string());
@@ -164,10 +170,8 @@ fn across(arguments: &Arguments, nodes: &str) -> Output {
     }];
     let mut output = Output::default();
     if let Some(path) = &arguments.svg {
-        let drawn = svg::draw(&pairs).and_then(|text| {
-            hetmp_core::file::put(path.as_ref(), text.as_bytes())
-                .map_err(|e| format!("--svg {path}: a file that can be written is accepted ({e})"))
-        });
+        let drawn =
+            svg::draw(&pairs).and_then(|text| outputs::write("--svg", Path::new(path), text));
         output.errors.extend(drawn.err());
     }
     output.text = if arguments.json {

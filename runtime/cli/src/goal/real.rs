@@ -2,6 +2,7 @@
 
 use super::timeline::{self, Bar};
 use super::{words, Job};
+use crate::outputs::{self, By};
 use crate::Output;
 use hetmp_goal::graph::{After, Graph};
 use hetmp_goal::msccl::Data;
@@ -59,6 +60,14 @@ fn real(arguments: &Arguments) -> Result<String, String> {
             graph.len()
         ));
     }
+    let mut files = Vec::new();
+    // Rank 0 writes what all have done.
+    if rank == 0 {
+        for (option, file) in [("--svg", &arguments.svg), ("--trace", &arguments.trace)] {
+            files.extend(file.as_deref().map(|f| (option, f, By::Command)));
+        }
+    }
+    outputs::check(&files)?;
     let graph = &graph[rank];
     let schedule = graph.compile().map_err(|e| format!("rank {rank}: {e}"))?;
     let schedule = Arc::new(schedule);
@@ -89,17 +98,11 @@ fn real(arguments: &Arguments) -> Result<String, String> {
             .map(|g| g.compile().map(|s| s.to_graph()).map_err(|e| e.to_string()))
             .collect::<Result<_, String>>()?;
         let bars = bars(&all, &gathered);
-        let write = |path: &PathBuf, text: String| {
-            hetmp_core::file::put(path, text.as_bytes()).map_err(|e| {
-                let shown = path.display();
-                format!("file {shown}: {e}: a file that can be written is accepted")
-            })
-        };
         if let Some(path) = &arguments.svg {
-            write(path, timeline::svg(ranks, &bars))?;
+            outputs::write("--svg", path, timeline::svg(ranks, &bars))?;
         }
         if let Some(path) = &arguments.trace {
-            write(path, timeline::perfetto(&bars))?;
+            outputs::write("--trace", path, timeline::perfetto(&bars))?;
         }
         let operations: usize = all.iter().map(|g| g.operations().len()).sum();
         let checked = match (&data, &loaded.algorithm) {

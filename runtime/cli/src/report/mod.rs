@@ -9,6 +9,7 @@ mod page;
 mod table;
 mod timeline;
 
+use crate::outputs::{self, By};
 use crate::source::{Source, Sources};
 use crate::Output;
 use serde_json::{json, Value};
@@ -55,6 +56,20 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
 }
 
 fn output(arguments: &Arguments) -> Result<String, String> {
+    let mut files = vec![("the report", &*arguments.file, By::Reading)];
+    files.extend(
+        arguments
+            .trace
+            .as_deref()
+            .map(|f| ("--trace", f, By::Reading)),
+    );
+    files.extend(
+        arguments
+            .html
+            .as_deref()
+            .map(|f| ("--html", f, By::Command)),
+    );
+    outputs::check(&files)?;
     let value = model::read("report", "HETMP_REPORT", &arguments.file, &["hetmp_report"])?;
     let mut report = model::report(&arguments.file, &value)?;
     let mut sources = Sources::default();
@@ -105,12 +120,7 @@ fn output(arguments: &Arguments) -> Result<String, String> {
         None => None,
     };
     let page = page::html(&resolved, timeline.as_ref());
-    hetmp_core::file::put(html, page.as_bytes()).map_err(|e| {
-        format!(
-            "--html {}: {e}: the name of a file that can be written is accepted",
-            html.display()
-        )
-    })?;
+    outputs::write("--html", html, page)?;
     Ok(format!("{}\n", html.display()))
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod choice;
 pub(crate) mod program;
 mod watch;
 
+use crate::outputs::{self, By};
 use crate::Output;
 use hetmp_core::topo::{Nodes, Topology};
 use hetmp_sched::schedule::Schedule;
@@ -131,6 +132,7 @@ fn start(arguments: &Arguments) -> Result<Output, Refusal> {
     program::check(&path)?;
     let mut command = Command::new(&path);
     command.arg0(words[0]).args(&words[1..]);
+    outputs::check(&files(arguments)).map_err(Refusal::usage)?;
     let dsm = dsm_nodes(arguments.nodes.as_deref())?;
     if dsm.is_some() && arguments.profile.is_some() {
         return Err(Refusal::usage(
@@ -191,7 +193,7 @@ fn start(arguments: &Arguments) -> Result<Output, Refusal> {
         ("HETMP_PROFILE", &arguments.profile_file),
     ] {
         if let Some(file) = file {
-            command.env(name, file);
+            command.env(name, absolute(file)?);
         }
     }
     if arguments.report.is_none() && arguments.html.is_none() && arguments.profile.is_none() {
@@ -203,13 +205,45 @@ fn start(arguments: &Arguments) -> Result<Output, Refusal> {
     }
     let wanted = watch::Wanted {
         report: arguments.report.is_some() || arguments.html.is_some(),
-        file: arguments.report.clone().flatten(),
+        file: match &arguments.report {
+            Some(Some(file)) => Some(absolute(file)?),
+            _ => None,
+        },
         table: arguments.report.is_some(),
         html: arguments.html.as_deref(),
         trace: arguments.trace.as_deref(),
         profile: arguments.profile.as_ref().map(Option::as_deref),
     };
     watch::run(command, &path, &wanted)
+}
+
+/// The files that options name for output.
+fn files(arguments: &Arguments) -> Vec<outputs::Named<'_>> {
+    let report = arguments.report.as_ref().and_then(Option::as_deref);
+    let profile = arguments.profile.as_ref().and_then(Option::as_deref);
+    let html = arguments.html.as_deref();
+    let trace = arguments.trace.as_deref();
+    let learned = arguments.profile_file.as_deref();
+    [
+        ("--report", report, By::Program),
+        ("--trace", trace, By::Program),
+        ("--profile-file", learned, By::Program),
+        ("--html", html, By::Command),
+        ("--profile", profile, By::Command),
+    ]
+    .into_iter()
+    .filter_map(|(option, file, by)| Some((option, file?, by)))
+    .collect()
+}
+
+/// A file's name for the program, which may change its folder before it writes.
+fn absolute(file: &Path) -> Result<PathBuf, Refusal> {
+    std::path::absolute(file).map_err(|error| {
+        Refusal::usage(format_args!(
+            "'{}': {error} (expected a file's name)",
+            file.display()
+        ))
+    })
 }
 
 /// How many nodes with memory of their own the option or else the variable asks for. The library refuses bad numbers

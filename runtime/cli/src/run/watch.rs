@@ -5,7 +5,9 @@
 //! too, and are not passed on.
 
 use super::Refusal;
-use crate::{profile, report, Output};
+use crate::{outputs, profile, report, Output};
+use hetmp_core::file;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -86,11 +88,18 @@ pub(super) fn run(
         ))
     })?;
     // Several processes may use OpenMP, since the program may be a script.
-    let reports = wanted.file.clone().unwrap_or(scratch.0.join("%p.json"));
+    // What goes into a pipe or a device is needed for the table first.
+    let reports = match &wanted.file {
+        Some(file) if !is_stream(file) => file.clone(),
+        _ => scratch.0.join("%p.json"),
+    };
     if wanted.report {
-        // An older file of that name must not be shown as the report of this run.
-        if wanted.file.is_some() {
-            let _ = std::fs::remove_file(&reports);
+        // Older files of these names must not be shown as those of this run.
+        for old in files_of(&reports) {
+            let _ = std::fs::remove_file(old);
+        }
+        if let Some(trace) = wanted.trace.filter(|t| t.is_file()) {
+            let _ = std::fs::remove_file(trace);
         }
         command.env("HETMP_REPORT", &reports);
     }
@@ -117,20 +126,20 @@ pub(super) fn run(
     let status = wait(&mut child, &set);
     let ended = hetmp_profile::now();
     let mut output = Output::default();
+    let child = profile::Child {
+        pid: child.id(),
+        started,
+        ended,
+        ending: match (status.signal(), status.code()) {
+            (Some(signal), _) => format!("signal {signal}"),
+            (None, Some(0)) => "exit".to_owned(),
+            (None, code) => format!("exit status {}", code.unwrap_or(1)),
+        },
+    };
     if wanted.report {
-        show_report(wanted, &scratch, path, &mut output);
+        show_report(wanted, &files_of(&reports), &child, path, &mut output);
     }
     if let Some(file) = wanted.profile {
-        let child = profile::Child {
-            pid: child.id(),
-            started,
-            ended,
-            ending: match (status.signal(), status.code()) {
-                (Some(signal), _) => format!("signal {signal}"),
-                (None, Some(0)) => "exit".to_owned(),
-                (None, code) => format!("exit status {}", code.unwrap_or(1)),
-            },
-        };
         show_profile(file, &child, &scratch, path, &mut output);
     }
     for error in &output.errors {
@@ -140,16 +149,33 @@ pub(super) fn run(
     end_as(status)
 }
 
-fn show_report(wanted: &Wanted<'_>, scratch: &Scratch, program: &Path, output: &mut Output) {
-    let files = match &wanted.file {
-        Some(file) if file.is_file() => vec![file.clone()],
-        Some(_) => Vec::new(),
-        None => reports(scratch),
-    };
+fn show_report(
+    wanted: &Wanted<'_>,
+    files: &[PathBuf],
+    child: &profile::Child,
+    program: &Path,
+    output: &mut Output,
+) {
     if files.is_empty() {
-        says_nothing("report", program);
+        hetmp_core::report::warn(format_args!(
+            "report: '{}': the program left none (expected one where it, not only a process that it forks, uses OpenMP \
+             and may write there)",
+            program.display()
+        ));
     }
-    for file in &files {
+    for file in files {
+        if let Err(error) = settle(file, child) {
+            output.errors.push(error);
+        }
+        if let Some(stream) = wanted.file.as_deref().filter(|f| is_stream(f)) {
+            let copied = file::bytes(file, file::LARGE).and_then(|text| file::put(stream, &text));
+            if let Err(error) = copied {
+                output.errors.push(format!(
+                    "--report: '{}': {error} (expected a place that takes the report)",
+                    stream.display()
+                ));
+            }
+        }
         if wanted.table {
             match report::table_of(file) {
                 Ok(text) => eprint!("{text}"),
@@ -174,38 +200,68 @@ fn show_profile(
     let (all, errors) = profile::processes(&scratch.0, child);
     // A process that could not write its sums has said so.
     if all.is_empty() && errors.is_empty() && scratch.took_all() {
-        says_nothing("profile", program);
+        hetmp_core::report::warn(format_args!(
+            "profile: program {}: it used no OpenMP",
+            program.display()
+        ));
     }
     output.errors.extend(errors);
     eprint!("{}", profile::text(&all));
     if let Some(file) = file {
-        if let Err(error) = hetmp_core::file::put(file, profile::json(&all).as_bytes()) {
-            output.errors.push(format!(
-                "option --profile {}: {error}: the name of a file that can be written is accepted",
-                file.display()
-            ));
-        }
+        let written = outputs::write("--profile", file, profile::json(&all));
+        output.errors.extend(written.err());
     }
 }
 
-fn says_nothing(what: &str, program: &Path) {
-    hetmp_core::report::warn(format_args!(
-        "{what}: program {}: it used no OpenMP",
-        program.display()
-    ));
+/// A pipe, a terminal or another device.
+fn is_stream(path: &Path) -> bool {
+    path.metadata().is_ok_and(|meta| !meta.is_file())
 }
 
-/// The reports in the folder.
-fn reports(scratch: &Scratch) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = std::fs::read_dir(&scratch.0)
+/// The files that `name` means, with the number of any process in the place of `%p`.
+fn files_of(name: &Path) -> Vec<PathBuf> {
+    let parts: Vec<Vec<u8>> = outputs::split(name).collect();
+    if parts.len() == 1 {
+        return Vec::from_iter(name.is_file().then(|| name.to_owned()));
+    }
+    let mut found: Vec<PathBuf> = name
+        .parent()
+        .and_then(|folder| std::fs::read_dir(folder).ok())
         .into_iter()
         .flatten()
         .flatten()
         .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|e| e == "json"))
+        .filter(|path| {
+            let rest = path.as_os_str().as_bytes().strip_prefix(&*parts[0]);
+            let digits = rest.map_or(0, |r| r.iter().take_while(|b| b.is_ascii_digit()).count());
+            let number = rest.and_then(|r| std::str::from_utf8(&r[..digits]).ok());
+            let number = number.and_then(|n| n.parse().ok());
+            number.is_some_and(|n| outputs::numbered(name, n) == *path) && path.is_file()
+        })
         .collect();
     found.sort();
     found
+}
+
+/// Puts into the report how the program ended, which the program itself cannot know.
+fn settle(file: &Path, child: &profile::Child) -> Result<(), String> {
+    // What is no report is refused by whoever reads it.
+    let Ok(text) = file::text(file, file::LARGE) else {
+        return Ok(());
+    };
+    let number = format!("\"pid\":{},", child.pid);
+    let key = "\"ending\":\"";
+    let Some(from) = text.find(key).map(|at| at + key.len()) else {
+        return Ok(());
+    };
+    let Some(length) = text[from..].find('"') else {
+        return Ok(());
+    };
+    if !text[..from].contains(&number) || text[from..from + length] == *child.ending {
+        return Ok(());
+    }
+    let settled = [&text[..from], &*child.ending, &text[from + length..]].concat();
+    outputs::write("--report", file, settled)
 }
 
 /// Blocks the signals, and returns the set to wait for.

@@ -15,6 +15,7 @@ mod random;
 mod svg;
 mod text;
 
+use crate::outputs::{self, By};
 use crate::Output;
 use compare::{Column, Comparison, Request};
 use hetmp_sched::csr;
@@ -22,6 +23,7 @@ use hetmp_sched::decide::Objective;
 use hetmp_sched::schedule::{Kind, Schedule};
 use hetmp_sched::simulate::{Strategy, Technique};
 use library::What;
+use std::path::Path;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -102,17 +104,15 @@ fn answer(arguments: &Arguments) -> Result<Output, String> {
         return Ok(printed(random::table(arguments.seed, count)));
     }
     let requests = requests(arguments)?;
+    if let Some(path) = &arguments.svg {
+        outputs::check(&[("--svg", Path::new(path), By::Command)])?;
+    }
     let comparisons: Vec<Comparison> = requests.iter().map(compare::run).collect();
     let mut output = Output::default();
     if let Some(path) = &arguments.svg {
         // The pictures of several platforms lie below each other.
-        if let Err(error) =
-            hetmp_core::file::put(path.as_ref(), svg::draw(&comparisons)?.as_bytes())
-        {
-            output.errors.push(format!(
-                "--svg {path}: a file that can be written is accepted ({error})"
-            ));
-        }
+        let written = outputs::write("--svg", Path::new(path), svg::draw(&comparisons)?);
+        output.errors.extend(written.err());
     }
     output.text = if arguments.json {
         format!("{:#}\n", json::all(&comparisons))

@@ -67,6 +67,10 @@ pub(super) fn configure(globals: &Globals) {
         trace::start(globals.ours.trace_events);
     }
     WANTED.store(true, Ordering::Relaxed);
+    // Even a program that ends at once by `_exit` has used OpenMP; and a file that cannot be written is known now.
+    if globals.ours.report.is_some() {
+        float::apart(|| write(Ending::Running));
+    }
     if globals.ours.verbose {
         introduce(globals.icv.run_sched.kind);
     }
