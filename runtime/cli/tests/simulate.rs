@@ -247,7 +247,7 @@ fn pictures() {
         "--svg",
         "/nowhere/at/all.svg",
     ]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     let error = text(&output.stderr);
     assert!(
         error.starts_with("hetmp: --svg /nowhere/at/all.svg: "),
