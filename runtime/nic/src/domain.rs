@@ -258,7 +258,7 @@ impl Domain {
             let ports = ports(&sizes, || {
                 Some(Inbox::at(&mut at, sizes.messages, MESSAGE_BYTES))
             });
-            let keys = KeyTable::at(&mut at, sizes.all_regions(), users, !remote);
+            let keys = KeyTable::at(&mut at, sizes.all_regions(), users);
             Domain {
                 keys,
                 ports,

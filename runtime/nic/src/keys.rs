@@ -9,10 +9,6 @@
 //! of all windows can only be registered for the rank's own operations. A process that uses a place counts its uses
 //! in words of its own (`users`), so that operations of different processes write to different cache lines. Before
 //! the owner says that a region is gone, it looks at the words of all processes.
-//!
-//! **A peer that writes what it likes.** Whoever maps a table can write to it. So the owner looks its regions up in a
-//! table of its own, and only publishes a copy; and what a peer's table says is used within the windows of that peer
-//! alone, whose bounds are known here.
 
 use crate::array::Array;
 #[cfg(not(loom))]
@@ -195,15 +191,12 @@ struct Window {
 /// The regions of one rank, this process's own or a peer's.
 #[derive(Debug)]
 pub struct KeyTable {
-    /// Where this process looks regions up: the owner in memory of its own, a peer in what the owner publishes.
     places: Array<Place>,
-    /// The copy that peers map. In the owner's process only, which never reads it.
-    published: Option<Array<Place>>,
     /// The words in which this process counts its uses.
     users: Array<Users>,
     /// The words of the other processes that map this table. Set in the owner's process only.
     others: OnceLock<Box<[Array<Users>]>>,
-    /// Window 0 is the owner's whole address space. In a peer's process it is empty.
+    /// Window 0 is the owner's whole address space, and has a meaning in the owner's process only.
     windows: [Window; WINDOWS],
     /// Peers in other processes can use the regions, which therefore have to lie in a window.
     shared: bool,
@@ -214,20 +207,6 @@ pub struct KeyTable {
 /// The number of places in a table for `places` regions.
 fn most(places: usize) -> usize {
     places.min((1 << PLACE_BITS) - 1)
-}
-
-/// Free places in this process's own memory.
-fn own(places: usize) -> Array<Place> {
-    Array::own((0..most(places)).map(|_| Place::default()))
-}
-
-/// No windows yet, but for the whole address space if it is the owner's.
-fn windows(is_owner: bool) -> [Window; WINDOWS] {
-    let windows: [Window; WINDOWS] = Default::default();
-    if is_owner {
-        windows[0].len.store(u64::MAX, Ordering::Relaxed);
-    }
-    windows
 }
 
 /// The side of an operation on whose behalf memory is looked up. Failures are named after it.
@@ -243,11 +222,10 @@ impl KeyTable {
     /// A table with room for `places` regions (at most 65535).
     pub fn new(places: usize) -> KeyTable {
         KeyTable {
-            places: own(places),
-            published: None,
+            places: Array::own((0..most(places)).map(|_| Place::default())),
             users: Array::own((0..most(places)).map(|_| Users::default())),
             others: OnceLock::new(),
-            windows: windows(true),
+            windows: Default::default(),
             shared: false,
             writing: Lock::new(),
         }
@@ -275,31 +253,18 @@ impl KeyTable {
         unsafe { Array::at(at, most(places)) }
     }
 
-    /// A table in mapped memory at `*at`. Moves `*at` to its end. `users` are this process's words. `is_owner`: the
-    /// regions are this process's own.
+    /// A table in mapped memory at `*at`. Moves `*at` to its end. `users` are this process's words.
     ///
     /// # Safety
     /// As for `Array::at`, for `KeyTable::bytes` of `places`.
     #[cfg(not(loom))]
-    pub(crate) unsafe fn at(
-        at: &mut *mut u8,
-        places: usize,
-        users: Array<Users>,
-        is_owner: bool,
-    ) -> KeyTable {
-        // SAFETY: who calls upholds the contract of `Array::at` for this many places.
-        let mapped = unsafe { Array::at(at, most(places)) };
-        let (places, published) = if is_owner {
-            (own(places), Some(mapped))
-        } else {
-            (mapped, None)
-        };
+    pub(crate) unsafe fn at(at: &mut *mut u8, places: usize, users: Array<Users>) -> KeyTable {
         KeyTable {
-            places,
-            published,
+            // SAFETY: who calls upholds the contract of `Array::at` for this many places.
+            places: unsafe { Array::at(at, most(places)) },
             users,
             others: OnceLock::new(),
-            windows: windows(is_owner),
+            windows: Default::default(),
             shared: true,
             writing: Lock::new(),
         }
@@ -407,28 +372,20 @@ impl KeyTable {
                     g = 1;
                 }
                 p.generation.store(u64::from(g), Ordering::Relaxed);
+                p.here.store(memory.here as u64 - start, Ordering::Relaxed);
+                p.base.store(memory.base, Ordering::Relaxed);
+                p.len.store(memory.len as u64, Ordering::Relaxed);
+                p.rights
+                    .store(u64::from(rights.0) | window << 8, Ordering::Relaxed);
+                p.counter
+                    .store(counter.map_or(0, |c| u64::from(c.0) + 1), Ordering::Relaxed);
                 let key = g << PLACE_BITS | i as u32;
-                for p in self.copies(i) {
-                    p.here.store(memory.here as u64 - start, Ordering::Relaxed);
-                    p.base.store(memory.base, Ordering::Relaxed);
-                    p.len.store(memory.len as u64, Ordering::Relaxed);
-                    p.rights
-                        .store(u64::from(rights.0) | window << 8, Ordering::Relaxed);
-                    p.counter
-                        .store(counter.map_or(0, |c| u64::from(c.0) + 1), Ordering::Relaxed);
-                    p.key.store(u64::from(key), Ordering::Release);
-                }
+                p.key.store(u64::from(key), Ordering::Release);
                 Ok(Key(key))
             }
         };
         self.writing.unlock();
         result
-    }
-
-    /// The place that this process reads, and the one that it publishes.
-    fn copies(&self, index: usize) -> impl Iterator<Item = &Place> {
-        let published = self.published.as_ref().and_then(|all| all.get(index));
-        self.places.get(index).into_iter().chain(published)
     }
 
     /// Deregisters a region, and waits until no operation uses it. False if the key names no region.
@@ -449,9 +406,7 @@ impl KeyTable {
         self.writing.lock();
         let known = key != Key::NONE && p.key.load(Ordering::Relaxed) == u64::from(key.0);
         if known {
-            for p in self.copies(index) {
-                p.key.store(0, Ordering::SeqCst);
-            }
+            p.key.store(0, Ordering::SeqCst);
             order();
             let mut spinner = Spinner::new();
             while users(index) {
@@ -499,7 +454,7 @@ impl KeyTable {
         let mut span = Span {
             place,
             users,
-            region: (0, 0),
+            window: 0,
             start: core::ptr::null_mut(),
             len,
         };
@@ -525,17 +480,9 @@ impl KeyTable {
         }
         // The start of window 0 is 0.
         let window = &self.windows[(rights_and_window >> 8) as usize % WINDOWS];
-        let (from, here) = (
-            window.start.load(Ordering::Relaxed),
-            place.here.load(Ordering::Relaxed),
-        );
-        // Of a peer's region, only the window's bounds are known for sure.
-        let most = window.len.load(Ordering::Relaxed);
-        if here > most || size > most - here {
-            return Err(unknown);
-        }
-        span.region = (from.wrapping_add(here) as usize, size as usize);
-        span.start = span.region.0.wrapping_add((address - base) as usize) as *mut u8;
+        span.window = window.start.load(Ordering::Relaxed);
+        let here = place.here.load(Ordering::Relaxed).wrapping_add(span.window);
+        span.start = (here as usize).wrapping_add((address - base) as usize) as *mut u8;
         Ok(span)
     }
 }
@@ -545,7 +492,8 @@ impl KeyTable {
 pub struct Span<'a> {
     place: &'a Place,
     users: &'a Users,
-    region: (usize, usize),
+    /// Where the window begins in this process.
+    window: u64,
     start: *mut u8,
     len: usize,
 }
@@ -568,7 +516,13 @@ impl Span<'_> {
 
     /// The whole region: its first address in this process, and its bytes.
     pub fn region(&self) -> (usize, usize) {
-        self.region
+        (
+            self.place
+                .here
+                .load(Ordering::Relaxed)
+                .wrapping_add(self.window) as usize,
+            self.place.len.load(Ordering::Relaxed) as usize,
+        )
     }
 
     /// The owner's counter of operations on this region.
@@ -588,60 +542,6 @@ impl Drop for Span<'_> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-
-    /// Aligned as mapped memory is.
-    #[repr(C, align(128))]
-    struct Block([u8; 4096]);
-
-    #[test]
-    fn what_a_peer_writes_into_a_table_leads_nowhere_else() {
-        let mut block = Box::new(Block([0; 4096]));
-        let mut memory = vec![0u8; 256];
-        let at = block.0.as_mut_ptr();
-        let users = || Array::own((0..4).map(|_| Users::default()));
-        // SAFETY: the block is aligned, zero, long enough for 4 places, and outlives both tables.
-        let (own, peer) = unsafe {
-            let owner = KeyTable::at(&mut at.clone(), 4, users(), true);
-            let peer = KeyTable::at(&mut at.clone(), 4, users(), false);
-            (owner, peer)
-        };
-        let start = memory.as_mut_ptr();
-        for table in [&own, &peer] {
-            table.window(1, start, memory.len());
-        }
-        let region = Memory::here(start.wrapping_add(64), 64);
-        // SAFETY: the vector outlives the tables, and is not accessed while spans are used.
-        let key = unsafe { own.register(region, Rights::ALL, None) }.expect("room");
-        let find = |table: &KeyTable, len| {
-            table
-                .find(Side::Remote, key, region.base, len, Rights::REMOTE_WRITE)
-                .map(|span| span.start())
-                .map_err(|failure| failure.status)
-        };
-        assert_eq!(find(&own, 64), Ok(region.here));
-        assert_eq!(find(&peer, 64), Ok(region.here));
-        // A peer that maps the block lets the region be larger, lie behind the window, or anywhere.
-        let place = &peer.places[KeyTable::place_of(key)];
-        let honest = place.rights.load(Ordering::Relaxed);
-        let whole = honest & 0xff;
-        for (here, len, rights) in [
-            (64, 1 << 20, honest),
-            (1 << 20, 64, honest),
-            (u64::MAX - 7, 64, honest),
-            (region.here as u64, 64, whole),
-            (64, 64, whole | 2 << 8),
-        ] {
-            place.here.store(here, Ordering::Relaxed);
-            place.len.store(len, Ordering::Relaxed);
-            place.rights.store(rights, Ordering::Relaxed);
-            assert_eq!(find(&peer, 64), Err(Status::RemoteKey), "{here} {len}");
-            assert_eq!(find(&own, 64), Ok(region.here));
-            assert_eq!(find(&own, 65), Err(Status::RemoteBounds));
-        }
-        assert!(own.deregister(key));
-        assert_eq!(find(&own, 64), Err(Status::RemoteKey));
-        assert_eq!(place.key.load(Ordering::Relaxed), 0);
-    }
 
     fn table(len: usize, rights: Rights) -> (KeyTable, Vec<u8>, Key, u64) {
         let mut memory = vec![0u8; len];
