@@ -119,14 +119,14 @@ fn prefix() -> &'static Path {
     INSTALLED.get_or_init(|| library::installed(&scratch().join("prefix")))
 }
 
-/// The flags of `pkg-config hetmp-goal`: those to compile with, and those to link with.
-fn flags() -> (Vec<String>, Vec<String>) {
+/// The flags of `pkg-config PACKAGE`: those to compile with, and those to link with.
+fn flags(package: &str) -> (Vec<String>, Vec<String>) {
     let shown = prefix().display().to_string();
-    let text = fs::read_to_string(prefix().join("lib/pkgconfig/hetmp-goal.pc"))
-        .expect("hetmp: hetmp-goal.pc: is installed");
+    let file = prefix().join(format!("lib/pkgconfig/{package}.pc"));
+    let text = fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
     let field = |name: &str| -> Vec<String> {
         let line = text.lines().find_map(|l| l.strip_prefix(name));
-        line.expect("hetmp: hetmp-goal.pc: Cflags and Libs are needed")
+        line.unwrap_or_else(|| panic!("{}: no line {name}", file.display()))
             .replace("${libdir}", &format!("{shown}/lib"))
             .replace("${includedir}", &format!("{shown}/include"))
             .split_whitespace()
@@ -159,7 +159,11 @@ fn compile(compiler: &str, args: &[String]) -> Result<(), Failed> {
 }
 
 fn build(program: &Program) -> Result<PathBuf, Failed> {
-    let (cflags, libs) = flags();
+    let (cflags, mut libs) = flags("hetmp-goal");
+    let text = fs::read_to_string(&program.source).map_err(|e| e.to_string())?;
+    if text.contains("#include <shmem.h>") {
+        libs.extend(flags("hetmp-shmem").1);
+    }
     let bin = scratch().join("bin");
     fs::create_dir_all(&bin).map_err(|e| e.to_string())?;
     let out = bin.join(&program.name);
