@@ -132,7 +132,7 @@ fn probe(path: &Path) -> Result<Option<PathBuf>> {
 
 /// Makes a file, writes a byte, for which a full disk has no room, and removes it.
 fn try_new(path: &Path) -> Result<()> {
-    let mut file = File::options().write(true).create_new(true).open(path)?;
+    let mut file = hetmp_core::file::create(path, 0o600)?;
     let written = file.write_all(b"\n");
     fs::remove_file(path)?;
     written
