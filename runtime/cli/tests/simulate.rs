@@ -250,7 +250,7 @@ fn pictures() {
     assert_eq!(output.status.code(), Some(2));
     let error = text(&output.stderr);
     assert!(
-        error.starts_with("hetmp: --svg /nowhere/at/all.svg: "),
+        error.starts_with("hetmp: --svg: '/nowhere/at/all.svg': "),
         "{error}"
     );
     assert_eq!(error.lines().count(), 1);
