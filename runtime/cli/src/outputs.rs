@@ -98,11 +98,12 @@ fn probe(path: &Path) -> Result<Option<PathBuf>> {
         }
         Ok(meta) if !meta.is_file() => {
             // An empty write does nothing, but fails on a device that is full.
-            File::options()
+            let written = File::options()
                 .write(true)
                 .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
                 .open(path)?
                 .write(&[])?;
+            debug_assert_eq!(written, 0);
             Ok(None)
         }
         Ok(_) => {
