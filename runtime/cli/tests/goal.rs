@@ -130,7 +130,7 @@ fn what_is_wrong_costs_a_line() {
         ),
         (
             vec!["compile", shown(&text), "-o", shown(&nowhere)],
-            "a file that can be written is accepted",
+            "(expected the name of a file that can be written)",
         ),
     ] {
         let (status, out, err) = goal(&arguments);
