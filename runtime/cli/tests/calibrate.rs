@@ -114,10 +114,10 @@ fn what_cannot_be_is_said_in_one_line() {
         "{err}"
     );
     let out = calibrate(&["--out", "/nonexistent/file"], "1");
-    assert_eq!(out.status.code(), Some(1));
+    assert_eq!(out.status.code(), Some(2));
     let err = text(&out.stderr);
     assert!(
-        err.starts_with("hetmp: --out /nonexistent/file: a file that can be written is accepted"),
+        err.starts_with("hetmp: --out: '/nonexistent/file': ") && err.lines().count() == 1,
         "{err}"
     );
     assert_eq!(calibrate(&["--time", "0"], "1").status.code(), Some(2));
