@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io::{Error, Result};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// The file of this process.
@@ -92,8 +93,14 @@ impl Output {
     #[cold]
     fn reserve(&self, address: usize) -> Option<()> {
         let offset = address - core::ptr::from_ref(self.map).addr();
-        // Read, too: where a file system cannot promise room, the C library looks at each block and writes it.
-        let file = File::options().read(true).write(true).open(&self.path).ok();
+        // Read, too: where a file system cannot promise room, the C library looks at each block and writes it. A link in the
+        // file's place is somebody else's.
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(&self.path)
+            .ok();
         let done = file.and_then(|file| allocate(&file, offset, PAGE).ok());
         if done.is_none() {
             self.give_up();
