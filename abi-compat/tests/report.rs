@@ -531,24 +531,50 @@ fn a_trace_shows_each_thread() {
     }
 }
 
+/// Millions of chunks make a trace coarser, and do not push out its start.
 #[test]
-fn a_full_trace_says_so() {
-    let scratch = Scratch::new("full");
+fn a_full_trace_joins_chunks() {
+    let scratch = Scratch::new("joined");
     let program = scratch.compile_text("ends", ENDS);
     let env = [
         ("HETMP_TRACE", "trace.json"),
-        ("HETMP_TRACE_EVENTS", "16"),
+        ("HETMP_TRACE_EVENTS", "256"),
+        ("OMP_NUM_THREADS", "2"),
         ("OMP_SCHEDULE", "dynamic,1"),
     ];
     let out = scratch.run(&program, &[""], &env);
+    assert_eq!((out.ending, stderr(&out)), (Ending::Exit(0), String::new()));
+    let trace = scratch.json("trace.json");
+    let seen = check_trace(&trace);
+    assert_eq!(seen["region"], 12, "{seen:?}");
+    // One of the threads had more than 256 of the 1200.
+    assert!(seen["chunk"] < 1200, "{seen:?}");
+    let chunks: u64 = list(&trace, "traceEvents")
+        .iter()
+        .filter(|e| e["cat"] == "chunk")
+        .map(|e| number(&e["args"], "chunks"))
+        .sum();
+    assert_eq!(chunks, 1200);
+}
+
+#[test]
+fn a_full_trace_says_so() {
+    let scratch = Scratch::new("full");
+    let program = scratch.compile_text("busy", BUSY);
+    let env = [
+        ("HETMP_TRACE", "trace.json"),
+        ("HETMP_TRACE_EVENTS", "16"),
+        ("OMP_NUM_THREADS", "2"),
+    ];
+    let out = scratch.run(&program, &[], &env);
     let said = stderr(&out);
     assert!(said.starts_with("hetmp: HETMP_TRACE_EVENTS 16: "), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
     let trace = scratch.json("trace.json");
-    let kept: usize = check_trace(&trace).values().sum();
-    assert!((16..=32).contains(&kept), "{kept}");
-    // The program has at least 1200 chunks, and the trace has room for few of them.
-    assert!(number(&trace["otherData"], "dropped_events") > 1000);
+    // Each thread has had twenty regions, and room for sixteen.
+    let regions = check_trace(&trace)["region"];
+    assert!((16..=32).contains(&regions), "{regions}");
+    assert!(number(&trace["otherData"], "dropped_events") >= 40 - regions as u64);
     for bad in ["15", "x", "", "99999999999"] {
         let env = [("HETMP_TRACE", "t"), ("HETMP_TRACE_EVENTS", bad)];
         let said = stderr(&scratch.run(&program, &[""], &env));

@@ -1,22 +1,21 @@
-//! What each thread did, and when: one ring buffer of fixed size for each thread.
+//! What each thread did, and when: one track of fixed size for each thread.
 //!
-//! While tracing is off, a hook costs one relaxed load ([`on`], a bit of [`crate::observers`]). While it is on, a thread writes into its own ring
-//! only: no lock, no shared cache line. A full ring loses its oldest events and counts them. Events that have begun
-//! and not ended stand on a small stack beside the ring, so that a program which ends or crashes inside a region
-//! shows where each thread was.
+//! While tracing is off, a hook costs one relaxed load ([`on`], a bit of [`crate::observers`]). While it is on, a thread
+//! writes into its own track only: no lock, no shared cache line. Where a track is full, `log` says what becomes of it.
+//! Regions and decisions have a log of their own, so that no number of chunks pushes them out. Events that have begun and
+//! not ended stand on a small stack beside the logs, so that a program which ends or crashes inside a region shows where
+//! each thread was.
 //!
 //! **Data in**: [`open`], [`close`], [`chunk`], [`note`] from the engines, and the monotonic clock.
 //! **Data out**: [`read`], at any time and from any thread. Nothing here knows a file format.
 //!
 //! # Memory ordering
-//! One writer, any number of readers, no waiting: both parts are sequence locks.
-//! * *Ring.* The writer raises `begun` before it overwrites a slot, and `written` afterwards. A reader copies the
-//!   slots, fences (acquire), and then drops every event that `begun` says may have been overwritten meanwhile. The
-//!   writer's release fence between `begun` and the words ensures that a reader which saw a new word also sees the
-//!   raised `begun`. Words are atomics, so that a torn event holds wrong numbers at worst, and is dropped.
-//! * *Stack.* `version` is odd while the stack changes. A reader that saw an odd version, or two different ones,
-//!   tries again.
+//! One writer, any number of readers, no waiting. The stack is a sequence lock: `version` is odd while it changes, and
+//! a reader that saw an odd version, or two different ones, tries again. For the ended events, see `log`.
 
+mod log;
+
+use self::log::Log;
 use crate::observers::{self, TRACE};
 use crate::sys::{gettid, monotonic_ns};
 use core::sync::atomic::{fence, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
@@ -33,7 +32,8 @@ pub enum Kind {
     Barrier = 2,
     /// Waiting for the end of a region, or on the way out of it.
     Join = 3,
-    /// Iterations of a loop. `what`: the loop; from `a` to before `b`, counted from 0.
+    /// Iterations of a loop. `what`: the loop; from `a` to before `b`, counted from 0. Of several chunks in one event:
+    /// the range that holds them.
     Chunk = 4,
     /// Like `Chunk`, but measured for a decision.
     Probe = 5,
@@ -76,6 +76,8 @@ pub struct Event {
     pub a: u64,
     /// See [`Kind`].
     pub b: u64,
+    /// Chunks in the event: 1, or more that follow each other without a pause.
+    pub chunks: u64,
     /// The event had not ended when it was read; `end_ns` is the time of reading.
     pub unfinished: bool,
 }
@@ -87,12 +89,14 @@ pub struct Thread {
     pub tid: i32,
     /// Its events.
     pub events: Vec<Event>,
-    /// Events that were overwritten.
+    /// Events that are not among them, because there was no room.
     pub dropped: u64,
 }
 
-/// Words in an event.
+/// Words in an event: the head, what, begin, end, a, b.
 const WORDS: usize = 6;
+/// The head holds the kind in 8 bits, the node in 16, and from this bit on how many more chunks were joined to the first.
+const MORE: u64 = 1 << 24;
 /// The most threads that are traced. Events of further threads are counted as lost.
 const MOST_THREADS: usize = 1024;
 /// The most events that a thread can have open at a time.
@@ -100,16 +104,16 @@ const DEPTH: usize = 32;
 /// The most texts that are kept.
 const MOST_TEXTS: usize = 4096;
 
-/// Events in a ring.
+/// Events in each log.
 static CAPACITY: AtomicU64 = AtomicU64::new(0);
-static RINGS: [AtomicPtr<Ring>; MOST_THREADS] =
+static TRACKS: [AtomicPtr<Track>; MOST_THREADS] =
     [const { AtomicPtr::new(core::ptr::null_mut()) }; MOST_THREADS];
 static THREADS: AtomicUsize = AtomicUsize::new(0);
-/// Events of threads without a ring, and events nested too deeply for a stack.
+/// Events of threads without a track, and events nested too deeply for a stack.
 static LOST: AtomicU64 = AtomicU64::new(0);
 static TEXTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// One more than the key under which each thread keeps its ring; 0: no key yet. Not `thread_local!`: static
+/// One more than the key under which each thread keeps its track; 0: no key yet. Not `thread_local!`: static
 /// thread-local storage is scarce for libraries that are opened late, and most runs have no trace.
 static KEY: AtomicU64 = AtomicU64::new(0);
 
@@ -120,12 +124,12 @@ pub fn on() -> bool {
     observers::has(TRACE)
 }
 
-/// Turns tracing on, with rings of `events` events (at least one) of 48 bytes each. A thread's ring is allocated at
-/// its first event, and its pages are touched as it fills.
+/// Turns tracing on, with room for `events` events (at least one) of each thread, and as many regions. A thread's track
+/// is allocated at its first event, and its pages are touched as it fills.
 pub fn start(events: u64) {
     if KEY.load(Ordering::Relaxed) == 0 {
         let mut key = 0;
-        // SAFETY: the place for the key is live. No destructor: rings outlive their threads.
+        // SAFETY: the place for the key is live. No destructor: tracks outlive their threads.
         if unsafe { libc::pthread_key_create(&mut key, None) } != 0 {
             LOST.fetch_add(1, Ordering::Relaxed);
             return;
@@ -136,7 +140,7 @@ pub fn start(events: u64) {
     observers::begin(TRACE);
 }
 
-/// Turns tracing off: in the child of a `fork`, whose rings are copies of the parent's.
+/// Turns tracing off: in the child of a `fork`, whose tracks are copies of the parent's.
 pub fn stop() {
     observers::end(TRACE);
 }
@@ -186,19 +190,19 @@ impl Drop for Scope {
 /// The calling thread, on node `node`, has asked for its next chunk of the loop `what`. `owner`, not 0, names this
 /// execution of the loop. The chunk before is over, and `range` begins; `None` if there is no next chunk.
 pub fn chunk(owner: u64, what: u64, node: u32, range: Option<(u64, u64)>, probe: bool) {
-    let Some(ring) = mine() else { return };
+    let Some(track) = mine() else { return };
     let now = monotonic_ns();
-    let mut depth = ring.depth();
+    let mut depth = track.depth();
     // Events above it on the stack belong to regions inside that chunk, and are over too.
-    if let Some(at) = (0..depth).rev().find(|&i| ring.owner_at(i) == owner) {
+    if let Some(at) = (0..depth).rev().find(|&i| track.owner_at(i) == owner) {
         while depth > at {
             depth -= 1;
-            ring.pop(depth, now);
+            track.pop(depth, now);
         }
     }
     if let Some((from, to)) = range {
         let kind = if probe { Kind::Probe } else { Kind::Chunk };
-        ring.push(depth, kind, node, now, what, from, to, owner);
+        track.push(depth, kind, node, now, what, from, to, owner);
     }
 }
 
@@ -212,9 +216,9 @@ pub fn done(kind: Kind, node: u32, start_ns: u64, what: u64, a: u64, b: u64) {
 
 /// The calling thread reports an event without duration.
 pub fn note(kind: Kind, what: u64, a: u64, b: u64) {
-    let Some(ring) = mine() else { return };
+    let Some(track) = mine() else { return };
     let now = monotonic_ns();
-    ring.record([kind as u64, what, now, now, a, b]);
+    track.record([head(kind, 0), what, now, now, a, b]);
 }
 
 /// Keeps a text for the trace and returns its number. After `MOST_TEXTS` texts every further one gets the number of
@@ -241,7 +245,7 @@ pub fn text_of(id: u64) -> Option<String> {
         .cloned()
 }
 
-/// Events that were lost because no ring or stack had room.
+/// Events that were lost because no track or stack had room.
 #[must_use]
 pub fn lost() -> u64 {
     LOST.load(Ordering::Relaxed)
@@ -251,58 +255,57 @@ pub fn lost() -> u64 {
 #[must_use]
 pub fn read() -> Vec<Thread> {
     let count = THREADS.load(Ordering::Acquire).min(MOST_THREADS);
-    RINGS[..count]
+    TRACKS[..count]
         .iter()
-        .filter_map(|ring| {
-            // SAFETY: null, or a ring that `make` leaked and published with a release store.
-            unsafe { ring.load(Ordering::Acquire).as_ref() }
+        .filter_map(|track| {
+            // SAFETY: null, or a track that `make` leaked and published with a release store.
+            unsafe { track.load(Ordering::Acquire).as_ref() }
         })
-        .map(Ring::read)
+        .map(Track::read)
         .collect()
 }
 
 #[cold]
 #[inline(never)]
 fn open_slow(kind: Kind, what: u64, a: u64, b: u64, node: u32) {
-    if let Some(ring) = mine() {
-        ring.push(ring.depth(), kind, node, monotonic_ns(), what, a, b, 0);
+    if let Some(track) = mine() {
+        track.push(track.depth(), kind, node, monotonic_ns(), what, a, b, 0);
     }
 }
 
 #[cold]
 #[inline(never)]
 fn done_slow(kind: Kind, node: u32, start_ns: u64, [what, a, b]: [u64; 3]) {
-    if let Some(ring) = mine() {
-        let head = kind as u64 | u64::from(node) << 8;
-        ring.record([head, what, start_ns, monotonic_ns(), a, b]);
+    if let Some(track) = mine() {
+        track.record([head(kind, node), what, start_ns, monotonic_ns(), a, b]);
     }
 }
 
 #[cold]
 #[inline(never)]
 fn close_slow(kind: Kind) {
-    let Some(ring) = mine() else { return };
-    let mut depth = ring.depth();
-    let Some(at) = (0..depth).rev().find(|&i| ring.kind_at(i) == kind as u64) else {
+    let Some(track) = mine() else { return };
+    let mut depth = track.depth();
+    let Some(at) = (0..depth).rev().find(|&i| track.kind_at(i) == kind as u64) else {
         return;
     };
     let now = monotonic_ns();
     while depth > at {
         depth -= 1;
-        ring.pop(depth, now);
+        track.pop(depth, now);
     }
 }
 
-/// The calling thread's ring, made at its first event.
-fn mine() -> Option<&'static Ring> {
+/// The calling thread's track, made at its first event.
+fn mine() -> Option<&'static Track> {
     let key = KEY.load(Ordering::Relaxed).checked_sub(1)? as libc::pthread_key_t;
-    // SAFETY: the key exists; its value is null, or a ring that `make` leaked for this thread.
-    let ring = unsafe { libc::pthread_getspecific(key).cast::<Ring>().as_ref() };
-    ring.or_else(|| make(key))
+    // SAFETY: the key exists; its value is null, or a track that `make` leaked for this thread.
+    let track = unsafe { libc::pthread_getspecific(key).cast::<Track>().as_ref() };
+    track.or_else(|| make(key))
 }
 
 #[cold]
-fn make(key: libc::pthread_key_t) -> Option<&'static Ring> {
+fn make(key: libc::pthread_key_t) -> Option<&'static Track> {
     let lost = || {
         LOST.fetch_add(1, Ordering::Relaxed);
         None
@@ -311,70 +314,49 @@ fn make(key: libc::pthread_key_t) -> Option<&'static Ring> {
     if THREADS.load(Ordering::Relaxed) >= MOST_THREADS {
         return lost();
     }
-    let capacity = CAPACITY.load(Ordering::Relaxed).max(1);
-    let Some(words) = map(capacity) else {
+    let Some(track) = Track::new(gettid(), CAPACITY.load(Ordering::Relaxed)) else {
         return lost();
     };
     let at = THREADS.fetch_add(1, Ordering::AcqRel);
     if at >= MOST_THREADS {
         return lost();
     }
-    let ring: &'static Ring = Box::leak(Box::new(Ring {
-        tid: gettid(),
-        capacity,
-        words,
-        begun: AtomicU64::new(0),
-        written: AtomicU64::new(0),
-        version: AtomicU64::new(0),
-        depth: AtomicUsize::new(0),
-        stack: [const { [const { AtomicU64::new(0) }; WORDS] }; DEPTH],
-    }));
-    RINGS[at].store(core::ptr::from_ref(ring).cast_mut(), Ordering::Release);
-    // SAFETY: the key exists. If there is no memory for the value, the thread gets another ring at its next event,
-    // until no ring is left.
-    unsafe { libc::pthread_setspecific(key, core::ptr::from_ref(ring).cast()) };
-    Some(ring)
-}
-
-/// Zeroed memory for `capacity` events, never freed.
-fn map(capacity: u64) -> Option<&'static [[AtomicU64; WORDS]]> {
-    let count = usize::try_from(capacity).ok()?;
-    let bytes = count.checked_mul(size_of::<[AtomicU64; WORDS]>())?;
-    // SAFETY: a fresh private mapping; zero bytes are valid atomics, it is aligned to a page, and
-    // never unmapped.
-    unsafe {
-        let p = libc::mmap(
-            core::ptr::null_mut(),
-            bytes,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        );
-        (p != libc::MAP_FAILED).then(|| core::slice::from_raw_parts(p.cast(), count))
-    }
+    let track: &'static Track = Box::leak(Box::new(track));
+    TRACKS[at].store(core::ptr::from_ref(track).cast_mut(), Ordering::Release);
+    // SAFETY: the key exists. If there is no memory for the value, the thread gets another track at its next event,
+    // until no track is left.
+    unsafe { libc::pthread_setspecific(key, core::ptr::from_ref(track).cast()) };
+    Some(track)
 }
 
 /// One thread's events. Only that thread writes them.
 ///
-/// The words of an event are: kind and node, what, begin, end, a, b. For an open chunk on the stack, the word of the
-/// end holds the chunk's owner.
+/// For an open chunk on the stack, the word of the end holds the chunk's owner.
 #[derive(Debug)]
-struct Ring {
+struct Track {
     tid: i32,
-    capacity: u64,
-    words: &'static [[AtomicU64; WORDS]],
-    /// Events whose writing has begun.
-    begun: AtomicU64,
-    /// Events that are written.
-    written: AtomicU64,
+    /// Regions and decisions.
+    outer: Log,
+    /// What happens inside of regions.
+    inner: Log,
     /// Odd while the stack changes.
     version: AtomicU64,
     depth: AtomicUsize,
     stack: [[AtomicU64; WORDS]; DEPTH],
 }
 
-impl Ring {
+impl Track {
+    fn new(tid: i32, capacity: u64) -> Option<Track> {
+        Some(Track {
+            tid,
+            outer: Log::new(capacity)?,
+            inner: Log::new(capacity)?,
+            version: AtomicU64::new(0),
+            depth: AtomicUsize::new(0),
+            stack: [const { [const { AtomicU64::new(0) }; WORDS] }; DEPTH],
+        })
+    }
+
     fn depth(&self) -> usize {
         self.depth.load(Ordering::Relaxed)
     }
@@ -404,17 +386,15 @@ impl Ring {
             return;
         }
         self.change(|| {
-            let words = [kind as u64 | u64::from(node) << 8, what, now, owner, a, b];
-            for (slot, word) in self.stack[at].iter().zip(words) {
-                slot.store(word, Ordering::Relaxed);
-            }
+            let words = [head(kind, node), what, now, owner, a, b];
+            log::store(&self.stack[at], words);
             self.depth.store(at + 1, Ordering::Relaxed);
         });
     }
 
     /// Ends the topmost open event, number `at` on the stack.
     fn pop(&self, at: usize, now: u64) {
-        let mut words: [u64; WORDS] = self.load(&self.stack[at]);
+        let mut words = log::load(&self.stack[at]);
         words[3] = now;
         self.record(words);
         self.change(|| self.depth.store(at, Ordering::Relaxed));
@@ -429,36 +409,21 @@ impl Ring {
     }
 
     fn record(&self, words: [u64; WORDS]) {
-        let number = self.written.load(Ordering::Relaxed);
-        self.begun.store(number + 1, Ordering::Relaxed);
-        fence(Ordering::Release);
-        let slot = &self.words[(number % self.capacity) as usize];
-        for (slot, word) in slot.iter().zip(words) {
-            slot.store(word, Ordering::Relaxed);
+        match Kind::from_raw(words[0] & 0xff) {
+            Some(Kind::Region | Kind::Decision) => self.outer.record(words),
+            _ => self.inner.record(words),
         }
-        self.written.store(number + 1, Ordering::Release);
-    }
-
-    fn load(&self, slot: &[AtomicU64; WORDS]) -> [u64; WORDS] {
-        core::array::from_fn(|i| slot[i].load(Ordering::Relaxed))
     }
 
     fn read(&self) -> Thread {
-        // Reads the stack first. In the other order an event that ends in between would be seen in the ring and on
-        // the stack.
+        // Reads the stack first. In the other order an event that ends in between would be seen in its log and on the
+        // stack.
         let (now, open) = self.read_stack();
-        let written = self.written.load(Ordering::Acquire);
-        let oldest = written.saturating_sub(self.capacity);
-        let raw: Vec<[u64; WORDS]> = (oldest..written)
-            .map(|i| self.load(&self.words[(i % self.capacity) as usize]))
-            .collect();
-        fence(Ordering::Acquire);
-        // Events number i and i + capacity share a slot.
-        let begun = self.begun.load(Ordering::Relaxed);
-        let first = oldest.max(begun.saturating_sub(self.capacity));
-        let mut events: Vec<Event> = raw
+        let (outer, regions) = self.outer.read();
+        let (inner, others) = self.inner.read();
+        let mut events: Vec<Event> = outer
             .into_iter()
-            .skip((first - oldest) as usize)
+            .chain(inner)
             .filter_map(|w| event(w, false))
             // Events that ended after the stack was read were on the stack, and are in `open` already.
             .filter(|e| e.end_ns <= now)
@@ -468,7 +433,7 @@ impl Ring {
         Thread {
             tid: self.tid,
             events,
-            dropped: first,
+            dropped: regions + others,
         }
     }
 
@@ -478,7 +443,7 @@ impl Ring {
             let now = monotonic_ns();
             let version = self.version.load(Ordering::Acquire);
             let depth = self.depth().min(DEPTH);
-            let raw: Vec<[u64; WORDS]> = self.stack[..depth].iter().map(|s| self.load(s)).collect();
+            let raw: Vec<[u64; WORDS]> = self.stack[..depth].iter().map(log::load).collect();
             fence(Ordering::Acquire);
             if version % 2 == 0 && self.version.load(Ordering::Relaxed) == version {
                 let open = raw
@@ -497,15 +462,20 @@ impl Ring {
     }
 }
 
+fn head(kind: Kind, node: u32) -> u64 {
+    kind as u64 | u64::from(node & 0xffff) << 8
+}
+
 fn event(w: [u64; WORDS], unfinished: bool) -> Option<Event> {
     Some(Event {
         kind: Kind::from_raw(w[0] & 0xff)?,
-        node: (w[0] >> 8) as u32,
+        node: (w[0] >> 8) as u32 & 0xffff,
         what: w[1],
         start_ns: w[2],
         end_ns: w[3],
         a: w[4],
         b: w[5],
+        chunks: w[0] / MORE + 1,
         unfinished,
     })
 }

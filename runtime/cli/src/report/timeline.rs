@@ -138,8 +138,8 @@ fn describe(e: &Event) -> String {
             }
             other => other.to_string(),
         };
-        // The name contains this argument already.
-        if key == "from" || key == "to" {
+        // The name contains these arguments already.
+        if ["from", "to", "chunks"].contains(&key.as_str()) {
             continue;
         }
         out.push_str(", ");

@@ -403,7 +403,8 @@ const OTHERS: &[Variable] = &[
     hetmp("HETMP_TRACE_EVENTS", Kind::Integer)
         .default("65536")
         .accepts("an integer from 16 to 16777216")
-        .help("Events of a thread that the trace keeps, 48 bytes each; the oldest are dropped.")
+        .help("Events of a thread that the trace keeps, and as many regions, at most 96 bytes each; neighbouring chunks are \
+             joined, then the oldest events are dropped, where there is no room.")
         .spec("hetmp"),
     hetmp("HETMP_BOOTSTRAP", Kind::Word)
         .default("found by what launchers set")

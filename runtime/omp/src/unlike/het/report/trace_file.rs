@@ -91,13 +91,17 @@ fn event(out: &mut String, e: &Event, origin: u64, name: &mut dyn FnMut(u64) -> 
             } else {
                 "chunk"
             },
-            format!("{}..{}", e.a, e.b),
+            match e.chunks {
+                1 => format!("{}..{}", e.a, e.b),
+                n => format!("{n} chunks of {}..{}", e.a, e.b),
+            },
             format!(
-                "\"loop\":{},\"from\":{},\"to\":{},\"node\":{}",
+                "\"loop\":{},\"from\":{},\"to\":{},\"node\":{},\"chunks\":{}",
                 quoted(&name(e.what)),
                 e.a,
                 e.b,
-                e.node
+                e.node,
+                e.chunks
             ),
         ),
         Kind::Piece => (
