@@ -4,6 +4,8 @@
 
 #[path = "dsm/choice.rs"]
 mod choice;
+#[path = "dsm/descriptors.rs"]
+mod descriptors;
 #[path = "dsm/failures.rs"]
 mod failures;
 #[path = "dsm/harness.rs"]

@@ -15,9 +15,10 @@ use hetmp_core::topo::nodes::dsm::Member;
 use hetmp_nic::job::Way;
 use libc::c_int;
 use pages::backend::Kind;
-use pages::driver::{self, Launched, Peers, Settings};
+use pages::driver::{self, Driver, Launched, Peers, Settings};
 use pages::fork;
 use pages::space::{Range, Space};
+use pages::tables;
 use pages::together;
 
 type Main = extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
@@ -78,7 +79,8 @@ fn join(all: &[Object], kind: Result<Kind, String>) -> (u8, Kind, Box<dyn Job>) 
 
 /// Makes the nodes. Returns only in the origin; the other nodes serve regions and never return. `mask`: the
 /// signal mask that the program had, with which a node's threads start.
-fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
+fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
+    let descriptors = tables::Program::note();
     let used = place::end_early();
     if matches!(asked, Asked::Forked(_)) && variable(c"HETMP_JOB").is_some() {
         fail(format_args!(
@@ -260,6 +262,11 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
         Ok(together) => together,
         Err(e) => fail(format_args!("{e}")),
     };
+    if let Err(e) = descriptors.and_then(|d| d.part(me)) {
+        fail(format_args!(
+            "HETMP_NODES dsm:{count}: threads with descriptors of their own are needed, on Linux 5.9 or later ({e})"
+        ));
+    }
     let table = offers::table(together, launched);
     place::begin(me.into(), &used);
     stacks::begin();
@@ -277,6 +284,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
             serve();
         }
     }
+    driver
 }
 
 /// Tells the program that it is not the only thread, as the C library does when the first one starts. The variable lies in
@@ -441,7 +449,7 @@ pub(crate) unsafe extern "C" fn __libc_start_main(
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut mask);
         mask
     };
-    make_nodes(asked, &mask);
+    let driver = make_nodes(asked, &mask);
     // SAFETY: the arguments are as the loader left them, and no other code of the program runs yet.
     let argv = unsafe { share_arguments(argc, argv) };
     let begin = Box::leak(Box::new(Begin {
@@ -472,8 +480,6 @@ pub(crate) unsafe extern "C" fn __libc_start_main(
     if error != 0 {
         fail(format_args!("thread of main: error {error}"));
     }
-    loop {
-        // SAFETY: pause has no preconditions. (The program ends by `exit` on its own thread.)
-        unsafe { libc::pause() };
-    }
+    // The program ends by `exit` on its own thread.
+    driver.attend()
 }

@@ -14,7 +14,8 @@ use crate::prompt::{be_prompt, stay_on};
 use crate::server::PageServer;
 use crate::space::Space;
 use crate::NodeId;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use hetmp_core::bell::LocalBell;
 use hetmp_core::bootstrap::{through, Job as Exchange};
 use hetmp_core::park::Policy;
 use hetmp_core::report;
@@ -76,6 +77,17 @@ pub struct Driver {
     /// Where forked nodes meet.
     meeting: Option<&'static Meeting>,
     leaving: AtomicBool,
+    lost: Lost,
+}
+
+/// What the thread that watches the other nodes tells the origin's first thread.
+#[derive(Debug, Default)]
+struct Lost {
+    /// The node that is gone; 0: none.
+    node: AtomicU8,
+    bell: LocalBell,
+    /// There is a thread that says so.
+    attended: AtomicBool,
 }
 
 impl core::fmt::Debug for Driver {
@@ -285,6 +297,7 @@ unsafe fn begin(
         cpus: server.and_then(|f| f.cpus(me)),
         meeting: forked.as_ref().map(Forked::meeting),
         leaving: AtomicBool::new(false),
+        lost: Lost::default(),
     }));
     match driver.serving {
         Serving::Here(pages) => threads.run(
@@ -422,13 +435,8 @@ impl Driver {
         assert!(sent.is_some(), "{} bytes of a message", bytes.len());
     }
 
-    /// From now on, other processes may end without this node failing.
-    pub fn leave(&self) {
-        self.leaving.store(true, Ordering::Release);
-    }
-
     /// Waits until every message has arrived: if the process ended earlier, messages under way would be lost.
-    pub fn flush(&self) {
+    pub(crate) fn flush(&self) {
         loop {
             let mut link = self.link();
             link.ring();
@@ -442,7 +450,7 @@ impl Driver {
 
     /// Tells the launcher that this process is about to end, and not by accident.
     pub fn take_leave(&self) {
-        self.leave();
+        self.leaving.store(true, Ordering::Release);
         self.job.leave();
     }
 
@@ -522,7 +530,23 @@ impl Driver {
             // ended, and the program with it.
             unsafe { libc::_exit(0) }
         }
+        self.lost.node.store(node, Ordering::Release);
+        self.lost.bell.ring();
+        self.attend();
+    }
+
+    /// Waits for the end of another node, which ends this one, the origin. The program's output, which then waits to be written,
+    /// goes to a descriptor of the program's: so this is for its first thread, and [`crate::tables`] says why. A second thread that
+    /// calls it only waits for the end of the process.
+    pub fn attend(&self) -> ! {
+        let lost = &self.lost;
+        while lost.attended.swap(true, Ordering::AcqRel) {
+            std::thread::park();
+        }
+        lost.bell
+            .sleep_until(&mut || lost.node.load(Ordering::Acquire) != 0);
         report::flush_output();
+        let node = lost.node.load(Ordering::Acquire);
         self.fail(format_args!(
             "node {node} ended while the program ran: the program ends, too"
         ));

@@ -32,6 +32,7 @@ mod prompt;
 pub mod protocol;
 mod server;
 pub mod space;
+pub mod tables;
 pub mod together;
 
 pub use counts::Counts;

@@ -253,6 +253,10 @@ impl Together {
                     let (address, requests) = self.driver.hot(rank as usize).unwrap_or_default();
                     self.answer(slot, [address as u64, requests, 0]);
                 }
+                Effect::Leave => {
+                    self.driver.flush();
+                    self.driver.take_leave();
+                }
                 Effect::End => self.driver.end(),
             }
         }

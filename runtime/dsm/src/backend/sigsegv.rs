@@ -1,8 +1,7 @@
 //! Protection by `mprotect`, faults by SIGSEGV: for systems that forbid userfaultfd.
 //!
-//! The handler runs in the thread that faulted, on that thread's alternate stack if there is one. It writes
-//! the fault into a pipe, which a thread of the runtime reads, and sleeps until the page's protection has
-//! changed. It touches no memory of the program. The thread's own storage is such memory, so the handler leaves
+//! The handler runs in the thread that faulted, on that thread's alternate stack if there is one. It notes
+//! the fault for a thread of the runtime ([`notes`]), and sleeps until the page's protection has changed. It touches no memory of the program. The thread's own storage is such memory, so the handler leaves
 //! `errno` alone, and makes its system calls by [`raw`].
 //!
 //! The kernel's own accesses do not come here: a system call on an absent page fails. Whoever runs programs sees to
@@ -13,6 +12,7 @@
 //! then is one mapping again. Threads that use these pages fault once more, and the protocol gives the rights back, since
 //! the node still has the pages.
 
+mod notes;
 pub mod number;
 pub mod raw;
 mod wanted;
@@ -22,10 +22,10 @@ use crate::space::Space;
 use crate::{Access, NodeId};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use hetmp_core::segment::PAGE;
+use notes::Notes;
 use once_cell::race::OnceBox;
 use raw::Action;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 pub use wanted::Wanted;
 
 /// Places where faulting threads sleep, by page. If two pages share a place, a change of one page also wakes the
@@ -35,8 +35,7 @@ const PLACES: usize = 256;
 /// The view, watched by a signal handler.
 pub struct Sigsegv {
     space: Space,
-    /// Reading and writing end.
-    pipe: (OwnedFd, OwnedFd),
+    notes: Notes,
     /// The places: each a number that grows when the protection of one of its pages has changed.
     places: [AtomicU32; PLACES],
     /// The range that loses its rights next if there are too many mappings.
@@ -67,14 +66,6 @@ pub fn is_guard(address: usize) -> bool {
     let at = GUARDS.load(Ordering::Acquire);
     // SAFETY: `set_guards`, the only writer, stores functions of this type.
     !at.is_null() && unsafe { core::mem::transmute::<*mut (), fn(usize) -> bool>(at) }(address)
-}
-
-/// A fault as it goes through the pipe. A write of this size is never split.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Note {
-    address: usize,
-    write: usize,
 }
 
 impl Sigsegv {
@@ -115,17 +106,9 @@ impl Sigsegv {
     /// # Safety
     /// See [`super::start`].
     pub unsafe fn start(space: &Space, me: NodeId) -> io::Result<&'static Sigsegv> {
-        let mut fds = [0; 2];
-        // SAFETY: room for two descriptors, which are ours.
-        let pipe = unsafe {
-            if libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC) != 0 {
-                return Err(io::Error::last_os_error());
-            }
-            (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1]))
-        };
         let new = Box::new(Sigsegv {
             space: space.clone(),
-            pipe,
+            notes: Notes::new(),
             places: [const { AtomicU32::new(0) }; PLACES],
             next: AtomicUsize::new(0),
         });
@@ -151,7 +134,7 @@ impl Sigsegv {
     }
 }
 
-/// The signal handler. Async-signal-safe: it writes to the pipe and sleeps on a word, and uses only the runtime's
+/// The signal handler. Async-signal-safe: it writes a note and sleeps on a word, and uses only the runtime's
 /// memory. It does not spin first: the thread that serves the fault may be queued on this very core.
 extern "C-unwind" fn fault(
     signal: libc::c_int,
@@ -176,16 +159,7 @@ extern "C-unwind" fn fault(
     let place = watched.place(address);
     // Read the count before the note is written: the change that answers the note must not be missed.
     let seen = place.load(Ordering::Acquire);
-    let note = Note {
-        address,
-        write: write.into(),
-    };
-    let to = watched.pipe.1.as_raw_fd() as usize;
-    let from = (&raw const note).expose_provenance();
-    // SAFETY: the note lies on this handler's stack.
-    while unsafe { raw::call(libc::SYS_write, [to, from, size_of::<Note>(), 0, 0, 0]) }
-        == -libc::EINTR as isize
-    {}
+    watched.notes.write(address, write);
     while place.load(Ordering::Acquire) == seen {
         raw::futex_wait(place, seen);
     }
@@ -197,36 +171,9 @@ impl Backend for &'static Sigsegv {
     }
 
     fn next_fault(&self) -> io::Result<Fault> {
-        let mut note = Note {
-            address: 0,
-            write: 0,
-        };
-        loop {
-            // SAFETY: there is room for one note, and notes come out of the pipe as whole as they went in.
-            let n = unsafe {
-                libc::read(
-                    self.pipe.0.as_raw_fd(),
-                    (&raw mut note).cast(),
-                    size_of::<Note>(),
-                )
-            };
-            if n == size_of::<Note>() as isize {
-                break;
-            }
-            let error = io::Error::last_os_error();
-            if error.raw_os_error() != Some(libc::EINTR) {
-                return Err(error);
-            }
-        }
-        let access = if note.write != 0 {
-            Access::Write
-        } else {
-            Access::Read
-        };
-        Ok(Fault {
-            address: note.address,
-            access,
-        })
+        let (address, writes) = self.notes.take();
+        let access = if writes { Access::Write } else { Access::Read };
+        Ok(Fault { address, access })
     }
 
     fn protect(&self, address: usize, access: Access) -> io::Result<()> {

@@ -147,6 +147,8 @@ pub(super) enum Effect {
     Send(NodeId, Tag, Words),
     /// Answer to the slot with a page that was asked for often: see [`Op::Hot`].
     Hot(usize, u64),
+    /// All messages are to arrive, and the launcher is to hear that this process ends.
+    Leave,
     /// The program has ended.
     End,
 }
@@ -320,7 +322,7 @@ impl State {
             }
             Op::Leave if at_origin => {
                 out.extend((1..self.nodes).map(|n| Effect::Send(n, Tag::Leave, words)));
-                out.push(Effect::Answer(slot, words));
+                out.extend([Effect::Leave, Effect::Answer(slot, words)]);
             }
             _ => return Err(Unexpected),
         }
