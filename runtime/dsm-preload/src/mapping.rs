@@ -6,6 +6,7 @@ use crate::arena::{Arena, SHARED};
 use crate::malloc::{set_errno, with_caller};
 use crate::place;
 use core::ffi::c_void;
+use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::report;
 use libc::{c_int, off_t};
 
@@ -30,6 +31,9 @@ with_caller! {
     "madvise" "rcx" madvise;
     "mprotect" "rcx" mprotect;
 }
+
+/// The user was told of copies in the place of shared mappings.
+static SAID: AtomicBool = AtomicBool::new(false);
 
 fn kernel(number: libc::c_long, a: [usize; 6]) -> isize {
     // SAFETY: the call and the arguments are those of the program.
@@ -94,6 +98,11 @@ extern "C" fn mmap(
         return libc::MAP_FAILED;
     }
     if flags & libc::MAP_ANONYMOUS == 0 {
+        if flags & libc::MAP_SHARED != 0 && !SAID.swap(true, Ordering::Relaxed) {
+            report::warn(format_args!(
+                "mmap MAP_SHARED of a file: a copy is made, which does not show how the file changes later (HETMP_NODES=dsm)"
+            ));
+        }
         let mut done = 0;
         while done < len {
             // SAFETY: the bytes are within the new block.
