@@ -370,3 +370,53 @@ fn a_region_costs_each_node_a_fault() {
         assert!((400..460).contains(&faults), "{by}: {faults}: {said}");
     }
 }
+
+/// Each reason why a region stays at the origin is named where it is the cause, and nowhere else.
+#[test]
+fn the_reason_is_the_cause() {
+    let program = compile("c-tests/dsm/reasons.c", &[]);
+    for (args, more) in [
+        (&[][..], &[][..]),
+        (&[], &[("OMP_CANCELLATION", "true")]),
+        (&["keeps"], &[]),
+        (&["trusted"], &[("HETMP_DSM_TRUST", "1")]),
+        (&["never"], &[("HETMP_DSM_CROSS", "never")]),
+    ] {
+        let got = run(&program, args, 2, more);
+        if skipped(&got) {
+            return;
+        }
+        let said = String::from_utf8_lossy(&got.stderr);
+        assert!(got.status.success(), "{said}");
+        let behind = |begin: &'static str| {
+            let lines = said.lines().filter_map(move |l| l.strip_prefix(begin));
+            lines.filter_map(|l| Some(l.split_once(": ")?.1))
+        };
+        let expected: Vec<&str> = behind("expected of ").collect();
+        // Behind the program's end each region has a line that tells how it went.
+        let told: Vec<&str> = behind("hetmp: dsm: region ").take(expected.len()).collect();
+        assert_eq!(told.len(), expected.len(), "{said}");
+        for (told, expected) in told.iter().zip(&expected) {
+            let fits = told.strip_prefix(expected);
+            let exact = fits.is_some_and(|rest| rest.is_empty() || expected.ends_with("0x"));
+            assert!(exact, "{told}, not {expected}: {said}");
+        }
+    }
+}
+
+/// The list of regions names the reason, too.
+#[test]
+fn a_report_says_why_a_region_stayed() {
+    let program = compile("c-tests/dsm/reasons.c", &["-DREPORT"]);
+    let report = program.with_extension("json");
+    let file = report.to_str().expect("a path");
+    if skipped(&run(&program, &[], 2, &[("HETMP_REPORT", file)])) {
+        return;
+    }
+    let table = table_of(&report);
+    for why in ["it may call rand", "its code is in no object"] {
+        assert_eq!(table.matches(why).count(), 1, "{why}: {table}");
+    }
+    assert!(!table.contains("not asked for"), "{table}");
+    let _ = std::fs::remove_file(&report);
+}

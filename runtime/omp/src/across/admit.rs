@@ -392,11 +392,28 @@ pub(super) fn is_harmless(name: &str) -> bool {
 /// What is known of a region's code.
 #[derive(Clone, Copy)]
 struct Known {
+    /// Its code may run on all nodes.
     crosses: bool,
     /// The region may reach thread-local variables of the program.
     keeps: bool,
-    /// Why the region stayed at the origin, as last reported to the user; `None` if it crossed.
-    said: Option<&'static str>,
+    /// Why the region stayed at the origin, as last reported to the user; `None` if it could cross.
+    stays: Option<&'static str>,
+}
+
+/// What is known of all regions, by the address of their code.
+static KNOWN: Mutex<(BTreeMap<usize, Known>, Kept)> = Mutex::new((
+    BTreeMap::new(),
+    Kept {
+        at_origin: false,
+        on_nodes: false,
+        said: false,
+    },
+));
+
+/// Why the last region with this code had to stay at the origin, or `Some(None)` if it could cross; `None` if there was none.
+pub(super) fn why(code: usize) -> Option<Option<&'static str>> {
+    // A thread that crashed may hold the lock.
+    Some(KNOWN.try_lock().ok()?.0.get(&code)?.stays)
 }
 
 /// Where regions ran that may have left values in thread-local variables.
@@ -430,14 +447,6 @@ pub(super) enum Verdict {
 /// Under `HETMP_VERBOSE` the user is told what was found when the region is first met, and again each time
 /// the answer changes.
 pub(super) fn admit(code: usize, form: Form, unfit: Option<&'static str>) -> Verdict {
-    static KNOWN: Mutex<(BTreeMap<usize, Known>, Kept)> = Mutex::new((
-        BTreeMap::new(),
-        Kept {
-            at_origin: false,
-            on_nodes: false,
-            said: false,
-        },
-    ));
     let mut guard = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let (all, kept) = &mut *guard;
     let say = |why: &dyn core::fmt::Display| {
@@ -449,26 +458,28 @@ pub(super) fn admit(code: usize, form: Form, unfit: Option<&'static str>) -> Ver
     let mut known = *all.entry(code).or_insert_with(|| {
         news = true;
         let (judged, keeps) = hetmp_core::aside::run(|| judge(code, form));
-        if let Err(why) = &judged {
-            say(&format_args!("at the origin: {why}"));
-        }
         Known {
             crosses: judged.is_ok(),
             keeps,
-            said: None,
+            // A program has few regions, and they are read once.
+            stays: judged.err().map(|why| &*why.leak()),
         }
     });
-    let unfit = unfit.or((known.keeps && kept.at_origin)
-        .then_some("its thread-local variables have values of a region that stayed there"));
-    let crosses = known.crosses && unfit.is_none();
-    if known.crosses && (news || known.said != unfit) {
-        match unfit {
+    let stays = if known.crosses {
+        unfit.or((known.keeps && kept.at_origin)
+            .then_some("its thread-local variables have values of a region that stayed there"))
+    } else {
+        known.stays
+    };
+    let crosses = stays.is_none();
+    if news || known.stays != stays {
+        match stays {
             Some(why) => say(&format_args!("at the origin: {why}")),
             None if known.keeps => say(&"on all nodes"),
             None => say(&"may cross nodes"),
         }
     }
-    known.said = unfit;
+    known.stays = stays;
     all.insert(code, known);
     if known.keeps {
         kept.at_origin |= !crosses;

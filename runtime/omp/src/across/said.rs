@@ -2,7 +2,7 @@
 //! each node had to fetch pages, and which variables these pages hold.
 
 use super::table::{ask, counts, table, Table, HOT};
-use super::weigh;
+use super::{admit, weigh};
 use hetmp_core::{object, report};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -215,8 +215,12 @@ fn contents(address: usize, variables: &mut Option<object::Variables>) -> String
     text
 }
 
-fn why(code: usize) -> String {
-    weigh::why(code).unwrap_or_default()
+/// Why the region last ran where it did; `None` if nobody asked whether it may cross.
+pub(crate) fn why(code: usize) -> Option<String> {
+    match admit::why(code)? {
+        Some(stays) => Some(stays.to_owned()),
+        None => weigh::why(code),
+    }
 }
 
 /// Reports each region, each node and the hottest pages, under `HETMP_VERBOSE`.
@@ -263,7 +267,7 @@ pub(super) fn say(t: &Table) {
                 "; at the origin {} times, {} us: {}",
                 row.stayed,
                 row.home_ns / 1000,
-                why(*code)
+                why(*code).unwrap_or_default()
             );
         }
         report::warn(format_args!("{line}"));
@@ -319,7 +323,7 @@ pub(crate) fn json(out: &mut String, place: &mut dyn FnMut(usize, &mut String), 
             row.moved_to,
             row.stayed,
             row.home_ns,
-            why(code)
+            why(code).unwrap_or_default().replace(['"', '\\'], "?")
         );
         nodes(out, &mut row.nodes.iter().copied());
         out.push_str("]}");

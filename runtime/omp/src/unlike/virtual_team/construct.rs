@@ -28,7 +28,7 @@ impl Construct {
             Construct::None => return lever,
             // The region consists of the loop.
             Construct::Loop if divided_ns > 0 => return Lever::Dispatched,
-            _ if !init::globals().icv.run_sched.kind.is_ours() => Guard::Off,
+            _ if !init::globals().icv.run_sched.kind.is_ours() => Guard::off(),
             _ if threads == 1 => Guard::OneThread,
             Construct::Sections => Guard::Sections,
             Construct::Ordered => Guard::Ordered,

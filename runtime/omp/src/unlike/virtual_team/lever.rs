@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "some guards are said on some machines only")]
 
+use crate::across;
 use core::fmt;
 
 /// How a region ran under one of hetmp's schedules.
@@ -30,6 +31,8 @@ pub(crate) enum Lever {
 pub(crate) enum Guard {
     /// `HETMP_STATIC=off`, or no schedule of hetmp's own is named.
     Off,
+    /// It runs at the origin of a distributed shared memory, where no schedule of hetmp's own divides it.
+    Origin,
     /// All nodes are alike, so nothing can be gained.
     AlikeNodes,
     /// The nodes do not differ by any known property, and the threads take equally long: the region was not
@@ -110,10 +113,20 @@ impl Lever {
 }
 
 impl Guard {
+    /// No schedule of hetmp's own is asked for.
+    pub(super) fn off() -> Guard {
+        if across::table::is_on() {
+            Guard::Origin
+        } else {
+            Guard::Off
+        }
+    }
+
     /// One word for tables and files.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Guard::Off => "off",
+            Guard::Origin => "origin",
             Guard::AlikeNodes => "alike-nodes",
             Guard::Even => "even",
             Guard::Unread => "unread",
@@ -143,6 +156,7 @@ impl Guard {
     pub(crate) fn reason(self) -> &'static str {
         match self {
             Guard::Off => "not asked for",
+            Guard::Origin => "at the origin of the distributed shared memory",
             Guard::AlikeNodes => "all nodes are alike",
             Guard::Even => "its threads take equally long",
             Guard::Unread => "has not yet run for long enough to be worth reading",

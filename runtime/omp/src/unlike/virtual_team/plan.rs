@@ -61,7 +61,7 @@ pub(super) fn left_alone(threads: u32) -> Option<Guard> {
     if modes::regions() & LEVERS == 0 {
         let ours = globals.icv.run_sched.kind.is_ours();
         let off = !ours || globals.ours.static_loops == StaticLoops::Off;
-        return Some(if off { Guard::Off } else { Guard::AlikeNodes });
+        return Some(if off { Guard::off() } else { Guard::AlikeNodes });
     }
     (threads == 1).then_some(Guard::OneThread)
 }

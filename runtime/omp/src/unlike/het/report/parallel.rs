@@ -3,7 +3,8 @@
 use super::ending::patiently;
 use super::json::{comma, number, quoted};
 use super::place::{self, Place, Symbols};
-use crate::unlike::virtual_team::lever::Lever;
+use crate::across;
+use crate::unlike::virtual_team::lever::{Guard, Lever};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard};
@@ -163,21 +164,21 @@ fn times(out: &mut String, t: &Times) {
     );
 }
 
-/// The lever's name, whether it is a guard, and why it was chosen or not.
-fn lever(out: &mut String, lever: Lever) {
+/// The lever's name, whether it is a guard, and why it was chosen or not: `why`, or what is true of all its regions.
+fn lever(out: &mut String, lever: Lever, why: Option<&str>) {
     let _ = write!(
         out,
         "\"lever\":{},\"guard\":{},\"reason\":{}",
         quoted(lever.name()),
         matches!(lever, Lever::Plain(_)),
-        quoted(lever.reason())
+        quoted(why.unwrap_or(lever.reason()))
     );
 }
 
 impl Regions {
     /// The regions as elements of a JSON list.
     pub(super) fn json(&self, out: &mut String, symbols: &mut Symbols) {
-        for (i, region) in self.0.values().enumerate() {
+        for (i, (code, region)) in self.0.iter().enumerate() {
             let mut all = Times::default();
             region.ways.iter().for_each(|w| all.merge(&w.times));
             out.push_str(comma(i));
@@ -188,7 +189,9 @@ impl Regions {
             out.push_str(",\"ways\":[");
             for (k, way) in region.ways.iter().enumerate() {
                 let _ = write!(out, "{}\n   {{", comma(k));
-                lever(out, way.word());
+                let at_origin = way.lever == Lever::Plain(Guard::Origin);
+                let why = at_origin.then(|| across::said::why(*code)).flatten();
+                lever(out, way.word(), why.as_deref());
                 let _ = write!(out, ",\"threads\":{},\"virtual_threads\":", way.threads);
                 let _ = match way.pieces {
                     0 => write!(out, "null,"),
@@ -231,7 +234,7 @@ impl Regions {
         );
         for (i, (kind, t)) in by.iter().enumerate() {
             let _ = write!(out, "{}\n  {{", comma(i));
-            lever(out, *kind);
+            lever(out, *kind, None);
             let share = t.sum as f64 / all.sum.max(1) as f64;
             let _ = write!(
                 out,
