@@ -195,9 +195,12 @@ fn a_program_runs_on_the_installed_library() {
     for page in ["hetmp-run.1", "hetrun.1"] {
         assert!(prefix.join("share/man/man1").join(page).is_file(), "{page}");
     }
-    assert!(prefix
-        .join("share/bash-completion/completions/hetmp")
-        .is_file());
+    for command in ["hetmp", "hetrun", "oshrun"] {
+        let script = prefix
+            .join("share/bash-completion/completions")
+            .join(command);
+        assert!(script.is_file(), "{command}");
+    }
 
     check_openshmem(&prefix, dir);
 }

@@ -2,12 +2,27 @@
 //! something else.
 
 use crate::Output;
+use clap::{Arg, ArgAction, ValueHint};
+use options::{Group, Means, Row, ROWS};
 use std::path::{Path, PathBuf};
+
+#[path = "hetrun/options.rs"]
+mod options;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Completions {
     /// The shell
     shell: clap_complete::Shell,
+    /// The command that is completed
+    #[arg(default_value = "hetmp")]
+    command: Completed,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Completed {
+    Hetmp,
+    Hetrun,
+    Oshrun,
 }
 
 #[derive(Debug, clap::Args)]
@@ -16,13 +31,18 @@ pub(crate) struct Man {
     folder: PathBuf,
 }
 
-/// What hetrun prints for `--help`.
-const HETRUN: &str = include_str!("hetrun/help.txt");
-
 /// The script that a shell reads for completion.
 pub(crate) fn completions(arguments: &Completions, mut command: clap::Command) -> Output {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut command, "hetmp", &mut script);
+    let name = match arguments.command {
+        Completed::Hetmp => "hetmp",
+        Completed::Hetrun => "hetrun",
+        Completed::Oshrun => "oshrun",
+    };
+    if name != "hetmp" {
+        command = launcher();
+    }
+    clap_complete::generate(arguments.shell, &mut command, name, &mut script);
     Output {
         text: String::from_utf8_lossy(&script).into_owned(),
         ..Output::default()
@@ -64,10 +84,41 @@ fn write(folder: &Path, command: clap::Command) -> Result<String, String> {
     Ok(String::new())
 }
 
-/// hetrun parses its command line itself. Its help text describes it.
+/// hetrun parses its command line itself. This is a description of its table of options, for shells.
+fn launcher() -> clap::Command {
+    let command = clap::Command::new("hetrun")
+        .disable_help_flag(true)
+        .disable_version_flag(true);
+    let option = |row: &Row| {
+        let count = row.values.split(' ').filter(|v| !v.is_empty()).count();
+        let mut option = Arg::new(row.names[0]).help(row.help);
+        for name in row.names {
+            option = match name.chars().next().filter(|_| name.len() == 1) {
+                Some(letter) if option.get_short().is_none() => option.short(letter),
+                Some(letter) => option.visible_short_alias(letter),
+                None if option.get_long().is_none() => option.long(*name),
+                None => option.visible_alias(*name),
+            };
+        }
+        match (row.means, count) {
+            (_, 0) => option.action(ArgAction::SetTrue),
+            (Means::HostsFile | Means::Remote, _) => option.value_hint(ValueHint::FilePath),
+            (Means::Folder, _) => option.value_hint(ValueHint::DirPath),
+            (_, count) => option.num_args(count),
+        }
+    };
+    let shown = ROWS.iter().filter(|row| row.means.group() != Group::Hidden);
+    let program = Arg::new("program").num_args(1..).trailing_var_arg(true);
+    command
+        .args(shown.map(option))
+        .arg(program.value_hint(ValueHint::CommandWithArguments))
+}
+
+/// hetrun's page is its help text.
 fn hetrun(command: &clap::Command) -> Vec<u8> {
     let version = command.get_version().unwrap_or_default();
-    let (synopsis, rest) = HETRUN.split_once("\n\n").unwrap_or((HETRUN, ""));
+    let help = options::help();
+    let (synopsis, rest) = help.split_once("\n\n").unwrap_or((&help, ""));
     let synopsis = synopsis
         .replacen("usage: ", "", 1)
         .replace("\n       ", "\n");

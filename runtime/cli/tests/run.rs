@@ -406,6 +406,7 @@ fn pages_and_completions_name_every_command() {
     }
     let page = fs::read_to_string(s.path("man1/hetrun.1")).expect("a page");
     assert!(page.contains("\n.SH DESCRIPTION\n"), "{page}");
+    assert!(page.contains("\\-\\-bind\\-to WHAT"), "{page}");
     for shell in ["bash", "zsh", "fish"] {
         let out = Command::new(env!("CARGO_BIN_EXE_hetmp"))
             .args(["completions", shell])
@@ -413,5 +414,15 @@ fn pages_and_completions_name_every_command() {
             .expect("hetmp runs");
         assert!(out.status.success());
         assert!(text(&out.stdout).contains("profile-file"), "{shell}");
+        for launcher in ["hetrun", "oshrun"] {
+            let out = Command::new(env!("CARGO_BIN_EXE_hetmp"))
+                .args(["completions", shell, launcher])
+                .output()
+                .expect("hetmp runs");
+            let script = text(&out.stdout);
+            for word in [launcher, "bind-to", "machinefile", "oversubscribe"] {
+                assert!(script.contains(word), "{shell} {word}: {script}");
+            }
+        }
     }
 }

@@ -3,15 +3,17 @@
 //! users could see.
 
 use super::exchange::{End, Event};
-use super::host::{Happening, Plan};
+use super::host::{Happening, Plan, Program};
 use super::output::Stream;
+use super::places::Bind;
 use hetmp_core::bootstrap::wire::{Fields, Frame, Malformed, Reply, Request};
 use hetmp_core::bootstrap::SECRET;
+use hetmp_core::topo::PlaceKind;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 /// The version of both ends must be the same.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 /// The longest text, and the longest program name, argument or variable, bytes.
 const TEXT: usize = 256 * 1024;
 /// The longest piece of output or input, bytes.
@@ -58,6 +60,50 @@ fn word(fields: &mut Fields<'_>) -> Result<OsString, Malformed> {
     Ok(OsString::from_vec(fields.bytes(TEXT)?.to_vec()))
 }
 
+fn program(f: &mut Fields<'_>) -> Result<Program, Malformed> {
+    let directory = word(f)?.into();
+    let n = f.count(4)?;
+    let words = (0..n).map(|_| word(f)).collect::<Result<Vec<_>, _>>()?;
+    if words.is_empty() {
+        return Err(Malformed("no program"));
+    }
+    let n = f.count(8)?;
+    let variables = (0..n)
+        .map(|_| Ok((word(f)?, word(f)?)))
+        .collect::<Result<Vec<_>, Malformed>>()?;
+    Ok(Program {
+        words,
+        directory,
+        variables,
+    })
+}
+
+fn binding(frame: Frame, bind: &Bind) -> Frame {
+    match bind {
+        Bind::Share => frame.byte(0),
+        Bind::None => frame.byte(1),
+        Bind::To { kind, each, strict } => {
+            let at = PlaceKind::ALL.iter().position(|k| k == kind);
+            let at = at.unwrap_or_default() as u8;
+            frame.byte(2 + at).number(*each).byte(u8::from(*strict))
+        }
+    }
+}
+
+fn bound(f: &mut Fields<'_>) -> Result<Bind, Malformed> {
+    Ok(match f.byte()? {
+        0 => Bind::Share,
+        1 => Bind::None,
+        n => Bind::To {
+            kind: *PlaceKind::ALL
+                .get(usize::from(n - 2))
+                .ok_or(Malformed("unknown binding"))?,
+            each: f.number()?.max(1),
+            strict: f.byte()? != 0,
+        },
+    })
+}
+
 impl Order {
     pub(crate) fn encode(&self) -> Vec<u8> {
         match self {
@@ -65,19 +111,24 @@ impl Order {
                 let mut frame = Frame::new(1)
                     .number(VERSION)
                     .number(plan.size)
-                    .number(plan.first)
-                    .number(plan.count)
                     .fixed(&plan.secret)
                     .bytes(plan.address.as_bytes())
-                    .bytes(plan.directory.as_os_str().as_bytes())
                     .byte(u8::from(plan.nodes.is_some()))
                     .bytes(plan.nodes.as_deref().unwrap_or_default().as_bytes())
                     .byte(u8::from(plan.whole))
                     .byte(u8::from(plan.dsm))
                     .number(plan.host_timeout);
-                frame = words(frame, &plan.program).number(plan.variables.len() as u32);
-                for (name, value) in &plan.variables {
-                    frame = frame.bytes(name.as_bytes()).bytes(value.as_bytes());
+                frame = binding(frame, &plan.bind).number(plan.programs.len() as u32);
+                for program in &plan.programs {
+                    frame = frame.bytes(program.directory.as_os_str().as_bytes());
+                    frame = words(frame, &program.words).number(program.variables.len() as u32);
+                    for (name, value) in &program.variables {
+                        frame = frame.bytes(name.as_bytes()).bytes(value.as_bytes());
+                    }
+                }
+                frame = frame.number(plan.ranks.len() as u32);
+                for (rank, program) in &plan.ranks {
+                    frame = frame.number(*rank).number(*program);
                 }
                 frame
             }
@@ -96,43 +147,45 @@ impl Order {
                 if f.number()? != VERSION {
                     return Err(Malformed("hetrun has another version there"));
                 }
-                let (size, first, count) = (f.number()?, f.number()?, f.number()?);
-                let fits = first.checked_add(count).is_some_and(|end| end <= size);
-                if count == 0 || !fits || size > super::arguments::MOST {
-                    return Err(Malformed("ranks are out of bounds"));
-                }
+                let size = f.number()?;
                 let mut secret = [0; SECRET];
                 secret.copy_from_slice(f.take(SECRET)?);
                 let address = f.text(TEXT)?;
-                let directory = word(&mut f)?.into();
                 let (told, nodes) = (f.byte()? != 0, f.text(TEXT)?);
                 let whole = f.byte()? != 0;
                 let dsm = f.byte()? != 0;
                 let host_timeout = f.number()?;
-                let n = f.count(4)?;
-                let program = (0..n)
-                    .map(|_| word(&mut f))
+                let bind = bound(&mut f)?;
+                let n = f.count(12)?;
+                let programs = (0..n)
+                    .map(|_| program(&mut f))
                     .collect::<Result<Vec<_>, _>>()?;
-                if program.is_empty() {
-                    return Err(Malformed("no program"));
-                }
                 let n = f.count(8)?;
-                let variables = (0..n)
-                    .map(|_| Ok((word(&mut f)?, word(&mut f)?)))
+                let ranks = (0..n)
+                    .map(|_| Ok((f.number()?, f.number()?)))
                     .collect::<Result<Vec<_>, Malformed>>()?;
+                let ascend = ranks.windows(2).all(|pair| pair[0].0 < pair[1].0);
+                let fit = |(rank, program): &(u32, u32)| {
+                    *rank < size && (*program as usize) < programs.len()
+                };
+                if ranks.is_empty()
+                    || !ascend
+                    || !ranks.iter().all(fit)
+                    || size > super::arguments::MOST
+                {
+                    return Err(Malformed("ranks are out of bounds"));
+                }
                 Self::Start(Box::new(Plan {
                     size,
-                    first,
-                    count,
+                    ranks,
+                    programs,
                     secret,
                     address,
-                    directory,
                     nodes: told.then_some(nodes),
+                    bind,
                     whole,
                     dsm,
                     host_timeout,
-                    program,
-                    variables,
                 }))
             }
             2 => Self::Stdin(f.bytes(PIECE)?.to_vec()),
@@ -235,8 +288,8 @@ impl Notice {
 
 #[cfg(test)]
 mod tests {
-    use super::{Notice, Order};
-    use crate::host::Plan;
+    use super::{Bind, Notice, Order, PlaceKind};
+    use crate::host::{Plan, Program};
     use proptest::prelude::*;
 
     proptest! {
@@ -256,23 +309,33 @@ mod tests {
 
         #[test]
         fn plans_come_back(
-            program in prop::collection::vec("[ -~]{0,20}", 1..5),
-            variables in prop::collection::vec(("[A-Z]{1,5}", ".{0,9}"), 0..4),
+            programs in prop::collection::vec(
+                (prop::collection::vec("[ -~]{0,20}", 1..5), prop::collection::vec(("[A-Z]{1,5}", ".{0,9}"), 0..4)), 1..4
+            ),
+            bind in prop_oneof![
+                Just(Bind::Share),
+                Just(Bind::None),
+                (prop::sample::select(&PlaceKind::ALL[..]), 1..9_u32, any::<bool>())
+                    .prop_map(|(kind, each, strict)| Bind::To { kind, each, strict }),
+            ],
             nodes in prop::option::of("[a-z]{0,5}"), whole in any::<bool>(), cut in any::<prop::sample::Index>()
         ) {
+            let last = programs.len() as u32 - 1;
             let order = Order::Start(Box::new(Plan {
                 size: 7,
-                first: 3,
-                count: 4,
+                ranks: vec![(1, 0), (3, last), (6, last)],
+                programs: programs.into_iter().map(|(words, variables)| Program {
+                    words: words.into_iter().map(Into::into).collect(),
+                    directory: "/tmp".into(),
+                    variables: variables.into_iter().map(|(n, v)| (n.into(), v.into())).collect(),
+                }).collect(),
                 secret: [3; 32],
                 address: "10.0.0.1".to_owned(),
-                directory: "/tmp".into(),
                 nodes,
+                bind,
                 whole,
                 dsm: !whole,
                 host_timeout: 10,
-                program: program.into_iter().map(Into::into).collect(),
-                variables: variables.into_iter().map(|(n, v)| (n.into(), v.into())).collect(),
             }));
             let bytes = &order.encode()[4..];
             prop_assert!(Order::decode(&bytes[..cut.index(bytes.len())]).is_err());

@@ -25,24 +25,44 @@ use std::time::{Duration, Instant};
 pub(crate) struct Plan {
     /// How many processes the job has.
     pub(crate) size: u32,
-    /// The first rank on this machine.
-    pub(crate) first: u32,
-    /// How many ranks are on this machine.
-    pub(crate) count: u32,
+    /// The ranks on this machine, ascending, and the numbers of their programs.
+    pub(crate) ranks: Vec<(u32, u32)>,
+    pub(crate) programs: Vec<Program>,
     pub(crate) secret: [u8; SECRET],
     /// The address by which other machines reach this one.
     pub(crate) address: String,
-    pub(crate) directory: PathBuf,
     /// The value of `HETMP_NODES`. Each process gets one of the nodes.
     pub(crate) nodes: Option<String>,
+    pub(crate) bind: places::Bind,
     /// True if output is passed on in whole lines only.
     pub(crate) whole: bool,
     /// True if the processes are the nodes of one program.
     pub(crate) dsm: bool,
     /// After this many seconds of silence hetrun and the agent on another host give each other up; 0: never.
     pub(crate) host_timeout: u32,
-    pub(crate) program: Vec<OsString>,
+}
+
+/// A program of the job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Program {
+    /// Its name and its arguments.
+    pub(crate) words: Vec<OsString>,
+    pub(crate) directory: PathBuf,
     pub(crate) variables: Vec<(OsString, OsString)>,
+}
+
+impl Plan {
+    /// True if the rank is one of this machine.
+    pub(crate) fn has(&self, rank: u32) -> bool {
+        self.ranks.binary_search_by_key(&rank, |(r, _)| *r).is_ok()
+    }
+
+    /// The programs that are started on this machine.
+    fn programs_here(&self) -> impl Iterator<Item = &Program> {
+        let used = |number: u32| self.ranks.iter().any(|(_, program)| *program == number);
+        let numbered = (0..).zip(&self.programs);
+        numbered.filter(move |(n, _)| used(*n)).map(|(_, p)| p)
+    }
 }
 
 /// An event on this machine.
@@ -82,16 +102,17 @@ impl Host {
     /// Starts the processes. Must be called by the thread that lives as long as hetrun: the kernel kills the
     /// processes when that thread ends.
     pub(crate) fn start(plan: &Plan, report: &Report, output: &Output) -> Result<Self, Refusal> {
-        if !plan.directory.is_dir() {
+        if let Some(program) = plan.programs_here().find(|p| !p.directory.is_dir()) {
             return Err((
                 1,
                 format!(
                     "folder {}: a folder that is here, too, is accepted",
-                    plan.directory.display()
+                    program.directory.display()
                 ),
             ));
         }
-        let places = places::places(plan, Topology::discover).map_err(|text| (2, text))?;
+        let places = places::places(plan, Topology::discover, &|name| std::env::var_os(name))
+            .map_err(|text| (2, text))?;
         let socket = format!(
             "hetrun-{}-{}",
             std::process::id(),
@@ -119,18 +140,18 @@ impl Host {
             connections,
             stdin: None,
         };
-        for (index, place) in (0..).zip(places) {
-            let rank = plan.first + index;
+        for ((index, place), (rank, program)) in (0_u32..).zip(places).zip(&plan.ranks) {
+            let (rank, program) = (*rank, &plan.programs[*program as usize]);
             let ticket = Ticket {
                 socket: socket.clone(),
                 rank,
                 secret: plan.secret,
             };
-            let mut command = Command::new(&plan.program[0]);
+            let mut command = Command::new(&program.words[0]);
             command
-                .args(&plan.program[1..])
-                .current_dir(&plan.directory)
-                .envs(plan.variables.iter().map(|(n, v)| (n, v)))
+                .args(&program.words[1..])
+                .current_dir(&program.directory)
+                .envs(program.variables.iter().map(|(n, v)| (n, v)))
                 .env("HETMP_JOB", ticket.encode())
                 .env("HETRUN_RANK", rank.to_string())
                 .env("HETRUN_SIZE", plan.size.to_string())
@@ -163,7 +184,7 @@ impl Host {
                     };
                     let text = format!(
                         "program {}: one that can be started is accepted ({error})",
-                        plan.program[0].to_string_lossy()
+                        program.words[0].to_string_lossy()
                     );
                     return Err((status, text));
                 }
@@ -356,7 +377,7 @@ impl Door {
                 continue;
             };
             // A bounded number of threads serves connections without the secret, each for a bounded time.
-            let limit = self.plan.count as usize + 64;
+            let limit = self.plan.ranks.len() + 64;
             if self.strangers.fetch_add(1, Ordering::Relaxed) >= limit {
                 self.strangers.fetch_sub(1, Ordering::Relaxed);
                 continue;
@@ -423,8 +444,7 @@ impl Door {
         if version != VERSION {
             return Err(format!("protocol {version}: {VERSION} is accepted"));
         }
-        let here = self.plan.first..self.plan.first + self.plan.count;
-        if !here.contains(&rank) {
+        if !self.plan.has(rank) {
             return Err(format!(
                 "rank {rank}: one that was started here is accepted"
             ));
@@ -451,7 +471,7 @@ impl Door {
         event(Event::Joined);
         let welcome = Reply::Welcome {
             size: self.plan.size,
-            local: here.collect(),
+            local: self.plan.ranks.iter().map(|(rank, _)| *rank).collect(),
             address: self.plan.address.clone(),
         };
         if let Err(error) = stream.write_all(&welcome.encode()) {
@@ -514,17 +534,15 @@ mod tests {
         let door = Door {
             plan: Plan {
                 size: 1,
-                first: 0,
-                count: 1,
+                ranks: vec![(0, 0)],
+                programs: Vec::new(),
                 secret: [7; super::SECRET],
                 address: String::new(),
-                directory: "/".into(),
                 nodes: None,
+                bind: super::places::Bind::None,
                 whole: false,
                 dsm: false,
                 host_timeout: 0,
-                program: Vec::new(),
-                variables: Vec::new(),
             },
             report,
             connections: Arc::default(),

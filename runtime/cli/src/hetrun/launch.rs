@@ -1,20 +1,15 @@
 //! A job from its start to its end: one loop that receives all events.
 
-use super::arguments::{Run, HOST_TIMEOUT};
+use super::arguments::Run;
 use super::exchange::{Action, End, Event, Exchange};
-use super::host::{Happening, Host, Output, Plan, Report};
-use super::hosts;
+use super::host::{Happening, Host, Output, Report};
 use super::output::{Printer, Stream};
 use super::remote::{Remote, Word, SSH};
+use super::shares::{self, Share};
 use super::signals;
 use hetmp_core::bootstrap::wire::Reply;
 use hetmp_core::report::warn;
-use hetmp_core::topo::nodes::dsm;
-use std::ffi::OsString;
 use std::io::{IsTerminal as _, Read, Write};
-use std::net::{IpAddr, ToSocketAddrs as _, UdpSocket};
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -58,29 +53,30 @@ impl Part {
     }
 }
 
-/// The ranks of one host, before anything is started.
-struct Share {
-    name: String,
-    here: bool,
-    plan: Plan,
-}
-
 /// Runs the job, and returns its exit status. An error is one line and a status.
 pub(crate) fn run(run: &Run) -> Result<u8, (u8, String)> {
-    let shares = shares(run)?;
-    let size = shares.iter().map(|s| s.plan.count).sum();
+    if !run.unheeded.is_empty() {
+        warn(format_args!(
+            "options: '{}': have no meaning here, nothing follows them",
+            run.unheeded.join("', '")
+        ));
+    }
+    let shares = shares::shares(run)?;
+    let size = shares.iter().map(|s| s.plan.ranks.len() as u32).sum();
     let printer = Arc::new(Printer::new(run.prefix));
     signals::block();
     let (sender, inputs) = mpsc::channel();
     let parts = start(run, &shares, &sender, &printer)?;
     signals::watch(sender, Input::Signal);
-    let ranges = shares
-        .iter()
-        .map(|s| s.plan.first..s.plan.first + s.plan.count)
-        .collect();
+    let mut part_of = vec![0; size as usize];
+    for (part, share) in shares.iter().enumerate() {
+        for (rank, _) in &share.plan.ranks {
+            part_of[*rank as usize] = part;
+        }
+    }
     let mut job = Job {
         parts,
-        ranges,
+        part_of,
         exchange: Exchange::new(size),
         drained: vec![false; size as usize],
         again: Vec::new(),
@@ -116,153 +112,6 @@ pub(crate) fn run(run: &Run) -> Result<u8, (u8, String)> {
     }
     let status = job.status.unwrap_or_else(|| job.exchange.worst());
     Ok(u8::try_from(status & 0xff).unwrap_or(1))
-}
-
-/// The plan of every host.
-fn shares(run: &Run) -> Result<Vec<Share>, (u8, String)> {
-    let bad = |text: String| (2, text);
-    let failed = |text: String| (1, text);
-    let mut places = Vec::new();
-    if let Some(path) = &run.hosts {
-        let file = path.display().to_string();
-        let text = hetmp_core::file::text(path, hetmp_core::file::SMALL)
-            .map_err(|error| bad(format!("file {file}: a hosts' file is accepted ({error})")))?;
-        let hosts = hosts::parse(&file, &text).map_err(bad)?;
-        let counts = hosts::place(&file, &hosts, run.processes).map_err(bad)?;
-        let used: Vec<_> = hosts.iter().zip(counts).filter(|(_, n)| *n > 0).collect();
-        for (host, count) in &used {
-            let (address, here) = locate(&host.name, used.len() == 1).map_err(bad)?;
-            places.push((host.name.clone(), here, address, *count));
-        }
-    } else {
-        let count = run.processes.unwrap_or(1);
-        let address = IpAddr::from([127, 0, 0, 1]);
-        places.push(("localhost".to_owned(), true, address, count));
-    }
-    let size: u32 = places.iter().map(|place| place.3).sum();
-    if run.dsm && !(2..=8).contains(&size) {
-        return Err(bad(format!(
-            "option --dsm: {size} processes: 2 to 8 nodes are accepted"
-        )));
-    }
-    let nodes = match run.dsm {
-        true => dsm_nodes(run, size).map_err(bad)?,
-        false => run.nodes.clone(),
-    };
-    let directory: PathBuf = std::env::current_dir()
-        .map_err(|error| failed(format!("this folder: one that exists is needed ({error})")))?;
-    let secret = super::random().map_err(failed)?;
-    let mut first = 0;
-    let mut shares = Vec::new();
-    for (name, here, address, count) in places {
-        shares.push(Share {
-            plan: Plan {
-                size,
-                first,
-                count,
-                secret,
-                address: address.to_string(),
-                directory: directory.clone(),
-                nodes: nodes.clone(),
-                whole: size > 1 || run.prefix,
-                dsm: run.dsm,
-                host_timeout: run.host_timeout.unwrap_or(HOST_TIMEOUT),
-                program: run.program.clone(),
-                variables: variables(run, here),
-            },
-            name,
-            here,
-        });
-        first += count;
-    }
-    Ok(shares)
-}
-
-/// The nodes of one program, if they are described: by `--nodes`, or by the variable with which nodes of one machine are.
-///
-/// # Errors
-/// One line: another number of nodes than of processes, or what is said of them is not what nodes have.
-fn dsm_nodes(run: &Run, size: u32) -> Result<Option<String>, String> {
-    let variable = || {
-        let given = (run.variables.iter().rev()).find(|(name, _)| name == "HETMP_NODES");
-        match given {
-            Some((_, Some(value))) => Some(value.clone()),
-            _ => std::env::var_os("HETMP_NODES"),
-        }
-    };
-    let (what, value) = match &run.nodes {
-        Some(value) => ("option --nodes", value.clone()),
-        None => match variable() {
-            Some(value) => ("HETMP_NODES", value.to_string_lossy().into_owned()),
-            None => return Ok(None),
-        },
-    };
-    // The variable may describe nodes of one process, for programs that are not started by this command.
-    let Some((count, _)) = dsm::split(&value) else {
-        return Ok(None);
-    };
-    if count.parse() != Ok(size) {
-        return Err(format!(
-            "{what} {value}: dsm:{size} is accepted: as many nodes as processes"
-        ));
-    }
-    let members = dsm::members(&value, size as usize)
-        .map_err(|accepted| format!("{what} {value}: {accepted}"))?;
-    Ok((!members.is_empty()).then_some(value))
-}
-
-/// A host's address, and whether the host is this machine.
-fn locate(name: &str, only: bool) -> Result<(IpAddr, bool), String> {
-    let bare = hosts::without_user(name);
-    let address = (bare, 0)
-        .to_socket_addrs()
-        .map_err(|error| format!("host {name}: a name that has an address is accepted ({error})"))?
-        .map(|a| a.ip())
-        .min_by_key(IpAddr::is_ipv6)
-        .ok_or_else(|| format!("host {name}: a name that has an address is accepted"))?;
-    // Finds out whether the address can be bound: only a machine's own addresses can. Nothing is sent, and nothing
-    // listens.
-    let here = bare == name && UdpSocket::bind((address, 0)).is_ok();
-    if address.is_loopback() && !only {
-        return Err(format!(
-            "host {name}, {address}: with other hosts, an address by which they reach it is accepted"
-        ));
-    }
-    let address = if here && only {
-        IpAddr::from([127, 0, 0, 1])
-    } else {
-        address
-    };
-    Ok((address, here))
-}
-
-/// The variables for the processes of another host. Processes here inherit hetrun's.
-fn variables(run: &Run, here: bool) -> Vec<(OsString, OsString)> {
-    let mut all: Vec<(OsString, OsString)> = Vec::new();
-    if !here {
-        for (name, value) in std::env::vars_os() {
-            let bytes = name.as_bytes();
-            let ours = [
-                &b"OMP_"[..],
-                b"GOMP_",
-                b"HETMP_",
-                b"SHMEM_",
-                b"SMA_",
-                b"ACC_",
-            ]
-            .iter()
-            .any(|prefix| bytes.starts_with(prefix));
-            if ours && bytes != b"HETMP_JOB" {
-                all.push((name, value));
-            }
-        }
-    }
-    for (name, value) in &run.variables {
-        if let Some(value) = value.clone().or_else(|| std::env::var_os(name)) {
-            all.push((name.clone(), value));
-        }
-    }
-    all
 }
 
 fn start(
@@ -344,8 +193,8 @@ fn in_foreground() -> bool {
 
 struct Job {
     parts: Vec<Part>,
-    /// The ranks of each part.
-    ranges: Vec<std::ops::Range<u32>>,
+    /// By rank: the part that it belongs to.
+    part_of: Vec<usize>,
     exchange: Exchange,
     /// By rank: whether its outputs have ended.
     drained: Vec<bool>,
@@ -363,8 +212,7 @@ struct Job {
 
 impl Job {
     fn stdin(&mut self) -> Option<Box<dyn Write + Send>> {
-        let part = self.ranges.iter().position(|range| range.contains(&0))?;
-        match &mut self.parts[part] {
+        match &mut self.parts[*self.part_of.first()?] {
             Part::Here(host) => Some(Box::new(host.stdin()?)),
             Part::There(remote) => Some(Box::new(remote.stdin())),
         }
@@ -386,13 +234,14 @@ impl Job {
 
     /// A host cannot be used any more.
     fn gone(&mut self, part: usize, status: i32, text: String) {
-        let range = self.ranges[part].clone();
         if let Part::There(remote) = &self.parts[part] {
             remote.close();
         }
         let actions = self.exchange.fail_by(status, text);
         self.act(actions);
-        for rank in range {
+        let of = |rank: &u32| self.part_of[*rank as usize] == part;
+        let ranks: Vec<u32> = (0..self.part_of.len() as u32).filter(of).collect();
+        for rank in ranks {
             self.happened(Happening::Rank(rank, Event::Ended(End::Signal(9))));
             self.drained[rank as usize] = true;
         }
@@ -402,10 +251,7 @@ impl Job {
         for action in actions {
             match action {
                 Action::Reply(rank, reply) => {
-                    let part = self.ranges.iter().position(|range| range.contains(&rank));
-                    if let Some(part) = part {
-                        self.parts[part].reply(rank, reply);
-                    }
+                    self.parts[self.part_of[rank as usize]].reply(rank, reply);
                 }
                 Action::AskAgain(rank) => self.again.push((Instant::now() + AGAIN, rank)),
                 Action::Fail(status, text) => self.fail(status, Some(&text)),

@@ -20,9 +20,11 @@ mod hosts;
 mod launch;
 #[path = "../library.rs"]
 mod library;
+mod options;
 mod output;
 mod places;
 mod remote;
+mod shares;
 mod signals;
 mod who;
 
@@ -40,7 +42,7 @@ fn main() -> ExitCode {
         }
     };
     match command {
-        Command::Help => say(arguments::HELP),
+        Command::Help => say(&options::help()),
         Command::Version => say(concat!("hetrun ", env!("CARGO_PKG_VERSION"), "\n")),
         Command::Agent => ExitCode::from(agent::run()),
         Command::Who => match who::run() {

@@ -177,10 +177,16 @@ fn watch(name: &str, plan: &Plan, beat: Duration, pulse: &Pulse, say: &impl Fn(W
         // SAFETY: asks for a signal to a child of ours that nobody has waited for.
         unsafe { libc::kill(ssh as libc::pid_t, libc::SIGKILL) };
     }
-    let (first, last) = (plan.first, plan.first + plan.count - 1);
-    let ranks = match plan.count {
-        1 => format!("rank {first}"),
-        _ => format!("ranks {first} to {last}"),
+    let ranks: Vec<u32> = plan.ranks.iter().map(|(rank, _)| *rank).collect();
+    let ranks = match ranks[..] {
+        [rank] => format!("rank {rank}"),
+        [first, .., last] if (last - first) as usize + 1 == ranks.len() => {
+            format!("ranks {first} to {last}")
+        }
+        _ => {
+            let ranks: Vec<String> = ranks.iter().map(u32::to_string).collect();
+            format!("ranks {}", ranks.join(", "))
+        }
     };
     let text = format!(
         "host {name}, {ranks}: no sign of life for {} s (--host-timeout)",
@@ -214,7 +220,6 @@ fn listen(
 ) {
     let mut why = None;
     let mut ready = false;
-    let here = plan.first..plan.first + plan.count;
     if let Some(mut from) = child.stdout.take() {
         loop {
             let notice = match read_frame(&mut from) {
@@ -229,10 +234,10 @@ fn listen(
                     pulse.ready.store(true, Ordering::Relaxed);
                 }
                 Ok(Notice::Beat) if ready => {}
-                Ok(Notice::Output(rank, stream, bytes)) if ready && here.contains(&rank) => {
+                Ok(Notice::Output(rank, stream, bytes)) if ready && plan.has(rank) => {
                     print(rank, stream, &bytes);
                 }
-                Ok(Notice::Happened(happening)) if ready && here.contains(&rank_of(&happening)) => {
+                Ok(Notice::Happened(happening)) if ready && plan.has(rank_of(&happening)) => {
                     say(Word::Happened(happening));
                 }
                 Ok(Notice::Refused(status, text)) if ready => {

@@ -1,7 +1,7 @@
 //! Jobs on several hosts, which are network name spaces joined by a pair of virtual interfaces. The
 //! tests are skipped if this user may not create name spaces.
 
-use super::{finish, hetrun, quick, role, sorted, text, verdict, within, Scratch, HETRUN};
+use super::{clean, finish, hetrun, quick, role, sorted, text, verdict, within, Scratch, HETRUN};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -185,15 +185,106 @@ fn a_death_on_one_host_ends_the_job_on_all() {
 
 #[test]
 fn addresses_that_others_cannot_reach_are_refused() {
-    let hosts = Scratch::new("loop-hosts", "localhost\n10.213.7.2\n");
+    let hosts = Scratch::new("loop-hosts", "me@127.0.0.1\n10.213.7.2\n");
     let output = quick(hetrun(&["-n", "2", "--hosts"]).arg(&hosts.0).arg("true"));
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).starts_with("hetmp: host localhost, "));
-    // `localhost` as the only host is this machine: ssh is not used.
-    let hosts = Scratch::new("one-host", "localhost slots=2\n");
-    let mut command = hetrun(&["--ssh", "/no/ssh", "--hosts"]);
-    let output = quick(command.arg(&hosts.0).args([HETRUN, "--who"]));
-    assert_eq!(text(&output.stdout).lines().count(), 2);
+    assert_eq!(
+        text(&output.stderr),
+        "hetmp: host me@127.0.0.1: '127.0.0.1': other hosts cannot reach it (expected an address by which they do)\n"
+    );
+}
+
+/// All names of this machine are one host, which is reached without ssh.
+#[test]
+fn names_of_this_machine_are_one_host() {
+    for text_of in [
+        "localhost slots=3\n",
+        "localhost:1\n127.0.0.1 slots=1 # again\nlocalhost\n",
+    ] {
+        let hosts = Scratch::new("one-host", text_of);
+        let mut command = hetrun(&["--ssh", "/no/ssh", "-machinefile"]);
+        let output = quick(command.arg(&hosts.0).args([HETRUN, "--who"]));
+        let lines = sorted(&output.stdout);
+        assert_eq!(lines.len(), 3, "{}", text(&output.stderr));
+        assert!(
+            lines[2].starts_with("rank 2 of 3, by hetrun, on this machine 0,1,2, at 127.0.0.1,")
+        );
+    }
+}
+
+/// Who is where: the job's lines of `--who`, shortened.
+fn whereabouts(command: &mut Command) -> Vec<String> {
+    let output = quick(command);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let lines = sorted(&output.stdout);
+    let part = |line: &String| {
+        let line = line.split_once(" on this machine ").expect("a line").1;
+        line.split_once(", values").expect("a line").0.to_owned()
+    };
+    lines.iter().map(part).collect()
+}
+
+#[test]
+fn programs_and_hosts_in_any_order() {
+    let Some(network) = Network::new("p") else {
+        return;
+    };
+    let who = [HETRUN, "--who"];
+    let [a, b] = ADDRESSES;
+    let mut command = network.hetrun();
+    command.args(["--map-by", "node", "-n", "1"]).args(who);
+    let got = whereabouts(command.args([":", "-n", "3"]).args(who));
+    let (even, odd) = (format!("0,2, at {a}"), format!("1,3, at {b}"));
+    assert_eq!(got, [even.as_str(), &odd, &even, &odd]);
+    // Each program runs with its own words and variables and in its own folder, where its host is.
+    let show = "echo $HETRUN_RANK $HETRUN_LOCAL_RANK $0 $A $(pwd)";
+    let mut command = network.hetrun();
+    command.args([
+        "-n", "1", "-x", "A=1", "-wdir", "/", "sh", "-c", show, "x y",
+    ]);
+    let output = quick(command.args([":", "-n", "2", "-wdir", "/usr", "sh", "-c", show, "z"]));
+    assert_eq!(
+        sorted(&output.stdout),
+        ["0 0 x y 1 /", "1 1 z /usr", "2 0 z /usr"],
+        "{}",
+        text(&output.stderr)
+    );
+    // Programs on hosts of their own: the second host has ranks on both sides of the first one's.
+    let ssh = format!("sh {}", network.ssh.0.display());
+    let mut command = hetrun(&["--ssh", &ssh, "-n", "1", "-H", b]);
+    command.args(who).args([":", "-n", "1", "-H", a]).args(who);
+    let got = whereabouts(command.args([":", "-n", "2", "-host", b]).args(who));
+    let on_b = format!("0,2,3, at {b}");
+    assert_eq!(got, [on_b.as_str(), &format!("1, at {a}"), &on_b, &on_b]);
+    // More than the slots, if that is allowed; they are divided among the hosts.
+    let mut command = network.hetrun();
+    let output = quick(command.args(["-n", "6"]).args(who));
+    assert_eq!(output.status.code(), Some(2));
+    let got = whereabouts(
+        network
+            .hetrun()
+            .args(["-n", "6", "--oversubscribe"])
+            .args(who),
+    );
+    assert_eq!(got[5], format!("3,4,5, at {b}"));
+    // This machine by a name that only it knows: the others get the address on the way to them.
+    let up = Command::new("ip")
+        .args(["-n", &network.spaces[0], "link", "set", "lo", "up"])
+        .status();
+    assert!(up.expect("ip").success());
+    let hosts = Scratch::new("lo-hosts", &format!("localhost\n{b}\n"));
+    let mut command = clean("ip");
+    command.args([
+        "netns",
+        "exec",
+        &network.spaces[0],
+        HETRUN,
+        "--ssh",
+        &ssh,
+        "-f",
+    ]);
+    let got = whereabouts(command.arg(&hosts.0).args(who));
+    assert_eq!(got, [format!("0, at {a}"), format!("1, at {b}")]);
 }
 
 /// A job of two processes on one host that is reached by an ssh of ours, whose process becomes the agent: host, and a

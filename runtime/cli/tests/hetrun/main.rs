@@ -8,6 +8,7 @@ mod launchers;
 
 use hetmp_core::bootstrap::wire::{read_frame, Reply, Request, Ticket, VERSION};
 use hetmp_core::bootstrap::{connect, Job};
+use hetmp_core::topo::PlaceKind;
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::os::linux::net::SocketAddrExt as _;
@@ -462,8 +463,38 @@ fn mistakes_cost_one_line() {
     let file = Scratch::new("hosts", "a;b\n");
     let path = file.0.display().to_string();
     for (arguments, status, line) in [
-        (&["-n", "x", "true"][..], 2, "option -n x: ".to_owned()),
-        (&["-n", "2"], 2, "program (missing): ".to_owned()),
+        (&["-n", "x", "true"][..], 2, "option -n: 'x': ".to_owned()),
+        (&["-n", "2"], 2, "program: none is named".to_owned()),
+        (
+            &["--frob", "true"],
+            2,
+            "option: '--frob': unknown".to_owned(),
+        ),
+        (
+            &["-n", "1", "true", ":"],
+            2,
+            "program: none is named".to_owned(),
+        ),
+        (
+            &["-n", "4096", "true", ":", "-n", "1", "true"],
+            2,
+            "option -n: '4097': more than hetrun starts".to_owned(),
+        ),
+        (
+            &["-n", "2", "-wdir", "/no/such", "true"],
+            1,
+            "folder /no/such: ".to_owned(),
+        ),
+        (
+            &["-n", "1", "true", ":", "-n", "1", "/no/such"],
+            127,
+            "program /no/such: ".to_owned(),
+        ),
+        (
+            &["-n", "2", "--bind-to", "core:4000", "true"],
+            2,
+            "option --bind-to: '2' processes of 4000 cores: ".to_owned(),
+        ),
         (
             &["-n", "2", "/no/such"],
             127,
@@ -482,7 +513,7 @@ fn mistakes_cost_one_line() {
         (
             &["--hosts", &path, "true"],
             2,
-            format!("file {path} line 1, host \"a;b\": "),
+            format!("file {path} line 1: 'a;b': "),
         ),
         (
             &["-n", "1", "--nodes", "0", "true"],
@@ -594,6 +625,83 @@ fn nodes_are_handed_out() {
     assert_eq!(lines.len(), 4);
     assert_ne!(lines[0], lines[1]);
     assert_ne!(lines[2], lines[3]);
+}
+
+#[test]
+fn several_programs_are_one_job() {
+    let show = "echo $HETRUN_RANK of $HETRUN_SIZE $HETRUN_LOCAL_RANK $0 $A $B $(pwd)";
+    let mut command = hetrun(&["-n", "1", "-wdir", "/", "-x", "A=1"]);
+    command.args(["sh", "-c", show, "first", ":"]);
+    command.args(["-n", "2", "-genv", "B", "2", "sh", "-c", show, "second"]);
+    let output = quick(command.current_dir("/usr"));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(
+        sorted(&output.stdout),
+        [
+            "0 of 3 0 first 1 2 /",
+            "1 of 3 1 second 2 /usr",
+            "2 of 3 2 second 2 /usr"
+        ]
+    );
+    // They find each other, and each end is an end of the job.
+    let who = [HETRUN, "--who"];
+    let mut command = hetrun(&["-n", "1"]);
+    let output = quick(command.args(who).args([":", "-np", "2"]).args(who));
+    let lines = sorted(&output.stdout);
+    assert_eq!(
+        lines.last().map(String::as_str),
+        Some("rank 2 of 3, by hetrun, on this machine 0,1,2, at 127.0.0.1, values of 3 exchanged")
+    );
+    let output = quick(&mut hetrun(&[
+        "-n", "1", "sleep", "30", ":", "-n", "1", "sh", "-c", "exit 3",
+    ]));
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(verdict(&output), ["hetmp: rank 1: ended with status 3"]);
+}
+
+/// A script for another launcher: what means nothing here is named in one line, once, and the job runs.
+#[test]
+fn options_of_other_launchers_do_no_harm() {
+    let options =
+        "--allow-run-as-root --mca btl self,tcp -mca pml ob1 --display-map --map-by core \
+                   --oversubscribe --bind-to none -np2 --tag-output";
+    let options: Vec<&str> = options.split_whitespace().collect();
+    let output = quick(hetrun(&options).args(["echo", "x"]));
+    assert!(output.status.success());
+    assert_eq!(sorted(&output.stdout), ["[0] x", "[1] x"]);
+    assert_eq!(
+        text(&output.stderr),
+        "hetmp: options: '--mca btl self,tcp', '-mca pml ob1', '--display-map', '--map-by core': have \
+         no meaning here, nothing follows them\n"
+    );
+}
+
+#[test]
+fn processes_have_cores_of_their_own() {
+    let script = "grep Cpus_allowed_list /proc/self/status";
+    let lists = |options: &[&str]| {
+        let mut command = hetrun(&["-n", "2"]);
+        command
+            .env_remove("OMP_NUM_THREADS")
+            .env_remove("OMP_PLACES");
+        let output = quick(command.args(options).args(["sh", "-c", script]));
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        sorted(&output.stdout)
+    };
+    let [free, same] = &lists(&["--bind-to", "none"])[..] else {
+        panic!();
+    };
+    assert_eq!(free, same);
+    let cores = hetmp_core::topo::Topology::discover().places(PlaceKind::Cores, None);
+    if cores.len() < 2 {
+        println!("skipped: two processes need two cores");
+        return;
+    }
+    let bound = lists(&[]);
+    assert_ne!(bound[0], bound[1]);
+    let one = |i: usize| format!("Cpus_allowed_list:\t{}", cores[i]);
+    assert_eq!(lists(&["--bind-to", "core"]), [one(0), one(1)]);
+    assert_eq!(&lists(&["-x", "OMP_PLACES={0}"])[0], free);
 }
 
 /// A file that goes away.
