@@ -253,3 +253,12 @@ fn one_room_opens_files() {
     ];
     assert_eq!(files_with(&words, true), OPENERS);
 }
+
+/// The length of memory that others may map is sealed, so all of it is made in one place.
+#[test]
+fn one_room_makes_files_in_memory() {
+    assert_eq!(
+        files_with(&["memfd_create("], true),
+        ["core/src/segment.rs"]
+    );
+}

@@ -38,39 +38,7 @@ impl Segment {
     /// # Errors
     /// There is no memory, or the limit for files is lower.
     pub fn create(name: &CStr, len: usize, align: usize) -> io::Result<Segment> {
-        // Checked first: a file larger than the process's limit makes the kernel send a signal that ends the process.
-        // SAFETY: plain data, filled by the call.
-        let limit = unsafe {
-            let mut limit: libc::rlimit = core::mem::zeroed();
-            libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit);
-            limit.rlim_cur
-        };
-        if limit != libc::RLIM_INFINITY && len as u64 > limit {
-            return Err(io::Error::new(
-                io::ErrorKind::FileTooLarge,
-                format!("the limit for files (ulimit -f) is {limit} bytes"),
-            ));
-        }
-        // SAFETY: a C string; the descriptor is new and ours.
-        let file = unsafe {
-            let fd = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
-            if fd < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            OwnedFd::from_raw_fd(fd)
-        };
-        // SAFETY: the descriptor is open.
-        let sized = unsafe {
-            libc::ftruncate(file.as_raw_fd(), len as libc::off_t) == 0
-                && libc::fcntl(
-                    file.as_raw_fd(),
-                    libc::F_ADD_SEALS,
-                    LENGTH | libc::F_SEAL_SEAL,
-                ) == 0
-        };
-        if !sized {
-            return Err(io::Error::last_os_error());
-        }
+        let file = sealed(name, len)?;
         let base = map(&file, len, align)?;
         Ok(Segment {
             base,
@@ -141,6 +109,47 @@ impl Segment {
     pub fn file(&self) -> Option<RawFd> {
         self.file.as_ref().map(AsRawFd::as_raw_fd)
     }
+}
+
+/// A file in memory of `len` zero bytes, which keeps its length. `/proc` shows it as `name`.
+///
+/// # Errors
+/// There is no memory, or the limit for files is lower.
+pub fn sealed(name: &CStr, len: usize) -> io::Result<OwnedFd> {
+    // Checked first: a file larger than the process's limit makes the kernel send a signal that ends the process.
+    // SAFETY: plain data, filled by the call.
+    let limit = unsafe {
+        let mut limit: libc::rlimit = core::mem::zeroed();
+        libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit);
+        limit.rlim_cur
+    };
+    if limit != libc::RLIM_INFINITY && len as u64 > limit {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("the limit for files (ulimit -f) is {limit} bytes"),
+        ));
+    }
+    // SAFETY: a C string; the descriptor is new and ours.
+    let file = unsafe {
+        let fd = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        OwnedFd::from_raw_fd(fd)
+    };
+    // SAFETY: the descriptor is open.
+    let sized = unsafe {
+        libc::ftruncate(file.as_raw_fd(), len as libc::off_t) == 0
+            && libc::fcntl(
+                file.as_raw_fd(),
+                libc::F_ADD_SEALS,
+                LENGTH | libc::F_SEAL_SEAL,
+            ) == 0
+    };
+    if !sized {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(file)
 }
 
 /// Maps the file at an address that is a multiple of `align`.

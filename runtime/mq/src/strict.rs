@@ -10,6 +10,7 @@
 //! while the master holds it. Memory of the program's own is not protected either.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
+use std::os::fd::AsRawFd as _;
 use std::sync::Once;
 
 /// The side that a row of slots belongs to.
@@ -48,15 +49,10 @@ impl Guarded {
         install();
         let len = slots * stride;
         let out = crate::error::Error::NoMemory;
-        // SAFETY: the name is a C string; the descriptor is closed below; both mappings are new.
+        let file = hetmp_core::segment::sealed(c"hetmp-mq", len).map_err(|_| out)?;
+        // SAFETY: both mappings are new, and as long as the file.
         let (shown, hidden) = unsafe {
-            let fd = libc::memfd_create(c"hetmp-mq".as_ptr(), libc::MFD_CLOEXEC);
-            if fd < 0 || libc::ftruncate(fd, len as libc::off_t) != 0 {
-                if fd >= 0 {
-                    libc::close(fd);
-                }
-                return Err(out);
-            }
+            let fd = file.as_raw_fd();
             let rw = libc::PROT_READ | libc::PROT_WRITE;
             let shown = libc::mmap(
                 core::ptr::null_mut(),
@@ -67,7 +63,6 @@ impl Guarded {
                 0,
             );
             let hidden = libc::mmap(core::ptr::null_mut(), len, rw, libc::MAP_SHARED, fd, 0);
-            libc::close(fd);
             if shown == libc::MAP_FAILED || hidden == libc::MAP_FAILED {
                 return Err(out);
             }
