@@ -258,7 +258,7 @@ impl Domain {
             let ports = ports(&sizes, || {
                 Some(Inbox::at(&mut at, sizes.messages, MESSAGE_BYTES))
             });
-            let keys = KeyTable::at(&mut at, sizes.all_regions(), users);
+            let keys = KeyTable::at(&mut at, sizes.all_regions(), users, !remote);
             Domain {
                 keys,
                 ports,
@@ -313,6 +313,19 @@ impl Domain {
         unsafe {
             let users = KeyTable::users_at(&mut at, sizes.all_regions());
             Domain::at(blocks[peer], sizes, users, true)
+        }
+    }
+
+    /// The domain of `rank` in the process of its adapter, which maps the same blocks. The rank registers in memory of its own,
+    /// so the adapter looks regions up as peers do: in what the rank publishes, within windows that it has mapped itself.
+    ///
+    /// # Safety
+    /// As for `Domain::own_at`.
+    pub(crate) unsafe fn adapters_at(blocks: &[*mut u8], rank: usize, sizes: Sizes) -> Domain {
+        Domain {
+            remote: false,
+            // SAFETY: who calls has a valid block of the rank, which here stands on both sides.
+            ..unsafe { Domain::peer_at(blocks, rank, rank, sizes) }
         }
     }
 
@@ -429,6 +442,7 @@ pub type Domains = Arc<[Arc<Domain>]>;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::descriptor::Status;
     use crate::inbox::Message;
     use crate::keys::Side;
     use std::sync::Mutex;
@@ -553,6 +567,43 @@ mod tests {
             let local = own.register(0, outside, Rights::LOCAL_READ, None);
             assert!(local.is_ok(), "its own operations may");
         }
+    }
+
+    #[test]
+    fn an_adapter_in_another_process_knows_what_its_rank_publishes() {
+        let (_memory, at) = blocks(2);
+        // SAFETY: the blocks live through the test.
+        let (own, adapters) = unsafe {
+            (
+                Domain::own_at(&at, 0, SIZES),
+                Domain::adapters_at(&at, 0, SIZES),
+            )
+        };
+        let mut window = [0u64; 8];
+        let start = window.as_mut_ptr().cast::<u8>();
+        own.keys().window(1, start, 64);
+        let elsewhere = core::ptr::without_provenance_mut(1 << 20);
+        adapters.keys().window(1, elsewhere, 64);
+        let mut private = [0u64; 8];
+        let register = |here: *mut u8, rights| {
+            // SAFETY: nobody uses the regions.
+            unsafe { own.register(0, Memory::here(here, 64), rights, None) }.expect("room")
+        };
+        let shared = register(start, Rights::ALL);
+        let private = private.as_mut_ptr().cast::<u8>();
+        let hidden = register(private, Rights::LOCAL_READ);
+        let look = |of: &Domain, key, here: *mut u8| {
+            of.keys()
+                .find(Side::Local, key, here as u64, 64, Rights::LOCAL_READ)
+                .map(|span| span.start())
+                .map_err(|failure| failure.status)
+        };
+        assert_eq!(look(&own, shared, start), Ok(start));
+        assert_eq!(look(&adapters, shared, start), Ok(elsewhere));
+        assert_eq!(look(&own, hidden, private), Ok(private));
+        assert_eq!(look(&adapters, hidden, private), Err(Status::LocalKey));
+        assert!(own.keys().deregister(shared));
+        assert_eq!(look(&adapters, shared, start), Err(Status::LocalKey));
     }
 
     #[test]

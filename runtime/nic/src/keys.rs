@@ -9,6 +9,10 @@
 //! of all windows can only be registered for the rank's own operations. A process that uses a place counts its uses
 //! in words of its own (`users`), so that operations of different processes write to different cache lines. Before
 //! the owner says that a region is gone, it looks at the words of all processes.
+//!
+//! **A peer that writes what it likes.** Whoever maps a table can write to it. So the owner looks its regions up in a
+//! table of its own, and only publishes a copy; and what a peer's table says is used within the windows of that peer
+//! alone, whose bounds are known here.
 
 use crate::array::Array;
 #[cfg(not(loom))]
@@ -191,12 +195,15 @@ struct Window {
 /// The regions of one rank, this process's own or a peer's.
 #[derive(Debug)]
 pub struct KeyTable {
+    /// Where this process looks regions up: the owner in memory of its own, a peer in what the owner publishes.
     places: Array<Place>,
+    /// The copy that peers map. In the owner's process only, which never reads it.
+    published: Option<Array<Place>>,
     /// The words in which this process counts its uses.
     users: Array<Users>,
     /// The words of the other processes that map this table. Set in the owner's process only.
     others: OnceLock<Box<[Array<Users>]>>,
-    /// Window 0 is the owner's whole address space, and has a meaning in the owner's process only.
+    /// Window 0 is the owner's whole address space. In a peer's process it is empty.
     windows: [Window; WINDOWS],
     /// Peers in other processes can use the regions, which therefore have to lie in a window.
     shared: bool,
@@ -207,6 +214,20 @@ pub struct KeyTable {
 /// The number of places in a table for `places` regions.
 fn most(places: usize) -> usize {
     places.min((1 << PLACE_BITS) - 1)
+}
+
+/// Free places in this process's own memory.
+fn own(places: usize) -> Array<Place> {
+    Array::own((0..most(places)).map(|_| Place::default()))
+}
+
+/// No windows yet, but for the whole address space if it is the owner's.
+fn windows(is_owner: bool) -> [Window; WINDOWS] {
+    let windows: [Window; WINDOWS] = Default::default();
+    if is_owner {
+        windows[0].len.store(u64::MAX, Ordering::Relaxed);
+    }
+    windows
 }
 
 /// The side of an operation on whose behalf memory is looked up. Failures are named after it.
@@ -222,10 +243,11 @@ impl KeyTable {
     /// A table with room for `places` regions (at most 65535).
     pub fn new(places: usize) -> KeyTable {
         KeyTable {
-            places: Array::own((0..most(places)).map(|_| Place::default())),
+            places: own(places),
+            published: None,
             users: Array::own((0..most(places)).map(|_| Users::default())),
             others: OnceLock::new(),
-            windows: Default::default(),
+            windows: windows(true),
             shared: false,
             writing: Lock::new(),
         }
@@ -253,18 +275,31 @@ impl KeyTable {
         unsafe { Array::at(at, most(places)) }
     }
 
-    /// A table in mapped memory at `*at`. Moves `*at` to its end. `users` are this process's words.
+    /// A table in mapped memory at `*at`. Moves `*at` to its end. `users` are this process's words. `is_owner`: the
+    /// regions are this process's own.
     ///
     /// # Safety
     /// As for `Array::at`, for `KeyTable::bytes` of `places`.
     #[cfg(not(loom))]
-    pub(crate) unsafe fn at(at: &mut *mut u8, places: usize, users: Array<Users>) -> KeyTable {
+    pub(crate) unsafe fn at(
+        at: &mut *mut u8,
+        places: usize,
+        users: Array<Users>,
+        is_owner: bool,
+    ) -> KeyTable {
+        // SAFETY: who calls upholds the contract of `Array::at` for this many places.
+        let mapped = unsafe { Array::at(at, most(places)) };
+        let (places, published) = if is_owner {
+            (own(places), Some(mapped))
+        } else {
+            (mapped, None)
+        };
         KeyTable {
-            // SAFETY: who calls upholds the contract of `Array::at` for this many places.
-            places: unsafe { Array::at(at, most(places)) },
+            places,
+            published,
             users,
             others: OnceLock::new(),
-            windows: Default::default(),
+            windows: windows(is_owner),
             shared: true,
             writing: Lock::new(),
         }
@@ -372,20 +407,28 @@ impl KeyTable {
                     g = 1;
                 }
                 p.generation.store(u64::from(g), Ordering::Relaxed);
-                p.here.store(memory.here as u64 - start, Ordering::Relaxed);
-                p.base.store(memory.base, Ordering::Relaxed);
-                p.len.store(memory.len as u64, Ordering::Relaxed);
-                p.rights
-                    .store(u64::from(rights.0) | window << 8, Ordering::Relaxed);
-                p.counter
-                    .store(counter.map_or(0, |c| u64::from(c.0) + 1), Ordering::Relaxed);
                 let key = g << PLACE_BITS | i as u32;
-                p.key.store(u64::from(key), Ordering::Release);
+                for p in self.copies(i) {
+                    p.here.store(memory.here as u64 - start, Ordering::Relaxed);
+                    p.base.store(memory.base, Ordering::Relaxed);
+                    p.len.store(memory.len as u64, Ordering::Relaxed);
+                    p.rights
+                        .store(u64::from(rights.0) | window << 8, Ordering::Relaxed);
+                    p.counter
+                        .store(counter.map_or(0, |c| u64::from(c.0) + 1), Ordering::Relaxed);
+                    p.key.store(u64::from(key), Ordering::Release);
+                }
                 Ok(Key(key))
             }
         };
         self.writing.unlock();
         result
+    }
+
+    /// The place that this process reads, and the one that it publishes.
+    fn copies(&self, index: usize) -> impl Iterator<Item = &Place> {
+        let published = self.published.as_ref().and_then(|all| all.get(index));
+        self.places.get(index).into_iter().chain(published)
     }
 
     /// Deregisters a region, and waits until no operation uses it. False if the key names no region.
@@ -406,7 +449,9 @@ impl KeyTable {
         self.writing.lock();
         let known = key != Key::NONE && p.key.load(Ordering::Relaxed) == u64::from(key.0);
         if known {
-            p.key.store(0, Ordering::SeqCst);
+            for p in self.copies(index) {
+                p.key.store(0, Ordering::SeqCst);
+            }
             order();
             let mut spinner = Spinner::new();
             while users(index) {
@@ -454,7 +499,7 @@ impl KeyTable {
         let mut span = Span {
             place,
             users,
-            window: 0,
+            region: (0, 0),
             start: core::ptr::null_mut(),
             len,
         };
@@ -480,9 +525,17 @@ impl KeyTable {
         }
         // The start of window 0 is 0.
         let window = &self.windows[(rights_and_window >> 8) as usize % WINDOWS];
-        span.window = window.start.load(Ordering::Relaxed);
-        let here = place.here.load(Ordering::Relaxed).wrapping_add(span.window);
-        span.start = (here as usize).wrapping_add((address - base) as usize) as *mut u8;
+        let (from, here) = (
+            window.start.load(Ordering::Relaxed),
+            place.here.load(Ordering::Relaxed),
+        );
+        // Of a peer's region, only the window's bounds are known for sure.
+        let most = window.len.load(Ordering::Relaxed);
+        if here > most || size > most - here {
+            return Err(unknown);
+        }
+        span.region = (from.wrapping_add(here) as usize, size as usize);
+        span.start = span.region.0.wrapping_add((address - base) as usize) as *mut u8;
         Ok(span)
     }
 }
@@ -492,8 +545,7 @@ impl KeyTable {
 pub struct Span<'a> {
     place: &'a Place,
     users: &'a Users,
-    /// Where the window begins in this process.
-    window: u64,
+    region: (usize, usize),
     start: *mut u8,
     len: usize,
 }
@@ -516,13 +568,7 @@ impl Span<'_> {
 
     /// The whole region: its first address in this process, and its bytes.
     pub fn region(&self) -> (usize, usize) {
-        (
-            self.place
-                .here
-                .load(Ordering::Relaxed)
-                .wrapping_add(self.window) as usize,
-            self.place.len.load(Ordering::Relaxed) as usize,
-        )
+        self.region
     }
 
     /// The owner's counter of operations on this region.
@@ -540,102 +586,4 @@ impl Drop for Span<'_> {
 }
 
 #[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    fn table(len: usize, rights: Rights) -> (KeyTable, Vec<u8>, Key, u64) {
-        let mut memory = vec![0u8; len];
-        let table = KeyTable::new(4);
-        let m = Memory::here(memory.as_mut_ptr(), len);
-        // SAFETY: the vector is returned with the table and not accessed while spans are used.
-        let key = unsafe { table.register(m, rights, None) }.expect("room");
-        (table, memory, key, m.base)
-    }
-
-    #[test]
-    fn bounds_hold_to_the_byte_and_do_not_wrap() {
-        let (t, _memory, key, base) = table(64, Rights::ALL);
-        let find = |address: u64, len: usize| {
-            t.find(Side::Remote, key, address, len, Rights::REMOTE_READ)
-                .map(|s| s.len())
-        };
-        assert_eq!(find(base, 64), Ok(64));
-        assert_eq!(find(base + 64, 0), Ok(0));
-        assert_eq!(find(base + 63, 1), Ok(1));
-        for (address, len) in [
-            (base - 1, 1),
-            (base, 65),
-            (base + 64, 1),
-            (base + 65, 0),
-            (u64::MAX, usize::MAX),
-            (base + 1, usize::MAX),
-        ] {
-            assert_eq!(
-                find(address, len),
-                Err(Failure {
-                    status: Status::RemoteBounds,
-                    value: address
-                }),
-                "{address:#x} {len}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_missing_right_is_named_for_its_side() {
-        let (t, _memory, key, base) = table(8, Rights::LOCAL_READ);
-        let local = |r| {
-            t.find(Side::Local, key, base, 8, r)
-                .map(|_| ())
-                .map_err(|f| f.status)
-        };
-        assert_eq!(local(Rights::LOCAL_READ), Ok(()));
-        assert_eq!(local(Rights::LOCAL_WRITE), Err(Status::LocalRight));
-        let remote = t.find(Side::Remote, key, base, 8, Rights::REMOTE_WRITE);
-        assert_eq!(
-            remote.map(|_| ()).map_err(|f| f.status),
-            Err(Status::RemoteRight)
-        );
-    }
-
-    #[test]
-    fn the_key_of_a_region_that_is_gone_stays_invalid_when_its_place_is_used_again() {
-        let (t, mut memory, key, base) = table(8, Rights::ALL);
-        assert!(t.deregister(key));
-        assert!(!t.deregister(key));
-        // SAFETY: the vector outlives the table, and is not accessed while spans are used.
-        let again = unsafe { t.register(Memory::here(memory.as_mut_ptr(), 8), Rights::ALL, None) }
-            .expect("room");
-        assert_ne!(again, key);
-        let found = |k| {
-            t.find(Side::Remote, k, base, 8, Rights::REMOTE_READ)
-                .map(|_| ())
-                .map_err(|f| f.status)
-        };
-        assert_eq!(found(key), Err(Status::RemoteKey));
-        assert_eq!(found(Key::NONE), Err(Status::RemoteKey));
-        assert_eq!(found(again), Ok(()));
-    }
-
-    #[test]
-    fn a_full_table_and_a_wrapping_range_are_refused() {
-        let (t, mut memory, _, _) = table(8, Rights::ALL);
-        let m = Memory::here(memory.as_mut_ptr(), 8);
-        // SAFETY: the vector outlives the table, and is not accessed while spans are used.
-        let keys: Vec<_> = (0..4)
-            .map(|_| unsafe { t.register(m, Rights::ALL, None) })
-            .collect();
-        assert!(keys[..3].iter().all(|k| k.is_ok()));
-        assert_eq!(keys[3], Err(RegisterError::Full { places: 4 }));
-        let wraps = Memory {
-            base: u64::MAX,
-            ..m
-        };
-        // SAFETY: refused.
-        let refused = unsafe { t.register(wraps, Rights::ALL, None) };
-        assert_eq!(
-            refused.expect_err("wraps").to_string(),
-            "region 0xffffffffffffffff of 8 bytes: a range that ends within the address space is accepted"
-        );
-    }
-}
+mod tests;

@@ -5,8 +5,7 @@
 //! mapped, and [starts](start) an adapter for the rank. The queue pair between the two lies in a segment that the rank
 //! has shared ([`Job::segment`]): the rank [posts](queue_pair), the adapter executes.
 //!
-//! The adapter cannot reach memory that is the rank's alone. A key of such memory names what lies at that address in the
-//! adapter's process, so only keys of shared segments may be posted: who posts sees to that.
+//! The adapter cannot reach memory that is the rank's alone: it does not know keys of such memory.
 
 use super::joining::block_bytes;
 use super::{Job, Place, Reach, FIRST_WINDOW};
@@ -231,7 +230,7 @@ pub fn start(text: &str) -> Result<Adapter, String> {
             // were made for these sizes by the processes of the job, of which this is one more.
             let domain = unsafe {
                 if r == rank {
-                    Domain::own_at(&blocks, rank, layout.sizes)
+                    Domain::adapters_at(&blocks, rank, layout.sizes)
                 } else {
                     Domain::peer_at(&blocks, rank, r, layout.sizes)
                 }
