@@ -254,7 +254,7 @@ static void find_others(void)
         int is_one = p->d_name[0] >= '0' && p->d_name[0] <= '9' && has_word(p->d_name, "comm", "ksoftirqd/");
 #ifndef USE_MPI
         if (p->d_name[0] >= '0' && p->d_name[0] <= '9')
-            is_one |= has_word(p->d_name, "cmdline", "goal nic-adapter") || has_word(p->d_name, "cmdline", "goal kernel-engine");
+            is_one |= has_word(p->d_name, "cmdline", "goal nic-adapter") || has_word(p->d_name, "comm", "hetmp-goal-kern");
 #endif
         if (is_one && other_count < 256)
             snprintf(others[other_count++].process, sizeof others[0].process, "%.20s", p->d_name);

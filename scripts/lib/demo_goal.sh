@@ -49,7 +49,7 @@ done
 # These engines take collectives only. Each rank counts what the engine has done, so that a run which another engine did is
 # not shown for one of theirs.
 for engine in nic nic-thread kernel; do
-    if [ $engine = kernel ] && ! "$bin/hetmp" goal kernel-engine --check >"$scratch/check" 2>&1; then
+    if [ $engine = kernel ] && ! "$bin/hetmp-goal-kernel" --check >"$scratch/check" 2>&1; then
         echo "skipped, engine kernel: $(sed -n '$s/^hetmp: GOAL engine kernel: //; $p' "$scratch/check")"
         continue
     fi

@@ -16,12 +16,15 @@ use std::sync::Mutex;
 /// A shell that has the loopback device of a network namespace of its own.
 const ALONE: [&str; 4] = ["-n", "sh", "-c", "ip link set lo up && exec \"$0\" \"$@\""];
 
+fn helper() -> PathBuf {
+    prefix().join("bin/hetmp-goal-kernel")
+}
+
 /// Why the engine cannot be tested here.
 fn refusal() -> Option<String> {
-    let hetmp = prefix().join("bin/hetmp");
     let mut args: Vec<String> = ALONE.map(str::to_owned).to_vec();
-    args.push(hetmp.display().to_string());
-    args.extend(["goal", "kernel-engine", "--check", "--interface", "lo"].map(str::to_owned));
+    args.push(helper().display().to_string());
+    args.extend(["--check", "--interface", "lo"].map(str::to_owned));
     let tried = Command::new("unshare").args(&args).output();
     match tried {
         Err(e) => Some(format!("unshare: {e}")),
@@ -58,18 +61,23 @@ fn variables(more: &[(&str, &str)]) -> Vec<(String, String)> {
         .collect()
 }
 
+/// Runs a command in a network namespace of its own.
+fn apart(command: &[String], env: &[(&str, &str)]) -> exec::Outcome {
+    let unshare = hetmp_abi_compat::suite::find_in_path("unshare").expect("it was found before");
+    let all: Vec<String> = ALONE.map(str::to_owned).to_vec();
+    start(&unshare, &[&all[..], command].concat(), &variables(env))
+}
+
 /// Runs a job in a network namespace of its own.
 fn alone(ranks: u32, path: &Path, args: &[&str], env: &[(&str, &str)]) -> exec::Outcome {
-    let unshare = hetmp_abi_compat::suite::find_in_path("unshare").expect("it was found before");
-    let mut all: Vec<String> = ALONE.map(str::to_owned).to_vec();
-    all.push(prefix().join("bin/hetrun").display().to_string());
-    all.extend([
+    let mut all = vec![
+        prefix().join("bin/hetrun").display().to_string(),
         "-n".to_owned(),
         ranks.to_string(),
         path.display().to_string(),
-    ]);
+    ];
     all.extend(args.iter().map(|a| (*a).to_owned()));
-    start(&unshare, &all, &variables(env))
+    apart(&all, env)
 }
 
 /// What each rank has counted, and the rest of the errors. The lines of counters are taken out of the outcome.
@@ -180,6 +188,21 @@ fn hostile() -> Result<(), Failed> {
     }
     out.stderr.clear();
     verdict(&program, 2, &out)
+}
+
+/// A rank that writes what it likes into the memory that it shares with its program.
+fn hostile_rank() -> Result<(), Failed> {
+    let (program, path) = program("hostile_rank")?;
+    let mut out = alone(2, &path, &[], &[]);
+    counted(&mut out);
+    verdict(&program, 2, &out)
+}
+
+/// Whom the helper serves.
+fn another_user() -> Result<(), Failed> {
+    let (program, path) = program("another_user")?;
+    let out = apart(&[path, helper()].map(|p| p.display().to_string()), &[]);
+    verdict(&program, 1, &out)
 }
 
 /// More messages before their receives than are kept: the rest is dropped, counted and asked for again.
@@ -490,6 +513,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         Trial::test("kernel::stopped_direct_thread", || stopped_direct("thread")),
         Trial::test("kernel::stopped_direct_user", || stopped_direct("user")),
         Trial::test("kernel::hostile", hostile),
+        Trial::test("kernel::hostile_rank", hostile_rank),
+        Trial::test("kernel::another_user", another_user),
         Trial::test("kernel::exhausted", exhausted),
         Trial::test("kernel::long", long),
         Trial::test("kernel::long_algorithms", long_algorithms),

@@ -73,35 +73,9 @@ enum What {
     },
     /// Runs a job, one rank in each process that hetrun starts, and checks that its order is the graph's
     Run(real::Arguments),
-    /// Loads the program of the engine `kernel` for the rank at the other end of standard input; ranks start this
-    #[command(hide = true)]
-    KernelEngine {
-        /// Where packets arrive
-        #[arg(long, value_name = "NAME", default_value = "lo")]
-        interface: String,
-        /// Says whether the engine can be had here, and ends
-        #[arg(long)]
-        check: bool,
-    },
     /// Is the network adapter of the rank at the other end of standard input, for the engine `nic`; ranks start this
     #[command(hide = true)]
     NicAdapter,
-}
-
-/// Serves the rank at the other end of standard input, until it ends; or only tries whether that is possible.
-fn kernel_engine(interface: &str, check: bool) -> Result<String, String> {
-    use std::os::fd::AsFd as _;
-    if check {
-        hetmp_goal_kernel::check(interface).map_err(|why| format!("GOAL engine kernel: {why}"))?;
-        return Ok(format!(
-            "GOAL engine kernel: interface {interface}: ready\n"
-        ));
-    }
-    let socket = std::io::stdin().as_fd().try_clone_to_owned();
-    socket
-        .and_then(|socket| hetmp_goal_kernel::serve(socket, interface))
-        .map(|()| String::new())
-        .map_err(|e| format!("kernel-engine: standard input: {e}: a rank starts this command"))
 }
 
 /// Is the adapter of the rank at the other end of standard input, until the rank ends.
@@ -182,7 +156,6 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
             )),
         }),
         What::Run(arguments) => return real::run(arguments),
-        What::KernelEngine { interface, check } => kernel_engine(interface, *check),
         What::NicAdapter => nic_adapter(),
     };
     match done {

@@ -1,5 +1,5 @@
-//! A process of ours beside the program's: `hetmp` with a hidden subcommand, which does for a process of a job what must
-//! not, or cannot, be done inside of the program.
+//! A process of ours beside the program's, a command of the installation, which does for a process of a job what must not,
+//! or cannot, be done inside of the program.
 //!
 //! The two share a socket, which is the helper's standard input. The helper ends when the program's process has ended,
 //! however that comes about, because then the socket closes. [`start`] and [`receive`] are for the program's process;
@@ -18,9 +18,9 @@ use std::time::Duration;
 /// How long a helper may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Where the command `hetmp` is: beside this library, in `../bin` of it, or in the `PATH`, which a
+/// Where a command of the installation is: beside this library, in `../bin` of it, or in the `PATH`, which a
 /// [privileged](crate::env::is_privileged) process has from its caller and does not follow.
-fn command() -> Option<PathBuf> {
+fn command(name: &str) -> Option<PathBuf> {
     let mut info = MaybeUninit::<libc::Dl_info>::uninit();
     let here = command as *const () as *const core::ffi::c_void;
     // SAFETY: `info` has room for the answer, and is read only if there is one; the name is a string that lives as long
@@ -36,23 +36,24 @@ fn command() -> Option<PathBuf> {
     };
     let folder = library.as_deref().and_then(Path::parent);
     let beside = folder.into_iter().flat_map(|f| {
-        let up = f.parent().map(|p| p.join("bin/hetmp"));
-        [Some(f.join("hetmp")), up].into_iter().flatten()
+        let up = f.parent().map(|p| p.join("bin").join(name));
+        [Some(f.join(name)), up].into_iter().flatten()
     });
     beside
         .into_iter()
         .find(|c| c.is_file())
-        .or_else(|| (!crate::env::is_privileged()).then(|| PathBuf::from("hetmp")))
+        .or_else(|| (!crate::env::is_privileged()).then(|| PathBuf::from(name)))
 }
 
-/// Starts `hetmp` with these arguments. Returns this process's end of the socket, and the child: it ends as soon as the
+/// Starts the command `name` of the installation with these arguments. Returns this process's end of the socket, and the child: it ends as soon as the
 /// helper has put itself [apart], so that a program that waits for all its children never sees one of ours.
 ///
 /// # Errors
 /// One line: what failed and what is needed.
-pub fn start(arguments: &[&str]) -> Result<(UnixStream, Child), String> {
+pub fn start(name: &str, arguments: &[&str]) -> Result<(UnixStream, Child), String> {
     let (socket, theirs) = UnixStream::pair().map_err(|e| format!("socket: {e}"))?;
-    let command = command().ok_or("command hetmp: hetmp of this installation is needed")?;
+    let command = command(name)
+        .ok_or_else(|| format!("command {name}: that of this installation is needed"))?;
     let started = Command::new(&command)
         .args(arguments)
         .env_remove("LD_PRELOAD")
@@ -62,7 +63,7 @@ pub fn start(arguments: &[&str]) -> Result<(UnixStream, Child), String> {
         .spawn();
     let child = started.map_err(|e| {
         format!(
-            "command {}: {e}: hetmp of this installation is needed",
+            "command {}: {e}: that of this installation is needed",
             command.display()
         )
     })?;

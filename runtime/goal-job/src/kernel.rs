@@ -8,9 +8,10 @@
 mod area;
 mod helper;
 
-use crate::offload::{Device, Image, Offload};
+use crate::offload::{Device, Image, Offload, Refused};
 use area::Area;
 use helper::Helper;
+use hetmp_goal::kernel::member::{address, spell, Member};
 use hetmp_goal::kernel::{self, run, Declined, Kick, COUNTERS, MESSAGE, RANKS, RUNS};
 use hetmp_goal::schedule::Schedule;
 use std::io;
@@ -39,7 +40,7 @@ struct Note {
 
 impl Note {
     fn encode(&self) -> String {
-        let address: String = self.address.iter().map(|b| format!("{b:02x}")).collect();
+        let address = spell(&self.address);
         let version = kernel::VERSION;
         format!(
             "kernel {version} {:016x} {address} {} {}",
@@ -53,7 +54,7 @@ impl Note {
         let mut words = text.split(' ');
         let note = Note {
             number: u64::from_str_radix(words.next()?, 16).ok()?,
-            address: helper::address(words.next()?)?,
+            address: address(words.next()?)?,
             namespace: words.next()?.to_owned(),
             part: words.next()?.parse().ok()?,
         };
@@ -113,32 +114,38 @@ impl Offer {
     /// The engine, if all ranks have one. `notes` are those of all ranks, this one's too.
     ///
     /// # Errors
-    /// One line: which rank cannot take part, and why.
-    pub(crate) fn accept(self, rank: u32, notes: &[Vec<u8>]) -> Result<Offload, String> {
+    /// [`Refused`].
+    pub(crate) fn accept(mut self, rank: u32, notes: &[Vec<u8>]) -> Result<Offload, Refused> {
         let mut all = Vec::new();
         for (r, note) in notes.iter().enumerate() {
             let Some(note) = Note::parse(note) else {
-                return Err(format!("rank {r} does not have it"));
+                return Err(Refused::All(format!("rank {r} does not have it")));
             };
             if self.local && note.namespace != self.note.namespace {
-                return Err(format!(
+                return Err(Refused::All(format!(
                     "rank {r} is in another network namespace: HETMP_GOAL_INTERFACE with an interface that reaches \
                      all ranks is accepted"
-                ));
+                )));
             }
             all.push(note);
         }
+        let member = Member {
+            job: all[0].number,
+            rank,
+            // Parts of one length at all ranks, which every rank's interface takes.
+            part: all.iter().map(|n| n.part).min().unwrap_or(MESSAGE),
+            addresses: all.iter().map(|n| n.address).collect(),
+        };
+        // The others go on with the engine.
+        let mine = |why: String| Refused::Job(format!("GOAL engine kernel: {why}"));
+        self.helper.join(&member).map_err(mine)?;
         let Helper {
             socket,
             descriptors: [state, runs, program],
-            interface,
             ..
         } = self.helper;
-        let area = Area::new(state, runs, program).map_err(|e| format!("shared memory: {e}"))?;
-        let addresses: Vec<[u8; 6]> = all.iter().map(|n| n.address).collect();
-        // Parts of one length at all ranks, which every rank's interface takes.
-        let part = all.iter().map(|n| n.part).min().unwrap_or(MESSAGE);
-        area.join(all[0].number, rank, interface, &addresses, part);
+        let area =
+            Area::new(state, runs, program).map_err(|e| mine(format!("shared memory: {e}")))?;
         let device = Kernel {
             area,
             helper: Mutex::new(Some(socket)),

@@ -15,7 +15,7 @@
 //! [`Device::is_done`] loads the run's last counter with acquire. `COLLECTED` is stored with release after the results were
 //! copied out, and loaded with acquire by a peer that then lets its adapter write there.
 
-use crate::offload::{Device, Image, Offload};
+use crate::offload::{Device, Image, Offload, Refused};
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::park::Policy;
 use hetmp_core::segment::{Segment, PAGE};
@@ -92,14 +92,6 @@ impl Form {
             Form::Thread => "nic-thread",
         }
     }
-}
-
-/// Why a rank does not get the engine.
-pub(crate) enum Refused {
-    /// No rank gets it. One line.
-    All(String),
-    /// The job cannot go on. One line.
-    Job(String),
 }
 
 /// Gives all ranks their adapters. Collective.
@@ -201,7 +193,7 @@ fn adapter(
 
 /// Starts the adapter's process.
 fn start(layout: &str) -> Result<UnixStream, String> {
-    let (mut socket, mut child) = helper::start(&["goal", "nic-adapter"])?;
+    let (mut socket, mut child) = helper::start("hetmp", &["goal", "nic-adapter"])?;
     let answer = socket
         .write_all(layout.as_bytes())
         .and_then(|()| helper::receive(&socket));

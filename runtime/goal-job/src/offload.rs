@@ -85,6 +85,14 @@ impl Image {
     }
 }
 
+/// Why a rank does not get the engine.
+pub(crate) enum Refused {
+    /// No rank gets it. One line.
+    All(String),
+    /// The job cannot go on. One line.
+    Job(String),
+}
+
 /// What executes runs. Of its methods only [`Device::is_done`] is called without the lock of [`Offload`].
 pub(crate) trait Device: Debug + Send + Sync {
     /// The engine's name, as users write it.

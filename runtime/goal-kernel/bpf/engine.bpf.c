@@ -11,10 +11,14 @@
  *   kick    is called by the rank's process through BPF_PROG_TEST_RUN: it begins a run, because a program that nothing
  *           arrives at has no packet to send. The helper calls it to ask again for what was lost.
  *
- * One at a time. Packets of a rank may arrive on several processors at once. `state.busy` is a lock that is only tried,
+ * Who writes what. The rank's process maps the state and the runs, and may write there what it likes: it spoils its own runs.
+ * What says who the rank is and where its packets go is the helper's, who writes it once and then freezes it; what keeps two
+ * processors apart is the program's alone.
+ *
+ * One at a time. Packets of a rank may arrive on several processors at once. `lock_map` holds a lock that is only tried,
  * because a bpf_spin_lock forbids calls of helpers while it is held, and sending is one. A packet that finds the lock
- * taken goes to the back of its processor's queue and comes again. The holder runs with soft interrupts off and in loops
- * with bounds, so that it always gets to the end.
+ * taken goes to the back of its processor's queue and comes again, GOAL_TURNS times at most. The holder runs with soft
+ * interrupts off and in loops with bounds, so that it always gets to the end.
  *
  * Loss. A message is known by run, source and tag, which a schedule uses once. So a duplicate finds its receive complete
  * and is counted. Nothing is acknowledged: the rank that misses a message asks for it (ASK), and the sender has kept a
@@ -50,6 +54,7 @@
 #define GOAL_WINDOW 16    /* parts of a message that are under way */
 #define GOAL_ARENA 1048576 /* bytes of a run's memory */
 #define GOAL_EARLY 64     /* messages of a run that came before their receives */
+#define GOAL_TURNS 1024   /* times that a packet waits for the lock: some 4 ms, after which the helper asks for it again */
 
 #define HEAD_BYTES 64 /* of a packet; with 60 or more nobody has to fill a frame up */
 
@@ -162,27 +167,29 @@ struct earlies {
     struct early early[GOAL_EARLY];
 };
 
-struct peer {
-    __u64 done;
-    __u8 address[6];
-    __u16 zero;
+/* The rank, in its job. Written once, by the helper. */
+struct job {
+    __u64 number; /* 0: not yet in a job */
+    __u32 rank, ranks, interface;
+    __u32 part; /* bytes of a part, as all ranks of the job have agreed: what their interfaces take */
+    __u8 address[GOAL_RANKS][6];
 };
 
+_Static_assert(offsetof(struct job, address) == 24, "the addresses");
+_Static_assert(sizeof(struct job) == 408, "the job");
+
 struct state {
-    __u64 job; /* 0: not yet in a job */
-    __u32 rank, ranks, interface, busy;
     __u64 started, done; /* runs 1 to `done` are complete, 1 to `started` have begun */
-    struct peer peer[GOAL_RANKS];
+    __u64 peer_done[GOAL_RANKS];
     /* By the numbers below. */
     __u64 count[16];
     /* By slot: the latest run of which a message was dropped. Its start asks again. */
     __u64 dropped[GOAL_RUNS];
-    __u64 part; /* bytes of a part, as all ranks of the job have agreed: what their interfaces take */
 };
 
-_Static_assert(offsetof(struct state, peer) == 40, "the peers");
-_Static_assert(offsetof(struct state, count) == 1064, "the counters");
-_Static_assert(sizeof(struct state) == 1328, "the state");
+_Static_assert(offsetof(struct state, peer_done) == 16, "the peers");
+_Static_assert(offsetof(struct state, count) == 528, "the counters");
+_Static_assert(sizeof(struct state) == 784, "the state");
 
 enum {
     COUNT_SENT,
@@ -198,6 +205,21 @@ enum {
     COUNT_UNSENT, /* the kernel did not take it */
     COUNT_KICKS,
 };
+
+struct {
+    int (*type)[BPF_MAP_TYPE_ARRAY];
+    int (*max_entries)[1];
+    __u32 *key;
+    struct job *value;
+    int (*map_flags)[BPF_F_RDONLY_PROG];
+} job_map __attribute__((section(".maps"), used));
+
+struct {
+    int (*type)[BPF_MAP_TYPE_ARRAY];
+    int (*max_entries)[1];
+    __u32 *key;
+    __u32 *value; /* 1: somebody is at work */
+} lock_map __attribute__((section(".maps"), used));
 
 struct {
     int (*type)[BPF_MAP_TYPE_ARRAY];
@@ -235,6 +257,7 @@ static long (*const loop)(__u32 turns, void *turn, void *context, __u64 flags) =
 /* What is handed through the loops. */
 struct work {
     struct __sk_buff *skb;
+    const struct job *job;
     struct state *state;
     struct run *run;
     struct earlies *earlies;
@@ -263,35 +286,35 @@ static __attribute__((always_inline)) __u32 cut_to(__u32 bytes, __u32 most) { re
 static __attribute__((always_inline)) __u32 cut(__u32 bytes) { return cut_to(bytes, GOAL_MESSAGE); }
 
 /* The bytes of a part. */
-static __attribute__((always_inline)) __u32 part_bytes(const struct state *s)
+static __attribute__((always_inline)) __u32 part_bytes(const struct job *j)
 {
-    __u32 bytes = s->part;
+    __u32 bytes = j->part;
     return bytes < GOAL_MESSAGE ? GOAL_MESSAGE : cut_to(bytes, GOAL_PART);
 }
 
 /* Sends a packet to a rank. The packet at hand is overwritten: what it carried was taken before. */
-static __attribute__((noinline)) long emit(struct __sk_buff *skb, struct state *s, struct head *h, const __u8 *message)
+static __attribute__((noinline)) long emit(struct work *w, struct head *h, const __u8 *message)
 {
-    __u32 bytes, to;
-    if (!s || !h || !skb)
-        return -1;
-    bytes = cut_to(h->length, GOAL_PART);
-    to = h->target & (GOAL_RANKS - 1);
-    __builtin_memcpy(h->to, s->peer[to].address, 6);
-    __builtin_memcpy(h->from, s->peer[s->rank & (GOAL_RANKS - 1)].address, 6);
+    struct __sk_buff *skb = w->skb;
+    const struct job *j = w->job;
+    struct state *s = w->state;
+    __u32 bytes = cut_to(h->length, GOAL_PART), to = h->target & (GOAL_RANKS - 1);
+    __builtin_memcpy(h->to, j->address[to], 6);
+    __builtin_memcpy(h->from, j->address[j->rank & (GOAL_RANKS - 1)], 6);
     h->ethertype = __builtin_bswap16(GOAL_ETHERTYPE);
     h->magic = GOAL_MAGIC;
     h->version = GOAL_VERSION;
-    h->source = s->rank;
-    h->job = s->job;
+    h->source = j->rank;
+    h->job = j->number;
     h->done = s->done;
+    skb->mark = 0; /* the turns of what came do not count for what goes */
     if (skb->len != HEAD_BYTES + bytes && change_tail(skb, HEAD_BYTES + bytes, 0))
         goto unsent;
     if (store_bytes(skb, 0, h, HEAD_BYTES, 0))
         goto unsent;
     if (bytes && message && store_bytes(skb, HEAD_BYTES, message, bytes, 0))
         goto unsent;
-    if (clone_redirect(skb, s->interface, 0))
+    if (clone_redirect(skb, j->interface, 0))
         goto unsent;
     count(s, COUNT_SENT);
     return 0;
@@ -477,9 +500,9 @@ static __attribute__((noinline)) void combine_all(struct work *w, struct op *op)
 static __attribute__((always_inline)) int is_long(const struct op *op) { return op->bytes > GOAL_MESSAGE; }
 
 /* The number of its parts. */
-static __attribute__((always_inline)) __u32 parts_of(const struct state *s, const struct op *op)
+static __attribute__((always_inline)) __u32 parts_of(const struct job *j, const struct op *op)
 {
-    __u32 part = part_bytes(s);
+    __u32 part = part_bytes(j);
     return (cut_to(op->bytes, GOAL_LONG) + part - 1) / part;
 }
 
@@ -497,7 +520,7 @@ static __attribute__((always_inline)) __u32 ones(__u64 x)
 static __attribute__((noinline)) void pull(struct work *w, struct op *op, __u64 again, __u32 answers)
 {
     struct head h;
-    __u32 asked = op->asked & 127, n = parts_of(w->state, op), open = ones(first(asked) & ~op->parts);
+    __u32 asked = op->asked & 127, n = parts_of(w->job, op), open = ones(first(asked) & ~op->parts);
     __builtin_memset(&h, 0, sizeof h);
     if (open < GOAL_WINDOW)
         asked = asked + GOAL_WINDOW - open > n ? n : asked + GOAL_WINDOW - open;
@@ -510,14 +533,14 @@ static __attribute__((noinline)) void pull(struct work *w, struct op *op, __u64 
     h.target = op->peer;
     h.run = w->run->run;
     h.tag = op->tag;
-    emit(w->skb, w->state, &h, 0);
+    emit(w, &h, 0);
 }
 
 static long send_part(__u64 i, struct work *w)
 {
     struct op *op = w->op;
     struct head h;
-    __u32 part = part_bytes(w->state), at = i * part;
+    __u32 part = part_bytes(w->job), at = i * part;
     if (w->parts >> (i & 63) == 0 || at >= op->bytes)
         return 1;
     if (!(w->parts >> (i & 63) & 1))
@@ -529,7 +552,7 @@ static long send_part(__u64 i, struct work *w)
     h.run = w->run->run;
     h.tag = op->tag;
     h.parts = i;
-    emit(w->skb, w->state, &h, arena(w->run, op->operand + at));
+    emit(w, &h, arena(w->run, op->operand + at));
     return 0;
 }
 
@@ -549,14 +572,14 @@ static __attribute__((noinline)) long send(struct work *w, struct op *op, struct
         h.target = op->peer;
         h.run = r->run;
         h.tag = op->tag;
-        return emit(w->skb, w->state, &h, 0);
+        return emit(w, &h, 0);
     }
     h.type = MSG;
     h.length = cut(op->bytes);
     h.target = op->peer;
     h.run = r->run;
     h.tag = op->tag;
-    return emit(w->skb, w->state, &h, arena(r, op->operand));
+    return emit(w, &h, arena(r, op->operand));
 }
 
 /* Begins one operation that is ready. Ends the loop when there is none. */
@@ -648,7 +671,7 @@ static __attribute__((noinline)) void go_on(struct work *w)
 /* Looks for a peer that may still ask for messages of the run. */
 static long is_owed(__u64 i, struct work *w)
 {
-    if (!(w->run->sent >> (i & 63) & 1) || w->state->peer[i & (GOAL_RANKS - 1)].done >= w->run->run)
+    if (!(w->run->sent >> (i & 63) & 1) || w->state->peer_done[i & (GOAL_RANKS - 1)] >= w->run->run)
         return 0;
     w->found = 1;
     return 1;
@@ -763,7 +786,7 @@ static __attribute__((noinline)) void pulled(struct work *w, const struct head *
     if (r->run != h->run || (r->state != RUNNING && r->state != DONE && r->state != COLLECTED))
         return; /* the offer comes when the run has begun here */
     op = op_of(w, r->sends[h->source & (GOAL_RANKS - 1)], h->tag);
-    if (!op || op->kind != SEND || !is_long(op) || parts == 0 || (parts & ~first(parts_of(s, op))))
+    if (!op || op->kind != SEND || !is_long(op) || parts == 0 || (parts & ~first(parts_of(w->job, op))))
         return count_shared(s, COUNT_BAD);
     if (op->state != COMPLETE) {
         op->parts |= parts;
@@ -810,7 +833,7 @@ static __attribute__((noinline)) void take_part(struct work *w, const struct hea
     struct state *s = w->state;
     struct run *r = w->run;
     struct op *op = long_receive(w, h);
-    __u32 part = h->parts & 63, most = part_bytes(s), at = part * most, bytes = cut_to(h->length, GOAL_PART), asked;
+    __u32 part = h->parts & 63, most = part_bytes(w->job), at = part * most, bytes = cut_to(h->length, GOAL_PART), asked;
     __u64 open;
     if (!op)
         return;
@@ -825,7 +848,7 @@ static __attribute__((noinline)) void take_part(struct work *w, const struct hea
         return count_shared(s, COUNT_BAD);
     count(s, COUNT_RECEIVED);
     op->parts |= 1ull << part;
-    if (op->parts == first(parts_of(s, op)))
+    if (op->parts == first(parts_of(w->job, op)))
         return complete(r, op);
     open = first(asked) & ~op->parts;
     /* Parts leave in order: when the last one comes, what is open before it was lost, or is on its way again. */
@@ -850,45 +873,54 @@ static __attribute__((noinline)) void tell(struct work *w, __u8 type, __u32 to)
     __builtin_memset(&h, 0, sizeof h);
     h.type = type;
     h.target = to;
-    emit(w->skb, w->state, &h, 0);
+    emit(w, &h, 0);
 }
 
-static __attribute__((always_inline)) int try_lock(struct state *s) { return __sync_lock_test_and_set(&s->busy, 1) == 0; }
-static __attribute__((always_inline)) void unlock(struct state *s) { __sync_lock_test_and_set(&s->busy, 0); }
+static __attribute__((always_inline)) int try_lock(__u32 *busy) { return __sync_lock_test_and_set(busy, 1) == 0; }
+static __attribute__((always_inline)) void unlock(__u32 *busy) { __sync_lock_test_and_set(busy, 0); }
 
 __attribute__((section("classifier/arrive"), used)) int arrive(struct __sk_buff *skb)
 {
-    __u32 zero = 0, from;
+    __u32 zero = 0, from, *busy;
     struct work w;
     struct head h;
+    const struct job *j;
     struct state *s;
     if (skb->protocol != __builtin_bswap16(GOAL_ETHERTYPE))
         return TC_NEXT;
+    j = map_lookup(&job_map, &zero);
     s = map_lookup(&state_map, &zero);
-    if (!s || s->job == 0)
+    busy = map_lookup(&lock_map, &zero);
+    if (!j || !s || !busy || j->number == 0)
         return TC_NEXT;
     if (load_bytes(skb, 0, &h, HEAD_BYTES) || h.magic != GOAL_MAGIC || h.version != GOAL_VERSION) {
         count_shared(s, COUNT_BAD);
         return TC_NEXT; /* perhaps somebody else's experiment */
     }
-    if (h.job != s->job) {
+    if (h.job != j->number) {
         count_shared(s, COUNT_FOREIGN);
         return TC_NEXT;
     }
-    if (h.target != s->rank)
+    if (h.target != j->rank)
         return TC_NEXT; /* another rank behind this interface */
     from = h.source;
-    if (from >= GOAL_RANKS || from >= s->ranks || from == s->rank || h.length > (h.type == PART ? part_bytes(s) : GOAL_MESSAGE) ||
+    if (from >= GOAL_RANKS || from >= j->ranks || from == j->rank || h.length > (h.type == PART ? part_bytes(j) : GOAL_MESSAGE) ||
         skb->len < HEAD_BYTES + h.length || h.type < MSG || h.type > PART ||
-        __builtin_memcmp(h.from, s->peer[from].address, 6)) {
+        __builtin_memcmp(h.from, j->address[from], 6)) {
         count_shared(s, COUNT_BAD);
         return TC_DROP;
     }
-    if (!try_lock(s)) {
+    if (!try_lock(busy)) {
         count_shared(s, COUNT_BUSY);
+        if (skb->mark >= GOAL_TURNS) {
+            count_shared(s, COUNT_DROPPED);
+            return TC_DROP;
+        }
+        skb->mark++;
         return redirect(skb->ifindex, BPF_INGRESS);
     }
     w.skb = skb;
+    w.job = j;
     w.state = s;
     w.to = 0;
     w.from = 0;
@@ -896,8 +928,8 @@ __attribute__((section("classifier/arrive"), used)) int arrive(struct __sk_buff 
     w.run = run_of(h.run, &w.earlies);
     if (w.run && w.earlies) {
         /* No rank is done with a run that no rank can have begun. */
-        if (h.done > s->peer[from].done && h.done <= s->started + GOAL_RUNS)
-            s->peer[from].done = h.done;
+        if (h.done > s->peer_done[from] && h.done <= s->started + GOAL_RUNS)
+            s->peer_done[from] = h.done;
         if (h.type == MSG) {
             deliver(&w, &h);
             /* Before the start, the process may be writing the image: nothing of it is ready. */
@@ -917,7 +949,7 @@ __attribute__((section("classifier/arrive"), used)) int arrive(struct __sk_buff 
             tell(&w, STATUS, from);
         }
     }
-    unlock(s);
+    unlock(busy);
     return TC_DROP;
 }
 
@@ -942,7 +974,7 @@ static long ask(__u64 i, struct work *w)
     h.run = r->run;
     h.tag = op->tag;
     count(w->state, COUNT_ASKED);
-    emit(w->skb, w->state, &h, 0);
+    emit(w, &h, 0);
     return 0;
 }
 
@@ -956,19 +988,21 @@ static long probe(__u64 i, struct work *w)
 
 __attribute__((section("classifier/kick"), used)) int kick(struct __sk_buff *skb)
 {
-    __u32 zero = 0;
+    __u32 zero = 0, *busy = map_lookup(&lock_map, &zero);
     __u64 mask;
     struct work w;
     struct head h;
+    const struct job *j = map_lookup(&job_map, &zero);
     struct state *s = map_lookup(&state_map, &zero);
     struct run *r;
     int code = KICK_WRONG;
-    if (!s || s->job == 0 || load_bytes(skb, 0, &h, HEAD_BYTES))
+    if (!j || !s || !busy || j->number == 0 || load_bytes(skb, 0, &h, HEAD_BYTES))
         return KICK_WRONG;
-    if (!try_lock(s))
+    if (!try_lock(busy))
         return KICK_BUSY;
     count(s, COUNT_KICKS);
     w.skb = skb;
+    w.job = j;
     w.state = s;
     w.to = 0;
     w.from = 0;
@@ -995,7 +1029,7 @@ __attribute__((section("classifier/kick"), used)) int kick(struct __sk_buff *skb
         code = KICK_DONE;
     }
 out:
-    unlock(s);
+    unlock(busy);
     return code;
 }
 

@@ -10,6 +10,8 @@
 //! A run's [arena](crate::arena) stays until every peer is done with the run, so that a peer can ask again for a message. A
 //! message that the schedule changes after the send has a copy there.
 
+pub mod member;
+
 use crate::arena::{Arena, Placed};
 use crate::element::{Arithmetic, Type};
 use crate::graph::{After, Work};
@@ -44,36 +46,22 @@ pub const HEAD_BYTES: usize = 64;
 pub const ETHERTYPE: u16 = 0x88b5;
 /// The first word of each packet.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"GOLK");
-/// The version of packets and of this memory.
+/// The version of packets.
 pub const VERSION: u8 = 3;
 
 /// Offsets in the value of the map `state_map`.
 pub mod state {
     use super::RANKS;
-    /// The job's number, 64 bits; 0 before the rank is in a job.
-    pub const JOB: usize = 0;
-    /// This rank, 32 bits.
-    pub const RANK: usize = 8;
-    /// Number of ranks, 32 bits.
-    pub const RANK_COUNT: usize = 12;
-    /// The interface's number, 32 bits.
-    pub const INTERFACE: usize = 16;
     /// How many runs have begun, 64 bits.
-    pub const STARTED: usize = 24;
+    pub const STARTED: usize = 0;
     /// Runs 1 to this number are complete, 64 bits.
-    pub const DONE: usize = 32;
-    /// The first peer.
-    pub const PEERS: usize = 40;
-    /// Bytes of a peer: the runs with which it is done (64 bits), its address (six bytes), zero.
-    pub const PEER_BYTES: usize = 16;
-    /// Of a peer: its address.
-    pub const PEER_ADDRESS: usize = 8;
+    pub const DONE: usize = 8;
+    /// By peer: the runs with which it is done, 64 bits.
+    pub const PEERS: usize = 16;
     /// The counters, 64 bits each, in the order of [`super::COUNTERS`].
-    pub const COUNTERS: usize = PEERS + PEER_BYTES * RANKS as usize;
-    /// Bytes of a part, 64 bits.
-    pub const PART: usize = COUNTERS + 16 * 8 + 8 * super::RUNS as usize;
+    pub const COUNTERS: usize = PEERS + 8 * RANKS as usize;
     /// Bytes of the value.
-    pub const BYTES: usize = PART + 8;
+    pub const BYTES: usize = COUNTERS + 8 * (16 + super::RUNS as usize);
 }
 
 /// Offsets in an entry of the map `run_map`.
@@ -578,7 +566,8 @@ mod tests {
         }
         // The offsets, as the program's own assertions have them.
         for text in [
-            format!("offsetof(struct state, peer) == {},", state::PEERS),
+            format!("sizeof(struct job) == {},", member::BYTES),
+            format!("offsetof(struct state, peer_done) == {},", state::PEERS),
             format!("offsetof(struct state, count) == {},", state::COUNTERS),
             format!("sizeof(struct state) == {},", state::BYTES),
             format!("offsetof(struct run, sent) == {},", run::IMAGE),

@@ -66,30 +66,10 @@ impl Area {
         unsafe { AtomicU64::from_ptr(self.state.add(offset).cast()) }
     }
 
-    /// Tells the program who this rank and its peers are, and how long the parts of a message are in this job. From then on it
-    /// takes packets of the job.
-    pub(super) fn join(&self, job: u64, rank: u32, interface: u32, peers: &[[u8; 6]], part: u64) {
-        let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-        for (at, address) in (state::PEERS..).step_by(state::PEER_BYTES).zip(peers) {
-            let mut word = [0; 8];
-            word[..6].copy_from_slice(address);
-            let word = u64::from_le_bytes(word);
-            self.word(at + state::PEER_ADDRESS)
-                .store(word, Ordering::Relaxed);
-        }
-        self.word(state::RANK)
-            .store(pair(rank, peers.len() as u32), Ordering::Relaxed);
-        self.word(state::INTERFACE)
-            .store(pair(interface, 0), Ordering::Relaxed);
-        self.word(state::PART).store(part, Ordering::Relaxed);
-        // Last: the program does nothing before it sees the job's number.
-        self.word(state::JOB).store(job, Ordering::SeqCst);
-    }
-
     /// Run 1 to this one are complete at the peer, as far as it has said so.
     pub(super) fn done_at(&self, peer: u32) -> u64 {
-        let at = state::PEERS + state::PEER_BYTES * peer as usize;
-        self.word(at).load(Ordering::Acquire)
+        self.word(state::PEERS + 8 * peer as usize)
+            .load(Ordering::Acquire)
     }
 
     /// The program's counters, in the order of `kernel::COUNTERS`.

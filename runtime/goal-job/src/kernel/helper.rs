@@ -1,11 +1,13 @@
-//! The helper: `hetmp goal kernel-engine`, a process that loads the program and attaches it to the interface.
+//! The helper: `hetmp-goal-kernel`, a process that loads the program and attaches it to the interface.
 //!
 //! To load a program takes rights (CAP_BPF, CAP_NET_ADMIN) that the rank's process need not have, and code that has no
 //! place in the programs of others. So the rank starts a process, gets three descriptors from it through a socket, and
-//! keeps the socket. The program stays attached until the socket closes, however the rank ends. Meanwhile the helper
-//! asks again for messages that were lost.
+//! keeps the socket. When the rank has met the others, it tells the helper who it is in the job. The program stays attached
+//! until the socket closes, however the rank ends. Meanwhile the helper asks again for messages that were lost.
 
 use hetmp_core::helper;
+use hetmp_goal::kernel::member::{address, Member};
+use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
@@ -19,9 +21,7 @@ pub(super) struct Helper {
     pub(super) socket: UnixStream,
     /// The map of the state, the map of runs, the program.
     pub(super) descriptors: [OwnedFd; DESCRIPTORS],
-    /// The interface's number.
-    pub(super) interface: u32,
-    /// Its address.
+    /// The interface's address.
     pub(super) address: [u8; 6],
     /// The longest part of a message that its packets take, bytes.
     pub(super) part: u64,
@@ -33,8 +33,7 @@ impl Helper {
     /// # Errors
     /// One line: what failed and what is accepted.
     pub(super) fn start(interface: &str) -> Result<Helper, String> {
-        let arguments = ["goal", "kernel-engine", "--interface", interface];
-        let (socket, mut child) = helper::start(&arguments)?;
+        let (socket, mut child) = helper::start("hetmp-goal-kernel", &["--interface", interface])?;
         let answer = helper::receive(&socket);
         // The helper has forked itself away before it answers, so that the program never gets to see a child of ours.
         // If the program's own wait has taken this one, the error says so, and nothing is lost.
@@ -45,10 +44,6 @@ impl Helper {
             return Err(why.to_owned());
         }
         let mut words = text.strip_prefix("ready ").ok_or_else(wrong)?.split(' ');
-        let interface = words
-            .next()
-            .and_then(|w| w.parse().ok())
-            .ok_or_else(wrong)?;
         let address = words.next().and_then(address).ok_or_else(wrong)?;
         let part = words
             .next()
@@ -58,19 +53,23 @@ impl Helper {
         Ok(Helper {
             socket,
             descriptors,
-            interface,
             address,
             part,
         })
     }
-}
 
-/// Six bytes from twelve hexadecimal digits.
-pub(super) fn address(text: &str) -> Option<[u8; 6]> {
-    let number = u64::from_str_radix(text, 16)
-        .ok()
-        .filter(|_| text.len() == 12)?;
-    let mut address = [0; 6];
-    address.copy_from_slice(&number.to_be_bytes()[2..]);
-    Some(address)
+    /// Has the program take packets as this member.
+    ///
+    /// # Errors
+    /// One line: why the helper does not.
+    pub(super) fn join(&mut self, member: &Member) -> Result<(), String> {
+        let said = self
+            .socket
+            .write_all(format!("{}\n", member.encode()).as_bytes());
+        let answer = said.and_then(|()| helper::receive(&self.socket));
+        match answer.map_err(|e: io::Error| format!("helper: {e}"))?.0 {
+            text if text == "joined" => Ok(()),
+            text => Err(text.strip_prefix("error ").unwrap_or(&text).to_owned()),
+        }
+    }
 }

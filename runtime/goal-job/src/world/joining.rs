@@ -6,7 +6,7 @@
 use crate::kernel;
 use crate::link::{self, Layout};
 use crate::nic;
-use crate::offload::Offload;
+use crate::offload::{self, Offload};
 use crate::settings::{self, Engine, Settings};
 use hetmp_core::bootstrap::{self, Exchange};
 use hetmp_core::park::Policy;
@@ -144,21 +144,18 @@ impl Offer {
             Offer::None => return Ok(None),
             Offer::Kernel(offer) => offer.accept(job.rank(), notes),
             Offer::Nic(form) => match form.agreed(notes) {
-                Ok(form) => match nic::join(job, PORT, form) {
-                    Ok(engine) => Ok(engine),
-                    Err(nic::Refused::All(why)) => Err(why),
-                    Err(nic::Refused::Job(why)) => return Err(JoinError::Refused(why)),
-                },
-                Err(why) => Err(why),
+                Ok(form) => nic::join(job, PORT, form),
+                Err(why) => Err(offload::Refused::All(why)),
             },
         };
-        Ok(match engine {
-            Ok(engine) => Some(engine),
-            Err(why) => {
+        match engine {
+            Ok(engine) => Ok(Some(engine)),
+            Err(offload::Refused::All(why)) => {
                 without_away(settings, why);
-                None
+                Ok(None)
             }
-        })
+            Err(offload::Refused::Job(why)) => Err(JoinError::Refused(why)),
+        }
     }
 }
 
