@@ -498,6 +498,14 @@ fn hosts(longest: &[u32]) -> Result<(), Failed> {
     verdict(&program, n, &out)
 }
 
+/// A scanner of another user, while the ranks of a job meet.
+fn scanned() -> Result<(), Failed> {
+    let (program, path) = program("scanned")?;
+    let env = [("HETMP_NIC", "tcp"), ("HETMP_GOAL_ENGINE", "thread")];
+    let out = alone(2, &path, &[], &env);
+    verdict(&program, 2, &out)
+}
+
 /// The trials, or one ignored trial that says why there are none.
 pub(crate) fn trials() -> Vec<Trial> {
     if let Some(why) = refusal() {
@@ -522,6 +530,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         Trial::test("kernel::lost", lost),
         Trial::test("kernel::declined", declined),
         Trial::test("kernel::refused", refused),
+        Trial::test("kernel::scanned", scanned),
     ];
     match bad_network() {
         Ok(object) => {

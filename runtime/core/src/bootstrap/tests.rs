@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
 fn key() -> impl Strategy<Value = String> {
     "[A-Za-z0-9._-]{1,32}"
@@ -469,6 +470,41 @@ fn launchers_that_end_or_talk_nonsense_are_named() {
     assert!(pmi2(b"cmd=response_to_init pmi_version=1 rc=-1\n").contains("rc=-1"));
     let started = b"cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=0\nabcdef";
     assert!(pmi2(started).contains("a length is not of PMI-2"));
+}
+
+/// The name of a launcher that has ended is free for anybody.
+#[test]
+fn a_launcher_of_another_user_hears_no_secret() {
+    // SAFETY: a call without preconditions.
+    if unsafe { libc::geteuid() } != 0 {
+        eprintln!("only root can be another user");
+        return;
+    }
+    let ticket = Ticket {
+        socket: format!("hetmp-test-{}", std::process::id()),
+        rank: 0,
+        secret: [5; SECRET],
+    };
+    let name = SocketAddr::from_abstract_name(&ticket.socket).unwrap();
+    let (tell, listening) = std::sync::mpsc::channel();
+    let taker = std::thread::spawn(move || {
+        let nobody = 65534;
+        // SAFETY: numbers. The system call itself, unlike the C library's function, concerns this thread alone.
+        let done = unsafe { libc::syscall(libc::SYS_setresuid, nobody, nobody, nobody) };
+        assert_eq!(done, 0);
+        let listener = UnixListener::bind_addr(&name).unwrap();
+        tell.send(()).unwrap();
+        let mut heard = Vec::new();
+        let (mut caller, _) = listener.accept().unwrap();
+        caller.read_to_end(&mut heard).unwrap();
+        heard
+    });
+    listening.recv().unwrap();
+    let value = ticket.encode();
+    let refused = Hetrun::connect(&|name| (name == "HETMP_JOB").then(|| value.clone()));
+    let why = refused.map(|_| ()).unwrap_err().to_string();
+    assert!(why.contains("its socket belongs to user 65534"), "{why}");
+    assert_eq!(taker.join().unwrap(), b"");
 }
 
 #[test]
