@@ -122,7 +122,8 @@ fn compare(case: &Case, cache: &Path, ours: Option<&Ours>) -> Result<(), String>
         return Ok(());
     }
     let binary = case.build(cache)?;
-    for (index, setting) in case.settings().iter().enumerate() {
+    let settings = case.settings().into_iter().enumerate().collect();
+    for (index, setting) in &sample::settings(&case.name, settings) {
         let expected = if case.only_hetmp {
             case.expected()?
         } else {

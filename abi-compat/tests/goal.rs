@@ -245,40 +245,45 @@ fn run(program: &Program, engine: &str, way: &str) -> Result<(), Failed> {
     let hetrun = prefix().join("bin/hetrun");
     let mut variables = vec![None];
     variables.extend(program.env.iter().map(Some));
-    for ranks in &program.ranks {
-        for variable in &variables {
-            let mut env = vec![
-                ("HETMP_GOAL_ENGINE".to_owned(), engine.to_owned()),
-                ("HETMP_NIC".to_owned(), way.to_owned()),
-            ];
-            env.extend(program.always.iter().chain(*variable).cloned());
-            let args = [
-                "-n".to_owned(),
-                ranks.to_string(),
-                path.display().to_string(),
-            ];
-            if program.file {
-                let file = scratch().join(format!("{}-{engine}-{way}-{ranks}", program.name));
-                let _ = fs::remove_file(&file);
-                let args = [&args[..], &[file.display().to_string()]].concat();
-                let said = start(&hetrun, &args, &env);
-                let text = written(&file).map_err(|e| {
-                    let errors = String::from_utf8_lossy(&said.stderr).into_owned();
-                    format!("{ranks} ranks: {}: {errors}", e.message().unwrap_or(""))
-                })?;
-                let ends = format!(" checks on rank 0 of {ranks}\n");
-                if !text.ends_with(&ends) {
-                    return Err(format!("{ranks} ranks: {text}").into());
-                }
-                continue;
+    let variables = &variables;
+    let settings = program
+        .ranks
+        .iter()
+        .flat_map(|ranks| variables.iter().map(move |variable| (ranks, variable)))
+        .collect();
+    let name = format!("{way}::{engine}::{}", program.name);
+    for (ranks, variable) in sample::settings(&name, settings) {
+        let mut env = vec![
+            ("HETMP_GOAL_ENGINE".to_owned(), engine.to_owned()),
+            ("HETMP_NIC".to_owned(), way.to_owned()),
+        ];
+        env.extend(program.always.iter().chain(*variable).cloned());
+        let args = [
+            "-n".to_owned(),
+            ranks.to_string(),
+            path.display().to_string(),
+        ];
+        if program.file {
+            let file = scratch().join(format!("{}-{engine}-{way}-{ranks}", program.name));
+            let _ = fs::remove_file(&file);
+            let args = [&args[..], &[file.display().to_string()]].concat();
+            let said = start(&hetrun, &args, &env);
+            let text = written(&file).map_err(|e| {
+                let errors = String::from_utf8_lossy(&said.stderr).into_owned();
+                format!("{ranks} ranks: {}: {errors}", e.message().unwrap_or(""))
+            })?;
+            let ends = format!(" checks on rank 0 of {ranks}\n");
+            if !text.ends_with(&ends) {
+                return Err(format!("{ranks} ranks: {text}").into());
             }
-            let mut out = start(&hetrun, &args, &env);
-            if engine.starts_with("nic") {
-                nic::drop_reasons(&mut out);
-            }
-            verdict(program, *ranks, &out)
-                .map_err(|e| format!("{ranks} ranks, {env:?}: {}", e.message().unwrap_or("")))?;
+            continue;
         }
+        let mut out = start(&hetrun, &args, &env);
+        if engine.starts_with("nic") {
+            nic::drop_reasons(&mut out);
+        }
+        verdict(program, *ranks, &out)
+            .map_err(|e| format!("{ranks} ranks, {env:?}: {}", e.message().unwrap_or("")))?;
     }
     Ok(())
 }

@@ -90,7 +90,16 @@ fn a_table_of_reach_results_and_ratios() {
     let json = scratch.0.join("reach.json");
     let (list, json, lib) = (text(&list), text(&json), text(&lib));
     let (ending, said) = reach(&[
-        "--list", &list, "--lib", &lib, "--rounds", "1", "--json", &json,
+        "--list",
+        &list,
+        "--lib",
+        &lib,
+        "--rounds",
+        "1",
+        "--json",
+        &json,
+        "--env",
+        "HETMP_STATIC=force",
     ]);
     // One program prints another text under hetmp. The script must report this as a difference.
     assert_eq!(ending, exec::Ending::Exit(1), "{said}");

@@ -40,6 +40,7 @@ mod slurm;
 #[path = "shmem/waits.rs"]
 mod waits;
 
+use hetmp_abi_compat::sample as samples;
 use launch::{Ending, Launcher, Outcome};
 use libtest_mimic::{Arguments, Failed, Trial};
 use program::{Library, Program};
@@ -170,8 +171,9 @@ fn trial(
     settings: impl Fn(&Program) -> Vec<Setting> + Send + 'static,
 ) -> Trial {
     let program = program.clone();
-    Trial::test(format!("{group}/{}", program.name), move || {
-        for setting in settings(&program) {
+    let name = format!("{group}/{}", program.name);
+    Trial::test(name.clone(), move || {
+        for setting in samples::settings(&name, settings(&program)) {
             run(&program, &setting)?;
         }
         Ok(())
@@ -386,7 +388,7 @@ fn main() -> ExitCode {
     trials.extend(errors::trials());
     trials.extend(ends::trials());
     trials.extend(waits::trials());
-    hetmp_abi_compat::sample::thin(&mut trials, arguments.filter.is_some(), Trial::name)
+    samples::thin(&mut trials, arguments.filter.is_some(), Trial::name)
         .unwrap_or_else(|why| panic!("hetmp: {why}"));
     let conclusion = libtest_mimic::run(&arguments, trials);
     slurm::stop();

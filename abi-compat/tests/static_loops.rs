@@ -95,7 +95,7 @@ fn compare(case: &Case, cache: &Path) -> Result<(), String> {
     let report = binary
         .dir
         .join(format!("levers-{}.json", std::process::id()));
-    let settings: Vec<Setting> = case
+    let settings: Vec<(Setting, &str)> = case
         .settings()
         .into_iter()
         .filter(|s| s.env.iter().all(|(n, _)| n != "OMP_WAIT_POLICY"))
@@ -104,41 +104,40 @@ fn compare(case: &Case, cache: &Path) -> Result<(), String> {
             threads.is_none_or(|(_, n)| n == "2" || n == "3")
         })
         .take(2)
+        .flat_map(|s| ["hetprobe", "cross-dynamic"].map(|schedule| (s.clone(), schedule)))
         .collect();
-    for setting in &settings {
+    for (setting, schedule) in &sample::settings(&case.name, settings) {
         let expected = reference(case, &binary, setting, true)?;
-        for schedule in ["hetprobe", "cross-dynamic"] {
-            let extra = [
-                ("LD_PRELOAD", library::fresh().display().to_string()),
-                ("HETMP_SCHEDULE", schedule.to_owned()),
-                ("HETMP_STATIC", forced(&case.name).to_owned()),
-                ("HETMP_NODES", nodes()),
-                ("HETMP_REPORT", report.display().to_string()),
-            ]
-            .map(|(n, v)| (n.to_owned(), v));
-            let out = case.run(&binary, setting, &extra)?;
-            let how = format!("virtual teams and {schedule}");
-            check_ending(case, setting, &how, &out)?;
-            if out.stdout != expected {
+        let extra = [
+            ("LD_PRELOAD", library::fresh().display().to_string()),
+            ("HETMP_SCHEDULE", (*schedule).to_owned()),
+            ("HETMP_STATIC", forced(&case.name).to_owned()),
+            ("HETMP_NODES", nodes()),
+            ("HETMP_REPORT", report.display().to_string()),
+        ]
+        .map(|(n, v)| (n.to_owned(), v));
+        let out = case.run(&binary, setting, &extra)?;
+        let how = format!("virtual teams and {schedule}");
+        check_ending(case, setting, &how, &out)?;
+        if out.stdout != expected {
+            return Err(format!(
+                "{} with {setting}, {how}: {}\n{}",
+                binary.path.display(),
+                difference(&expected, &out.stdout),
+                tail(&out.stderr)
+            ));
+        }
+        if let Some(lever) = &case.lever {
+            let told = levers(&report)?;
+            if !told.iter().any(|t| t == lever) && !is_another_matter(setting) {
                 return Err(format!(
-                    "{} with {setting}, {how}: {}\n{}",
+                    "{} with {setting}, {how}: lever {lever} expected, told: {}",
                     binary.path.display(),
-                    difference(&expected, &out.stdout),
-                    tail(&out.stderr)
+                    told.join(", ")
                 ));
             }
-            if let Some(lever) = &case.lever {
-                let told = levers(&report)?;
-                if !told.iter().any(|t| t == lever) && !is_another_matter(setting) {
-                    return Err(format!(
-                        "{} with {setting}, {how}: lever {lever} expected, told: {}",
-                        binary.path.display(),
-                        told.join(", ")
-                    ));
-                }
-            }
-            let _ = fs::remove_file(&report);
         }
+        let _ = fs::remove_file(&report);
     }
     Ok(())
 }

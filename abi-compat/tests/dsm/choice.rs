@@ -21,6 +21,7 @@ fn table_of(report: &Path) -> String {
 
 /// Without `HETMP_DSM_CROSS`, a region is tried at home and across, and runs where it is faster.
 #[test]
+#[ignore = "measures times: a quiet machine is needed"]
 fn regions_run_where_they_are_faster() {
     let program = compile("c-tests/dsm/weighed.c", &[]);
     let expected = run(&program, &[], 0, &[]);
@@ -225,6 +226,7 @@ fn first_node_has_more(got: &Output, expected: &Output) {
 /// processor's time, which other work on the machine hardly changes, and each part takes many times as long as a part must to
 /// count.
 #[test]
+#[ignore = "measures times: a quiet machine is needed"]
 fn unlike_nodes_get_unlike_parts() {
     let program = compile("c-tests/dsm/parts.c", &[]);
     let expected = run(&program, &[], 0, &[]);
@@ -258,6 +260,7 @@ fn speeds_that_do_not_fit_are_refused() {
 
 /// The same value, by the variable or by the option, for processes that hetrun starts.
 #[test]
+#[ignore = "measures times: a quiet machine is needed"]
 fn unlike_nodes_of_hetrun_get_unlike_parts() {
     if !hetrun_finds_the_library() {
         return;
@@ -313,6 +316,7 @@ fn hetrun_refuses_nodes_that_do_not_fit() {
 
 /// Nodes with memory of their own that each have two kinds of cores: each gives its slow threads fewer iterations.
 #[test]
+#[ignore = "measures times: a quiet machine is needed"]
 fn nodes_of_two_kinds_of_cores() {
     if std::thread::available_parallelism().map_or(1, |n| n.get()) < 2 {
         println!("skipped: one CPU");

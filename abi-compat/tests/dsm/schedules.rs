@@ -24,6 +24,7 @@ fn under(
 /// Each node keeps the pages of its part: once the parts are decided, a lap over an array of 256 pages costs hardly a fault
 /// beside those of a region's start and end. Handed out on demand, a lap moves some 30 pages of it or more.
 #[test]
+#[ignore = "measures times: a quiet machine is needed"]
 fn a_settled_loop_leaves_pages_where_they_are() {
     let program = compile("c-tests/dsm/blocks.c", &["-DLAPS"]);
     let (few, many) = (["laps", "10"], ["laps", "50"]);
@@ -141,6 +142,7 @@ fn a_part_that_nobody_comes_for_is_executed() {
 
 /// A node of a tenth of the speed gets a small part, which the first execution has shown.
 #[test]
+#[ignore = "measures times: a quiet machine is needed"]
 fn parts_follow_the_speeds_of_nodes() {
     let program = compile("c-tests/dsm/blocks.c", &["-DSPEEDS"]);
     let args = ["laps", "12"];
@@ -165,6 +167,7 @@ fn parts_follow_the_speeds_of_nodes() {
 /// Rows that take the longer, the later they come: the first node's part is the larger one. Then the other way round:
 /// `hetprobe-i` divides anew.
 #[test]
+#[ignore = "measures times: a quiet machine is needed"]
 fn parts_follow_work_that_changes() {
     let program = compile("c-tests/dsm/blocks.c", &["-DUNLIKE"]);
     for (args, fits) in [

@@ -7,9 +7,8 @@ use hetmp_dsm::{Access, Homes, Message};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
-fn config(cases: u32) -> ProptestConfig {
+fn config() -> ProptestConfig {
     ProptestConfig {
-        cases,
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct(
             "proptest-regressions/traces.txt",
         ))),
@@ -45,7 +44,7 @@ fn settings() -> impl Strategy<Value = Setting> {
 }
 
 proptest! {
-    #![proptest_config(config(2000))]
+    #![proptest_config(config())]
 
     /// `choices` picks among the steps that can happen. When all choices are used, a generator goes on from
     /// the last one.

@@ -107,8 +107,6 @@ fn operands(steps: &[Step]) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-
     #[test]
     fn random_jobs_end_with_what_they_say(
         (ranks, steps) in steps(),

@@ -163,8 +163,6 @@ fn may_count(work: &Work) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
-
     #[test]
     fn every_descriptor_survives_its_bytes(
         queue_pair in any::<u32>(), peer in any::<u32>(), signalled in any::<bool>(),

@@ -67,10 +67,6 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(
-        std::env::var("HETMP_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(3000)
-    ))]
-
     #[test]
     fn ends(pieces in proptest::collection::vec(piece(), 1..120), pads in any::<bool>()) {
         let bytes: Vec<u8> = pieces.concat();

@@ -212,7 +212,7 @@ fn known(team: &Placement, rules: &Rules, chance: &mut Chance) -> Option<Arc<Kno
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn exactly_once(n in iterations(), team in team(), never: u64, seed: u64) {

@@ -1,0 +1,97 @@
+#!/bin/sh
+# What scripts/test does with the files that hold tests. Run at the repository's root:
+#   run_tests.sh list LIST                    builds the tests, and writes a line for each file: product, crate, name, file
+#   run_tests.sh run LIST PRODUCT [ARGUMENT]... runs those of one product (of all: `-`), with ARGUMENTs for each; the output of
+#                                             each comes as a whole, under a line with its name and its seconds
+# Two run at a time, or as many as HETMP_TEST_FILES says. HETMP_TEST_SLOW=FILE: each runs one test after the other, and the
+# seconds of each test go to FILE. PRODUCT `-` leaves out harnesses of their own, whose ignored tests are those that cannot run.
+# Cargo starts `run_tests.sh note LIST FILE` in place of each test, and `run` starts `run_tests.sh one LIST NUMBER FOLDER`.
+set -u
+tab=$(printf '\t')
+
+# Everything that is no other product's is `tools`.
+product_of() { # CRATE NAME
+    case $1/$2 in
+    runtime/core/* | runtime/allocator/* | runtime/sched/* | runtime/scan/* | runtime/omp/*) echo openmp ;;
+    runtime/dsm*/* | abi-compat/dsm) echo dsm ;;
+    runtime/nic/* | runtime/shmem/* | abi-compat/surface/* | abi-compat/shmem | abi-compat/gio) echo shmem ;;
+    runtime/goal*/* | abi-compat/goal) echo goal ;;
+    runtime/mq/* | abi-compat/mq | abi-compat/simd | abi-compat/apps) echo queues ;;
+    abi-compat/differential | abi-compat/static_loops | abi-compat/exports | abi-compat/nodes | abi-compat/profile | \
+        abi-compat/reach | abi-compat/report | abi-compat/tool | abi-compat/archer | abi-compat/one_runtime | \
+        abi-compat/kernels) echo openmp ;;
+    *) echo tools ;;
+    esac
+}
+
+case $1 in
+list)
+    host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
+    found=$2.found
+    : >"$found"
+    env "CARGO_TARGET_${host}_RUNNER=$PWD/scripts/lib/run_tests.sh note $found" \
+        cargo test --locked --workspace --exclude hetmp --quiet --lib --bins --examples --tests || exit
+    while IFS=$tab read -r folder file; do
+        crate=${folder#"$PWD/"}
+        name=${file##*/}
+        name=${name%-*}
+        printf '%s\t%s\t%s\t%s\n' "$(product_of "$crate" "$name")" "$crate" "$name" "$file"
+    done <"$found" >"$2"
+    rm "$found"
+    ;;
+note)
+    printf '%s\t%s\n' "$PWD" "$3" >>"$2"
+    ;;
+run)
+    list=$2
+    product=$3
+    shift 3
+    folder=$(mktemp -d)
+    trap 'rm -rf "$folder"' EXIT
+    trap 'exit 130' INT TERM
+    awk -v product="$product" '
+        BEGIN { split("differential static_loops simd shmem goal jobs", names); for (n in names) own[names[n]] }
+        product == "-" ? !($3 in own) : $1 == product { print NR }' "$list" |
+        xargs -P "${HETMP_TEST_FILES:-2}" -I NUMBER "$0" one "$list" NUMBER "$folder" "$@"
+    # Of xargs' status, nothing says which. A file that crashes says no result of its own.
+    [ ! -e "$folder/failed" ] || {
+        echo "failed: $(cat "$folder/failed")"
+        exit 1
+    }
+    ;;
+one)
+    line=$(sed -n "$3p" "$2")
+    number=$3
+    folder=$4
+    shift 4
+    IFS=$tab read -r _ crate name file <<LINE
+$line
+LINE
+    began=$(date +%s)
+    plain="env -u HETMP_TEST_SLOW -u HETMP_TEST_FILES"
+    if [ -n "${HETMP_TEST_SLOW-}" ]; then
+        { (cd "$crate" && exec $plain "$file" --test-threads=1 "$@") 2>&1 </dev/null; echo $? >"$folder/$number.status"; } |
+            while IFS= read -r line; do
+                printf '%s\t%s\n' "$(date +%s.%N)" "$line"
+            done | awk -F '\t' -v name="$name" -v slow="$HETMP_TEST_SLOW" '
+                /\ttest .* (ok|FAILED)$/ {
+                    split($2, words, " ")
+                    printf "%8.2f s  %s of %s\n", $1 - last, words[2], name >>slow
+                }
+                { last = $1; sub(/^[^\t]*\t/, ""); print }' >"$folder/$number"
+        read -r status <"$folder/$number.status"
+    else
+        (cd "$crate" && exec $plain "$file" "$@") >"$folder/$number" 2>&1 </dev/null
+        status=$?
+    fi
+    took=$(($(date +%s) - began))
+    [ "$status" = 0 ] || printf '%s ' "$name" >>"$folder/failed"
+    # One write each, so that two do not mix.
+    {
+        echo "== $name of $crate, $took s$([ "$status" = 0 ] || echo ", FAILED with status $status")"
+        cat "$folder/$number"
+    } >"$folder/$number.whole"
+    flock "$folder" cat "$folder/$number.whole"
+    rm -f "$folder/$number" "$folder/$number".*
+    ;;
+esac
