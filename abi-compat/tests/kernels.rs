@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 const SCHEDULES: [&str; 7] = [
     "hetprobe",
-    "hetprobe-i",
+    "nonmonotonic:hetprobe-i",
     "static-csr:3,1",
     "cross-dynamic",
     "aid-static",

@@ -207,11 +207,6 @@ impl Schedule {
             modifier,
             chunk: None,
         };
-        if schedule.is_ours() && modifier == Modifier::Monotonic {
-            return Err(bad(format!(
-                "{word} without monotonic:, because it hands out iterations in any order"
-            )));
-        }
         if takes_chunk {
             schedule.chunk = match chunk(args) {
                 Ok(c) => c,
@@ -406,6 +401,9 @@ mod tests {
             ("HetProbe,5", "hetprobe,5%"),
             ("hetprobe, 7.5 %", "hetprobe,7.5%"),
             ("nonmonotonic:hetprobe,7", "nonmonotonic:hetprobe,7%"),
+            ("monotonic:hetprobe-i", "monotonic:hetprobe-i,10%"),
+            ("monotonic:static-csr:3,1", "monotonic:static-csr:3,1"),
+            ("monotonic:cross-dynamic,2", "monotonic:cross-dynamic,2"),
             ("hetprobe-i", "hetprobe-i,10%"),
             ("hetprobe-i,5", "hetprobe-i,5%"),
             ("hetprobe-i,10,10", "hetprobe-i,10%,10%"),
@@ -467,9 +465,6 @@ mod tests {
             ("aid-dynamic,x", "dynamic,1", "major"),
             ("aid-dynamic,9,9,9", "aid-dynamic,9,1", "chunk size"),
             ("aid", "dynamic,1", "aid-static"),
-            ("monotonic:aid-static", "dynamic,1", "without monotonic"),
-            ("monotonic:hetprobe", "dynamic,1", "without monotonic"),
-            ("monotonic:cross-dynamic", "dynamic,1", "without monotonic"),
         ] {
             let e = Schedule::parse(text).expect_err(text);
             assert_eq!(e.effective.to_string(), effective, "{text}");

@@ -156,6 +156,42 @@ fn three_nodes_of_any_kind() {
     }
 }
 
+/// Where each thread's iterations ascend, no node can help another one with what lies behind, and all take from one cursor. A
+/// loop takes as long as without order; if its iterations differ, at times a little longer or shorter.
+#[test]
+fn order_costs_nothing() {
+    let threads: [(&[u32], &'static [f64]); 4] = [
+        (&[1, 1], &[100.0, 100.0]),
+        (&[1, 1], &[100.0, 300.0]),
+        (&[2, 1, 3], &[100.0, 250.0, 700.0]),
+        (&[16, 96], &[100.0, 300.0]),
+    ];
+    let weights: [(fn(f64) -> f64, f64); 3] = [
+        (|_| 1.0, 1.01),
+        (|at| 0.2 + 1.6 * at, 1.01),
+        (|at| if (0.5..0.7).contains(&at) { 4.0 } else { 0.25 }, 1.1),
+    ];
+    for (threads, ns) in threads {
+        for (weight, most) in weights {
+            let mut model = regular(threads, ns);
+            model.cost = Box::new(move |node, i| ns[node] * weight(i as f64 / N as f64));
+            let times = |ascending| {
+                let settings = Settings {
+                    ascending,
+                    ..Settings::default()
+                };
+                executions(&model, N, settings, 4)
+                    .into_iter()
+                    .map(|(ns, _)| ns)
+            };
+            for (execution, (free, ordered)) in times(false).zip(times(true)).enumerate() {
+                let ratio = ordered as f64 / free as f64;
+                assert!(ratio < most, "{threads:?}, {execution}: {ratio}");
+            }
+        }
+    }
+}
+
 /// The division itself must be right, not only the help at the end: with a settled plan each node runs almost
 /// only its own range.
 #[test]

@@ -353,12 +353,13 @@ proptest! {
             other => other,
         };
         let mut state = Aid::new(n, shape, chunk, Arc::clone(&team));
-        check_tiles(&play(&state, team.threads(), never, &mut chance), n);
+        let threads = team.threads();
+        check_tiles(&play(&Ascending::new(&state, threads), threads, never, &mut chance), n);
         let record = state.record();
         prop_assert_eq!(record.nodes.iter().map(|x| u128::from(x.iterations)).sum::<u128>(), u128::from(n));
         prop_assert_eq!(record.schedule, shape.kind());
         state.restart(n / 3);
-        check_tiles(&play(&state, team.threads(), never, &mut chance), n / 3);
+        check_tiles(&play(&Ascending::new(&state, threads), threads, never, &mut chance), n / 3);
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub(super) const CROSS: &str = "cross-dynamic";
 pub(super) const ALONE: &str = "node 0 alone";
 const AID: [&str; 3] = ["aid-static", "aid-hybrid", "aid-dynamic"];
 pub(super) const HETPROBE: &str = "hetprobe";
-const HETPROBE_I: &str = "hetprobe-i";
+const HETPROBE_I: &str = "nonmonotonic:hetprobe-i";
 
 fn chosen(args: &SchedArgs) -> impl Iterator<Item = (&'static str, Region)> + '_ {
     KERNELS

@@ -17,12 +17,13 @@ use libc::{c_long, c_uint, c_void};
 /// The clause behind a schedule number of the entries of GOMP_5.0, and its order: 1 to 3 are static,
 /// dynamic and guided, 0 is `runtime`, 4 is `nonmonotonic: runtime`, and bit 31 says `monotonic`.
 pub(super) fn clause(sched: c_long) -> (Clause, Order) {
-    let order = if sched & (1 << 31) == 0 {
-        Order::None
-    } else {
-        Order::Monotonic
+    let number = sched & 0x7fff_ffff;
+    let order = match (sched & (1 << 31), number) {
+        (0, 4) => Order::None,
+        (0, _) => Order::Customary,
+        _ => Order::Monotonic,
     };
-    let clause = match sched & 0x7fff_ffff {
+    let clause = match number {
         1 => Some(Static),
         2 => Some(Dynamic),
         3 => Some(Guided),
@@ -250,7 +251,7 @@ entries! {
         start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint
     ) {
         let th = Thread::current();
-        let l = signed((start, end, incr), Some(Dynamic), chunk, Order::None, f as usize);
+        let l = signed((start, end, incr), Some(Dynamic), chunk, Order::Customary, f as usize);
         // SAFETY: the compiled code made f and data for this call.
         unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
     }
@@ -261,7 +262,7 @@ entries! {
         start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint
     ) {
         let th = Thread::current();
-        let l = signed((start, end, incr), Some(Guided), chunk, Order::None, f as usize);
+        let l = signed((start, end, incr), Some(Guided), chunk, Order::Customary, f as usize);
         // SAFETY: the compiled code made f and data for this call.
         unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
     }
@@ -336,7 +337,7 @@ entries! {
         start: c_long, end: c_long, incr: c_long, flags: c_uint
     ) {
         let th = Thread::current();
-        let l = signed((start, end, incr), RUNTIME, 0, Order::None, f as usize);
+        let l = signed((start, end, incr), RUNTIME, 0, Order::Customary, f as usize);
         // SAFETY: the compiled code made f and data for this call.
         unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
     }
@@ -427,7 +428,7 @@ keyed! {
     fn GOMP_loop_nonmonotonic_dynamic_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
     ) -> bool {
-        let l = signed((start, end, incr), Some(Dynamic), chunk, Order::None, key);
+        let l = signed((start, end, incr), Some(Dynamic), chunk, Order::Customary, key);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
@@ -437,7 +438,7 @@ keyed! {
     fn GOMP_loop_nonmonotonic_guided_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
     ) -> bool {
-        let l = signed((start, end, incr), Some(Guided), chunk, Order::None, key);
+        let l = signed((start, end, incr), Some(Guided), chunk, Order::Customary, key);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
@@ -458,7 +459,7 @@ keyed! {
     fn GOMP_loop_maybe_nonmonotonic_runtime_start(
         start: c_long, end: c_long, incr: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
     ) -> bool {
-        let l = signed((start, end, incr), RUNTIME, 0, Order::None, key);
+        let l = signed((start, end, incr), RUNTIME, 0, Order::Customary, key);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }

@@ -250,7 +250,7 @@ keyed! {
     fn GOMP_loop_ull_nonmonotonic_dynamic_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64, key: usize
     ) -> bool {
-        let l = unsigned((up, start, end, incr), Some(Dynamic), chunk, Order::None, key);
+        let l = unsigned((up, start, end, incr), Some(Dynamic), chunk, Order::Customary, key);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
@@ -260,7 +260,7 @@ keyed! {
     fn GOMP_loop_ull_nonmonotonic_guided_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64, key: usize
     ) -> bool {
-        let l = unsigned((up, start, end, incr), Some(Guided), chunk, Order::None, key);
+        let l = unsigned((up, start, end, incr), Some(Guided), chunk, Order::Customary, key);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
@@ -281,7 +281,7 @@ keyed! {
     fn GOMP_loop_ull_maybe_nonmonotonic_runtime_start(
         up: bool, start: u64, end: u64, incr: u64, istart: *mut u64, iend: *mut u64, key: usize
     ) -> bool {
-        let l = unsigned((up, start, end, incr), RUNTIME, 0, Order::None, key);
+        let l = unsigned((up, start, end, incr), RUNTIME, 0, Order::Customary, key);
         // SAFETY: the compiled code passes pointers to its variables.
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }

@@ -26,7 +26,7 @@ const fn hetmp(name: &'static str, kind: Kind) -> Variable {
 }
 
 /// What `OMP_SCHEDULE` and `HETMP_SCHEDULE` take.
-const SCHEDULES: &str = "[monotonic:|nonmonotonic:]static|dynamic|guided|auto[,chunk], \
+const SCHEDULES: &str = "[monotonic:|nonmonotonic:] and static|dynamic|guided|auto[,chunk], \
      hetprobe[,probe%], hetprobe-i[,probe%[,jump%]], static-csr:R0,R1,..., \
      cross-dynamic[,chunk], aid-static[,chunk], aid-hybrid[,part%[,chunk]] or aid-dynamic[,major[,chunk]]";
 

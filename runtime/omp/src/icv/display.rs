@@ -5,6 +5,7 @@ use super::{Globals, SchedKind, TargetOffload};
 use crate::affinity::places;
 use crate::icv::ProcBind;
 use hetmp_core::spins::{Library, WaitPolicy};
+use hetmp_sched::schedule::Modifier;
 
 /// Device-wide variables that a program may have changed since the start.
 #[derive(Clone, Copy, Debug)]
@@ -272,7 +273,7 @@ fn schedule(g: &Globals) -> String {
         // libgomp has no format for hetmp's own schedules: show the text that the variable accepts.
         _ => return g.schedule.to_string().to_uppercase(),
     };
-    let modifier = match (sched.monotonic, sched.kind) {
+    let modifier = match (sched.modifier == Modifier::Monotonic, sched.kind) {
         (true, SchedKind::Static) => "",
         (true, _) => "MONOTONIC:",
         (false, SchedKind::Static) => "NONMONOTONIC:",

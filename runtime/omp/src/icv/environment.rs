@@ -125,7 +125,7 @@ impl Source<'_> {
         icv.run_sched = RunSched::from(&schedule);
         if machine.as_libomp && schedule.modifier == Modifier::None {
             // libomp does not report a modifier that the text does not have.
-            icv.run_sched.monotonic = false;
+            icv.run_sched.modifier = Modifier::None;
         }
         if !schedule_given
             && self

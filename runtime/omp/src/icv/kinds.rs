@@ -1,5 +1,7 @@
 //! The value types of the internal control variables.
 
+use hetmp_sched::schedule::Modifier;
+
 /// `HETMP_STATIC`: how regions run whose loops the compiler divided itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StaticLoops {
@@ -165,8 +167,8 @@ const MONOTONIC: u32 = 0x8000_0000;
 pub struct RunSched {
     /// Which schedule.
     pub kind: SchedKind,
-    /// Each thread gets its iterations in increasing order. True for plain `static`.
-    pub(crate) monotonic: bool,
+    /// Whether each thread gets its iterations in increasing order. `monotonic` for plain `static`.
+    pub(crate) modifier: Modifier,
     /// The jump percentage of `hetprobe-i`; 0 if none was given, and for other kinds.
     pub(crate) jump_percent: u8,
     /// The chunk size in iterations. `static`: 0 means one block for each thread. `hetprobe` and
@@ -179,7 +181,7 @@ impl RunSched {
     /// The schedule without `OMP_SCHEDULE`: `dynamic,1`, as in libgomp.
     pub(crate) const DEFAULT: Self = Self {
         kind: SchedKind::Dynamic,
-        monotonic: false,
+        modifier: Modifier::None,
         jump_percent: 0,
         chunk: 1,
     };
@@ -188,10 +190,9 @@ impl RunSched {
     #[must_use]
     pub(crate) const fn omp_sched(self) -> u32 {
         let kind = self.kind as u16 as u32;
-        if self.monotonic {
-            kind | MONOTONIC
-        } else {
-            kind
+        match self.modifier {
+            Modifier::Monotonic => kind | MONOTONIC,
+            Modifier::None | Modifier::Nonmonotonic => kind,
         }
     }
 
@@ -213,7 +214,11 @@ impl RunSched {
         };
         Some(Self {
             kind,
-            monotonic: omp_sched & MONOTONIC != 0,
+            modifier: if omp_sched & MONOTONIC == 0 {
+                Modifier::None
+            } else {
+                Modifier::Monotonic
+            },
             jump_percent: 0,
             chunk,
         })

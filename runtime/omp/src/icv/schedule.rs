@@ -37,11 +37,10 @@ impl From<&Schedule> for RunSched {
         };
         Self {
             kind,
-            monotonic: match schedule.modifier {
-                Modifier::Monotonic => true,
-                Modifier::Nonmonotonic => false,
+            modifier: match schedule.modifier {
                 // A static schedule without modifier has been monotonic since OpenMP 4.5.
-                Modifier::None => kind == SchedKind::Static,
+                Modifier::None if kind == SchedKind::Static => Modifier::Monotonic,
+                modifier => modifier,
             },
             jump_percent,
             chunk,
@@ -97,10 +96,9 @@ pub(super) fn from_run(run: RunSched, environment: &Schedule) -> Schedule {
         SchedKind::HetProbe | SchedKind::HetProbeI | SchedKind::StaticCsr => None,
         _ => u64::try_from(run.chunk).ok().filter(|&c| c > 0),
     };
-    let modifier = match (run.monotonic, kind == Kind::Static) {
-        (true, _) => Modifier::Monotonic,
-        (false, true) => Modifier::Nonmonotonic,
-        (false, false) => Modifier::None,
+    let modifier = match run.modifier {
+        Modifier::None if kind == Kind::Static => Modifier::Nonmonotonic,
+        modifier => modifier,
     };
     Schedule {
         kind,
@@ -118,7 +116,12 @@ mod tests {
         let parsed = parse(value.as_bytes());
         let good = parsed.is_ok();
         let run = RunSched::from(&parsed.unwrap_or_else(|bad| bad.effective));
-        (run.kind, run.monotonic, run.chunk, good)
+        (
+            run.kind,
+            run.modifier == Modifier::Monotonic,
+            run.chunk,
+            good,
+        )
     }
 
     #[test]
@@ -160,6 +163,8 @@ mod tests {
             "aid-dynamic,30",
             "guided,5",
             "nonmonotonic:static,4",
+            "nonmonotonic:hetprobe,7%",
+            "monotonic:hetprobe-i,20%,30%",
         ] {
             let schedule = parse(value.as_bytes()).expect(value);
             let run = RunSched::from(&schedule);

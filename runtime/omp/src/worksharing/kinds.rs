@@ -45,6 +45,9 @@ pub const RUNTIME: Clause = None;
 pub enum Order {
     /// No order.
     None,
+    /// No order was promised, but under the runtime that the program was compiled for (libgomp) the chunks of each
+    /// thread ascend, and programs rely on it. `nonmonotonic:` in `OMP_SCHEDULE` gives it up.
+    Customary,
     /// The chunks of each thread come in ascending order: `monotonic`.
     Monotonic,
     /// Chunks are handed out in ascending order, whichever thread takes them. A doacross loop needs this,

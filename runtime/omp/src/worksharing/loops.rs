@@ -108,8 +108,8 @@ fn prepare_in(work: &Work, th: &Thread, (team, nthreads): (&Team, u32), l: &Loop
     }
     if team.is_across() && kind != SchedKind::Static {
         let guided = kind == SchedKind::Guided;
-        // Blocks do not ascend: a node may take an earlier one after its own.
-        let ours = choose::unordered(l.clause, run).filter(|_| l.order == Order::None);
+        // A node may take an earlier block after its own, if that block's node does not come.
+        let ours = choose::unordered(l.clause, run).filter(|_| l.order != Order::Monotonic);
         let shares = across::share(n, chunk, guided, in_order, ours, l.key);
         // SAFETY: only this thread touches the node before it is published.
         unsafe { *work.ours.get() = Some(shares) };
@@ -391,7 +391,7 @@ pub unsafe fn fork(th: &Thread, region: &Region, l: &Loop) {
 /// All threads of the region may call its function with its data until this function returns.
 pub unsafe fn parallel(th: &Thread, region: &Region, l: &Loop) {
     let (n, run) = (region.nthreads, th.task().icv().run_sched);
-    if is_on() && matches!(l.order, Order::None | Order::Monotonic) {
+    if is_on() && !matches!(l.order, Order::Global | Order::Ordered) {
         let first = (prepare_first as across::Prepare, Construct::Loop(*l));
         let mut prepare = |t: &Team, w: &Work| prepare_in(w, th, (t, n), l, run);
         // SAFETY: all threads of the region may call its function until the join: this function's contract.

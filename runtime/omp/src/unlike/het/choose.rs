@@ -30,7 +30,7 @@ pub(crate) fn may_replace(clause: Clause, run: RunSched) -> bool {
     }
 }
 
-/// The schedule of hetmp's own that a loop with this clause has, if its chunks need not ascend in each thread.
+/// The schedule of hetmp's own that a loop with this clause has, if `monotonic:` does not order its chunks.
 pub(crate) fn unordered(clause: Clause, run: RunSched) -> Option<SchedKind> {
     let run = match clause {
         None => run,
@@ -39,7 +39,7 @@ pub(crate) fn unordered(clause: Clause, run: RunSched) -> Option<SchedKind> {
         }
         Some(_) => return None,
     };
-    (run.kind.is_ours() && !run.monotonic).then_some(run.kind)
+    (run.kind.is_ours() && run.modifier != Modifier::Monotonic).then_some(run.kind)
 }
 
 /// Does a clause with this word leave it to the run time which thread gets an iteration? hetmp's own schedules
@@ -55,7 +55,7 @@ fn on_demand(kind: SchedKind) -> bool {
 /// Does the loop run under `hetprobe`?
 fn probes(clause: Clause, run: RunSched) -> bool {
     match clause {
-        None => run.kind == SchedKind::HetProbe && !run.monotonic,
+        None => run.kind == SchedKind::HetProbe,
         Some(kind) => on_demand(kind) && modes::loops() & PROBE != 0,
     }
 }
@@ -175,8 +175,8 @@ pub(crate) fn schedule(
         _ => None,
     };
     let said = match l.clause {
-        None => run.monotonic,
-        Some(_) => globals.icv.run_sched.monotonic,
+        None => run.modifier,
+        Some(_) => globals.icv.run_sched.modifier,
     };
     let mut blocks = blocks(l);
     let mut chosen = match chosen {
@@ -193,7 +193,11 @@ pub(crate) fn schedule(
         }
         None => return None,
     };
-    let ascending = said || l.order == Order::Monotonic;
+    let ascending = match l.order {
+        Order::Monotonic => true,
+        Order::Customary => said != Modifier::Nonmonotonic,
+        _ => said == Modifier::Monotonic,
+    };
     if ascending != (chosen.modifier == Modifier::Monotonic) {
         chosen.to_mut().modifier = if ascending {
             Modifier::Monotonic

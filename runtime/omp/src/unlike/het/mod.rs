@@ -4,7 +4,7 @@
 //!   iterations. It does for `schedule(runtime)` where the internal control variable selects such a schedule,
 //!   and for `dynamic` and `guided` where the environment does. Loops whose iterations take turns (`ordered`,
 //!   doacross) never come here. In `monotonic` loops every thread's iterations ascend, and so they do in
-//!   loops that gcc before 9 compiled, which knew no other kind.
+//!   loops that gcc compiled, unless the user or the program says `nonmonotonic`.
 //! * `schedule` is one execution of one loop, as a sequence of steps. `execution` drives it: reads the clock
 //!   around probes, hands the measurements in, and waits. `parts` is the memory of both.
 //! * `settled` is the shortcut for short loops whose plan is known.

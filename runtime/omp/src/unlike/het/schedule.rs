@@ -11,8 +11,8 @@
 //! last iteration. Static and plain schedules and the asymmetric distributions give every thread its chunks
 //! in increasing order anyway.
 //!
-//! A loop that is `monotonic`, or that gcc before 9 compiled, gets increasing chunks from all schedules
-//! (the modifier of the schedule's [`Chosen`]).
+//! A loop that is `monotonic`, or that gcc compiled, gets increasing chunks from all schedules (the modifier of the
+//! schedule's [`Chosen`]).
 //!
 //! [`Chosen`] is the schedule that the user or the program chose. [`Schedule`] is one execution under it.
 
