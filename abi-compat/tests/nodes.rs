@@ -4,6 +4,7 @@
 //!
 //! On a machine with one CPU there are no two nodes: these tests then say so and pass.
 
+use hetmp_abi_compat::case::{self, Setting};
 use hetmp_abi_compat::exec::Ending;
 use hetmp_abi_compat::scratch::Scratch;
 use hetmp_abi_compat::{library, sample};
@@ -402,6 +403,36 @@ impl Drop for Quota {
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
     }
+}
+
+/// A process whose program uses no OpenMP gets no nodes with memory of their own. The value is right all the same.
+#[test]
+fn a_library_that_is_opened_later_runs_without_nodes() {
+    let cases = case::all(&case::folder()).expect("programs");
+    let case = (cases.iter())
+        .find(|c| c.name == "dlopen_no_openmp_program.c")
+        .expect("the program");
+    let cache = library::target_dir().join("opened-later");
+    let binary = case.build(&cache).expect("compiled");
+    let setting = |verbose: &[(&str, &str)]| Setting {
+        env: (verbose.iter().chain(&[("HETMP_NODES", "dsm:2")]))
+            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
+            .collect(),
+    };
+    let preload = library::fresh().display().to_string();
+    let run = |verbose: &[(&str, &str)]| {
+        let preload = ("LD_PRELOAD".to_owned(), preload.clone());
+        let out = case.run(&binary, &setting(verbose), &[preload]);
+        let out = out.expect("started");
+        assert_eq!(text(&out.stdout), "ok\n");
+        text(&out.stderr)
+    };
+    assert_eq!(run(&[]), "");
+    let said = run(&[("HETMP_VERBOSE", "1")]);
+    assert!(
+        said.contains("hetmp: HETMP_NODES: 'dsm:2': "),
+        "no line: {said}"
+    );
 }
 
 /// All to one node, as ratios of 0 say.

@@ -71,9 +71,7 @@ impl Facts {
     fn gather(errors: &mut Vec<String>) -> Self {
         let machine = Topology::discover();
         let value = std::env::var_os("HETMP_NODES").map(std::ffi::OsString::into_encoded_bytes);
-        let told = value
-            .as_ref()
-            .is_some_and(|value| !value.trim_ascii().is_empty());
+        let told = Nodes::told(value.as_deref()).is_some();
         let (nodes, told) = match Nodes::from_env(value.as_deref(), &machine) {
             Ok(nodes) => (nodes, told),
             Err(error) => {

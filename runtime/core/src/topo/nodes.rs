@@ -123,13 +123,22 @@ impl fmt::Display for Node {
 pub struct Nodes(Vec<Node>);
 
 impl Nodes {
-    /// The nodes told by the value of `HETMP_NODES`, or found when it is unset or blank.
+    /// The value of `HETMP_NODES` without blanks around it, if it tells the nodes of one process: `dsm:` asks for nodes with
+    /// memory of their own, which processes without OpenMP do not have.
+    #[must_use]
+    pub fn told(value: Option<&[u8]>) -> Option<&[u8]> {
+        value
+            .map(<[u8]>::trim_ascii)
+            .filter(|v| !v.is_empty() && !v.starts_with(b"dsm:"))
+    }
+
+    /// The nodes [told](Self::told) by the value of `HETMP_NODES`, or else found.
     ///
     /// Errors: [`NodeError`]. The caller prints it as one line and goes on with [`Nodes::discover`].
     pub fn from_env(value: Option<&[u8]>, machine: &Topology) -> Result<Self, NodeError> {
-        match value {
-            Some(value) if !value.trim_ascii().is_empty() => Nodes::parse(value, machine),
-            _ => Ok(Nodes::discover(machine)),
+        match Nodes::told(value) {
+            Some(value) => Nodes::parse(value, machine),
+            None => Ok(Nodes::discover(machine)),
         }
     }
 

@@ -11,6 +11,7 @@ use crate::icv::{Globals, RunSched};
 use crate::team::levels::{Distance, Emulated};
 use crate::unlike::speeds;
 use core::sync::atomic::{AtomicBool, Ordering};
+use hetmp_core::env::text::quoted;
 use hetmp_core::report;
 use hetmp_core::slow::SlowThread;
 use hetmp_core::topo::{self, CpuSet, Nodes, Topology};
@@ -103,14 +104,21 @@ fn distance_of(
 
 /// Finds the nodes when the runtime starts, and checks the schedule against their number.
 pub(crate) fn configure(globals: &mut Globals, machine: &dyn Fn() -> Topology) {
-    let told = globals
-        .ours
-        .nodes
-        .as_deref()
-        .filter(|v| !v.trim_ascii().is_empty());
+    let told = Nodes::told(globals.ours.nodes.as_deref());
     let ours = globals.icv.run_sched.kind.is_ours();
     let verbose = globals.ours.verbose;
     let far = globals.ours.far;
+    if let (Some(value), None, true, None) = (
+        &globals.ours.nodes,
+        told,
+        verbose,
+        crate::across::table::nodes(),
+    ) {
+        report::warn(format_args!(
+            "HETMP_NODES: {}: OpenMP is used where there are no nodes yet (expected a program, or a library loaded at its start, that uses it)",
+            quoted(value)
+        ));
+    }
     if told.is_none() && !ours {
         return;
     }

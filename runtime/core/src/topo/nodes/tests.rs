@@ -231,9 +231,9 @@ fn what_is_wrong_in_a_file() {
 }
 
 #[test]
-fn unset_and_blank_mean_discovery() {
+fn unset_blank_and_nodes_of_other_processes_mean_discovery() {
     let machine = bare("0-1");
-    for value in [None, Some(&b""[..]), Some(b" \t")] {
+    for value in [None, Some(&b""[..]), Some(b" \t"), Some(b" dsm:2")] {
         let nodes = Nodes::from_env(value, &machine).expect("discovery");
         assert_eq!(nodes.to_string(), "cores=0-1,speed=1");
     }
