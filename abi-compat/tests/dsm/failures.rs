@@ -1,6 +1,8 @@
 //! What cannot be, and nodes that end too early: one line, and no hang.
 
-use crate::harness::{built, compile, finish, is_same, preload, run, same, same_by_clang, skipped};
+use crate::harness::{
+    built, compile, finish, is_same, preload, prints_the_same, run, same, same_by_clang, skipped,
+};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::Command;
@@ -317,6 +319,45 @@ fn exhausted_memory_is_refused() {
 }
 
 /// The calls are refused on every node, with a line for each call, and the region goes on.
+/// Under `ulimit -v` there are too few addresses for nodes. A process that is to have none gets on with what there is.
+#[test]
+fn limited_addresses_are_one_line() {
+    let program = compile("c-tests/dsm/shared.c", &["-DLIMITED"]);
+    let expected = run(&program, &[], 0, &[]);
+    let limited = |nodes: &[(&str, &str)]| {
+        let mut command = Command::new(&program);
+        command
+            .env("LD_PRELOAD", preload())
+            .env("OMP_NUM_THREADS", "4")
+            .envs(nodes.iter().copied());
+        let limit = || {
+            let limit = libc::rlimit {
+                rlim_cur: 2 << 30,
+                rlim_max: 2 << 30,
+            };
+            // SAFETY: a live limit.
+            match unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) } {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        };
+        // SAFETY: the closure runs between fork and exec, and makes only a system call.
+        unsafe { command.pre_exec(limit) };
+        finish(command, &program, 7)
+    };
+    let got = limited(&[]);
+    prints_the_same(&got, &expected);
+    let got = limited(&[("HETMP_NODES", "dsm:2")]);
+    let said = String::from_utf8_lossy(&got.stderr);
+    assert_eq!(got.status.code(), Some(2), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(
+        said.starts_with("hetmp: HETMP_NODES dsm:2: ")
+            && said.contains("bytes of addresses are needed"),
+        "{said}"
+    );
+}
+
 #[test]
 fn fork_and_dlopen_in_a_region_are_refused() {
     let program = compile("c-tests/dsm/failures.c", &["-DREFUSED"]);

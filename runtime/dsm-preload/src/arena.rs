@@ -15,6 +15,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crossbeam_utils::Backoff;
+use hetmp_core::segment::PAGE;
 
 const MAGIC: u64 = 0x6865_746d;
 const HEADER: usize = 16;
@@ -27,7 +28,8 @@ pub(crate) static PRIVATE: Arena = Arena::new();
 /// The program's heap, this node's part.
 pub(crate) static SHARED: Arena = Arena::new();
 
-/// Size in bytes of the address space that an arena makes for itself; also that of a node's part.
+/// Size in bytes of the address space that an arena makes for itself, where the process's addresses are not limited
+/// (`ulimit -v`); also that of a node's part.
 const OWN: usize = 64 << 30;
 
 /// An allocator. If it was not given a range, it maps one of its own at the first use.
@@ -83,29 +85,41 @@ impl Arena {
         self.next.load(Ordering::Relaxed)
     }
 
+    /// Maps the arena's range. Where the process has less addresses than that, half of the largest power of two that it has.
     fn make_range(&self) {
         // SAFETY: a new mapping at an address that the kernel chooses.
-        let at = unsafe {
+        let map = |len| unsafe {
             libc::mmap(
                 core::ptr::null_mut(),
-                OWN,
+                len,
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
                 -1,
                 0,
             )
         };
-        if at != libc::MAP_FAILED {
-            let at = at as usize;
-            self.set_range(at..at + OWN, at..at + OWN);
+        let (mut at, mut len) = (map(OWN), OWN);
+        while at == libc::MAP_FAILED && len > PAGE {
+            len /= 2;
+            at = map(len);
         }
+        if at == libc::MAP_FAILED {
+            return;
+        }
+        if len < OWN && len > PAGE {
+            len /= 2;
+            // SAFETY: the upper half of the mapping, which nobody uses yet.
+            unsafe { libc::munmap(at.byte_add(len), len) };
+        }
+        let at = at as usize;
+        self.set_range(at..at + len, at..at + len);
     }
 
     /// Is this address in the arena's range? (The shared arena's range is this node's part;
     /// [`crate::place::in_heap`] asks about all parts.)
     pub(crate) fn holds(&self, address: usize) -> bool {
         let start = self.start.load(Ordering::Relaxed);
-        start != 0 && address >= start && address - start < OWN
+        (start..self.end.load(Ordering::Relaxed)).contains(&address)
     }
 
     fn locked<T>(&self, body: impl FnOnce() -> T) -> T {
