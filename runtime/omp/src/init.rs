@@ -60,12 +60,9 @@ fn introduce(globals: &Globals) {
         report::write_all(libc::STDERR_FILENO, &text);
     }
     if globals.libomp.affinity.as_ref().is_some_and(|a| a.verbose) {
-        let mut list = Vec::new();
-        places::write_list(&globals.places, &mut list);
         report::warn(format_args!(
-            "KMP_AFFINITY: {} places: {}",
-            globals.places.len(),
-            String::from_utf8_lossy(&list)
+            "KMP_AFFINITY: {}",
+            places::summary(&globals.places, &globals.allowed)
         ));
     }
 }

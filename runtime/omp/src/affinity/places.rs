@@ -415,6 +415,21 @@ pub(crate) fn write_list(places: &[CpuSet], out: &mut Vec<u8>) {
     }
 }
 
+/// What `KMP_AFFINITY=verbose` says of the places.
+pub(crate) fn summary(places: &[CpuSet], allowed: &CpuSet) -> String {
+    if places.is_empty() {
+        return format!("no places: threads run on any of the CPUs {allowed}");
+    }
+    let mut list = Vec::new();
+    write_list(places, &mut list);
+    let many = if places.len() == 1 { "" } else { "s" };
+    format!(
+        "{} place{many}: {}",
+        places.len(),
+        String::from_utf8_lossy(&list)
+    )
+}
+
 /// The runs of neighbouring CPUs: each run's first CPU and its length.
 pub(super) fn runs(set: &CpuSet) -> impl Iterator<Item = (usize, usize)> + '_ {
     let mut cpus = set.iter().peekable();
@@ -441,6 +456,15 @@ mod tests {
         let mut out = Vec::new();
         write_list(places, &mut out);
         String::from_utf8(out).expect("ASCII")
+    }
+
+    #[test]
+    fn without_places_there_is_a_sentence() {
+        let of = |places: &[CpuSet]| summary(places, &eight());
+        assert_eq!(of(&[]), "no places: threads run on any of the CPUs 0-7");
+        assert_eq!(of(&[eight()]), "1 place: {0:8}");
+        let one = |cpu| CpuSet::from_iter([cpu]);
+        assert_eq!(of(&[one(3), one(0)]), "2 places: {3},{0}");
     }
 
     fn read(value: &str, allowed: &CpuSet) -> Result<(String, usize), Refusal> {
