@@ -152,6 +152,9 @@ int region(int wanted) {
 }
 ";
 
+/// For files that have the older kind of hash table only.
+const OLD_HASH: &str = "-Wl,--hash-style=sysv";
+
 /// Builds a part that was linked with the other runtime: the program if `to` says so, or a library.
 fn part_of_two(s: &Scratch, to: &str, text: &str, flags: &[&str]) -> String {
     let script = s.write("other.map", "VERSION { global: *; };\n");
@@ -169,9 +172,11 @@ fn part_of_two(s: &Scratch, to: &str, text: &str, flags: &[&str]) -> String {
         file
     };
     let own = "int omp_helper(int n) { return n; }\nint kmp_search(int n) { return n; }\n";
+    let hash = flags.iter().filter(|f| **f == OLD_HASH).copied();
+    let more: Vec<&str> = hash.chain([script.as_str()]).collect();
     let (own, other) = (
         build("libown.so", own, &[]),
-        build("libother.so", OTHER, &[&script]),
+        build("libother.so", OTHER, &more),
     );
     let source = source(
         s,
@@ -227,7 +232,11 @@ fn check_refused(out: &exec::Outcome, before: &str, file: &str) {
 fn a_file_with_names_from_two_runtimes_is_refused() {
     let s = Scratch::in_target("one-runtime-mixed");
     let ours = library::fresh().display().to_string();
-    let half = part_of_two(&s, "half", &format!("{TOMORROW}{MAIN}"), &[]);
+    let text = format!("{TOMORROW}{MAIN}");
+    let old = part_of_two(&s, "old", &text, &[OLD_HASH]);
+    let out = exec::command(&old, &[], &[("LD_PRELOAD", &ours)], LIMIT);
+    check_refused(&out, "", &old);
+    let half = part_of_two(&s, "half", &text, &[]);
     let whole = part_of_two(&s, "whole", MAIN, &[]);
     for bind in [("LD_BIND_NOW", ""), ("LD_BIND_NOW", "1")] {
         let env = [("LD_PRELOAD", ours.as_str()), bind];

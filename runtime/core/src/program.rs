@@ -149,6 +149,8 @@ struct Tables {
     symbols: usize,
     /// The hash table of GNU systems.
     hash: usize,
+    /// The hash table of System V, which objects have that were linked with `--hash-style=sysv`.
+    old_hash: usize,
     /// The version of each symbol.
     versions: usize,
     defined: usize,
@@ -170,6 +172,7 @@ struct Tables {
 // Tags of the dynamic section (System V gABI and the GNU extensions for symbol versions).
 const DT_NULL: u64 = 0;
 const DT_PLTRELSZ: u64 = 2;
+const DT_HASH: u64 = 4;
 const DT_STRTAB: u64 = 5;
 const DT_SYMTAB: u64 = 6;
 const DT_RELA: u64 = 7;
@@ -282,6 +285,7 @@ unsafe fn tables(info: &libc::dl_phdr_info) -> Tables {
             DT_STRTAB => tables.strings = address(value),
             DT_SYMTAB => tables.symbols = address(value),
             DT_GNU_HASH => tables.hash = address(value),
+            DT_HASH => tables.old_hash = address(value),
             DT_VERSYM => tables.versions = address(value),
             DT_VERDEF => tables.defined = address(value),
             DT_VERDEFNUM => tables.defined_count = value,

@@ -224,8 +224,12 @@ impl Object {
     /// Would the loader take `name` from here? A name without a version is taken at any.
     fn defines(&self, name: &CStr, version: Option<&CStr>) -> bool {
         let t = &self.tables;
-        if t.hash == 0 || t.symbols == 0 || t.strings == 0 {
+        if t.symbols == 0 || t.strings == 0 {
             return false;
+        }
+        if t.hash == 0 {
+            // SAFETY: the tables of a loaded object: this type's contract.
+            return unsafe { (1..self.symbols()).any(|i| self.is_definition(i, name, version)) };
         }
         let hash = name.to_bytes().iter().fold(5381_u32, |h, &byte| {
             h.wrapping_mul(33).wrapping_add(byte.into())
@@ -250,20 +254,40 @@ impl Object {
             }
             loop {
                 let of = *chain.add((index - first) as usize);
-                if of | 1 == hash | 1 {
-                    let symbol = self.symbol(index as usize);
-                    if symbol.section != 0
-                        && self.string(symbol.name) == name
-                        && self.has_version(index as usize, version)
-                    {
-                        return true;
-                    }
+                if of | 1 == hash | 1 && self.is_definition(index as usize, name, version) {
+                    return true;
                 }
                 if of & 1 == 1 {
                     return false;
                 }
                 index += 1;
             }
+        }
+    }
+
+    /// Does the symbol `index` define `name`, at this version?
+    ///
+    /// # Safety
+    /// As [`Object::symbol`].
+    unsafe fn is_definition(&self, index: usize, name: &CStr, version: Option<&CStr>) -> bool {
+        // SAFETY: this function's contract; names are strings in the object's table.
+        unsafe {
+            let symbol = self.symbol(index);
+            symbol.section != 0
+                && self.string(symbol.name) == name
+                && self.has_version(index, version)
+        }
+    }
+
+    /// How many symbols the object has, as far as its old hash table says; else 0.
+    ///
+    /// # Safety
+    /// The object is loaded.
+    unsafe fn symbols(&self) -> usize {
+        match self.tables.old_hash {
+            0 => 0,
+            // SAFETY: the table's second word is the number of symbols.
+            at => unsafe { *(at as *const u32).add(1) as usize },
         }
     }
 
@@ -346,13 +370,16 @@ impl Object {
             .filter(|r| r.info >> 32 != 0 && !COPIES.contains(&(r.info & 0xffff_ffff)))
     }
 
-    /// How many symbols stand in front of the object's own: among these are its imports.
+    /// The imports are among this number of symbols, which stand in front.
     ///
     /// # Safety
-    /// The object is loaded and has a hash table.
+    /// The object is loaded.
     unsafe fn imports_end(&self) -> usize {
         // SAFETY: as in `defines`.
         unsafe {
+            if self.tables.hash == 0 {
+                return self.symbols();
+            }
             let head = self.tables.hash as *const u32;
             let (buckets, first, words) = (*head, *head.add(1), *head.add(2));
             let bucket = head.add(4 + 2 * words as usize);
@@ -371,7 +398,7 @@ impl Object {
     fn imports(&self) -> Vec<Import<'_>> {
         let t = &self.tables;
         let mut found = Vec::new();
-        if t.hash == 0 || t.symbols == 0 || t.strings == 0 {
+        if t.symbols == 0 || t.strings == 0 {
             return found;
         }
         // SAFETY: the tables of a loaded object: this type's contract.
