@@ -66,18 +66,18 @@ impl Team {
         // Another thread may have run the task by now, and the record may be gone.
         //
         // SAFETY: the parent's record lives until all children are complete, and the caller keeps one from that.
-        self.tell_sleepers(m, &|waiter| unsafe { &*parent }.is_or_descends_from(waiter));
+        self.tell_sleepers(m, |waiter| unsafe { &*parent }.is_or_descends_from(waiter));
     }
 
     /// Wakes a member, if any sleeps, for tasks that were just queued at `m`. A member that waits inside of a task is woken if
     /// that task `suits`.
     #[inline]
-    fn tell_sleepers(&self, m: &Member, suits: &dyn Fn(*const ()) -> bool) {
+    fn tell_sleepers(&self, m: &Member, suits: impl Fn(*const ()) -> bool) {
         // The task must be visible before sleepers are counted. A sleeper counts itself before its last look
         // for tasks.
         fence(Ordering::SeqCst);
         if self.tasks.sleepers.any() {
-            self.wake_one(m, suits);
+            self.wake_one(m, &suits);
         }
     }
 
@@ -229,7 +229,7 @@ impl Team {
                     }
                     // While these tasks were between the two deques nobody saw them, and a member may have
                     // gone to sleep.
-                    self.tell_sleepers(th.member(), &|waiter| self.has_descendant_of(waiter));
+                    self.tell_sleepers(th.member(), |waiter| self.has_descendant_of(waiter));
                 }
                 return Some(t);
             }
@@ -280,9 +280,9 @@ mod tests {
         Policy::join(1);
         let _crowd = Crowd::new();
         let begin = sys::ticks();
-        team.tell_sleepers(&team.members[0], &|_| false);
+        team.tell_sleepers(&team.members[0], |_| false);
         assert_eq!(asleep(&team), 2);
-        team.tell_sleepers(&team.members[0], &|_| false);
+        team.tell_sleepers(&team.members[0], |_| false);
         // A thread that is woken may be kept from looking for so long that the maker wakes another one.
         if lookout::time(sys::ticks()).wrapping_sub(lookout::time(begin)) < 100 {
             assert_eq!(asleep(&team), 2, "the first is on its way");
@@ -291,7 +291,7 @@ mod tests {
         let before = asleep(&team);
         team.attend(&team.members[1]);
         assert_eq!(asleep(&team), before);
-        team.tell_sleepers(&team.members[0], &|_| false);
+        team.tell_sleepers(&team.members[0], |_| false);
         assert_eq!(asleep(&team), before - 1, "nobody is on the way");
     }
 
@@ -301,7 +301,7 @@ mod tests {
         let team = sleeping(&flag);
         Policy::join(1);
         let _crowd = Crowd::new();
-        team.tell_sleepers(&team.members[0], &|_| false);
+        team.tell_sleepers(&team.members[0], |_| false);
         assert_eq!(asleep(&team), 2);
         // Never looked at.
         team.members[0].deque.push(core::ptr::dangling());
@@ -317,7 +317,7 @@ mod tests {
         Policy::join(1);
         let _crowd = Crowd::new();
         // Those announced their sleep in a region with more threads, and take no part in this one.
-        team.tell_sleepers(&team.members[0], &|_| true);
+        team.tell_sleepers(&team.members[0], |_| true);
         assert_eq!(asleep(&team), 3);
         let (region, now) = (team.tasks.region_number(), lookout::time(sys::ticks()));
         assert!(!team.tasks.sleepers.lookout.is_there(region, now));
@@ -336,7 +336,7 @@ mod tests {
         team.announce(&team.members[3], &flag, Wants::Any);
         let child = Task::implicit();
         child.parent.set(&raw const team.members[2].implicit);
-        let wake = || team.tell_sleepers(&team.members[0], &|w| child.is_or_descends_from(w));
+        let wake = || team.tell_sleepers(&team.members[0], |w| child.is_or_descends_from(w));
         let marked = || -> Vec<bool> {
             team.members[1..]
                 .iter()
@@ -381,7 +381,7 @@ mod tests {
         let m = &team.members[1];
         let inside = Wants::DescendantsOf(core::ptr::from_ref(&m.implicit).cast());
         team.announce(m, &flag, inside);
-        team.tell_sleepers(&team.members[0], &|_| true);
+        team.tell_sleepers(&team.members[0], |_| true);
         assert!(!m.sleep.is_asleep(), "nobody else sleeps");
         team.announce(&team.members[2], &flag, Wants::Any);
         // Never looked at.
