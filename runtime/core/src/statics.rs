@@ -11,6 +11,8 @@
 
 use crate::segment::PAGE;
 use core::ffi::c_void;
+use core::mem::ManuallyDrop;
+use memmap2::{MmapMut, MmapOptions};
 use std::ops::Range;
 
 /// The page-aligned range of the executable's writable data; empty if it has none.
@@ -134,12 +136,9 @@ pub unsafe fn share(
 /// the parent and its peers write afterwards.
 #[derive(Debug)]
 pub struct Snapshot {
-    at: *mut c_void,
+    copy: MmapMut,
     range: Range<usize>,
 }
-
-// SAFETY: memory of its own mapping, to which only this value has the address.
-unsafe impl Send for Snapshot {}
 
 impl Snapshot {
     /// Copies `range`; `None` if there is no memory for it.
@@ -147,36 +146,15 @@ impl Snapshot {
     /// # Safety
     /// `range` was [shared](share), or is empty.
     pub unsafe fn take(range: &Range<usize>) -> Option<Snapshot> {
-        let mut at = core::ptr::null_mut();
-        if !range.is_empty() {
-            // SAFETY: a new mapping, as long as what is copied into it.
-            unsafe {
-                at = libc::mmap(
-                    core::ptr::null_mut(),
-                    range.len(),
-                    libc::PROT_READ | libc::PROT_WRITE,
-                    libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                    -1,
-                    0,
-                );
-                if at == libc::MAP_FAILED {
-                    return None;
-                }
-                copy_pages(range.start, at.cast(), range.len());
-            }
-        }
+        let mut options = MmapOptions::new();
+        let options = options.len(range.len()).no_reserve_swap();
+        let mut copy = options.map_anon().ok()?;
+        // SAFETY: a new mapping, as long as what is copied into it.
+        unsafe { copy_pages(range.start, copy.as_mut_ptr(), range.len()) };
         Some(Snapshot {
-            at,
+            copy,
             range: range.clone(),
         })
-    }
-
-    /// Frees the copy, in the parent, which does not need it.
-    pub fn drop_it(self) {
-        if !self.range.is_empty() {
-            // SAFETY: mapped by `take`, and given up here.
-            unsafe { libc::munmap(self.at, self.range.len()) };
-        }
     }
 
     /// Maps the copy over the shared pages, in the child. False if the system refuses.
@@ -185,10 +163,12 @@ impl Snapshot {
             return true;
         }
         let len = self.range.len();
+        // It moves, and is then no longer where its owner would unmap it.
+        let copy = ManuallyDrop::new(self.copy);
         // SAFETY: the copy moves over the shared pages in one step: at no time is the range without content.
         let at = unsafe {
             libc::mremap(
-                self.at,
+                copy.as_ptr().cast_mut().cast(),
                 len,
                 len,
                 libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED,

@@ -10,6 +10,8 @@ use hetmp_dsm::driver::{self, Driver, Settings};
 use hetmp_dsm::fork;
 use hetmp_dsm::space::{Range, Space};
 use hetmp_nic::job::Way;
+use memmap2::MmapMut;
+use std::mem::ManuallyDrop;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -39,18 +41,9 @@ mod layout {
 fn settings(args: &[&str]) -> (u8, Settings, u64) {
     let nodes: u8 = args[0].parse().expect("nodes");
     let len = PAGES * PAGE;
-    // SAFETY: a new mapping, at an address that all nodes inherit.
-    let at = unsafe {
-        libc::mmap(
-            core::ptr::null_mut(),
-            len,
-            libc::PROT_NONE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-            -1,
-            0,
-        )
-    };
-    assert_ne!(at, libc::MAP_FAILED);
+    // At an address that all nodes inherit. The driver maps its view there, which stays.
+    let memory = MmapMut::map_anon(len).expect("memory");
+    let at = ManuallyDrop::new(memory).as_ptr();
     let range = |first: usize, pages: usize, home| Range {
         start: at as usize + first * PAGE,
         len: pages * PAGE,

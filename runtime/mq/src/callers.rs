@@ -16,7 +16,9 @@
 use crate::ring::End;
 use crate::thread;
 use core::ffi::c_void;
+use core::mem::ManuallyDrop;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use memmap2::{MmapOptions, MmapRaw};
 use std::sync::OnceLock;
 
 /// The most queues of one slave number at a time. A handle is an index below this, plus a multiple of this for each
@@ -56,6 +58,8 @@ pub struct Caller {
     at_end: fn(&Caller),
     /// Entries of each table that belongs to this thread.
     pub(crate) len: usize,
+    /// Their memory.
+    _own: [MmapRaw; 2],
 }
 
 const _: () = assert!(core::mem::offset_of!(Caller, s_recv) == 24);
@@ -74,27 +78,23 @@ fn new_number() -> u32 {
 /// The value of `pauses` where every thread has a core.
 pub(crate) const PAUSES: u32 = 16;
 
-/// A row of null pointers. Its memory is taken when it is first used.
+/// Memory of zeros, which is taken when it is first used. No memory ends the program.
+fn zeros(bytes: usize) -> MmapRaw {
+    let mut options = MmapOptions::new();
+    let map = options.len(bytes).no_reserve_swap().map_anon();
+    let Ok(map) = map else {
+        hetmp_core::report::fatal(format_args!(
+            "memory: none left: {bytes} bytes are needed for message queues"
+        ));
+    };
+    map.into()
+}
+
+/// A row of null pointers, for as long as the process lives.
 pub(crate) fn table<T>(len: usize) -> &'static [AtomicPtr<T>] {
-    // SAFETY: an anonymous mapping of zeros, which are null pointers.
-    unsafe {
-        let bytes = len * size_of::<AtomicPtr<T>>();
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        let p = libc::mmap(
-            core::ptr::null_mut(),
-            bytes,
-            libc::PROT_READ | libc::PROT_WRITE,
-            flags,
-            -1,
-            0,
-        );
-        if p == libc::MAP_FAILED {
-            hetmp_core::report::fatal(format_args!(
-                "memory: none left: {bytes} bytes are needed for message queues"
-            ));
-        }
-        core::slice::from_raw_parts(p.cast(), len)
-    }
+    let map = ManuallyDrop::new(zeros(len * size_of::<AtomicPtr<T>>()));
+    // SAFETY: zeros are null pointers. The mapping is aligned to a page, and stays.
+    unsafe { core::slice::from_raw_parts(map.as_ptr().cast(), len) }
 }
 
 /// A table of null pointers, for the ends that a thread cannot use.
@@ -135,7 +135,9 @@ pub(crate) fn begin(slave: Option<SlaveThread>, at_end: fn(&Caller)) -> &'static
     } else {
         HANDLES
     };
-    let (send, recv) = (table(len).as_ptr(), table(len).as_ptr());
+    let bytes = len * size_of::<AtomicPtr<c_void>>();
+    let own = [zeros(bytes), zeros(bytes)];
+    let [send, recv] = [0, 1].map(|i| own[i].as_ptr().cast());
     let none = empty();
     let number = new_number();
     let caller = if slave.is_none() {
@@ -149,6 +151,7 @@ pub(crate) fn begin(slave: Option<SlaveThread>, at_end: fn(&Caller)) -> &'static
             slave,
             at_end,
             len,
+            _own: own,
         }
     } else {
         Caller {
@@ -161,6 +164,7 @@ pub(crate) fn begin(slave: Option<SlaveThread>, at_end: fn(&Caller)) -> &'static
             slave,
             at_end,
             len,
+            _own: own,
         }
     };
     let caller = Box::into_raw(Box::new(caller));
@@ -195,16 +199,7 @@ unsafe extern "C" fn over(caller: *mut c_void) {
     let caller = unsafe { Box::from_raw(caller.cast::<Caller>()) };
     (caller.at_end)(&caller);
     thread::set(core::ptr::null());
-    let bytes = caller.len * size_of::<AtomicPtr<c_void>>();
-    let tables = if caller.slave.is_none() {
-        [caller.m_send, caller.m_recv]
-    } else {
-        [caller.s_send, caller.s_recv]
-    };
-    for table in tables {
-        // SAFETY: the thread's own tables. No queue has a pointer into them any more.
-        unsafe { libc::munmap(table.cast_mut().cast(), bytes) };
-    }
+    // The thread's own tables go with the record. No queue has a pointer into them any more.
 }
 
 impl Caller {

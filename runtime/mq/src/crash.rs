@@ -10,6 +10,7 @@
 
 use core::fmt::Write;
 use core::sync::atomic::{AtomicBool, Ordering};
+use memmap2::{MmapOptions, MmapRaw};
 use std::sync::Once;
 
 const SIGNALS: [(libc::c_int, &str); 5] = [
@@ -45,45 +46,42 @@ pub(crate) fn install() {
     });
 }
 
-/// Gives the calling thread a stack for signals. Returns its address; 0 if the thread has one already.
-pub(crate) fn begin_thread() -> usize {
-    // SAFETY: the first call only asks; the second passes a new mapping, which lives until `end_thread`.
-    unsafe {
+/// Gives the calling thread a stack for signals; `None` if the thread has one already.
+pub(crate) fn begin_thread() -> Option<MmapRaw> {
+    // SAFETY: plain data, filled by the call, which only asks.
+    let has_none = unsafe {
         let mut now: libc::stack_t = core::mem::zeroed();
-        if libc::sigaltstack(core::ptr::null(), &mut now) != 0
-            || now.ss_flags & libc::SS_DISABLE == 0
-        {
-            return 0;
-        }
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        let rw = libc::PROT_READ | libc::PROT_WRITE;
-        let p = libc::mmap(core::ptr::null_mut(), STACK, rw, flags, -1, 0);
-        if p == libc::MAP_FAILED {
-            return 0;
-        }
-        let mut stack: libc::stack_t = core::mem::zeroed();
-        (stack.ss_sp, stack.ss_size) = (p, STACK);
-        libc::sigaltstack(&stack, core::ptr::null_mut());
-        p as usize
+        libc::sigaltstack(core::ptr::null(), &mut now) == 0 && now.ss_flags & libc::SS_DISABLE != 0
+    };
+    if !has_none {
+        return None;
     }
+    let mut options = MmapOptions::new();
+    let memory = options.len(STACK).no_reserve_swap().map_anon().ok()?;
+    let memory = MmapRaw::from(memory);
+    // SAFETY: the memory lives until `end_thread`.
+    unsafe {
+        let mut stack: libc::stack_t = core::mem::zeroed();
+        (stack.ss_sp, stack.ss_size) = (memory.as_mut_ptr().cast(), STACK);
+        libc::sigaltstack(&stack, core::ptr::null_mut());
+    }
+    Some(memory)
 }
 
-/// Frees the stack that [`begin_thread`] made.
-pub(crate) fn end_thread(stack: usize) {
-    if stack == 0 {
-        return;
-    }
-    // SAFETY: the mapping is the thread's own, and the thread itself calls this, so no handler runs on it. If the
-    // program has set another stack meanwhile, that one stays.
+/// Takes the stack that [`begin_thread`] made from the calling thread.
+pub(crate) fn end_thread(stack: MmapRaw) {
+    // SAFETY: the thread itself calls this, so no handler runs on its stack. If the program has set another stack
+    // meanwhile, that one stays.
     unsafe {
         let mut now: libc::stack_t = core::mem::zeroed();
-        if libc::sigaltstack(core::ptr::null(), &mut now) == 0 && now.ss_sp as usize == stack {
+        let same = |now: &libc::stack_t| core::ptr::eq(now.ss_sp.cast(), stack.as_ptr());
+        if libc::sigaltstack(core::ptr::null(), &mut now) == 0 && same(&now) {
             let mut off: libc::stack_t = core::mem::zeroed();
             (off.ss_flags, off.ss_size) = (libc::SS_DISABLE, STACK);
             libc::sigaltstack(&off, core::ptr::null_mut());
         }
-        libc::munmap(stack as *mut libc::c_void, STACK);
     }
+    drop(stack);
 }
 
 extern "C" fn on_crash(

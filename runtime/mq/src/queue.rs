@@ -23,6 +23,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use crossbeam_utils::CachePadded;
 use hetmp_core::sleep::Sleep;
 use hetmp_core::sync::{AtomicU64, AtomicUsize};
+use memmap2::{MmapOptions, MmapRaw};
 use stages::Copier;
 
 /// The side that a call comes from.
@@ -127,15 +128,11 @@ const _: () = {
 
 #[derive(Debug)]
 enum Body {
-    Ring(Ring),
+    /// The memory of the messages.
+    Ring {
+        _memory: MmapRaw,
+    },
     Staged(Box<Stages>),
-}
-
-#[derive(Debug)]
-struct Ring {
-    /// The mapping of the messages.
-    memory: usize,
-    len: usize,
 }
 
 #[derive(Debug)]
@@ -158,8 +155,8 @@ struct Stages {
     slave_stride: usize,
     guard: Option<Guarded>,
     slave_guard: Option<Guarded>,
-    /// The mapping of the master's slots, if the library made it: address and length.
-    mapping: Option<(usize, usize)>,
+    /// The memory of the master's slots, if the library made it.
+    mapping: Option<MmapRaw>,
 }
 
 // SAFETY: each cell is touched only by the side to which it belongs ("Who may touch what").
@@ -167,24 +164,10 @@ unsafe impl Sync for Queue {}
 // SAFETY: no field belongs to the thread that made the queue.
 unsafe impl Send for Queue {}
 
-fn map(len: usize) -> Result<usize, Error> {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a new anonymous mapping.
-    let p = unsafe {
-        libc::mmap(
-            core::ptr::null_mut(),
-            len,
-            libc::PROT_READ | libc::PROT_WRITE,
-            flags,
-            -1,
-            0,
-        )
-    };
-    if p == libc::MAP_FAILED {
-        Err(Error::NoMemory)
-    } else {
-        Ok(p as usize)
-    }
+fn map(len: usize) -> Result<MmapRaw, Error> {
+    let mut options = MmapOptions::new();
+    let map = options.len(len).no_reserve_swap().map_anon();
+    map.map(MmapRaw::from).map_err(|_| Error::NoMemory)
 }
 
 impl Memory for Queue {
@@ -259,13 +242,11 @@ impl Queue {
             let messages = (shape.stride as usize * shape.slots as usize).next_multiple_of(128);
             let len = messages + shape.lengths() * size_of::<AtomicU32>();
             let memory = map(len).map_err(give_back)?;
+            let first = memory.as_ptr() as usize;
             (
-                Body::Ring(Ring { memory, len }),
-                Shape {
-                    first: memory,
-                    ..shape
-                },
-                memory + messages,
+                Body::Ring { _memory: memory },
+                Shape { first, ..shape },
+                first + messages,
             )
         };
         let queue = Box::new(Queue {
@@ -299,7 +280,7 @@ impl Queue {
 
     /// True for a ring, false for a queue of two stages.
     pub(crate) fn is_ring(&self) -> bool {
-        matches!(self.body, Body::Ring(_))
+        matches!(self.body, Body::Ring { .. })
     }
 
     pub(crate) fn name(&self) -> &[u8] {
@@ -400,7 +381,7 @@ impl Queue {
     /// Takes up to `want` messages or slots.
     #[inline(always)]
     pub(crate) fn try_take(&'static self, side: Side, want: u32) -> Option<Taken> {
-        let Body::Ring(_) = self.body else {
+        let Body::Ring { .. } = self.body else {
             return self.try_take_staged(side);
         };
         let sender = self.sends(side);
@@ -425,8 +406,8 @@ impl Queue {
     /// True if there is something to take.
     pub(crate) fn ready(&'static self, side: Side) -> bool {
         match (&self.body, side) {
-            (Body::Ring(_), _) if self.sends(side) => self.sender.has_room(self),
-            (Body::Ring(_), _) => self.receiver.has_message(self),
+            (Body::Ring { .. }, _) if self.sends(side) => self.sender.has_room(self),
+            (Body::Ring { .. }, _) => self.receiver.has_message(self),
             (Body::Staged(stages), Side::Master) => {
                 if self.direction == Direction::SlaveToMaster
                     && self.user.load(Ordering::Acquire).is_null()
@@ -448,8 +429,12 @@ impl Queue {
     /// master can tell. (False for a slave that was woken and has no core yet.)
     pub(crate) fn waits_for_master(&self) -> bool {
         match (&self.body, self.direction) {
-            (Body::Ring(_), Direction::MasterToSlave) => End::drained(&self.sender, &self.receiver),
-            (Body::Ring(_), Direction::SlaveToMaster) => End::full(&self.sender, &self.receiver),
+            (Body::Ring { .. }, Direction::MasterToSlave) => {
+                End::drained(&self.sender, &self.receiver)
+            }
+            (Body::Ring { .. }, Direction::SlaveToMaster) => {
+                End::full(&self.sender, &self.receiver)
+            }
             (Body::Staged(stages), Direction::MasterToSlave) => {
                 !staged::master_has(&stages.list, staged::State::Ready)
                     && stages.messages.load(Ordering::Acquire)
@@ -464,7 +449,7 @@ impl Queue {
     /// True if the side holds every slot, so that waiting for another would never end.
     pub(crate) fn holds_all(&self, side: Side) -> bool {
         match (&self.body, side) {
-            (Body::Ring(_), _) => {
+            (Body::Ring { .. }, _) => {
                 let end = self.end(self.sends(side));
                 end.held() == end.slots()
             }
@@ -497,7 +482,7 @@ impl Queue {
         if send && bytes as u32 > self.msg_bytes {
             return Err(Error::TooLong);
         }
-        let Body::Ring(_) = self.body else {
+        let Body::Ring { .. } = self.body else {
             return self.give_staged(side, at, n, bytes as u32);
         };
         let end = self.end(sender);
@@ -533,7 +518,7 @@ impl Queue {
     /// How many messages were sent and not released.
     pub(crate) fn queued(&self) -> u64 {
         match &self.body {
-            Body::Ring(_) => End::queued(&self.sender, &self.receiver) as u64,
+            Body::Ring { .. } => End::queued(&self.sender, &self.receiver) as u64,
             Body::Staged(stages) => {
                 u64::from(staged::at_master(&stages.list, self.direction))
                     + u64::from(stages.messages.load(Ordering::Acquire))
@@ -544,7 +529,7 @@ impl Queue {
     /// True if no message is queued or held.
     pub(crate) fn at_rest(&self) -> bool {
         match &self.body {
-            Body::Ring(_) => {
+            Body::Ring { .. } => {
                 let (s, r) = (&self.sender, &self.receiver);
                 !s.holds_some() && !r.holds_some() && End::queued(s, r) == 0
             }
@@ -573,15 +558,6 @@ impl Drop for Queue {
         if let Body::Staged(stages) = &self.body {
             self.store.remove_row(stages.slave_shown);
         }
-        let mapping = match &self.body {
-            Body::Ring(ring) => Some((ring.memory, ring.len)),
-            Body::Staged(stages) => stages.mapping,
-        };
-        if let Some((memory, len)) = mapping {
-            // SAFETY: the mapping is this queue's own, and nobody uses the queue any more (`Registry::remove`).
-            unsafe {
-                libc::munmap(memory as *mut libc::c_void, len);
-            }
-        }
+        // The memory goes with the queue, which nobody uses any more (`Registry::remove`).
     }
 }

@@ -10,6 +10,7 @@ use crate::platform::Platform;
 use crate::queue::Queue;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
+use memmap2::MmapRaw;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A slave while its thread runs.
@@ -39,8 +40,8 @@ pub(crate) struct Mine {
     pub(crate) blocks: Vec<usize>,
     /// Its own transfers under way: when each ends, and the reply that it counts up.
     transfers: Vec<(u64, *mut i32)>,
-    /// Its stack for signals; 0 if there is none.
-    pub(crate) signal_stack: usize,
+    /// Its stack for signals.
+    pub(crate) signal_stack: Option<MmapRaw>,
 }
 
 // SAFETY: only the slave's own thread touches `mine` and `engine` (`own` checks it). All other fields are atomic.
@@ -79,10 +80,10 @@ impl Slave {
         self.mine.get()
     }
 
-    /// Sets where the thread's stack for signals is; 0 if there is none.
-    pub(crate) fn has_signal_stack(&self, at: usize) {
+    /// Keeps the thread's stack for signals.
+    pub(crate) fn has_signal_stack(&self, stack: Option<MmapRaw>) {
         // SAFETY: only the slave's own thread calls this, as it begins.
-        unsafe { (*self.own()).signal_stack = at };
+        unsafe { (*self.own()).signal_stack = stack };
     }
 
     /// Takes the thread's lists, at the thread's end.

@@ -104,7 +104,7 @@ fn over(caller: &Caller) {
         slave.engine.wait(ends);
     }
     let mine = slave.ends();
-    crate::crash::end_thread(mine.signal_stack);
+    mine.signal_stack.map(crate::crash::end_thread);
     for queue in &mine.queues {
         queue.slave_leaves(&slave);
     }

@@ -10,7 +10,7 @@
 //! while the master holds it. Memory of the program's own is not protected either.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
-use std::os::fd::AsRawFd as _;
+use memmap2::{MmapOptions, MmapRaw};
 use std::sync::Once;
 
 /// The side that a row of slots belongs to.
@@ -23,9 +23,8 @@ pub(crate) enum End {
 /// A row of slots in two mappings. Each slot has pages of its own.
 #[derive(Debug)]
 pub(crate) struct Guarded {
-    shown: usize,
-    hidden: usize,
-    len: usize,
+    shown: MmapRaw,
+    hidden: MmapRaw,
     region: usize,
 }
 
@@ -50,24 +49,8 @@ impl Guarded {
         let len = slots * stride;
         let out = crate::error::Error::NoMemory;
         let file = hetmp_core::segment::sealed(c"hetmp-mq", len).map_err(|_| out)?;
-        // SAFETY: both mappings are new, and as long as the file.
-        let (shown, hidden) = unsafe {
-            let fd = file.as_raw_fd();
-            let rw = libc::PROT_READ | libc::PROT_WRITE;
-            let shown = libc::mmap(
-                core::ptr::null_mut(),
-                len,
-                libc::PROT_NONE,
-                libc::MAP_SHARED,
-                fd,
-                0,
-            );
-            let hidden = libc::mmap(core::ptr::null_mut(), len, rw, libc::MAP_SHARED, fd, 0);
-            if shown == libc::MAP_FAILED || hidden == libc::MAP_FAILED {
-                return Err(out);
-            }
-            (shown as usize, hidden as usize)
-        };
+        let map = || MmapOptions::new().len(len).map_raw(&file).map_err(|_| out);
+        let (shown, hidden) = (map()?, map()?);
         let region = REGIONS
             .iter()
             .position(|r| {
@@ -76,35 +59,37 @@ impl Guarded {
             })
             .ok_or(out)?;
         let r = &REGIONS[region];
-        r[1].store(shown + len, Ordering::Relaxed);
+        let start = shown.as_ptr() as usize;
+        r[1].store(start + len, Ordering::Relaxed);
         r[2].store(slave, Ordering::Relaxed);
         r[3].store(stride, Ordering::Relaxed);
         r[4].store(end as usize, Ordering::Relaxed);
-        r[0].store(shown, Ordering::Release);
-        Ok(Guarded {
+        r[0].store(start, Ordering::Release);
+        let guarded = Guarded {
             shown,
             hidden,
-            len,
             region,
-        })
+        };
+        guarded.allow(0, len, false);
+        Ok(guarded)
     }
 
     /// Where the program sees the slots.
     #[must_use]
     pub(crate) fn shown(&self) -> usize {
-        self.shown
+        self.shown.as_ptr() as usize
     }
 
     /// Where transfers access the slots.
     #[must_use]
     pub(crate) fn hidden(&self) -> usize {
-        self.hidden
+        self.hidden.as_ptr() as usize
     }
 
     /// Bytes of the whole row.
     #[must_use]
     pub(crate) fn len(&self) -> usize {
-        self.len
+        self.shown.len()
     }
 
     /// Gives the program access to `len` bytes from `offset` on, or takes it away.
@@ -114,10 +99,10 @@ impl Guarded {
         } else {
             libc::PROT_NONE
         };
-        debug_assert!(offset + len <= self.len);
+        debug_assert!(offset + len <= self.len());
         // SAFETY: the range lies within this mapping, which belongs to the library.
         unsafe {
-            libc::mprotect((self.shown + offset) as *mut libc::c_void, len, rights);
+            libc::mprotect(self.shown.as_mut_ptr().add(offset).cast(), len, rights);
         }
     }
 }
@@ -125,12 +110,7 @@ impl Guarded {
 impl Drop for Guarded {
     fn drop(&mut self) {
         REGIONS[self.region][0].store(0, Ordering::Release);
-        // SAFETY: both mappings belong to this value, and whoever drops it has ensured that no message of the queue
-        // is in use.
-        unsafe {
-            libc::munmap(self.shown as *mut libc::c_void, self.len);
-            libc::munmap(self.hidden as *mut libc::c_void, self.len);
-        }
+        // Both mappings go, too: whoever drops this has ensured that no message of the queue is in use.
     }
 }
 

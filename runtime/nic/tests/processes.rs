@@ -11,6 +11,8 @@ use hetmp_nic::device_memory::DeviceMemory;
 use hetmp_nic::engine::emulated::{self, Emulated, Model};
 use hetmp_nic::engine::{Domain, Engine, QueuePair, Sizes, TemplateKeys};
 use hetmp_nic::keys::{Memory, Rights};
+use memmap2::MmapOptions;
+use std::mem::ManuallyDrop;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -33,21 +35,10 @@ struct Shared {
 impl Shared {
     fn map(fd: i32) -> Shared {
         let len = HEAD + 2 * HEAP;
-        // SAFETY: a new mapping of a file that is long enough. It is never unmapped.
-        let start = unsafe {
-            libc::mmap(
-                core::ptr::null_mut(),
-                len,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED,
-                fd,
-                0,
-            )
-        };
-        assert_ne!(start, libc::MAP_FAILED);
-        Shared {
-            start: start.cast(),
-        }
+        let map = MmapOptions::new().len(len).map_raw(fd).expect("a mapping");
+        // It is never unmapped.
+        let start = ManuallyDrop::new(map).as_mut_ptr();
+        Shared { start }
     }
 
     /// The word at `offset` in the file: first the head, then the heaps.

@@ -7,12 +7,14 @@
 use crate::affinity::{places, subset, PlaceKind};
 use crate::icv::{display, libomp, Globals, Machine};
 use crate::unlike::{modes, nodes};
+use core::mem::ManuallyDrop;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use hetmp_core::env::text::quoted;
 use hetmp_core::park::Policy;
 use hetmp_core::spins::{self, WaitPolicy};
 use hetmp_core::topo::{self, Topology};
 use hetmp_core::{env, program, quota, report};
+use memmap2::MmapMut;
 use once_cell::race::OnceRef;
 use std::sync::OnceLock;
 
@@ -141,20 +143,13 @@ fn take_subset(snapshot: &env::Snapshot) {
 
 /// Makes the page by which a child of `fork` finds out that it is one.
 fn watch_forks() {
-    // SAFETY: a new private anonymous page, which is never unmapped; `MADV_WIPEONFORK` only sets how it is inherited.
+    let Ok(page) = MmapMut::map_anon(4096) else {
+        return;
+    };
+    let page = ManuallyDrop::new(page).as_mut_ptr();
+    // SAFETY: `MADV_WIPEONFORK` only sets how the new page is inherited, which is never unmapped; zero bytes are an atomic.
     unsafe {
-        let page = libc::mmap(
-            core::ptr::null_mut(),
-            4096,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-            -1,
-            0,
-        );
-        if page == libc::MAP_FAILED {
-            return;
-        }
-        if libc::madvise(page, 4096, libc::MADV_WIPEONFORK) != 0 {
+        if libc::madvise(page.cast(), 4096, libc::MADV_WIPEONFORK) != 0 {
             // Linux before 4.14: only the handler notices forks, so not those made by raw system calls.
             libc::pthread_atfork(None, None, Some(child_of_fork));
         }

@@ -5,9 +5,9 @@
 
 use crate::layout::{Block, Map, Row, MAGIC, PAGE, PAGE_ROWS};
 use core::mem::offset_of;
-use core::ptr::NonNull;
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::{Relaxed, Release};
+use memmap2::{MmapOptions, MmapRaw};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Error, Result};
@@ -35,10 +35,12 @@ impl Output {
             file.set_len(length as u64)?;
             let fixed = offset_of!(Map, blocks);
             allocate(&file, 0, fixed)?;
-            map(&file, libc::PROT_READ | libc::PROT_WRITE)
+            mapping(&file)?.map_raw(&file)
         };
         // Without a map the file holds nothing, and its reader would wonder.
         let map = prepare().inspect_err(|_| drop(std::fs::remove_file(&path)))?;
+        // It stays until the process ends.
+        let map: &'static Map = mapped(Box::leak(Box::new(map)));
         let head = &map.head;
         // SAFETY: no preconditions.
         head.pid.store(unsafe { libc::getpid() } as u64, Relaxed);
@@ -162,29 +164,22 @@ fn allocate(file: &File, offset: usize, length: usize) -> Result<()> {
     }
 }
 
-/// Maps a file that is as long as a map. The mapping stays until the process ends.
-pub(crate) fn map(file: &File, rights: libc::c_int) -> Result<&'static Map> {
+/// How a file is mapped, which must be as long as a map.
+pub(crate) fn mapping(file: &File) -> Result<MmapOptions> {
     if file.metadata()?.len() != size_of::<Map>() as u64 {
         return Err(Error::other("not of the length of a profile"));
     }
-    // SAFETY: a new mapping, of the file's whole length.
-    let at = unsafe {
-        libc::mmap(
-            core::ptr::null_mut(),
-            size_of::<Map>(),
-            rights,
-            libc::MAP_SHARED | libc::MAP_NORESERVE,
-            file.as_raw_fd(),
-            0,
-        )
-    };
-    if at == libc::MAP_FAILED {
-        return Err(Error::last_os_error());
-    }
-    let at = NonNull::new(at.cast::<Map>()).ok_or_else(Error::last_os_error)?;
-    // SAFETY: the mapping is as long as a map, begins at a page, and is never removed. Every content is valid, since all
-    // fields are atomic words; other processes and threads use the same atomic operations.
-    Ok(unsafe { at.as_ref() })
+    let mut options = MmapOptions::new();
+    options.len(size_of::<Map>()).no_reserve_swap();
+    Ok(options)
+}
+
+/// What was mapped by [`mapping`].
+pub(crate) fn mapped(map: &MmapRaw) -> &Map {
+    debug_assert!(map.len() == size_of::<Map>());
+    // SAFETY: the mapping is as long as a map, begins at a page, and outlives the reference. Every content is valid, since
+    // all fields are atomic words; other processes and threads use the same atomic operations.
+    unsafe { &*map.as_ptr().cast() }
 }
 
 /// Runs `child` in each child that the process forks from now on.
@@ -198,11 +193,4 @@ pub(crate) fn in_children(child: extern "C" fn()) {
     }
     // SAFETY: a function of the library, which is never unloaded while its threads run.
     unsafe { pthread_atfork(None, None, Some(child)) };
-}
-
-/// Removes a mapping that [`map`] made for the calling code, which has kept no reference into it.
-pub(crate) fn unmap(map: &'static Map) {
-    let at = core::ptr::from_ref(map).cast_mut();
-    // SAFETY: `map` made the mapping with this length; the caller uses nothing of it from now on.
-    unsafe { libc::munmap(at.cast(), size_of::<Map>()) };
 }

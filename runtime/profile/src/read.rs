@@ -168,10 +168,9 @@ pub struct Profile {
 /// Those of the system, and a sentence for a file that is no profile.
 pub fn read(path: &Path, end: u64) -> Result<Profile> {
     let file = hetmp_core::file::open(path)?;
-    let map = file::map(&file, libc::PROT_READ)?;
-    let profile = of(map, end);
-    file::unmap(map);
-    profile.ok_or_else(|| Error::other("no profile, or one of another version of hetmp"))
+    let map = file::mapping(&file)?.map_raw_read_only(&file)?;
+    of(file::mapped(&map), end)
+        .ok_or_else(|| Error::other("no profile, or one of another version of hetmp"))
 }
 
 fn of(map: &Map, end: u64) -> Option<Profile> {

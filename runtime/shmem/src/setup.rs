@@ -359,9 +359,7 @@ extern "C" fn before_fork() {
 
 extern "C" fn in_parent() {
     // SAFETY: `before_fork` has taken the lock.
-    if let Some(snapshot) = unsafe { (*FORK.snapshot.get()).take() } {
-        snapshot.drop_it();
-    }
+    unsafe { *FORK.snapshot.get() = None };
     FORK.lock.unlock();
 }
 

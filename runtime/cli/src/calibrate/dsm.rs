@@ -9,6 +9,8 @@ use hetmp_dsm::driver::{self, Driver, Peers, Settings};
 use hetmp_dsm::fork;
 use hetmp_dsm::space::{Range, Space};
 use hetmp_nic::job::Way;
+use memmap2::MmapMut;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -139,20 +141,9 @@ impl Node {
 pub(super) fn sweep(way: Way, each: Duration) -> Result<Vec<Point>, String> {
     let board = Board::make()?;
     let len = PAGES * PAGE;
-    // SAFETY: the call makes a new mapping, at an address that both nodes inherit.
-    let at = unsafe {
-        libc::mmap(
-            core::ptr::null_mut(),
-            len,
-            libc::PROT_NONE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-            -1,
-            0,
-        )
-    };
-    if at == libc::MAP_FAILED {
-        return Err(failed("memory"));
-    }
+    // At an address that both nodes inherit. The driver maps its view there, which stays.
+    let memory = MmapMut::map_anon(len).map_err(|_| failed("memory"))?;
+    let at = ManuallyDrop::new(memory).as_mut_ptr();
     let settings = Settings {
         space: Space::new(&[Range {
             start: at as usize,

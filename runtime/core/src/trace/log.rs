@@ -11,7 +11,9 @@
 //! release fence which follows the start of a later turn, so a reader of new words also sees the new turn.
 
 use super::{Kind, MORE, WORDS};
+use core::mem::ManuallyDrop;
 use core::sync::atomic::{fence, AtomicU64, Ordering};
+use memmap2::MmapOptions;
 
 type Words = [u64; WORDS];
 type Buffer = &'static [[AtomicU64; WORDS]];
@@ -125,17 +127,9 @@ pub(super) fn load(slot: &[AtomicU64; WORDS]) -> Words {
 /// Zeroed memory for `count` events, never freed.
 fn map(count: usize) -> Option<Buffer> {
     let bytes = count.checked_mul(size_of::<[AtomicU64; WORDS]>())?;
-    // SAFETY: a fresh private mapping; zero bytes are valid atomics, it is aligned to a page, and
-    // never unmapped.
-    unsafe {
-        let p = libc::mmap(
-            core::ptr::null_mut(),
-            bytes,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        );
-        (p != libc::MAP_FAILED).then(|| core::slice::from_raw_parts(p.cast(), count))
-    }
+    let mut options = MmapOptions::new();
+    let map = options.len(bytes).no_reserve_swap().map_anon().ok()?;
+    let at = ManuallyDrop::new(map).as_ptr();
+    // SAFETY: zero bytes are valid atomics, aligned to a page, and never unmapped.
+    Some(unsafe { core::slice::from_raw_parts(at.cast(), count) })
 }

@@ -10,50 +10,32 @@
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, Ordering};
 use hetmp_core::sys;
 use hetmp_goal::kernel::{run, state, Image, Kick, RUNS};
+use memmap2::{Advice, MmapOptions, MmapRaw};
 use std::io;
-use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, OwnedFd};
 
 /// The two mapped maps, and the program.
 #[derive(Debug)]
 pub(super) struct Area {
-    state: *mut u8,
-    runs: *mut u8,
+    state: MmapRaw,
+    runs: MmapRaw,
     program: OwnedFd,
 }
 
-// SAFETY: both mappings stay as long as the process. Threads share words through atomics; images and arenas are
-// accessed by the thread that holds the lock of `Offload`, while the state of the run keeps the program away from them.
-unsafe impl Send for Area {}
-// SAFETY: as for `Send`, by the same two rules.
-unsafe impl Sync for Area {}
-
-fn map(fd: BorrowedFd<'_>, bytes: usize) -> io::Result<*mut u8> {
-    // SAFETY: a new mapping, at an address that the kernel chooses.
-    let at = unsafe {
-        libc::mmap(
-            core::ptr::null_mut(),
-            bytes,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_SHARED,
-            fd.as_raw_fd(),
-            0,
-        )
-    };
-    if at == libc::MAP_FAILED {
-        return Err(io::Error::last_os_error());
-    }
+fn map(fd: &OwnedFd, bytes: usize) -> io::Result<MmapRaw> {
+    let map = MmapOptions::new().len(bytes).map_raw(fd)?;
     // A forked child must not write here.
-    // SAFETY: exactly the mapping that was just made.
-    unsafe { libc::madvise(at, bytes, libc::MADV_DONTFORK) };
-    Ok(at.cast())
+    map.advise(Advice::DontFork)?;
+    Ok(map)
 }
 
 impl Area {
-    /// Maps the maps. They are never unmapped.
+    /// Maps the maps. Threads share words through atomics; images and arenas are accessed by the thread that holds the lock
+    /// of `Offload`, while the state of the run keeps the program away from them.
     pub(super) fn new(state: OwnedFd, runs: OwnedFd, program: OwnedFd) -> io::Result<Area> {
         Ok(Area {
-            state: map(state.as_fd(), state::BYTES)?,
-            runs: map(runs.as_fd(), run::BYTES * RUNS as usize)?,
+            state: map(&state, state::BYTES)?,
+            runs: map(&runs, run::BYTES * RUNS as usize)?,
             program,
         })
     }
@@ -63,7 +45,7 @@ impl Area {
         debug_assert!(offset + 8 <= state::BYTES && offset % 8 == 0);
         // SAFETY: the offsets of `kernel::state` lie within the mapping and are multiples of 8. The program changes
         // these words as wholes.
-        unsafe { AtomicU64::from_ptr(self.state.add(offset).cast()) }
+        unsafe { AtomicU64::from_ptr(self.state.as_mut_ptr().add(offset).cast()) }
     }
 
     /// Run 1 to this one are complete at the peer, as far as it has said so.
@@ -80,6 +62,7 @@ impl Area {
 
     fn slot(&self, number: u64) -> *mut u8 {
         self.runs
+            .as_mut_ptr()
             .wrapping_add(run::BYTES * (number % RUNS) as usize)
     }
 

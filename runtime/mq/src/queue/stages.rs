@@ -225,10 +225,10 @@ impl Stages {
             stages.guard = Some(guard);
         } else if request.master_addr == 0 {
             stages.master_stride = slave_stride;
-            let len = slave_stride * m_slots;
-            let memory = map(len)?;
-            (stages.shown, stages.master_base) = (memory, memory);
-            stages.mapping = Some((memory, len));
+            let memory = map(slave_stride * m_slots)?;
+            stages.shown = memory.as_ptr() as usize;
+            stages.master_base = stages.shown;
+            stages.mapping = Some(memory);
         }
         if platform.strict {
             // The block in the store stays unused: guarded slots have pages of their own, of which a store of a

@@ -57,7 +57,7 @@ impl Queue {
 
     fn show_to_master(&self) {
         let caller = callers::mine();
-        if matches!(self.body, Body::Ring(_)) {
+        if matches!(self.body, Body::Ring { .. }) {
             let entry = self.show(caller, self.direction == Direction::MasterToSlave);
             self.shown.store(entry.cast_mut(), Ordering::Release);
         }
@@ -128,7 +128,7 @@ impl Queue {
                     }
                 }
                 slave.uses(self);
-                if matches!(self.body, Body::Ring(_)) {
+                if matches!(self.body, Body::Ring { .. }) {
                     self.show(callers::mine(), self.direction == Direction::SlaveToMaster);
                 }
                 Ok(())

@@ -10,8 +10,8 @@
 //! **Machines**: x86-64 and aarch64, with the System V and AAPCS64 calling conventions. On others
 //! [`AVAILABLE`] is false and no stack can be made.
 
-use core::ptr::NonNull;
 use hetmp_core::sys;
+use memmap2::{MmapOptions, MmapRaw};
 
 /// The stack pointer of a stack that was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,16 +167,10 @@ pub(super) type Main = unsafe extern "C" fn(*mut libc::c_void) -> !;
 /// Memory for a stack, with a guard page below. Unmapped when dropped.
 #[derive(Debug)]
 pub(super) struct Stack {
-    base: NonNull<libc::c_void>,
-    length: usize,
+    memory: MmapRaw,
     /// Bytes that are left free at the high end.
     offset: usize,
 }
-
-// SAFETY: a mapping belongs to the process, not to a thread.
-unsafe impl Send for Stack {}
-// SAFETY: a mapping belongs to the process, and only the stack's owner writes to it.
-unsafe impl Sync for Stack {}
 
 impl Stack {
     /// A stack of at least `bytes` bytes. Only the parts that are touched take memory.
@@ -196,31 +190,23 @@ impl Stack {
             .checked_next_multiple_of(PAGE)?
             .checked_add(GUARD + PAGE)?;
         let saved = sys::errno();
-        // SAFETY: a new private mapping, whose lowest pages are made inaccessible.
-        let base = unsafe {
-            let base = libc::mmap(
-                core::ptr::null_mut(),
-                length,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK,
-                -1,
-                0,
-            );
-            if base == libc::MAP_FAILED {
-                *libc::__errno_location() = saved;
-                return None;
+        let mut options = MmapOptions::new();
+        let map = options.len(length).stack().no_reserve_swap().map_anon();
+        if let Ok(map) = &map {
+            let base = map.as_ptr().cast_mut().cast();
+            // SAFETY: the new mapping's lowest pages, which nothing uses.
+            unsafe {
+                // Guard pages by madvise (Linux 6.13 and newer) do not divide the mapping. A process may have
+                // 65,530 mappings by default, and neighbouring stacks then count as one.
+                if libc::madvise(base, GUARD, MADV_GUARD_INSTALL) != 0 {
+                    libc::mprotect(base, GUARD, libc::PROT_NONE);
+                }
             }
-            // Guard pages by madvise (Linux 6.13 and newer) do not divide the mapping. A process may have
-            // 65,530 mappings by default, and neighbouring stacks then count as one.
-            if libc::madvise(base, GUARD, MADV_GUARD_INSTALL) != 0 {
-                libc::mprotect(base, GUARD, libc::PROT_NONE);
-            }
-            *libc::__errno_location() = saved;
-            base
-        };
+        }
+        // SAFETY: the calling thread's own word.
+        unsafe { *libc::__errno_location() = saved };
         Some(Stack {
-            base: NonNull::new(base)?,
-            length,
+            memory: map.ok()?.into(),
             offset: number as usize % (PAGE / STEP) * STEP,
         })
     }
@@ -229,17 +215,10 @@ impl Stack {
     pub(super) fn begin(&self, main: Main, argument: *mut libc::c_void) -> Left {
         // SAFETY: the words written are in the highest page of the mapping, or in the one below.
         unsafe {
-            let top = self.base.as_ptr().cast::<u8>();
-            let top = top.add(self.length - self.offset);
+            let top = self.memory.as_mut_ptr();
+            let top = top.add(self.memory.len() - self.offset);
             Left(frame(top, main, argument))
         }
-    }
-}
-
-impl Drop for Stack {
-    fn drop(&mut self) {
-        // SAFETY: `new` mapped the memory. The code that ran on it has ended or will not continue.
-        unsafe { libc::munmap(self.base.as_ptr(), self.length) };
     }
 }
 
