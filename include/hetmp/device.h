@@ -47,6 +47,13 @@
  *   hetmp/device_wait.h waits for values and tests them; hetmp/device_contexts.h hands queues to workgroups that come and
  *   go; hetmp/device_group.h has barriers and collectives of a team. This file includes them.
  *
+ * Caches
+ *   A device has memory that its caches pass by (what shmem_malloc returns here), and cached memory, which is faster and
+ *   which other devices, so adapters too, see only at the boundaries of kernels: a put from cached memory without a flush
+ *   sends what was there at the last one, and what peers put there is seen when the next kernel begins. On this library's
+ *   machines memory is coherent; HETMP_NIC_MODEL=gpu shows what a device would do, and without it
+ *   hetmp_device_kernel_begin, hetmp_device_kernel_end and hetmp_device_flush do nothing.
+ *
  * Doorbells
  *   On the CPU, hetmp_ring stores the doorbell record and calls the library, which wakes a sleeping engine. On a device,
  *   hetmp_ring only stores the doorbell record: open the queue with HETMP_DEVICE_POLLED, so that the engine keeps
@@ -95,68 +102,96 @@ enum {
 /* Flags of hetmp_device_queue_open_flags. */
 #define HETMP_DEVICE_POLLED 1 /* the engine keeps looking at the doorbell record: needed if a device rings */
 
+/* BEGIN generated from runtime/shmem/src/device.rs and runtime/abi/src/device.rs: cargo run -p hetmp-shmem-surface -- --write */
+/* A send queue. Programs use it through the functions of this header only. */
 typedef struct hetmp_device_queue {
-    /* The rings, in memory that a device can map. */
-    uint64_t *slots;             /* the descriptors: mask + 1 slots of eight words */
-    uint64_t *posted;            /* the doorbell record: the number of operations announced */
-    const uint64_t *done;        /* the number of operations done */
-    const uint64_t *written;     /* the number of completions written */
-    const uint64_t *completions; /* mask + 1 completions of four words */
+    /* The rings, in memory that a device can map. First the descriptors: mask + 1 slots of eight words. */
+    uint64_t *slots;
+    /* The doorbell record: the number of operations announced. */
+    uint64_t *posted;
+    /* The number of operations done. */
+    const uint64_t *done;
+    /* The number of completions written. */
+    const uint64_t *written;
+    /* mask + 1 completions of four words. */
+    const uint64_t *completions;
     uint64_t mask;
-    /* The parts that all descriptors of this queue share. */
-    uint64_t number;    /* word 0: the number of the queue pair, in the high half */
-    uint64_t keys;      /* word 3: the key of the targets' memory, in both halves */
-    uint64_t local_key; /* word 4: the key of this process's memory, in the high half */
-    /* Symmetric memory of this PE: first address, length, and offset in the region of the targets. */
-    uint64_t heap, heap_bytes, heap_at;
-    uint64_t data, data_bytes, data_at;
-    const uint32_t *members; /* the number in the job of each PE of the team; NULL for the world */
-    uint32_t pes;            /* the number of PEs of the team */
-    uint32_t host_only;      /* not 0: not POLLED, so hetmp_ring calls the library */
-    uint64_t flush;          /* PEs of the job whose memory holds writes back (HETMP_NIC_MODEL=gpu), else 0 */
-    /* Words that only the initiator uses. */
-    uint64_t staged;     /* the number of descriptors written */
-    uint64_t rung;       /* the number of descriptors announced */
-    uint64_t credits;    /* posts that are possible before the next look at `done` */
-    uint64_t read;       /* the number of completions read */
-    uint64_t plain_from; /* slots from this position on hold templates for puts */
-    uint64_t error;      /* status of the first operation that failed since the last quiet */
+    /* The parts that all descriptors of this queue share. Word 0: the number of the queue pair, in the high half. */
+    uint64_t number;
+    /* Word 3: the key of the targets' memory, in both halves. */
+    uint64_t keys;
+    /* Word 4: the key of this process's memory, in the high half. */
+    uint64_t local_key;
+    /* Symmetric memory of this PE: first address, length in bytes, and offset in the region of the targets. */
+    uint64_t heap;
+    uint64_t heap_bytes;
+    uint64_t heap_at;
+    uint64_t data;
+    uint64_t data_bytes;
+    uint64_t data_at;
+    /* The number in the job of each PE of the team; NULL for the world. */
+    const uint32_t *members;
+    /* The number of PEs of the team. */
+    uint32_t pes;
+    /* Not 0: not POLLED, so hetmp_ring calls the library. */
+    uint32_t host_only;
+    /* PEs of the job whose memory holds writes back (HETMP_NIC_MODEL=gpu), else 0. */
+    uint64_t flush;
+    /* Words that only the initiator uses. The number of descriptors written. */
+    uint64_t staged;
+    /* The number of descriptors announced. */
+    uint64_t rung;
+    /* Posts that are possible before the next look at `done`. */
+    uint64_t credits;
+    /* The number of completions read. */
+    uint64_t read;
+    /* Slots from this position on hold templates for puts. */
+    uint64_t plain_from;
+    /* Status of the first operation that failed since the last quiet. */
+    uint64_t error;
     uint64_t error_value;
-    uint64_t awaited; /* the ticket of the fetching operation that the initiator waits for, plus 1 */
-    uint64_t fetched; /* the value that this operation brought */
-    uint64_t *sites;  /* HETMP_NIC_MODEL=gpu,check: mask + 1 places in the program that posted; else NULL */
-    void *host;       /* the library's end; NULL: the queue is not open */
+    /* The ticket of the fetching operation that the initiator waits for, plus 1. */
+    uint64_t awaited;
+    /* The value that this operation brought. */
+    uint64_t fetched;
+    /* HETMP_NIC_MODEL=gpu,check: mask + 1 places in the program that posted; else NULL. */
+    uint64_t *sites;
+    /* The library's end; NULL: the queue is not open. */
+    void *host;
 } hetmp_device_queue;
-
 /* Opens a queue of `depth` descriptors (rounded up to a power of two, 2 to 65536) on the host, for operations on the PEs
- * of `team`. Not collective. Programs call hetmp_device_queue_open or hetmp_device_queue_open_flags instead. Returns 0, or
+ * of `team`. Not collective. Programs call hetmp_device_queue_open or hetmp_device_queue_open_flags instead, which add the
+ * layout number and the size of the structure that the program was compiled with; others are refused. Returns 0, or
  * a negative HETMP_DEVICE_ constant; then *queue is not open. */
-int hetmp_device_queue_open_layout(shmem_team_t team, size_t depth, unsigned flags, hetmp_device_queue *queue, int layout,
+int hetmp_device_queue_open_layout(shmem_team_t team,
+                                   size_t depth,
+                                   unsigned int flags,
+                                   struct hetmp_device_queue *queue,
+                                   int layout,
                                    size_t bytes);
-/* The library's half of hetmp_device_queue_close. Not for programs. */
-int hetmp_device_queue_drop(hetmp_device_queue *queue);
+/* The library's half of hetmp_device_queue_close, after the header's half has waited until all posted operations were
+ * done. Not for programs. */
+int hetmp_device_queue_drop(struct hetmp_device_queue *queue);
 /* The i-th range of memory that a device has to map for this queue. Returns 0, or HETMP_DEVICE_BAD_VALUE if there are
  * only i ranges or fewer. */
-int hetmp_device_queue_range(const hetmp_device_queue *queue, unsigned i, void **base, size_t *bytes);
+int hetmp_device_queue_range(const struct hetmp_device_queue *queue, unsigned int i, void **base, size_t *bytes);
+/* Called by hetmp_ring on the host, for a queue that is not polled: wakes the engine. Not for programs. */
+void hetmp_device_doorbell(void *host);
+/* Called by hetmp_quiet and by a post into a full queue, on the host: waits until the queue's first `done` operations
+ * are done. Not for programs. */
+void hetmp_device_wait(void *host, uint64_t done);
 /* The text of a return value of these functions; never NULL. */
 const char *hetmp_device_error_text(int status);
-/* A device's caches. A device has memory that its caches pass by (what shmem_malloc returns here), and cached memory, which
- * is faster and which other devices, so adapters too, see only at the boundaries of kernels: a put from cached memory
- * without a flush sends what was there at the last one, and what peers put there is seen when the next kernel begins. On
- * this library's machines memory is coherent; HETMP_NIC_MODEL=gpu shows what a device would do, and without it the three
- * functions after the first one do nothing.
- *
- * hetmp_device_malloc_cached: symmetric memory, as by shmem_malloc (collective; NULL for 0 bytes or a full heap), in whole
- * pages. shmem_free and shmem_realloc take it; after the latter it is ordinary memory.
- * hetmp_device_kernel_begin, hetmp_device_kernel_end: called on the host around a kernel; nobody uses cached memory then.
- * hetmp_device_flush: writes cached memory back from inside of a kernel; nobody else writes to it meanwhile. */
+/* Symmetric memory that a device caches (see "Caches" above), as by shmem_malloc (collective; NULL for 0 bytes or a full
+ * heap), in whole pages. shmem_free and shmem_realloc take it; after the latter it is ordinary memory. */
 void *hetmp_device_malloc_cached(size_t bytes);
-void hetmp_device_kernel_begin(void);
-void hetmp_device_kernel_end(void);
+/* Writes cached memory back from inside of a kernel; nobody else writes to it meanwhile. */
 void hetmp_device_flush(const void *address, size_t bytes);
-/* The inline functions below call these two on the host. Not for programs. */
-void hetmp_device_doorbell(void *host);
-void hetmp_device_wait(void *host, uint64_t done);
+/* Called on the host before a kernel: it sees what peers have put into cached memory. Nobody uses cached memory then. */
+void hetmp_device_kernel_begin(void);
+/* Called on the host after a kernel: cached memory is written back. Nobody uses cached memory then. */
+void hetmp_device_kernel_end(void);
+/* END generated */
 
 /* Opens a queue with flags (HETMP_DEVICE_POLLED), or without. Parameters and errors: hetmp_device_queue_open_layout. */
 static inline int hetmp_device_queue_open_flags(shmem_team_t team, size_t depth, unsigned flags, hetmp_device_queue *queue) {

@@ -7,6 +7,8 @@
 //! * the entry tables in `runtime/abi/src/shmem/`;
 //! * `docs/shmem-coverage.md`.
 //!
+//! [`prototypes`] writes parts of other headers, from the Rust side instead of a table.
+//!
 //! The lists of names in `abi-compat/symbols/openshmem-*.txt` were taken from the specifications' text, not from the
 //! table. The tests compare the two: a mistake in reading the specification must then be made twice to stay unseen.
 
@@ -14,6 +16,7 @@ pub mod entries;
 pub mod families;
 pub mod header;
 pub mod programs;
+mod prototypes;
 pub mod table;
 pub mod types;
 
@@ -33,5 +36,6 @@ pub fn generated() -> BTreeMap<String, String> {
         "docs/shmem-coverage.md".to_owned(),
         header::coverage_md(&table),
     );
+    files.extend(prototypes::headers());
     files
 }

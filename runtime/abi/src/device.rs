@@ -1,6 +1,7 @@
 //! `hetmp/device.h`: the functions of device-side posting that run on the host. All other functions of the header
 //! are inline and compiled into the program.
 //!
+//! The documentation of each entry is the program's, too: `abi-compat/surface` writes it and the prototype into the header.
 //! Each entry calls one function of [`hetmp_shmem::device`], or of [`cached`] for a device's cached memory. "The header" in the SAFETY comments means the inline
 //! functions of `hetmp/device.h`, which are the only callers of the entries that it does not document.
 
@@ -14,8 +15,10 @@ crate::entry::api!(
     "hetmp_device_queue_open_layout",
     hetmp_device_queue_open_layout
 );
-/// `hetmp_device_queue_open` and `_open_flags`. The header adds the layout number and the size of the structure
-/// that the program was compiled with; the engine refuses others.
+/// Opens a queue of `depth` descriptors (rounded up to a power of two, 2 to 65536) on the host, for operations on the PEs
+/// of `team`. Not collective. Programs call hetmp_device_queue_open or hetmp_device_queue_open_flags instead, which add the
+/// layout number and the size of the structure that the program was compiled with; others are refused. Returns 0, or
+/// a negative HETMP_DEVICE_ constant; then *queue is not open.
 unsafe extern "C" fn hetmp_device_queue_open_layout(
     team: Team,
     depth: usize,
@@ -34,8 +37,8 @@ crate::entry::api!(
     "hetmp_device_queue_drop",
     hetmp_device_queue_drop
 );
-/// The library's half of `hetmp_device_queue_close`. The header's half has already waited until all posted
-/// operations were done.
+/// The library's half of hetmp_device_queue_close, after the header's half has waited until all posted operations were
+/// done. Not for programs.
 unsafe extern "C" fn hetmp_device_queue_drop(queue: *mut Queue) -> c_int {
     // SAFETY: the program passes a structure that `hetmp_device_queue_open_layout` has filled, and no longer uses it.
     unsafe { device::close("hetmp_device_queue_close", queue) }
@@ -46,7 +49,8 @@ crate::entry::api!(
     "hetmp_device_queue_range",
     hetmp_device_queue_range
 );
-/// `hetmp_device_queue_range`: the `i`-th range of memory that a device has to map.
+/// The i-th range of memory that a device has to map for this queue. Returns 0, or HETMP_DEVICE_BAD_VALUE if there are
+/// only i ranges or fewer.
 unsafe extern "C" fn hetmp_device_queue_range(
     queue: *const Queue,
     i: c_uint,
@@ -63,15 +67,15 @@ crate::entry::api!(
     "hetmp_device_doorbell",
     hetmp_device_doorbell
 );
-/// Called by `hetmp_ring` on the CPU, for a queue that is not polled: wakes the engine.
+/// Called by hetmp_ring on the host, for a queue that is not polled: wakes the engine. Not for programs.
 unsafe extern "C" fn hetmp_device_doorbell(host: *mut c_void) {
     // SAFETY: the header passes the host end of an open queue, from its initiator.
     unsafe { device::doorbell(host) }
 }
 
 crate::entry::api!("HETMP_SHMEM", "hetmp_device_wait", hetmp_device_wait);
-/// Called by `hetmp_quiet`, and by a post into a full queue, on the CPU: waits until the queue's first `done`
-/// operations are done.
+/// Called by hetmp_quiet and by a post into a full queue, on the host: waits until the queue's first `done` operations
+/// are done. Not for programs.
 unsafe extern "C" fn hetmp_device_wait(host: *mut c_void, done: u64) {
     // SAFETY: the header passes the host end of an open queue, from its initiator.
     unsafe { device::wait(host, done) }
@@ -82,7 +86,7 @@ crate::entry::api!(
     "hetmp_device_error_text",
     hetmp_device_error_text
 );
-/// `hetmp_device_error_text`.
+/// The text of a return value of these functions; never NULL.
 extern "C" fn hetmp_device_error_text(status: c_int) -> *const c_char {
     device::error_text(status).as_ptr()
 }
@@ -92,13 +96,14 @@ crate::entry::api!(
     "hetmp_device_malloc_cached",
     hetmp_device_malloc_cached
 );
-/// `hetmp_device_malloc_cached`.
+/// Symmetric memory that a device caches (see "Caches" above), as by shmem_malloc (collective; NULL for 0 bytes or a full
+/// heap), in whole pages. shmem_free and shmem_realloc take it; after the latter it is ordinary memory.
 extern "C" fn hetmp_device_malloc_cached(bytes: usize) -> *mut c_void {
     cached::malloc("hetmp_device_malloc_cached", bytes).cast()
 }
 
 crate::entry::api!("HETMP_SHMEM", "hetmp_device_flush", hetmp_device_flush);
-/// `hetmp_device_flush`.
+/// Writes cached memory back from inside of a kernel; nobody else writes to it meanwhile.
 extern "C" fn hetmp_device_flush(address: *const c_void, bytes: usize) {
     cached::flush("hetmp_device_flush", address.cast(), bytes);
 }
@@ -108,7 +113,7 @@ crate::entry::api!(
     "hetmp_device_kernel_begin",
     hetmp_device_kernel_begin
 );
-/// `hetmp_device_kernel_begin`.
+/// Called on the host before a kernel: it sees what peers have put into cached memory. Nobody uses cached memory then.
 extern "C" fn hetmp_device_kernel_begin() {
     cached::begin("hetmp_device_kernel_begin");
 }
@@ -118,7 +123,7 @@ crate::entry::api!(
     "hetmp_device_kernel_end",
     hetmp_device_kernel_end
 );
-/// `hetmp_device_kernel_end`.
+/// Called on the host after a kernel: cached memory is written back. Nobody uses cached memory then.
 extern "C" fn hetmp_device_kernel_end() {
     cached::end("hetmp_device_kernel_end");
 }

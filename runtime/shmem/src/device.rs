@@ -62,39 +62,62 @@ const DEEPEST: usize = 1 << 16;
 /// How long the polling thread sleeps between two looks at idle doorbells, after it has spun.
 const NAP: Duration = Duration::from_micros(20);
 
-/// `hetmp_device_queue`, field by field.
+/// A send queue. Programs use it through the functions of this header only.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Queue {
+    /// The rings, in memory that a device can map. First the descriptors: mask + 1 slots of eight words.
     slots: *mut u64,
+    /// The doorbell record: the number of operations announced.
     posted: *mut u64,
+    /// The number of operations done.
     done: *const u64,
+    /// The number of completions written.
     written: *const u64,
+    /// mask + 1 completions of four words.
     completions: *const u64,
     mask: u64,
+    /// The parts that all descriptors of this queue share. Word 0: the number of the queue pair, in the high half.
     number: u64,
+    /// Word 3: the key of the targets' memory, in both halves.
     keys: u64,
+    /// Word 4: the key of this process's memory, in the high half.
     local_key: u64,
+    /// Symmetric memory of this PE: first address, length in bytes, and offset in the region of the targets.
     heap: u64,
     heap_bytes: u64,
     heap_at: u64,
     data: u64,
     data_bytes: u64,
     data_at: u64,
+    /// The number in the job of each PE of the team; NULL for the world.
     members: *const u32,
+    /// The number of PEs of the team.
     pes: u32,
+    /// Not 0: not POLLED, so hetmp_ring calls the library.
     host_only: u32,
+    /// PEs of the job whose memory holds writes back (HETMP_NIC_MODEL=gpu), else 0.
     flush: u64,
+    /// Words that only the initiator uses. The number of descriptors written.
     staged: u64,
+    /// The number of descriptors announced.
     rung: u64,
+    /// Posts that are possible before the next look at `done`.
     credits: u64,
+    /// The number of completions read.
     read: u64,
+    /// Slots from this position on hold templates for puts.
     plain_from: u64,
+    /// Status of the first operation that failed since the last quiet.
     error: u64,
     error_value: u64,
+    /// The ticket of the fetching operation that the initiator waits for, plus 1.
     awaited: u64,
+    /// The value that this operation brought.
     fetched: u64,
+    /// HETMP_NIC_MODEL=gpu,check: mask + 1 places in the program that posted; else NULL.
     sites: *mut u64,
+    /// The library's end; NULL: the queue is not open.
     host: *mut c_void,
 }
 
