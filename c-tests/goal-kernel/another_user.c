@@ -1,12 +1,16 @@
 /* The helper (the argument) with the capabilities that docs/goal.md names, started by users who are not root: whom it serves,
- * behind which interface, how many ranks of a user, and what a rank can say about itself. Root's, in a network namespace of its
+ * behind which interface, how many ranks of a user, what a rank can say about itself, and how long a packet waits. Root's, in a network namespace of its
  * own with the loopback device up; the folders that it changes are its own. */
 #define _GNU_SOURCE
 #include "../goal/gtest.h"
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
 #include <sched.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -150,14 +154,40 @@ static int map_of(int program, unsigned bytes)
     return -1;
 }
 
+static int of_map(int command, int map, void *value)
+{
+    __u32 zero = 0;
+    union bpf_attr attr = {.map_fd = (unsigned)map, .key = (uintptr_t)&zero, .value = (uintptr_t)value};
+    return bpf(command, &attr);
+}
+
 /* Writes what the map has already. */
 static int rewrite(int map)
 {
     unsigned char value[408];
-    __u32 zero = 0;
-    union bpf_attr attr = {.map_fd = (unsigned)map, .key = (uintptr_t)&zero, .value = (uintptr_t)value};
-    CHECK(bpf(BPF_MAP_LOOKUP_ELEM, &attr) == 0);
-    return bpf(BPF_MAP_UPDATE_ELEM, &attr);
+    CHECK(of_map(BPF_MAP_LOOKUP_ELEM, map, value) == 0);
+    return of_map(BPF_MAP_UPDATE_ELEM, map, value);
+}
+
+/* A packet for rank 0 of job 2 while somebody holds the lock and never gives it back: it waits so often, and no more. */
+static void wait_for_ever(int state, int lock)
+{
+    struct sockaddr_ll to = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_halen = 6};
+    unsigned char packet[64] = {[12] = 0x88, 0xb5, [16] = 'G', 'O', 'L', 'K', 3, 3, 1, 0, 2};
+    uint64_t words[784 / 8], *count = words + 528 / 8;
+    uint32_t held = 1;
+    int sock = socket(AF_PACKET, SOCK_RAW, 0), tries;
+    to.sll_ifindex = (int)if_nametoindex("lo");
+    CHECK(sock >= 0 && of_map(BPF_MAP_UPDATE_ELEM, lock, &held) == 0);
+    CHECK(sendto(sock, packet, sizeof packet, 0, (struct sockaddr *)&to, sizeof to) == sizeof packet);
+    for (tries = 0; tries < 1000; tries++) {
+        CHECK(of_map(BPF_MAP_LOOKUP_ELEM, state, words) == 0);
+        if (count[4]) /* dropped */
+            break;
+        usleep(10000);
+    }
+    CHECK(count[4] == 1 && count[9] == 1025); /* busy */
+    close(sock);
 }
 
 int main(int argc, char **argv)
@@ -171,7 +201,7 @@ int main(int argc, char **argv)
         "join 0000000000000001 0 1 000000000000 000000000000\n",    /* parts too short */
         "join\n",
     };
-    int first, second, third, tries, job;
+    int first, second, third, tries, job, lock;
     size_t i;
     gtest_name = "another_user";
     CHECK(argc == 2 && unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
@@ -225,11 +255,13 @@ int main(int argc, char **argv)
     /* What it has said is written once: not even root changes it, by any way. */
     third = served(0, "lo");
     job = map_of(fds[2], 408);
+    lock = map_of(fds[2], 4);
     CHECK(job >= 0 && rewrite(job) == 0);
-    say(third, "join 0000000000000001 0 1448 000000000000 000000000000\n");
+    say(third, "join 0000000000000002 0 1448 000000000000 000000000000\n");
     CHECK(says("joined"));
     CHECK(rewrite(job) == -1 && errno == EPERM);
     CHECK(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, job, 0) == MAP_FAILED);
+    wait_for_ever(fds[0], lock);
     /* Who says more has had his say. */
     CHECK(write(second, "join 0000000000000001 1 1448 000000000000 000000000000\n", 54) == 54);
     listen_to(second);
