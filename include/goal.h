@@ -49,30 +49,7 @@ extern "C" {
 #define GOAL_ERR_PEER_LOST 17  /* a peer that the run needs is gone */
 #define GOAL_ERR_ABANDONED 18  /* the run was ended by GOAL_Finalize */
 
-/* The meaning of a code, a string in static memory. */
-const char *GOAL_Error_string(int code);
-/* Copies the text of the process's last error to `text`, cut to n bytes including the final 0. The text names the
- * argument and the values that are accepted. */
-int GOAL_Last_error(char *text, size_t n);
-
-/* ---- the job ---- */
-/* Joins the job. Every process of the job calls it. A second call does nothing. */
-int GOAL_Init(void);
-/* As GOAL_Init, for a program whose processes another library has started (MPI, for example): this process is number
- * `rank` of `size`. `allgather` gives each process's `bytes` bytes to all processes, in the order of ranks, and returns 0; it
- * is called within GOAL_Init_through, by the calling thread, and gets `state` back. The engine `user` is not used. */
-int GOAL_Init_through(int rank, int size, int (*allgather)(void *state, const void *give, void *get, size_t bytes),
-                      void *state);
-/* Moves this process's runs on once and returns at once: for a loop that waits for something else, too. */
-int GOAL_Progress(void);
-/* Leaves the job: see "Ends" above. */
-int GOAL_Finalize(void);
-/* *rank: this process's number in the job, from 0. */
-int GOAL_Rank(int *rank);
-/* *size: the number of processes of the job. */
-int GOAL_Size(int *size);
-
-/* ---- graphs ---- */
+/* ---- handles, buffers, types ---- */
 /* Handles. Their values mean nothing to programs. A freed handle is refused. */
 typedef struct GOAL_Graph_handle *GOAL_Graph;
 typedef struct GOAL_Schedule_handle *GOAL_Schedule;
@@ -86,13 +63,6 @@ typedef int GOAL_Op;
 #define GOAL_SCRATCHPAD 1         /* GOAL_OFFSET(b): b bytes into memory that each run has for itself */
 #define GOAL_SEGMENT(n) (2 + (n)) /* GOAL_OFFSET(b): b bytes into segment n, which GOAL_Run_bound binds to memory */
 #define GOAL_OFFSET(n) ((void *)(size_t)(n))
-
-/* A piece of a message: sends gather a message from pieces, receives scatter it to pieces. */
-typedef struct {
-    void *start;
-    size_t bytes;
-    int space;
-} GOAL_Piece;
 
 /* Types of elements. An integer of 1 to 64 bits takes the smallest of 1, 2, 4 and 8 bytes that holds it. */
 #define GOAL_SIGNED(bits) (0x100 | (bits))
@@ -113,26 +83,66 @@ typedef struct {
 #define GOAL_OR 7
 #define GOAL_XOR 8
 
+/* ---- the job, graphs, and schedules ---- Lengths are in bytes. */
+/* BEGIN generated from runtime/abi/src/goal.rs: cargo run -p hetmp-shmem-surface -- --write */
+/* A piece of a message: sends gather a message from pieces, receives scatter it to pieces. */
+typedef struct GOAL_Piece {
+    void *start;
+    size_t bytes;
+    int space;
+} GOAL_Piece;
+/* The meaning of a code, a string in static memory. */
+const char *GOAL_Error_string(int code);
+/* Copies the text of the process's last error to `text`, cut to n bytes including the final 0. The text names the
+ * argument and the values that are accepted. */
+int GOAL_Last_error(char *text, size_t n);
+/* Joins the job. Every process of the job calls it. A second call does nothing. */
+int GOAL_Init(void);
+/* As GOAL_Init, for a program whose processes another library has started (MPI, for example): this process is number
+ * `rank` of `size`. `allgather` gives each process's `bytes` bytes to all processes, in the order of ranks, and returns 0; it
+ * is called within GOAL_Init_through, by the calling thread, and gets `state` back. The engine `user` is not used. */
+int GOAL_Init_through(int rank,
+                      int size,
+                      int (*allgather)(void *state, const void *give, void *get, size_t bytes),
+                      void *state);
+/* Moves this process's runs on once and returns at once: for a loop that waits for something else, too. */
+int GOAL_Progress(void);
+/* Leaves the job: see "Ends" above. */
+int GOAL_Finalize(void);
+/* *rank: this process's number in the job, from 0. */
+int GOAL_Rank(int *rank);
+/* *size: the number of processes of the job. */
+int GOAL_Size(int *size);
 /* Creates an empty graph of this process. */
 int GOAL_Create(GOAL_Graph *graph);
 /* Frees a graph; *graph becomes null. Schedules that were compiled from the graph stay. */
 int GOAL_Free_graph(GOAL_Graph *graph);
 /* Adds `bytes` to the graph's scratchpad, which is zero when a run starts. *offset: where the added part begins. */
 int GOAL_Scratchpad(GOAL_Graph graph, size_t bytes, size_t *offset);
-/* Declares a segment of `bytes`, which is bound to memory when a run starts. *space: the segment's number for buffers,
- * GOAL_SEGMENT(0) for the first, then GOAL_SEGMENT(1) ... */
+/* Declares a segment of `bytes`, which is bound to memory when a run starts. *space: the segment's number for
+ * buffers, GOAL_SEGMENT(0) for the first, then GOAL_SEGMENT(1) ... */
 int GOAL_Bind(GOAL_Graph graph, size_t bytes, int *space);
-
-/* Operations. *op: the operation's number, for GOAL_Requires; op may be null. Lengths are in bytes. A send is
- * complete when its buffer may be written again, a receive when its message is in its buffer. A receive takes the
- * next message with its source and tag in the same run. It may be longer than the message. */
+/* Adds a send of `bytes` to rank `to`. It is complete when its buffer may be written again. *op, here and below:
+ * the operation's number, for GOAL_Requires; op may be null. */
 int GOAL_Send(GOAL_Graph graph, const void *buffer, int space, size_t bytes, int to, int tag, GOAL_Op *op);
+/* Adds a receive of up to `bytes`, which takes the next message with its source and tag in the same run. It is
+ * complete when the message is in its buffer. */
 int GOAL_Recv(GOAL_Graph graph, void *buffer, int space, size_t bytes, int from, int tag, GOAL_Op *op);
-int GOAL_Sendv(GOAL_Graph graph, const GOAL_Piece *pieces, int n, int to, int tag, GOAL_Op *op);
-int GOAL_Recvv(GOAL_Graph graph, const GOAL_Piece *pieces, int n, int from, int tag, GOAL_Op *op);
-/* target[i] = target[i] OP operand[i] for count elements. */
-int GOAL_Local(GOAL_Graph graph, int operation, int type, size_t count, void *target, int target_space,
-               const void *operand, int operand_space, GOAL_Op *op);
+/* As GOAL_Send, of a message from n pieces. */
+int GOAL_Sendv(GOAL_Graph graph, const struct GOAL_Piece *list, int n, int to, int tag, GOAL_Op *op);
+/* As GOAL_Recv, into n pieces. */
+int GOAL_Recvv(GOAL_Graph graph, const struct GOAL_Piece *list, int n, int from, int tag, GOAL_Op *op);
+/* Adds target[i] = target[i] OP operand[i] for count elements. */
+int GOAL_Local(GOAL_Graph graph,
+               int operation,
+               int type,
+               size_t count,
+               void *target,
+               int target_space,
+               const void *operand,
+               int operand_space,
+               GOAL_Op *op);
+/* Adds a copy of `bytes`. */
 int GOAL_Copy(GOAL_Graph graph, void *to, int to_space, const void *from, int from_space, size_t bytes, GOAL_Op *op);
 /* Stores the time at which the operation is executed: nanoseconds of the monotonic clock, 8 bytes, little-endian. */
 int GOAL_Timestamp(GOAL_Graph graph, void *buffer, int space, GOAL_Op *op);
@@ -140,27 +150,31 @@ int GOAL_Timestamp(GOAL_Graph graph, void *buffer, int space, GOAL_Op *op);
 int GOAL_Requires(GOAL_Graph graph, GOAL_Op later, GOAL_Op earlier);
 /* `later` begins once `earlier` has begun. */
 int GOAL_Requires_begun(GOAL_Graph graph, GOAL_Op later, GOAL_Op earlier);
-
-/* ---- schedules ---- */
 /* Checks the graph and compiles it. The schedule stays when the graph is freed. */
 int GOAL_Compile(GOAL_Graph graph, GOAL_Schedule *schedule);
-/* Loads a schedule from n bytes that `hetmp goal compile` wrote. The bytes are checked. Such a schedule must not use
- * GOAL_USERSPACE. */
+/* Loads a schedule from n bytes that `hetmp goal compile` wrote. The bytes are checked. Such a schedule must not
+ * use GOAL_USERSPACE. */
 int GOAL_Load(const void *bytes, size_t n, GOAL_Schedule *schedule);
 /* Frees a schedule; *schedule becomes null. Runs of the schedule go on. */
 int GOAL_Free_schedule(GOAL_Schedule *schedule);
-/* Begins a run, also while other runs of the same schedule go on. All processes of the job begin the runs of one
- * context in the same order: the n-th run of a process exchanges messages with the n-th run of its peers. GOAL_Run
- * uses context 0. GOAL_Run_bound binds the n segments of the schedule: segments[i] is the address, bytes[i] the
- * length. */
+/* Begins a run in context 0, also while other runs of the same schedule go on. All processes of the job begin the
+ * runs of one context in the same order: the n-th run of a process exchanges messages with the n-th run of its
+ * peers. */
 int GOAL_Run(GOAL_Schedule schedule, GOAL_Handle *handle);
-int GOAL_Run_bound(GOAL_Schedule schedule, int context, void *const *segments, const size_t *bytes, int n,
+/* As GOAL_Run, in any context, and binds the n segments of the schedule: segments[i] is the address, bytes[i] the
+ * length. */
+int GOAL_Run_bound(GOAL_Schedule schedule,
+                   int context,
+                   void *const *segments,
+                   const size_t *bytes,
+                   int n,
                    GOAL_Handle *handle);
-/* GOAL_Test sets *done to 1 if the run has ended, else to 0. GOAL_Wait waits for the end. Both return the run's
- * error if the run has failed. When a run has ended, its handle is freed and *handle becomes GOAL_HANDLE_NULL. With
- * GOAL_HANDLE_NULL, both return at once, and *done is 1. */
+/* Sets *done to 1 if the run has ended, else to 0. Returns the run's error if the run has failed. When a run has
+ * ended, its handle is freed and *handle becomes GOAL_HANDLE_NULL. With GOAL_HANDLE_NULL, *done is 1. */
 int GOAL_Test(GOAL_Handle *handle, int *done);
+/* Waits for the end of a run, and returns as GOAL_Test. With GOAL_HANDLE_NULL it returns at once. */
 int GOAL_Wait(GOAL_Handle *handle);
+/* END generated */
 
 /* ---- collectives ----
  * All processes call the same collectives in the same order, in the same form, with the same arguments. The forms

@@ -17,13 +17,30 @@ struct Header {
     sources: &'static [&'static str],
     /// Names in Rust and in C.
     names: &'static [(&'static str, &'static str)],
+    /// Types in Rust that the header defines by hand.
+    by_hand: &'static [&'static str],
 }
 
-const HEADERS: [Header; 1] = [Header {
-    path: "include/hetmp/device.h",
-    sources: &["runtime/shmem/src/device.rs", "runtime/abi/src/device.rs"],
-    names: &[("Queue", "hetmp_device_queue"), ("Team", "shmem_team_t")],
-}];
+const HEADERS: [Header; 2] = [
+    Header {
+        path: "include/hetmp/device.h",
+        sources: &["runtime/shmem/src/device.rs", "runtime/abi/src/device.rs"],
+        names: &[("Queue", "hetmp_device_queue"), ("Team", "shmem_team_t")],
+        by_hand: &[],
+    },
+    Header {
+        path: "include/goal.h",
+        sources: &["runtime/abi/src/goal.rs"],
+        names: &[
+            ("Graph", "GOAL_Graph"),
+            ("Handle", "GOAL_Handle"),
+            ("Op", "GOAL_Op"),
+            ("Piece", "GOAL_Piece"),
+            ("Schedule", "GOAL_Schedule"),
+        ],
+        by_hand: &["Graph", "Handle", "Op", "Schedule"],
+    },
+];
 
 /// The headers with generated parts: path, and text as it has to be.
 ///
@@ -63,6 +80,7 @@ fn declarations(header: &Header) -> String {
     };
     let names = header.names.iter();
     config.export.rename = names.map(|&(r, c)| (r.to_owned(), c.to_owned())).collect();
+    config.export.exclude = header.by_hand.iter().map(|&r| r.to_owned()).collect();
     let folder = library::target_dir().join(format!("prototypes-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder for sources");
     let mut builder = Builder::new().with_config(config);

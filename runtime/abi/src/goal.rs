@@ -1,5 +1,6 @@
 //! `goal.h`: dependency graphs, their runs, and collectives.
 //!
+//! The documentation of each entry is the program's, too: `abi-compat/surface` writes it and the prototype into the header.
 //! Each entry converts, calls one function of `hetmp-goal-job`, and converts back.
 
 #![allow(non_snake_case, reason = "the names are the ABI's")]
@@ -17,10 +18,16 @@ use hetmp_goal_job::Segment;
 
 type Result<T> = core::result::Result<T, Error>;
 
-/// `GOAL_Piece`.
+// In C these are different types.
+type Graph = Key;
+type Schedule = Key;
+type Handle = Key;
+type Op = c_int;
+
+/// A piece of a message: sends gather a message from pieces, receives scatter it to pieces.
 #[repr(C)]
 pub(crate) struct Piece {
-    start: *const c_void,
+    start: *mut c_void,
     bytes: usize,
     space: c_int,
 }
@@ -82,7 +89,7 @@ unsafe fn free(at: *mut Key, free: impl FnOnce(Key) -> Result<()>) -> c_int {
 ///
 /// # Safety
 /// `op` is null, or a variable that may be written and that no other thread uses meanwhile.
-unsafe fn add(graph: Key, work: Result<Work>, op: *mut c_int) -> c_int {
+unsafe fn add(graph: Graph, work: Result<Work>, op: *mut Op) -> c_int {
     code(work.and_then(|work| api::add(graph, work)).map(|number| {
         if !op.is_null() {
             // SAFETY: not null, hence a variable of the program (`goal.h` asks for one).
@@ -190,9 +197,9 @@ unsafe fn pieces(pieces: *const Piece, n: c_int) -> Result<Vec<Buffer>> {
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Error_string", GOAL_Error_string);
-/// `GOAL_Error_string`.
-extern "C" fn GOAL_Error_string(number: c_int) -> *const c_char {
-    let known = usize::try_from(number)
+/// The meaning of a code, a string in static memory.
+extern "C" fn GOAL_Error_string(code: c_int) -> *const c_char {
+    let known = usize::try_from(code)
         .ok()
         .and_then(|n| Code::ALL.get(n))
         .map(|c| c.text());
@@ -200,7 +207,8 @@ extern "C" fn GOAL_Error_string(number: c_int) -> *const c_char {
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Last_error", GOAL_Last_error);
-/// `GOAL_Last_error`.
+/// Copies the text of the process's last error to `text`, cut to n bytes including the final 0. The text names the
+/// argument and the values that are accepted.
 unsafe extern "C" fn GOAL_Last_error(text: *mut c_char, n: usize) -> c_int {
     if text.is_null() || n == 0 {
         return Code::Argument as c_int;
@@ -216,18 +224,10 @@ unsafe extern "C" fn GOAL_Last_error(text: *mut c_char, n: usize) -> c_int {
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Init", GOAL_Init);
-/// `GOAL_Init`.
+/// Joins the job. Every process of the job calls it. A second call does nothing.
 extern "C" fn GOAL_Init() -> c_int {
     code(api::init())
 }
-
-/// The allgather of `GOAL_Init_through`.
-type Allgather = unsafe extern "C" fn(
-    state: *mut c_void,
-    give: *const c_void,
-    get: *mut c_void,
-    bytes: usize,
-) -> c_int;
 
 /// What the program hands to its allgather.
 struct State(*mut c_void);
@@ -237,11 +237,20 @@ struct State(*mut c_void);
 unsafe impl Send for State {}
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Init_through", GOAL_Init_through);
-/// `GOAL_Init_through`.
+/// As GOAL_Init, for a program whose processes another library has started (MPI, for example): this process is number
+/// `rank` of `size`. `allgather` gives each process's `bytes` bytes to all processes, in the order of ranks, and returns 0; it
+/// is called within GOAL_Init_through, by the calling thread, and gets `state` back. The engine `user` is not used.
 unsafe extern "C" fn GOAL_Init_through(
     rank: c_int,
     size: c_int,
-    allgather: Option<Allgather>,
+    allgather: Option<
+        unsafe extern "C" fn(
+            state: *mut c_void,
+            give: *const c_void,
+            get: *mut c_void,
+            bytes: usize,
+        ) -> c_int,
+    >,
     state: *mut c_void,
 ) -> c_int {
     let join = || {
@@ -279,55 +288,56 @@ unsafe extern "C" fn GOAL_Init_through(
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Progress", GOAL_Progress);
-/// `GOAL_Progress`.
+/// Moves this process's runs on once and returns at once: for a loop that waits for something else, too.
 extern "C" fn GOAL_Progress() -> c_int {
     code(api::advance())
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Finalize", GOAL_Finalize);
-/// `GOAL_Finalize`.
+/// Leaves the job: see "Ends" above.
 extern "C" fn GOAL_Finalize() -> c_int {
     code(api::finalize())
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Rank", GOAL_Rank);
-/// `GOAL_Rank`.
+/// *rank: this process's number in the job, from 0.
 unsafe extern "C" fn GOAL_Rank(rank: *mut c_int) -> c_int {
     // SAFETY: the program passes null or a variable of type int.
     code(unsafe { put(rank, api::place().map(|p| p.0 as c_int)) })
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Size", GOAL_Size);
-/// `GOAL_Size`.
+/// *size: the number of processes of the job.
 unsafe extern "C" fn GOAL_Size(size: *mut c_int) -> c_int {
     // SAFETY: the program passes null or a variable of type int.
     code(unsafe { put(size, api::place().map(|p| p.1 as c_int)) })
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Create", GOAL_Create);
-/// `GOAL_Create`.
-unsafe extern "C" fn GOAL_Create(graph: *mut Key) -> c_int {
+/// Creates an empty graph of this process.
+unsafe extern "C" fn GOAL_Create(graph: *mut Graph) -> c_int {
     // SAFETY: the program passes null or a variable of its own for the handle.
     unsafe { make(graph, api::create) }
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Free_graph", GOAL_Free_graph);
-/// `GOAL_Free_graph`.
-unsafe extern "C" fn GOAL_Free_graph(graph: *mut Key) -> c_int {
+/// Frees a graph; *graph becomes null. Schedules that were compiled from the graph stay.
+unsafe extern "C" fn GOAL_Free_graph(graph: *mut Graph) -> c_int {
     // SAFETY: the program passes null or a variable of its own for the handle.
     unsafe { free(graph, api::free_graph) }
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Scratchpad", GOAL_Scratchpad);
-/// `GOAL_Scratchpad`.
-unsafe extern "C" fn GOAL_Scratchpad(graph: Key, bytes: usize, offset: *mut usize) -> c_int {
+/// Adds `bytes` to the graph's scratchpad, which is zero when a run starts. *offset: where the added part begins.
+unsafe extern "C" fn GOAL_Scratchpad(graph: Graph, bytes: usize, offset: *mut usize) -> c_int {
     // SAFETY: the program passes null or a variable of type size_t.
     code(unsafe { put(offset, api::scratch(graph, bytes).map(|o| o as usize)) })
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Bind", GOAL_Bind);
-/// `GOAL_Bind`.
-unsafe extern "C" fn GOAL_Bind(graph: Key, bytes: usize, space: *mut c_int) -> c_int {
+/// Declares a segment of `bytes`, which is bound to memory when a run starts. *space: the segment's number for
+/// buffers, GOAL_SEGMENT(0) for the first, then GOAL_SEGMENT(1) ...
+unsafe extern "C" fn GOAL_Bind(graph: Graph, bytes: usize, space: *mut c_int) -> c_int {
     // SAFETY: the program passes null or a variable of type int.
     code(unsafe { put(space, api::segment(graph, bytes)) })
 }
@@ -349,15 +359,16 @@ fn recv(from: c_int, number: c_int, into: Result<Vec<Buffer>>) -> Result<Work> {
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Send", GOAL_Send);
-/// `GOAL_Send`.
+/// Adds a send of `bytes` to rank `to`. It is complete when its buffer may be written again. *op, here and below:
+/// the operation's number, for GOAL_Requires; op may be null.
 unsafe extern "C" fn GOAL_Send(
-    graph: Key,
+    graph: Graph,
     buffer: *const c_void,
     space: c_int,
     bytes: usize,
     to: c_int,
     tag: c_int,
-    op: *mut c_int,
+    op: *mut Op,
 ) -> c_int {
     let from = piece(buffer, space, bytes).map(|p| vec![p]);
     // SAFETY: the program passes null or a variable for the operation's number.
@@ -365,15 +376,16 @@ unsafe extern "C" fn GOAL_Send(
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Recv", GOAL_Recv);
-/// `GOAL_Recv`.
+/// Adds a receive of up to `bytes`, which takes the next message with its source and tag in the same run. It is
+/// complete when the message is in its buffer.
 unsafe extern "C" fn GOAL_Recv(
-    graph: Key,
+    graph: Graph,
     buffer: *mut c_void,
     space: c_int,
     bytes: usize,
     from: c_int,
     tag: c_int,
-    op: *mut c_int,
+    op: *mut Op,
 ) -> c_int {
     let into = piece(buffer, space, bytes).map(|p| vec![p]);
     // SAFETY: the program passes null or a variable for the operation's number.
@@ -381,48 +393,48 @@ unsafe extern "C" fn GOAL_Recv(
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Sendv", GOAL_Sendv);
-/// `GOAL_Sendv`.
+/// As GOAL_Send, of a message from n pieces.
 unsafe extern "C" fn GOAL_Sendv(
-    graph: Key,
+    graph: Graph,
     list: *const Piece,
     n: c_int,
     to: c_int,
     tag: c_int,
-    op: *mut c_int,
+    op: *mut Op,
 ) -> c_int {
     // SAFETY: the program passes null or `n` pieces, and null or a variable for the operation's number.
     unsafe { add(graph, send(to, tag, pieces(list, n)), op) }
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Recvv", GOAL_Recvv);
-/// `GOAL_Recvv`.
+/// As GOAL_Recv, into n pieces.
 unsafe extern "C" fn GOAL_Recvv(
-    graph: Key,
+    graph: Graph,
     list: *const Piece,
     n: c_int,
     from: c_int,
     tag: c_int,
-    op: *mut c_int,
+    op: *mut Op,
 ) -> c_int {
     // SAFETY: the program passes null or `n` pieces, and null or a variable for the operation's number.
     unsafe { add(graph, recv(from, tag, pieces(list, n)), op) }
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Local", GOAL_Local);
-/// `GOAL_Local`.
+/// Adds target[i] = target[i] OP operand[i] for count elements.
 unsafe extern "C" fn GOAL_Local(
-    graph: Key,
+    graph: Graph,
     operation: c_int,
-    type_: c_int,
+    r#type: c_int,
     count: usize,
     target: *mut c_void,
     target_space: c_int,
     operand: *const c_void,
     operand_space: c_int,
-    op: *mut c_int,
+    op: *mut Op,
 ) -> c_int {
     let work = || {
-        let v = vector(count, type_, operation)?;
+        let v = vector(count, r#type, operation)?;
         let bytes = usize::try_from(v.bytes()).unwrap_or(usize::MAX);
         Ok(Work::Local {
             op: v.op,
@@ -436,15 +448,15 @@ unsafe extern "C" fn GOAL_Local(
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Copy", GOAL_Copy);
-/// `GOAL_Copy`.
+/// Adds a copy of `bytes`.
 unsafe extern "C" fn GOAL_Copy(
-    graph: Key,
+    graph: Graph,
     to: *mut c_void,
     to_space: c_int,
     from: *const c_void,
     from_space: c_int,
     bytes: usize,
-    op: *mut c_int,
+    op: *mut Op,
 ) -> c_int {
     let work = || {
         Ok(Work::Copy {
@@ -457,12 +469,12 @@ unsafe extern "C" fn GOAL_Copy(
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Timestamp", GOAL_Timestamp);
-/// `GOAL_Timestamp`.
+/// Stores the time at which the operation is executed: nanoseconds of the monotonic clock, 8 bytes, little-endian.
 unsafe extern "C" fn GOAL_Timestamp(
-    graph: Key,
+    graph: Graph,
     buffer: *mut c_void,
     space: c_int,
-    op: *mut c_int,
+    op: *mut Op,
 ) -> c_int {
     let work = piece(buffer, space, 8).map(|into| Work::Timestamp { into });
     // SAFETY: the program passes null or a variable for the operation's number.
@@ -470,27 +482,28 @@ unsafe extern "C" fn GOAL_Timestamp(
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Requires", GOAL_Requires);
-/// `GOAL_Requires`.
-extern "C" fn GOAL_Requires(graph: Key, later: c_int, earlier: c_int) -> c_int {
+/// `later` begins once `earlier` is complete.
+extern "C" fn GOAL_Requires(graph: Graph, later: Op, earlier: Op) -> c_int {
     code(api::order(graph, later, After::Complete, earlier))
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Requires_begun", GOAL_Requires_begun);
-/// `GOAL_Requires_begun`.
-extern "C" fn GOAL_Requires_begun(graph: Key, later: c_int, earlier: c_int) -> c_int {
+/// `later` begins once `earlier` has begun.
+extern "C" fn GOAL_Requires_begun(graph: Graph, later: Op, earlier: Op) -> c_int {
     code(api::order(graph, later, After::Begun, earlier))
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Compile", GOAL_Compile);
-/// `GOAL_Compile`.
-unsafe extern "C" fn GOAL_Compile(graph: Key, schedule: *mut Key) -> c_int {
+/// Checks the graph and compiles it. The schedule stays when the graph is freed.
+unsafe extern "C" fn GOAL_Compile(graph: Graph, schedule: *mut Schedule) -> c_int {
     // SAFETY: the program passes null or a variable of its own for the handle.
     unsafe { make(schedule, || api::compile(graph)) }
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Load", GOAL_Load);
-/// `GOAL_Load`.
-unsafe extern "C" fn GOAL_Load(bytes: *const c_void, n: usize, schedule: *mut Key) -> c_int {
+/// Loads a schedule from n bytes that `hetmp goal compile` wrote. The bytes are checked. Such a schedule must not
+/// use GOAL_USERSPACE.
+unsafe extern "C" fn GOAL_Load(bytes: *const c_void, n: usize, schedule: *mut Schedule) -> c_int {
     let load = || {
         if bytes.is_null() {
             return Err(null("bytes"));
@@ -503,29 +516,32 @@ unsafe extern "C" fn GOAL_Load(bytes: *const c_void, n: usize, schedule: *mut Ke
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Free_schedule", GOAL_Free_schedule);
-/// `GOAL_Free_schedule`.
-unsafe extern "C" fn GOAL_Free_schedule(schedule: *mut Key) -> c_int {
+/// Frees a schedule; *schedule becomes null. Runs of the schedule go on.
+unsafe extern "C" fn GOAL_Free_schedule(schedule: *mut Schedule) -> c_int {
     // SAFETY: the program passes null or a variable of its own for the handle.
     unsafe { free(schedule, api::free_schedule) }
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Run", GOAL_Run);
-/// `GOAL_Run`.
-unsafe extern "C" fn GOAL_Run(schedule: Key, handle: *mut Key) -> c_int {
+/// Begins a run in context 0, also while other runs of the same schedule go on. All processes of the job begin the
+/// runs of one context in the same order: the n-th run of a process exchanges messages with the n-th run of its
+/// peers.
+unsafe extern "C" fn GOAL_Run(schedule: Schedule, handle: *mut Handle) -> c_int {
     // SAFETY: the program passes null or a variable of its own for the handle, and keeps the buffers of the schedule
     // until the run has ended (`goal.h`, GOAL_USERSPACE).
     unsafe { make(handle, || api::run(schedule, 0, &[])) }
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Run_bound", GOAL_Run_bound);
-/// `GOAL_Run_bound`.
+/// As GOAL_Run, in any context, and binds the n segments of the schedule: segments[i] is the address, bytes[i] the
+/// length.
 unsafe extern "C" fn GOAL_Run_bound(
-    schedule: Key,
+    schedule: Schedule,
     context: c_int,
     segments: *const *mut c_void,
     bytes: *const usize,
     n: c_int,
-    handle: *mut Key,
+    handle: *mut Handle,
 ) -> c_int {
     let run = || {
         let count =
@@ -553,8 +569,9 @@ unsafe extern "C" fn GOAL_Run_bound(
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Test", GOAL_Test);
-/// `GOAL_Test`.
-unsafe extern "C" fn GOAL_Test(handle: *mut Key, done: *mut c_int) -> c_int {
+/// Sets *done to 1 if the run has ended, else to 0. Returns the run's error if the run has failed. When a run has
+/// ended, its handle is freed and *handle becomes GOAL_HANDLE_NULL. With GOAL_HANDLE_NULL, *done is 1.
+unsafe extern "C" fn GOAL_Test(handle: *mut Handle, done: *mut c_int) -> c_int {
     if handle.is_null() || done.is_null() {
         return code(Err(null("handle or done")));
     }
@@ -574,8 +591,8 @@ unsafe extern "C" fn GOAL_Test(handle: *mut Key, done: *mut c_int) -> c_int {
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Wait", GOAL_Wait);
-/// `GOAL_Wait`.
-unsafe extern "C" fn GOAL_Wait(handle: *mut Key) -> c_int {
+/// Waits for the end of a run, and returns as GOAL_Test. With GOAL_HANDLE_NULL it returns at once.
+unsafe extern "C" fn GOAL_Wait(handle: *mut Handle) -> c_int {
     if handle.is_null() {
         return code(Err(null("handle")));
     }
