@@ -1,4 +1,4 @@
-//! `shmem-surface`: writes the files that come from the table of OpenSHMEM routines, or says which are out of date.
+//! `shmem-surface`: writes the files that come from the table of OpenSHMEM routines and from cbindgen, or says which are out of date.
 
 use clap::Parser;
 use hetmp_abi_compat::library;
@@ -6,7 +6,8 @@ use hetmp_shmem_surface as shmem_surface;
 use std::process::ExitCode;
 
 /// Write include/shmem.h, include/pshmem.h, the entry tables in
-/// runtime/abi/src/shmem/ and docs/shmem-coverage.md.
+/// runtime/abi/src/shmem/ and docs/shmem-coverage.md, and the marked parts of
+/// include/hetmp/device.h and include/goal.h.
 #[derive(Parser)]
 #[command(name = "shmem-surface")]
 struct Options {
