@@ -129,7 +129,7 @@ const SETTINGS: [&[(&str, &str)]; 5] = [
     &[("HETMP_CHECK", "1")],
 ];
 
-const CASES: usize = 14;
+const CASES: usize = 15;
 
 #[test]
 fn posting_from_threads_on_every_engine() {

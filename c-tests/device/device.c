@@ -325,12 +325,12 @@ static void refused(void) {
     uint64_t old;
     clear();
     memset(&none, 0, sizeof none);
-    CHECK(hetmp_device_queue_open(SHMEM_TEAM_WORLD, 0, &q) == HETMP_DEVICE_BAD_VALUE && q.host == NULL);
-    CHECK(hetmp_device_queue_open(SHMEM_TEAM_WORLD, 65537, &q) == HETMP_DEVICE_BAD_VALUE);
-    CHECK(hetmp_device_queue_open_flags(SHMEM_TEAM_WORLD, 4, 8, &q) == HETMP_DEVICE_BAD_VALUE);
+    CHECK(hetmp_device_queue_open(SHMEM_TEAM_WORLD, 0, &q) == HETMP_DEVICE_BAD_DEPTH && q.host == NULL);
+    CHECK(hetmp_device_queue_open(SHMEM_TEAM_WORLD, 65537, &q) == HETMP_DEVICE_BAD_DEPTH);
+    CHECK(hetmp_device_queue_open_flags(SHMEM_TEAM_WORLD, 4, 8, &q) == HETMP_DEVICE_BAD_FLAG);
     CHECK(hetmp_device_queue_open(SHMEM_TEAM_INVALID, 4, &q) == HETMP_DEVICE_BAD_TEAM);
     CHECK(hetmp_device_queue_open(SHMEM_TEAM_WORLD, 4, NULL) == HETMP_DEVICE_BAD_QUEUE);
-    CHECK(hetmp_device_queue_open_layout(SHMEM_TEAM_WORLD, 4, 0, &q, HETMP_DEVICE_LAYOUT + 1, sizeof q) == HETMP_DEVICE_BAD_QUEUE);
+    CHECK(hetmp_device_queue_open_layout(SHMEM_TEAM_WORLD, 4, 0, &q, HETMP_DEVICE_LAYOUT + 1, sizeof q) == HETMP_DEVICE_BAD_VERSION);
     CHECK(hetmp_device_queue_close(&none) == HETMP_DEVICE_BAD_QUEUE);
     q = open_queue(4, 0);
     CHECK(hetmp_put(&q, pes, table, &here, 8) == HETMP_DEVICE_BAD_PE);
@@ -339,11 +339,11 @@ static void refused(void) {
     CHECK(hetmp_put(&q, right, table, &here, (size_t)1 << 40) == HETMP_DEVICE_BAD_ADDRESS);
     CHECK(hetmp_get(&q, right, &here, &here, 8) == HETMP_DEVICE_BAD_ADDRESS);
     CHECK(hetmp_p64(&q, right, (uint64_t *)((char *)table + 4), 1) == HETMP_DEVICE_MISALIGNED);
-    CHECK(hetmp_p(&q, right, table, 1, 3) == HETMP_DEVICE_BAD_VALUE);
+    CHECK(hetmp_p(&q, right, table, 1, 3) == HETMP_DEVICE_BAD_SIZE);
     CHECK(hetmp_atomic_add(&q, right, (uint64_t *)((char *)table + 4), 1) == HETMP_DEVICE_MISALIGNED);
     CHECK(hetmp_atomic_fetch_add(&q, right, &here, 1, &old) == HETMP_DEVICE_BAD_ADDRESS);
     CHECK(hetmp_put_signal(&q, right, table, &here, 8, &here, 1) == HETMP_DEVICE_BAD_ADDRESS);
-    CHECK(hetmp_put_signal_op(&q, right, table, &here, 8, flags, 1, 7) == HETMP_DEVICE_BAD_VALUE);
+    CHECK(hetmp_put_signal_op(&q, right, table, &here, 8, flags, 1, 7) == HETMP_DEVICE_BAD_SIGNAL);
     CHECK(hetmp_fence_pe(&q, pes) == HETMP_DEVICE_BAD_PE);
     CHECK(q.staged == 0); /* nothing of all that was posted */
     CHECK(hetmp_quiet(&q) == 0);
@@ -370,7 +370,65 @@ static void refused(void) {
     CHECK(hetmp_device_queue_close(&lies) == 0);
     shmem_barrier_all();
     CHECK(table[0] == 6 && table[1] == 8);
-    for (int i = -8; i <= 20; i++) CHECK(hetmp_device_error_text(i)[0] != 0);
+    for (int i = -20; i <= 20; i++) CHECK(hetmp_device_error_text(i)[0] != 0);
+    /* A text for each cause, and none for two. */
+    for (int i = HETMP_DEVICE_NO_ROOM; i <= HETMP_DEVICE_OK; i++)
+        for (int j = HETMP_DEVICE_NO_ROOM - 1; j < i; j++) CHECK(strcmp(hetmp_device_error_text(i), hetmp_device_error_text(j)) != 0);
+    CHECK(strstr(hetmp_device_error_text(hetmp_wait_until(flags, 99, 1)), "SHMEM_CMP_EQ") != NULL);
+}
+
+/* Every call on a queue that was closed, or that is all zeros, is refused and does nothing. */
+static void not_open(void) {
+    hetmp_device_queue both[2];
+    uint64_t here = 1, old = 7;
+    void *base;
+    size_t bytes;
+    clear();
+    memset(both, 0, sizeof both);
+    both[1] = open_queue(8, 0);
+    CHECK(hetmp_put(&both[1], right, table, &here, 8) == 0);
+    CHECK(hetmp_device_queue_close(&both[1]) == 0);
+    for (int i = 0; i < 2; i++) {
+        hetmp_device_queue *q = &both[i], was = *q;
+        hetmp_device_contexts pool = {0};
+        hetmp_device_group group = {0};
+        CHECK(hetmp_put(q, 0, table + 9, &here, 8) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_put(q, 0, table + 9, &here, 0) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_put_built(q, 0, table + 9, &here, 8) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_get(q, 0, &here, table, 8) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_p64(q, 0, table + 9, 1) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_p32(q, 0, (uint32_t *)(table + 9), 1) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_put_signal(q, 0, table + 9, &here, 8, flags, 1) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_p64_signal(q, 0, table + 9, 1, flags, 1) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_atomic_add(q, 0, table + 9, 1) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_atomic_add32(q, 0, (uint32_t *)(table + 9), 1) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_atomic_set(q, 0, table + 9, 1) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_atomic_fetch_add(q, 0, table + 9, 1, &old) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_atomic_compare_swap(q, 0, table + 9, 0, 1, &old) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_atomic_fetch(q, 0, table + 9, &old) == HETMP_DEVICE_BAD_QUEUE && old == 7);
+        CHECK(hetmp_ring(q) == HETMP_DEVICE_BAD_QUEUE && hetmp_ring_wg(q) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_fence(q) == HETMP_DEVICE_BAD_QUEUE && hetmp_fence_wg(q) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_fence_pe(q, 0) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_quiet(q) == HETMP_DEVICE_BAD_QUEUE && hetmp_quiet_wg(q) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_is_quiet(q) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_put_wg(q, 0, table + 9, &here, 8) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_get_wg(q, 0, &here, table, 8) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_put_signal_wg(q, 0, table + 9, &here, 8, flags, 1) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_atomic_add_wg(q, 0, table + 9, 1) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_device_queue_range(q, 0, &base, &bytes) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_device_queue_close(q) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_device_queue_drop(q) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_contexts_close(&pool) == HETMP_DEVICE_BAD_QUEUE && hetmp_context_give(&pool, q) == HETMP_DEVICE_BAD_QUEUE);
+        for (group.pes = 0; group.pes < 2; group.pes++) {
+            CHECK(hetmp_group_sync(q, &group) == HETMP_DEVICE_BAD_QUEUE && hetmp_group_barrier(q, &group) == HETMP_DEVICE_BAD_QUEUE);
+            CHECK(hetmp_group_broadcast(q, &group, table, &here, 8, 0) == HETMP_DEVICE_BAD_QUEUE);
+            CHECK(hetmp_group_reduce(q, &group, &here, &here, 1, HETMP_TYPE_INT64, HETMP_OP_SUM) == HETMP_DEVICE_BAD_QUEUE);
+        }
+        CHECK(memcmp(q, &was, sizeof was) == 0);
+    }
+    CHECK(hetmp_device_queue_close(NULL) == HETMP_DEVICE_BAD_QUEUE);
+    shmem_barrier_all();
+    CHECK(table[0] == 1 && table[9] == 0 && flags[0] == 0);
 }
 
 static void ranges(void) {
@@ -427,7 +485,8 @@ static const struct {
              {"initiators", initiators},       {"fences", fences},
              {"workgroups", workgroups},       {"polled", polled},
              {"large", large},                 {"teams", teams},
-             {"refused", refused},             {"ranges", ranges}};
+             {"refused", refused},             {"ranges", ranges},
+             {"not_open", not_open}};
 
 int main(int argc, char **argv) {
     int provided;

@@ -82,12 +82,12 @@ static void waits(void) {
     CHECK(hetmp_test32((uint32_t *)(flags + 9), SHMEM_CMP_EQ, 0x80000000u) == 1);
     CHECK(hetmp_test32((uint32_t *)(flags + 10), SHMEM_CMP_GT, 0) == 0);
     for (int bad = -1; bad <= 6; bad += 7) {
-        CHECK(hetmp_wait_until(flags, bad, 0) == HETMP_DEVICE_BAD_VALUE);
-        CHECK(hetmp_wait_until32((uint32_t *)flags, bad, 0) == HETMP_DEVICE_BAD_VALUE);
-        CHECK(hetmp_test(flags, bad, 0) == HETMP_DEVICE_BAD_VALUE);
-        CHECK(hetmp_test32((uint32_t *)flags, bad, 0) == HETMP_DEVICE_BAD_VALUE);
-        CHECK(hetmp_wait_until_all(flags, 3, NULL, bad, 0) == HETMP_DEVICE_BAD_VALUE);
-        CHECK(hetmp_test_all(flags, 3, NULL, bad, 0) == HETMP_DEVICE_BAD_VALUE);
+        CHECK(hetmp_wait_until(flags, bad, 0) == HETMP_DEVICE_BAD_COMPARISON);
+        CHECK(hetmp_wait_until32((uint32_t *)flags, bad, 0) == HETMP_DEVICE_BAD_COMPARISON);
+        CHECK(hetmp_test(flags, bad, 0) == HETMP_DEVICE_BAD_COMPARISON);
+        CHECK(hetmp_test32((uint32_t *)flags, bad, 0) == HETMP_DEVICE_BAD_COMPARISON);
+        CHECK(hetmp_wait_until_all(flags, 3, NULL, bad, 0) == HETMP_DEVICE_BAD_COMPARISON);
+        CHECK(hetmp_test_all(flags, 3, NULL, bad, 0) == HETMP_DEVICE_BAD_COMPARISON);
         CHECK(hetmp_wait_until_any(flags, 3, NULL, bad, 0) == HETMP_DEVICE_NONE);
         CHECK(hetmp_test_any(flags, 3, NULL, bad, 0) == HETMP_DEVICE_NONE);
     }
@@ -140,7 +140,7 @@ static void contexts(void) {
     hetmp_device_queue others[QUEUES];
     uint32_t marks[QUEUES];
     hetmp_device_contexts none;
-    CHECK(hetmp_contexts_open(SHMEM_TEAM_WORLD, 0, 0, others, marks, QUEUES, &none) == HETMP_DEVICE_BAD_VALUE && none.n == 0);
+    CHECK(hetmp_contexts_open(SHMEM_TEAM_WORLD, 0, 0, others, marks, QUEUES, &none) == HETMP_DEVICE_BAD_DEPTH && none.n == 0);
     int users[QUEUES] = {0};
 #pragma omp parallel num_threads(THREADS)
     for (int i = 0; i < ROUNDS;) {
@@ -299,31 +299,31 @@ static void refused(void) {
     clear();
     CHECK(hetmp_group_open(SHMEM_TEAM_INVALID, work[0], bytes, &g) == HETMP_DEVICE_BAD_TEAM && g.pes == 0);
     CHECK(hetmp_group_open(SHMEM_TEAM_WORLD, work[0] + 4, bytes, &g) == HETMP_DEVICE_MISALIGNED);
-    CHECK(hetmp_group_open(SHMEM_TEAM_WORLD, work[0], 8, &g) == HETMP_DEVICE_BAD_VALUE);
+    CHECK(hetmp_group_open(SHMEM_TEAM_WORLD, work[0], 8, &g) == HETMP_DEVICE_NO_ROOM);
     CHECK(hetmp_group_open(SHMEM_TEAM_WORLD, NULL, bytes, &g) == HETMP_DEVICE_BAD_ADDRESS);
     CHECK(hetmp_group_open(SHMEM_TEAM_WORLD, malloc(bytes), bytes, &g) == HETMP_DEVICE_BAD_ADDRESS);
     CHECK(hetmp_group_open(SHMEM_TEAM_WORLD, work[0], bytes, NULL) == HETMP_DEVICE_BAD_VALUE);
     CHECK(hetmp_group_open(SHMEM_TEAM_WORLD, work[0], hetmp_group_bytes(pes, 0), &none) == 0);
-    CHECK(hetmp_group_reduce(&q, &none, here, here, 1, HETMP_TYPE_INT64, HETMP_OP_SUM) == HETMP_DEVICE_BAD_VALUE);
+    CHECK(hetmp_group_reduce(&q, &none, here, here, 1, HETMP_TYPE_INT64, HETMP_OP_SUM) == HETMP_DEVICE_NO_ROOM);
     CHECK(hetmp_group_sync(&q, &none) == 0); /* all others work without room */
     g = open_group(SHMEM_TEAM_WORLD, 0);
     CHECK(hetmp_group_broadcast(&q, &g, here, table, 8, 0) == HETMP_DEVICE_BAD_ADDRESS);
     CHECK(hetmp_group_broadcast(&q, &g, table, here, 8, pes) == HETMP_DEVICE_BAD_PE);
     CHECK(hetmp_group_broadcast(&q, &g, table, here, 8, -1) == HETMP_DEVICE_BAD_PE);
     CHECK(hetmp_group_fcollect(&q, &g, here, table, 8) == HETMP_DEVICE_BAD_ADDRESS);
-    CHECK(hetmp_group_fcollect(&q, &g, table, here, (size_t)1 << 40) == HETMP_DEVICE_BAD_ADDRESS);
+    CHECK(hetmp_group_fcollect(&q, &g, table, here, (size_t)1 << 40) == HETMP_DEVICE_TOO_LONG);
     CHECK(hetmp_group_alltoall(&q, &g, here, table, 8) == HETMP_DEVICE_BAD_ADDRESS);
-    CHECK(hetmp_group_reduce(&q, &g, here, here, 1, 6, HETMP_OP_SUM) == HETMP_DEVICE_BAD_VALUE);
-    CHECK(hetmp_group_reduce(&q, &g, here, here, 1, -1, HETMP_OP_SUM) == HETMP_DEVICE_BAD_VALUE);
-    CHECK(hetmp_group_reduce(&q, &g, here, here, 1, HETMP_TYPE_INT64, 7) == HETMP_DEVICE_BAD_VALUE);
-    CHECK(hetmp_group_reduce(&q, &g, here, here, 1, HETMP_TYPE_DOUBLE, HETMP_OP_XOR) == HETMP_DEVICE_BAD_VALUE);
+    CHECK(hetmp_group_reduce(&q, &g, here, here, 1, 6, HETMP_OP_SUM) == HETMP_DEVICE_BAD_TYPE);
+    CHECK(hetmp_group_reduce(&q, &g, here, here, 1, -1, HETMP_OP_SUM) == HETMP_DEVICE_BAD_TYPE);
+    CHECK(hetmp_group_reduce(&q, &g, here, here, 1, HETMP_TYPE_INT64, 7) == HETMP_DEVICE_BAD_OPERATION);
+    CHECK(hetmp_group_reduce(&q, &g, here, here, 1, HETMP_TYPE_DOUBLE, HETMP_OP_XOR) == HETMP_DEVICE_BAD_OPERATION);
     if (pes > 1) {
         CHECK(hetmp_device_queue_open(SHMEM_TEAM_SHARED, 4, &alone) == 0);
         alone.pes = 1; /* as a queue of another team has it */
-        CHECK(hetmp_group_sync(&alone, &g) == HETMP_DEVICE_BAD_TEAM);
-        CHECK(hetmp_group_barrier(&alone, &g) == HETMP_DEVICE_BAD_TEAM);
-        CHECK(hetmp_group_fcollect(&alone, &g, table, here, 8) == HETMP_DEVICE_BAD_TEAM);
-        CHECK(hetmp_group_reduce(&alone, &g, here, here, 1, HETMP_TYPE_INT64, HETMP_OP_SUM) == HETMP_DEVICE_BAD_TEAM);
+        CHECK(hetmp_group_sync(&alone, &g) == HETMP_DEVICE_OTHER_TEAM);
+        CHECK(hetmp_group_barrier(&alone, &g) == HETMP_DEVICE_OTHER_TEAM);
+        CHECK(hetmp_group_fcollect(&alone, &g, table, here, 8) == HETMP_DEVICE_OTHER_TEAM);
+        CHECK(hetmp_group_reduce(&alone, &g, here, here, 1, HETMP_TYPE_INT64, HETMP_OP_SUM) == HETMP_DEVICE_OTHER_TEAM);
         CHECK(hetmp_device_queue_close(&alone) == 0);
     }
     CHECK(hetmp_group_barrier(&q, &g) == 0);

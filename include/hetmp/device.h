@@ -32,7 +32,9 @@
  *   - The engine sees posted operations after hetmp_ring. hetmp_quiet, and posting to a full queue, ring too.
  *
  * Errors
- *   Functions return HETMP_DEVICE_OK, or a negative HETMP_DEVICE_ constant; then nothing was posted. If an operation
+ *   Functions return HETMP_DEVICE_OK, or a negative HETMP_DEVICE_ constant; then nothing was posted. All of them return
+ *   HETMP_DEVICE_BAD_QUEUE for a queue that is not open: closed, or all zeros. (A copy of a queue does not know that the
+ *   original was closed.) If an operation
  *   fails later, the next hetmp_quiet returns the positive status of the first failed operation.
  *   hetmp_device_error_text gives the text of both (on the host).
  *
@@ -94,9 +96,21 @@ enum {
     HETMP_DEVICE_BAD_ADDRESS = -2, /* not symmetric, or beyond its end */
     HETMP_DEVICE_MISALIGNED = -3,  /* the word of an atomic, a signal or a p is not aligned to its size */
     HETMP_DEVICE_BAD_QUEUE = -4,   /* the queue is not open */
-    HETMP_DEVICE_BAD_VALUE = -5,   /* a signal operation, depth or flag that is not accepted */
+    HETMP_DEVICE_BAD_VALUE = -5,   /* NULL, or a number of 0 */
     HETMP_DEVICE_NO_MEMORY = -6,   /* no more queues */
-    HETMP_DEVICE_BAD_TEAM = -7     /* SHMEM_TEAM_INVALID */
+    HETMP_DEVICE_BAD_TEAM = -7,    /* SHMEM_TEAM_INVALID */
+    HETMP_DEVICE_BAD_DEPTH = -8,   /* not 2 to 65536 */
+    HETMP_DEVICE_BAD_FLAG = -9,
+    HETMP_DEVICE_BAD_SIZE = -10, /* p: not 1, 2, 4 or 8 bytes */
+    HETMP_DEVICE_TOO_LONG = -11, /* more than 1 GiB, where it is not divided */
+    HETMP_DEVICE_BAD_SIGNAL = -12,
+    HETMP_DEVICE_BAD_COMPARISON = -13,
+    HETMP_DEVICE_NO_RANGE = -14,   /* hetmp_device_queue_range: the queue has fewer ranges */
+    HETMP_DEVICE_BAD_VERSION = -15, /* the program was compiled with the header of another version */
+    HETMP_DEVICE_OTHER_TEAM = -16, /* the queue was opened for another team than the group */
+    HETMP_DEVICE_BAD_TYPE = -17,
+    HETMP_DEVICE_BAD_OPERATION = -18, /* unknown, or a bitwise one on a float */
+    HETMP_DEVICE_NO_ROOM = -19        /* the work memory of the group is too small */
 };
 
 /* Flags of hetmp_device_queue_open_flags. */
@@ -131,7 +145,7 @@ typedef struct hetmp_device_queue {
     uint64_t data_at;
     /* The number in the job of each PE of the team; NULL for the world. */
     const uint32_t *members;
-    /* The number of PEs of the team. */
+    /* The number of PEs of the team; 0: the queue is not open. */
     uint32_t pes;
     /* Not 0: not POLLED, so hetmp_ring calls the library. */
     uint32_t host_only;
@@ -172,7 +186,7 @@ int hetmp_device_queue_open_layout(shmem_team_t team,
 /* The library's half of hetmp_device_queue_close, after the header's half has waited until all posted operations were
  * done. Not for programs. */
 int hetmp_device_queue_drop(struct hetmp_device_queue *queue);
-/* The i-th range of memory that a device has to map for this queue. Returns 0, or HETMP_DEVICE_BAD_VALUE if there are
+/* The i-th range of memory that a device has to map for this queue. Returns 0, or HETMP_DEVICE_NO_RANGE if there are
  * only i ranges or fewer. */
 int hetmp_device_queue_range(const struct hetmp_device_queue *queue, unsigned int i, void **base, size_t *bytes);
 /* Called by hetmp_ring on the host, for a queue that is not polled: wakes the engine. Not for programs. */
@@ -268,14 +282,18 @@ HETMP_DEVICE_FN void hetmp_word_publish(void) { __atomic_thread_fence(__ATOMIC_R
 /* The longest transfer of one descriptor in bytes. hetmp_put and hetmp_get divide longer transfers. */
 #define HETMP_D_LONGEST ((uint64_t)1 << 30)
 
+/* 0, or the error of a queue that is not open. */
+HETMP_DEVICE_FN int hetmp_device_closed(const hetmp_device_queue *q) { return q->pes ? HETMP_DEVICE_OK : HETMP_DEVICE_BAD_QUEUE; }
+
 /* Announces all posted operations to the engine. */
-HETMP_DEVICE_FN void hetmp_ring(hetmp_device_queue *q) {
-    if (q->rung == q->staged) return;
+HETMP_DEVICE_FN int hetmp_ring(hetmp_device_queue *q) {
+    if (q->rung == q->staged) return hetmp_device_closed(q);
     q->rung = q->staged;
     hetmp_word_release(q->posted, q->staged);
 #if !defined(HETMP_DEVICE_PASS)
     if (q->host_only) hetmp_device_doorbell(q->host);
 #endif
+    return HETMP_DEVICE_OK;
 }
 
 /* Reads new completions: keeps the first error, and the value of the awaited fetching operation. */
@@ -347,7 +365,10 @@ HETMP_DEVICE_FN uint64_t *hetmp_device_slot(hetmp_device_queue *q) {
 }
 
 /* 1 if all posted operations are done, else 0. */
-HETMP_DEVICE_FN int hetmp_is_quiet(const hetmp_device_queue *q) { return hetmp_word_acquire(q->done) == q->staged; }
+HETMP_DEVICE_FN int hetmp_is_quiet(const hetmp_device_queue *q) {
+    if (q->pes == 0) return HETMP_DEVICE_BAD_QUEUE;
+    return hetmp_word_acquire(q->done) == q->staged;
+}
 
 /* The offset of `bytes` at a symmetric address of this PE in the region of a target. All ones: the address is not
  * symmetric. */
@@ -364,6 +385,9 @@ HETMP_DEVICE_FN uint64_t hetmp_device_member(const hetmp_device_queue *q, int pe
     if ((uint32_t)pe >= q->pes) return ~(uint64_t)0;
     return q->members ? q->members[pe] : (uint64_t)(uint32_t)pe;
 }
+
+/* Why there is no such member. A queue that is not open has none, so that posting needs no check of its own. */
+HETMP_DEVICE_FN int hetmp_device_no_member(const hetmp_device_queue *q) { return q->pes ? HETMP_DEVICE_BAD_PE : HETMP_DEVICE_BAD_QUEUE; }
 
 /* Notes that a descriptor of another kind than the template's is stored at this position: the slot is no template when
  * the ring comes round to it. */
@@ -389,7 +413,7 @@ HETMP_DEVICE_FN int hetmp_device_transfer(hetmp_device_queue *q, uint64_t opcode
                                           const void *local, size_t bytes) {
     uint64_t to = hetmp_device_member(q, pe), at, left = bytes;
     const char *here = (const char *)local;
-    if (to == ~(uint64_t)0) return HETMP_DEVICE_BAD_PE;
+    if (to == ~(uint64_t)0) return hetmp_device_no_member(q);
     if (bytes == 0) return HETMP_DEVICE_OK;
     at = hetmp_device_place(q, symmetric, bytes);
     if (at == ~(uint64_t)0) return HETMP_DEVICE_BAD_ADDRESS;
@@ -434,10 +458,11 @@ HETMP_DEVICE_FN int hetmp_get(hetmp_device_queue *q, int pe, void *dest, const v
 /* Like hetmp_put, but stores the whole descriptor. For benchmarks, to measure what templates save. */
 HETMP_DEVICE_FN int hetmp_put_built(hetmp_device_queue *q, int pe, void *dest, const void *source, size_t bytes) {
     uint64_t to = hetmp_device_member(q, pe), at;
-    if (to == ~(uint64_t)0) return HETMP_DEVICE_BAD_PE;
+    if (to == ~(uint64_t)0) return hetmp_device_no_member(q);
     if (bytes == 0) return HETMP_DEVICE_OK;
     at = hetmp_device_place(q, dest, bytes);
-    if (at == ~(uint64_t)0 || bytes > HETMP_D_LONGEST) return HETMP_DEVICE_BAD_ADDRESS;
+    if (at == ~(uint64_t)0) return HETMP_DEVICE_BAD_ADDRESS;
+    if (bytes > HETMP_D_LONGEST) return HETMP_DEVICE_TOO_LONG;
     hetmp_device_post(q, HETMP_D_PUT, to, at, q->keys, q->local_key | bytes, (uint64_t)(uintptr_t)source, 0, 0);
     return HETMP_DEVICE_OK;
 }
@@ -445,8 +470,8 @@ HETMP_DEVICE_FN int hetmp_put_built(hetmp_device_queue *q, int pe, void *dest, c
 /* Writes the low `bytes` (1, 2, 4 or 8) of `value` to `dest` at `pe`. The value is stored in the descriptor. */
 HETMP_DEVICE_FN int hetmp_p(hetmp_device_queue *q, int pe, void *dest, uint64_t value, unsigned bytes) {
     uint64_t to = hetmp_device_member(q, pe), at;
-    if (to == ~(uint64_t)0) return HETMP_DEVICE_BAD_PE;
-    if (bytes == 0 || bytes > 8 || (bytes & (bytes - 1)) != 0) return HETMP_DEVICE_BAD_VALUE;
+    if (to == ~(uint64_t)0) return hetmp_device_no_member(q);
+    if (bytes == 0 || bytes > 8 || (bytes & (bytes - 1)) != 0) return HETMP_DEVICE_BAD_SIZE;
     if (((uintptr_t)dest & (bytes - 1)) != 0) return HETMP_DEVICE_MISALIGNED;
     at = hetmp_device_place(q, dest, bytes);
     if (at == ~(uint64_t)0) return HETMP_DEVICE_BAD_ADDRESS;
@@ -457,7 +482,7 @@ HETMP_DEVICE_FN int hetmp_p32(hetmp_device_queue *q, int pe, uint32_t *dest, uin
 HETMP_DEVICE_FN int hetmp_p64(hetmp_device_queue *q, int pe, uint64_t *dest, uint64_t value) { return hetmp_p(q, pe, dest, value, 8); }
 
 HETMP_DEVICE_FN int hetmp_device_signal_place(const hetmp_device_queue *q, const uint64_t *signal, int op, uint64_t *at) {
-    if (op != SHMEM_SIGNAL_SET && op != SHMEM_SIGNAL_ADD) return HETMP_DEVICE_BAD_VALUE;
+    if (op != SHMEM_SIGNAL_SET && op != SHMEM_SIGNAL_ADD) return HETMP_DEVICE_BAD_SIGNAL;
     if (((uintptr_t)signal & 7) != 0) return HETMP_DEVICE_MISALIGNED;
     *at = hetmp_device_place(q, signal, 8);
     return *at == ~(uint64_t)0 ? HETMP_DEVICE_BAD_ADDRESS : HETMP_DEVICE_OK;
@@ -469,11 +494,12 @@ HETMP_DEVICE_FN int hetmp_put_signal_op(hetmp_device_queue *q, int pe, void *des
                                         uint64_t *signal, uint64_t value, int op) {
     uint64_t to = hetmp_device_member(q, pe), at = 0, signal_at = 0;
     int bad;
-    if (to == ~(uint64_t)0) return HETMP_DEVICE_BAD_PE;
+    if (to == ~(uint64_t)0) return hetmp_device_no_member(q);
     bad = hetmp_device_signal_place(q, signal, op, &signal_at);
     if (bad) return bad;
     if (bytes != 0) at = hetmp_device_place(q, dest, bytes);
-    if (at == ~(uint64_t)0 || bytes > HETMP_D_LONGEST) return HETMP_DEVICE_BAD_ADDRESS;
+    if (at == ~(uint64_t)0) return HETMP_DEVICE_BAD_ADDRESS;
+    if (bytes > HETMP_D_LONGEST) return HETMP_DEVICE_TOO_LONG;
     if (bytes == 0) /* the signal alone; an address that moves nothing must still lie in the region */
         hetmp_device_post(q, HETMP_D_PUT_SIGNAL | HETMP_D_INLINE | HETMP_D_DETAIL(op), to, signal_at, q->keys, 0, 0, signal_at,
                           value);
@@ -492,7 +518,7 @@ HETMP_DEVICE_FN int hetmp_p64_signal(hetmp_device_queue *q, int pe, uint64_t *de
                                      uint64_t signal_value) {
     uint64_t to = hetmp_device_member(q, pe), at, signal_at = 0;
     int bad;
-    if (to == ~(uint64_t)0) return HETMP_DEVICE_BAD_PE;
+    if (to == ~(uint64_t)0) return hetmp_device_no_member(q);
     if (((uintptr_t)dest & 7) != 0) return HETMP_DEVICE_MISALIGNED;
     bad = hetmp_device_signal_place(q, signal, SHMEM_SIGNAL_SET, &signal_at);
     if (bad) return bad;
@@ -506,7 +532,7 @@ HETMP_DEVICE_FN int hetmp_p64_signal(hetmp_device_queue *q, int pe, uint64_t *de
 HETMP_DEVICE_FN int hetmp_device_atomic(hetmp_device_queue *q, int pe, const void *dest, unsigned op, unsigned bytes, uint64_t flags,
                                         uint64_t operand, uint64_t comparand) {
     uint64_t to = hetmp_device_member(q, pe), at;
-    if (to == ~(uint64_t)0) return HETMP_DEVICE_BAD_PE;
+    if (to == ~(uint64_t)0) return hetmp_device_no_member(q);
     if (((uintptr_t)dest & (bytes - 1)) != 0) return HETMP_DEVICE_MISALIGNED;
     at = hetmp_device_place(q, dest, bytes);
     if (at == ~(uint64_t)0) return HETMP_DEVICE_BAD_ADDRESS;
@@ -531,6 +557,7 @@ HETMP_DEVICE_FN int hetmp_atomic_set(hetmp_device_queue *q, int pe, uint64_t *de
 HETMP_DEVICE_FN int hetmp_quiet(hetmp_device_queue *q) {
     int status;
     uint64_t pe;
+    if (q->pes == 0) return HETMP_DEVICE_BAD_QUEUE;
     for (pe = 0; pe < q->flush; pe++) hetmp_device_post(q, HETMP_D_FENCE, pe, 0, 0, 0, 0, 0, 0);
     hetmp_ring(q);
     hetmp_device_wait_done(q, q->staged);
@@ -569,7 +596,7 @@ HETMP_DEVICE_FN int hetmp_atomic_fetch(hetmp_device_queue *q, int pe, const uint
  * are not ordered. */
 HETMP_DEVICE_FN int hetmp_fence_pe(hetmp_device_queue *q, int pe) {
     uint64_t to = hetmp_device_member(q, pe);
-    if (to == ~(uint64_t)0) return HETMP_DEVICE_BAD_PE;
+    if (to == ~(uint64_t)0) return hetmp_device_no_member(q);
     hetmp_device_post(q, HETMP_D_FENCE, to, 0, 0, 0, 0, 0, 0);
     return HETMP_DEVICE_OK;
 }
@@ -577,14 +604,14 @@ HETMP_DEVICE_FN int hetmp_fence_pe(hetmp_device_queue *q, int pe) {
 HETMP_DEVICE_FN int hetmp_fence(hetmp_device_queue *q) {
     uint32_t pe;
     for (pe = 0; pe < q->pes; pe++) hetmp_fence_pe(q, (int)pe);
-    return HETMP_DEVICE_OK;
+    return hetmp_device_closed(q);
 }
 
 /* Waits until all posted operations are done, and closes the queue. Called on the host. Returns the status of hetmp_quiet,
  * or HETMP_DEVICE_BAD_QUEUE if the queue is not open. */
 static inline int hetmp_device_queue_close(hetmp_device_queue *q) {
     int status, dropped;
-    if (q->host == NULL) return HETMP_DEVICE_BAD_QUEUE;
+    if (q == NULL || q->host == NULL) return HETMP_DEVICE_BAD_QUEUE;
     status = hetmp_quiet(q);
     dropped = hetmp_device_queue_drop(q);
     return status ? status : dropped;
@@ -624,16 +651,19 @@ HETMP_DEVICE_FN int hetmp_atomic_add_wg(hetmp_device_queue *q, int pe, uint64_t 
     return status;
 }
 HETMP_DEVICE_FN int hetmp_fence_wg(hetmp_device_queue *q) {
+    int status = HETMP_DEVICE_OK;
     HETMP_WG_BARRIER();
-    if (HETMP_WG_LEADER()) hetmp_fence(q);
+    if (HETMP_WG_LEADER()) status = hetmp_fence(q);
     HETMP_WG_BARRIER();
-    return HETMP_DEVICE_OK;
+    return status;
 }
-HETMP_DEVICE_FN void hetmp_ring_wg(hetmp_device_queue *q) {
+HETMP_DEVICE_FN int hetmp_ring_wg(hetmp_device_queue *q) {
+    int status = HETMP_DEVICE_OK;
     hetmp_word_publish();
     HETMP_WG_BARRIER();
-    if (HETMP_WG_LEADER()) hetmp_ring(q);
+    if (HETMP_WG_LEADER()) status = hetmp_ring(q);
     HETMP_WG_BARRIER();
+    return status;
 }
 /* hetmp_quiet for a workgroup. Afterwards every thread of the group sees the data that the operations fetched. */
 HETMP_DEVICE_FN int hetmp_quiet_wg(hetmp_device_queue *q) {

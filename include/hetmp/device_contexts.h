@@ -85,9 +85,10 @@ HETMP_DEVICE_FN int hetmp_context_give(hetmp_device_contexts *pool, hetmp_device
     return status;
 }
 
-/* On the host, when no kernel uses the pool: closes all queues. Returns the first status that is not 0. */
+/* On the host, when no kernel uses the pool: closes all queues. Returns the first status that is not 0, or
+ * HETMP_DEVICE_BAD_QUEUE if the pool is not open. */
 static inline int hetmp_contexts_close(hetmp_device_contexts *pool) {
-    int status = HETMP_DEVICE_OK;
+    int status = pool->n ? HETMP_DEVICE_OK : HETMP_DEVICE_BAD_QUEUE;
     uint32_t i;
     for (i = 0; i < pool->n; i++) {
         int bad = hetmp_device_queue_close(pool->queues + i);

@@ -18,7 +18,7 @@
  * bits.
  *
  * Errors: a negative HETMP_DEVICE_ constant for arguments, and nothing was sent: the other members then wait. End the job
- * (shmem_global_exit). HETMP_DEVICE_BAD_TEAM: the queue is of another team, or `team` is none.
+ * (shmem_global_exit). HETMP_DEVICE_OTHER_TEAM: the queue is of another team. HETMP_DEVICE_BAD_TEAM: `team` is none.
  */
 #ifndef HETMP_DEVICE_GROUP_H
 #define HETMP_DEVICE_GROUP_H
@@ -77,7 +77,7 @@ static inline int hetmp_group_open(shmem_team_t team, void *work, size_t bytes, 
     if (team == SHMEM_TEAM_INVALID) return HETMP_DEVICE_BAD_TEAM;
     pes = shmem_team_n_pes(team);
     if (((uintptr_t)work & 7) != 0) return HETMP_DEVICE_MISALIGNED;
-    if (bytes < HETMP_GROUP_HEAD) return HETMP_DEVICE_BAD_VALUE;
+    if (bytes < HETMP_GROUP_HEAD) return HETMP_DEVICE_NO_ROOM;
     if (!work || !shmem_addr_accessible(work, shmem_my_pe())) return HETMP_DEVICE_BAD_ADDRESS;
     memset(work, 0, HETMP_GROUP_HEAD);
     if (shmem_team_sync(team) != 0) return HETMP_DEVICE_BAD_TEAM;
@@ -97,11 +97,14 @@ HETMP_DEVICE_FN int hetmp_group_send(hetmp_device_queue *q, uint32_t to, void *d
     return bad;
 }
 
+/* Why the queue does not serve the group. */
+HETMP_DEVICE_FN int hetmp_group_stranger(const hetmp_device_queue *q) { return q->pes ? HETMP_DEVICE_OTHER_TEAM : HETMP_DEVICE_BAD_QUEUE; }
+
 /* All members have come. Says nothing about their operations. */
 HETMP_DEVICE_FN int hetmp_group_sync(hetmp_device_queue *q, hetmp_device_group *g) {
     uint64_t distance;
     uint32_t round = 0;
-    if (q->pes != g->pes) return HETMP_DEVICE_BAD_TEAM;
+    if (q->pes != g->pes || q->pes == 0) return hetmp_group_stranger(q);
     g->turns++;
     for (distance = 1; distance < g->pes; distance <<= 1, round++) {
         int bad = hetmp_group_send(q, (uint32_t)((g->me + distance) % g->pes), NULL, NULL, 0, g->arrived + round);
@@ -115,7 +118,7 @@ HETMP_DEVICE_FN int hetmp_group_sync(hetmp_device_queue *q, hetmp_device_group *
 /* What the members have posted to these queues is done, and all members have come. Returns the status of hetmp_quiet. */
 HETMP_DEVICE_FN int hetmp_group_barrier(hetmp_device_queue *q, hetmp_device_group *g) {
     int status, bad;
-    if (q->pes != g->pes) return HETMP_DEVICE_BAD_TEAM;
+    if (q->pes != g->pes || q->pes == 0) return hetmp_group_stranger(q);
     status = hetmp_quiet(q);
     bad = hetmp_group_sync(q, g);
     return bad ? bad : status;
@@ -142,8 +145,8 @@ HETMP_DEVICE_FN void hetmp_group_copy(void *dest, const void *source, size_t byt
 /* 0 if the symmetric array can take part, else the error. */
 HETMP_DEVICE_FN int hetmp_group_checks(const hetmp_device_queue *q, const hetmp_device_group *g, const void *dest, uint64_t bytes,
                                        uint64_t piece) {
-    if (q->pes != g->pes) return HETMP_DEVICE_BAD_TEAM;
-    if (piece > HETMP_D_LONGEST) return HETMP_DEVICE_BAD_ADDRESS;
+    if (q->pes != g->pes || q->pes == 0) return hetmp_group_stranger(q);
+    if (piece > HETMP_D_LONGEST) return HETMP_DEVICE_TOO_LONG;
     if (bytes != 0 && hetmp_device_place(q, dest, bytes) == ~(uint64_t)0) return HETMP_DEVICE_BAD_ADDRESS;
     return HETMP_DEVICE_OK;
 }
@@ -233,17 +236,17 @@ HETMP_DEVICE_FN void hetmp_group_fold(void *into, const void *from, int type, in
 #undef HETMP_GROUP_FOLD_
 
 /* Combines the `count` elements at `source` of all members, element by element, into `dest` of all. Both are any memory of
- * the member, and may be the same. HETMP_DEVICE_BAD_VALUE: an unknown type or operation, a bitwise one on a float, or a
- * group without room for reductions. */
+ * the member, and may be the same. HETMP_DEVICE_NO_ROOM: the group was opened without room for reductions. */
 HETMP_DEVICE_FN int hetmp_group_reduce(hetmp_device_queue *q, hetmp_device_group *g, void *dest, const void *source, size_t count,
                                        int type, int op) {
     size_t width = type == HETMP_TYPE_INT32 || type == HETMP_TYPE_UINT32 || type == HETMP_TYPE_FLOAT ? 4 : 8;
     size_t fits = (size_t)(g->block / width), at, i;
     char *mine = g->room + g->me * g->block;
     uint32_t pe;
-    if (q->pes != g->pes) return HETMP_DEVICE_BAD_TEAM;
-    if (type < HETMP_TYPE_INT32 || type > HETMP_TYPE_DOUBLE || op < HETMP_OP_SUM || op > HETMP_OP_XOR) return HETMP_DEVICE_BAD_VALUE;
-    if (fits == 0 || (op >= HETMP_OP_AND && type >= HETMP_TYPE_FLOAT)) return HETMP_DEVICE_BAD_VALUE;
+    if (q->pes != g->pes || q->pes == 0) return hetmp_group_stranger(q);
+    if (type < HETMP_TYPE_INT32 || type > HETMP_TYPE_DOUBLE) return HETMP_DEVICE_BAD_TYPE;
+    if (op < HETMP_OP_SUM || op > HETMP_OP_XOR || (op >= HETMP_OP_AND && type >= HETMP_TYPE_FLOAT)) return HETMP_DEVICE_BAD_OPERATION;
+    if (fits == 0) return HETMP_DEVICE_NO_ROOM;
     if (fits > HETMP_D_LONGEST / width) fits = HETMP_D_LONGEST / width;
     for (at = 0; at < count; at += fits) {
         size_t now = count - at < fits ? count - at : fits;

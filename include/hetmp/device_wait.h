@@ -47,9 +47,9 @@ HETMP_DEVICE_FN uint32_t hetmp_word_acquire32(const uint32_t *at) {
 }
 #endif
 
-/* Waits until the word compares as said. Returns 0, or HETMP_DEVICE_BAD_VALUE for another comparison. */
+/* Waits until the word compares as said. Returns 0, or HETMP_DEVICE_BAD_COMPARISON for another comparison. */
 HETMP_DEVICE_FN int hetmp_wait_until(const uint64_t *word, int cmp, uint64_t value) {
-    if (!hetmp_device_is_comparison(cmp)) return HETMP_DEVICE_BAD_VALUE;
+    if (!hetmp_device_is_comparison(cmp)) return HETMP_DEVICE_BAD_COMPARISON;
 #if defined(HETMP_DEVICE_PASS)
     while (!hetmp_device_compare(hetmp_word_acquire(word), cmp, value)) {}
 #else
@@ -58,7 +58,7 @@ HETMP_DEVICE_FN int hetmp_wait_until(const uint64_t *word, int cmp, uint64_t val
     return HETMP_DEVICE_OK;
 }
 HETMP_DEVICE_FN int hetmp_wait_until32(const uint32_t *word, int cmp, uint32_t value) {
-    if (!hetmp_device_is_comparison(cmp)) return HETMP_DEVICE_BAD_VALUE;
+    if (!hetmp_device_is_comparison(cmp)) return HETMP_DEVICE_BAD_COMPARISON;
 #if defined(HETMP_DEVICE_PASS)
     while (!hetmp_device_compare(hetmp_word_acquire32(word), cmp, value)) {}
 #else
@@ -67,9 +67,9 @@ HETMP_DEVICE_FN int hetmp_wait_until32(const uint32_t *word, int cmp, uint32_t v
     return HETMP_DEVICE_OK;
 }
 
-/* 1 if the word compares as said, else 0; HETMP_DEVICE_BAD_VALUE for another comparison. */
+/* 1 if the word compares as said, else 0; HETMP_DEVICE_BAD_COMPARISON for another comparison. */
 HETMP_DEVICE_FN int hetmp_test(const uint64_t *word, int cmp, uint64_t value) {
-    if (!hetmp_device_is_comparison(cmp)) return HETMP_DEVICE_BAD_VALUE;
+    if (!hetmp_device_is_comparison(cmp)) return HETMP_DEVICE_BAD_COMPARISON;
 #if defined(HETMP_DEVICE_PASS)
     return hetmp_device_compare(hetmp_word_acquire(word), cmp, value);
 #else
@@ -77,7 +77,7 @@ HETMP_DEVICE_FN int hetmp_test(const uint64_t *word, int cmp, uint64_t value) {
 #endif
 }
 HETMP_DEVICE_FN int hetmp_test32(const uint32_t *word, int cmp, uint32_t value) {
-    if (!hetmp_device_is_comparison(cmp)) return HETMP_DEVICE_BAD_VALUE;
+    if (!hetmp_device_is_comparison(cmp)) return HETMP_DEVICE_BAD_COMPARISON;
 #if defined(HETMP_DEVICE_PASS)
     return hetmp_device_compare(hetmp_word_acquire32(word), cmp, value);
 #else
@@ -89,7 +89,7 @@ HETMP_DEVICE_FN int hetmp_test32(const uint32_t *word, int cmp, uint32_t value) 
  * said. _any: the index of one that does, or HETMP_DEVICE_NONE; the words are looked at from the first one on. */
 HETMP_DEVICE_FN int hetmp_test_all(const uint64_t *words, size_t n, const int *status, int cmp, uint64_t value) {
     size_t i;
-    if (!hetmp_device_is_comparison(cmp)) return HETMP_DEVICE_BAD_VALUE;
+    if (!hetmp_device_is_comparison(cmp)) return HETMP_DEVICE_BAD_COMPARISON;
     for (i = 0; i < n; i++)
         if ((!status || status[i] == 0) && !hetmp_test(words + i, cmp, value)) return 0;
     return 1;
@@ -105,7 +105,7 @@ HETMP_DEVICE_FN size_t hetmp_test_any(const uint64_t *words, size_t n, const int
 /* Waits until every word that counts compares as said. Returns as hetmp_wait_until. */
 HETMP_DEVICE_FN int hetmp_wait_until_all(const uint64_t *words, size_t n, const int *status, int cmp, uint64_t value) {
     size_t i;
-    if (!hetmp_device_is_comparison(cmp)) return HETMP_DEVICE_BAD_VALUE;
+    if (!hetmp_device_is_comparison(cmp)) return HETMP_DEVICE_BAD_COMPARISON;
     for (i = 0; i < n; i++)
         if (!status || status[i] == 0) hetmp_wait_until(words + i, cmp, value);
     return HETMP_DEVICE_OK;

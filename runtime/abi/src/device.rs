@@ -49,7 +49,7 @@ crate::entry::api!(
     "hetmp_device_queue_range",
     hetmp_device_queue_range
 );
-/// The i-th range of memory that a device has to map for this queue. Returns 0, or HETMP_DEVICE_BAD_VALUE if there are
+/// The i-th range of memory that a device has to map for this queue. Returns 0, or HETMP_DEVICE_NO_RANGE if there are
 /// only i ranges or fewer.
 unsafe extern "C" fn hetmp_device_queue_range(
     queue: *const Queue,

@@ -53,6 +53,14 @@ pub(crate) const BAD_VALUE: c_int = -5;
 pub(crate) const NO_MEMORY: c_int = -6;
 /// `HETMP_DEVICE_BAD_TEAM`.
 pub(crate) const BAD_TEAM: c_int = -7;
+/// `HETMP_DEVICE_BAD_DEPTH`.
+pub(crate) const BAD_DEPTH: c_int = -8;
+/// `HETMP_DEVICE_BAD_FLAG`.
+pub(crate) const BAD_FLAG: c_int = -9;
+/// `HETMP_DEVICE_NO_RANGE`.
+pub(crate) const NO_RANGE: c_int = -14;
+/// `HETMP_DEVICE_BAD_VERSION`.
+pub(crate) const BAD_VERSION: c_int = -15;
 /// `HETMP_DEVICE_POLLED`.
 pub(crate) const POLLED: c_uint = 1;
 /// `HETMP_D_UNCHECKED`.
@@ -92,7 +100,7 @@ pub struct Queue {
     data_at: u64,
     /// The number in the job of each PE of the team; NULL for the world.
     members: *const u32,
-    /// The number of PEs of the team.
+    /// The number of PEs of the team; 0: the queue is not open.
     pes: u32,
     /// Not 0: not POLLED, so hetmp_ring calls the library.
     host_only: u32,
@@ -228,14 +236,20 @@ pub unsafe fn open(
     bytes: usize,
 ) -> c_int {
     let world = world::need(f);
-    if out.is_null() || layout != LAYOUT || bytes != size_of::<Queue>() {
+    if out.is_null() {
         return BAD_QUEUE;
+    }
+    if layout != LAYOUT || bytes != size_of::<Queue>() {
+        return BAD_VERSION;
     }
     // SAFETY: this function's contract: `out` points to a `hetmp_device_queue` of `bytes`. Zero is a closed queue,
     // every field is a number or a pointer.
     unsafe { out.write_bytes(0, 1) };
-    if flags & !POLLED != 0 || !(2..=DEEPEST).contains(&depth) {
-        return BAD_VALUE;
+    if flags & !POLLED != 0 {
+        return BAD_FLAG;
+    }
+    if !(2..=DEEPEST).contains(&depth) {
+        return BAD_DEPTH;
     }
     if team.is_null() {
         return BAD_TEAM;
@@ -333,9 +347,11 @@ pub unsafe fn close(_f: &'static str, queue: *mut Queue) -> c_int {
     let mut list = polling();
     list.queues.retain(|h| *h != host);
     drop(list);
-    queue.host = core::ptr::null_mut();
     // SAFETY: `open` made it, the polling thread does not have it any more, and the caller is the initiator.
     drop(unsafe { Box::from_raw(host) });
+    // No PE is one of a closed queue's, so that the header's functions refuse to post to it.
+    // SAFETY: as in `open`.
+    unsafe { core::ptr::from_mut(queue).write_bytes(0, 1) };
     OK
 }
 
@@ -369,17 +385,18 @@ pub unsafe fn range(
         (host.members.as_ptr() as usize, size_of_val(&*host.members)),
         sites,
     ];
-    match ranges.into_iter().filter(|r| r.1 != 0).nth(i as usize) {
-        Some((at, n)) if !base.is_null() && !bytes.is_null() => {
-            // SAFETY: the program passes two writable places.
-            unsafe {
-                *base = at as *mut c_void;
-                *bytes = n;
-            }
-            OK
-        }
-        _ => BAD_VALUE,
+    if base.is_null() || bytes.is_null() {
+        return BAD_VALUE;
     }
+    let Some((at, n)) = ranges.into_iter().filter(|r| r.1 != 0).nth(i as usize) else {
+        return NO_RANGE;
+    };
+    // SAFETY: the program passes two writable places.
+    unsafe {
+        *base = at as *mut c_void;
+        *bytes = n;
+    }
+    OK
 }
 
 /// Called when the doorbell of a queue that is not polled was rung.
@@ -465,19 +482,33 @@ fn serve() {
     }
 }
 
-/// The text of a status.
+/// The text of a status. The header returns some of these itself.
 pub fn error_text(status: c_int) -> &'static CStr {
     match status {
         OK => c"no error",
         BAD_PE => c"not a PE of the queue's team",
         BAD_ADDRESS => c"not a symmetric address, or beyond the end of its region",
         MISALIGNED => c"the address is not aligned to the size of the word",
-        BAD_QUEUE => c"not an open queue, or hetmp/device.h of another version",
-        BAD_VALUE => {
-            c"a depth of 2 to 65536, a known flag, size or signal operation, or an existing range is accepted"
-        }
+        BAD_QUEUE => c"the queue is not open",
+        BAD_VALUE => c"NULL or a number of 0 (expected memory, and at least one element of it)",
         NO_MEMORY => c"no more queues can be opened",
         BAD_TEAM => c"not a team",
+        BAD_DEPTH => c"bad depth of a queue (expected 2 to 65536)",
+        BAD_FLAG => c"unknown flag of a queue (expected HETMP_DEVICE_POLLED or 0)",
+        -10 => c"bad size of a value (expected 1, 2, 4 or 8 bytes)",
+        -11 => c"too long for one operation (expected at most 1 GiB)",
+        -12 => c"unknown operation of a signal (expected SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD)",
+        -13 => {
+            c"unknown comparison (expected SHMEM_CMP_EQ, SHMEM_CMP_NE, SHMEM_CMP_GT, SHMEM_CMP_GE, SHMEM_CMP_LT or SHMEM_CMP_LE)"
+        }
+        NO_RANGE => c"the queue has no range of that number",
+        BAD_VERSION => c"hetmp/device.h of another version than the library",
+        -16 => c"the queue was opened for another team than the group",
+        -17 => c"unknown type of a reduction (expected HETMP_TYPE_INT32 to HETMP_TYPE_DOUBLE)",
+        -18 => {
+            c"unknown operation of a reduction, or a bitwise one on a float (expected HETMP_OP_SUM to HETMP_OP_XOR)"
+        }
+        -19 => c"the group's work memory is too small (expected hetmp_group_bytes)",
         _ => match u8::try_from(status).ok().and_then(Status::of) {
             Some(Status::Ok) | None => c"unknown status",
             Some(Status::Malformed) => c"the engine could not read the descriptor",
