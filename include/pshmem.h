@@ -1514,9 +1514,9 @@ void pshmem_iput128(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst
 void pshmem_ctx_iput128(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t
     nelems, int pe);
 
-void pshmem_set_lock(long *lock);
-void pshmem_clear_lock(long *lock);
-int pshmem_test_lock(long *lock);
+void pshmem_set_lock(volatile long *lock);
+void pshmem_clear_lock(volatile long *lock);
+int pshmem_test_lock(volatile long *lock);
 
 void *pshmem_malloc(size_t size);
 void *pshmem_calloc(size_t count, size_t size);
@@ -2345,7 +2345,7 @@ void pstart_pes(int npes) HETMP_SHMEM_OLD_("shmem_init");
 int p_my_pe(void) HETMP_SHMEM_OLD_("shmem_my_pe");
 int p_num_pes(void) HETMP_SHMEM_OLD_("shmem_n_pes");
 
-uint64_t pshmem_signal_fetch(const uint64_t *sig_addr);
+uint64_t pshmem_signal_fetch(const volatile uint64_t *sig_addr);
 void pshmem_signal_set(uint64_t *sig_addr, uint64_t signal, int pe);
 void pshmem_ctx_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe);
 void pshmem_signal_add(uint64_t *sig_addr, uint64_t signal, int pe);
@@ -2362,312 +2362,330 @@ int pshmem_team_split_2d(shmem_team_t parent_team, int xrange, const shmem_team_
     shmem_team_t *yaxis_team);
 void pshmem_team_destroy(shmem_team_t team);
 
-int pshmem_short_test(short *ivar, int cmp, short cmp_value);
-int pshmem_int_test(int *ivar, int cmp, int cmp_value);
-int pshmem_long_test(long *ivar, int cmp, long cmp_value);
-int pshmem_longlong_test(long long *ivar, int cmp, long long cmp_value);
-int pshmem_ushort_test(unsigned short *ivar, int cmp, unsigned short cmp_value);
-int pshmem_uint_test(unsigned int *ivar, int cmp, unsigned int cmp_value);
-int pshmem_ulong_test(unsigned long *ivar, int cmp, unsigned long cmp_value);
-int pshmem_ulonglong_test(unsigned long long *ivar, int cmp, unsigned long long cmp_value);
-int pshmem_int32_test(int32_t *ivar, int cmp, int32_t cmp_value);
-int pshmem_int64_test(int64_t *ivar, int cmp, int64_t cmp_value);
-int pshmem_uint32_test(uint32_t *ivar, int cmp, uint32_t cmp_value);
-int pshmem_uint64_test(uint64_t *ivar, int cmp, uint64_t cmp_value);
-int pshmem_size_test(size_t *ivar, int cmp, size_t cmp_value);
-int pshmem_ptrdiff_test(ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value);
-int pshmem_int_test_all(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
-int pshmem_long_test_all(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value);
-int pshmem_longlong_test_all(long long *ivars, size_t nelems, const int *status, int cmp, long long
+int pshmem_short_test(volatile short *ivar, int cmp, short cmp_value);
+int pshmem_int_test(volatile int *ivar, int cmp, int cmp_value);
+int pshmem_long_test(volatile long *ivar, int cmp, long cmp_value);
+int pshmem_longlong_test(volatile long long *ivar, int cmp, long long cmp_value);
+int pshmem_ushort_test(volatile unsigned short *ivar, int cmp, unsigned short cmp_value);
+int pshmem_uint_test(volatile unsigned int *ivar, int cmp, unsigned int cmp_value);
+int pshmem_ulong_test(volatile unsigned long *ivar, int cmp, unsigned long cmp_value);
+int pshmem_ulonglong_test(volatile unsigned long long *ivar, int cmp, unsigned long long cmp_value);
+int pshmem_int32_test(volatile int32_t *ivar, int cmp, int32_t cmp_value);
+int pshmem_int64_test(volatile int64_t *ivar, int cmp, int64_t cmp_value);
+int pshmem_uint32_test(volatile uint32_t *ivar, int cmp, uint32_t cmp_value);
+int pshmem_uint64_test(volatile uint64_t *ivar, int cmp, uint64_t cmp_value);
+int pshmem_size_test(volatile size_t *ivar, int cmp, size_t cmp_value);
+int pshmem_ptrdiff_test(volatile ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value);
+int pshmem_int_test_all(volatile int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
+int pshmem_long_test_all(volatile long *ivars, size_t nelems, const int *status, int cmp, long cmp_value);
+int pshmem_longlong_test_all(volatile long long *ivars, size_t nelems, const int *status, int cmp, long long
     cmp_value);
-int pshmem_uint_test_all(unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int
+int pshmem_uint_test_all(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int
     cmp_value);
-int pshmem_ulong_test_all(unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned long
-    cmp_value);
-int pshmem_ulonglong_test_all(unsigned long long *ivars, size_t nelems, const int *status, int cmp, unsigned
-    long long cmp_value);
-int pshmem_int32_test_all(int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t cmp_value);
-int pshmem_int64_test_all(int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t cmp_value);
-int pshmem_uint32_test_all(uint32_t *ivars, size_t nelems, const int *status, int cmp, uint32_t cmp_value);
-int pshmem_uint64_test_all(uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t cmp_value);
-int pshmem_size_test_all(size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value);
-int pshmem_ptrdiff_test_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t cmp_value);
-size_t pshmem_int_test_any(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
-size_t pshmem_long_test_any(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value);
-size_t pshmem_longlong_test_any(long long *ivars, size_t nelems, const int *status, int cmp, long long
-    cmp_value);
-size_t pshmem_uint_test_any(unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int
-    cmp_value);
-size_t pshmem_ulong_test_any(unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned long
-    cmp_value);
-size_t pshmem_ulonglong_test_any(unsigned long long *ivars, size_t nelems, const int *status, int cmp,
+int pshmem_ulong_test_all(volatile unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned
+    long cmp_value);
+int pshmem_ulonglong_test_all(volatile unsigned long long *ivars, size_t nelems, const int *status, int cmp,
     unsigned long long cmp_value);
-size_t pshmem_int32_test_any(int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t cmp_value);
-size_t pshmem_int64_test_any(int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t cmp_value);
-size_t pshmem_uint32_test_any(uint32_t *ivars, size_t nelems, const int *status, int cmp, uint32_t cmp_value);
-size_t pshmem_uint64_test_any(uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t cmp_value);
-size_t pshmem_size_test_any(size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value);
-size_t pshmem_ptrdiff_test_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t
+int pshmem_int32_test_all(volatile int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t
     cmp_value);
-size_t pshmem_int_test_some(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, int
+int pshmem_int64_test_all(volatile int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t
     cmp_value);
-size_t pshmem_long_test_some(long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, long
+int pshmem_uint32_test_all(volatile uint32_t *ivars, size_t nelems, const int *status, int cmp, uint32_t
     cmp_value);
-size_t pshmem_longlong_test_some(long long *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    long long cmp_value);
-size_t pshmem_uint_test_some(unsigned int *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    unsigned int cmp_value);
-size_t pshmem_ulong_test_some(unsigned long *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, unsigned long cmp_value);
-size_t pshmem_ulonglong_test_some(unsigned long long *ivars, size_t nelems, size_t *indices, const int
-    *status, int cmp, unsigned long long cmp_value);
-size_t pshmem_int32_test_some(int32_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    int32_t cmp_value);
-size_t pshmem_int64_test_some(int64_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    int64_t cmp_value);
-size_t pshmem_uint32_test_some(uint32_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    uint32_t cmp_value);
-size_t pshmem_uint64_test_some(uint64_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    uint64_t cmp_value);
-size_t pshmem_size_test_some(size_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp, size_t
+int pshmem_uint64_test_all(volatile uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t
     cmp_value);
-size_t pshmem_ptrdiff_test_some(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    ptrdiff_t cmp_value);
-int pshmem_int_test_all_vector(int *ivars, size_t nelems, const int *status, int cmp, const int *cmp_values);
-int pshmem_long_test_all_vector(long *ivars, size_t nelems, const int *status, int cmp, const long
+int pshmem_size_test_all(volatile size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value);
+int pshmem_ptrdiff_test_all(volatile ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t
+    cmp_value);
+size_t pshmem_int_test_any(volatile int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
+size_t pshmem_long_test_any(volatile long *ivars, size_t nelems, const int *status, int cmp, long cmp_value);
+size_t pshmem_longlong_test_any(volatile long long *ivars, size_t nelems, const int *status, int cmp, long
+    long cmp_value);
+size_t pshmem_uint_test_any(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned
+    int cmp_value);
+size_t pshmem_ulong_test_any(volatile unsigned long *ivars, size_t nelems, const int *status, int cmp,
+    unsigned long cmp_value);
+size_t pshmem_ulonglong_test_any(volatile unsigned long long *ivars, size_t nelems, const int *status, int
+    cmp, unsigned long long cmp_value);
+size_t pshmem_int32_test_any(volatile int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t
+    cmp_value);
+size_t pshmem_int64_test_any(volatile int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t
+    cmp_value);
+size_t pshmem_uint32_test_any(volatile uint32_t *ivars, size_t nelems, const int *status, int cmp, uint32_t
+    cmp_value);
+size_t pshmem_uint64_test_any(volatile uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t
+    cmp_value);
+size_t pshmem_size_test_any(volatile size_t *ivars, size_t nelems, const int *status, int cmp, size_t
+    cmp_value);
+size_t pshmem_ptrdiff_test_any(volatile ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t
+    cmp_value);
+size_t pshmem_int_test_some(volatile int *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    int cmp_value);
+size_t pshmem_long_test_some(volatile long *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    long cmp_value);
+size_t pshmem_longlong_test_some(volatile long long *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, long long cmp_value);
+size_t pshmem_uint_test_some(volatile unsigned int *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, unsigned int cmp_value);
+size_t pshmem_ulong_test_some(volatile unsigned long *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, unsigned long cmp_value);
+size_t pshmem_ulonglong_test_some(volatile unsigned long long *ivars, size_t nelems, size_t *indices, const
+    int *status, int cmp, unsigned long long cmp_value);
+size_t pshmem_int32_test_some(volatile int32_t *ivars, size_t nelems, size_t *indices, const int *status, int
+    cmp, int32_t cmp_value);
+size_t pshmem_int64_test_some(volatile int64_t *ivars, size_t nelems, size_t *indices, const int *status, int
+    cmp, int64_t cmp_value);
+size_t pshmem_uint32_test_some(volatile uint32_t *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, uint32_t cmp_value);
+size_t pshmem_uint64_test_some(volatile uint64_t *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, uint64_t cmp_value);
+size_t pshmem_size_test_some(volatile size_t *ivars, size_t nelems, size_t *indices, const int *status, int
+    cmp, size_t cmp_value);
+size_t pshmem_ptrdiff_test_some(volatile ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, ptrdiff_t cmp_value);
+int pshmem_int_test_all_vector(volatile int *ivars, size_t nelems, const int *status, int cmp, const int
     *cmp_values);
-int pshmem_longlong_test_all_vector(long long *ivars, size_t nelems, const int *status, int cmp, const long
-    long *cmp_values);
-int pshmem_uint_test_all_vector(unsigned int *ivars, size_t nelems, const int *status, int cmp, const unsigned
-    int *cmp_values);
-int pshmem_ulong_test_all_vector(unsigned long *ivars, size_t nelems, const int *status, int cmp, const
-    unsigned long *cmp_values);
-int pshmem_ulonglong_test_all_vector(unsigned long long *ivars, size_t nelems, const int *status, int cmp,
-    const unsigned long long *cmp_values);
-int pshmem_int32_test_all_vector(int32_t *ivars, size_t nelems, const int *status, int cmp, const int32_t
+int pshmem_long_test_all_vector(volatile long *ivars, size_t nelems, const int *status, int cmp, const long
     *cmp_values);
-int pshmem_int64_test_all_vector(int64_t *ivars, size_t nelems, const int *status, int cmp, const int64_t
-    *cmp_values);
-int pshmem_uint32_test_all_vector(uint32_t *ivars, size_t nelems, const int *status, int cmp, const uint32_t
-    *cmp_values);
-int pshmem_uint64_test_all_vector(uint64_t *ivars, size_t nelems, const int *status, int cmp, const uint64_t
-    *cmp_values);
-int pshmem_size_test_all_vector(size_t *ivars, size_t nelems, const int *status, int cmp, const size_t
-    *cmp_values);
-int pshmem_ptrdiff_test_all_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, const
-    ptrdiff_t *cmp_values);
-size_t pshmem_int_test_any_vector(int *ivars, size_t nelems, const int *status, int cmp, const int
-    *cmp_values);
-size_t pshmem_long_test_any_vector(long *ivars, size_t nelems, const int *status, int cmp, const long
-    *cmp_values);
-size_t pshmem_longlong_test_any_vector(long long *ivars, size_t nelems, const int *status, int cmp, const long
-    long *cmp_values);
-size_t pshmem_uint_test_any_vector(unsigned int *ivars, size_t nelems, const int *status, int cmp, const
+int pshmem_longlong_test_all_vector(volatile long long *ivars, size_t nelems, const int *status, int cmp,
+    const long long *cmp_values);
+int pshmem_uint_test_all_vector(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp, const
     unsigned int *cmp_values);
-size_t pshmem_ulong_test_any_vector(unsigned long *ivars, size_t nelems, const int *status, int cmp, const
-    unsigned long *cmp_values);
-size_t pshmem_ulonglong_test_any_vector(unsigned long long *ivars, size_t nelems, const int *status, int cmp,
-    const unsigned long long *cmp_values);
-size_t pshmem_int32_test_any_vector(int32_t *ivars, size_t nelems, const int *status, int cmp, const int32_t
-    *cmp_values);
-size_t pshmem_int64_test_any_vector(int64_t *ivars, size_t nelems, const int *status, int cmp, const int64_t
-    *cmp_values);
-size_t pshmem_uint32_test_any_vector(uint32_t *ivars, size_t nelems, const int *status, int cmp, const
+int pshmem_ulong_test_all_vector(volatile unsigned long *ivars, size_t nelems, const int *status, int cmp,
+    const unsigned long *cmp_values);
+int pshmem_ulonglong_test_all_vector(volatile unsigned long long *ivars, size_t nelems, const int *status, int
+    cmp, const unsigned long long *cmp_values);
+int pshmem_int32_test_all_vector(volatile int32_t *ivars, size_t nelems, const int *status, int cmp, const
+    int32_t *cmp_values);
+int pshmem_int64_test_all_vector(volatile int64_t *ivars, size_t nelems, const int *status, int cmp, const
+    int64_t *cmp_values);
+int pshmem_uint32_test_all_vector(volatile uint32_t *ivars, size_t nelems, const int *status, int cmp, const
     uint32_t *cmp_values);
-size_t pshmem_uint64_test_any_vector(uint64_t *ivars, size_t nelems, const int *status, int cmp, const
+int pshmem_uint64_test_all_vector(volatile uint64_t *ivars, size_t nelems, const int *status, int cmp, const
     uint64_t *cmp_values);
-size_t pshmem_size_test_any_vector(size_t *ivars, size_t nelems, const int *status, int cmp, const size_t
-    *cmp_values);
-size_t pshmem_ptrdiff_test_any_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, const
+int pshmem_size_test_all_vector(volatile size_t *ivars, size_t nelems, const int *status, int cmp, const
+    size_t *cmp_values);
+int pshmem_ptrdiff_test_all_vector(volatile ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, const
     ptrdiff_t *cmp_values);
-size_t pshmem_int_test_some_vector(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    const int *cmp_values);
-size_t pshmem_long_test_some_vector(long *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    const long *cmp_values);
-size_t pshmem_longlong_test_some_vector(long long *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, const long long *cmp_values);
-size_t pshmem_uint_test_some_vector(unsigned int *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, const unsigned int *cmp_values);
-size_t pshmem_ulong_test_some_vector(unsigned long *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, const unsigned long *cmp_values);
-size_t pshmem_ulonglong_test_some_vector(unsigned long long *ivars, size_t nelems, size_t *indices, const int
-    *status, int cmp, const unsigned long long *cmp_values);
-size_t pshmem_int32_test_some_vector(int32_t *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, const int32_t *cmp_values);
-size_t pshmem_int64_test_some_vector(int64_t *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, const int64_t *cmp_values);
-size_t pshmem_uint32_test_some_vector(uint32_t *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, const uint32_t *cmp_values);
-size_t pshmem_uint64_test_some_vector(uint64_t *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, const uint64_t *cmp_values);
-size_t pshmem_size_test_some_vector(size_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    const size_t *cmp_values);
-size_t pshmem_ptrdiff_test_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, const ptrdiff_t *cmp_values);
+size_t pshmem_int_test_any_vector(volatile int *ivars, size_t nelems, const int *status, int cmp, const int
+    *cmp_values);
+size_t pshmem_long_test_any_vector(volatile long *ivars, size_t nelems, const int *status, int cmp, const long
+    *cmp_values);
+size_t pshmem_longlong_test_any_vector(volatile long long *ivars, size_t nelems, const int *status, int cmp,
+    const long long *cmp_values);
+size_t pshmem_uint_test_any_vector(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp,
+    const unsigned int *cmp_values);
+size_t pshmem_ulong_test_any_vector(volatile unsigned long *ivars, size_t nelems, const int *status, int cmp,
+    const unsigned long *cmp_values);
+size_t pshmem_ulonglong_test_any_vector(volatile unsigned long long *ivars, size_t nelems, const int *status,
+    int cmp, const unsigned long long *cmp_values);
+size_t pshmem_int32_test_any_vector(volatile int32_t *ivars, size_t nelems, const int *status, int cmp, const
+    int32_t *cmp_values);
+size_t pshmem_int64_test_any_vector(volatile int64_t *ivars, size_t nelems, const int *status, int cmp, const
+    int64_t *cmp_values);
+size_t pshmem_uint32_test_any_vector(volatile uint32_t *ivars, size_t nelems, const int *status, int cmp,
+    const uint32_t *cmp_values);
+size_t pshmem_uint64_test_any_vector(volatile uint64_t *ivars, size_t nelems, const int *status, int cmp,
+    const uint64_t *cmp_values);
+size_t pshmem_size_test_any_vector(volatile size_t *ivars, size_t nelems, const int *status, int cmp, const
+    size_t *cmp_values);
+size_t pshmem_ptrdiff_test_any_vector(volatile ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
+    const ptrdiff_t *cmp_values);
+size_t pshmem_int_test_some_vector(volatile int *ivars, size_t nelems, size_t *indices, const int *status, int
+    cmp, const int *cmp_values);
+size_t pshmem_long_test_some_vector(volatile long *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, const long *cmp_values);
+size_t pshmem_longlong_test_some_vector(volatile long long *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const long long *cmp_values);
+size_t pshmem_uint_test_some_vector(volatile unsigned int *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const unsigned int *cmp_values);
+size_t pshmem_ulong_test_some_vector(volatile unsigned long *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const unsigned long *cmp_values);
+size_t pshmem_ulonglong_test_some_vector(volatile unsigned long long *ivars, size_t nelems, size_t *indices,
+    const int *status, int cmp, const unsigned long long *cmp_values);
+size_t pshmem_int32_test_some_vector(volatile int32_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const int32_t *cmp_values);
+size_t pshmem_int64_test_some_vector(volatile int64_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const int64_t *cmp_values);
+size_t pshmem_uint32_test_some_vector(volatile uint32_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const uint32_t *cmp_values);
+size_t pshmem_uint64_test_some_vector(volatile uint64_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const uint64_t *cmp_values);
+size_t pshmem_size_test_some_vector(volatile size_t *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, const size_t *cmp_values);
+size_t pshmem_ptrdiff_test_some_vector(volatile ptrdiff_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const ptrdiff_t *cmp_values);
 
 int pshmem_init_thread(int requested, int *provided);
 void pshmem_query_thread(int *provided);
 
-void pshmem_short_wait(short *ivar, short cmp_value) HETMP_SHMEM_OLD_("shmem_short_wait_until");
-void pshmem_int_wait(int *ivar, int cmp_value) HETMP_SHMEM_OLD_("shmem_int_wait_until");
-void pshmem_long_wait(long *ivar, long cmp_value) HETMP_SHMEM_OLD_("shmem_long_wait_until");
-void pshmem_longlong_wait(long long *ivar, long long cmp_value) HETMP_SHMEM_OLD_("shmem_longlong_wait_until");
-void pshmem_wait(long *ivar, long cmp_value) HETMP_SHMEM_OLD_("shmem_long_wait_until");
-void pshmem_wait_until(long *ivar, int cmp, long cmp_value) HETMP_SHMEM_OLD_("shmem_long_wait_until");
+void pshmem_short_wait(volatile short *ivar, short cmp_value) HETMP_SHMEM_OLD_("shmem_short_wait_until");
+void pshmem_int_wait(volatile int *ivar, int cmp_value) HETMP_SHMEM_OLD_("shmem_int_wait_until");
+void pshmem_long_wait(volatile long *ivar, long cmp_value) HETMP_SHMEM_OLD_("shmem_long_wait_until");
+void pshmem_longlong_wait(volatile long long *ivar, long long cmp_value)
+    HETMP_SHMEM_OLD_("shmem_longlong_wait_until");
+void pshmem_wait(volatile long *ivar, long cmp_value) HETMP_SHMEM_OLD_("shmem_long_wait_until");
+void pshmem_wait_until(volatile long *ivar, int cmp, long cmp_value)
+    HETMP_SHMEM_OLD_("shmem_long_wait_until");
 
-void pshmem_short_wait_until(short *ivar, int cmp, short cmp_value);
-void pshmem_int_wait_until(int *ivar, int cmp, int cmp_value);
-void pshmem_long_wait_until(long *ivar, int cmp, long cmp_value);
-void pshmem_longlong_wait_until(long long *ivar, int cmp, long long cmp_value);
-void pshmem_ushort_wait_until(unsigned short *ivar, int cmp, unsigned short cmp_value);
-void pshmem_uint_wait_until(unsigned int *ivar, int cmp, unsigned int cmp_value);
-void pshmem_ulong_wait_until(unsigned long *ivar, int cmp, unsigned long cmp_value);
-void pshmem_ulonglong_wait_until(unsigned long long *ivar, int cmp, unsigned long long cmp_value);
-void pshmem_int32_wait_until(int32_t *ivar, int cmp, int32_t cmp_value);
-void pshmem_int64_wait_until(int64_t *ivar, int cmp, int64_t cmp_value);
-void pshmem_uint32_wait_until(uint32_t *ivar, int cmp, uint32_t cmp_value);
-void pshmem_uint64_wait_until(uint64_t *ivar, int cmp, uint64_t cmp_value);
-void pshmem_size_wait_until(size_t *ivar, int cmp, size_t cmp_value);
-void pshmem_ptrdiff_wait_until(ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value);
-void pshmem_int_wait_until_all(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
-void pshmem_long_wait_until_all(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value);
-void pshmem_longlong_wait_until_all(long long *ivars, size_t nelems, const int *status, int cmp, long long
+void pshmem_short_wait_until(volatile short *ivar, int cmp, short cmp_value);
+void pshmem_int_wait_until(volatile int *ivar, int cmp, int cmp_value);
+void pshmem_long_wait_until(volatile long *ivar, int cmp, long cmp_value);
+void pshmem_longlong_wait_until(volatile long long *ivar, int cmp, long long cmp_value);
+void pshmem_ushort_wait_until(volatile unsigned short *ivar, int cmp, unsigned short cmp_value);
+void pshmem_uint_wait_until(volatile unsigned int *ivar, int cmp, unsigned int cmp_value);
+void pshmem_ulong_wait_until(volatile unsigned long *ivar, int cmp, unsigned long cmp_value);
+void pshmem_ulonglong_wait_until(volatile unsigned long long *ivar, int cmp, unsigned long long cmp_value);
+void pshmem_int32_wait_until(volatile int32_t *ivar, int cmp, int32_t cmp_value);
+void pshmem_int64_wait_until(volatile int64_t *ivar, int cmp, int64_t cmp_value);
+void pshmem_uint32_wait_until(volatile uint32_t *ivar, int cmp, uint32_t cmp_value);
+void pshmem_uint64_wait_until(volatile uint64_t *ivar, int cmp, uint64_t cmp_value);
+void pshmem_size_wait_until(volatile size_t *ivar, int cmp, size_t cmp_value);
+void pshmem_ptrdiff_wait_until(volatile ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value);
+void pshmem_int_wait_until_all(volatile int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
+void pshmem_long_wait_until_all(volatile long *ivars, size_t nelems, const int *status, int cmp, long
     cmp_value);
-void pshmem_uint_wait_until_all(unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int
-    cmp_value);
-void pshmem_ulong_wait_until_all(unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned
+void pshmem_longlong_wait_until_all(volatile long long *ivars, size_t nelems, const int *status, int cmp, long
     long cmp_value);
-void pshmem_ulonglong_wait_until_all(unsigned long long *ivars, size_t nelems, const int *status, int cmp,
-    unsigned long long cmp_value);
-void pshmem_int32_wait_until_all(int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t
+void pshmem_uint_wait_until_all(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp,
+    unsigned int cmp_value);
+void pshmem_ulong_wait_until_all(volatile unsigned long *ivars, size_t nelems, const int *status, int cmp,
+    unsigned long cmp_value);
+void pshmem_ulonglong_wait_until_all(volatile unsigned long long *ivars, size_t nelems, const int *status, int
+    cmp, unsigned long long cmp_value);
+void pshmem_int32_wait_until_all(volatile int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t
     cmp_value);
-void pshmem_int64_wait_until_all(int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t
+void pshmem_int64_wait_until_all(volatile int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t
     cmp_value);
-void pshmem_uint32_wait_until_all(uint32_t *ivars, size_t nelems, const int *status, int cmp, uint32_t
+void pshmem_uint32_wait_until_all(volatile uint32_t *ivars, size_t nelems, const int *status, int cmp,
+    uint32_t cmp_value);
+void pshmem_uint64_wait_until_all(volatile uint64_t *ivars, size_t nelems, const int *status, int cmp,
+    uint64_t cmp_value);
+void pshmem_size_wait_until_all(volatile size_t *ivars, size_t nelems, const int *status, int cmp, size_t
     cmp_value);
-void pshmem_uint64_wait_until_all(uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t
+void pshmem_ptrdiff_wait_until_all(volatile ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
+    ptrdiff_t cmp_value);
+size_t pshmem_int_wait_until_any(volatile int *ivars, size_t nelems, const int *status, int cmp, int
     cmp_value);
-void pshmem_size_wait_until_all(size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value);
-void pshmem_ptrdiff_wait_until_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t
+size_t pshmem_long_wait_until_any(volatile long *ivars, size_t nelems, const int *status, int cmp, long
     cmp_value);
-size_t pshmem_int_wait_until_any(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
-size_t pshmem_long_wait_until_any(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value);
-size_t pshmem_longlong_wait_until_any(long long *ivars, size_t nelems, const int *status, int cmp, long long
+size_t pshmem_longlong_wait_until_any(volatile long long *ivars, size_t nelems, const int *status, int cmp,
+    long long cmp_value);
+size_t pshmem_uint_wait_until_any(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp,
+    unsigned int cmp_value);
+size_t pshmem_ulong_wait_until_any(volatile unsigned long *ivars, size_t nelems, const int *status, int cmp,
+    unsigned long cmp_value);
+size_t pshmem_ulonglong_wait_until_any(volatile unsigned long long *ivars, size_t nelems, const int *status,
+    int cmp, unsigned long long cmp_value);
+size_t pshmem_int32_wait_until_any(volatile int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t
     cmp_value);
-size_t pshmem_uint_wait_until_any(unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int
+size_t pshmem_int64_wait_until_any(volatile int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t
     cmp_value);
-size_t pshmem_ulong_wait_until_any(unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned
-    long cmp_value);
-size_t pshmem_ulonglong_wait_until_any(unsigned long long *ivars, size_t nelems, const int *status, int cmp,
-    unsigned long long cmp_value);
-size_t pshmem_int32_wait_until_any(int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t
+size_t pshmem_uint32_wait_until_any(volatile uint32_t *ivars, size_t nelems, const int *status, int cmp,
+    uint32_t cmp_value);
+size_t pshmem_uint64_wait_until_any(volatile uint64_t *ivars, size_t nelems, const int *status, int cmp,
+    uint64_t cmp_value);
+size_t pshmem_size_wait_until_any(volatile size_t *ivars, size_t nelems, const int *status, int cmp, size_t
     cmp_value);
-size_t pshmem_int64_wait_until_any(int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t
-    cmp_value);
-size_t pshmem_uint32_wait_until_any(uint32_t *ivars, size_t nelems, const int *status, int cmp, uint32_t
-    cmp_value);
-size_t pshmem_uint64_wait_until_any(uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t
-    cmp_value);
-size_t pshmem_size_wait_until_any(size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value);
-size_t pshmem_ptrdiff_wait_until_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t
-    cmp_value);
-size_t pshmem_int_wait_until_some(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, int
-    cmp_value);
-size_t pshmem_long_wait_until_some(long *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    long cmp_value);
-size_t pshmem_longlong_wait_until_some(long long *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, long long cmp_value);
-size_t pshmem_uint_wait_until_some(unsigned int *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, unsigned int cmp_value);
-size_t pshmem_ulong_wait_until_some(unsigned long *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, unsigned long cmp_value);
-size_t pshmem_ulonglong_wait_until_some(unsigned long long *ivars, size_t nelems, size_t *indices, const int
-    *status, int cmp, unsigned long long cmp_value);
-size_t pshmem_int32_wait_until_some(int32_t *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, int32_t cmp_value);
-size_t pshmem_int64_wait_until_some(int64_t *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, int64_t cmp_value);
-size_t pshmem_uint32_wait_until_some(uint32_t *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, uint32_t cmp_value);
-size_t pshmem_uint64_wait_until_some(uint64_t *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, uint64_t cmp_value);
-size_t pshmem_size_wait_until_some(size_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    size_t cmp_value);
-size_t pshmem_ptrdiff_wait_until_some(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, ptrdiff_t cmp_value);
-void pshmem_int_wait_until_all_vector(int *ivars, size_t nelems, const int *status, int cmp, const int
-    *cmp_values);
-void pshmem_long_wait_until_all_vector(long *ivars, size_t nelems, const int *status, int cmp, const long
-    *cmp_values);
-void pshmem_longlong_wait_until_all_vector(long long *ivars, size_t nelems, const int *status, int cmp, const
-    long long *cmp_values);
-void pshmem_uint_wait_until_all_vector(unsigned int *ivars, size_t nelems, const int *status, int cmp, const
-    unsigned int *cmp_values);
-void pshmem_ulong_wait_until_all_vector(unsigned long *ivars, size_t nelems, const int *status, int cmp, const
-    unsigned long *cmp_values);
-void pshmem_ulonglong_wait_until_all_vector(unsigned long long *ivars, size_t nelems, const int *status, int
-    cmp, const unsigned long long *cmp_values);
-void pshmem_int32_wait_until_all_vector(int32_t *ivars, size_t nelems, const int *status, int cmp, const
-    int32_t *cmp_values);
-void pshmem_int64_wait_until_all_vector(int64_t *ivars, size_t nelems, const int *status, int cmp, const
-    int64_t *cmp_values);
-void pshmem_uint32_wait_until_all_vector(uint32_t *ivars, size_t nelems, const int *status, int cmp, const
-    uint32_t *cmp_values);
-void pshmem_uint64_wait_until_all_vector(uint64_t *ivars, size_t nelems, const int *status, int cmp, const
-    uint64_t *cmp_values);
-void pshmem_size_wait_until_all_vector(size_t *ivars, size_t nelems, const int *status, int cmp, const size_t
-    *cmp_values);
-void pshmem_ptrdiff_wait_until_all_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, const
-    ptrdiff_t *cmp_values);
-size_t pshmem_int_wait_until_any_vector(int *ivars, size_t nelems, const int *status, int cmp, const int
-    *cmp_values);
-size_t pshmem_long_wait_until_any_vector(long *ivars, size_t nelems, const int *status, int cmp, const long
-    *cmp_values);
-size_t pshmem_longlong_wait_until_any_vector(long long *ivars, size_t nelems, const int *status, int cmp,
-    const long long *cmp_values);
-size_t pshmem_uint_wait_until_any_vector(unsigned int *ivars, size_t nelems, const int *status, int cmp, const
-    unsigned int *cmp_values);
-size_t pshmem_ulong_wait_until_any_vector(unsigned long *ivars, size_t nelems, const int *status, int cmp,
-    const unsigned long *cmp_values);
-size_t pshmem_ulonglong_wait_until_any_vector(unsigned long long *ivars, size_t nelems, const int *status, int
-    cmp, const unsigned long long *cmp_values);
-size_t pshmem_int32_wait_until_any_vector(int32_t *ivars, size_t nelems, const int *status, int cmp, const
-    int32_t *cmp_values);
-size_t pshmem_int64_wait_until_any_vector(int64_t *ivars, size_t nelems, const int *status, int cmp, const
-    int64_t *cmp_values);
-size_t pshmem_uint32_wait_until_any_vector(uint32_t *ivars, size_t nelems, const int *status, int cmp, const
-    uint32_t *cmp_values);
-size_t pshmem_uint64_wait_until_any_vector(uint64_t *ivars, size_t nelems, const int *status, int cmp, const
-    uint64_t *cmp_values);
-size_t pshmem_size_wait_until_any_vector(size_t *ivars, size_t nelems, const int *status, int cmp, const
-    size_t *cmp_values);
-size_t pshmem_ptrdiff_wait_until_any_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, const
-    ptrdiff_t *cmp_values);
-size_t pshmem_int_wait_until_some_vector(int *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, const int *cmp_values);
-size_t pshmem_long_wait_until_some_vector(long *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, const long *cmp_values);
-size_t pshmem_longlong_wait_until_some_vector(long long *ivars, size_t nelems, size_t *indices, const int
-    *status, int cmp, const long long *cmp_values);
-size_t pshmem_uint_wait_until_some_vector(unsigned int *ivars, size_t nelems, size_t *indices, const int
-    *status, int cmp, const unsigned int *cmp_values);
-size_t pshmem_ulong_wait_until_some_vector(unsigned long *ivars, size_t nelems, size_t *indices, const int
-    *status, int cmp, const unsigned long *cmp_values);
-size_t pshmem_ulonglong_wait_until_some_vector(unsigned long long *ivars, size_t nelems, size_t *indices,
-    const int *status, int cmp, const unsigned long long *cmp_values);
-size_t pshmem_int32_wait_until_some_vector(int32_t *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, const int32_t *cmp_values);
-size_t pshmem_int64_wait_until_some_vector(int64_t *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, const int64_t *cmp_values);
-size_t pshmem_uint32_wait_until_some_vector(uint32_t *ivars, size_t nelems, size_t *indices, const int
-    *status, int cmp, const uint32_t *cmp_values);
-size_t pshmem_uint64_wait_until_some_vector(uint64_t *ivars, size_t nelems, size_t *indices, const int
-    *status, int cmp, const uint64_t *cmp_values);
-size_t pshmem_size_wait_until_some_vector(size_t *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, const size_t *cmp_values);
-size_t pshmem_ptrdiff_wait_until_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int
-    *status, int cmp, const ptrdiff_t *cmp_values);
-uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value);
+size_t pshmem_ptrdiff_wait_until_any(volatile ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
+    ptrdiff_t cmp_value);
+size_t pshmem_int_wait_until_some(volatile int *ivars, size_t nelems, size_t *indices, const int *status, int
+    cmp, int cmp_value);
+size_t pshmem_long_wait_until_some(volatile long *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, long cmp_value);
+size_t pshmem_longlong_wait_until_some(volatile long long *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, long long cmp_value);
+size_t pshmem_uint_wait_until_some(volatile unsigned int *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, unsigned int cmp_value);
+size_t pshmem_ulong_wait_until_some(volatile unsigned long *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, unsigned long cmp_value);
+size_t pshmem_ulonglong_wait_until_some(volatile unsigned long long *ivars, size_t nelems, size_t *indices,
+    const int *status, int cmp, unsigned long long cmp_value);
+size_t pshmem_int32_wait_until_some(volatile int32_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, int32_t cmp_value);
+size_t pshmem_int64_wait_until_some(volatile int64_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, int64_t cmp_value);
+size_t pshmem_uint32_wait_until_some(volatile uint32_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, uint32_t cmp_value);
+size_t pshmem_uint64_wait_until_some(volatile uint64_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, uint64_t cmp_value);
+size_t pshmem_size_wait_until_some(volatile size_t *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, size_t cmp_value);
+size_t pshmem_ptrdiff_wait_until_some(volatile ptrdiff_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, ptrdiff_t cmp_value);
+void pshmem_int_wait_until_all_vector(volatile int *ivars, size_t nelems, const int *status, int cmp, const
+    int *cmp_values);
+void pshmem_long_wait_until_all_vector(volatile long *ivars, size_t nelems, const int *status, int cmp, const
+    long *cmp_values);
+void pshmem_longlong_wait_until_all_vector(volatile long long *ivars, size_t nelems, const int *status, int
+    cmp, const long long *cmp_values);
+void pshmem_uint_wait_until_all_vector(volatile unsigned int *ivars, size_t nelems, const int *status, int
+    cmp, const unsigned int *cmp_values);
+void pshmem_ulong_wait_until_all_vector(volatile unsigned long *ivars, size_t nelems, const int *status, int
+    cmp, const unsigned long *cmp_values);
+void pshmem_ulonglong_wait_until_all_vector(volatile unsigned long long *ivars, size_t nelems, const int
+    *status, int cmp, const unsigned long long *cmp_values);
+void pshmem_int32_wait_until_all_vector(volatile int32_t *ivars, size_t nelems, const int *status, int cmp,
+    const int32_t *cmp_values);
+void pshmem_int64_wait_until_all_vector(volatile int64_t *ivars, size_t nelems, const int *status, int cmp,
+    const int64_t *cmp_values);
+void pshmem_uint32_wait_until_all_vector(volatile uint32_t *ivars, size_t nelems, const int *status, int cmp,
+    const uint32_t *cmp_values);
+void pshmem_uint64_wait_until_all_vector(volatile uint64_t *ivars, size_t nelems, const int *status, int cmp,
+    const uint64_t *cmp_values);
+void pshmem_size_wait_until_all_vector(volatile size_t *ivars, size_t nelems, const int *status, int cmp,
+    const size_t *cmp_values);
+void pshmem_ptrdiff_wait_until_all_vector(volatile ptrdiff_t *ivars, size_t nelems, const int *status, int
+    cmp, const ptrdiff_t *cmp_values);
+size_t pshmem_int_wait_until_any_vector(volatile int *ivars, size_t nelems, const int *status, int cmp, const
+    int *cmp_values);
+size_t pshmem_long_wait_until_any_vector(volatile long *ivars, size_t nelems, const int *status, int cmp,
+    const long *cmp_values);
+size_t pshmem_longlong_wait_until_any_vector(volatile long long *ivars, size_t nelems, const int *status, int
+    cmp, const long long *cmp_values);
+size_t pshmem_uint_wait_until_any_vector(volatile unsigned int *ivars, size_t nelems, const int *status, int
+    cmp, const unsigned int *cmp_values);
+size_t pshmem_ulong_wait_until_any_vector(volatile unsigned long *ivars, size_t nelems, const int *status, int
+    cmp, const unsigned long *cmp_values);
+size_t pshmem_ulonglong_wait_until_any_vector(volatile unsigned long long *ivars, size_t nelems, const int
+    *status, int cmp, const unsigned long long *cmp_values);
+size_t pshmem_int32_wait_until_any_vector(volatile int32_t *ivars, size_t nelems, const int *status, int cmp,
+    const int32_t *cmp_values);
+size_t pshmem_int64_wait_until_any_vector(volatile int64_t *ivars, size_t nelems, const int *status, int cmp,
+    const int64_t *cmp_values);
+size_t pshmem_uint32_wait_until_any_vector(volatile uint32_t *ivars, size_t nelems, const int *status, int
+    cmp, const uint32_t *cmp_values);
+size_t pshmem_uint64_wait_until_any_vector(volatile uint64_t *ivars, size_t nelems, const int *status, int
+    cmp, const uint64_t *cmp_values);
+size_t pshmem_size_wait_until_any_vector(volatile size_t *ivars, size_t nelems, const int *status, int cmp,
+    const size_t *cmp_values);
+size_t pshmem_ptrdiff_wait_until_any_vector(volatile ptrdiff_t *ivars, size_t nelems, const int *status, int
+    cmp, const ptrdiff_t *cmp_values);
+size_t pshmem_int_wait_until_some_vector(volatile int *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const int *cmp_values);
+size_t pshmem_long_wait_until_some_vector(volatile long *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const long *cmp_values);
+size_t pshmem_longlong_wait_until_some_vector(volatile long long *ivars, size_t nelems, size_t *indices, const
+    int *status, int cmp, const long long *cmp_values);
+size_t pshmem_uint_wait_until_some_vector(volatile unsigned int *ivars, size_t nelems, size_t *indices, const
+    int *status, int cmp, const unsigned int *cmp_values);
+size_t pshmem_ulong_wait_until_some_vector(volatile unsigned long *ivars, size_t nelems, size_t *indices,
+    const int *status, int cmp, const unsigned long *cmp_values);
+size_t pshmem_ulonglong_wait_until_some_vector(volatile unsigned long long *ivars, size_t nelems, size_t
+    *indices, const int *status, int cmp, const unsigned long long *cmp_values);
+size_t pshmem_int32_wait_until_some_vector(volatile int32_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const int32_t *cmp_values);
+size_t pshmem_int64_wait_until_some_vector(volatile int64_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const int64_t *cmp_values);
+size_t pshmem_uint32_wait_until_some_vector(volatile uint32_t *ivars, size_t nelems, size_t *indices, const
+    int *status, int cmp, const uint32_t *cmp_values);
+size_t pshmem_uint64_wait_until_some_vector(volatile uint64_t *ivars, size_t nelems, size_t *indices, const
+    int *status, int cmp, const uint64_t *cmp_values);
+size_t pshmem_size_wait_until_some_vector(volatile size_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const size_t *cmp_values);
+size_t pshmem_ptrdiff_wait_until_some_vector(volatile ptrdiff_t *ivars, size_t nelems, size_t *indices, const
+    int *status, int cmp, const ptrdiff_t *cmp_values);
+uint64_t pshmem_signal_wait_until(volatile uint64_t *sig_addr, int cmp, uint64_t cmp_value);
 
 #ifdef __cplusplus
 }

@@ -227,7 +227,7 @@ void shmem_query_thread(int *provided);
 
 /* ---- Symmetric heap (section 9.3) ----
  * Collective over all PEs, with the same arguments on each. Allocations begin at multiples of 16 bytes or of alignment
- * (a power of two, a multiple of sizeof(void *)); null when size is 0 or the heap (SHMEM_SYMMETRIC_SIZE) has no room.
+ * (a power of two); null when size is 0 or the heap (SHMEM_SYMMETRIC_SIZE) has no room.
  * calloc fills with zeros. realloc keeps what fits. free of null does nothing. All but a call with size 0 (or null)
  * end with a barrier; free and realloc begin with one. hints: SHMEM_MALLOC_ constants or'ed, or 0. */
 void *shmem_malloc(size_t size);
@@ -1967,7 +1967,7 @@ void shmem_ctx_putmem_signal_nbi(shmem_ctx_t ctx, void *dest, const void *source
 
 /* fetch: this PE's own signal, in one piece. set, add (1.6): only the update of a signal; the C11 macros and the C++
  * overloads take a context as the first of four arguments. */
-uint64_t shmem_signal_fetch(const uint64_t *sig_addr);
+uint64_t shmem_signal_fetch(const volatile uint64_t *sig_addr);
 void shmem_signal_set(uint64_t *sig_addr, uint64_t signal, int pe);
 void shmem_ctx_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe);
 void shmem_signal_add(uint64_t *sig_addr, uint64_t signal, int pe);
@@ -2559,308 +2559,329 @@ void shmem_complexf_prod_to_all(HETMP_SHMEM_COMPLEX_FLOAT_ *dest, const HETMP_SH
  * test says whether it does (1 or 0). all, any, some: over ivars[0 .. nelems - 1] without those whose status is not 0
  * (status may be null). any returns an index, SIZE_MAX where there is none; some stores the indices that hold and
  * returns how many. vector: a value of its own for each. wait_until_all and test_all hold (1) for an empty set.
- * TYPENAME: AMO; for wait_until and test also short and ushort (deprecated since 1.5). */
-void shmem_short_wait_until(short *ivar, int cmp, short cmp_value);
-void shmem_int_wait_until(int *ivar, int cmp, int cmp_value);
-void shmem_long_wait_until(long *ivar, int cmp, long cmp_value);
-void shmem_longlong_wait_until(long long *ivar, int cmp, long long cmp_value);
-void shmem_ushort_wait_until(unsigned short *ivar, int cmp, unsigned short cmp_value);
-void shmem_uint_wait_until(unsigned int *ivar, int cmp, unsigned int cmp_value);
-void shmem_ulong_wait_until(unsigned long *ivar, int cmp, unsigned long cmp_value);
-void shmem_ulonglong_wait_until(unsigned long long *ivar, int cmp, unsigned long long cmp_value);
-void shmem_int32_wait_until(int32_t *ivar, int cmp, int32_t cmp_value);
-void shmem_int64_wait_until(int64_t *ivar, int cmp, int64_t cmp_value);
-void shmem_uint32_wait_until(uint32_t *ivar, int cmp, uint32_t cmp_value);
-void shmem_uint64_wait_until(uint64_t *ivar, int cmp, uint64_t cmp_value);
-void shmem_size_wait_until(size_t *ivar, int cmp, size_t cmp_value);
-void shmem_ptrdiff_wait_until(ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value);
-void shmem_int_wait_until_all(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
-void shmem_long_wait_until_all(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value);
-void shmem_longlong_wait_until_all(long long *ivars, size_t nelems, const int *status, int cmp, long long
+ * TYPENAME: AMO; for wait_until and test also short and ushort (deprecated since 1.5). Pointers to volatile are taken, as
+ * by other implementations; here and by locks. */
+void shmem_short_wait_until(volatile short *ivar, int cmp, short cmp_value);
+void shmem_int_wait_until(volatile int *ivar, int cmp, int cmp_value);
+void shmem_long_wait_until(volatile long *ivar, int cmp, long cmp_value);
+void shmem_longlong_wait_until(volatile long long *ivar, int cmp, long long cmp_value);
+void shmem_ushort_wait_until(volatile unsigned short *ivar, int cmp, unsigned short cmp_value);
+void shmem_uint_wait_until(volatile unsigned int *ivar, int cmp, unsigned int cmp_value);
+void shmem_ulong_wait_until(volatile unsigned long *ivar, int cmp, unsigned long cmp_value);
+void shmem_ulonglong_wait_until(volatile unsigned long long *ivar, int cmp, unsigned long long cmp_value);
+void shmem_int32_wait_until(volatile int32_t *ivar, int cmp, int32_t cmp_value);
+void shmem_int64_wait_until(volatile int64_t *ivar, int cmp, int64_t cmp_value);
+void shmem_uint32_wait_until(volatile uint32_t *ivar, int cmp, uint32_t cmp_value);
+void shmem_uint64_wait_until(volatile uint64_t *ivar, int cmp, uint64_t cmp_value);
+void shmem_size_wait_until(volatile size_t *ivar, int cmp, size_t cmp_value);
+void shmem_ptrdiff_wait_until(volatile ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value);
+void shmem_int_wait_until_all(volatile int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
+void shmem_long_wait_until_all(volatile long *ivars, size_t nelems, const int *status, int cmp, long
     cmp_value);
-void shmem_uint_wait_until_all(unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int
-    cmp_value);
-void shmem_ulong_wait_until_all(unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned long
-    cmp_value);
-void shmem_ulonglong_wait_until_all(unsigned long long *ivars, size_t nelems, const int *status, int cmp,
-    unsigned long long cmp_value);
-void shmem_int32_wait_until_all(int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t cmp_value);
-void shmem_int64_wait_until_all(int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t cmp_value);
-void shmem_uint32_wait_until_all(uint32_t *ivars, size_t nelems, const int *status, int cmp, uint32_t
-    cmp_value);
-void shmem_uint64_wait_until_all(uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t
-    cmp_value);
-void shmem_size_wait_until_all(size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value);
-void shmem_ptrdiff_wait_until_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t
-    cmp_value);
-size_t shmem_int_wait_until_any(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
-size_t shmem_long_wait_until_any(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value);
-size_t shmem_longlong_wait_until_any(long long *ivars, size_t nelems, const int *status, int cmp, long long
-    cmp_value);
-size_t shmem_uint_wait_until_any(unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int
-    cmp_value);
-size_t shmem_ulong_wait_until_any(unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned
+void shmem_longlong_wait_until_all(volatile long long *ivars, size_t nelems, const int *status, int cmp, long
     long cmp_value);
-size_t shmem_ulonglong_wait_until_any(unsigned long long *ivars, size_t nelems, const int *status, int cmp,
-    unsigned long long cmp_value);
-size_t shmem_int32_wait_until_any(int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t
-    cmp_value);
-size_t shmem_int64_wait_until_any(int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t
-    cmp_value);
-size_t shmem_uint32_wait_until_any(uint32_t *ivars, size_t nelems, const int *status, int cmp, uint32_t
-    cmp_value);
-size_t shmem_uint64_wait_until_any(uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t
-    cmp_value);
-size_t shmem_size_wait_until_any(size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value);
-size_t shmem_ptrdiff_wait_until_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t
-    cmp_value);
-size_t shmem_int_wait_until_some(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, int
-    cmp_value);
-size_t shmem_long_wait_until_some(long *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    long cmp_value);
-size_t shmem_longlong_wait_until_some(long long *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, long long cmp_value);
-size_t shmem_uint_wait_until_some(unsigned int *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, unsigned int cmp_value);
-size_t shmem_ulong_wait_until_some(unsigned long *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, unsigned long cmp_value);
-size_t shmem_ulonglong_wait_until_some(unsigned long long *ivars, size_t nelems, size_t *indices, const int
-    *status, int cmp, unsigned long long cmp_value);
-size_t shmem_int32_wait_until_some(int32_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    int32_t cmp_value);
-size_t shmem_int64_wait_until_some(int64_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    int64_t cmp_value);
-size_t shmem_uint32_wait_until_some(uint32_t *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, uint32_t cmp_value);
-size_t shmem_uint64_wait_until_some(uint64_t *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, uint64_t cmp_value);
-size_t shmem_size_wait_until_some(size_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    size_t cmp_value);
-size_t shmem_ptrdiff_wait_until_some(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, ptrdiff_t cmp_value);
-void shmem_int_wait_until_all_vector(int *ivars, size_t nelems, const int *status, int cmp, const int
-    *cmp_values);
-void shmem_long_wait_until_all_vector(long *ivars, size_t nelems, const int *status, int cmp, const long
-    *cmp_values);
-void shmem_longlong_wait_until_all_vector(long long *ivars, size_t nelems, const int *status, int cmp, const
-    long long *cmp_values);
-void shmem_uint_wait_until_all_vector(unsigned int *ivars, size_t nelems, const int *status, int cmp, const
-    unsigned int *cmp_values);
-void shmem_ulong_wait_until_all_vector(unsigned long *ivars, size_t nelems, const int *status, int cmp, const
-    unsigned long *cmp_values);
-void shmem_ulonglong_wait_until_all_vector(unsigned long long *ivars, size_t nelems, const int *status, int
-    cmp, const unsigned long long *cmp_values);
-void shmem_int32_wait_until_all_vector(int32_t *ivars, size_t nelems, const int *status, int cmp, const
-    int32_t *cmp_values);
-void shmem_int64_wait_until_all_vector(int64_t *ivars, size_t nelems, const int *status, int cmp, const
-    int64_t *cmp_values);
-void shmem_uint32_wait_until_all_vector(uint32_t *ivars, size_t nelems, const int *status, int cmp, const
-    uint32_t *cmp_values);
-void shmem_uint64_wait_until_all_vector(uint64_t *ivars, size_t nelems, const int *status, int cmp, const
-    uint64_t *cmp_values);
-void shmem_size_wait_until_all_vector(size_t *ivars, size_t nelems, const int *status, int cmp, const size_t
-    *cmp_values);
-void shmem_ptrdiff_wait_until_all_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, const
-    ptrdiff_t *cmp_values);
-size_t shmem_int_wait_until_any_vector(int *ivars, size_t nelems, const int *status, int cmp, const int
-    *cmp_values);
-size_t shmem_long_wait_until_any_vector(long *ivars, size_t nelems, const int *status, int cmp, const long
-    *cmp_values);
-size_t shmem_longlong_wait_until_any_vector(long long *ivars, size_t nelems, const int *status, int cmp, const
-    long long *cmp_values);
-size_t shmem_uint_wait_until_any_vector(unsigned int *ivars, size_t nelems, const int *status, int cmp, const
-    unsigned int *cmp_values);
-size_t shmem_ulong_wait_until_any_vector(unsigned long *ivars, size_t nelems, const int *status, int cmp,
-    const unsigned long *cmp_values);
-size_t shmem_ulonglong_wait_until_any_vector(unsigned long long *ivars, size_t nelems, const int *status, int
-    cmp, const unsigned long long *cmp_values);
-size_t shmem_int32_wait_until_any_vector(int32_t *ivars, size_t nelems, const int *status, int cmp, const
-    int32_t *cmp_values);
-size_t shmem_int64_wait_until_any_vector(int64_t *ivars, size_t nelems, const int *status, int cmp, const
-    int64_t *cmp_values);
-size_t shmem_uint32_wait_until_any_vector(uint32_t *ivars, size_t nelems, const int *status, int cmp, const
-    uint32_t *cmp_values);
-size_t shmem_uint64_wait_until_any_vector(uint64_t *ivars, size_t nelems, const int *status, int cmp, const
-    uint64_t *cmp_values);
-size_t shmem_size_wait_until_any_vector(size_t *ivars, size_t nelems, const int *status, int cmp, const size_t
-    *cmp_values);
-size_t shmem_ptrdiff_wait_until_any_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, const
-    ptrdiff_t *cmp_values);
-size_t shmem_int_wait_until_some_vector(int *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, const int *cmp_values);
-size_t shmem_long_wait_until_some_vector(long *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, const long *cmp_values);
-size_t shmem_longlong_wait_until_some_vector(long long *ivars, size_t nelems, size_t *indices, const int
-    *status, int cmp, const long long *cmp_values);
-size_t shmem_uint_wait_until_some_vector(unsigned int *ivars, size_t nelems, size_t *indices, const int
-    *status, int cmp, const unsigned int *cmp_values);
-size_t shmem_ulong_wait_until_some_vector(unsigned long *ivars, size_t nelems, size_t *indices, const int
-    *status, int cmp, const unsigned long *cmp_values);
-size_t shmem_ulonglong_wait_until_some_vector(unsigned long long *ivars, size_t nelems, size_t *indices, const
-    int *status, int cmp, const unsigned long long *cmp_values);
-size_t shmem_int32_wait_until_some_vector(int32_t *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, const int32_t *cmp_values);
-size_t shmem_int64_wait_until_some_vector(int64_t *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, const int64_t *cmp_values);
-size_t shmem_uint32_wait_until_some_vector(uint32_t *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, const uint32_t *cmp_values);
-size_t shmem_uint64_wait_until_some_vector(uint64_t *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, const uint64_t *cmp_values);
-size_t shmem_size_wait_until_some_vector(size_t *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, const size_t *cmp_values);
-size_t shmem_ptrdiff_wait_until_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int
-    *status, int cmp, const ptrdiff_t *cmp_values);
-uint64_t shmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value);
-
-int shmem_short_test(short *ivar, int cmp, short cmp_value);
-int shmem_int_test(int *ivar, int cmp, int cmp_value);
-int shmem_long_test(long *ivar, int cmp, long cmp_value);
-int shmem_longlong_test(long long *ivar, int cmp, long long cmp_value);
-int shmem_ushort_test(unsigned short *ivar, int cmp, unsigned short cmp_value);
-int shmem_uint_test(unsigned int *ivar, int cmp, unsigned int cmp_value);
-int shmem_ulong_test(unsigned long *ivar, int cmp, unsigned long cmp_value);
-int shmem_ulonglong_test(unsigned long long *ivar, int cmp, unsigned long long cmp_value);
-int shmem_int32_test(int32_t *ivar, int cmp, int32_t cmp_value);
-int shmem_int64_test(int64_t *ivar, int cmp, int64_t cmp_value);
-int shmem_uint32_test(uint32_t *ivar, int cmp, uint32_t cmp_value);
-int shmem_uint64_test(uint64_t *ivar, int cmp, uint64_t cmp_value);
-int shmem_size_test(size_t *ivar, int cmp, size_t cmp_value);
-int shmem_ptrdiff_test(ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value);
-int shmem_int_test_all(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
-int shmem_long_test_all(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value);
-int shmem_longlong_test_all(long long *ivars, size_t nelems, const int *status, int cmp, long long cmp_value);
-int shmem_uint_test_all(unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int
-    cmp_value);
-int shmem_ulong_test_all(unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned long
-    cmp_value);
-int shmem_ulonglong_test_all(unsigned long long *ivars, size_t nelems, const int *status, int cmp, unsigned
-    long long cmp_value);
-int shmem_int32_test_all(int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t cmp_value);
-int shmem_int64_test_all(int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t cmp_value);
-int shmem_uint32_test_all(uint32_t *ivars, size_t nelems, const int *status, int cmp, uint32_t cmp_value);
-int shmem_uint64_test_all(uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t cmp_value);
-int shmem_size_test_all(size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value);
-int shmem_ptrdiff_test_all(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t cmp_value);
-size_t shmem_int_test_any(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
-size_t shmem_long_test_any(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value);
-size_t shmem_longlong_test_any(long long *ivars, size_t nelems, const int *status, int cmp, long long
-    cmp_value);
-size_t shmem_uint_test_any(unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int
-    cmp_value);
-size_t shmem_ulong_test_any(unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned long
-    cmp_value);
-size_t shmem_ulonglong_test_any(unsigned long long *ivars, size_t nelems, const int *status, int cmp, unsigned
-    long long cmp_value);
-size_t shmem_int32_test_any(int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t cmp_value);
-size_t shmem_int64_test_any(int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t cmp_value);
-size_t shmem_uint32_test_any(uint32_t *ivars, size_t nelems, const int *status, int cmp, uint32_t cmp_value);
-size_t shmem_uint64_test_any(uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t cmp_value);
-size_t shmem_size_test_any(size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value);
-size_t shmem_ptrdiff_test_any(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t
-    cmp_value);
-size_t shmem_int_test_some(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp, int
-    cmp_value);
-size_t shmem_long_test_some(long *ivars, size_t nelems, size_t *indices, const int *status, int cmp, long
-    cmp_value);
-size_t shmem_longlong_test_some(long long *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    long long cmp_value);
-size_t shmem_uint_test_some(unsigned int *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+void shmem_uint_wait_until_all(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp,
     unsigned int cmp_value);
-size_t shmem_ulong_test_some(unsigned long *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+void shmem_ulong_wait_until_all(volatile unsigned long *ivars, size_t nelems, const int *status, int cmp,
     unsigned long cmp_value);
-size_t shmem_ulonglong_test_some(unsigned long long *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, unsigned long long cmp_value);
-size_t shmem_int32_test_some(int32_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    int32_t cmp_value);
-size_t shmem_int64_test_some(int64_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    int64_t cmp_value);
-size_t shmem_uint32_test_some(uint32_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    uint32_t cmp_value);
-size_t shmem_uint64_test_some(uint64_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    uint64_t cmp_value);
-size_t shmem_size_test_some(size_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp, size_t
+void shmem_ulonglong_wait_until_all(volatile unsigned long long *ivars, size_t nelems, const int *status, int
+    cmp, unsigned long long cmp_value);
+void shmem_int32_wait_until_all(volatile int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t
     cmp_value);
-size_t shmem_ptrdiff_test_some(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+void shmem_int64_wait_until_all(volatile int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t
+    cmp_value);
+void shmem_uint32_wait_until_all(volatile uint32_t *ivars, size_t nelems, const int *status, int cmp, uint32_t
+    cmp_value);
+void shmem_uint64_wait_until_all(volatile uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t
+    cmp_value);
+void shmem_size_wait_until_all(volatile size_t *ivars, size_t nelems, const int *status, int cmp, size_t
+    cmp_value);
+void shmem_ptrdiff_wait_until_all(volatile ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
     ptrdiff_t cmp_value);
-int shmem_int_test_all_vector(int *ivars, size_t nelems, const int *status, int cmp, const int *cmp_values);
-int shmem_long_test_all_vector(long *ivars, size_t nelems, const int *status, int cmp, const long
+size_t shmem_int_wait_until_any(volatile int *ivars, size_t nelems, const int *status, int cmp, int
+    cmp_value);
+size_t shmem_long_wait_until_any(volatile long *ivars, size_t nelems, const int *status, int cmp, long
+    cmp_value);
+size_t shmem_longlong_wait_until_any(volatile long long *ivars, size_t nelems, const int *status, int cmp,
+    long long cmp_value);
+size_t shmem_uint_wait_until_any(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp,
+    unsigned int cmp_value);
+size_t shmem_ulong_wait_until_any(volatile unsigned long *ivars, size_t nelems, const int *status, int cmp,
+    unsigned long cmp_value);
+size_t shmem_ulonglong_wait_until_any(volatile unsigned long long *ivars, size_t nelems, const int *status,
+    int cmp, unsigned long long cmp_value);
+size_t shmem_int32_wait_until_any(volatile int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t
+    cmp_value);
+size_t shmem_int64_wait_until_any(volatile int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t
+    cmp_value);
+size_t shmem_uint32_wait_until_any(volatile uint32_t *ivars, size_t nelems, const int *status, int cmp,
+    uint32_t cmp_value);
+size_t shmem_uint64_wait_until_any(volatile uint64_t *ivars, size_t nelems, const int *status, int cmp,
+    uint64_t cmp_value);
+size_t shmem_size_wait_until_any(volatile size_t *ivars, size_t nelems, const int *status, int cmp, size_t
+    cmp_value);
+size_t shmem_ptrdiff_wait_until_any(volatile ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
+    ptrdiff_t cmp_value);
+size_t shmem_int_wait_until_some(volatile int *ivars, size_t nelems, size_t *indices, const int *status, int
+    cmp, int cmp_value);
+size_t shmem_long_wait_until_some(volatile long *ivars, size_t nelems, size_t *indices, const int *status, int
+    cmp, long cmp_value);
+size_t shmem_longlong_wait_until_some(volatile long long *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, long long cmp_value);
+size_t shmem_uint_wait_until_some(volatile unsigned int *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, unsigned int cmp_value);
+size_t shmem_ulong_wait_until_some(volatile unsigned long *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, unsigned long cmp_value);
+size_t shmem_ulonglong_wait_until_some(volatile unsigned long long *ivars, size_t nelems, size_t *indices,
+    const int *status, int cmp, unsigned long long cmp_value);
+size_t shmem_int32_wait_until_some(volatile int32_t *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, int32_t cmp_value);
+size_t shmem_int64_wait_until_some(volatile int64_t *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, int64_t cmp_value);
+size_t shmem_uint32_wait_until_some(volatile uint32_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, uint32_t cmp_value);
+size_t shmem_uint64_wait_until_some(volatile uint64_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, uint64_t cmp_value);
+size_t shmem_size_wait_until_some(volatile size_t *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, size_t cmp_value);
+size_t shmem_ptrdiff_wait_until_some(volatile ptrdiff_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, ptrdiff_t cmp_value);
+void shmem_int_wait_until_all_vector(volatile int *ivars, size_t nelems, const int *status, int cmp, const int
     *cmp_values);
-int shmem_longlong_test_all_vector(long long *ivars, size_t nelems, const int *status, int cmp, const long
+void shmem_long_wait_until_all_vector(volatile long *ivars, size_t nelems, const int *status, int cmp, const
     long *cmp_values);
-int shmem_uint_test_all_vector(unsigned int *ivars, size_t nelems, const int *status, int cmp, const unsigned
-    int *cmp_values);
-int shmem_ulong_test_all_vector(unsigned long *ivars, size_t nelems, const int *status, int cmp, const
-    unsigned long *cmp_values);
-int shmem_ulonglong_test_all_vector(unsigned long long *ivars, size_t nelems, const int *status, int cmp,
-    const unsigned long long *cmp_values);
-int shmem_int32_test_all_vector(int32_t *ivars, size_t nelems, const int *status, int cmp, const int32_t
-    *cmp_values);
-int shmem_int64_test_all_vector(int64_t *ivars, size_t nelems, const int *status, int cmp, const int64_t
-    *cmp_values);
-int shmem_uint32_test_all_vector(uint32_t *ivars, size_t nelems, const int *status, int cmp, const uint32_t
-    *cmp_values);
-int shmem_uint64_test_all_vector(uint64_t *ivars, size_t nelems, const int *status, int cmp, const uint64_t
-    *cmp_values);
-int shmem_size_test_all_vector(size_t *ivars, size_t nelems, const int *status, int cmp, const size_t
-    *cmp_values);
-int shmem_ptrdiff_test_all_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, const ptrdiff_t
-    *cmp_values);
-size_t shmem_int_test_any_vector(int *ivars, size_t nelems, const int *status, int cmp, const int
-    *cmp_values);
-size_t shmem_long_test_any_vector(long *ivars, size_t nelems, const int *status, int cmp, const long
-    *cmp_values);
-size_t shmem_longlong_test_any_vector(long long *ivars, size_t nelems, const int *status, int cmp, const long
-    long *cmp_values);
-size_t shmem_uint_test_any_vector(unsigned int *ivars, size_t nelems, const int *status, int cmp, const
-    unsigned int *cmp_values);
-size_t shmem_ulong_test_any_vector(unsigned long *ivars, size_t nelems, const int *status, int cmp, const
-    unsigned long *cmp_values);
-size_t shmem_ulonglong_test_any_vector(unsigned long long *ivars, size_t nelems, const int *status, int cmp,
-    const unsigned long long *cmp_values);
-size_t shmem_int32_test_any_vector(int32_t *ivars, size_t nelems, const int *status, int cmp, const int32_t
-    *cmp_values);
-size_t shmem_int64_test_any_vector(int64_t *ivars, size_t nelems, const int *status, int cmp, const int64_t
-    *cmp_values);
-size_t shmem_uint32_test_any_vector(uint32_t *ivars, size_t nelems, const int *status, int cmp, const uint32_t
-    *cmp_values);
-size_t shmem_uint64_test_any_vector(uint64_t *ivars, size_t nelems, const int *status, int cmp, const uint64_t
-    *cmp_values);
-size_t shmem_size_test_any_vector(size_t *ivars, size_t nelems, const int *status, int cmp, const size_t
-    *cmp_values);
-size_t shmem_ptrdiff_test_any_vector(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, const
-    ptrdiff_t *cmp_values);
-size_t shmem_int_test_some_vector(int *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    const int *cmp_values);
-size_t shmem_long_test_some_vector(long *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
-    const long *cmp_values);
-size_t shmem_longlong_test_some_vector(long long *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, const long long *cmp_values);
-size_t shmem_uint_test_some_vector(unsigned int *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, const unsigned int *cmp_values);
-size_t shmem_ulong_test_some_vector(unsigned long *ivars, size_t nelems, size_t *indices, const int *status,
-    int cmp, const unsigned long *cmp_values);
-size_t shmem_ulonglong_test_some_vector(unsigned long long *ivars, size_t nelems, size_t *indices, const int
+void shmem_longlong_wait_until_all_vector(volatile long long *ivars, size_t nelems, const int *status, int
+    cmp, const long long *cmp_values);
+void shmem_uint_wait_until_all_vector(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp,
+    const unsigned int *cmp_values);
+void shmem_ulong_wait_until_all_vector(volatile unsigned long *ivars, size_t nelems, const int *status, int
+    cmp, const unsigned long *cmp_values);
+void shmem_ulonglong_wait_until_all_vector(volatile unsigned long long *ivars, size_t nelems, const int
     *status, int cmp, const unsigned long long *cmp_values);
-size_t shmem_int32_test_some_vector(int32_t *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, const int32_t *cmp_values);
-size_t shmem_int64_test_some_vector(int64_t *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, const int64_t *cmp_values);
-size_t shmem_uint32_test_some_vector(uint32_t *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, const uint32_t *cmp_values);
-size_t shmem_uint64_test_some_vector(uint64_t *ivars, size_t nelems, size_t *indices, const int *status, int
-    cmp, const uint64_t *cmp_values);
-size_t shmem_size_test_some_vector(size_t *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+void shmem_int32_wait_until_all_vector(volatile int32_t *ivars, size_t nelems, const int *status, int cmp,
+    const int32_t *cmp_values);
+void shmem_int64_wait_until_all_vector(volatile int64_t *ivars, size_t nelems, const int *status, int cmp,
+    const int64_t *cmp_values);
+void shmem_uint32_wait_until_all_vector(volatile uint32_t *ivars, size_t nelems, const int *status, int cmp,
+    const uint32_t *cmp_values);
+void shmem_uint64_wait_until_all_vector(volatile uint64_t *ivars, size_t nelems, const int *status, int cmp,
+    const uint64_t *cmp_values);
+void shmem_size_wait_until_all_vector(volatile size_t *ivars, size_t nelems, const int *status, int cmp, const
+    size_t *cmp_values);
+void shmem_ptrdiff_wait_until_all_vector(volatile ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
+    const ptrdiff_t *cmp_values);
+size_t shmem_int_wait_until_any_vector(volatile int *ivars, size_t nelems, const int *status, int cmp, const
+    int *cmp_values);
+size_t shmem_long_wait_until_any_vector(volatile long *ivars, size_t nelems, const int *status, int cmp, const
+    long *cmp_values);
+size_t shmem_longlong_wait_until_any_vector(volatile long long *ivars, size_t nelems, const int *status, int
+    cmp, const long long *cmp_values);
+size_t shmem_uint_wait_until_any_vector(volatile unsigned int *ivars, size_t nelems, const int *status, int
+    cmp, const unsigned int *cmp_values);
+size_t shmem_ulong_wait_until_any_vector(volatile unsigned long *ivars, size_t nelems, const int *status, int
+    cmp, const unsigned long *cmp_values);
+size_t shmem_ulonglong_wait_until_any_vector(volatile unsigned long long *ivars, size_t nelems, const int
+    *status, int cmp, const unsigned long long *cmp_values);
+size_t shmem_int32_wait_until_any_vector(volatile int32_t *ivars, size_t nelems, const int *status, int cmp,
+    const int32_t *cmp_values);
+size_t shmem_int64_wait_until_any_vector(volatile int64_t *ivars, size_t nelems, const int *status, int cmp,
+    const int64_t *cmp_values);
+size_t shmem_uint32_wait_until_any_vector(volatile uint32_t *ivars, size_t nelems, const int *status, int cmp,
+    const uint32_t *cmp_values);
+size_t shmem_uint64_wait_until_any_vector(volatile uint64_t *ivars, size_t nelems, const int *status, int cmp,
+    const uint64_t *cmp_values);
+size_t shmem_size_wait_until_any_vector(volatile size_t *ivars, size_t nelems, const int *status, int cmp,
     const size_t *cmp_values);
-size_t shmem_ptrdiff_test_some_vector(ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status, int
+size_t shmem_ptrdiff_wait_until_any_vector(volatile ptrdiff_t *ivars, size_t nelems, const int *status, int
     cmp, const ptrdiff_t *cmp_values);
+size_t shmem_int_wait_until_some_vector(volatile int *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const int *cmp_values);
+size_t shmem_long_wait_until_some_vector(volatile long *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const long *cmp_values);
+size_t shmem_longlong_wait_until_some_vector(volatile long long *ivars, size_t nelems, size_t *indices, const
+    int *status, int cmp, const long long *cmp_values);
+size_t shmem_uint_wait_until_some_vector(volatile unsigned int *ivars, size_t nelems, size_t *indices, const
+    int *status, int cmp, const unsigned int *cmp_values);
+size_t shmem_ulong_wait_until_some_vector(volatile unsigned long *ivars, size_t nelems, size_t *indices, const
+    int *status, int cmp, const unsigned long *cmp_values);
+size_t shmem_ulonglong_wait_until_some_vector(volatile unsigned long long *ivars, size_t nelems, size_t
+    *indices, const int *status, int cmp, const unsigned long long *cmp_values);
+size_t shmem_int32_wait_until_some_vector(volatile int32_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const int32_t *cmp_values);
+size_t shmem_int64_wait_until_some_vector(volatile int64_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const int64_t *cmp_values);
+size_t shmem_uint32_wait_until_some_vector(volatile uint32_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const uint32_t *cmp_values);
+size_t shmem_uint64_wait_until_some_vector(volatile uint64_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const uint64_t *cmp_values);
+size_t shmem_size_wait_until_some_vector(volatile size_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const size_t *cmp_values);
+size_t shmem_ptrdiff_wait_until_some_vector(volatile ptrdiff_t *ivars, size_t nelems, size_t *indices, const
+    int *status, int cmp, const ptrdiff_t *cmp_values);
+uint64_t shmem_signal_wait_until(volatile uint64_t *sig_addr, int cmp, uint64_t cmp_value);
+
+int shmem_short_test(volatile short *ivar, int cmp, short cmp_value);
+int shmem_int_test(volatile int *ivar, int cmp, int cmp_value);
+int shmem_long_test(volatile long *ivar, int cmp, long cmp_value);
+int shmem_longlong_test(volatile long long *ivar, int cmp, long long cmp_value);
+int shmem_ushort_test(volatile unsigned short *ivar, int cmp, unsigned short cmp_value);
+int shmem_uint_test(volatile unsigned int *ivar, int cmp, unsigned int cmp_value);
+int shmem_ulong_test(volatile unsigned long *ivar, int cmp, unsigned long cmp_value);
+int shmem_ulonglong_test(volatile unsigned long long *ivar, int cmp, unsigned long long cmp_value);
+int shmem_int32_test(volatile int32_t *ivar, int cmp, int32_t cmp_value);
+int shmem_int64_test(volatile int64_t *ivar, int cmp, int64_t cmp_value);
+int shmem_uint32_test(volatile uint32_t *ivar, int cmp, uint32_t cmp_value);
+int shmem_uint64_test(volatile uint64_t *ivar, int cmp, uint64_t cmp_value);
+int shmem_size_test(volatile size_t *ivar, int cmp, size_t cmp_value);
+int shmem_ptrdiff_test(volatile ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value);
+int shmem_int_test_all(volatile int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
+int shmem_long_test_all(volatile long *ivars, size_t nelems, const int *status, int cmp, long cmp_value);
+int shmem_longlong_test_all(volatile long long *ivars, size_t nelems, const int *status, int cmp, long long
+    cmp_value);
+int shmem_uint_test_all(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int
+    cmp_value);
+int shmem_ulong_test_all(volatile unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned
+    long cmp_value);
+int shmem_ulonglong_test_all(volatile unsigned long long *ivars, size_t nelems, const int *status, int cmp,
+    unsigned long long cmp_value);
+int shmem_int32_test_all(volatile int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t
+    cmp_value);
+int shmem_int64_test_all(volatile int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t
+    cmp_value);
+int shmem_uint32_test_all(volatile uint32_t *ivars, size_t nelems, const int *status, int cmp, uint32_t
+    cmp_value);
+int shmem_uint64_test_all(volatile uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t
+    cmp_value);
+int shmem_size_test_all(volatile size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value);
+int shmem_ptrdiff_test_all(volatile ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t
+    cmp_value);
+size_t shmem_int_test_any(volatile int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
+size_t shmem_long_test_any(volatile long *ivars, size_t nelems, const int *status, int cmp, long cmp_value);
+size_t shmem_longlong_test_any(volatile long long *ivars, size_t nelems, const int *status, int cmp, long long
+    cmp_value);
+size_t shmem_uint_test_any(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned
+    int cmp_value);
+size_t shmem_ulong_test_any(volatile unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned
+    long cmp_value);
+size_t shmem_ulonglong_test_any(volatile unsigned long long *ivars, size_t nelems, const int *status, int cmp,
+    unsigned long long cmp_value);
+size_t shmem_int32_test_any(volatile int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t
+    cmp_value);
+size_t shmem_int64_test_any(volatile int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t
+    cmp_value);
+size_t shmem_uint32_test_any(volatile uint32_t *ivars, size_t nelems, const int *status, int cmp, uint32_t
+    cmp_value);
+size_t shmem_uint64_test_any(volatile uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t
+    cmp_value);
+size_t shmem_size_test_any(volatile size_t *ivars, size_t nelems, const int *status, int cmp, size_t
+    cmp_value);
+size_t shmem_ptrdiff_test_any(volatile ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t
+    cmp_value);
+size_t shmem_int_test_some(volatile int *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    int cmp_value);
+size_t shmem_long_test_some(volatile long *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+    long cmp_value);
+size_t shmem_longlong_test_some(volatile long long *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, long long cmp_value);
+size_t shmem_uint_test_some(volatile unsigned int *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, unsigned int cmp_value);
+size_t shmem_ulong_test_some(volatile unsigned long *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, unsigned long cmp_value);
+size_t shmem_ulonglong_test_some(volatile unsigned long long *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, unsigned long long cmp_value);
+size_t shmem_int32_test_some(volatile int32_t *ivars, size_t nelems, size_t *indices, const int *status, int
+    cmp, int32_t cmp_value);
+size_t shmem_int64_test_some(volatile int64_t *ivars, size_t nelems, size_t *indices, const int *status, int
+    cmp, int64_t cmp_value);
+size_t shmem_uint32_test_some(volatile uint32_t *ivars, size_t nelems, size_t *indices, const int *status, int
+    cmp, uint32_t cmp_value);
+size_t shmem_uint64_test_some(volatile uint64_t *ivars, size_t nelems, size_t *indices, const int *status, int
+    cmp, uint64_t cmp_value);
+size_t shmem_size_test_some(volatile size_t *ivars, size_t nelems, size_t *indices, const int *status, int
+    cmp, size_t cmp_value);
+size_t shmem_ptrdiff_test_some(volatile ptrdiff_t *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, ptrdiff_t cmp_value);
+int shmem_int_test_all_vector(volatile int *ivars, size_t nelems, const int *status, int cmp, const int
+    *cmp_values);
+int shmem_long_test_all_vector(volatile long *ivars, size_t nelems, const int *status, int cmp, const long
+    *cmp_values);
+int shmem_longlong_test_all_vector(volatile long long *ivars, size_t nelems, const int *status, int cmp, const
+    long long *cmp_values);
+int shmem_uint_test_all_vector(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp, const
+    unsigned int *cmp_values);
+int shmem_ulong_test_all_vector(volatile unsigned long *ivars, size_t nelems, const int *status, int cmp,
+    const unsigned long *cmp_values);
+int shmem_ulonglong_test_all_vector(volatile unsigned long long *ivars, size_t nelems, const int *status, int
+    cmp, const unsigned long long *cmp_values);
+int shmem_int32_test_all_vector(volatile int32_t *ivars, size_t nelems, const int *status, int cmp, const
+    int32_t *cmp_values);
+int shmem_int64_test_all_vector(volatile int64_t *ivars, size_t nelems, const int *status, int cmp, const
+    int64_t *cmp_values);
+int shmem_uint32_test_all_vector(volatile uint32_t *ivars, size_t nelems, const int *status, int cmp, const
+    uint32_t *cmp_values);
+int shmem_uint64_test_all_vector(volatile uint64_t *ivars, size_t nelems, const int *status, int cmp, const
+    uint64_t *cmp_values);
+int shmem_size_test_all_vector(volatile size_t *ivars, size_t nelems, const int *status, int cmp, const size_t
+    *cmp_values);
+int shmem_ptrdiff_test_all_vector(volatile ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, const
+    ptrdiff_t *cmp_values);
+size_t shmem_int_test_any_vector(volatile int *ivars, size_t nelems, const int *status, int cmp, const int
+    *cmp_values);
+size_t shmem_long_test_any_vector(volatile long *ivars, size_t nelems, const int *status, int cmp, const long
+    *cmp_values);
+size_t shmem_longlong_test_any_vector(volatile long long *ivars, size_t nelems, const int *status, int cmp,
+    const long long *cmp_values);
+size_t shmem_uint_test_any_vector(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp,
+    const unsigned int *cmp_values);
+size_t shmem_ulong_test_any_vector(volatile unsigned long *ivars, size_t nelems, const int *status, int cmp,
+    const unsigned long *cmp_values);
+size_t shmem_ulonglong_test_any_vector(volatile unsigned long long *ivars, size_t nelems, const int *status,
+    int cmp, const unsigned long long *cmp_values);
+size_t shmem_int32_test_any_vector(volatile int32_t *ivars, size_t nelems, const int *status, int cmp, const
+    int32_t *cmp_values);
+size_t shmem_int64_test_any_vector(volatile int64_t *ivars, size_t nelems, const int *status, int cmp, const
+    int64_t *cmp_values);
+size_t shmem_uint32_test_any_vector(volatile uint32_t *ivars, size_t nelems, const int *status, int cmp, const
+    uint32_t *cmp_values);
+size_t shmem_uint64_test_any_vector(volatile uint64_t *ivars, size_t nelems, const int *status, int cmp, const
+    uint64_t *cmp_values);
+size_t shmem_size_test_any_vector(volatile size_t *ivars, size_t nelems, const int *status, int cmp, const
+    size_t *cmp_values);
+size_t shmem_ptrdiff_test_any_vector(volatile ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
+    const ptrdiff_t *cmp_values);
+size_t shmem_int_test_some_vector(volatile int *ivars, size_t nelems, size_t *indices, const int *status, int
+    cmp, const int *cmp_values);
+size_t shmem_long_test_some_vector(volatile long *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, const long *cmp_values);
+size_t shmem_longlong_test_some_vector(volatile long long *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const long long *cmp_values);
+size_t shmem_uint_test_some_vector(volatile unsigned int *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const unsigned int *cmp_values);
+size_t shmem_ulong_test_some_vector(volatile unsigned long *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const unsigned long *cmp_values);
+size_t shmem_ulonglong_test_some_vector(volatile unsigned long long *ivars, size_t nelems, size_t *indices,
+    const int *status, int cmp, const unsigned long long *cmp_values);
+size_t shmem_int32_test_some_vector(volatile int32_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const int32_t *cmp_values);
+size_t shmem_int64_test_some_vector(volatile int64_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const int64_t *cmp_values);
+size_t shmem_uint32_test_some_vector(volatile uint32_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const uint32_t *cmp_values);
+size_t shmem_uint64_test_some_vector(volatile uint64_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const uint64_t *cmp_values);
+size_t shmem_size_test_some_vector(volatile size_t *ivars, size_t nelems, size_t *indices, const int *status,
+    int cmp, const size_t *cmp_values);
+size_t shmem_ptrdiff_test_some_vector(volatile ptrdiff_t *ivars, size_t nelems, size_t *indices, const int
+    *status, int cmp, const ptrdiff_t *cmp_values);
 
 /* Deprecated since 1.4: wait returns when the value is no longer cmp_value. */
-void shmem_short_wait(short *ivar, short cmp_value) HETMP_SHMEM_OLD_("shmem_short_wait_until");
-void shmem_int_wait(int *ivar, int cmp_value) HETMP_SHMEM_OLD_("shmem_int_wait_until");
-void shmem_long_wait(long *ivar, long cmp_value) HETMP_SHMEM_OLD_("shmem_long_wait_until");
-void shmem_longlong_wait(long long *ivar, long long cmp_value) HETMP_SHMEM_OLD_("shmem_longlong_wait_until");
-void shmem_wait(long *ivar, long cmp_value) HETMP_SHMEM_OLD_("shmem_long_wait_until");
-void shmem_wait_until(long *ivar, int cmp, long cmp_value) HETMP_SHMEM_OLD_("shmem_long_wait_until");
+void shmem_short_wait(volatile short *ivar, short cmp_value) HETMP_SHMEM_OLD_("shmem_short_wait_until");
+void shmem_int_wait(volatile int *ivar, int cmp_value) HETMP_SHMEM_OLD_("shmem_int_wait_until");
+void shmem_long_wait(volatile long *ivar, long cmp_value) HETMP_SHMEM_OLD_("shmem_long_wait_until");
+void shmem_longlong_wait(volatile long long *ivar, long long cmp_value)
+    HETMP_SHMEM_OLD_("shmem_longlong_wait_until");
+void shmem_wait(volatile long *ivar, long cmp_value) HETMP_SHMEM_OLD_("shmem_long_wait_until");
+void shmem_wait_until(volatile long *ivar, int cmp, long cmp_value) HETMP_SHMEM_OLD_("shmem_long_wait_until");
 
 /* ---- Memory ordering (section 9.11) ----
  * fence: operations before it are seen before those after it, for each target PE and context. quiet: they are done.
@@ -2875,9 +2896,9 @@ void shmem_ctx_pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes);
 /* ---- Locks (section 9.12) ----
  * A symmetric long, 0 before its first use, is a lock among all PEs; clear only what you have set. test: 0 if it
  * was free and is yours now, 1 if it is held. clear completes what is under way first. */
-void shmem_set_lock(long *lock);
-void shmem_clear_lock(long *lock);
-int shmem_test_lock(long *lock);
+void shmem_set_lock(volatile long *lock);
+void shmem_clear_lock(volatile long *lock);
+int shmem_test_lock(volatile long *lock);
 
 /* Removed by 1.5: memory is coherent, they do nothing. */
 void shmem_set_cache_inv(void) HETMP_SHMEM_OLD_("nothing: memory is coherent");
@@ -3878,7 +3899,7 @@ HETMP_SHMEM_ARITHMETIC_(HETMP_SHMEM_X_)
 HETMP_SHMEM_ARITHMETIC_(HETMP_SHMEM_X_)
 #undef HETMP_SHMEM_X_
 #define HETMP_SHMEM_X_(NAME, TYPE) \
-    inline void shmem_wait_until(TYPE *ivar, int cmp, TYPE cmp_value) \
+    inline void shmem_wait_until(volatile TYPE *ivar, int cmp, TYPE cmp_value) \
     { shmem_##NAME##_wait_until(ivar, cmp, cmp_value); }
 HETMP_SHMEM_X_(short, short)
 HETMP_SHMEM_X_(int, int)
@@ -3889,67 +3910,67 @@ HETMP_SHMEM_X_(ulong, unsigned long)
 HETMP_SHMEM_X_(ulonglong, unsigned long long)
 #undef HETMP_SHMEM_X_
 #define HETMP_SHMEM_X_(NAME, TYPE) \
-    inline void shmem_wait_until_all(TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value) \
+    inline void shmem_wait_until_all(volatile TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value) \
     { shmem_##NAME##_wait_until_all(ivars, nelems, status, cmp, cmp_value); }
 HETMP_SHMEM_AMO_(HETMP_SHMEM_X_)
 #undef HETMP_SHMEM_X_
 #define HETMP_SHMEM_X_(NAME, TYPE) \
-    inline size_t shmem_wait_until_any(TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value) \
+    inline size_t shmem_wait_until_any(volatile TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value) \
     { return shmem_##NAME##_wait_until_any(ivars, nelems, status, cmp, cmp_value); }
 HETMP_SHMEM_AMO_(HETMP_SHMEM_X_)
 #undef HETMP_SHMEM_X_
 #define HETMP_SHMEM_X_(NAME, TYPE) \
-    inline size_t shmem_wait_until_some(TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, TYPE cmp_value) \
+    inline size_t shmem_wait_until_some(volatile TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, TYPE cmp_value) \
     { return shmem_##NAME##_wait_until_some(ivars, nelems, indices, status, cmp, cmp_value); }
 HETMP_SHMEM_AMO_(HETMP_SHMEM_X_)
 #undef HETMP_SHMEM_X_
 #define HETMP_SHMEM_X_(NAME, TYPE) \
-    inline void shmem_wait_until_all_vector(TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values) \
+    inline void shmem_wait_until_all_vector(volatile TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values) \
     { shmem_##NAME##_wait_until_all_vector(ivars, nelems, status, cmp, cmp_values); }
 HETMP_SHMEM_AMO_(HETMP_SHMEM_X_)
 #undef HETMP_SHMEM_X_
 #define HETMP_SHMEM_X_(NAME, TYPE) \
-    inline size_t shmem_wait_until_any_vector(TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values) \
+    inline size_t shmem_wait_until_any_vector(volatile TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values) \
     { return shmem_##NAME##_wait_until_any_vector(ivars, nelems, status, cmp, cmp_values); }
 HETMP_SHMEM_AMO_(HETMP_SHMEM_X_)
 #undef HETMP_SHMEM_X_
 #define HETMP_SHMEM_X_(NAME, TYPE) \
-    inline size_t shmem_wait_until_some_vector(TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const TYPE *cmp_values) \
+    inline size_t shmem_wait_until_some_vector(volatile TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const TYPE *cmp_values) \
     { return shmem_##NAME##_wait_until_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
 HETMP_SHMEM_AMO_(HETMP_SHMEM_X_)
 #undef HETMP_SHMEM_X_
 #define HETMP_SHMEM_X_(NAME, TYPE) \
-    inline int shmem_test(TYPE *ivar, int cmp, TYPE cmp_value) \
+    inline int shmem_test(volatile TYPE *ivar, int cmp, TYPE cmp_value) \
     { return shmem_##NAME##_test(ivar, cmp, cmp_value); }
 HETMP_SHMEM_WAIT_(HETMP_SHMEM_X_)
 #undef HETMP_SHMEM_X_
 #define HETMP_SHMEM_X_(NAME, TYPE) \
-    inline int shmem_test_all(TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value) \
+    inline int shmem_test_all(volatile TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value) \
     { return shmem_##NAME##_test_all(ivars, nelems, status, cmp, cmp_value); }
 HETMP_SHMEM_AMO_(HETMP_SHMEM_X_)
 #undef HETMP_SHMEM_X_
 #define HETMP_SHMEM_X_(NAME, TYPE) \
-    inline size_t shmem_test_any(TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value) \
+    inline size_t shmem_test_any(volatile TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value) \
     { return shmem_##NAME##_test_any(ivars, nelems, status, cmp, cmp_value); }
 HETMP_SHMEM_AMO_(HETMP_SHMEM_X_)
 #undef HETMP_SHMEM_X_
 #define HETMP_SHMEM_X_(NAME, TYPE) \
-    inline size_t shmem_test_some(TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, TYPE cmp_value) \
+    inline size_t shmem_test_some(volatile TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, TYPE cmp_value) \
     { return shmem_##NAME##_test_some(ivars, nelems, indices, status, cmp, cmp_value); }
 HETMP_SHMEM_AMO_(HETMP_SHMEM_X_)
 #undef HETMP_SHMEM_X_
 #define HETMP_SHMEM_X_(NAME, TYPE) \
-    inline int shmem_test_all_vector(TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values) \
+    inline int shmem_test_all_vector(volatile TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values) \
     { return shmem_##NAME##_test_all_vector(ivars, nelems, status, cmp, cmp_values); }
 HETMP_SHMEM_AMO_(HETMP_SHMEM_X_)
 #undef HETMP_SHMEM_X_
 #define HETMP_SHMEM_X_(NAME, TYPE) \
-    inline size_t shmem_test_any_vector(TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values) \
+    inline size_t shmem_test_any_vector(volatile TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values) \
     { return shmem_##NAME##_test_any_vector(ivars, nelems, status, cmp, cmp_values); }
 HETMP_SHMEM_AMO_(HETMP_SHMEM_X_)
 #undef HETMP_SHMEM_X_
 #define HETMP_SHMEM_X_(NAME, TYPE) \
-    inline size_t shmem_test_some_vector(TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const TYPE *cmp_values) \
+    inline size_t shmem_test_some_vector(volatile TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const TYPE *cmp_values) \
     { return shmem_##NAME##_test_some_vector(ivars, nelems, indices, status, cmp, cmp_values); }
 HETMP_SHMEM_AMO_(HETMP_SHMEM_X_)
 #undef HETMP_SHMEM_X_

@@ -147,11 +147,6 @@ static int together(const char *what) {
         if (odd_one_out) shmem_long_p(box, 1, 0);
         for (;;) pause_briefly();
     }
-    CASE("finalize-twice") {
-        shmem_finalize();
-        if (odd_one_out) shmem_finalize();
-        for (;;) pause_briefly();
-    }
     else return 0;
     return 1;
 }

@@ -24,6 +24,11 @@ interface_libraries() { # LIBHETMP FOLDER
         mv -f "$2/.$library.new" "$2/$library.0"
         ln -sf "$library.0" "$2/$library"
     done
+    # What makefiles for other implementations link with: -lsma, and Open MPI's -loshmem. Another's library is left alone.
+    for name in libsma.so liboshmem.so; do
+        [ ! -e "$2/$name" ] || [ "$(readlink "$2/$name")" = libhetmp_shmem.so ] || continue
+        ln -sf libhetmp_shmem.so "$2/$name"
+    done
     rm -r "$names"
 }
 

@@ -77,8 +77,9 @@ pub fn callers(table: &[Family]) -> String {
                     "sig_addr" => "&sig",
                     "status" => "NULL",
                     "team" => "SHMEM_TEAM_WORLD",
-                    // `v` is an array and `c` a pointer to const, the forms that programs pass.
+                    // `v` is an array, `c` a pointer to const, `w` one to volatile: the forms that programs pass.
                     _ if parameter.starts_with("const TYPE *") => "c",
+                    _ if parameter.starts_with("volatile TYPE *") => "w",
                     _ if parameter.starts_with("TYPE *") => "v",
                     _ => "1",
                 }
@@ -88,7 +89,7 @@ pub fn callers(table: &[Family]) -> String {
             let list = list.join(", ");
             let _ = write!(
                 body,
-                "    {{ static {0} v[2]; const {0} *c = v; (void)c; (void)shmem_{generic}({list});\n      \
+                "    {{ static {0} v[2]; const {0} *c = v; volatile {0} *w = v; (void)c; (void)w; (void)shmem_{generic}({list});\n      \
                  check(\"shmem_{generic}\", \"shmem_{1}_{what}\");",
                 t.basic, t.name
             );

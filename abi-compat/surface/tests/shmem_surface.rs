@@ -164,6 +164,7 @@ const PLAIN: &str = r#"
 #error "shmem4py would take this header for an OpenSHMEM before 1.5"
 #endif
 static long flag;
+static volatile long polled; /* as programs for other implementations declare flags */
 static shmem_ctx_t ctx = SHMEM_CTX_DEFAULT;
 static shmem_team_t team = SHMEM_TEAM_WORLD;
 static long sync_array[_SHMEM_BARRIER_SYNC_SIZE];
@@ -174,6 +175,10 @@ int main(void)
     shmem_init();
     shmem_long_p(&flag, 1L, 0);
     shmem_wait_until(&flag, _SHMEM_CMP_EQ, 1L);
+    shmem_long_wait_until(&polled, SHMEM_CMP_GE, 0);
+    if (shmem_long_test(&polled, SHMEM_CMP_NE, 0)) return 1;
+    shmem_set_lock(&polled);
+    shmem_clear_lock(&polled);
     shmem_sync(0, 0, 1, sync_array);
     if (ctx == SHMEM_CTX_INVALID || team == SHMEM_TEAM_INVALID || config.num_contexts != 1) return 1;
     if (SHMEM_MAJOR_VERSION != 1 || sizeof SHMEM_VENDOR_STRING > SHMEM_MAX_NAME_LEN) return 1;
@@ -186,7 +191,7 @@ int main(void)
 const TOOL: &str = r"
 #include <pshmem.h>
 void shmem_long_put(long *d, const long *s, size_t n, int pe) { pshmem_long_put(d, s, n, pe); }
-void shmem_wait_until(long *i, int c, long v) { pshmem_wait_until(i, c, v); }
+void shmem_wait_until(volatile long *i, int c, long v) { pshmem_wait_until(i, c, v); }
 void shmem_sync(int a, int b, int c, long *p) { pshmem_sync(a, b, c, p); }
 void shmem_signal_set(uint64_t *s, uint64_t v, int pe) { pshmem_signal_set(s, v, pe); }
 void shmem_signal_add(uint64_t *s, uint64_t v, int pe) { pshmem_signal_add(s, v, pe); }

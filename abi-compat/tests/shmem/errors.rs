@@ -87,10 +87,6 @@ const MISTAKES: &[Mistake] = &[
     ),
     always("team-ctx-pe", &["shmem_ctx_long_p ", "PE 1"]),
     always("after-finalize", &["shmem_long_p ", "after shmem_finalize"]),
-    always(
-        "finalize-twice",
-        &["shmem_finalize ", "after shmem_finalize"],
-    ),
     always("barrier-set", &["shmem_barrier "]),
     always(
         "reduce-huge",
@@ -248,6 +244,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     for (name, value, part) in [
         ("SHMEM_SYMMETRIC_SIZE", "much", "much: "),
         ("SHMEM_SYMMETRIC_SIZE", "-5M", "-5M: "),
+        ("SHMEM_SYMMETRIC_HEAP_SIZE", "much", "much: "),
         ("SHMEM_SYMMETRIC_SIZE", "100T", "100T: at most 64T "),
         ("HETMP_NIC_MODEL", "gpu,seed=x", "seed=x: "),
     ] {

@@ -99,10 +99,11 @@ pub fn calloc(f: &'static str, count: usize, size: usize) -> *mut u8 {
     at
 }
 
-/// `shmem_align`: `alignment` is a power of two that is a multiple of a pointer's size.
+/// `shmem_align`: `alignment` is a power of two. The specification asks for a multiple of a pointer's size; other
+/// implementations take smaller ones, too, and programs pass them.
 pub fn align(f: &'static str, alignment: usize, bytes: usize) -> *mut u8 {
     collective::same(f, "size", bytes as u64);
-    if bytes == 0 || !alignment.is_power_of_two() || alignment < size_of::<usize>() {
+    if bytes == 0 || !alignment.is_power_of_two() {
         return core::ptr::null_mut();
     }
     // Larger alignments are refused: an aligned offset gives an aligned address only up to the heap's own alignment.

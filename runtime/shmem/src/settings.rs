@@ -103,7 +103,8 @@ impl Settings {
     /// Reads the settings. A bad value costs one line, and the default is used. A bad size of the heap ends the
     /// program instead.
     pub(crate) fn read() -> Settings {
-        let heap = match shmem("SYMMETRIC_SIZE") {
+        // The older name is Open MPI's.
+        let heap = match shmem("SYMMETRIC_SIZE").or_else(|| shmem("SYMMETRIC_HEAP_SIZE")) {
             None => HEAP,
             // The specification does not allow a heap of another size than the program asked for.
             Some((name, value)) => size(&value)

@@ -408,8 +408,16 @@ unsafe extern "C" fn at_exit(status: c_int, _argument: *mut core::ffi::c_void) {
     }
 }
 
-/// `shmem_finalize`: a barrier of all PEs. The last of nested calls closes the library.
+/// `shmem_finalize`: a barrier of all PEs. The last of nested calls closes the library. A further call does nothing:
+/// published programs make it, and everything that they do is right.
 pub fn finalize(f: &'static str) {
+    if let (State::Finished, Some(world)) = (world::state(), world::earlier()) {
+        report::warn(format_args!(
+            "{f}: PE {}: called once more without effect (expected once for each shmem_init)",
+            world.me
+        ));
+        return;
+    }
     let world = world::need(f);
     context::quiet_every(f);
     if OPEN.load(Ordering::Relaxed) == 1 {

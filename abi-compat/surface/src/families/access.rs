@@ -121,7 +121,7 @@ pub(super) fn signals(t: &mut Vec<Family>) {
             g,
             "uint64_t",
             "shmem_signal_fetch",
-            "const uint64_t *sig_addr",
+            "const volatile uint64_t *sig_addr",
         ),
         one(
             g,
@@ -143,14 +143,15 @@ pub(super) fn signals(t: &mut Vec<Family>) {
 }
 
 pub(super) fn waits(t: &mut Vec<Family>) {
-    const ONE: &str = "TYPE *ivar, int cmp, TYPE cmp_value";
-    const MANY: &str = "TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value";
+    const ONE: &str = "volatile TYPE *ivar, int cmp, TYPE cmp_value";
+    const MANY: &str =
+        "volatile TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE cmp_value";
     const MANY_VECTOR: &str =
-        "TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values";
+        "volatile TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values";
     const SOME: &str =
-        "TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, TYPE cmp_value";
+        "volatile TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, TYPE cmp_value";
     const SOME_VECTOR: &str =
-        "TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const TYPE *cmp_values";
+        "volatile TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp, const TYPE *cmp_values";
     for (set, group, what, result, parameters, shape) in [
         (
             Set::Wait,
@@ -269,25 +270,25 @@ pub(super) fn waits(t: &mut Vec<Family>) {
         "wait_until",
         "uint64_t",
         "shmem_signal_wait_until",
-        "uint64_t *sig_addr, int cmp, uint64_t cmp_value",
+        "volatile uint64_t *sig_addr, int cmp, uint64_t cmp_value",
     ));
     t.extend([
         Family::new("wait_old", Names::Typed(Set::WaitOld, "wait"))
-            .of("void", "TYPE *ivar, TYPE cmp_value")
+            .of("void", "volatile TYPE *ivar, TYPE cmp_value")
             .instead("shmem_TYPENAME_wait_until")
             .entry("wait", "until_changed"),
         one(
             "wait_old",
             "void",
             "shmem_wait",
-            "long *ivar, long cmp_value",
+            "volatile long *ivar, long cmp_value",
         )
         .instead("shmem_long_wait_until"),
         one(
             "wait_old",
             "void",
             "shmem_wait_until",
-            "long *ivar, int cmp, long cmp_value",
+            "volatile long *ivar, int cmp, long cmp_value",
         )
         .instead("shmem_long_wait_until"),
     ]);

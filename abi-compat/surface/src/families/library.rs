@@ -162,9 +162,9 @@ pub(super) fn order(t: &mut Vec<Family>) {
         )
         .with_context()
         .since(Since::V16),
-        one("lock", "void", "shmem_set_lock", "long *lock"),
-        one("lock", "void", "shmem_clear_lock", "long *lock"),
-        one("lock", "int", "shmem_test_lock", "long *lock"),
+        one("lock", "void", "shmem_set_lock", "volatile long *lock"),
+        one("lock", "void", "shmem_clear_lock", "volatile long *lock"),
+        one("lock", "int", "shmem_test_lock", "volatile long *lock"),
     ]);
     for name in [
         "shmem_set_cache_inv",

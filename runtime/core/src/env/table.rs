@@ -263,6 +263,16 @@ const OTHERS: &[Variable] = &[
         .accepts("as SHMEM_SYMMETRIC_SIZE")
         .help("Older name of SHMEM_SYMMETRIC_SIZE, which wins over it.")
         .spec("OpenSHMEM 1.5, 8"),
+    shmem("SHMEM_SYMMETRIC_HEAP_SIZE", Kind::Size)
+        .default("not set")
+        .accepts("as SHMEM_SYMMETRIC_SIZE")
+        .help("Open MPI's older name of SHMEM_SYMMETRIC_SIZE, which wins over it.")
+        .spec("Open MPI"),
+    shmem("SMA_SYMMETRIC_HEAP_SIZE", Kind::Size)
+        .default("not set")
+        .accepts("as SHMEM_SYMMETRIC_SIZE")
+        .help("Open MPI's older name of SMA_SYMMETRIC_SIZE, which wins over it.")
+        .spec("Open MPI"),
     shmem("SMA_DEBUG", Kind::Text)
         .default("not set")
         .accepts(SWITCH)
