@@ -119,6 +119,21 @@ static int together(const char *what) {
     CASE("reduce-counts") (void)shmem_long_sum_reduce(SHMEM_TEAM_WORLD, target, source, odd_one_out ? 4 : 5);
     CASE("reduce-targets") (void)shmem_long_sum_reduce(SHMEM_TEAM_WORLD, odd_one_out ? more : target, source, 4);
     CASE("roots") (void)shmem_long_broadcast(SHMEM_TEAM_WORLD, target, source, 4, odd_one_out ? 0 : 1);
+    CASE("broadcast-unready") {
+        /* PE 1 clears what the root may have written already. */
+        if (odd_one_out) {
+            for (int i = 0; i < 50; i++) pause_briefly();
+            target[2] = 7;
+        }
+        (void)shmem_long_broadcast(SHMEM_TEAM_WORLD, target, source, 4, 0);
+    }
+    CASE("broadcast64-unready") {
+        if (odd_one_out) {
+            for (int i = 0; i < 50; i++) pause_briefly();
+            target[3] = 7;
+        }
+        shmem_broadcast64(target, source, 4, 0, 0, 0, npes, syncs);
+    }
     CASE("kinds") {
         if (odd_one_out) (void)shmem_long_sum_reduce(SHMEM_TEAM_WORLD, target, source, 4);
         else (void)shmem_long_max_reduce(SHMEM_TEAM_WORLD, target, source, 4);

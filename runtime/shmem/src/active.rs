@@ -310,11 +310,12 @@ pub unsafe fn broadcast(
 ) {
     let members = members(f, set, psync);
     let root = root_rank(f, root, members.size());
-    members.check(
-        f,
-        check::Buffers::apart_or_same(dest, bytes, source, bytes),
-        &[("bytes", bytes as u64), ("root", root as u64)],
-    );
+    let buffers = check::Buffers::apart_or_same(dest, bytes, source, bytes);
+    let items = [("bytes", bytes as u64), ("root", root as u64)];
+    match &members {
+        Members::All(team) => check::broadcast(team, f, buffers, &items, root),
+        Members::Some(_) => members.check(f, buffers, &items),
+    }
     if bytes == 0 {
         return;
     }

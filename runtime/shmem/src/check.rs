@@ -5,6 +5,7 @@
 //! waits for all members, even if the unchecked one does not.
 
 use crate::fail;
+use crate::link;
 use crate::team::state::TeamState;
 
 /// The longest function name that is told, bytes; a longer one is cut.
@@ -156,6 +157,63 @@ pub(crate) fn call(
 ) {
     if team.world.settings.check {
         check_call(team, f, buffers, items);
+    }
+}
+
+/// [`call`] for a broadcast. Its root writes to `dest` of the others as soon as it is called, whether they have called or
+/// not: so it looks whether they still use `dest`.
+#[inline(always)]
+pub(crate) fn broadcast(
+    team: &TeamState,
+    f: &'static str,
+    buffers: Buffers,
+    items: &[(&'static str, u64)],
+    root: usize,
+) {
+    if team.world.settings.check {
+        let before = (root == team.rank as usize).then(|| targets(team, buffers));
+        check_call(team, f, buffers, items);
+        if let Some(before) = before {
+            // All members have called, and wait for this one.
+            ready(team, f, &before, &targets(team, buffers), buffers.dest);
+        }
+    }
+}
+
+/// What `dest` holds at the other members; empty if it is not symmetric.
+fn targets(team: &TeamState, b: Buffers) -> Vec<Vec<u8>> {
+    let Some(offset) = team.world.offset(b.dest, b.dest_bytes) else {
+        return Vec::new();
+    };
+    let read = |rank: usize| {
+        let mut bytes = vec![0; b.dest_bytes];
+        if rank != team.rank as usize {
+            let pe = team.members[rank].pe;
+            // SAFETY: as long as said, and in bounds: all segments are alike. A member that writes there now is what is
+            // looked for.
+            unsafe { link::get(team.world, pe, offset, bytes.as_mut_ptr(), bytes.len()) };
+        }
+        bytes
+    };
+    (0..team.size()).map(read).collect()
+}
+
+/// Ends the job if a member has written to `dest` after the root has called.
+fn ready(team: &TeamState, f: &'static str, before: &[Vec<u8>], after: &[Vec<u8>], dest: usize) {
+    for (rank, (old, new)) in before.iter().zip(after).enumerate() {
+        if let Some(at) = old.iter().zip(new).position(|(a, b)| a != b) {
+            fail::die(
+                f,
+                format_args!(
+                    "PE {}: dest {dest:#x} of PE {}: written at {:#x} after PE {} had called (expected dest ready on all \
+                     members before any calls: a barrier between the two)",
+                    team.world.me,
+                    team.members[rank].pe,
+                    dest + at,
+                    team.world.me
+                ),
+            );
+        }
     }
 }
 

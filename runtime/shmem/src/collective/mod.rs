@@ -181,11 +181,12 @@ pub unsafe fn broadcast(
 ) -> c_int {
     let team = handles::resolve(f, team);
     let root = root_rank(f, root, team.size());
-    check::call(
+    check::broadcast(
         team,
         f,
         check::Buffers::apart_or_same(dest, bytes, source, bytes),
         &[("bytes", bytes as u64), ("root", root as u64)],
+        root,
     );
     if bytes == 0 {
         return 0;
