@@ -8,7 +8,9 @@
 //!   kept, until the initiator invalidates them.
 //! * [`combiner`]: at the target, writes are held for a bounded random time and applied in pieces and in any order,
 //!   until a fence flushes them.
-//! * [`board`]: records which writes an initiator left unordered, for the target that waits for one of them.
+//! * [`board`]: records which writes an initiator left unordered, for the target that waits for one of them, and which
+//!   puts are on their way there.
+//! * [`sources`]: finds sources that were changed before the adapter has read them.
 //!
 //! All of this is pure code on plain memory; the [emulated adapter](crate::engine::emulated) drives it where
 //! [`Model::device`](crate::engine::emulated::Model) is set.
@@ -17,6 +19,7 @@ pub mod board;
 pub mod cached;
 pub mod combiner;
 pub mod read_cache;
+pub mod sources;
 
 /// The longest hold unless the setting says otherwise, nanoseconds.
 pub(crate) const HOLD_NS: u64 = 50_000;

@@ -229,7 +229,12 @@ impl QueuePair {
 
     /// Posts any operation, which is announced at the next [`QueuePair::ring`]. Waits while the queue is full.
     pub fn post(&mut self, peer: u32, signalled: bool, work: Work) -> u64 {
-        self.track(peer, &work);
+        let ticket = self.post_untold(peer, signalled, work);
+        self.track(ticket, peer, &work);
+        ticket
+    }
+
+    fn post_untold(&mut self, peer: u32, signalled: bool, work: Work) -> u64 {
         if let (
             false,
             Work::Put {
@@ -253,33 +258,36 @@ impl QueuePair {
 
     /// Tells the checker about an operation that an initiator outside of this library has written into the rings'
     /// memory, before the engine is told.
-    pub fn posted_outside(&mut self, peer: u32, work: &Work) {
-        self.track(peer, work);
+    pub fn posted_outside(&mut self, ticket: u64, peer: u32, work: &Work) {
+        self.track(ticket, peer, work);
     }
 
+    /// Tells the checker what was posted; the next ring announces it.
     #[inline]
-    fn track(&mut self, peer: u32, work: &Work) {
+    fn track(&mut self, ticket: u64, peer: u32, work: &Work) {
         if let Some(t) = &mut self.tracker {
-            t.posted(peer, work);
+            t.posted(ticket, peer, work);
         }
     }
 
     /// Like [`QueuePair::post`]. `counter`, of this rank, counts when the operation's source may be written again;
     /// with sockets that is before the operation is done. See [`Descriptor::count_source`].
     pub fn post_counting_source(&mut self, peer: u32, counter: CounterId, work: Work) -> u64 {
-        self.track(peer, &work);
         let mut d = self.descriptor(peer, false, work);
         d.count = Some(counter);
         d.count_source = true;
-        self.insist(|i| i.post(&d))
+        let ticket = self.insist(|i| i.post(&d));
+        self.track(ticket, peer, &work);
+        ticket
     }
 
     /// Like [`QueuePair::post`]. `counter`, of this rank, counts the operation when it is done.
     pub fn post_counted(&mut self, peer: u32, counter: CounterId, work: Work) -> u64 {
-        self.track(peer, &work);
         let mut d = self.descriptor(peer, false, work);
         d.count = Some(counter);
-        self.insist(|i| i.post(&d))
+        let ticket = self.insist(|i| i.post(&d));
+        self.track(ticket, peer, &work);
+        ticket
     }
 
     fn descriptor(&self, peer: u32, signalled: bool, work: Work) -> Descriptor {
@@ -313,13 +321,15 @@ impl QueuePair {
             local,
             length,
         };
-        if let (Some(t), Shape::Put) = (&mut self.tracker, shape) {
-            t.wrote(peer, (Kind::Put, remote, length), true);
-        }
         let ticket = match self.initiator.post_template(shape, d) {
             Ok(ticket) => ticket,
             Err(Full) => self.insist(|i| i.post_template(shape, d)),
         };
+        let source = Source::Memory(self.local(local), length);
+        if let (Some(t), Shape::Put) = (&mut self.tracker, shape) {
+            t.departs(ticket, peer, &source, remote);
+            t.wrote(peer, (Kind::Put, remote, length), true);
+        }
         self.ring();
         ticket
     }

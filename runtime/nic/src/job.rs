@@ -36,6 +36,7 @@ pub use joining::{begin, Check, Handler, Joining, Refused};
 pub use way::{Reach, Request, Way};
 
 use crate::device_memory::board::{Board, BOARD_BYTES};
+use crate::device_memory::sources::Sources;
 use crate::domain::{Domain, Domains, Sizes};
 use crate::engine::emulated;
 use crate::engine::shm::Shm;
@@ -141,6 +142,7 @@ pub struct Job {
     plan: Mutex<Option<Plan>>,
     engine: Option<Box<dyn Engine>>,
     boards: Option<Arc<[Board]>>,
+    sources: Option<Arc<Sources>>,
     /// Queue pairs for users that want them although all peers are mapped and the job has no engine.
     shm: OnceLock<Option<Shm>>,
     exchange: Mutex<Option<Box<dyn Exchange>>>,
@@ -183,6 +185,7 @@ impl Job {
                     let all: Arc<[Board]> =
                         self.peers.iter().filter_map(|p| self.board(p)).collect();
                     engine = engine.checking(all.clone());
+                    self.sources = Some(engine.sources());
                     self.boards = Some(all);
                 }
                 self.engine = Some(Box::new(engine));
@@ -308,6 +311,11 @@ impl Job {
     /// checker.
     pub fn boards(&self) -> Option<&Arc<[Board]>> {
         self.boards.as_ref()
+    }
+
+    /// What such a checker notices about the sources of this process's puts.
+    pub fn sources(&self) -> Option<&Arc<Sources>> {
+        self.sources.as_ref()
     }
 
     /// Shares more memory. Collective: all ranks call it with the same arguments. Returns the segments of the ranks

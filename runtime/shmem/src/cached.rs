@@ -13,6 +13,7 @@ use crate::fail;
 use crate::heap;
 use crate::segment::HEAP_ALIGN;
 use crate::world::{self, World};
+use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::segment::PAGE;
 use hetmp_nic::device_memory::cached::Cached;
 use std::io;
@@ -25,6 +26,9 @@ struct Block {
     len: usize,
     memory: Cached,
 }
+
+/// A kernel runs: between [`begin`] and [`end`].
+static IN_KERNEL: AtomicBool = AtomicBool::new(false);
 
 static BLOCKS: Mutex<Vec<Block>> = Mutex::new(Vec::new());
 
@@ -156,9 +160,40 @@ pub fn flush(f: &'static str, address: *const u8, bytes: usize) {
     }
 }
 
+/// A byte of cached memory that the program has written, and no adapter sees.
+pub(crate) struct Dirty {
+    pub(crate) at: usize,
+    pub(crate) in_kernel: bool,
+}
+
+/// The first of `bytes` at `address` that is dirty.
+pub(crate) fn unflushed(address: usize, bytes: usize) -> Option<Dirty> {
+    let from = address.wrapping_sub(world::get()?.heap_range.start);
+    let at = blocks().iter().find_map(|block| {
+        let within = from.checked_sub(block.at).filter(|w| *w < block.len)?;
+        block.memory.dirty(within, bytes.min(block.len - within))
+    })?;
+    Some(Dirty {
+        at,
+        in_kernel: IN_KERNEL.load(Ordering::Relaxed),
+    })
+}
+
+/// True if one of these bytes of the program's heap lies in a cached block.
+pub(crate) fn touches(address: usize, bytes: usize) -> bool {
+    let Some(world) = world::get() else {
+        return false;
+    };
+    let from = address.wrapping_sub(world.heap_range.start);
+    blocks()
+        .iter()
+        .any(|b| from < b.at + b.len && b.at < from.saturating_add(bytes))
+}
+
 /// `hetmp_device_kernel_begin`: the program sees what has arrived in cached memory.
 pub fn begin(f: &'static str) {
     world::need(f);
+    IN_KERNEL.store(true, Ordering::Relaxed);
     for block in blocks().iter_mut() {
         block.memory.invalidate();
     }
@@ -167,6 +202,7 @@ pub fn begin(f: &'static str) {
 /// `hetmp_device_kernel_end`: cached memory is written back.
 pub fn end(f: &'static str) {
     world::need(f);
+    IN_KERNEL.store(false, Ordering::Relaxed);
     for block in blocks().iter_mut() {
         block.memory.flush();
     }

@@ -182,7 +182,10 @@ impl Host {
                     0 => queue::site::A_KERNEL,
                     at => board::site(at as usize),
                 };
-                self.pair.at_site(site).posted_outside(d.peer, &d.work);
+                if let (Some(world), Some(checker)) = (world::get(), queue::checker()) {
+                    checker.departs(world, d.peer, site, &d.work);
+                }
+                self.pair.at_site(site).posted_outside(n, d.peer, &d.work);
             }
         }
         self.seen = posted;
@@ -410,6 +413,17 @@ pub unsafe fn doorbell(host: *mut c_void) {
     if !host.polled {
         host.announce();
         host.pair.doorbell();
+        turn(host);
+    }
+}
+
+/// Lets a checker say what it has noticed.
+#[inline]
+fn turn(host: &Host) {
+    if host.watch.is_some() {
+        if let (Some(world), Some(checker)) = (world::get(), queue::checker()) {
+            checker.turn(world);
+        }
     }
 }
 
@@ -425,6 +439,8 @@ pub unsafe fn wait(host: *mut c_void, operations: u64) {
     if !polled {
         // SAFETY: the queue is not polled, so that only its initiator, the caller, uses the pair.
         unsafe { (*host).pair.wait_done(operations) };
+        // SAFETY: as above.
+        turn(unsafe { &*host });
         return;
     }
     // SAFETY: the word lives as long as the queue pair.

@@ -241,7 +241,7 @@ fn start(f: &'static str, requested: c_int) {
         threads: AtomicI32::new(requested),
         settings,
     }));
-    queue::start(job);
+    queue::start(world);
     // SAFETY: the handlers are functions of this library, which is never unloaded.
     unsafe {
         libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child));

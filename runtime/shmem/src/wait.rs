@@ -157,20 +157,14 @@ fn observed<T>(f: &'static str, ivar: *const T, n: usize) {
 #[inline(always)]
 fn awaits<T>(f: &'static str, ivars: *const T, n: usize) {
     if !world::is_direct() {
-        let world = world::need(f);
-        if let Some(net) = queue::net() {
-            net.awaits(world, ivars as usize, n * size_of::<T>());
-        }
+        queue::awaits(world::need(f), ivars as usize, n * size_of::<T>());
     }
 }
 
 #[cold]
 #[inline(never)]
 fn tell_checker(f: &'static str, address: usize, bytes: usize) {
-    let world = world::need(f);
-    if let Some(net) = queue::net() {
-        net.observed(f, world, address, bytes);
-    }
+    queue::observed(world::need(f), address, bytes);
 }
 
 /// Under `HETMP_CHECK`: ends the job for a variable that no other PE can write, because the wait would never end.

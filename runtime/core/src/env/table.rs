@@ -477,7 +477,7 @@ const OTHERS: &[Variable] = &[
         .accepts("gpu, then ,seed=N, ,hold=NANOSECONDS, ,check and ,noinval if wanted")
         .help(
             "The memory model of the NIC: gpu delays and reorders what the fabric may delay and \
-             reorder, differently with each seed; check reports two operations that no fence orders.",
+             reorder, differently with each seed; check names mistakes with that memory.",
         )
         .spec("hetmp"),
     hetmp("HETMP_GOAL_ENGINE", Kind::Word)

@@ -15,18 +15,19 @@
 //! (their result shows that they took effect); pairs on different queue pairs; what is posted without a site; memory
 //! that the target polls without a wait.
 
-use crate::descriptor::{Fetch, Signal, Work};
+mod flights;
+mod tracker;
+
 use core::sync::atomic::{fence, AtomicU64, Ordering};
-use hetmp_core::hash::HashMap;
-use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
+pub(crate) use tracker::Tracker;
 
 /// Words of an entry.
 const WORDS: usize = 8;
 /// Entries of a board. One more place, the first, holds its counts.
 const ENTRIES: usize = 255;
 /// Bytes of a board in shared memory.
-pub const BOARD_BYTES: usize = (ENTRIES + 1) * WORDS * 8;
+pub const BOARD_BYTES: usize = (ENTRIES + 1 + flights::FLIGHTS) * WORDS * 8;
 /// How many writes to one target an initiator remembers.
 const REMEMBERED: usize = 8;
 /// The stamp of an entry that is being written.
@@ -58,7 +59,8 @@ pub struct Access {
 }
 
 impl Access {
-    fn overlaps(&self, address: u64, len: u32) -> bool {
+    /// True if one of the bytes is written.
+    pub fn overlaps(&self, address: u64, len: u32) -> bool {
         self.address < address.saturating_add(u64::from(len))
             && address < self.address.saturating_add(u64::from(self.len))
     }
@@ -109,8 +111,8 @@ impl core::fmt::Display for Race {
 #[derive(Debug)]
 pub struct Board {
     start: *const AtomicU64,
-    /// Pairs of sites that this process has reported already.
-    reported: Mutex<BTreeSet<(u64, u64)>>,
+    /// For each entry the stamp of the pair that this process was told last.
+    told: Mutex<[u64; ENTRIES + 1]>,
 }
 
 // SAFETY: the memory is accessed by atomics only. Who called `at` keeps it valid while the board is used.
@@ -127,12 +129,19 @@ impl Board {
     pub unsafe fn at(start: *mut u8) -> Board {
         Board {
             start: start.cast::<AtomicU64>().cast_const(),
-            reported: Mutex::new(BTreeSet::new()),
+            told: Mutex::new([0; ENTRIES + 1]),
         }
     }
 
+    /// The same board once more, for another reader, who is told everything anew.
+    #[must_use]
+    pub fn again(&self) -> Board {
+        // SAFETY: the memory of this board, under the promise that its maker was given.
+        unsafe { Board::at(self.start.cast::<u8>().cast_mut()) }
+    }
+
     fn word(&self, entry: usize, word: usize) -> &AtomicU64 {
-        debug_assert!(entry <= ENTRIES && word < WORDS);
+        debug_assert!(entry <= ENTRIES + flights::FLIGHTS && word < WORDS);
         // SAFETY: entry and word lie within the [`BOARD_BYTES`] that the caller of `at` keeps valid.
         unsafe { &*self.start.add(entry * WORDS + word) }
     }
@@ -148,14 +157,28 @@ impl Board {
         self.word(0, 1).load(Ordering::Relaxed) as u16
     }
 
-    /// Pins a pair. `epoch` is that of the initiator's own board when it posted the second write.
-    fn pin(&self, race: &Race, epoch: u16) {
+    /// True if `who`, the second word of an entry, was written before all ranks have met.
+    fn settled(&self, who: u64) -> bool {
+        // An initiator may leave a meeting before the board's owner does, and never the other way round.
+        ((who >> 48) as u16).wrapping_sub(self.epoch()) > u16::MAX / 2
+    }
+
+    /// Takes a pair off the board, unless its entry is another pair's by now.
+    fn withdraw(&self, (entry, stamp): (usize, u64)) {
+        let _ =
+            self.word(entry, 0)
+                .compare_exchange(stamp, 0, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Pins a pair, and returns its entry and stamp. `epoch` is that of the initiator's own board when it posted the
+    /// second write.
+    fn pin(&self, race: &Race, epoch: u16) -> Option<(usize, u64)> {
         let n = self.word(0, 0).fetch_add(1, Ordering::Relaxed);
         let entry = 1 + (n % ENTRIES as u64) as usize;
         let stamp = self.word(entry, 0);
         // A writer that is a whole round behind is still writing this entry: drop this report rather than mix two.
         if stamp.swap(BUSY, Ordering::Acquire) == BUSY {
-            return;
+            return None;
         }
         let lens = u64::from(race.first.len) | u64::from(race.flag.len) << 32;
         let who = u64::from(race.initiator)
@@ -174,12 +197,14 @@ impl Board {
             self.word(entry, i + 1).store(w, Ordering::Relaxed);
         }
         stamp.store(n + 1, Ordering::Release);
+        Some((entry, n + 1))
     }
 
     /// The pairs on the board whose second write touches the `len` bytes at `address` (the owner's addresses), which
-    /// a wait or test of the owner has just seen. Each pair of sites is returned once.
+    /// a wait or test of the owner has just seen. Each pair is returned once.
     pub fn observe(&self, address: u64, len: u32) -> Vec<Race> {
         let mut races = Vec::new();
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         for entry in 1..=ENTRIES {
             let stamp = self.word(entry, 0).load(Ordering::Acquire);
             if stamp == 0 || stamp == BUSY {
@@ -211,115 +236,13 @@ impl Board {
                     len: (w[5] >> 32) as u32,
                 },
             };
-            // An initiator may leave a meeting before the board's owner does, and never the other way round.
-            let settled = ((w[0] >> 48) as u16).wrapping_sub(self.epoch()) > u16::MAX / 2;
-            let pair = (race.first.site, race.flag.site);
-            if !settled
-                && race.flag.overlaps(address, len)
-                && self
-                    .reported
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .insert(pair)
-            {
+            if !self.settled(w[0]) && race.flag.overlaps(address, len) && told[entry] != stamp {
+                told[entry] = stamp;
                 races.push((stamp, race));
             }
         }
         races.sort_unstable_by_key(|(stamp, _)| *stamp);
         races.into_iter().map(|(_, race)| race).collect()
-    }
-}
-
-/// The writes of one queue pair since its last fences.
-#[derive(Debug)]
-pub(crate) struct Tracker {
-    rank: u32,
-    boards: Arc<[Board]>,
-    /// By target's rank; the oldest write first.
-    unfenced: HashMap<u32, VecDeque<Access>>,
-    /// The place in the program of what is posted next; 0: do not report it.
-    pub(crate) site: u64,
-}
-
-impl Tracker {
-    pub(crate) fn new(rank: u32, boards: Arc<[Board]>) -> Tracker {
-        Tracker {
-            rank,
-            boards,
-            unfenced: HashMap::default(),
-            site: 0,
-        }
-    }
-
-    /// Records a descriptor. Called before the descriptor is announced.
-    pub(crate) fn posted(&mut self, peer: u32, work: &Work) {
-        match work {
-            Work::Put {
-                source,
-                remote,
-                signal,
-            } => {
-                let data = (Kind::Put, remote.address, source.len());
-                self.wrote(peer, data, signal.is_none());
-                if let Some(Signal { remote, .. }) = signal {
-                    self.wrote(peer, (Kind::Signal, remote.address, 8), false);
-                }
-            }
-            Work::Atomic(a) => {
-                let word = (Kind::Atomic, a.remote.address, a.width.bytes());
-                self.wrote(peer, word, a.fetch == Fetch::No);
-            }
-            Work::Fence => {
-                self.unfenced.remove(&peer);
-            }
-            Work::Nop
-            | Work::Get { .. }
-            | Work::Send { .. }
-            | Work::Wait { .. }
-            | Work::Count { .. }
-            | Work::Compute { .. } => {}
-        }
-    }
-
-    /// `open`: the write is remembered, because nothing orders later writes after it.
-    pub(crate) fn wrote(&mut self, peer: u32, write: (Kind, u64, u32), open: bool) {
-        let (kind, address, len) = write;
-        if self.site == 0 || len == 0 {
-            return;
-        }
-        let flag = Access {
-            kind,
-            site: self.site,
-            address,
-            len,
-        };
-        let before = self.unfenced.entry(peer).or_default();
-        // The flag most likely announces the latest of these writes.
-        let first = before.iter().rev().find(|a| {
-            let same_word = a.overlaps(address, len);
-            // A signal changes its word atomically, like an atomic.
-            !(same_word && a.kind != Kind::Put && kind != Kind::Put)
-        });
-        if let (Some(first), Some(board)) = (first, self.boards.get(peer as usize)) {
-            let epoch = self.boards.get(self.rank as usize).map_or(0, Board::epoch);
-            let race = Race {
-                initiator: self.rank,
-                first: *first,
-                flag,
-            };
-            board.pin(&race, epoch);
-        }
-        if open {
-            if before.len() == REMEMBERED {
-                before.pop_front();
-            }
-            before.push_back(flag);
-        }
-    }
-
-    /// The queue pair is quiet: every write is done, so nothing is unordered.
-    pub(crate) fn quiet(&mut self) {
-        self.unfenced.clear();
     }
 }
 
@@ -343,8 +266,9 @@ pub fn site(address: usize) -> u64 {
 mod tests {
     use super::*;
     use crate::descriptor::{
-        Atomic, AtomicOp, Inline, Key, Local, Remote, SignalOp, Source, Width,
+        Atomic, AtomicOp, Fetch, Inline, Key, Local, Remote, Signal, SignalOp, Source, Width, Work,
     };
+    use std::sync::Arc;
 
     const DATA: u64 = 0x1000;
     const FLAG: u64 = 0x2000;
@@ -403,7 +327,7 @@ mod tests {
         let mut t = Tracker::new(0, boards.clone());
         for (n, (peer, work)) in works.iter().enumerate() {
             t.site = n as u64 + 1;
-            t.posted(*peer, work);
+            t.posted(n as u64, *peer, work);
         }
         let races = boards[1].observe(FLAG, 8);
         assert!(boards[1].observe(FLAG, 8).is_empty(), "each pair once");
@@ -427,13 +351,13 @@ mod tests {
             (1, flag()),
         ];
         assert_eq!(heard(&works), [(2, 4)]);
-        // The latest of several is named.
+        // Each of several is named: nobody knows here which of them the target reads.
         let works = [
             (1, put(DATA, 8, false)),
             (1, put(0x1100, 8, false)),
             (1, flag()),
         ];
-        assert_eq!(heard(&works), [(2, 3)]);
+        assert_eq!(heard(&works), [(1, 3), (2, 3)]);
     }
 
     #[test]
@@ -458,14 +382,14 @@ mod tests {
         let boards = boards(2);
         let mut t = Tracker::new(1, boards.clone());
         t.site = 1;
-        t.posted(0, &put(DATA, 8, false));
+        t.posted(0, 0, &put(DATA, 8, false));
         t.quiet();
-        t.posted(0, &flag());
+        t.posted(1, 0, &flag());
         t.quiet();
         t.site = 0;
-        t.posted(0, &put(DATA, 8, false));
+        t.posted(2, 0, &put(DATA, 8, false));
         t.site = 2;
-        t.posted(0, &flag());
+        t.posted(3, 0, &flag());
         assert_eq!(boards[0].observe(FLAG, 8), []);
     }
 
@@ -475,15 +399,16 @@ mod tests {
         let mut t = Tracker::new(0, boards.clone());
         for n in 1..=1000 {
             t.site = n;
-            t.posted(1, &put(DATA, 8, false));
+            t.posted(n, 1, &put(DATA, 8, false));
         }
         t.site = 2000;
-        t.posted(1, &flag());
+        t.posted(1001, 1, &flag());
         let races = boards[1].observe(FLAG + 4, 4);
-        assert_eq!(races.len(), 1);
-        assert_eq!((races[0].first.site, races[0].flag.site), (1000, 2000));
+        let firsts: Vec<u64> = races.iter().map(|r| r.first.site).collect();
+        assert_eq!(firsts, (993..=1000).collect::<Vec<u64>>());
+        assert!(races.iter().all(|r| r.flag.site == 2000));
         assert_eq!(
-            races[0].to_string(),
+            races[7].to_string(),
             "put of 8 bytes to 0x1000 by PE 0 at 0x3e8, then put to the flag 0x2000 at 0x7d0: \
              a fence between the two is what orders them"
         );
@@ -532,22 +457,74 @@ mod tests {
         let mut t = Tracker::new(0, boards.clone());
         let mut post = |site| {
             t.site = site;
-            t.posted(1, &put(DATA, 64, false));
-            t.posted(1, &flag());
-            t.quiet();
+            t.posted(2 * site, 1, &put(DATA, 64, false));
+            t.posted(2 * site + 1, 1, &flag());
         };
         post(1);
         boards[0].advance();
         // The initiator is out of the meeting, the target still in it: what comes now counts.
         post(2);
         boards[1].advance();
-        post(3);
-        let heard: Vec<u64> = boards[1]
+        let mut heard: Vec<u64> = boards[1]
             .observe(FLAG, 8)
             .iter()
             .map(|r| r.flag.site)
             .collect();
-        assert_eq!(heard, [2, 3]);
+        heard.dedup();
+        assert_eq!(heard, [2]);
+    }
+
+    #[test]
+    fn a_pair_is_withdrawn_by_a_write_that_is_ordered_after_it() {
+        let other = || put(0x3000, 8, false);
+        let heard_after = |order: &dyn Fn(&mut Tracker), peer: u32| {
+            let boards = boards(3);
+            let mut t = Tracker::new(0, boards.clone());
+            t.site = 1;
+            t.posted(0, 1, &put(DATA, 64, false));
+            t.posted(1, 1, &flag());
+            order(&mut t);
+            t.posted(3, peer, &other());
+            boards[1].observe(FLAG, 8).len()
+        };
+        // Who waits for the write behind the fence may then look at the flag and read the data.
+        assert_eq!(heard_after(&|t| t.posted(2, 1, &Work::Fence), 1), 0);
+        assert_eq!(heard_after(&|t| t.posted(2, 1, &Work::Fence), 2), 1);
+        assert_eq!(heard_after(&|t| t.posted(2, 2, &Work::Fence), 2), 1);
+        // After a quiet, also another rank may have heard and told.
+        assert_eq!(heard_after(&Tracker::quiet, 2), 0);
+        assert_eq!(heard_after(&|_| {}, 1), 1);
+    }
+
+    #[test]
+    fn puts_are_listed_until_they_land() {
+        let boards = boards(1);
+        let board = &boards[0];
+        let listed = || {
+            let mut all = Vec::new();
+            board.flights(|initiator, put| all.push((initiator, put.site, put.len)));
+            all
+        };
+        let long = |site, len| Access {
+            kind: Kind::Put,
+            site,
+            address: DATA,
+            len,
+        };
+        board.depart(1, &long(5, 8), 0);
+        assert_eq!(listed(), [], "a word may be a flag that the program polls");
+        board.depart(1, &long(5, 64), 0);
+        board.depart(2, &long(6, 64), 0);
+        board.land(1, DATA, 65);
+        assert_eq!(listed(), [(1, 5, 64), (2, 6, 64)]);
+        board.land(1, DATA, 64);
+        assert_eq!(listed(), [(2, 6, 64)]);
+        for n in 0..1000 {
+            board.depart(1, &long(n, 100), 0);
+        }
+        assert_eq!(listed().len(), flights::FLIGHTS);
+        board.advance();
+        assert_eq!(listed(), [], "all have met");
     }
 
     #[test]

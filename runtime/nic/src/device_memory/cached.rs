@@ -64,6 +64,17 @@ impl Cached {
         }
     }
 
+    /// The address of the first of `len` bytes, from byte `from` on, that the program has written since the last boundary
+    /// or flush.
+    pub fn dirty(&self, from: usize, len: usize) -> Option<usize> {
+        let clean = self.clean.get(from..from.checked_add(len)?)?;
+        clean.iter().enumerate().find_map(|(i, clean)| {
+            // SAFETY: `from + i` is below the length of `clean`, and who called `new` keeps the program's bytes valid.
+            let now = unsafe { self.program.add(from + i).read_volatile() };
+            (now != *clean).then_some(self.program as usize + from + i)
+        })
+    }
+
     /// Replaces clean bytes by the image's, so that the program sees what the adapter wrote: the begin of a kernel.
     pub fn invalidate(&mut self) {
         for (i, clean) in self.clean.iter_mut().enumerate() {
@@ -103,6 +114,8 @@ mod tests {
         assert_eq!(at(i, 0), 1);
         set(p, 0, 5);
         set(i, 1, 6);
+        assert_eq!(cached.dirty(0, 8), Some(p as usize));
+        assert_eq!((cached.dirty(1, 7), cached.dirty(1, 8)), (None, None));
         assert_eq!((at(i, 0), at(p, 1)), (1, 1));
         cached.flush();
         assert_eq!(

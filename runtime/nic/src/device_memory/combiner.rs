@@ -21,6 +21,8 @@ pub enum Piece {
     Bytes(Remote, Box<[u8]>),
     /// All data of a put has been applied: its place, its bytes, and its signal.
     Arrived(Remote, u32, Option<Signal>),
+    /// The last bytes of a put come next: its place and its bytes. For the checker.
+    Landing(Remote, u32),
     /// An atomic that fetches nothing.
     Atomic(Atomic),
 }
@@ -57,7 +59,12 @@ impl Combiner {
         }
     }
 
-    /// Takes a put that has arrived. `counted`: the target counts arrivals in this region.
+    /// Takes a put that has arrived. `counted`: the target counts arrivals in this region. `announced`: its last piece
+    /// comes after a [`Piece::Landing`].
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "a put, and two of its target's wishes"
+    )]
     pub fn put(
         &mut self,
         now: u64,
@@ -66,7 +73,10 @@ impl Combiner {
         bytes: &[u8],
         signal: Option<Signal>,
         counted: bool,
+        announced: bool,
     ) {
+        let first = self.order;
+        self.order += u64::from(announced);
         let mut last = now;
         let mut from = 0;
         for end in self.cuts(remote.address, bytes.len()) {
@@ -78,6 +88,11 @@ impl Combiner {
             last = last.max(due);
             self.keep(due, way, Piece::Bytes(part, bytes[from..end].into()));
             from = end;
+        }
+        if announced {
+            // Before all pieces of the same time.
+            let piece = Piece::Landing(remote, bytes.len() as u32);
+            self.held.insert((last, first), (way, piece));
         }
         if signal.is_some() || counted {
             // The signal gets a hold of its own, because a signal may be slow too.
@@ -185,8 +200,10 @@ mod tests {
     fn whole(seed: u64, address: u64, len: usize) {
         let bytes: Vec<u8> = (0..len).map(|i| i as u8 ^ 0x5a).collect();
         let mut c = Combiner::new(seed, 1000);
-        c.put(7, WAY, remote(address), &bytes, signal(), false);
+        c.put(7, WAY, remote(address), &bytes, signal(), false, true);
         let mut written = vec![None; len];
+        let mut landing = false;
+        let mut left = len;
         let mut signalled = false;
         let mut pieces = 0;
         let mut times = Vec::new();
@@ -196,8 +213,15 @@ mod tests {
                 assert!(!signalled, "nothing comes after the signal");
                 times.push(now);
                 match piece {
+                    Piece::Landing(r, n) => {
+                        assert_eq!((r, n as usize), (remote(address), len));
+                        assert!(left > 0 || len == 0, "before the last piece");
+                        landing = true;
+                    }
                     Piece::Bytes(r, b) => {
                         pieces += 1;
+                        left -= b.len();
+                        assert!(left > 0 || landing);
                         let from = (r.address - address) as usize;
                         assert!(from == 0 || r.address % LINE == 0);
                         for (w, b) in written[from..].iter_mut().zip(b.iter()) {
@@ -232,7 +256,7 @@ mod tests {
             let mut c = Combiner::new(seed, 1000);
             for (i, (queue, peer, len)) in puts.iter().enumerate() {
                 let way = Way { queue: *queue, rank: 0, peer: *peer };
-                c.put(i as u64, way, remote(i as u64 * 4096), &vec![1; *len], signal(), false);
+                c.put(i as u64, way, remote(i as u64 * 4096), &vec![1; *len], signal(), false, false);
             }
             let before = c.held.len();
             let flushed = c.flush(0, 1);
@@ -244,7 +268,7 @@ mod tests {
                 match piece {
                     Piece::Bytes(r, b) => missing[(r.address / 4096) as usize] -= b.len(),
                     Piece::Arrived(r, ..) => assert_eq!(missing[(r.address / 4096) as usize], 0),
-                    Piece::Atomic(_) => unreachable!(),
+                    Piece::Atomic(_) | Piece::Landing(..) => unreachable!(),
                 }
             }
         }
@@ -255,7 +279,15 @@ mod tests {
         let play = |seed| {
             let mut c = Combiner::new(seed, 1000);
             for n in 0..20 {
-                c.put(n, WAY, remote(n * 4096), &[n as u8; 300], signal(), false);
+                c.put(
+                    n,
+                    WAY,
+                    remote(n * 4096),
+                    &[n as u8; 300],
+                    signal(),
+                    false,
+                    false,
+                );
             }
             core::iter::from_fn(|| c.due(u64::MAX)).collect::<Vec<_>>()
         };

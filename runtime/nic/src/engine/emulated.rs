@@ -13,6 +13,7 @@ mod place;
 
 use super::{ends, Abilities, Bell, Domain, Domains, Engine, Fabric, QueuePair, TemplateKeys};
 use crate::device_memory::board::{Board, Tracker};
+use crate::device_memory::sources::Sources;
 use crate::domain::Door;
 use crate::queue_pair::Consumer;
 use adapter::Adapter;
@@ -69,6 +70,7 @@ struct Shared {
     /// Targets hold writes back ([`Model::device`]).
     combining: bool,
     invalidations: Arc<Invalidations>,
+    sources: Arc<Sources>,
 }
 
 impl Shared {
@@ -112,10 +114,15 @@ impl Card {
             joined: AtomicU32::new(0),
             combining: model.device.is_some(),
             invalidations: invalidations.clone(),
+            sources: Arc::default(),
         });
+        let mut adapter = Adapter::new(fabric, model, invalidations);
+        if model.device.is_some_and(|d| d.check) {
+            adapter.check(shared.sources.clone());
+        }
         let of_thread = shared.clone();
         let thread = thread::start(c"hetmp-nic", move || {
-            serve(&of_thread, Adapter::new(fabric, model, invalidations));
+            serve(&of_thread, adapter);
         })?;
         Ok(Card {
             shared,
@@ -168,6 +175,8 @@ impl Emulated {
     /// [boards](crate::device_memory::board) of all ranks, where they are told [sites](QueuePair::at_site).
     #[must_use]
     pub fn checking(self, boards: Arc<[Board]>) -> Emulated {
+        // The boards of a job are the same for every rank.
+        let _ = self.card.shared.sources.boards.set(boards.clone());
         Emulated {
             boards: Some(boards),
             ..self
@@ -176,6 +185,11 @@ impl Emulated {
 }
 
 impl Emulated {
+    /// What a checker has noticed about sources.
+    pub fn sources(&self) -> Arc<Sources> {
+        self.card.shared.sources.clone()
+    }
+
     /// From now on the adapter executes what the initiator of this queue posts, in another process.
     pub(crate) fn take_over(&self, consumer: Consumer) -> impl Bell {
         self.card.take_over(self.rank, consumer)
@@ -314,7 +328,9 @@ impl Engine for Emulated {
             qp.flushing(self.ranks());
         }
         if let Some(boards) = &self.boards {
-            qp.tracked(Tracker::new(self.rank, boards.clone()));
+            let domain = shared.fabric.domains[self.rank as usize].clone();
+            let tracker = Tracker::new(self.rank, boards.clone());
+            qp.tracked(tracker.watching(number, shared.sources.clone(), domain));
         }
         qp
     }

@@ -241,6 +241,7 @@ impl Joining<'_> {
             plan: Mutex::new(Some(plan)),
             engine: None,
             boards: None,
+            sources: None,
             shm: OnceLock::new(),
             exchange: Mutex::new(None),
             cards: cards.into(),

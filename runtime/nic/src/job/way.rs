@@ -135,6 +135,9 @@ pub(super) fn plan(request: &Request<'_>, exchange: &mut dyn Exchange) -> Result
         }
         return here_only(Plan::Emulated(Model {
             device: Some(device),
+            // A checked adapter reads sources late, as a real one may: a source that is changed too early is noticed.
+            jitter_ns: if device.check { device.hold_ns } else { 0 },
+            seed: device.seed,
             ..Model::default()
         }));
     }

@@ -53,10 +53,7 @@ pub fn barrier_all(f: &'static str) {
 /// Called after a barrier of all PEs: the checker of the modelled memory may forget earlier writes.
 #[cold]
 fn met(f: &'static str) {
-    let world = world::need(f);
-    if let Some(net) = queue::net() {
-        net.met(world);
-    }
+    queue::met(world::need(f));
 }
 
 /// `shmem_sync_all`: waits until all PEs have called it.

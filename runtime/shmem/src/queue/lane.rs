@@ -5,6 +5,7 @@
 //! operation is done. All operations but puts with inline bytes are posted from templates.
 
 use super::{failed, site, Net};
+use crate::world;
 use core::sync::atomic::Ordering;
 use hetmp_nic::descriptor::{
     AtomicOp, Inline, SignalOp, Source, Status, Width, Work, INLINE_BYTES, INLINE_BYTES_WITH_SIGNAL,
@@ -93,6 +94,8 @@ pub(crate) struct Lane {
     copied: usize,
     /// A session of the program: doorbells are rung at the next fence, quiet or wait only.
     batching: bool,
+    /// The place in the program that posts, for a checker; 0: the library itself.
+    site: u64,
     done: Done,
 }
 
@@ -114,6 +117,7 @@ impl Lane {
             copies: Box::new([]),
             copied: 0,
             batching: false,
+            site: 0,
             done: Done::default(),
         }
     }
@@ -142,8 +146,19 @@ impl Lane {
     /// Tells the checker which place in the program has called.
     pub(crate) fn mark(&mut self, own: bool) {
         if self.qp.is_checked() {
-            let site = if own { 0 } else { site::caller() };
-            self.qp.at_site(site);
+            self.site = if own { 0 } else { site::caller() };
+            self.qp.at_site(self.site);
+            self.turn();
+        }
+    }
+
+    /// Lets a checker say what it has noticed.
+    #[cold]
+    fn turn(&self) {
+        if let (true, Some(world)) = (self.site != 0, world::get()) {
+            if let Some(checker) = super::checker() {
+                checker.turn(world);
+            }
         }
     }
 
@@ -167,6 +182,11 @@ impl Lane {
         let (peer, work) = d
             .work(shape, &statics)
             .expect("each shape is posted with its own words");
+        if self.site != 0 {
+            if let (Some(world), Some(checker)) = (world::get(), super::checker()) {
+                checker.departs(world, peer, self.site, &work);
+            }
+        }
         self.qp.post(peer, shape.is_signalled(), work)
     }
 
@@ -204,6 +224,9 @@ impl Lane {
         }
         self.borrowed = false;
         self.copied = 0;
+        if self.qp.is_checked() {
+            self.turn();
+        }
     }
 
     /// Copies a source to memory that is left alone until the operation is done.

@@ -8,6 +8,8 @@
 //! every PE, and an address in a descriptor is an offset into the target's segment. Local buffers may lie anywhere in
 //! the process: a second region spans the address space, for the owner's own operations only.
 
+mod checker;
+mod guard;
 pub(crate) mod lane;
 pub(crate) mod lanes;
 pub(crate) mod site;
@@ -15,15 +17,14 @@ pub(crate) mod site;
 use crate::fail;
 use crate::word::{Op, Word};
 use crate::world::World;
+use checker::Checker;
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_nic::descriptor::{AtomicOp, Completion, SignalOp, Status, Width};
-use hetmp_nic::device_memory::board::{Access, Board, Kind};
 use hetmp_nic::engine::{Engine, QueuePair, TemplateKeys};
 use hetmp_nic::job::{Job, Reach};
 use lane::{Atomic, Lane};
 use lanes::Lanes;
-use std::collections::BTreeMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// Slots of a queue pair of the default context, and of the library.
@@ -41,30 +42,8 @@ pub(crate) struct Net {
     /// The library's own queue pairs, for collectives.
     pub(crate) internal: Lanes,
     pub(crate) counts: Counts,
-    /// The boards on which a checker of the modelled memory pins its reports, one for each PE.
-    pub(crate) boards: Option<&'static [Board]>,
-    /// What this PE has waited for; used if there are boards.
-    pub(crate) awaited: Mutex<Awaited>,
-}
-
-/// Ranges of this PE's segment that were waited for or tested, start to end. What is written there are flags. The
-/// order of two flags does not matter to the checker, because the program waits for each.
-#[derive(Debug, Default)]
-pub(crate) struct Awaited(BTreeMap<u64, u64>);
-
-impl Awaited {
-    fn add(&mut self, start: u64, len: u64) {
-        let end = self.0.entry(start).or_insert(0);
-        *end = (*end).max(start + len);
-    }
-
-    fn has(&self, start: u64, len: u64) -> bool {
-        // An earlier range may be shorter than one before it, so all are searched; few programs wait for many.
-        self.0
-            .range(..=start)
-            .rev()
-            .any(|(_, end)| *end >= start + len)
-    }
+    /// The checker of the modelled memory, if there is one.
+    checker: Option<Checker>,
 }
 
 impl core::fmt::Debug for Net {
@@ -112,12 +91,12 @@ pub(crate) fn net() -> Option<&'static Net> {
 }
 
 /// Begins to use the job's engine, if it has one.
-pub(crate) fn start(job: &'static Job) {
-    NET.get_or_init(|| Net::of(job));
+pub(crate) fn start(world: &'static World) {
+    NET.get_or_init(|| Net::of(world, world.job));
 }
 
 impl Net {
-    fn of(job: &'static Job) -> Option<Net> {
+    fn of(world: &World, job: &'static Job) -> Option<Net> {
         Some(Net {
             engine: job.engine()?,
             keys: job.keys(),
@@ -125,8 +104,7 @@ impl Net {
             default: Lanes::new(DEPTH, false),
             internal: Lanes::of_library(DEPTH),
             counts: Counts::default(),
-            boards: job.boards().map(|b| &**b),
-            awaited: Mutex::default(),
+            checker: Checker::of(world, job),
         })
     }
 
@@ -135,67 +113,37 @@ impl Net {
         self.counts.lanes.fetch_add(1, Ordering::Relaxed);
         self.engine.queue_pair(depth, self.keys)
     }
+}
 
-    /// All PEs have met, and everything they posted before is done.
-    pub(crate) fn met(&self, world: &World) {
-        if let Some(board) = self.boards.as_ref().and_then(|b| b.get(world.me as usize)) {
-            board.advance();
-        }
-    }
+/// Nobody can die while holding a lock, since panics abort.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
-    /// A wait or test looks at `bytes` at `address`: remembers that flags are written there.
-    pub(crate) fn awaits(&self, world: &World, address: usize, bytes: usize) {
-        if self.boards.is_none() {
-            return;
-        }
-        if let Some(offset) = world.offset(address, bytes) {
-            let mut awaited = self.awaited.lock().unwrap_or_else(PoisonError::into_inner);
-            awaited.add(offset, bytes as u64);
-        }
+/// All PEs have met, and everything they posted before is done.
+pub(crate) fn met(world: &World) {
+    if let Some(checker) = checker() {
+        checker.met(world);
     }
+}
 
-    /// A wait or test has found its value in `bytes` at `address`. Ends the job if the write of that value may have
-    /// overtaken another write that the program expects to be there.
-    pub(crate) fn observed(&self, f: &'static str, world: &World, address: usize, bytes: usize) {
-        let Some(board) = self.boards.as_ref().and_then(|b| b.get(world.me as usize)) else {
-            return;
-        };
-        let Some(offset) = world.offset(address, bytes) else {
-            return;
-        };
-        let text = |a: &Access| {
-            let what = match a.kind {
-                Kind::Put => "put",
-                Kind::Atomic => "atomic",
-                Kind::Signal => "signal",
-            };
-            format!(
-                "{what} of {} bytes to {:#x} at {}",
-                a.len,
-                world.address(a.address).unwrap_or(0),
-                site::name(a.site)
-            )
-        };
-        let mut awaited = self.awaited.lock().unwrap_or_else(PoisonError::into_inner);
-        awaited.add(offset, bytes as u64);
-        let races = board.observe(offset, bytes as u32);
-        let race = races
-            .iter()
-            .find(|r| !awaited.has(r.first.address, u64::from(r.first.len)));
-        if let Some(race) = race {
-            fail::die(
-                f,
-                format_args!(
-                    "PE {}: the flag at {address:#x} may be seen before the data: by PE {}, {}, then {}: \
-                     shmem_fence or shmem_quiet between the two, or a put with signal, is accepted",
-                    world.me,
-                    race.initiator,
-                    text(&race.first),
-                    text(&race.flag)
-                ),
-            );
-        }
+/// A wait or test looks at `bytes` at `address`.
+pub(crate) fn awaits(world: &World, address: usize, bytes: usize) {
+    if let Some(checker) = checker() {
+        checker.awaits(world, address, bytes);
     }
+}
+
+/// A wait or test has found its value in `bytes` at `address`.
+pub(crate) fn observed(world: &World, address: usize, bytes: usize) {
+    if let Some(checker) = checker() {
+        checker.observed(world, address, bytes);
+    }
+}
+
+/// The checker of the modelled memory, if there is one.
+pub(crate) fn checker() -> Option<&'static Checker> {
+    net().and_then(|net| net.checker.as_ref())
 }
 
 /// A place in a peer's segment that is reached through a queue pair.
@@ -425,20 +373,5 @@ pub(crate) fn failed(f: &'static str, done: &Completion) -> ! {
                 done.value
             ),
         ),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Awaited;
-
-    #[test]
-    fn what_was_waited_for_is_known_whole() {
-        let mut a = Awaited::default();
-        a.add(100, 8);
-        a.add(96, 64);
-        a.add(100, 4);
-        assert!(a.has(100, 8) && a.has(152, 8) && a.has(96, 1));
-        assert!(!a.has(156, 8) && !a.has(92, 8) && !a.has(0, 1));
     }
 }

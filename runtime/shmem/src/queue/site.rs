@@ -3,8 +3,10 @@
 //! Used while a checker runs only: walking the stack costs a microsecond.
 
 use core::ffi::{c_int, c_void};
+use core::ops::Range;
 use hetmp_core::segment::PAGE;
 use hetmp_nic::device_memory::board;
+use std::sync::OnceLock;
 
 /// Instead of a place in the program: a device's kernel posted, which cannot tell where it is.
 pub(crate) const A_KERNEL: u64 = u64::MAX;
@@ -12,16 +14,56 @@ pub(crate) const A_KERNEL: u64 = u64::MAX;
 /// How many frames are looked at.
 const FRAMES: usize = 12;
 
-/// The object that contains an address.
-fn info(at: *mut c_void) -> Option<libc::Dl_info> {
-    let mut info = libc::Dl_info {
-        dli_fname: core::ptr::null(),
-        dli_fbase: core::ptr::null_mut(),
-        dli_sname: core::ptr::null(),
-        dli_saddr: core::ptr::null_mut(),
+/// Where code lies in this process.
+#[derive(Debug)]
+pub(super) struct Code {
+    /// The executable's.
+    pub(super) program: Range<usize>,
+    /// This library's.
+    pub(super) own: Range<usize>,
+}
+
+/// The addresses of the executable and of this library.
+pub(super) fn code() -> &'static Code {
+    static CODE: OnceLock<Code> = OnceLock::new();
+    CODE.get_or_init(look_up)
+}
+
+fn look_up() -> Code {
+    unsafe extern "C" fn visit(
+        info: *mut libc::dl_phdr_info,
+        _size: usize,
+        data: *mut c_void,
+    ) -> c_int {
+        // SAFETY: the loader passes its own description of a loaded object, and our pointer.
+        let (info, found) = unsafe { (&*info, &mut *data.cast::<Code>()) };
+        // SAFETY: the loader's headers, as many as it says.
+        let headers =
+            unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+        let ends = headers
+            .iter()
+            .filter(|h| h.p_type == libc::PT_LOAD)
+            .map(|h| {
+                let start = (info.dlpi_addr + h.p_vaddr) as usize;
+                start..start + h.p_memsz as usize
+            })
+            .reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))
+            .unwrap_or(0..0);
+        if found.program.is_empty() {
+            found.program = ends.clone();
+        }
+        if ends.contains(&(look_up as fn() -> Code as usize)) {
+            found.own = ends;
+        }
+        0
+    }
+    let mut found = Code {
+        program: 0..0,
+        own: 0..0,
     };
-    // SAFETY: any address may be asked for.
-    (unsafe { libc::dladdr(at, &raw mut info) } != 0).then_some(info)
+    // SAFETY: the callback matches what is passed to it, which lives through the call.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut found).cast()) };
+    found
 }
 
 /// The call in the innermost frame outside of this library; 0 if there is none. It is an offset in its file, so that
@@ -32,12 +74,12 @@ pub(crate) fn caller() -> u64 {
     // SAFETY: room for as many as said.
     let n = unsafe { libc::backtrace(frames.as_mut_ptr(), FRAMES as c_int) };
     let frames = &frames[..n.max(0) as usize];
-    let own = info(caller as fn() -> u64 as *mut c_void).map(|i| i.dli_fbase);
+    let own = &code().own;
     // This library was linked into the program's own file: take some frame above this one.
     let linked = frames.get(FRAMES / 2).or(frames.last());
     frames
         .iter()
-        .find(|at| info(**at).map(|i| i.dli_fbase) != own)
+        .find(|at| !own.contains(&(**at as usize)))
         .or(linked)
         // One byte before the return address, which may belong to the next line.
         .map_or(0, |at| board::site((*at as usize).wrapping_sub(1)))

@@ -9,6 +9,7 @@ use super::device::Device;
 use super::device::Invalidations;
 use crate::descriptor::{Descriptor, Failure, Status, Work};
 use crate::device_memory::combiner::{Piece, Way};
+use crate::device_memory::sources::Sources;
 use crate::device_memory::DeviceMemory;
 use crate::engine::front::Front;
 use crate::engine::{Fabric, Outcome};
@@ -104,6 +105,13 @@ impl Adapter {
             triggers: HashMap::default(),
             blocked: Vec::new(),
             retry_at: 0,
+        }
+    }
+
+    /// From now on a checker looks on.
+    pub(super) fn check(&mut self, sources: Arc<Sources>) {
+        if let Some(device) = &mut self.device {
+            device.check(sources);
         }
     }
 
@@ -353,7 +361,7 @@ impl Adapter {
     #[inline(never)]
     fn execute_on_device(
         &mut self,
-        queue: usize,
+        (queue, ticket): (usize, u64),
         rank: u32,
         d: &Descriptor,
         now: u64,
@@ -370,7 +378,7 @@ impl Adapter {
             }
         }
         match &mut self.device {
-            Some(device) => device.take(now, way, d),
+            Some(device) => device.take(now, way, ticket, d),
             None => self.fabric.run(rank, d),
         }
     }
@@ -381,7 +389,7 @@ impl Adapter {
             return true;
         };
         let outcome = if self.device.is_some() {
-            self.execute_on_device(operation.queue, rank, d, now)
+            self.execute_on_device((operation.queue, operation.ticket), rank, d, now)
         } else {
             self.fabric.run(rank, d)
         };

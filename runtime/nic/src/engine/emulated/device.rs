@@ -5,6 +5,7 @@ use crate::descriptor::{
 };
 use crate::device_memory::combiner::{Combiner, Piece, Way};
 use crate::device_memory::read_cache::ReadCache;
+use crate::device_memory::sources::Sources;
 use crate::device_memory::DeviceMemory;
 use crate::engine::{Arrival, Domain, Fabric, Outcome};
 use crate::execute::{self, LocalPart, RemotePart};
@@ -82,6 +83,8 @@ pub(super) struct Device {
     /// By rank, with the number of invalidations that the cache has followed.
     caches: HashMap<u32, (u64, ReadCache)>,
     invalidations: Arc<Invalidations>,
+    /// A checker looks on.
+    checked: Option<Arc<Sources>>,
     /// The bytes of the source being read. Kept between operations, to keep its memory.
     gathered: Vec<u8>,
 }
@@ -98,8 +101,13 @@ impl Device {
             combiner: Combiner::new(setting.seed, setting.hold_ns),
             caches: HashMap::default(),
             invalidations,
+            checked: None,
             gathered: Vec::new(),
         }
+    }
+
+    pub(super) fn check(&mut self, sources: Arc<Sources>) {
+        self.checked = Some(sources);
     }
 
     pub(super) fn due(&mut self, now: u64) -> Option<(Way, Piece)> {
@@ -120,7 +128,13 @@ impl Device {
 
     /// An operation arrives at its target. Plain writes are held there; everything else takes effect. `None` if the
     /// target's inbox is full; then nothing was done.
-    pub(super) fn take(&mut self, now: u64, way: Way, d: &Descriptor) -> Option<Outcome> {
+    pub(super) fn take(
+        &mut self,
+        now: u64,
+        way: Way,
+        ticket: u64,
+        d: &Descriptor,
+    ) -> Option<Outcome> {
         let d = &seen_by_adapter(&self.fabric.domains[way.rank as usize], d);
         let held = match &d.work {
             Work::Put { .. } => true,
@@ -128,7 +142,17 @@ impl Device {
             _ => false,
         };
         if held {
-            return Some(self.hold(now, way, d).unwrap_or_else(Outcome::failed));
+            let result = self.hold(now, way, d);
+            if let (Some(sources), Work::Put { remote, .. }) = (&self.checked, &d.work) {
+                let place = (d.queue_pair, ticket);
+                // A cache that the program does not invalidate may give old bytes: a mistake of another kind.
+                let whole = result.is_ok() && self.setting.invalidate;
+                sources.read(place, whole.then_some(&self.gathered));
+                if result.is_err() {
+                    sources.land(way.rank, way.peer, remote, execute::bytes(d));
+                }
+            }
+            return Some(result.unwrap_or_else(Outcome::failed));
         }
         if let Work::Send {
             source: Source::Memory(..),
@@ -159,8 +183,16 @@ impl Device {
                 self.gather(way.rank, &local);
                 let counted = to.counter().is_some()
                     || word.as_ref().is_some_and(|s| s.word.counter().is_some());
-                self.combiner
-                    .put(now, way, *remote, &self.gathered, *signal, counted);
+                let announced = self.checked.is_some();
+                self.combiner.put(
+                    now,
+                    way,
+                    *remote,
+                    &self.gathered,
+                    *signal,
+                    counted,
+                    announced,
+                );
             }
             (Work::Atomic(a), _) => self.combiner.atomic(now, way, *a),
             _ => debug_assert!(false, "only writes are held"),
@@ -294,6 +326,12 @@ impl Device {
                     counted |= count(&to);
                 }
                 counted
+            }
+            Piece::Landing(to, len) => {
+                if let Some(sources) = &self.checked {
+                    sources.land(way.rank, way.peer, to, *len);
+                }
+                false
             }
             Piece::Atomic(a) => {
                 let bytes = a.width.bytes() as usize;
