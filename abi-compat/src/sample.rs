@@ -50,8 +50,9 @@ pub fn settings<T>(name: &str, all: Vec<T>) -> Vec<T> {
 
 fn chosen<T>(name: &str, all: Vec<T>, few: usize) -> Vec<T> {
     let count = all.len();
-    let kept: Vec<usize> = (0..few.min(count))
-        .map(|i| (hash(name) + i * count / few) % count)
+    let few = few.min(count);
+    let kept: Vec<usize> = (0..few)
+        .map(|i| (hash(name) % count + i * count / few) % count)
         .collect();
     all.into_iter()
         .enumerate()
