@@ -428,6 +428,7 @@ fn a_library_that_is_opened_later_runs_without_nodes() {
         text(&out.stderr)
     };
     assert_eq!(run(&[]), "");
+    assert_eq!(run(&[("OMP_SCHEDULE", "static-csr:3,1")]), "");
     let said = run(&[("HETMP_VERBOSE", "1")]);
     assert!(
         said.contains("hetmp: HETMP_NODES: 'dsm:2': "),

@@ -160,13 +160,14 @@ fn three_nodes_of_any_kind() {
 /// loop takes as long as without order; if its iterations differ, at times a little longer or shorter.
 #[test]
 fn order_costs_nothing() {
+    type Weight = fn(f64) -> f64;
     let threads: [(&[u32], &'static [f64]); 4] = [
         (&[1, 1], &[100.0, 100.0]),
         (&[1, 1], &[100.0, 300.0]),
         (&[2, 1, 3], &[100.0, 250.0, 700.0]),
         (&[16, 96], &[100.0, 300.0]),
     ];
-    let weights: [(fn(f64) -> f64, f64); 3] = [
+    let weights: [(Weight, f64); 3] = [
         (|_| 1.0, 1.01),
         (|at| 0.2 + 1.6 * at, 1.01),
         (|at| if (0.5..0.7).contains(&at) { 4.0 } else { 0.25 }, 1.1),

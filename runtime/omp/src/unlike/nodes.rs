@@ -108,12 +108,10 @@ pub(crate) fn configure(globals: &mut Globals, machine: &dyn Fn() -> Topology) {
     let ours = globals.icv.run_sched.kind.is_ours();
     let verbose = globals.ours.verbose;
     let far = globals.ours.far;
-    if let (Some(value), None, true, None) = (
-        &globals.ours.nodes,
-        told,
-        verbose,
-        crate::across::table::nodes(),
-    ) {
+    let value = globals.ours.nodes.as_deref().unwrap_or_default();
+    // The variable is gone when such nodes have started.
+    let not_yet = told.is_none() && !value.trim_ascii().is_empty();
+    if not_yet && verbose {
         report::warn(format_args!(
             "HETMP_NODES: {}: OpenMP is used where there are no nodes yet (expected a program, or a library loaded at its start, that uses it)",
             quoted(value)
@@ -144,6 +142,7 @@ pub(crate) fn configure(globals: &mut Globals, machine: &dyn Fn() -> Topology) {
     }
     let fits = |schedule: &Schedule| match &schedule.kind {
         // Ratios of processes without common memory say on which of them regions run.
+        Kind::StaticCsr { .. } if not_yet => Ok(()),
         Kind::StaticCsr { ratios } => {
             csr::check(ratios, crate::across::table::nodes().unwrap_or_else(count))
         }
