@@ -15,6 +15,7 @@ use hetmp_goal::rank::{Limits, State};
 use hetmp_goal::schedule::Schedule;
 use hetmp_goal::{msccl, text};
 use std::fmt::Write as _;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -117,8 +118,8 @@ struct Loaded {
 impl Job {
     fn load(&self) -> Result<Loaded, String> {
         let shown = self.file.display();
-        let text = String::from_utf8(bytes(&self.file)?)
-            .map_err(|_| format!("file {shown}: not UTF-8: a text is accepted"))?;
+        let text = hetmp_core::file::text(&self.file, MOST_BYTES)
+            .map_err(|e| format!("file {shown}: {e}: a text of up to 1 GiB is accepted"))?;
         if text.trim_start().starts_with('<') {
             let algorithm = msccl::read(&text, msccl::Chunk::floats(self.chunk))
                 .map_err(|e| format!("file {shown}: {e}"))?;
@@ -165,14 +166,6 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
         },
         Err(error) => Output::refuse(error),
     }
-}
-
-fn bytes(file: &Path) -> Result<Vec<u8>, String> {
-    let wrong = |why: &dyn core::fmt::Display| {
-        let shown = file.display();
-        format!("file {shown}: {why}: a regular file of up to 1 GiB is accepted")
-    };
-    hetmp_core::file::bytes(file, MOST_BYTES).map_err(|e| wrong(&e))
 }
 
 fn check(job: &Job, seed: u64) -> Output {
@@ -253,8 +246,17 @@ fn compile(job: &Job, rank: u32, output: &Path) -> Result<String, String> {
 }
 
 fn show(file: &Path) -> Result<String, String> {
-    let schedule =
-        Schedule::from_bytes(&bytes(file)?).map_err(|e| format!("file {}: {e}", file.display()))?;
+    let shown = file.display();
+    let wrong = |e| format!("file {shown}: {e}: a regular file of up to 1 GiB is accepted");
+    let mut bytes = Vec::new();
+    hetmp_core::file::open(file)
+        .and_then(|file| file.take(4096).read_to_end(&mut bytes))
+        .map_err(wrong)?;
+    // Of another file, which may be large, no more is read.
+    if bytes.starts_with(b"GOAL") {
+        bytes = hetmp_core::file::bytes(file, MOST_BYTES).map_err(wrong)?;
+    }
+    let schedule = Schedule::from_bytes(&bytes).map_err(|e| format!("file {shown}: {e}"))?;
     let graph = schedule.to_graph();
     let mut out = format!(
         "rank {} of {}, {} operations, {} segments, {} bytes of scratchpad\n",

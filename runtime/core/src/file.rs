@@ -45,6 +45,11 @@ pub fn open(path: &Path) -> Result<File> {
 /// # Errors
 /// Those of the system, "not a regular file", and "larger than N bytes".
 pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>> {
+    read(path, most, |_| Ok(()))
+}
+
+/// Reads piece by piece, as long as each `fits`.
+fn read(path: &Path, most: u64, fits: impl Fn(&[u8]) -> Result<()>) -> Result<Vec<u8>> {
     let file = open(path)?;
     let too_large = || Err(Error::other(format!("larger than {most} bytes")));
     if file.metadata()?.len() > most {
@@ -53,7 +58,14 @@ pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>> {
     // The length that the system reports says nothing for files of /proc, where it is 0. So the bytes that come are
     // counted, too.
     let mut bytes = Vec::new();
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    let mut file = file.take(most.saturating_add(1));
+    loop {
+        let before = bytes.len();
+        if file.by_ref().take(SMALL).read_to_end(&mut bytes)? == 0 {
+            break;
+        }
+        fits(&bytes[before..])?;
+    }
     if bytes.len() as u64 > most {
         return too_large();
     }
@@ -63,10 +75,15 @@ pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>> {
 /// The text of the regular file at `path`, at most `most` bytes.
 ///
 /// # Errors
-/// As for [`bytes`], and "not UTF-8".
+/// As for [`bytes`], "not UTF-8", and "a zero byte, as no text has". The last is said early: a file may be a gigabyte of
+/// them, and take no room on the disk.
 pub fn text(path: &Path, most: u64) -> Result<String> {
-    String::from_utf8(bytes(path, most)?)
-        .map_err(|_| Error::new(ErrorKind::InvalidData, "not UTF-8"))
+    let wrong = |why| Error::new(ErrorKind::InvalidData, why);
+    let bytes = read(path, most, |part| match part.contains(&0) {
+        true => Err(wrong("a zero byte, as no text has")),
+        false => Ok(()),
+    })?;
+    String::from_utf8(bytes).map_err(|_| wrong("not UTF-8"))
 }
 
 #[cfg(all(test, not(loom)))]
@@ -90,6 +107,13 @@ mod tests {
         assert_eq!(bytes(&good, u64::MAX).unwrap(), [0xff]);
         std::fs::write(&good, "").unwrap();
         assert_eq!(text(&good, 0).unwrap(), "");
+        // A hole of a terabyte.
+        let hole = File::create(dir.join("hole")).unwrap();
+        hole.set_len(1 << 40).unwrap();
+        assert_eq!(
+            said(&dir.join("hole"), u64::MAX),
+            "a zero byte, as no text has"
+        );
 
         // No writer ever comes.
         let pipe = dir.join("pipe");

@@ -195,10 +195,10 @@ pub(super) fn read(
     let name = path.display();
     let accepted = format!("a file that hetmp wrote under {variable} is accepted");
     let refuse = |why: &dyn std::fmt::Display| format!("{what} {name}: {why}: {accepted}");
-    let bytes = hetmp_core::file::bytes(path, LARGEST).map_err(|e| refuse(&e))?;
-    let value: Value = serde_json::from_slice(&bytes).map_err(|e| {
+    let text = hetmp_core::file::text(path, LARGEST).map_err(|e| refuse(&e))?;
+    let value: Value = serde_json::from_str(&text).map_err(|e| {
         if e.is_eof() {
-            refuse(&format_args!("cut short after {} bytes", bytes.len()))
+            refuse(&format_args!("cut short after {} bytes", text.len()))
         } else {
             refuse(&format_args!("not JSON ({e})"))
         }
