@@ -11,13 +11,33 @@ fn main() {
     println!("cargo::rerun-if-env-changed=HETMP_BPF_CLANG");
     let object =
         Path::new(&std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("engine.o");
-    if let Err(why) = compile(&object) {
-        println!("cargo::warning=GOAL's engine `kernel` is left out: {why}");
-        std::fs::write(&object, []).expect("a folder that cargo has made");
+    match compile(&object) {
+        // Another version may lie there tomorrow, or none.
+        Ok(clang) => places(&clang)
+            .filter(|path| path.is_file())
+            .take(1)
+            .for_each(|path| println!("cargo::rerun-if-changed={}", path.display())),
+        Err(why) => {
+            println!("cargo::warning=GOAL's engine `kernel` is left out: {why}");
+            std::fs::write(&object, []).expect("a folder that cargo has made");
+            // Installed later, a clang changes one of these folders. Its own file may be older than this build.
+            println!("cargo::rerun-if-env-changed=PATH");
+            for folder in places(Path::new("")).filter(|folder| folder.is_dir()) {
+                println!("cargo::rerun-if-changed={}", folder.display());
+            }
+        }
     }
 }
 
-fn compile(object: &Path) -> Result<(), String> {
+/// The files that a program's name may mean.
+fn places(program: &Path) -> impl Iterator<Item = PathBuf> + '_ {
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&search).collect();
+    folders.into_iter().map(move |folder| folder.join(program))
+}
+
+/// Returns the compiler that has done it.
+fn compile(object: &Path) -> Result<PathBuf, String> {
     let endian = std::env::var("CARGO_CFG_TARGET_ENDIAN").unwrap_or_default();
     if endian != "little" {
         return Err("packets have the byte order of little-endian machines".to_owned());
@@ -35,7 +55,7 @@ fn compile(object: &Path) -> Result<(), String> {
     let mut first = None;
     for clang in compilers {
         match run(&clang, object) {
-            Ok(()) => return Ok(()),
+            Ok(()) => return Ok(clang),
             Err(why) => first = first.or(Some(why)),
         }
     }
