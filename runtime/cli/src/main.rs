@@ -11,6 +11,7 @@
 
 mod calibrate;
 mod columns;
+mod elf;
 mod goal;
 mod info;
 mod library;

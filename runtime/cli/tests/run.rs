@@ -303,12 +303,77 @@ fn bad_options_are_refused_in_one_line() {
     assert!(refusal("--schedule", "hetprob").starts_with("option --schedule hetprob: "));
     assert!(refusal("--nodes", "cores=x").starts_with("option --nodes: "));
     assert!(refusal("--library", "/nonexistent/l.so")
-        .starts_with("option --library /nonexistent/l.so: "));
+        .starts_with("option --library: '/nonexistent/l.so': "));
     let blank = s.path("with blank.so");
     fs::copy(s.path("l.so"), &blank).expect("copied");
     assert!(
         refusal("--library", &blank.display().to_string()).contains("without blanks and colons")
     );
+}
+
+/// The loader would wait for a pipe, and go on without another file.
+#[test]
+fn a_library_that_is_none_is_refused() {
+    let s = Scratch::new("library");
+    let program = s.compile("p", "int main(void) { return 0; }", &[]);
+    let pipe = s.path("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo runs").success());
+    let mut other = fs::read(s.path("l.so")).expect("the library");
+    other[18] = 0xff;
+    fs::write(s.path("other.so"), other).expect("written");
+    fs::write(s.path("text.so"), "no library").expect("written");
+    for (file, why) in [
+        (program, "a program"),
+        (pipe, "not a regular file"),
+        (PathBuf::from("/dev/zero"), "not a regular file"),
+        (s.path("text.so"), "not an ELF file"),
+        (s.path("other.so"), "for another architecture"),
+    ] {
+        let arguments = ["--library".as_ref(), file.as_os_str(), "/bin/echo".as_ref()];
+        assert_eq!(
+            s.refusal(2, &arguments),
+            format!(
+                "option --library: '{}': {why} (expected a libhetmp.so of this machine)",
+                file.display()
+            )
+        );
+    }
+}
+
+/// A sanitizer's library ends the program if another one comes before it.
+#[test]
+fn sanitizers_come_first() {
+    let s = Scratch::new("sanitizers");
+    let source = "#include <stdio.h>\n#include <stdlib.h>\nint main(void) { puts(getenv(\"LD_PRELOAD\")); return 0; }";
+    for (kind, library) in [("address", "libasan.so."), ("thread", "libtsan.so.")] {
+        for compiler in ["gcc", "clang-19"] {
+            let (c, program) = (s.path("p.c"), s.path("p"));
+            fs::write(&c, source).expect("written");
+            let built = Command::new(compiler)
+                .arg(format!("-fsanitize={kind}"))
+                .args([&c, Path::new("-o"), &program])
+                .output();
+            if !built.is_ok_and(|out| out.status.success()) {
+                println!("skipped: {compiler} has no -fsanitize={kind}");
+                continue;
+            }
+            let out = s.run(&[&program]);
+            assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+            let preload = text(&out.stdout);
+            let ours = s.path("l.so").display().to_string();
+            // clang links it into the program.
+            match preload.trim().strip_suffix(&ours) {
+                Some(first) if compiler == "gcc" => {
+                    assert!(
+                        first.starts_with(library) && first.ends_with(':'),
+                        "{preload}"
+                    );
+                }
+                other => assert_eq!(other, Some(""), "{compiler}: {preload}"),
+            }
+        }
+    }
 }
 
 #[test]

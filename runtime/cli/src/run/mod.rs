@@ -129,7 +129,7 @@ fn start(arguments: &Arguments) -> Result<Output, Refusal> {
         .map(OsString::as_os_str)
         .collect();
     let path = program::find(words[0], std::env::var_os("PATH"))?;
-    program::check(&path)?;
+    let first = sanitizers(&program::check(&path)?);
     let mut command = Command::new(&path);
     command.arg0(words[0]).args(&words[1..]);
     outputs::check(&files(arguments)).map_err(Refusal::usage)?;
@@ -143,7 +143,12 @@ fn start(arguments: &Arguments) -> Result<Output, Refusal> {
         Some(_) => Some(second_library(&library)?),
         None => None,
     };
-    let ours: Vec<&Path> = second.as_deref().into_iter().chain([&*library]).collect();
+    let ours: Vec<&Path> = first
+        .iter()
+        .map(Path::new)
+        .chain(second.as_deref())
+        .chain([&*library])
+        .collect();
     command.env("LD_PRELOAD", preload(&ours, std::env::var_os("LD_PRELOAD")));
     if let Some(threads) = &arguments.threads {
         command.env("OMP_NUM_THREADS", numbers(threads)?);
@@ -310,12 +315,15 @@ fn numbers(text: &str) -> Result<&str, Refusal> {
 /// The library that the user has named, or else the one that is installed with this command.
 fn library(named: Option<&Path>) -> Result<PathBuf, Refusal> {
     let found = match named {
-        Some(path) => std::fs::canonicalize(path).map_err(|error| {
-            Refusal::usage(format_args!(
-                "option --library {}: {error}: the path of a libhetmp.so is accepted",
-                path.display()
-            ))
-        })?,
+        Some(path) => std::fs::canonicalize(path)
+            .map_err(|error| error.to_string())
+            .and_then(|whole| crate::elf::check_library(&whole).map(|()| whole))
+            .map_err(|why| {
+                Refusal::usage(format_args!(
+                    "option --library: '{}': {why} (expected a libhetmp.so of this machine)",
+                    path.display()
+                ))
+            })?,
         None => beside_this_command().ok_or_else(|| {
             Refusal::usage(
                 "library libhetmp.so: not beside this command: --library FILE is accepted",
@@ -349,6 +357,21 @@ fn beside_this_command() -> Option<PathBuf> {
     } else {
         Some(library)
     }
+}
+
+/// The libraries of sanitizers that the program needs. They replace the allocator or follow every access, and end the
+/// program where another library comes before them.
+fn sanitizers(program: &Path) -> Vec<String> {
+    let is_one = |name: &String| {
+        let name = name.strip_prefix("libclang_rt.").unwrap_or(name);
+        let name = name.strip_prefix("lib").unwrap_or(name);
+        ["asan", "hwasan", "lsan", "tsan"]
+            .iter()
+            .any(|kind| name.starts_with(kind))
+    };
+    let mut names = crate::elf::needed(program);
+    names.retain(is_one);
+    names
 }
 
 /// The value of LD_PRELOAD: our library first, and only once, then what is preloaded already.

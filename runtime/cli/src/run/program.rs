@@ -70,16 +70,17 @@ fn runs(path: &Path) -> bool {
     path.is_file() && unsafe { libc::access(c.as_ptr(), libc::X_OK) } == 0
 }
 
-/// A line for each kind of program into which nothing can be preloaded.
-pub(super) fn check(path: &Path) -> Result<(), Refusal> {
+/// The program that runs in the end, of a script its interpreter. A line for each kind of program into which nothing
+/// can be preloaded.
+pub(super) fn check(path: &Path) -> Result<PathBuf, Refusal> {
     let mut path = path.to_owned();
     for _ in 0..SCRIPTS {
         match look(&path)? {
-            None => return Ok(()),
+            None => break,
             Some(interpreter) => path = interpreter,
         }
     }
-    Ok(())
+    Ok(path)
 }
 
 /// The program that a shell would run for `name`; `None` if there is none.

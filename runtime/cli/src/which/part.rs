@@ -1,12 +1,10 @@
 //! One ELF file, as the dynamic loader and a linker's reader see it: what it needs, where it says that lies, and which
 //! OpenMP names it asks for or brings.
 
-use object::elf::{
-    FileHeader64, Sym64, DT_NEEDED, DT_NULL, DT_RPATH, DT_RUNPATH, DT_SONAME, DT_STRTAB, PT_INTERP,
-    PT_LOAD,
-};
+use crate::elf::{self, Dynamic};
+use object::elf::{FileHeader64, Sym64, DT_NEEDED, DT_RPATH, DT_RUNPATH, DT_SONAME};
 use object::endian::Endianness;
-use object::read::elf::{Dyn as _, ElfFile64, FileHeader as _, ProgramHeader as _};
+use object::read::elf::{ElfFile64, FileHeader as _};
 use object::{Object as _, ObjectSymbol as _};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -106,78 +104,28 @@ pub(super) fn is_openmp(name: &str) -> bool {
 
 impl Part {
     pub(super) fn read(path: &Path) -> Result<Part, Unfit> {
-        let data = hetmp_core::file::bytes(path, hetmp_core::file::LARGE)
-            .map_err(|error| Unfit(error.to_string()))?;
+        let unread = |error: std::io::Error| Unfit(error.to_string());
+        hetmp_core::file::open(path).map_err(unread)?;
+        if !elf::is_one(path) {
+            return Err(Unfit("not an ELF file".to_owned()));
+        }
+        let data = hetmp_core::file::bytes(path, hetmp_core::file::LARGE).map_err(unread)?;
         Part::parse(path, data)
     }
 
     fn parse(path: &Path, data: Vec<u8>) -> Result<Part, Unfit> {
-        let native = if cfg!(target_arch = "x86_64") {
-            object::elf::EM_X86_64
-        } else {
-            object::elf::EM_AARCH64
-        };
-        if !data.starts_with(b"\x7fELF") {
-            return Err(Unfit("not an ELF file".to_owned()));
-        }
+        let dynamic = Dynamic::read(&*data).map_err(Unfit)?;
         let broken = |error: object::Error| Unfit(format!("broken: {error}"));
-        if data.get(4) != Some(&object::elf::ELFCLASS64) {
-            return Err(Unfit("for another architecture".to_owned()));
-        }
         let header = FileHeader64::<Endianness>::parse(&*data).map_err(broken)?;
         let endian = header.endian().map_err(broken)?;
-        if header.e_machine.get(endian) != native {
-            return Err(Unfit("for another architecture".to_owned()));
-        }
-        let headers = header.program_headers(endian, &*data).map_err(broken)?;
-        // Bytes from an address in memory on.
-        let at = |address: u64| {
-            headers
-                .iter()
-                .filter(|h| h.p_type(endian) == PT_LOAD)
-                .find_map(|h| {
-                    let into = address.checked_sub(h.p_vaddr(endian))?;
-                    let bytes = h.data(endian, &*data).ok()?;
-                    bytes.get(usize::try_from(into).ok()?..)
-                })
-        };
-        let mut entries: Vec<(u32, u64)> = Vec::new();
-        for h in headers {
-            for entry in h
-                .dynamic(endian, &*data)
-                .map_err(broken)?
-                .into_iter()
-                .flatten()
-            {
-                let tag = entry.tag32(endian).unwrap_or(DT_NULL);
-                if entry.d_tag(endian) == u64::from(DT_NULL) {
-                    break;
-                }
-                entries.push((tag, entry.d_val(endian)));
-            }
-        }
-        let strings = entries
-            .iter()
-            .find(|(tag, _)| *tag == DT_STRTAB)
-            .and_then(|&(_, address)| at(address));
-        let texts = |wanted: u32| -> Vec<String> {
-            entries
-                .iter()
-                .filter(|(tag, _)| *tag == wanted)
-                .filter_map(|&(_, offset)| {
-                    let text = strings?.get(usize::try_from(offset).ok()?..)?;
-                    let end = text.iter().position(|&byte| byte == 0)?;
-                    Some(String::from_utf8_lossy(&text[..end]).into_owned())
-                })
-                .collect()
-        };
         let origin = path
             .canonicalize()
             .ok()
             .and_then(|whole| whole.parent().map(Path::to_owned))
             .unwrap_or_default();
         let folders = |wanted: u32| -> Vec<PathBuf> {
-            texts(wanted)
+            dynamic
+                .texts(wanted)
                 .iter()
                 .flat_map(|list| list.split(':'))
                 .filter(|folder| !folder.is_empty())
@@ -191,8 +139,7 @@ impl Part {
         } else {
             Vec::new()
         };
-        let (soname, needed) = (texts(DT_SONAME).pop(), texts(DT_NEEDED));
-        let has_interpreter = headers.iter().any(|h| h.p_type(endian) == PT_INTERP);
+        let (soname, needed) = (dynamic.texts(DT_SONAME).pop(), dynamic.texts(DT_NEEDED));
 
         let file = ElfFile64::<Endianness>::parse(&*data).map_err(broken)?;
         let (mut asks, mut brings) = (BTreeSet::new(), BTreeSet::new());
@@ -232,7 +179,7 @@ impl Part {
         let exported = Runtime::of(&file_name, soname.as_deref(), gomp, kmpc);
         // A program, or a client under its own name, that exports a runtime's entries has the runtime in it.
         let is = exported.filter(|kind| {
-            !has_interpreter && (*kind != Runtime::Unknown || file_name.contains("omp"))
+            !dynamic.has_interpreter && (*kind != Runtime::Unknown || file_name.contains("omp"))
         });
         let holds = if is.is_some() {
             None
