@@ -393,6 +393,14 @@ fn the_wheel_brings_library_and_commands() {
         "{shown}"
     );
 
+    // The packages of this environment, whatever is in PATH.
+    let seen = output(
+        &inside,
+        &["-m", "hetmp", "which", "pip"],
+        &[("PATH", "/nonexistent")],
+    );
+    assert!(seen.starts_with("packages: pip "), "{seen}");
+
     let code = "import hetmp; print(hetmp.loaded())";
     fs::write(s.path("said.py"), code).unwrap();
     for options in [["-c", code], ["-m", "said"]] {

@@ -318,12 +318,7 @@ fn a_name_that_only_the_other_runtime_has_is_said() {
 /// A package with a renamed runtime, and one that it requires with the system's; nothing of them is imported.
 #[test]
 fn a_python_package() {
-    if !Command::new("python3")
-        .arg("--version")
-        .output()
-        .is_ok_and(|output| output.status.success())
-    {
-        println!("skipped: python3 is not installed");
+    if !has_python() {
         return;
     }
     let site = folder("python");
@@ -415,6 +410,114 @@ fn a_python_package() {
     assert_eq!(all["parts"].as_array().map(Vec::len), Some(2), "{all}");
     let table = String::from_utf8(hetmp(&["first"], Some(&site)).stdout).expect("UTF-8");
     assert!(table.contains("2 pools of threads"), "{table}");
+}
+
+/// A package of Python that has the module and writes down these files.
+fn distribution(site: &Path, name: &str, files: &str) {
+    let info = site.join(format!("{}-1.5.dist-info", name.replace('-', "_")));
+    fs::create_dir_all(&info).expect("a folder");
+    let metadata = format!("Metadata-Version: 2.1\nName: {name}\nVersion: 1.5\n");
+    fs::write(info.join("METADATA"), metadata).expect("metadata");
+    fs::write(info.join("RECORD"), files).expect("a record");
+}
+
+/// Packages without files of their own: namespaces, which several bring, and development trees, which a .pth file names.
+#[test]
+fn namespaces_and_development_trees() {
+    if !has_python() {
+        return;
+    }
+    let site = folder("python-trees");
+    let tree = folder("python-tree");
+    let source = site.join("p.c");
+    fs::write(&source, SOURCE).expect("a source");
+    let modules = [
+        site.join("space/one/a.so"),
+        site.join("space/two/b.so"),
+        site.join("alone/part/c.so"),
+        tree.join("developed/d.so"),
+    ];
+    for module in &modules {
+        fs::create_dir_all(module.parent().expect("a folder")).expect("a folder");
+        compile("gcc", &["-shared", "-fPIC"], &source, module);
+    }
+    distribution(&site, "space-one", "space/one/a.so,,\n");
+    distribution(&site, "space-two", "space/two/b.so,,\n");
+    distribution(&site, "dev-tree", "dev_tree.pth,,\n");
+    fs::write(site.join("dev_tree.pth"), format!("{}\n", tree.display())).expect("a .pth file");
+    for (name, wanted) in [
+        ("space", &modules[..2]),
+        ("space-two", &modules[1..2]),
+        ("alone", &modules[2..3]),
+        ("dev-tree", &modules[3..]),
+    ] {
+        let all = found(&[name], Some(&site));
+        let parts = all["parts"].as_array().expect("parts");
+        let mut paths: Vec<&str> = parts.iter().filter_map(|p| p["path"].as_str()).collect();
+        paths.sort_unstable();
+        let wanted: Vec<&str> = wanted.iter().map(|path| text(path)).collect();
+        assert_eq!(paths, wanted, "{name}: {all}");
+    }
+    // A folder that happens to lie here is no package.
+    let output = Command::new(env!("CARGO_BIN_EXE_hetmp"))
+        .args(["which", "space"])
+        .current_dir(&site)
+        .env_remove("PYTHONPATH")
+        .output()
+        .expect("hetmp runs");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+}
+
+/// Programs and packages of one name.
+#[test]
+fn a_name_that_means_two_things() {
+    if !has_python() {
+        return;
+    }
+    let site = folder("two");
+    let bin = site.join("bin");
+    let source = program(&site);
+    for name in ["tool", "solver"] {
+        let module = site.join(name).join("m.so");
+        fs::create_dir_all(site.join(name)).expect("a folder");
+        compile("gcc", &["-shared", "-fPIC"], &source, &module);
+        distribution(&site, name, &format!("{name}/m.so,,\n"));
+    }
+    fs::create_dir_all(&bin).expect("a folder");
+    compile("gcc", &[], &source, &bin.join("solver"));
+    fs::write(bin.join("tool"), "#!/bin/sh\n").expect("a script");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(bin.join("tool"), mode).expect("a mode");
+    let search = std::env::var("PATH").expect("PATH");
+    let part = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_hetmp"))
+            .args(["which", "--json"])
+            .args(arguments)
+            .env("PATH", format!("{}:{search}", bin.display()))
+            .env("PYTHONPATH", &site)
+            .output()
+            .expect("hetmp runs");
+        let all: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        PathBuf::from(all["parts"][0]["path"].as_str().expect("a part"))
+    };
+    // A script starts its package; another program is itself.
+    assert_eq!(part(&["tool"]), site.join("tool/m.so"));
+    assert_eq!(part(&["solver"]), bin.join("solver"));
+    // Whoever names an interpreter means its packages. The last one counts.
+    let python = ["--python", "/no/python", "--python", "python3"];
+    assert_eq!(
+        part(&[&python[..], &["solver"]].concat()),
+        site.join("solver/m.so")
+    );
+}
+
+fn has_python() -> bool {
+    let there = Command::new("python3").arg("--version").output();
+    let there = there.is_ok_and(|output| output.status.success());
+    if !there {
+        println!("skipped: python3 is not installed");
+    }
+    there
 }
 
 #[test]

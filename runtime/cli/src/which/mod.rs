@@ -14,6 +14,7 @@ mod regions;
 mod search;
 mod text;
 
+use crate::elf;
 use crate::run::program;
 use crate::Output;
 use part::{Part, Runtime};
@@ -22,20 +23,26 @@ use search::{Process, Search, Way};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+
+/// The interpreter whose packages are meant, if none is named.
+const PYTHON: &str = "python3";
 
 #[derive(Debug, clap::Args)]
 #[command(
+    args_override_self = true,
     after_help = "A program is looked at with the libraries that it names, and a Python package with those of the packages that it \
-                  requires. What is opened at run time by name (plugins) is not seen: name such files too."
+                  requires. What is opened at run time by name (plugins) is not seen: name such files too. Where a name means both, \
+                  it is the package if --python was given (python -m hetmp which does) or the program is a script."
 )]
 pub(crate) struct Arguments {
     /// Programs or shared libraries, by path or as a shell finds them, or Python packages
     #[arg(required = true, value_name = "PROGRAM|PACKAGE")]
     targets: Vec<OsString>,
-    /// The interpreter whose packages are meant
-    #[arg(long, value_name = "FILE", default_value = "python3")]
-    python: String,
+    /// The interpreter whose packages are meant [default: python3]
+    #[arg(long, value_name = "FILE")]
+    python: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -104,56 +111,67 @@ fn look(arguments: &Arguments) -> Result<Found, String> {
     let search = Search::new();
     let mut process = Process::default();
     let mut found = Found::default();
+    let python = arguments.python.as_deref();
     for target in &arguments.targets {
-        match file(target)? {
-            Some(path) => {
-                let part =
-                    Part::read(&path).map_err(|unfit| search::refused("program", &path, &unfit))?;
-                search.load(&mut process, part);
+        let file = file(target)?;
+        // A script with the name of a package starts it.
+        let is_program = target.as_bytes().contains(&b'/')
+            || python.is_none() && file.as_deref().is_some_and(elf::is_one);
+        if !is_program {
+            match package(target, python, &search, &mut process, &mut found) {
+                Ok(true) => continue,
+                Err(error) if file.is_none() => return Err(error),
+                _ => {}
             }
-            None => package(target, &arguments.python, &search, &mut process, &mut found)?,
         }
+        let Some(path) = file else {
+            return Err(format!(
+                "{}: neither a program that a shell would find nor a package of {}: such a name is accepted",
+                Path::new(target).display(),
+                python.unwrap_or(PYTHON)
+            ));
+        };
+        let path = program::interpreted_by(&path)?;
+        let part = Part::read(&path).map_err(|unfit| search::refused("program", &path, &unfit))?;
+        search.load(&mut process, part);
     }
     found.fill(&process);
     Ok(found)
 }
 
-/// The file that `target` means; of a script its interpreter. `None` where there is none.
+/// The file that `target` means, `None` where there is none.
 fn file(target: &OsString) -> Result<Option<PathBuf>, String> {
     let direct = Path::new(target);
-    let path = if direct.is_file() {
-        direct.to_owned()
-    } else if direct.components().count() > 1 {
-        let why = if direct.is_dir() {
-            "a folder"
-        } else {
-            "not found"
-        };
-        return Err(format!(
-            "program {}: {why}: an ELF file, a script or a Python package is accepted",
-            direct.display()
-        ));
+    if direct.is_file() {
+        return Ok(Some(direct.to_owned()));
+    }
+    if !target.as_bytes().contains(&b'/') {
+        return Ok(program::found(target));
+    }
+    let why = if direct.is_dir() {
+        "a folder"
+    } else if direct.exists() {
+        "not a regular file"
     } else {
-        match program::found(target) {
-            Some(path) => path,
-            None => return Ok(None),
-        }
+        "not found"
     };
-    program::interpreted_by(&path).map(Some)
+    Err(format!(
+        "program {}: {why}: an ELF file, a script or a Python package is accepted",
+        direct.display()
+    ))
 }
 
+/// Adds a package of `python` with what it requires. False where there is none of that name.
 fn package(
     target: &OsString,
-    python: &str,
+    python: Option<&str>,
     search: &Search,
     process: &mut Process,
     found: &mut Found,
-) -> Result<(), String> {
+) -> Result<bool, String> {
     let name = target.to_string_lossy();
-    let Some(package) = python::package(python, &name)? else {
-        return Err(format!(
-            "{name}: neither a program that a shell would find nor a package of {python}: such a name is accepted"
-        ));
+    let Some(package) = python::package(python.unwrap_or(PYTHON), &name)? else {
+        return Ok(false);
     };
     // An interpreter that is no ELF file of its own (a launcher) is left out.
     if let Ok(part) = Part::read(&package.python) {
@@ -172,7 +190,7 @@ fn package(
             }
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// The names that the files of the process ask for and that libhetmp.so does not have. None if that library is not where

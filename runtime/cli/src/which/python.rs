@@ -28,15 +28,17 @@ def found(name):
     except metadata.PackageNotFoundError:
         return None
 def libraries(names):
-    return sorted(n for n in names if re.search(r'\.so(\.[0-9.]+)?$', n) and os.path.isfile(n))
+    return sorted({n for n in names if re.search(r'\.so(\.[0-9.]+)?$', n) and os.path.isfile(n)})
 def walk(folder):
     return [os.path.join(top, n) for top, _, files in os.walk(folder) for n in files]
 wanted = sys.argv[1]
+# What lies in the working folder is no package of the interpreter's.
+sys.path = [p for p in sys.path if p]
+brought = getattr(metadata, 'packages_distributions', dict)()
 first = found(wanted)
-if first is None and hasattr(metadata, 'packages_distributions'):
-    names = metadata.packages_distributions().get(wanted, [])
-    first = found(names[0]) if names else None
-out, seen, todo = [], set(), [first] if first else []
+# A namespace is brought by several.
+names = [first.metadata['Name']] if first else brought.get(wanted.partition('.')[0], [])
+out, seen, todo = [], set(), [d for d in map(found, names) if d]
 while todo:
     d = todo.pop(0)
     key = re.sub(r'[-_.]+', '-', d.metadata['Name']).lower()
@@ -50,17 +52,24 @@ while todo:
             n = found(re.match(r'[A-Za-z0-9_.-]+', r).group())
             if n is not None:
                 todo.append(n)
-# Development trees are not written down.
-try:
-    spec = importlib.util.find_spec(wanted.partition('.')[0])
-except (ImportError, ValueError):
-    spec = None
-if spec and not (out and out[0]['files']):
-    names = [n for folder in spec.submodule_search_locations or [] for n in walk(folder)]
-    names += [spec.origin] if spec.origin else []
+# Development trees are not written down: a .pth file, or one that it imports, says where they are.
+if not (out and out[0]['files']):
+    names, spec = [], None
+    for module in {wanted.partition('.')[0]} | {m for m in brought if first and first.metadata['Name'] in brought[m]}:
+        try:
+            spec = importlib.util.find_spec(module)
+        except (ImportError, ValueError):
+            continue
+        if spec:
+            names += [n for folder in spec.submodule_search_locations or [] for n in walk(folder)]
+            names += [spec.origin] if spec.origin else []
+    for f in first.files or [] if first else []:
+        if str(f).endswith('.pth'):
+            lines = f.read_text().splitlines()
+            names += [n for l in lines if os.path.isdir(l.strip()) for n in walk(l.strip())]
     if out:
         out[0]['files'] = libraries(names)
-    else:
+    elif names:
         out.append({'name': wanted, 'version': '', 'files': libraries(names)})
 print(json.dumps({'python': os.path.realpath(sys.executable), 'distributions': out}))
 "#;

@@ -71,6 +71,9 @@ def main():
         kernel(arguments[1:])
     elif arguments[:1] == ["run"]:
         _become("hetmp", ["run", "--interpreter", sys.executable] + arguments[1:])
+    elif arguments[:1] == ["which"]:
+        # As for the library: the user's --python comes after.
+        _become("hetmp", ["which", "--python", sys.executable] + arguments[1:])
     else:
         _become("hetmp", arguments)
 
