@@ -1,17 +1,17 @@
-//! The examples of README.md, for tests that run them as they stand there.
+//! The examples of README.md and the pages, for tests that run them as they stand there.
 
 use crate::library;
 
-/// The code blocks of a language in a section of README.md (its subsections included), in their order.
+/// The code blocks of a language in a section of a page (its subsections included), in their order.
 ///
 /// # Panics
 /// If there is no such section: a test of its examples would pass without any.
-pub fn examples(section: &str, language: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(library::root().join("README.md")).expect("README.md");
+pub fn examples(page: &str, section: &str, language: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(library::root().join(page)).expect(page);
     let found = in_section(&text, section, language);
     assert!(
         !found.is_empty(),
-        "README.md, {section}: no example in {language}"
+        "{page}, {section}: no example in {language}"
     );
     found
 }

@@ -413,10 +413,9 @@ fn the_wheel_brings_library_and_commands() {
         );
     }
 
-    // The lines of README.md, in an environment of their own.
-    let all = readme::examples("## Use", "sh");
-    let lines = all.iter().find(|code| code.contains("pip install"));
-    let lines = lines.expect("an example with pip");
+    // The page's lines, in an environment of their own.
+    let lines = &readme::examples("docs/getting-started.md", "## Python", "sh")[0];
+    assert!(lines.contains("pip install"), "{lines}");
     let (fresh, folder) = (s.path("fresh"), s.path("readme"));
     output(&python, &["-m", "venv", &fresh], &[]);
     fs::create_dir_all(format!("{folder}/target/packages")).unwrap();
@@ -579,7 +578,7 @@ fn two_clients_of_one_process_share_a_pool() {
     );
     assert_eq!(shown, "ours True\nthreads 2\nteams {2}\nteams {3}\n");
 
-    // What README.md's example shows of the same two packages: two runtimes, and how each is replaced.
+    // What the example in getting-started.md shows of the same two packages: two runtimes, and how each is replaced.
     let shown = output(
         &format!("{venv}/bin/hetmp"),
         &["which", "scikit-learn", "lightgbm", "--python", &inside],

@@ -1,4 +1,4 @@
-//! README.md's examples, run as they stand there: with an empty home, an environment of three variables, and a program
+//! The examples of README.md and of the pages for beginners, run as they stand there: with an empty home, an environment of three variables, and a program
 //! that gcc compiled. The examples with `pip` are in `packages.rs`.
 
 use hetmp_abi_compat::readme::examples;
@@ -109,35 +109,41 @@ impl Drop for Clone {
 }
 
 #[test]
-fn programs_run_as_the_section_about_use_says() {
+fn programs_run_as_the_first_pages_say() {
     let clone = Clone::new("use");
     clone.compile();
     let dir = text(&clone.0);
-    let all = examples("## Use", "sh");
-    let [first, installed, _packages, schedules] = &all[..] else {
-        panic!(
-            "README.md, Use: four examples are expected, not {}",
-            all.len()
-        );
-    };
     // The library is built already.
-    let first = first.replace("cargo build --release\n", "");
-    let release = format!("runs on {dir}/target/release/libhetmp.so\n");
-    assert_eq!(clone.run(&first), release.repeat(2));
+    let built = format!("runs on {dir}/target/release/libhetmp.so\n");
+    let first = examples("README.md", "## Try it", "sh")[0].replace("cargo build --release\n", "");
+    assert_eq!(clone.run(&first), built.repeat(2));
+    let page = "docs/getting-started.md";
+    let first = &examples(page, "## Run a program", "sh")[0];
+    assert_eq!(clone.run(first), built.repeat(2));
 
-    let shown = clone.run(installed);
+    let shown = clone.run(&examples(page, "## Install", "sh")[0]);
     let own = format!("runs on {dir}/hetmp/lib/libgomp.so.1\n");
     assert!(shown.ends_with(&own), "{shown}");
 
+    if processors() < 2 {
+        eprintln!("skipped: one processor, and two nodes are needed");
+        return;
+    }
+    let section = "## Try unlike cores on a machine that has none";
+    let shown = clone.run(&examples(page, section, "sh")[0]);
+    assert_eq!(shown.matches(&own).count(), 2, "{shown}");
+
     let library = format!("{dir}/hetmp/lib/libhetmp.so");
-    let shown = clone.run(&schedules.replace("LD_PRELOAD=...", &format!("LD_PRELOAD={library}")));
+    let lines = examples("docs/schedules.md", "# Schedules", "sh")[0]
+        .replace("LD_PRELOAD=...", &format!("LD_PRELOAD={library}"));
+    let shown = clone.run(&lines);
     let runs = shown.matches(&format!("runs on {library}\n")).count();
     assert_eq!(runs, 2, "{shown}");
 }
 
-/// The schedules of README.md's table as somebody would write them: each without what stands in brackets, and with all of it.
+/// The schedules of the page's table as somebody would write them: each without what stands in brackets, and with all of it.
 fn schedules() -> Vec<String> {
-    let text = fs::read_to_string(library::root().join("README.md")).unwrap();
+    let text = fs::read_to_string(library::root().join("docs/schedules.md")).unwrap();
     let rows = text
         .lines()
         .skip_while(|l| *l != "| schedule | what it does |");
@@ -210,7 +216,7 @@ fn each_schedule_of_the_table_is_taken() {
 }
 
 #[test]
-fn the_commands_of_the_section_about_use_do_what_it_says() {
+fn the_commands_do_what_the_page_says() {
     let clone = Clone::new("commands");
     clone.compile();
     let clause = PROGRAM.replace("schedule(runtime)", "schedule(dynamic, 8)");
@@ -289,12 +295,12 @@ fn the_commands_of_the_section_about_use_do_what_it_says() {
     }
 }
 
-/// The loop of the section about SIMD, in a function.
+/// The loop at the head of the page about SIMD, in a function.
 #[test]
 fn the_loop_with_vectors_adds() {
     let clone = Clone::new("simd");
-    let [example] = &examples("## Use", "c")[..] else {
-        panic!("README.md, Use: one example in C is expected");
+    let [example] = &examples("docs/simd.md", "# Portable SIMD: `hetmp/simd.h`", "c")[..] else {
+        panic!("docs/simd.md: one example in C is expected");
     };
     let source = format!(
         "#include <hetmp/simd.h>\n#include <stdio.h>\n\
@@ -317,10 +323,8 @@ fn the_loop_with_vectors_adds() {
 fn the_first_openshmem_program_runs() {
     let clone = Clone::new("shmem");
     clone.run("scripts/install --prefix ~/hetmp");
-    let (c, sh) = (
-        examples("## OpenSHMEM", "c"),
-        examples("## OpenSHMEM", "sh"),
-    );
+    let (page, section) = ("docs/shmem.md", "## A first program");
+    let (c, sh) = (examples(page, section, "c"), examples(page, section, "sh"));
     fs::write(clone.0.join("hello.c"), &c[0]).unwrap();
     let shown = clone.run(&format!("export SHMEM_SYMMETRIC_SIZE=1M\n{}", sh[0]));
     let mut lines: Vec<&str> = shown.lines().collect();
@@ -330,4 +334,12 @@ fn the_first_openshmem_program_runs() {
         .flat_map(|pe| vec![format!("{pe} of 4, after {}", (pe + 3) % 4); 2])
         .collect();
     assert_eq!(lines, expected);
+}
+
+/// Figures and tables of the pages are as the script makes them from docs/measurements.
+#[test]
+fn figures_are_made_from_the_measurements() {
+    let script = text(&library::root().join("scripts/figures"));
+    let lines = format!("command -v python3 >/dev/null || exit 0; '{script}' --check");
+    exec::succeed("/bin/sh", &["-c", &lines], &[], LIMIT);
 }

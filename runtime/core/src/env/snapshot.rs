@@ -140,7 +140,7 @@ static SNAPSHOT: OnceBox<Snapshot> = OnceBox::new();
 /// Values that the program sets before the first call count; later ones do not. `environ` belongs to the C library,
 /// whose interface does not keep a reader and a `setenv` of another thread apart (POSIX.1-2017, `setenv`: the
 /// function "need not be thread-safe"). So the first call of this library needs what every call of `getenv` needs: no
-/// other thread of the program changes the environment meanwhile. The README says so, under "What differs".
+/// other thread of the program changes the environment meanwhile. docs/getting-started.md says so, under "What differs".
 pub fn snapshot() -> &'static Snapshot {
     SNAPSHOT.get_or_init(|| Box::new(Snapshot::of_process()))
 }
