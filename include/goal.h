@@ -94,7 +94,7 @@ typedef struct GOAL_Piece {
 /* The meaning of a code, a string in static memory. */
 const char *GOAL_Error_string(int code);
 /* Copies the text of the process's last error to `text`, cut to n bytes including the final 0. The text names the
- * argument and the values that are accepted. */
+ * argument and what is expected. */
 int GOAL_Last_error(char *text, size_t n);
 /* Joins the job. Every process of the job calls it. A second call does nothing. */
 int GOAL_Init(void);

@@ -162,7 +162,11 @@ fn chosen<'a>(
     }
     let step = match std::env::var("HETMP_COMPILERS").as_deref() {
         Ok("all") => 1,
-        Ok(other) => return Err(format!("variable HETMP_COMPILERS {other}: all is accepted")),
+        Ok(other) => {
+            return Err(format!(
+                "variable HETMP_COMPILERS {other}: not usable (expected all)"
+            ))
+        }
         Err(_) => step,
     };
     Ok(cases
@@ -203,22 +207,22 @@ impl Case {
             };
             let value = value.trim().trim_end_matches("*/").trim();
             case.setting(value)
-                .map_err(|accepted| format!("{} header line `{value}`: {accepted}", case.name))?;
+                .map_err(|wrong| format!("{} header line `{value}`: {wrong}", case.name))?;
         }
         Ok(case)
     }
 
     fn setting(&mut self, line: &str) -> Result<(), String> {
-        let (key, value) = line.split_once('=').ok_or("KEY=VALUE is accepted")?;
+        let (key, value) = line.split_once('=').ok_or("expected KEY=VALUE")?;
         let words = || value.split_whitespace().map(str::to_owned);
         let number = |text: &str| {
             text.trim()
                 .parse::<u32>()
-                .map_err(|_| format!("{text}: a number is accepted"))
+                .map_err(|_| format!("{text}: not usable (expected a number)"))
         };
         match key.trim() {
             "env" => {
-                let (n, v) = value.split_once('=').ok_or("env=NAME=VALUE is accepted")?;
+                let (n, v) = value.split_once('=').ok_or("expected env=NAME=VALUE")?;
                 self.env.push((n.to_owned(), v.to_owned()));
             }
             "threads" => {
@@ -233,7 +237,7 @@ impl Case {
             "forms" => {
                 for form in value.split(',').map(str::trim) {
                     if !FORMS.iter().any(|(name, _)| *name == form) {
-                        return Err(format!("{form}: none, runtime and dynamic are accepted"));
+                        return Err(format!("{form}: not usable (expected none, runtime or dynamic)"));
                     }
                     self.forms.push(form.to_owned());
                 }
@@ -242,8 +246,8 @@ impl Case {
             "only" if value.trim() == "hetmp" => self.only_hetmp = true,
             _ => {
                 return Err(
-                    "env, threads, flags, libs, args, exit, timeout, lib, forms, lever \
-                            and only=hetmp are accepted"
+                    "unknown (expected env, threads, flags, libs, args, exit, timeout, lib, forms, lever \
+                     or only=hetmp)"
                         .to_owned(),
                 )
             }

@@ -56,7 +56,7 @@ fn check(library: &Path) -> Result<PathBuf, String> {
         Ok(library.to_owned())
     } else {
         Err(format!(
-            "library {}: LLVM 19's libomp is accepted, or a later one, and this one has no {SINCE_19}",
+            "library {}: has no {SINCE_19} (expected LLVM 19's libomp or a later one)",
             library.display()
         ))
     }

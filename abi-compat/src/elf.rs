@@ -47,7 +47,7 @@ pub fn read(path: &Path) -> Result<SharedLibrary, String> {
     let data = std::fs::read(path).map_err(|e| format!("library {}: {e}", path.display()))?;
     parse(&data).map_err(|e| {
         format!(
-            "library {}: {e}: a 64-bit ELF shared library is accepted",
+            "library {}: {e} (expected a 64-bit ELF shared library)",
             path.display()
         )
     })

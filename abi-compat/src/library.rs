@@ -29,7 +29,7 @@ pub fn libhetmp() -> Result<PathBuf, String> {
     if let Some(path) = std::env::var_os("HETMP_LIB") {
         return std::fs::canonicalize(&path).map_err(|e| {
             format!(
-                "HETMP_LIB {}: {e}: the path of a libhetmp.so is accepted",
+                "HETMP_LIB {}: {e} (expected the path of a libhetmp.so)",
                 Path::new(&path).display()
             )
         });

@@ -247,7 +247,7 @@ impl Suite {
     pub fn open(cache: &Path, directories: &'static [Directory]) -> Result<Suite, String> {
         fs::create_dir_all(cache).map_err(|e| {
             format!(
-                "cache {}: {e}: a writable folder is accepted",
+                "cache {}: {e} (expected a writable folder)",
                 cache.display()
             )
         })?;

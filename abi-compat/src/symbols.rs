@@ -92,7 +92,7 @@ fn exports(text: &'static str) -> Vec<Export> {
             default: match kind {
                 "default" => true,
                 "hidden" => false,
-                _ => panic!("symbol list: {name}: kind {kind}: default or hidden is accepted"),
+                _ => panic!("symbol list: {name}: kind {kind} (expected default or hidden)"),
             },
         })
         .collect()

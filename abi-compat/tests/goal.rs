@@ -92,7 +92,7 @@ fn read(source: PathBuf) -> Program {
                 program.ends = Some((status.parse().expect("a status"), text.to_owned()));
             }
             _ => {
-                panic!("hetmp: line {line}: ranks, engine, env, always, file and ends are accepted")
+                panic!("hetmp: line {line} (expected ranks, engine, env, always, file and ends)")
             }
         }
     }

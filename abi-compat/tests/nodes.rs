@@ -481,7 +481,7 @@ fn bad_values_cost_one_line_each() {
     let lines = run(&[("HETMP_NODES", &two), ("OMP_SCHEDULE", "static-csr:3,2,1")]);
     assert_eq!(
         lines,
-        ["hetmp: OMP_SCHEDULE static-csr:3,2,1: one ratio per node is accepted: 3 given, 2 nodes; dynamic,1 holds"]
+        ["hetmp: OMP_SCHEDULE: 'static-csr:3,2,1': 3 ratios for 2 nodes (expected one for each); dynamic,1 is used"]
     );
     // Where HETMP_SCHEDULE does not fit the nodes, OMP_SCHEDULE holds, unless that does not fit either.
     for (omp, holds) in [
@@ -498,14 +498,14 @@ fn bad_values_cost_one_line_each() {
         assert_eq!(
             lines,
             [format!(
-                "hetmp: HETMP_SCHEDULE static-csr:3,2,1: one ratio per node is accepted: 3 given, 2 nodes; {holds} holds"
+                "hetmp: HETMP_SCHEDULE: 'static-csr:3,2,1': 3 ratios for 2 nodes (expected one for each); {holds} is used"
             )]
         );
     }
     let lines = run(&[("HETMP_NODES", "cores=x"), ("OMP_SCHEDULE", "dynamic")]);
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(
-        lines[0].starts_with("hetmp: HETMP_NODES cores=x: "),
+        lines[0].starts_with("hetmp: HETMP_NODES: 'cores=x': "),
         "{lines:?}"
     );
     let named = format!("{two},speed.nbody=0.5");
@@ -518,7 +518,7 @@ fn bad_values_cost_one_line_each() {
     ]);
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(
-        lines[0].starts_with("hetmp: HETMP_REPORT /nonexistent/report.json: "),
+        lines[0].starts_with("hetmp: HETMP_REPORT: '/nonexistent/report.json': "),
         "{lines:?}"
     );
 }
@@ -694,7 +694,7 @@ int main(void) {
     assert_eq!(out.ending, Ending::Exit(0), "{said}");
     assert!(
         said.starts_with(&format!(
-            "hetmp: GOMP_CPU_AFFINITY '{value}': this process may use the CPUs "
+            "hetmp: GOMP_CPU_AFFINITY: '{value}': this process may use the CPUs "
         )),
         "{said}"
     );

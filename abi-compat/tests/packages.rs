@@ -638,6 +638,6 @@ fn bad_arguments_get_one_line() {
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     assert_eq!(
         text,
-        "hetmp: argument rpm: --out DIR, tar, deb, wheel, notes and --help are accepted\n"
+        "hetmp: argument rpm: unknown (expected --out DIR, tar, deb, wheel, notes or --help)\n"
     );
 }

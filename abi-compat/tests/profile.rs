@@ -238,7 +238,7 @@ fn a_second_run_starts_settled() {
     expect_lines(
         &outcome,
         &[&format!(
-            "hetmp: HETMP_PROFILE {profile}: nothing in it is of this program"
+            "hetmp: HETMP_PROFILE: '{profile}': nothing in it is of this program"
         )],
     );
     let both = fs::read_to_string(&profile).unwrap();
@@ -250,7 +250,7 @@ fn a_second_run_starts_settled() {
     expect_lines(
         &outcome,
         &[&format!(
-            "hetmp: HETMP_PROFILE {profile}: nothing in it is of this program"
+            "hetmp: HETMP_PROFILE: '{profile}': nothing in it is of this program"
         )],
     );
     let all = fs::read_to_string(&profile).unwrap();
@@ -274,20 +274,20 @@ fn files_that_are_no_profiles() {
             &[("HETMP_NODES", nodes.as_str()), ("HETMP_PROFILE", profile)],
         )
     };
-    for (content, accepted) in [
+    for (content, wrong) in [
         (
             "int main;\n",
-            "a profile that hetmp wrote is accepted; it is left as it is",
+            "no profile (expected one that hetmp wrote); it is left as it is",
         ),
         (
             "hetmp-profile 2\nend 0\n",
-            "a profile of version 1 is accepted, not of version 2; it is left as it is",
+            "version 2 (expected a profile of version 1); it is left as it is",
         ),
     ] {
         let file = b.file("foreign", content);
         expect_lines(
             &run(&file),
-            &[&format!("hetmp: HETMP_PROFILE {file}: {accepted}")],
+            &[&format!("hetmp: HETMP_PROFILE: '{file}': {wrong}")],
         );
         assert_eq!(fs::read_to_string(&file).unwrap(), content);
     }
@@ -296,7 +296,7 @@ fn files_that_are_no_profiles() {
     expect_lines(&run(&good), &[]);
     let whole = fs::read_to_string(&good).unwrap();
     let cut = b.file("cut", &whole[..whole.len() - 20]);
-    let line = format!("hetmp: HETMP_PROFILE {cut}: a whole profile is accepted (line ");
+    let line = format!("hetmp: HETMP_PROFILE: '{cut}': line ");
     expect_lines(&run(&cut), &[&line]);
     expect_lines(&run(&cut), &[]);
     // Paths that are not files, and paths where no file can be made.
@@ -304,17 +304,14 @@ fn files_that_are_no_profiles() {
     expect_lines(
         &run(&dir),
         &[&format!(
-            "hetmp: HETMP_PROFILE {dir}: a readable file is accepted (not a regular file)"
+            "hetmp: HETMP_PROFILE: '{dir}': not a regular file (expected a readable file)"
         )],
     );
     expect_lines(
         &run("/nonexistent/profile"),
-        &["hetmp: HETMP_PROFILE /nonexistent/profile: a file that can be written is accepted"],
+        &["hetmp: HETMP_PROFILE: '/nonexistent/profile': "],
     );
-    expect_lines(
-        &run("/dev/null"),
-        &["hetmp: HETMP_PROFILE /dev/null: a readable file"],
-    );
+    expect_lines(&run("/dev/null"), &["hetmp: HETMP_PROFILE: '/dev/null': "]);
     // Profiles belong to a program by its build-id. A program without one gets no profile.
     b.compile("nameless", &["-Wl,--build-id=none"]);
     let none = b.dir.join("none").display().to_string();
@@ -326,7 +323,7 @@ fn files_that_are_no_profiles() {
     expect_lines(
         &outcome,
         &[&format!(
-            "hetmp: HETMP_PROFILE {none}: only regions of objects with a build-id"
+            "hetmp: HETMP_PROFILE: '{none}': only regions of objects with a build-id"
         )],
     );
     assert!(!Path::new(&none).exists());
@@ -539,17 +536,17 @@ fn bad_values_cost_one_line_each() {
         (
             "HETMP_COUNTER",
             "moons",
-            "HETMP_COUNTER moons: none, cache-misses",
+            "HETMP_COUNTER: 'moons': not understood (expected none, cache-misses",
         ),
         (
             "HETMP_COUNTER",
             "@/nonexistent",
-            "HETMP_COUNTER @/nonexistent: a readable file",
+            "HETMP_COUNTER: '@/nonexistent': No such file",
         ),
         (
             "HETMP_CALIBRATION",
             "/nonexistent",
-            "HETMP_CALIBRATION /nonexistent: a readable file",
+            "HETMP_CALIBRATION: '/nonexistent': No such file",
         ),
     ] {
         expect_lines(&run(name, value), &[&format!("hetmp: {line}")]);
@@ -557,8 +554,11 @@ fn bad_values_cost_one_line_each() {
     for content in ["hetmp_calibration = 1\n[[link]]\nnodes = 4\n", "x", "[", ""] {
         let file = b.file("calibration.toml", content);
         let outcome = run("HETMP_CALIBRATION", &file);
-        expect_lines(&outcome, &[&format!("hetmp: HETMP_CALIBRATION {file}: ")]);
+        expect_lines(
+            &outcome,
+            &[&format!("hetmp: HETMP_CALIBRATION: '{file}': ")],
+        );
         let outcome = run("HETMP_COUNTER", &format!("@{file}"));
-        expect_lines(&outcome, &[&format!("hetmp: HETMP_COUNTER @{file}: ")]);
+        expect_lines(&outcome, &[&format!("hetmp: HETMP_COUNTER: '@{file}': ")]);
     }
 }

@@ -568,7 +568,10 @@ fn a_full_trace_says_so() {
     ];
     let out = scratch.run(&program, &[], &env);
     let said = stderr(&out);
-    assert!(said.starts_with("hetmp: HETMP_TRACE_EVENTS 16: "), "{said}");
+    assert!(
+        said.starts_with("hetmp: HETMP_TRACE_EVENTS: '16': "),
+        "{said}"
+    );
     assert_eq!(said.lines().count(), 1, "{said}");
     let trace = scratch.json("trace.json");
     // Each thread has had twenty regions, and room for sixteen.
@@ -611,7 +614,7 @@ fn files_that_cannot_be_written_cost_one_line() {
         &[("HETMP_REPORT", "old.json")],
     );
     let said = String::from_utf8_lossy(&out.stdout).into_owned();
-    assert!(said.contains("hetmp: HETMP_REPORT old.json: "), "{said}");
+    assert!(said.contains("hetmp: HETMP_REPORT: 'old.json': "), "{said}");
     assert_eq!(scratch.files(), ["old.json"]);
     assert_eq!(fs::read(scratch.folder.join("old.json")).unwrap(), b"old");
 }

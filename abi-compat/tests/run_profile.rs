@@ -282,7 +282,7 @@ fn what_cannot_be_measured_is_said() {
     ];
     let text = exec::succeed(&program_by_gcc, &[], &env, LIMIT);
     assert!(
-        text.starts_with("hetmp: HETMP_TIMES /nonexistent: ") && text.lines().count() == 1,
+        text.starts_with("hetmp: HETMP_TIMES: '/nonexistent': ") && text.lines().count() == 1,
         "{text}"
     );
 }

@@ -27,7 +27,7 @@ use ways::{way, Machine, Way, ANY, ARM_GCC, AVX2, AVX512, WAYS};
 const REFUSED: &[(&str, &str)] = &[
     (
         "-DHETMP_SIMD_BACKEND=altivec",
-        "hetmp: HETMP_SIMD_BACKEND: sse2, avx2, avx512, neon, sve, sw26010, mt3000 and generic are accepted",
+        "hetmp: HETMP_SIMD_BACKEND: not usable (expected sse2, avx2, avx512, neon, sve, sw26010, mt3000 or generic)",
     ),
     (
         "-DHETMP_SIMD_BACKEND=avx2 -mno-avx2",
@@ -47,7 +47,7 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "-DHETMP_SIMD_WIDTH=384",
-        "hetmp: HETMP_SIMD_WIDTH: 128, 256, 512 and 1024 are accepted",
+        "hetmp: HETMP_SIMD_WIDTH: not usable (expected 128, 256, 512 or 1024)",
     ),
     (
         "-DHETMP_SIMD_BACKEND=sse2 -DHETMP_SIMD_WIDTH=512",

@@ -253,7 +253,7 @@ fn a_tool_in_the_program_is_found_first_and_disabled_is_obeyed() {
     let wrong = run(&program, true, &[("OMP_TOOL", "perhaps")]);
     assert_eq!(
         wrong,
-        "hetmp: OMP_TOOL 'perhaps': enabled or disabled is accepted: no tool is looked for\nsum 16\n"
+        "hetmp: OMP_TOOL: 'perhaps': unknown, so that no tool is looked for (expected enabled or disabled)\nsum 16\n"
     );
 }
 
@@ -264,7 +264,7 @@ fn a_library_that_is_no_tool_is_passed_over() {
     let missing = s.path("missing.so");
     let text = run(&program, true, &[("OMP_TOOL_LIBRARIES", &missing)]);
     assert!(
-        text.starts_with(&format!("hetmp: OMP_TOOL_LIBRARIES '{missing}': "))
+        text.starts_with(&format!("hetmp: OMP_TOOL_LIBRARIES: '{missing}': "))
             && text.ends_with("\nsum 16\n"),
         "{text}"
     );

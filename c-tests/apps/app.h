@@ -35,7 +35,7 @@ static inline long app_number(const char *what, const char *text, long lowest, l
     char *end;
     long n = strtol(text, &end, 10);
     if (*end || end == text || n < lowest || n > highest) {
-        fprintf(stderr, "hetmp: %s %s: a number from %ld to %ld is accepted\n", what, text, lowest, highest);
+        fprintf(stderr, "hetmp: %s %s: not usable (expected a number from %ld to %ld)\n", what, text, lowest, highest);
         exit(2);
     }
     return n;
@@ -47,7 +47,7 @@ static inline struct app app_begin(const char *name, int argc, char **argv, unsi
     int most = mGetMaxSlaveCoreNum(0);
     app.slaves = mGetSlaveCoreNum(0);
     if (argc > 1 && strcmp(argv[1], "S") != 0 && strcmp(argv[1], "A") != 0) {
-        fprintf(stderr, "hetmp: size %s: S and A are accepted\n", argv[1]);
+        fprintf(stderr, "hetmp: size %s: not usable (expected S and A)\n", argv[1]);
         exit(2);
     }
     app.large = argc > 1 && argv[1][0] == 'A';
@@ -55,10 +55,10 @@ static inline struct app app_begin(const char *name, int argc, char **argv, unsi
         int way = 0;
         while (way < 4 && (strcmp(argv[2], app_ways[way]) != 0 || !(ways >> way & 1))) way++;
         if (way == 4) {
-            fprintf(stderr, "hetmp: way %s:", argv[2]);
+            fprintf(stderr, "hetmp: way %s: unknown (expected one of", argv[2]);
             for (int w = 0; w < 4; w++)
                 if (ways >> w & 1) fprintf(stderr, " %s", app_ways[w]);
-            fprintf(stderr, " are accepted\n");
+            fprintf(stderr, ")\n");
             exit(2);
         }
         app.way = (enum app_way)way;

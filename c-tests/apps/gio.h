@@ -264,7 +264,7 @@ static inline long gio_number(const char *what, const char *text, long lowest, l
     char *end = NULL;
     long n = text ? strtol(text, &end, 10) : 0;
     if (!text || *end || end == text || n < lowest || n > highest)
-        gio_die("%s %s: a number from %ld to %ld is accepted", what, text ? text : "(none)", lowest, highest);
+        gio_die("%s %s: not usable (expected a number from %ld to %ld)", what, text ? text : "(none)", lowest, highest);
     return n;
 }
 
@@ -272,7 +272,7 @@ static inline double gio_real(const char *what, const char *text, double lowest,
     char *end = NULL;
     double n = text ? strtod(text, &end) : 0;
     if (!text || *end || end == text || !(n >= lowest && n <= highest))
-        gio_die("%s %s: a number from %g to %g is accepted", what, text ? text : "(none)", lowest, highest);
+        gio_die("%s %s: not usable (expected a number from %g to %g)", what, text ? text : "(none)", lowest, highest);
     return n;
 }
 
@@ -281,14 +281,14 @@ static inline int gio_mode_of(const char *text) {
     for (int m = 0; text && m < 4; m++)
         if (strcmp(text, gio_modes[m]) == 0) return m;
     if (text && strcmp(text, "all") == 0) return 4;
-    gio_die("--mode %s: gio, ikn, interk, overlap and all are accepted", text ? text : "(none)");
+    gio_die("--mode %s: not usable (expected gio, ikn, interk, overlap or all)", text ? text : "(none)");
 }
 
 /* shmem_init for threads. */
 static inline void gio_init(void) {
     int provided;
     if (shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) != 0 || provided < SHMEM_THREAD_MULTIPLE)
-        gio_die("thread level %d: a library with SHMEM_THREAD_MULTIPLE is accepted", provided);
+        gio_die("thread level %d: not usable (expected a library with SHMEM_THREAD_MULTIPLE)", provided);
 }
 
 #endif

@@ -302,7 +302,7 @@ static void start(struct grid *g) {
 static int is_right(const struct grid *g, long iterations, double residual) {
     size_t cells = (size_t)(g->all + 2) * g->width;
     double *u[2] = {calloc(cells, sizeof(double)), calloc(cells, sizeof(double))}, most = 0;
-    if (!u[0] || !u[1]) gio_die("--size %ld: no memory for the serial solution; --verify no is accepted", g->columns);
+    if (!u[0] || !u[1]) gio_die("--size %ld: no memory for the serial solution (expected --verify no)", g->columns);
     for (int turn = 0; turn < 2; turn++)
         for (long i = 0; i < g->all + 2; i++) fill(u[turn] + (size_t)i * g->width, i, g->all, g->columns);
     for (long t = 0; t < iterations; t++) {
@@ -340,7 +340,7 @@ static void show_parts(const struct grid *g, int mode, const struct gio_parts *p
 
 static void *symmetric(size_t bytes) {
     void *memory = shmem_calloc(bytes, 1);
-    if (!memory) gio_die("symmetric heap: %zu more bytes: a larger SHMEM_SYMMETRIC_SIZE is accepted", bytes);
+    if (!memory) gio_die("symmetric heap: %zu more bytes (expected a larger SHMEM_SYMMETRIC_SIZE)", bytes);
     return memory;
 }
 
@@ -370,8 +370,8 @@ int main(int argc, char **argv) {
         else if (strcmp(name, "--verify") == 0 && value && strcmp(value, "yes") == 0) verify = 1;
         else if (strcmp(name, "--verify") == 0 && value && strcmp(value, "no") == 0) verify = 0;
         else
-            gio_die("argument %s %s: --mode, --size, --strong, --iterations, --threads, --residual, --tolerance, --launch, --rate, "
-                    "--edge, --request and --verify yes or no are accepted",
+            gio_die("argument %s %s: unknown (expected --mode, --size, --strong, --iterations, --threads, --residual, --tolerance, --launch, --rate, "
+                    "--edge, --request or --verify yes|no)",
                     name, value ? value : "");
     }
     if (rate > 0 && verify > 0) gio_die("--verify yes: with --rate nothing is computed that could be verified");
@@ -381,7 +381,7 @@ int main(int argc, char **argv) {
     gio_init();
     g.me = shmem_my_pe();
     g.pes = shmem_n_pes();
-    if (strong && g.columns < g.pes) gio_die("--size %ld: at least a row for each of %d PEs is accepted", g.columns, g.pes);
+    if (strong && g.columns < g.pes) gio_die("--size %ld: not usable (expected at least a row for each of %d PEs)", g.columns, g.pes);
     g.all = strong ? g.columns : g.columns * g.pes;
     g.first = 1 + g.all * g.me / g.pes;
     g.rows = g.all * (g.me + 1) / g.pes + 1 - g.first;

@@ -113,20 +113,20 @@ static inline int matrix_read(struct matrix *m, FILE *file, char *why, size_t ro
         size_t length = strlen(line);
         number++;
         if (length + 1 == sizeof line && line[length - 1] != '\n')
-            MATRIX_BAD("line %ld: at most %zu characters are accepted", number, sizeof line - 2);
+            MATRIX_BAD("line %ld: not usable (expected at most %zu characters)", number, sizeof line - 2);
         if (number == 1) {
             if (sscanf(line, "%%%%MatrixMarket %63s %63s %63s %63s", object, format, field, symmetry) != 4)
-                MATRIX_BAD("line 1: \"%%%%MatrixMarket matrix coordinate FIELD SYMMETRY\" is accepted");
+                MATRIX_BAD("line 1: no head (expected \"%%%%MatrixMarket matrix coordinate FIELD SYMMETRY\")");
             for (char *words[] = {object, format, field, symmetry}, **w = words; w < words + 4; w++)
                 for (char *c = *w; *c; c++) *c = (char)tolower((unsigned char)*c);
             if (strcmp(object, "matrix") != 0 || strcmp(format, "coordinate") != 0)
-                MATRIX_BAD("line 1: %s %s: matrix coordinate is accepted", object, format);
+                MATRIX_BAD("line 1: %s %s (expected matrix coordinate)", object, format);
             pattern = strcmp(field, "pattern") == 0;
             if (!pattern && strcmp(field, "real") != 0 && strcmp(field, "integer") != 0)
-                MATRIX_BAD("line 1: field %s: real, integer and pattern are accepted", field);
+                MATRIX_BAD("line 1: field %s (expected real, integer or pattern)", field);
             symmetric = strcmp(symmetry, "symmetric") == 0;
             if (!symmetric && strcmp(symmetry, "general") != 0)
-                MATRIX_BAD("line 1: symmetry %s: general and symmetric are accepted", symmetry);
+                MATRIX_BAD("line 1: symmetry %s (expected general or symmetric)", symmetry);
             continue;
         }
         char *at = line;
@@ -142,8 +142,8 @@ static inline int matrix_read(struct matrix *m, FILE *file, char *why, size_t ro
             good &= end != at && errno == 0;
             while (isspace((unsigned char)*end)) end++;
             if (!good || *end || rows < 1 || rows > INT32_MAX || entries < 0)
-                MATRIX_BAD("line %ld: rows (1 to %d), columns and entries are accepted", number, INT32_MAX);
-            if (rows != columns) MATRIX_BAD("line %ld: %ld rows and %ld columns: a square matrix is accepted", number, rows, columns);
+                MATRIX_BAD("line %ld: not usable (expected rows (1 to %d), columns and entries)", number, INT32_MAX);
+            if (rows != columns) MATRIX_BAD("line %ld: %ld rows and %ld columns (expected a square matrix)", number, rows, columns);
             continue;
         }
         errno = 0;
@@ -158,12 +158,12 @@ static inline int matrix_read(struct matrix *m, FILE *file, char *why, size_t ro
         }
         while (isspace((unsigned char)*end)) end++;
         if (!good || *end || errno == ERANGE)
-            MATRIX_BAD("line %ld: ROW COLUMN%s is accepted", number, pattern ? "" : " VALUE");
+            MATRIX_BAD("line %ld: not usable (expected ROW COLUMN%s)", number, pattern ? "" : " VALUE");
         if (i < 1 || i > rows || j < 1 || j > rows)
-            MATRIX_BAD("line %ld: place %ld %ld: 1 to %ld is accepted for both", number, i, j, rows);
-        if (!isfinite(value)) MATRIX_BAD("line %ld: value %g: a finite number is accepted", number, value);
+            MATRIX_BAD("line %ld: place %ld %ld (expected 1 to %ld for both)", number, i, j, rows);
+        if (!isfinite(value)) MATRIX_BAD("line %ld: value %g (expected a finite number)", number, value);
         if (++seen > entries) MATRIX_BAD("line %ld: entry %lld: the size line promises %ld", number, seen, entries);
-        if (symmetric && j > i) MATRIX_BAD("line %ld: place %ld %ld: the lower triangle of a symmetric matrix is accepted", number, i, j);
+        if (symmetric && j > i) MATRIX_BAD("line %ld: place %ld %ld (expected the lower triangle of a symmetric matrix)", number, i, j);
         if (j > i) continue;
         if (have == space) {
             space = space ? 2 * space : 1024;
@@ -174,8 +174,8 @@ static inline int matrix_read(struct matrix *m, FILE *file, char *why, size_t ro
         e[have++] = (struct matrix_entry){(int)(i - 1), (int)(j - 1), pattern ? (i == j ? 0 : matrix_value_at(i - 1, j - 1)) : value};
     }
     if (ferror(file)) MATRIX_BAD("line %ld: %s", number + 1, strerror(errno));
-    if (number == 0) MATRIX_BAD("no lines: a Matrix Market file is accepted");
-    if (rows < 0) MATRIX_BAD("no size line: rows, columns and entries are accepted");
+    if (number == 0) MATRIX_BAD("no lines: not usable (expected a Matrix Market file)");
+    if (rows < 0) MATRIX_BAD("no size line: not usable (expected rows, columns and entries)");
     if (seen != entries) MATRIX_BAD("%lld entries: the size line promises %ld", seen, entries);
     if (!matrix_build(m, rows, e, have)) MATRIX_BAD("%ld rows: no memory", rows);
     free(e);

@@ -136,7 +136,7 @@ static void *memory(size_t count, size_t size) {
 
 static void *symmetric(size_t bytes) {
     void *at = shmem_calloc(bytes, 1);
-    if (!at) gio_die("symmetric heap: %zu more bytes: a larger SHMEM_SYMMETRIC_SIZE is accepted", bytes);
+    if (!at) gio_die("symmetric heap: %zu more bytes (expected a larger SHMEM_SYMMETRIC_SIZE)", bytes);
     return at;
 }
 
@@ -207,7 +207,7 @@ int main(int argc, char **argv) {
         }
         if (strcmp(name, "--uncached") == 0) {
 #if !defined(__x86_64__)
-            gio_die("--uncached: x86_64 is accepted");
+            gio_die("--uncached: not usable (expected x86_64)");
 #endif
             uncached = 1;
             continue;
@@ -225,12 +225,12 @@ int main(int argc, char **argv) {
         else if (strcmp(name, "--solves") == 0) solves = gio_number(name, value, 1, 1000000);
         else if (strcmp(name, "--launch") == 0) o.launch = 1e-6 * gio_real(name, value, 0, 10000);
         else
-            gio_die("argument %s %s: --mode, --matrix, --road, --banded, --band, --each, --seed, --block, --threads, --solves, "
-                    "--launch, --uncached and --levels are accepted",
+            gio_die("argument %s %s: unknown (expected --mode, --matrix, --road, --banded, --band, --each, --seed, --block, --threads, --solves, "
+                    "--launch, --uncached or --levels)",
                     name, value ? value : "");
     }
     if (!file && !road && !banded) road = 10000;
-    if ((file != NULL) + (road != 0) + (banded != 0) != 1) gio_die("matrix: one of --matrix, --road and --banded is accepted");
+    if ((file != NULL) + (road != 0) + (banded != 0) != 1) gio_die("matrix: not usable (expected one of --matrix, --road or --banded)");
 
     /* Before shmem_init: a file that is wrong is said once by every PE that reads it, and nobody waits for it. */
     int made = 1;
@@ -252,7 +252,7 @@ int main(int argc, char **argv) {
     gio_init();
     p.me = shmem_my_pe();
     p.pes = shmem_n_pes();
-    if (p.pes > 64) gio_die("PEs %d: 1 to 64 are accepted", p.pes);
+    if (p.pes > 64) gio_die("PEs %d: out of range (expected 1 to 64)", p.pes);
     long n = p.m.n;
     divide(&p, block ? block : (n + p.pes - 1) / p.pes);
     p.x = symmetric((size_t)n * sizeof *p.x);

@@ -202,7 +202,7 @@ static int list(const char *what, char *text, long *numbers, long most) {
     int n = 0;
     for (char *word = text ? strtok(text, ",") : NULL; word && n < MOST; word = strtok(NULL, ","))
         numbers[n++] = gio_number(what, word, 1, most);
-    if (n == 0) gio_die("%s: numbers separated by commas are accepted", what);
+    if (n == 0) gio_die("%s: not usable (expected numbers separated by commas)", what);
     return n;
 }
 
@@ -217,17 +217,17 @@ int main(int argc, char **argv) {
         else if (strcmp(argv[i], "--initiators") == 0) n_initiators = list(argv[i], value, initiators, 256);
         else if (strcmp(argv[i], "--stream") == 0) stream = gio_number(argv[i], value, 1, 64);
         else if (strcmp(argv[i], "--pin") == 0 && value && strcmp(value, "no") == 0) pinned = 0;
-        else gio_die("argument %s: --ms, --threads, --sizes, --initiators, --stream and --pin no are accepted", argv[i]);
+        else gio_die("argument %s: unknown (expected --ms, --threads, --sizes, --initiators, --stream or --pin no)", argv[i]);
     }
     window = 1e-3 * ms / WINDOWS;
     omp_set_dynamic(0);
     gio_init();
-    if (shmem_n_pes() != 2) gio_die("PEs %d: 2 are accepted", shmem_n_pes());
+    if (shmem_n_pes() != 2) gio_die("PEs %d: not usable (expected 2)", shmem_n_pes());
     size_t largest = 8;
     for (int s = 0; s < n_sizes; s++) largest = (size_t)sizes[s] > largest ? (size_t)sizes[s] : largest;
     there = shmem_malloc(largest);
     source = malloc(largest);
-    if (!there || !source) gio_die("--sizes %zu: a larger SHMEM_SYMMETRIC_SIZE is accepted", largest);
+    if (!there || !source) gio_die("--sizes %zu: not usable (expected a larger SHMEM_SYMMETRIC_SIZE)", largest);
     memset(source, 7, largest);
     shmem_barrier_all();
     if (shmem_my_pe() == 0) {

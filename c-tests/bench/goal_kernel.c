@@ -80,7 +80,7 @@ static void own_network(void)
     struct ifreq request = {.ifr_name = "lo"};
     int s;
     if (unshare(CLONE_NEWNET))
-        ends(77, "network namespace: %s: root is accepted", strerror(errno));
+        ends(77, "network namespace: %s (expected root)", strerror(errno));
     s = socket(AF_INET, SOCK_DGRAM, 0);
     if (s < 0 || ioctl(s, SIOCGIFFLAGS, &request))
         ends(77, "loopback device: %s", strerror(errno));
@@ -161,9 +161,9 @@ static void load(const char *file)
     libbpf_set_print(silent);
     object = bpf_object__open_file(file, NULL);
     if (!object)
-        ends(2, "object %s: goal_kernel.bpf.c, compiled by clang, is accepted", file);
+        ends(2, "object %s: not usable (expected goal_kernel.bpf.c, compiled by clang)", file);
     if (bpf_object__load(object))
-        ends(77, "eBPF: %s: root and Linux 6.10 or later, with types of the kernel (BTF), are accepted", strerror(errno));
+        ends(77, "eBPF: %s (expected root and Linux 6.10 or later, with types of the kernel (BTF))", strerror(errno));
     if (bpf_tc_hook_create(&hook))
         ends(77, "eBPF: ingress of the loopback device: %s", strerror(errno));
     options.prog_fd = bpf_program__fd(bpf_object__find_program_by_name(object, "answer"));
@@ -325,7 +325,7 @@ int main(int argc, char **argv)
 {
     double ms = argc > 2 ? atof(argv[2]) : 200;
     if (argc < 2 || argc > 3 || !(ms >= 1 && ms <= 60000))
-        ends(2, "arguments: OBJECT and, as MS, 1 to 60000 are accepted");
+        ends(2, "arguments: not usable (expected OBJECT and, as MS, 1 to 60000)");
     own_network();
     load(argv[1]);
     work_items(ms);

@@ -130,7 +130,7 @@ int main(int argc, char **argv) {
     int err;
     if (argc != 5 || (bytes = strtoul(argv[2], NULL, 10)) < 8 || bytes % 8 || (slots = atoi(argv[3])) < 2 ||
         (messages = strtoull(argv[4], NULL, 10)) < 1) {
-        fprintf(stderr, "hetmp: arguments: single|batch BYTES SLOTS MESSAGES are accepted\n");
+        fprintf(stderr, "hetmp: arguments: not usable (expected single|batch BYTES SLOTS MESSAGES)\n");
         return 2;
     }
     batch = strcmp(argv[1], "batch") == 0;

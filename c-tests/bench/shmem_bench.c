@@ -183,7 +183,7 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--rows") && i + 1 < argc)
             only = argv[++i];
         else {
-            fprintf(stderr, "hetmp: option %s: --ms N, --rows TEXT and --point are accepted\n", argv[i]);
+            fprintf(stderr, "hetmp: option %s: unknown (expected --ms N, --rows TEXT or --point)\n", argv[i]);
             return 2;
         }
     }

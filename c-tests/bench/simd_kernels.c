@@ -221,7 +221,7 @@ int main(int argc, char **argv) {
         return wrong;
     const long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 101;
     if (rounds < 1 || rounds > 100000) {
-        fprintf(stderr, "hetmp: rounds %s: 1 to 100000, or --check, is accepted\n", argv[1]);
+        fprintf(stderr, "hetmp: rounds %s: out of range (expected 1 to 100000, or --check)\n", argv[1]);
         return 2;
     }
 #if HAVE_RAW

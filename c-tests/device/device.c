@@ -510,7 +510,7 @@ int main(int argc, char **argv) {
         ran++;
     }
     if (ran == 0) {
-        fprintf(stderr, "hetmp: case %s: a name in c-tests/device/device.c is accepted\n", argv[1]);
+        fprintf(stderr, "hetmp: case %s: not usable (expected a name in c-tests/device/device.c)\n", argv[1]);
         return 2;
     }
     int failed = failures;

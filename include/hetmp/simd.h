@@ -73,15 +73,15 @@
 #include <stdint.h>
 
 #if !defined(__GNUC__)
-#error "hetmp: compiler: gcc 5 or clang 14 and later are accepted (vector extensions)"
+#error "hetmp: compiler: not usable (expected vector extensions: gcc 5, clang 14 or later)"
 #elif !defined(__clang__) && __GNUC__ < 5
-#error "hetmp: compiler: gcc 5 and later are accepted"
+#error "hetmp: compiler: not usable (expected gcc 5 or later)"
 #endif
 #if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "hetmp: byte order: little-endian machines are accepted"
+#error "hetmp: byte order: not usable (expected little-endian machines)"
 #endif
 #if UINTPTR_MAX < 0xffffffffffffffffu
-#error "hetmp: target: 64-bit machines are accepted"
+#error "hetmp: target: not usable (expected 64-bit machines)"
 #endif
 #if defined(__FAST_MATH__) && !defined(HETMP_SIMD_ALLOW_FAST_MATH)
 #error "hetmp: option -ffast-math: breaks NaN, -0 and rounding; -DHETMP_SIMD_ALLOW_FAST_MATH accepts that"
@@ -109,7 +109,7 @@
 #ifdef HETMP_SIMD_WIDTH
 #if HETMP_SIMD_WIDTH != 128 && HETMP_SIMD_WIDTH != 256 && HETMP_SIMD_WIDTH != 512 && \
     HETMP_SIMD_WIDTH != 1024
-#error "hetmp: HETMP_SIMD_WIDTH: 128, 256, 512 and 1024 are accepted"
+#error "hetmp: HETMP_SIMD_WIDTH: not usable (expected 128, 256, 512 or 1024)"
 #endif
 #define HETMP_SIMD_FITS(bits) (HETMP_SIMD_WIDTH == (bits))
 #else
@@ -130,7 +130,7 @@
 #ifdef HETMP_SIMD_BACKEND
 #define HETMP_SIMD_ID HETMP_SIMD_PASTE(HETMP_SIMD_ID_, HETMP_SIMD_BACKEND)
 #if HETMP_SIMD_ID == 0
-#error "hetmp: HETMP_SIMD_BACKEND: sse2, avx2, avx512, neon, sve, sw26010, mt3000 and generic are accepted"
+#error "hetmp: HETMP_SIMD_BACKEND: not usable (expected sse2, avx2, avx512, neon, sve, sw26010, mt3000 or generic)"
 #endif
 #elif HETMP_SIMD_CAN_AVX512 && HETMP_SIMD_FITS(512)
 #define HETMP_SIMD_ID HETMP_SIMD_ID_avx512
@@ -220,7 +220,7 @@
 #define HETMP_SIMD_LANES_32 32
 #define HETMP_SIMD_LANES_64 16
 #else
-#error "hetmp: vector width: 128, 256, 512 and 1024 bits are accepted"
+#error "hetmp: vector width: not usable (expected 128, 256, 512 or 1024 bits)"
 #endif
 
 #if HETMP_SIMD_ID == HETMP_SIMD_ID_sw26010

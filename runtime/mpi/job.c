@@ -58,7 +58,7 @@ static int open_library(void) {
     }
 #define FIND(name)                                                                                                        \
     if (!(goal.name = (__typeof__(name) *)dlvsym(library, #name, "HETMP_ENGINE"))) {                                                       \
-        say("%s: function " #name " is missing: the library of the same version is accepted", path);                      \
+        say("%s: function " #name " is missing (expected the library of the same version)", path);                      \
         return 0;                                                                                                         \
     }
     FUNCTIONS(FIND)
@@ -190,14 +190,14 @@ static void check_version(void) {
     /* What this library needs of MPI was looked for when the process began. A program that opens MPI later, as Python does with
      * mpi4py, has not brought it. */
     if (!PMPI_Get_library_version) {
-        say("program that opens MPI after its start: LD_PRELOAD of this library and then of " MPI_FILE " is accepted");
+        say("program that opens MPI after its start: MPI is not there yet (expected LD_PRELOAD of this library and then of " MPI_FILE ")");
         _exit(1);
     }
     PMPI_Get_library_version(version, &length);
     int is_open = strstr(version, "Open MPI") != NULL;
     if (is_open == !strcmp(BUILT_FOR, "Open MPI")) return;
     version[strcspn(version, "\t\n,")] = 0;
-    say("program of %s: one of " BUILT_FOR " is accepted (libhetmp_mpi-openmpi.so and -mpich.so)", version);
+    say("program of %s: this library is for another MPI (expected a program of " BUILT_FOR "; libhetmp_mpi-openmpi.so or -mpich.so)", version);
     _exit(1);
 }
 
@@ -248,7 +248,7 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
 /* With HETMP_VERBOSE: one line of rank 0, with what all ranks have counted. */
 static void report(void) {
     const char *value = secure_getenv("HETMP_VERBOSE");
-    if (!value || (strcmp(value, "1") && strcasecmp(value, "true"))) return;
+    if (!value || (strcmp(value, "1") && strcasecmp(value, "true") && strcasecmp(value, "yes") && strcasecmp(value, "on"))) return;
     long mine[KINDS + REASONS], all[KINDS + REASONS];
     memcpy(mine, taken, sizeof taken);
     memcpy(mine + KINDS, left, sizeof left);

@@ -38,7 +38,7 @@ while [ $# -gt 0 ]; do
         ;;
     --rounds)
         [ $# -gt 1 ] || {
-            echo "hetmp: option --rounds: a number is accepted" >&2
+            echo "hetmp: option --rounds: not usable (expected a number)" >&2
             exit 2
         }
         rounds=$2
@@ -46,7 +46,7 @@ while [ $# -gt 0 ]; do
         ;;
     --parts | --kernels)
         [ $# -gt 1 ] || {
-            echo "hetmp: option $1: a value is accepted" >&2
+            echo "hetmp: option $1: no value (expected one)" >&2
             exit 2
         }
         case $1 in
@@ -60,7 +60,7 @@ while [ $# -gt 0 ]; do
         exit 0
         ;;
     *)
-        echo "hetmp: option $1: --quick, --rounds, --parts, --kernels and --help are accepted" >&2
+        echo "hetmp: option $1: unknown (expected --quick, --rounds, --parts, --kernels or --help)" >&2
         exit 2
         ;;
     esac
@@ -68,20 +68,20 @@ while [ $# -gt 0 ]; do
 done
 case $rounds in
 '' | *[!0-9]* | 0)
-    echo "hetmp: option --rounds $rounds: a positive number is accepted" >&2
+    echo "hetmp: option --rounds $rounds: not usable (expected a positive number)" >&2
     exit 2
     ;;
 esac
 
 case $parts in
 '' | *[!1234]*)
-    echo "hetmp: option --parts $parts: some of 1, 2, 3 and 4 are accepted" >&2
+    echo "hetmp: option --parts $parts: not usable (expected some of 1, 2, 3 or 4)" >&2
     exit 2
     ;;
 esac
 for k in $kernels; do
     [ -f "c-tests/kernels/$k.c" ] || {
-        echo "hetmp: option --kernels $k: a kernel of c-tests/kernels is accepted" >&2
+        echo "hetmp: option --kernels $k: not usable (expected a kernel of c-tests/kernels)" >&2
         exit 2
     }
 done

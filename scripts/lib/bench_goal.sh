@@ -45,7 +45,7 @@ while [ $# -gt 0 ]; do
     --realtime) realtime='chrt -f 10' ;;
     --rounds | --ms | --ranks | --rows | --most | --engines | --raw | --svg | --veth | --mtu)
         [ $# -gt 1 ] || {
-            echo "hetmp: option $1: a value is accepted" >&2
+            echo "hetmp: option $1: no value (expected one)" >&2
             exit 2
         }
         case "$1" in
@@ -63,7 +63,7 @@ while [ $# -gt 0 ]; do
         shift
         ;;
     *)
-        echo "hetmp: option $1: one that scripts/bench goal --help names is accepted" >&2
+        echo "hetmp: option $1: not usable (expected one that scripts/bench goal --help names)" >&2
         exit 2
         ;;
     esac
@@ -169,7 +169,7 @@ theirs() { # MPI RANKS
         job "$1" "$2" env UCX_TLS=tcp,self UCX_NET_DEVICES=eth0 "$folder/ssh" 10.216.7.1 mpiexec.mpich -n "$2" \
             -launcher ssh -launcher-exec "$folder/ssh" -iface eth0 -f "$folder/hosts" "$folder/$1"
         ;;
-    *-veth) echo "bench goal: option --veth: mpicc.openmpi and mpicc.mpich are accepted" >&2 ;;
+    *-veth) echo "bench goal: option --veth (expected mpicc.openmpi and mpicc.mpich)" >&2 ;;
     *) job "$1" "$2" mpiexec -n "$2" "$folder/$1" ;;
     esac
 }

@@ -23,7 +23,7 @@ while [ $# -gt 0 ]; do
     --quick) rounds=2 ms=60 ;;
     --rounds | --raw)
         [ $# -gt 1 ] || {
-            echo "hetmp: option $1: a value is accepted" >&2
+            echo "hetmp: option $1: no value (expected one)" >&2
             exit 2
         }
         case $1 in
@@ -37,7 +37,7 @@ while [ $# -gt 0 ]; do
         exit 0
         ;;
     *)
-        echo "hetmp: option $1: --quick, --rounds, --raw and --help are accepted" >&2
+        echo "hetmp: option $1: unknown (expected --quick, --rounds, --raw or --help)" >&2
         exit 2
         ;;
     esac
@@ -45,7 +45,7 @@ while [ $# -gt 0 ]; do
 done
 case $rounds in
 '' | *[!0-9]* | 0)
-    echo "hetmp: option --rounds $rounds: a positive number is accepted" >&2
+    echo "hetmp: option --rounds $rounds: not usable (expected a positive number)" >&2
     exit 2
     ;;
 esac

@@ -13,7 +13,7 @@ clang_runtime() {
     fi
     # LLVM 19's libomp has it, and no earlier one.
     if ! grep -q __kmpc_dispatch_deinit "$at/libomp.so.5"; then
-        echo "hetmp: library $at/libomp.so.5: LLVM 19's libomp is accepted, or a later one" >&2
+        echo "hetmp: library $at/libomp.so.5: too old (expected LLVM 19's libomp or a later one)" >&2
         return 1
     fi
     echo "$at"

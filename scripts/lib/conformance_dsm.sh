@@ -31,7 +31,7 @@ nodes="2 3 4" by="uffd sigsegv" filter=. sample=1 cross=always
 while [ $# -gt 0 ]; do
     case $1 in
     --nodes | --by | --filter | --sample | --cross)
-        [ $# -gt 1 ] || refuse "option $1: a value is accepted"
+        [ $# -gt 1 ] || refuse "option $1: no value (expected one)"
         case $1 in
         --nodes) nodes=$2 ;;
         --by) by=$2 ;;
@@ -49,10 +49,10 @@ while [ $# -gt 0 ]; do
     esac
 done
 for n in $nodes; do
-    case $n in [2-8]) ;; *) refuse "option --nodes $n: 2 to 8 are accepted" ;; esac
+    case $n in [2-8]) ;; *) refuse "option --nodes $n: out of range (expected 2 to 8)" ;; esac
 done
 for b in $by; do
-    case $b in uffd | sigsegv) ;; *) refuse "option --by $b: uffd and sigsegv are accepted" ;; esac
+    case $b in uffd | sigsegv) ;; *) refuse "option --by $b: not usable (expected uffd and sigsegv)" ;; esac
 done
 cd "$root"
 if [ -z "${HETMP_LIB:-}" ]; then
@@ -60,7 +60,7 @@ if [ -z "${HETMP_LIB:-}" ]; then
     HETMP_LIB=$root/${CARGO_TARGET_DIR:-target}/release/libhetmp.so
 fi
 beside=$(dirname -- "$HETMP_LIB")/libhetmp_dsm.so
-[ -e "$beside" ] || refuse "file $beside: libhetmp_dsm.so beside libhetmp.so is accepted"
+[ -e "$beside" ] || refuse "file $beside: not usable (expected libhetmp_dsm.so beside libhetmp.so)"
 preload=$beside:$HETMP_LIB
 exceptions=$root/abi-compat/dsm-exceptions.txt
 work=$root/.cache/conformance-dsm

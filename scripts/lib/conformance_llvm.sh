@@ -36,7 +36,7 @@ ompt=
 while [ $# -gt 0 ]; do
     case $1 in
     --source | --under | --filter | --jobs)
-        [ $# -gt 1 ] || refuse "option $1: a value is accepted"
+        [ $# -gt 1 ] || refuse "option $1: no value (expected one)"
         case $1 in
         --source) source=$2 ;;
         --under) under=$2 ;;
@@ -70,7 +70,7 @@ if [ -f "$source" ]; then
     tar -C "$at/source" -xf "$source" --wildcards '*/openmp/runtime/*'
     source=$(ls -d "$at"/source/*/openmp/runtime 2>/dev/null | head -n 1)
 fi
-[ -f "$source/test/lit.cfg" ] || refuse "folder '$source': openmp/runtime of LLVM's sources is accepted (--source)"
+[ -f "$source/test/lit.cfg" ] || refuse "folder '$source': not usable (expected openmp/runtime of LLVM's sources; --source)"
 lit=${LIT:-lit}
 command -v "$lit" >/dev/null || refuse "command $lit: not found: LIT may name lit 18"
 llvm=/usr/lib/llvm-19
@@ -85,7 +85,7 @@ hetmp)
     [ -f "$preload" ] || refuse "library $preload: not found: build it with cargo build --release -p hetmp"
     ;;
 libomp) clang_compared "$runtime" ;;
-*) refuse "option --under $under: hetmp and libomp are accepted" ;;
+*) refuse "option --under $under: not usable (expected hetmp and libomp)" ;;
 esac
 source=$(CDPATH='' cd -- "$source" && pwd)
 mkdir -p "$at/out"

@@ -30,7 +30,7 @@ every=1
 while [ $# -gt 0 ]; do
     case $1 in
     --source | --filter | --runs | --every)
-        [ $# -gt 1 ] || refuse "option $1: a value is accepted"
+        [ $# -gt 1 ] || refuse "option $1: no value (expected one)"
         case $1 in
         --source) source=$2 ;;
         --filter) filter=$2 ;;
@@ -47,10 +47,10 @@ while [ $# -gt 0 ]; do
     esac
 done
 for number in "$runs" "$every"; do
-    case $number in '' | *[!0-9]* | 0) refuse "number '$number': a number from 1 is accepted" ;; esac
+    case $number in '' | *[!0-9]* | 0) refuse "number '$number': not usable (expected a number from 1)" ;; esac
 done
 [ -n "$source" ] && ls "$source"/DRB*.c >/dev/null 2>&1 ||
-    refuse "folder '$source': a folder with programs DRB*.c is accepted (--source)"
+    refuse "folder '$source': not usable (expected a folder with programs DRB*.c; --source)"
 archer=/usr/lib/llvm-19/lib/libarcher.so
 [ -f $archer ] || refuse "$archer: not found: install libomp-19-dev"
 library=${HETMP_LIB:-${CARGO_TARGET_DIR:-$root/target}/release/libhetmp.so}

@@ -40,7 +40,7 @@ variables=
 while [ $# -gt 0 ]; do
     case $1 in
     --pes | --filter | --limit | --prefix | --env)
-        [ $# -gt 1 ] || refuse "option $1: missing: a value is accepted"
+        [ $# -gt 1 ] || refuse "option $1: missing (expected a value)"
         case $1 in
         --pes) pes=$2 ;;
         --filter) filter=$2 ;;
@@ -54,25 +54,25 @@ while [ $# -gt 0 ]; do
         usage
         exit 0
         ;;
-    -*) refuse "option $1: --pes, --filter, --limit, --prefix, --env and --help are accepted" ;;
+    -*) refuse "option $1: unknown (expected --pes, --filter, --limit, --prefix, --env or --help)" ;;
     *)
-        [ -z "$suite" ] || refuse "argument $1: one folder is accepted"
+        [ -z "$suite" ] || refuse "argument $1: not usable (expected one folder)"
         suite=$1
         ;;
     esac
     shift
 done
-[ -n "$suite" ] || refuse "argument DIR: missing: the folder of a suite is accepted"
-[ -d "$suite" ] || refuse "folder $suite: not there: the folder of a suite is accepted"
-case $pes in '' | *[!0-9]* | 0*) refuse "option --pes $pes: a number from 1 is accepted" ;; esac
-case $limit in '' | *[!0-9]* | 0*) refuse "option --limit $limit: a number of seconds is accepted" ;; esac
+[ -n "$suite" ] || refuse "argument DIR: missing (expected the folder of a suite)"
+[ -d "$suite" ] || refuse "folder $suite: not there (expected the folder of a suite)"
+case $pes in '' | *[!0-9]* | 0*) refuse "option --pes $pes: not usable (expected a number from 1)" ;; esac
+case $limit in '' | *[!0-9]* | 0*) refuse "option --limit $limit: not usable (expected a number of seconds)" ;; esac
 suite=$(CDPATH='' cd -- "$suite" && pwd)
 
 if [ -z "$prefix" ]; then
     prefix=$root/.cache/conformance/shmem/prefix
     "$root/scripts/install" --prefix "$prefix" >/dev/null
 fi
-[ -x "$prefix/bin/oshcc" ] || refuse "folder $prefix: an installed hetmp is accepted"
+[ -x "$prefix/bin/oshcc" ] || refuse "folder $prefix: not usable (expected an installed hetmp)"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -104,6 +104,6 @@ while read -r file; do
         echo "FAILED   $name: status $status: $(grep -m 1 -E 'hetmp: |FAIL|ERROR' "$work/out" || tail -n 1 "$work/out")"
     fi
 done <"$work/files"
-[ $((passed + failed + skipped)) -gt 0 ] || refuse "folder $suite: no OpenSHMEM program: a suite is accepted"
+[ $((passed + failed + skipped)) -gt 0 ] || refuse "folder $suite: no OpenSHMEM program (expected a suite)"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

@@ -33,7 +33,7 @@ venv=$cache/venv
 while [ $# -gt 0 ]; do
     case $1 in
     --pes | --prefix | --venv)
-        [ $# -gt 1 ] || refuse "option $1: missing: a value is accepted"
+        [ $# -gt 1 ] || refuse "option $1: missing (expected a value)"
         case $1 in
         --pes) pes=$2 ;;
         --prefix) prefix=$2 ;;
@@ -45,17 +45,17 @@ while [ $# -gt 0 ]; do
         usage
         exit 0
         ;;
-    *) refuse "argument $1: --pes, --prefix, --venv and --help are accepted" ;;
+    *) refuse "argument $1: unknown (expected --pes, --prefix, --venv or --help)" ;;
     esac
     shift
 done
-case $pes in '' | *[!0-9,]* | *,,* | ,* | *, | 0* | *,0*) refuse "option --pes $pes: numbers from 1, with commas, are accepted" ;; esac
+case $pes in '' | *[!0-9,]* | *,,* | ,* | *, | 0* | *,0*) refuse "option --pes $pes: not usable (expected numbers from 1, with commas)" ;; esac
 
 if [ -z "$prefix" ]; then
     prefix=$cache/prefix
     "$root/scripts/install" --prefix "$prefix" >/dev/null
 fi
-[ -x "$prefix/bin/oshcc" ] || refuse "folder $prefix: an installed hetmp is accepted"
+[ -x "$prefix/bin/oshcc" ] || refuse "folder $prefix: not usable (expected an installed hetmp)"
 prefix=$(CDPATH='' cd -- "$prefix" && pwd)
 PATH=$prefix/bin:$PATH
 export PATH

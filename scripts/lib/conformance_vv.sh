@@ -34,7 +34,7 @@ filter=.
 while [ $# -gt 0 ]; do
     case $1 in
     --source | --compiler | --filter)
-        [ $# -gt 1 ] || refuse "option $1: a value is accepted"
+        [ $# -gt 1 ] || refuse "option $1: no value (expected one)"
         case $1 in
         --source) source=$2 ;;
         --compiler) compiler=$2 ;;
@@ -56,7 +56,7 @@ done
 case $compiler in
 gcc) c=gcc cxx=g++ fortran=gfortran quiet=-foffload=disable ;;
 clang) c=clang-19 cxx=clang++-19 fortran=flang-new-19 quiet=-w ;;
-*) refuse "option --compiler: $compiler: gcc or clang is accepted" ;;
+*) refuse "option --compiler: $compiler (expected gcc or clang)" ;;
 esac
 command -v $c >/dev/null || refuse "compiler $c: not found"
 runtime=
@@ -76,7 +76,7 @@ if [ -z "$source" ]; then
         mv "$source.new" "$source"
     fi
 fi
-[ -f "$source/ompvv/ompvv.h" ] || refuse "folder $source: no ompvv/ompvv.h: the suite's folder is accepted"
+[ -f "$source/ompvv/ompvv.h" ] || refuse "folder $source: no ompvv/ompvv.h (expected the suite's folder)"
 source=$(CDPATH='' cd -- "$source" && pwd)
 library=${HETMP_LIB:-$root/target/release/libhetmp.so}
 [ -f "$library" ] || (cd "$root" && cargo build --release --quiet -p hetmp)

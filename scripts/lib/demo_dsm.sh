@@ -45,7 +45,7 @@ export HETMP_DSM_CROSS=always
 echo "\$ export HETMP_DSM_CROSS=always                     regions cross without being tried at home first"
 echo "\$ hetmp run --nodes dsm:2 --threads 2 --verbose ./ep A     two processes, each thread in its own"
 if ! "$bin/hetmp" run --nodes dsm:2 --threads 2 --verbose "$scratch/ep" A >"$scratch/two.out" 2>"$scratch/two.err"; then
-    grep -q 'HETMP_DSM uffd: root' "$scratch/two.err" || failed two
+    grep -q 'HETMP_DSM: 'uffd': root' "$scratch/two.err" || failed two
     sed -n 's/^hetmp: /skipped: /p' "$scratch/two.err"
     exit 0
 fi

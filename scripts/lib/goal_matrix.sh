@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 [ $# -ge 1 ] && [ -x "$1/bin/hetrun" ] || {
-    echo "hetmp: ${1-}: a folder that scripts/install has installed to is accepted" >&2
+    echo "hetmp: ${1-}: not usable (expected a folder that scripts/install has installed to)" >&2
     exit 2
 }
 prefix=$1

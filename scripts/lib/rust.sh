@@ -23,7 +23,7 @@ require_rust() {
     for tool in cargo rustc; do
         found=$(minor_version "$tool")
         if [ -z "$found" ] || ! at_least "$found" "$oldest"; then
-            echo "hetmp: $tool ${found:-(not found)}: $oldest or newer is accepted:" \
+            echo "hetmp: $tool ${found:-(not found)}: not usable (expected $oldest or newer):" \
                 "install it with rustup (https://rustup.rs)," \
                 "or on Debian 12 with: apt install cargo-web rustc-web" >&2
             return 1

@@ -261,7 +261,7 @@ fn main() -> ExitCode {
     });
     let Some((n, large, (seconds, sum))) = run else {
         eprintln!(
-            "hetmp: arguments {words:?}: rtrb|rtrb-chunk|array 8|16384 SLOTS MESSAGES are accepted"
+            "hetmp: arguments {words:?} (expected rtrb|rtrb-chunk|array 8|16384 SLOTS MESSAGES)"
         );
         return ExitCode::from(2);
     };

@@ -209,7 +209,7 @@ fn version_of_libomp(base: &Runtime) -> Result<String> {
     let own = clang::runtime().map_err(Error::msg)?;
     if base.file != own {
         bail!(
-            "library {}: {} is accepted, which belongs to {}, but the former serves the calls of its programs",
+            "library {}: serves the calls of its programs (expected {}, which belongs to {})",
             base.file.display(),
             own.display(),
             clang::CLANG

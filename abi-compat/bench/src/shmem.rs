@@ -92,7 +92,7 @@ pub fn shmem(args: &ShmemArgs) -> Result<ExitCode> {
         .prefix
         .clone()
         .or_else(|| std::env::var_os("HETMP_PREFIX").map(PathBuf::from))
-        .context("--prefix: missing: the folder of an installation is accepted")?;
+        .context("--prefix: missing (expected the folder of an installation)")?;
     let ours = compile("hetmp", &prefix.join("bin"), &[])?;
     let peer = match compile("peer", &args.peer, launcher_of(&args.peer)) {
         Ok(peer) => Some(peer),

@@ -107,7 +107,12 @@ fn measure(args: &SimdArgs, backend: &str, flags: &[&str]) -> Result<Vec<Row>> {
         .args(["c-tests/bench/simd_kernels.c", "-lm", "-o"])
         .arg(&program)
         .status()
-        .with_context(|| format!("compiler {}: gcc or clang is accepted", args.compiler))?;
+        .with_context(|| {
+            format!(
+                "compiler {}: not usable (expected gcc or clang)",
+                args.compiler
+            )
+        })?;
     if !built.success() {
         bail!("simd_kernels.c: not compiled for {backend}");
     }

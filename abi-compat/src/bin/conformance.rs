@@ -75,7 +75,7 @@ fn assignment(text: &str) -> Result<(String, String), String> {
     text.split_once('=')
         .filter(|(name, _)| !name.is_empty())
         .map(|(n, v)| (n.to_owned(), v.to_owned()))
-        .ok_or_else(|| "NAME=VALUE is accepted".to_owned())
+        .ok_or_else(|| "expected NAME=VALUE".to_owned())
 }
 
 /// The JSON file.
@@ -188,7 +188,7 @@ fn conformance(options: &Options) -> Result<bool, String> {
         let text =
             serde_json::to_string_pretty(&report).expect("the report has no maps with odd keys");
         std::fs::write(file, text + "\n")
-            .map_err(|e| format!("file {}: {e}: a writable path is accepted", file.display()))?;
+            .map_err(|e| format!("file {}: {e} (expected a writable path)", file.display()))?;
     }
     println!("{:.0} s", report.seconds);
     Ok(report.tests.iter().all(|v| v.result != "fail"))

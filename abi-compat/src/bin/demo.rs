@@ -40,7 +40,7 @@ fn speed(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
         .filter(|s| (0.05..=1.0).contains(s))
-        .ok_or_else(|| "a number from 0.05 to 1 is accepted".to_owned())
+        .ok_or_else(|| "expected a number from 0.05 to 1".to_owned())
 }
 
 fn main() -> ExitCode {
@@ -441,8 +441,7 @@ fn two_cpus() -> Result<(usize, usize)> {
     match other {
         Some(&second) => Ok((first, second)),
         None => bail!(
-            "CPUs that this process may use 1: at least 2 are accepted, \
-             because the demo shows two nodes of one core"
+            "CPUs that this process may use 1 (expected at least 2: the demo shows two nodes of one core)"
         ),
     }
 }

@@ -178,7 +178,7 @@ fn a_schedule_for_one_node_forces_regions_there() {
         let refused = forced(schedule, nodes);
         prints_the_same(&refused, &expected);
         let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-        let line = format!("one ratio per node is accepted: {given} given, {nodes} nodes");
+        let line = format!("{given} ratios for {nodes} nodes (expected one for each)");
         assert!(said.contains(&line), "{said}");
         // By measured times regions might run whole on a node, but not all of them.
         assert!(!said.contains("whole on node 1 60 times"), "{said}");
@@ -254,7 +254,7 @@ fn speeds_that_do_not_fit_are_refused() {
         let got = run(&program, &[], 2, &[("HETMP_NODES", value)]);
         let said = String::from_utf8_lossy(&got.stderr);
         assert_eq!(got.status.code(), Some(2), "{value}: {said}");
-        assert!(said.contains("is accepted behind dsm:2"), "{value}: {said}");
+        assert!(said.contains("(expected behind dsm:2"), "{value}: {said}");
     }
 }
 
@@ -290,11 +290,11 @@ fn hetrun_refuses_nodes_that_do_not_fit() {
     for (value, line) in [
         (
             "dsm:3;speed=1;speed=1;speed=1",
-            "dsm:2 is accepted: as many nodes as processes",
+            "not as many nodes as processes (expected dsm:2)",
         ),
         (
             "dsm:2;speed=1",
-            "speed=S for each of 2 nodes, 0.01 to 1, is accepted behind dsm:2",
+            "(expected behind dsm:2 speed=S for each of 2 nodes, 0.01 to 1",
         ),
         ("dsm:2;cores=0;cores=99999", "CPU"),
     ] {

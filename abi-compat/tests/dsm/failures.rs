@@ -67,7 +67,7 @@ fn a_refused_userfaultfd_is_one_line() {
     let said = String::from_utf8_lossy(&got.stderr);
     assert_eq!(got.status.code(), Some(2), "{said}");
     assert!(
-        said.starts_with("hetmp: HETMP_DSM uffd: root, access to /dev/userfaultfd"),
+        said.starts_with("hetmp: HETMP_DSM: 'uffd': root, access to /dev/userfaultfd"),
         "{said}"
     );
     assert_eq!(said.lines().count(), 1, "{said}");
@@ -363,7 +363,7 @@ fn fork_and_dlopen_in_a_region_are_refused() {
     let program = compile("c-tests/dsm/failures.c", &["-DREFUSED"]);
     let trust = [("HETMP_DSM_TRUST", "1")];
     for (what, line) in [
-        ("fork", "hetmp: fork: posix_spawn and system are accepted"),
+        ("fork", "hetmp: fork (expected posix_spawn and system)"),
         ("dlopen", "hetmp: dlopen /nowhere.so: system libraries are"),
     ] {
         let got = run(&program, &[what, "/nowhere.so"], 2, &trust);
@@ -392,23 +392,26 @@ fn what_cannot_be_is_refused_with_one_line() {
         assert_eq!(said.lines().count(), 1, "{said}");
         assert!(got.stdout.is_empty());
     };
-    refused(&[("HETMP_NODES", "dsm:1")], "dsm:2 to dsm:8 are accepted");
-    refused(
-        &[("HETMP_NODES", "dsm:nine")],
-        "dsm:2 to dsm:8 are accepted",
-    );
+    refused(&[("HETMP_NODES", "dsm:1")], "(expected dsm:2 to dsm:8)");
+    refused(&[("HETMP_NODES", "dsm:nine")], "(expected dsm:2 to dsm:8)");
     refused(
         &[("HETMP_NODES", "dsm:2;cores=0,speed=0.5")],
-        "speed=S for each of 2 nodes, 0.01 to 1, is accepted behind dsm:2",
+        "(expected behind dsm:2 speed=S for each of 2 nodes, 0.01 to 1",
     );
-    refused(&[("HETMP_DSM", "mmu")], "uffd and sigsegv are accepted");
-    refused(&[("HETMP_DSM_CPUS", "mine")], "all and own are accepted");
+    refused(
+        &[("HETMP_DSM", "mmu")],
+        "'mmu': unknown (expected uffd or sigsegv)",
+    );
+    refused(
+        &[("HETMP_DSM_CPUS", "mine")],
+        "'mine': unknown (expected all or own)",
+    );
     let both = preload();
     let both = both.to_string_lossy();
     let one = both.split(':').next().unwrap_or("");
     refused(
         &[("LD_PRELOAD", one)],
-        "LD_PRELOAD=libhetmp_dsm.so:libhetmp.so is accepted",
+        "(expected LD_PRELOAD=libhetmp_dsm.so:libhetmp.so)",
     );
 }
 

@@ -165,7 +165,7 @@ pub(crate) fn finish(mut command: Command, program: &Path, tag: u32) -> Output {
 /// True, after printing a line, if this machine cannot run nodes.
 pub(crate) fn skipped(output: &Output) -> bool {
     let text = String::from_utf8_lossy(&output.stderr);
-    let names = ["HETMP_DSM uffd: root", "HETMP_DSM sigsegv: a kernel"];
+    let names = ["HETMP_DSM: 'uffd': root", "HETMP_DSM: 'sigsegv': a kernel"];
     let refused = text.lines().find(|l| names.iter().any(|n| l.contains(n)));
     if let Some(line) = refused {
         println!("skipped: {line}");

@@ -237,7 +237,7 @@ fn different_programs_are_no_nodes_of_one() {
     let said = String::from_utf8_lossy(&got.stderr);
     assert_eq!(got.status.code(), Some(2), "{said}");
     assert!(
-        said.contains("node 1: program ") && said.contains("as on node 0, is accepted"),
+        said.contains("node 1: program ") && said.contains(", as on node 0: the same files"),
         "{said}"
     );
     assert_eq!(said.lines().count(), 1, "{said}");

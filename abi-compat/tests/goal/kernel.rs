@@ -239,7 +239,9 @@ fn long_algorithms() -> Result<(), Failed> {
     let mut out = alone(4, &path, &["80"], &[("HETMP_GOAL_ALLGATHER", "log")]);
     counted(&mut out);
     let text = String::from_utf8_lossy(&out.stderr).into_owned();
-    if !text.contains("bytes: up to 65536 are accepted; such collectives take the engine thread") {
+    if !text.contains(
+        "bytes: out of range (expected up to 65536); such collectives take the engine thread",
+    ) {
         return Err(
             format!("a line of blocks together longer than 64 KiB was to come: {text}").into(),
         );
@@ -367,7 +369,7 @@ fn refused() -> Result<(), Failed> {
     let (program, path) = program("in_kernel")?;
     let mut out = alone(2, &path, &["4"], &[("HETMP_GOAL_INTERFACE", "nowhere")]);
     let text = String::from_utf8_lossy(&out.stderr).into_owned();
-    let wanted = "hetmp: HETMP_GOAL_ENGINE kernel: interface nowhere: ";
+    let wanted = "hetmp: HETMP_GOAL_ENGINE: 'kernel': interface nowhere: ";
     if !text
         .lines()
         .all(|l| l.starts_with(wanted) && l.ends_with("; the engine thread is used"))

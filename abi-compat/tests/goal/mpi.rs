@@ -178,8 +178,8 @@ fn wrong_program(mpi: Mpi) -> Result<(), Failed> {
         let path = other.build("collectives")?;
         let out = other.run(2, &path, &[], Some(&mpi.shim()), &[]);
         let text = String::from_utf8_lossy(&out.stderr).into_owned();
-        let said =
-            text.contains("hetmp: libhetmp_mpi.so: program of ") && text.contains(" is accepted");
+        let said = text.contains("hetmp: libhetmp_mpi.so: program of ")
+            && text.contains("(expected a program of ");
         if out.ending == exec::Ending::Exit(0) || !said {
             return Err(shown(&out).into());
         }
@@ -213,9 +213,9 @@ fn late(mpi: Mpi) -> Result<(), Failed> {
     let text = String::from_utf8_lossy(&out.stderr).into_owned();
     let line = text.lines().find_map(|l| {
         let named = l.strip_prefix(
-            "hetmp: libhetmp_mpi.so: program that opens MPI after its start: LD_PRELOAD of this library and then of ",
+            "hetmp: libhetmp_mpi.so: program that opens MPI after its start: MPI is not there yet (expected LD_PRELOAD of this library and then of ",
         )?;
-        named.strip_suffix(" is accepted")
+        named.strip_suffix(')')
     });
     let Some(file) = line.filter(|_| out.ending != exec::Ending::Exit(0)) else {
         return Err(shown(&out).into());

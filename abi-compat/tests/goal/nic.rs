@@ -134,7 +134,7 @@ fn refused(engine: &str, way: &str, why: &str) -> Result<(), Failed> {
     let (program, path) = program("in_kernel")?;
     let mut out = job(engine, 2, &path, &["4"], &[("HETMP_NIC", way)]);
     let text = String::from_utf8_lossy(&out.stderr).into_owned();
-    let wanted = format!("hetmp: HETMP_GOAL_ENGINE {engine}: {why}");
+    let wanted = format!("hetmp: HETMP_GOAL_ENGINE: '{engine}': {why}");
     let is_refusal = |l: &str| l.starts_with(&wanted) && l.ends_with("; the engine thread is used");
     if text.lines().count() != 2 || !text.lines().all(is_refusal) {
         return Err(format!("{wanted}... was to come from each rank: {text}").into());

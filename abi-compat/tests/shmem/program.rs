@@ -51,7 +51,7 @@ pub(crate) fn all() -> Vec<Program> {
 /// The program of a name.
 pub(crate) fn named(name: &str) -> Program {
     let found = all().into_iter().find(|p| p.name == name);
-    found.unwrap_or_else(|| panic!("hetmp: program {name}: one of c-tests/shmem is accepted"))
+    found.unwrap_or_else(|| panic!("hetmp: program {name} (expected one of c-tests/shmem)"))
 }
 
 fn words(text: &str) -> Vec<String> {
@@ -97,7 +97,7 @@ fn read(path: &Path) -> Program {
             "peer" => program.peer = value == "yes",
             "manual" => program.manual = true,
             "slow" => program.slow = true,
-            _ => panic!("hetmp: line {line}: the settings of c-tests/shmem/README.md are accepted"),
+            _ => panic!("hetmp: line {line} (expected the settings of c-tests/shmem/README.md)"),
         }
     }
     if program.builds.is_empty() {
@@ -166,7 +166,7 @@ fn flags_of(build: &str, cxx: bool) -> Vec<String> {
             "-fno-omit-frame-pointer",
         ],
         other => {
-            panic!("hetmp: build {other}: default, O0, pie, nopie, asan, c++11, c++20 are accepted")
+            panic!("hetmp: build {other} (expected default, O0, pie, nopie, asan, c++11, c++20)")
         }
     };
     std::iter::once(standard)

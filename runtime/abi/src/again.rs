@@ -74,20 +74,20 @@ pub(crate) unsafe fn begin_with_both(argv: *const *const c_char) {
     let before = value(c"LD_PRELOAD");
     let Some(beside) = beside else {
         refuse(format_args!(
-            "HETMP_NODES {nodes}: {SECOND} is needed, beside libhetmp.so or in LD_PRELOAD before it"
+            "HETMP_NODES: '{nodes}': {SECOND} is needed, beside libhetmp.so or in LD_PRELOAD before it"
         ));
     };
     let named = before.windows(SECOND.len()).any(|w| w == SECOND.as_bytes());
     if named || began_again {
         refuse(format_args!(
-            "HETMP_NODES {nodes}: LD_PRELOAD {}: the loader did not take {SECOND} from there",
+            "HETMP_NODES: '{nodes}': LD_PRELOAD {}: the loader did not take {SECOND} from there",
             String::from_utf8_lossy(&before)
         ));
     }
     // What a constructor of the program's own has done to files, it would do again.
     if let Some(library) = hetmp_core::program::constructed_library() {
         refuse(format_args!(
-            "HETMP_NODES {nodes}: library {library} has constructors, which have run: LD_PRELOAD={}:{}, or hetmp run --nodes {nodes}, is accepted",
+            "HETMP_NODES: '{nodes}': library {library} has constructors, which have run (expected LD_PRELOAD={}:{}, or hetmp run --nodes {nodes})",
             beside.display(),
             String::from_utf8_lossy(&before)
         ));
@@ -99,7 +99,7 @@ pub(crate) unsafe fn begin_with_both(argv: *const *const c_char) {
     std::env::set_var(OsStr::from_bytes(MARK.to_bytes()), own);
     let error = again(argv);
     refuse(format_args!(
-        "HETMP_NODES {nodes}: the program cannot be started again with {SECOND} ({error})"
+        "HETMP_NODES: '{nodes}': the program cannot be started again with {SECOND} ({error})"
     ));
 }
 

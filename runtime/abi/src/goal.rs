@@ -102,7 +102,7 @@ unsafe fn add(graph: Graph, work: Result<Work>, op: *mut Op) -> c_int {
 fn null(what: &str) -> Error {
     Error::new(
         Code::Argument,
-        format_args!("{what} (null): an address is accepted"),
+        format_args!("{what}: null (expected an address)"),
     )
 }
 
@@ -110,7 +110,7 @@ fn null(what: &str) -> Error {
 fn wrong(what: &str, value: impl core::fmt::Display, accepted: &str) -> Error {
     Error::new(
         Code::Argument,
-        format_args!("{what} {value}: {accepted} is accepted"),
+        format_args!("{what} {value}: not usable here (expected {accepted})"),
     )
 }
 
@@ -118,7 +118,7 @@ fn rank(number: c_int) -> Result<u32> {
     u32::try_from(number).map_err(|_| {
         Error::new(
             Code::Rank,
-            format_args!("rank {number}: one of the job is accepted"),
+            format_args!("rank {number}: not in this job (expected one of its ranks)"),
         )
     })
 }
@@ -138,7 +138,7 @@ fn element(number: c_int) -> Result<Type> {
         _ => Err(Error::new(
             Code::Type,
             format_args!(
-                "type {number:#x}: GOAL_SIGNED(1 to 64), GOAL_UNSIGNED(1 to 64), GOAL_FLOAT and GOAL_DOUBLE are accepted"
+                "type {number:#x}: unknown (expected GOAL_SIGNED(1 to 64), GOAL_UNSIGNED(1 to 64), GOAL_FLOAT or GOAL_DOUBLE)"
             ),
         )),
     }
@@ -151,7 +151,7 @@ fn arithmetic(number: c_int) -> Result<Arithmetic> {
     found.ok_or_else(|| {
         Error::new(
             Code::Type,
-            format_args!("operation {number}: GOAL_ADD to GOAL_XOR are accepted"),
+            format_args!("operation {number}: unknown (expected GOAL_ADD to GOAL_XOR)"),
         )
     })
 }
@@ -208,7 +208,7 @@ extern "C" fn GOAL_Error_string(code: c_int) -> *const c_char {
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Last_error", GOAL_Last_error);
 /// Copies the text of the process's last error to `text`, cut to n bytes including the final 0. The text names the
-/// argument and the values that are accepted.
+/// argument and what is expected.
 unsafe extern "C" fn GOAL_Last_error(text: *mut c_char, n: usize) -> c_int {
     if text.is_null() || n == 0 {
         return Code::Argument as c_int;

@@ -119,7 +119,7 @@ impl Job {
     fn load(&self) -> Result<Loaded, String> {
         let shown = self.file.display();
         let text = hetmp_core::file::text(&self.file, MOST_BYTES)
-            .map_err(|e| format!("file {shown}: {e}: a text of up to 1 GiB is accepted"))?;
+            .map_err(|e| format!("file {shown}: {e} (expected a text of up to 1 GiB)"))?;
         if text.trim_start().starts_with('<') {
             let algorithm = msccl::read(&text, msccl::Chunk::floats(self.chunk))
                 .map_err(|e| format!("file {shown}: {e}"))?;
@@ -152,7 +152,7 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
         What::Import { job } => job.load().and_then(|loaded| match loaded.algorithm {
             Some(algorithm) => Ok(text::write(&algorithm.graphs)),
             None => Err(format!(
-                "file {}: an algorithm of MSCCL (XML) is accepted",
+                "file {}: not XML (expected an algorithm of MSCCL)",
                 job.file.display()
             )),
         }),
@@ -228,7 +228,7 @@ fn compile(job: &Job, rank: u32, output: &Path) -> Result<String, String> {
     let last = graphs.len() - 1;
     let graph = graphs
         .get(rank as usize)
-        .ok_or_else(|| format!("--rank {rank}: 0 to {last} are accepted"))?;
+        .ok_or_else(|| format!("--rank: '{rank}': no such rank (expected 0 to {last})"))?;
     // Checks all ranks: one rank's schedule does not show which ranks would wait for ever. Circles that only long
     // messages close are left to the user.
     let found = global::check(&graphs);
@@ -247,7 +247,7 @@ fn compile(job: &Job, rank: u32, output: &Path) -> Result<String, String> {
 
 fn show(file: &Path) -> Result<String, String> {
     let shown = file.display();
-    let wrong = |e| format!("file {shown}: {e}: a regular file of up to 1 GiB is accepted");
+    let wrong = |e| format!("file {shown}: {e} (expected a regular file of up to 1 GiB)");
     let mut bytes = Vec::new();
     hetmp_core::file::open(file)
         .and_then(|file| file.take(4096).read_to_end(&mut bytes))

@@ -130,7 +130,7 @@ fn one_line(refusal: &str) -> String {
         .take_while(|w| w.starts_with(|c: char| c.is_ascii_lowercase()))
         .collect();
     format!(
-        "{}: what {} --help lists is accepted",
+        "{} (expected what {} --help lists)",
         words.join(" "),
         command.join(" ")
     )

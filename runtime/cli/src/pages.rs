@@ -66,7 +66,7 @@ pub(crate) fn man(arguments: &Man, command: clap::Command) -> Output {
 fn write(folder: &Path, command: clap::Command) -> Result<String, String> {
     let refuse = |path: &Path, error: std::io::Error| {
         format!(
-            "{}: {error}: a folder that can be written is accepted",
+            "{}: {error} (expected a folder that can be written)",
             path.display()
         )
     };

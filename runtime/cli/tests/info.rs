@@ -100,7 +100,7 @@ fn bad_nodes_are_said_in_one_line_and_fail() {
     assert_eq!(output.status.code(), Some(1));
     let error = text(&output.stderr);
     assert!(
-        error.starts_with("hetmp: HETMP_NODES cores=60000: only the CPUs"),
+        error.starts_with("hetmp: HETMP_NODES: 'cores=60000': this process may not run on CPUs"),
         "{error}"
     );
     assert_eq!(error.lines().count(), 1);
@@ -138,19 +138,19 @@ fn bad_arguments_exit_with_2() {
     for (arguments, line) in [
         (
             &["nosuch"][..],
-            "unrecognized subcommand 'nosuch': what hetmp --help lists is accepted",
+            "unrecognized subcommand 'nosuch' (expected what hetmp --help lists)",
         ),
         (
             &["info", "--nosuch"],
-            "unexpected argument '--nosuch' found: what hetmp info --help lists is accepted",
+            "unexpected argument '--nosuch' found (expected what hetmp info --help lists)",
         ),
         (
             &["which"],
-            "the following required arguments were not provided: <PROGRAM|PACKAGE>...: what hetmp which --help lists is accepted",
+            "the following required arguments were not provided: <PROGRAM|PACKAGE>... (expected what hetmp which --help lists)",
         ),
         (
             &["goal", "show", "--nosuch"],
-            "unexpected argument '--nosuch' found: what hetmp goal show --help lists is accepted",
+            "unexpected argument '--nosuch' found (expected what hetmp goal show --help lists)",
         ),
     ] {
         let output = hetmp(arguments, None);
@@ -215,5 +215,5 @@ fn platforms_are_shown_and_a_bad_one_is_one_line() {
     let out = info("sw", false);
     assert!(!out.status.success());
     let line = String::from_utf8(out.stderr).expect("UTF-8");
-    assert!(line.starts_with("hetmp: HETMP_PLATFORM sw: ") && line.lines().count() == 1);
+    assert!(line.starts_with("hetmp: HETMP_PLATFORM: 'sw': ") && line.lines().count() == 1);
 }

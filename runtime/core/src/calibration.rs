@@ -65,23 +65,23 @@ pub fn kind_of(node: &Node) -> String {
 }
 
 impl Calibration {
-    /// Reads a file. Errors say what is accepted.
+    /// Reads a file. Errors say what is wrong, and what is expected.
     pub fn read(path: &Path) -> Result<Self, String> {
         let text = crate::file::text(path, crate::file::SMALL)
-            .map_err(|e| format!("a readable file is accepted ({e})"))?;
+            .map_err(|e| format!("{e} (expected a readable file)"))?;
         Self::parse(&text)
     }
 
-    /// Reads the text of a file. Errors say what is accepted.
+    /// Reads the text of a file. Errors say what is wrong, and what is expected.
     pub fn parse(text: &str) -> Result<Self, String> {
         const SHAPE: &str =
-            "a file written by hetmp calibrate, with [[node]] and [[link]] tables, is accepted";
+            "no calibration (expected a file written by hetmp calibrate, with [[node]] and [[link]] tables)";
         let mut root = toml::parse(text)?;
         match root.number("hetmp_calibration", "version 1", |_| true)? {
             Some(v) if v == f64::from(VERSION) => {}
             Some(v) => {
                 return Err(format!(
-                    "hetmp_calibration = {VERSION} is accepted, not {v}"
+                    "hetmp_calibration = {v}: another version (expected {VERSION})"
                 ))
             }
             None => return Err(SHAPE.to_owned()),
@@ -237,11 +237,11 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_in_one_line() {
         let v = "hetmp_calibration = 1\n";
-        for (text, accepted) in [
+        for (text, wrong) in [
             (String::new(), "a file written by hetmp calibrate"),
             (
                 "hetmp_calibration = 2".to_owned(),
-                "hetmp_calibration = 1 is accepted, not 2",
+                "hetmp_calibration = 2: another version (expected 1)",
             ),
             (format!("{v}node = 3"), "a file written by hetmp calibrate"),
             (format!("{v}[[node]]"), "every [[node]] needs \"kind\""),
@@ -272,16 +272,16 @@ mod tests {
             ),
             (
                 format!("{v}[x]"),
-                "hetmp_calibration, [[node]] and [[link]] are accepted, not \"x\"",
+                "\"x\": unknown (expected hetmp_calibration, [[node]] and [[link]])",
             ),
-            (format!("{v}[[link]"), "a TOML file is accepted (line 2: "),
+            (format!("{v}[[link]"), "line 2: "),
         ] {
             let error = Calibration::parse(&text).expect_err(&text);
-            assert!(error.starts_with(accepted), "{error}\nwanted {accepted}");
+            assert!(error.starts_with(wrong), "{error}\nwanted {wrong}");
             assert!(!error.contains('\n'));
         }
         assert!(Calibration::read(Path::new("/nonexistent"))
             .expect_err("no file")
-            .starts_with("a readable file is accepted"));
+            .ends_with("(expected a readable file)"));
     }
 }

@@ -324,15 +324,15 @@ struct RecordedNode {
 }
 
 impl Recorded {
-    /// Reads the file. Errors say what is accepted.
+    /// Reads the file. Errors say what is wrong, and what is expected.
     pub fn read(path: &Path) -> Result<Recorded, String> {
         let text = crate::file::text(path, crate::file::SMALL)
-            .map_err(|e| format!("a readable file is accepted after @ ({e})"))?;
+            .map_err(|e| format!("{e} (expected a readable file after @)"))?;
         Recorded::parse(&text)
     }
 
     fn parse(text: &str) -> Result<Recorded, String> {
-        const SHAPE: &str = "a file with one [[node]] table a node is accepted";
+        const SHAPE: &str = "no list of nodes (expected one [[node]] table a node)";
         let mut root = toml::parse(text)?;
         let list = root.array("node", SHAPE)?.ok_or(SHAPE)?;
         root.done("[[node]]")?;
@@ -344,7 +344,7 @@ impl Recorded {
             let counts = match (instructions, events) {
                 (Some(i), Some(e)) => Some((i, e)),
                 (None, None) => None,
-                _ => return Err("instructions and events are accepted together".to_owned()),
+                _ => return Err("instructions or events alone (expected both)".to_owned()),
             };
             Ok(RecordedNode { counts, faults })
         };
@@ -484,31 +484,31 @@ mod tests {
 
     #[test]
     fn what_is_wrong_in_a_recording() {
-        for (text, accepted) in [
+        for (text, wrong) in [
             ("", "a file with one [[node]] table"),
             ("node = []", "a file with one [[node]] table"),
             ("node = [1]", "a file with one [[node]] table"),
             (
                 "[[node]]\nevents = 1",
-                "instructions and events are accepted together",
+                "instructions or events alone (expected both)",
             ),
             (
                 "[[node]]\nfaults = -1",
-                "faults: a number from 0 is accepted",
+                "'faults': out of range (expected a number from 0)",
             ),
             (
                 "[[node]]\nfaults = \"x\"",
-                "faults: a number from 0 is accepted",
+                "'faults': out of range (expected a number from 0)",
             ),
             (
                 "[[node]]\nfault = 1",
-                "instructions, events and faults are accepted, not \"fault\"",
+                "\"fault\": unknown (expected instructions, events and faults)",
             ),
-            ("[[node]]\nfaults = ", "a TOML file is accepted (line 2: "),
-            ("[x]\n[[node]]", "[[node]] are accepted, not \"x\""),
+            ("[[node]]\nfaults = ", "line 2: "),
+            ("[x]\n[[node]]", "\"x\": unknown (expected [[node]])"),
         ] {
             let error = Recorded::parse(text).expect_err(text);
-            assert!(error.starts_with(accepted), "{error}\nwanted {accepted}");
+            assert!(error.starts_with(wrong), "{error}\nwanted {wrong}");
         }
     }
 }

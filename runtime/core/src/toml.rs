@@ -7,16 +7,16 @@ use toml_span::value::{Table, Value, ValueInner};
 #[derive(Debug)]
 pub struct Fields<'a>(Table<'a>);
 
-/// Reads a whole file. Errors say what is accepted, and the line.
+/// Reads a whole file. Errors say the line, what is wrong, and what is expected.
 pub fn parse(text: &str) -> Result<Fields<'_>, String> {
     let mut root = toml_span::parse(text).map_err(|e| {
         let before = &text.as_bytes()[..e.span.start.min(text.len())];
         let line = 1 + before.iter().filter(|&&b| b == b'\n').count();
-        format!("a TOML file is accepted (line {line}: {})", e.kind)
+        format!("line {line}: {} (expected TOML)", e.kind)
     })?;
     match root.take() {
         ValueInner::Table(table) => Ok(Fields(table)),
-        _ => Err("a TOML file is accepted".to_owned()),
+        _ => Err("no TOML (expected a TOML file)".to_owned()),
     }
 }
 
@@ -58,7 +58,7 @@ impl<'a> Fields<'a> {
         if value.is_finite() && good(value) {
             Ok(Some(value))
         } else {
-            Err(format!("{key}: {accepted} is accepted"))
+            Err(format!("{key}: not usable (expected {accepted})"))
         }
     }
 
@@ -67,13 +67,13 @@ impl<'a> Fields<'a> {
         match self.take(key) {
             None => Ok(None),
             Some(ValueInner::String(text)) => Ok(Some(text.into_owned())),
-            Some(_) => Err(format!("{key}: a text in quotes is accepted")),
+            Some(_) => Err(format!("{key}: no text (expected one in quotes)")),
         }
     }
 
     /// A list of texts.
     pub fn texts(&mut self, key: &str) -> Result<Option<Vec<String>>, String> {
-        let bad = || format!("{key}: a list of texts is accepted");
+        let bad = || format!("{key}: no list (expected a list of texts)");
         let one = |mut value: Value<'a>| match value.take() {
             ValueInner::String(text) => Ok(text.into_owned()),
             _ => Err(bad()),
@@ -91,7 +91,7 @@ impl<'a> Fields<'a> {
 
     /// The keys and positive numbers of the table `key`; none where it is missing.
     pub fn numbers(&mut self, key: &str) -> Result<Vec<(String, f64)>, String> {
-        let bad = || format!("{key}: a table of numbers above 0 is accepted");
+        let bad = || format!("{key}: no table (expected one of numbers above 0)");
         match self.take(key) {
             None => Ok(Vec::new()),
             Some(ValueInner::Table(table)) => table
@@ -112,7 +112,7 @@ impl<'a> Fields<'a> {
     pub fn done(&self, accepted: &str) -> Result<(), String> {
         match self.0.keys().next() {
             None => Ok(()),
-            Some(key) => Err(format!("{accepted} are accepted, not \"{}\"", key.name)),
+            Some(key) => Err(format!("\"{}\": unknown (expected {accepted})", key.name)),
         }
     }
 }

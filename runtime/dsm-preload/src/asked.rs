@@ -3,6 +3,7 @@
 use crate::refuse::fail;
 use crate::{kernel, place};
 use core::ffi::CStr;
+use hetmp_core::env;
 use hetmp_core::topo::nodes::dsm::{self, Member};
 use hetmp_core::topo::{CpuSet, Topology};
 use pages::backend::{probe_uffd, Kind};
@@ -11,6 +12,12 @@ pub(crate) fn variable(name: &CStr) -> Option<&'static str> {
     // SAFETY: no other thread changes the environment before `main`, and a variable's value stays where it
     // is.
     unsafe { hetmp_core::env::live(name) }.map(|value| value.to_str().unwrap_or("?"))
+}
+
+/// The value of a variable as `read` reads it; `None` if it is unset or empty. A bad one ends the process, with one line.
+fn chosen<T>(name: &str, key: &CStr, read: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
+    let value = variable(key).filter(|v| !v.trim().is_empty())?.as_bytes();
+    Some(read(value).unwrap_or_else(|| fail(format_args!("{}", env::refusal(name, value)))))
 }
 
 /// The nodes that the user asked for.
@@ -38,11 +45,11 @@ pub(crate) fn asked<'a>(variable: &dyn Fn(&CStr) -> Option<&'a str>) -> Option<A
     match count.parse() {
         Ok(n) if (2..=place::MOST).contains(&usize::from(n)) => Some(Asked::Forked(n)),
         _ if count.contains(['=', ';', ',']) => fail(format_args!(
-            "HETMP_NODES {value}: dsm:2 to dsm:{} are accepted, alone: nodes with memory of their own are taken as alike",
+            "HETMP_NODES: '{value}': not a number of nodes in range (expected dsm:2 to dsm:{})",
             place::MOST
         )),
         _ => fail(format_args!(
-            "HETMP_NODES {value}: dsm:2 to dsm:{} are accepted",
+            "HETMP_NODES: '{value}': not a number of nodes in range (expected dsm:2 to dsm:{})",
             place::MOST
         )),
     }
@@ -55,7 +62,7 @@ pub(crate) fn members(asked: Asked) -> Vec<Member> {
         Asked::Forked(count) => count.into(),
         Asked::Launched => 1,
     };
-    let refuse = |accepted: String| fail(format_args!("HETMP_NODES {value}: {accepted}"));
+    let refuse = |wrong: String| fail(format_args!("HETMP_NODES: '{value}': {wrong}"));
     dsm::members(value, count).unwrap_or_else(refuse)
 }
 
@@ -65,33 +72,25 @@ pub(crate) fn cpus_told(members: &[Member]) -> Vec<CpuSet> {
         Member::Nodes(text) => Some(text),
         Member::Speed(_) => None,
     });
-    let refuse = |text: &str, accepted| fail(format_args!("HETMP_NODES, node {text}: {accepted}"));
+    let refuse = |text: &str, wrong| fail(format_args!("HETMP_NODES: node '{text}': {wrong}"));
     told.map(|text| {
-        dsm::cpus(text, &Topology::discover()).unwrap_or_else(|accepted| refuse(text, accepted))
+        dsm::cpus(text, &Topology::discover()).unwrap_or_else(|wrong| refuse(text, wrong))
     })
     .collect()
 }
 
 /// Do pages come along with others (`HETMP_DSM_AHEAD`)?
 pub(crate) fn ahead() -> bool {
-    match variable(c"HETMP_DSM_AHEAD") {
-        None | Some("off") => false,
-        Some("on") => true,
-        Some(other) => fail(format_args!(
-            "HETMP_DSM_AHEAD {other}: on and off are accepted"
-        )),
-    }
+    chosen("HETMP_DSM_AHEAD", c"HETMP_DSM_AHEAD", env::switch).unwrap_or(false)
 }
 
 /// Is the origin, too, to stay on CPUs of its own (`HETMP_DSM_CPUS`)? Then nodes of one machine behave as machines do.
 pub(crate) fn apart() -> bool {
-    match variable(c"HETMP_DSM_CPUS") {
-        None | Some("all") => false,
-        Some("own") => true,
-        Some(other) => fail(format_args!(
-            "HETMP_DSM_CPUS {other}: all and own are accepted"
-        )),
-    }
+    let words = [("all", false), ("own", true)];
+    chosen("HETMP_DSM_CPUS", c"HETMP_DSM_CPUS", |v| {
+        env::word(v, &words)
+    })
+    .unwrap_or(false)
 }
 
 /// How this process can catch page faults; as the user asked for by `HETMP_DSM`, or else by userfaultfd if that is
@@ -109,9 +108,9 @@ pub(crate) fn backend() -> Result<Kind, String> {
             Err(_) => Err(refused),
         };
     };
-    match Kind::of(text) {
+    match Kind::of(&text.trim().to_ascii_lowercase()) {
         Some(Kind::Uffd) => probe_uffd().map(|()| Kind::Uffd),
         Some(Kind::Sigsegv) => kernel::probe().map(|()| Kind::Sigsegv),
-        None => Err(format!("HETMP_DSM {text}: uffd and sigsegv are accepted")),
+        None => Err(env::refusal("HETMP_DSM", text.as_bytes())),
     }
 }

@@ -126,7 +126,7 @@ fn empty_constructors(library: &Object) {
     };
     if !protect(libc::PROT_READ | libc::PROT_WRITE) {
         refuse::fail(format_args!(
-            "library {}: {}: one whose dynamic section may be changed is accepted",
+            "library {}: {} (expected one whose dynamic section may be changed)",
             library.name,
             std::io::Error::last_os_error()
         ));

@@ -61,7 +61,7 @@ pub(crate) fn probe() -> Result<(), String> {
     if dispatch(true) == 0 && dispatch(false) == 0 {
         return Ok(());
     }
-    Err("HETMP_DSM sigsegv: a kernel that hands system calls to the program (Linux 5.11 or later) is needed".to_owned())
+    Err("HETMP_DSM: 'sigsegv': a kernel that hands system calls to the program (Linux 5.11 or later) is needed".to_owned())
 }
 
 /// Catches the system calls of all threads that [`begin`] starts from now on. `data`: the program's variables.
@@ -71,7 +71,7 @@ pub(crate) fn probe() -> Result<(), String> {
 pub(crate) fn start(data: &[core::ops::Range<usize>]) -> Result<(), String> {
     if data.len() * 2 > DATA.len() {
         return Err(format!(
-            "HETMP_DSM sigsegv: a program with {} parts of data: at most {} are accepted",
+            "HETMP_DSM: 'sigsegv': the program has {} parts of data (expected at most {})",
             data.len(),
             DATA.len() / 2
         ));
@@ -99,7 +99,7 @@ pub(crate) fn start(data: &[core::ops::Range<usize>]) -> Result<(), String> {
     };
     // SAFETY: the handler is async-signal-safe (see the head of this file).
     let before = unsafe { raw::action(libc::SIGSYS, Some(&action.on_own_stack())) }
-        .map_err(|e| format!("HETMP_DSM sigsegv: a handler of SIGSYS is needed (error {e})"))?;
+        .map_err(|e| format!("HETMP_DSM: 'sigsegv': a handler of SIGSYS is needed (error {e})"))?;
     signals::SYS.set(Some(&before));
     signals::take_over();
     ON.store(true, Ordering::Release);
@@ -253,7 +253,7 @@ fn demand(result: isize, what: &str) {
     if result < 0 {
         let error = -result;
         crate::refuse::fail(format_args!(
-            "HETMP_DSM sigsegv: {what} is needed (error {error})"
+            "HETMP_DSM: 'sigsegv': {what} is needed (error {error})"
         ));
     }
 }

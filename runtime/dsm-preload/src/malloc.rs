@@ -144,7 +144,7 @@ fn checked(at: *mut c_void) -> *mut u8 {
 
 fn bad(what: &str, at: *mut c_void) -> ! {
     report::warn(format_args!(
-        "{what} {at:p}: an address that malloc gave is accepted"
+        "{what} {at:p}: not from malloc (expected an address that malloc gave)"
     ));
     // SAFETY: abort has no preconditions.
     unsafe { libc::abort() }

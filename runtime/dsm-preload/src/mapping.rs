@@ -78,13 +78,13 @@ extern "C" fn mmap(
     }
     if writable && flags & libc::MAP_SHARED != 0 && flags & libc::MAP_ANONYMOUS == 0 {
         refused(format_args!(
-            "mmap MAP_SHARED of a file: MAP_PRIVATE is accepted"
+            "mmap: MAP_SHARED of a file (expected MAP_PRIVATE)"
         ));
         return libc::MAP_FAILED;
     }
     if fixed || may & libc::PROT_EXEC != 0 {
         refused(format_args!(
-            "mmap {at:#x} with flags {flags:#x}, protection {may:#x}: writable memory that is not executable, at any address, is accepted"
+            "mmap {at:#x} with flags {flags:#x}, protection {may:#x}: nodes cannot share it (expected writable memory that is not executable, at any address)"
         ));
         return libc::MAP_FAILED;
     }
@@ -166,7 +166,7 @@ extern "C" fn mremap(
         || !place::is_shared_for(caller)
     {
         refused(format_args!(
-            "mremap {at:p}: one that may move, to any address, is accepted"
+            "mremap {at:p}: to a fixed address or in place (expected one that may move, to any address)"
         ));
         return libc::MAP_FAILED;
     }
@@ -206,7 +206,7 @@ extern "C" fn mprotect(at: *mut c_void, len: usize, may: c_int, _caller: usize) 
         return 0;
     }
     refused(format_args!(
-        "mprotect {at:p} {may:#x}: reading and writing is accepted for memory that nodes share"
+        "mprotect {at:p} {may:#x}: nodes share this memory (expected reading and writing)"
     ));
     -1
 }

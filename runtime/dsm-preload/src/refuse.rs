@@ -42,12 +42,12 @@ macro_rules! refused {
 
 refused! {
     // The child would write to memory that other nodes hold. Some of these fork within the C library, which asks nobody.
-    ENOSYS, "posix_spawn and system are accepted under HETMP_NODES=dsm":
+    ENOSYS, "HETMP_NODES=dsm takes no other way to start a process (expected posix_spawn or system)":
         fork(), _Fork(), daemon(chdir: c_int, close: c_int),
         forkpty(to: *mut c_int, name: *mut c_char, how: *const c_void, size: *const c_void);
     // The C library has every thread make the call, by a signal that the threads which serve pages block and other nodes never
     // get.
-    EPERM, "a program that keeps its user and groups is accepted under HETMP_NODES=dsm":
+    EPERM, "nodes cannot change user and groups (expected a program that keeps them under HETMP_NODES=dsm)":
         setuid(id: u32), setgid(id: u32), seteuid(id: u32), setegid(id: u32),
         setreuid(real: u32, effective: u32), setregid(real: u32, effective: u32),
         setresuid(real: u32, effective: u32, saved: u32), setresgid(real: u32, effective: u32, saved: u32),
@@ -74,7 +74,7 @@ pub(crate) unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mu
         };
         if !is_loaded && !hetmp_core::program::is_system_library(&text) {
             report::warn(format_args!(
-                "dlopen {text}: system libraries are accepted under HETMP_NODES=dsm"
+                "dlopen {text}: the program's own library (expected system libraries under HETMP_NODES=dsm)"
             ));
             return core::ptr::null_mut();
         }

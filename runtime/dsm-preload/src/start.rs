@@ -64,7 +64,7 @@ fn join(all: &[Object], kind: Result<Kind, String>) -> (u8, Kind, Box<dyn Job>) 
     let count = match u8::try_from(job.size()) {
         Ok(n) if (2..=place::MOST).contains(&usize::from(n)) => n,
         _ => fail(format_args!(
-            "HETMP_NODES dsm:job: a job of {} processes: hetrun --dsm with 2 to {} is accepted",
+            "HETMP_NODES: 'dsm:job': a job of {} processes (expected hetrun --dsm with 2 to {})",
             job.size(),
             place::MOST
         )),
@@ -84,17 +84,17 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
     let used = place::end_early();
     if matches!(asked, Asked::Forked(_)) && variable(c"HETMP_JOB").is_some() {
         fail(format_args!(
-            "HETMP_NODES dsm:N: a program that is not started by hetrun is accepted (hetrun --dsm makes nodes of its own)"
+            "HETMP_NODES: dsm:N in a program that hetrun started (expected hetrun --dsm, which makes nodes of its own)"
         ));
     }
     let Some(install) = engine_function(c"hetmp_across_install") else {
         fail(format_args!(
-            "HETMP_NODES dsm:N: LD_PRELOAD=libhetmp_dsm.so:libhetmp.so is accepted"
+            "HETMP_NODES: dsm:N without libhetmp.so (expected LD_PRELOAD=libhetmp_dsm.so:libhetmp.so)"
         ));
     };
     let Some(serve) = engine_function(c"hetmp_across_node") else {
         fail(format_args!(
-            "libhetmp.so: one of the same version is accepted"
+            "libhetmp.so: another version (expected the same)"
         ));
     };
     if std::fs::read_dir("/proc/self/task").is_ok_and(|all| all.count() > 1) {
@@ -120,13 +120,13 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
             |r: &core::ops::Range<usize>| r.start < o.dynamic.end && o.dynamic.start < r.end;
         if (i == 0 || o.is_own(ours)) && o.data.iter().any(among) {
             fail(format_args!(
-                "HETMP_NODES dsm:N: {}: linking with -z relro is accepted: its dynamic section lies in the pages of its variables",
+                "HETMP_NODES: dsm:N: {}: its dynamic section lies in the pages of its variables (expected linking with -z relro)",
                 if i == 0 { "program" } else { &o.name }
             ));
         }
         if watches_memory(&o.name) {
             fail(format_args!(
-                "HETMP_NODES dsm:N: library {}: a program without a sanitizer, which replaces memory itself, is accepted",
+                "HETMP_NODES: dsm:N: library {} replaces memory itself (expected a program without a sanitizer)",
                 o.name
             ));
         }
@@ -137,7 +137,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
         let here = all.iter().find(|o| o.code.contains(&ours));
         if function(name).is_none_or(|at| here.is_some_and(|o| !o.code.contains(&at))) {
             fail(format_args!(
-                "HETMP_NODES dsm:N: {} of the program's own: a program with the C library's is accepted",
+                "HETMP_NODES: dsm:N: {} of the program's own (expected the C library's)",
                 name.to_string_lossy()
             ));
         }
@@ -248,7 +248,10 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
         Err(e) => fail(format_args!("{e}")),
     };
     if kind == Kind::Sigsegv {
-        if me == 0 && variable(c"HETMP_VERBOSE").is_some_and(|v| matches!(v, "1" | "true")) {
+        if me == 0
+            && variable(c"HETMP_VERBOSE").and_then(|v| hetmp_core::env::switch(v.as_bytes()))
+                == Some(true)
+        {
             report::warn(format_args!(
                 "dsm: page faults by signals (HETMP_DSM=sigsegv)"
             ));
@@ -275,7 +278,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
         let install: extern "C" fn(*const offers::Table) -> bool = core::mem::transmute(install);
         if !install(table) {
             fail(format_args!(
-                "libhetmp.so: one of the same version is accepted"
+                "libhetmp.so: another version (expected the same)"
             ));
         }
         if me != 0 {

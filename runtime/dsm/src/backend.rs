@@ -80,7 +80,7 @@ pub trait Backend: Send + Sync {
 
 pub(crate) fn no_uffd(error: &std::io::Error) -> String {
     format!(
-        "HETMP_DSM uffd: root, access to /dev/userfaultfd, or vm.unprivileged_userfaultfd=1, on Linux 6.4 or later, is needed ({error})"
+        "HETMP_DSM: 'uffd': root, access to /dev/userfaultfd, or vm.unprivileged_userfaultfd=1, on Linux 6.4 or later, is needed ({error})"
     )
 }
 
@@ -117,7 +117,7 @@ pub unsafe fn start(
         match unsafe { sigsegv::Sigsegv::start(space, me) } {
             Ok(backend) => Ok(Box::new(backend)),
             Err(e) => Err(format!(
-                "HETMP_DSM sigsegv: a signal handler and mprotect are needed ({e})"
+                "HETMP_DSM: 'sigsegv': a signal handler and mprotect are needed ({e})"
             )),
         }
     };

@@ -206,7 +206,7 @@ unsafe fn begin(
     let mut check = |node: u32, _: bool, theirs: &[u8]| match theirs == note {
         true => Ok(()),
         false => Err(format!(
-            "node {node}: the same version of hetmp is accepted"
+            "node {node}: another version of hetmp (expected the same)"
         )),
     };
     let mut joined = joining.meet(exchange.as_mut(), note, &mut check, &|_, _| None)?;
@@ -260,7 +260,9 @@ unsafe fn begin(
     Policy::set_spins(0, 0);
     let keys = job.keys();
     let Some(engine) = job.queues() else {
-        return Err("node: an engine that reaches all peers is accepted".to_owned());
+        return Err(
+            "node: not all peers are reached (expected an engine that reaches them)".to_owned(),
+        );
     };
     let link: &'static Mutex<QueuePair> =
         Box::leak(Box::new(Mutex::new(engine.queue_pair(DEPTH, keys))));

@@ -107,7 +107,7 @@ impl Board {
         let used = self.used(node).load(Ordering::Relaxed) as usize;
         if used + record.len() > AREA - 4 {
             return Err(format!(
-                "values of node {node}: at most {AREA} bytes are accepted"
+                "values of node {node}: too long (expected at most {AREA} bytes)"
             ));
         }
         // SAFETY: in bounds; only this node writes its area, behind the bytes that it has published.
@@ -412,7 +412,7 @@ impl Exchange for OnBoard {
     fn put(&mut self, key: &str, value: &[u8]) -> Result<(), String> {
         if value.len() > usize::from(u16::MAX) {
             return Err(format!(
-                "value of {} bytes: 65535 are accepted",
+                "value of {} bytes: too long (expected at most 65535)",
                 value.len()
             ));
         }

@@ -164,7 +164,7 @@ impl Pages {
     pub(crate) fn receive(&self, from: NodeId, bytes: &[u8]) {
         let Some(message) = Message::decode(bytes) else {
             self.fail(format_args!(
-                "{bytes:?} of node {from}: a message of the page protocol is accepted"
+                "{bytes:?} of node {from}: unknown (expected a message of the page protocol)"
             ));
         };
         let mut guard = self.lock();
@@ -248,7 +248,7 @@ impl Pages {
         match self.space.address_of(page) {
             Some(address) => address,
             None => self.fail(format_args!(
-                "page {page}: one of the shared ranges is accepted"
+                "page {page}: not shared (expected one of the shared ranges)"
             )),
         }
     }

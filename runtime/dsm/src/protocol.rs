@@ -77,7 +77,7 @@ impl core::fmt::Display for Violation {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(
             f,
-            "message {:?} of node {}: one that follows the page protocol is accepted (access here: {:?})",
+            "message {:?} of node {}: out of order, access here: {:?} (expected one that follows the page protocol)",
             self.message, self.from, self.access
         )
     }

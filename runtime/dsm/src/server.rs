@@ -132,7 +132,7 @@ impl PageServer {
             Some(address) => address,
             None => self.fail(
                 node,
-                format_args!("page {page}: one of the shared ranges is accepted"),
+                format_args!("page {page}: not shared (expected one of the shared ranges)"),
             ),
         }
     }

@@ -237,7 +237,7 @@ impl Together {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if step(&mut state, &mut out).is_err() {
             report::warn(format_args!(
-                "node {}: {}: one that fits what the nodes do is accepted",
+                "node {}: {} (expected what the other nodes do)",
                 self.driver.me(),
                 what()
             ));

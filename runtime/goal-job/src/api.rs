@@ -187,7 +187,7 @@ pub fn piece(space: i32, start: usize, bytes: usize) -> Result<Buffer> {
     match space {
         USERSPACE if start == 0 && bytes > 0 => Err(Error::new(
             Code::Argument,
-            format_args!("buffer (null) of {bytes} bytes: an address is accepted"),
+            format_args!("buffer of {bytes} bytes: null (expected an address)"),
         )),
         USERSPACE if bytes == 0 => Ok(Buffer::void(0)),
         USERSPACE => Ok(Buffer::user(0, offset, bytes)),
@@ -201,7 +201,7 @@ pub fn piece(space: i32, start: usize, bytes: usize) -> Result<Buffer> {
         _ => Err(Error::new(
             Code::Argument,
             format_args!(
-                "memory {space}: GOAL_USERSPACE, GOAL_SCRATCHPAD and GOAL_SEGMENT(n) are accepted"
+                "memory {space}: unknown (expected GOAL_USERSPACE, GOAL_SCRATCHPAD or GOAL_SEGMENT(n))"
             ),
         )),
     }
@@ -264,7 +264,7 @@ pub fn order(graph: Key, later: i32, after: After, earlier: i32) -> Result<()> {
         found.ok_or_else(|| {
             Error::new(
                 Code::Operation,
-                format_args!("operation {n}: one of this graph is accepted"),
+                format_args!("operation {n}: not in this graph (expected one of its operations)"),
             )
         })
     };
@@ -325,7 +325,7 @@ pub unsafe fn run(schedule: Key, context: i32, bound: &[Segment]) -> Result<Key>
     let context = u32::try_from(context).map_err(|_| {
         Error::new(
             Code::Argument,
-            format_args!("context {context}: numbers from 0 are accepted"),
+            format_args!("context {context}: below 0 (expected a number from 0)"),
         )
     })?;
     let mut tables = tables();

@@ -123,8 +123,7 @@ impl Offer {
             };
             if self.local && note.namespace != self.note.namespace {
                 return Err(Refused::All(format!(
-                    "rank {r} is in another network namespace: HETMP_GOAL_INTERFACE with an interface that reaches \
-                     all ranks is accepted"
+                    "rank {r} is in another network namespace (expected HETMP_GOAL_INTERFACE with an interface that reaches all ranks)"
                 )));
             }
             all.push(note);

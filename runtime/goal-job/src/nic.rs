@@ -103,12 +103,12 @@ pub(crate) fn join(job: &'static Job, port: u8, form: Form) -> Result<Offload, R
     // The same on all ranks: either all map each other, or none maps all.
     if job.peers().iter().any(|p| p.segment.is_none()) {
         return Err(all(
-            "ranks that do not map each other's memory: ranks on one machine, and HETMP_NIC auto or shm, are accepted",
+            "ranks do not map each other's memory (expected ranks on one machine, and HETMP_NIC auto or shm)",
         ));
     }
     if form == Form::Process && job.engine().is_some() {
         return Err(all(
-            "the adapter of HETMP_NIC emulated is a thread: HETMP_NIC auto or shm, or the engine nic-thread, are accepted",
+            "the adapter of HETMP_NIC emulated is a thread (expected HETMP_NIC auto or shm, or the engine nic-thread)",
         ));
     }
     if job.size() > triggered::RANKS {

@@ -250,7 +250,10 @@ impl Offload {
     fn place(&self, what: &Collective, settings: &Settings) -> Result<Image, String> {
         // Their arguments differ from rank to rank, so that ranks could decide differently.
         if let Collective::NeighbourAllgather { .. } | Collective::NeighbourAlltoall { .. } = what {
-            return Err("neighbour collective: collectives of all ranks are accepted".to_owned());
+            return Err(
+                "neighbour collective: not supported (expected a collective of all ranks)"
+                    .to_owned(),
+            );
         }
         let schedule = |r| -> Result<Schedule, graph::Error> {
             what.graph(r, self.ranks, settings)?.compile()

@@ -1,7 +1,6 @@
 //! The settings from the environment, read once when the process joins its job.
 
-use hetmp_core::env::snapshot;
-use hetmp_core::report;
+use hetmp_core::env::{self, snapshot};
 use hetmp_nic::job::Way;
 
 /// Which thread makes progress: `HETMP_GOAL_ENGINE`.
@@ -133,56 +132,15 @@ pub struct Settings {
     pub choice: Choice,
 }
 
-/// The value of a variable that accepts `words`. A wrong value costs one line, and the first of the words is taken.
+/// The meaning of the variable's value, one of `words`. Where it is unset, empty or bad (which costs one line), that of the
+/// first.
 fn word<T: Copy>(name: &str, words: &[(&str, T)]) -> T {
-    let Some(value) = snapshot().get(name) else {
-        return words[0].1;
-    };
-    let value = String::from_utf8_lossy(value).trim().to_ascii_lowercase();
-    if value.is_empty() {
-        return words[0].1;
-    }
-    match words.iter().find(|(word, _)| *word == value) {
-        Some((_, meaning)) => *meaning,
-        None => {
-            let all: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            report::warn(format_args!(
-                "{name} {value}: one of {} is accepted",
-                all.join(", ")
-            ));
-            words[0].1
-        }
-    }
+    env::chosen(name, |value| env::word(value, words)).unwrap_or(words[0].1)
 }
 
-fn way() -> Way {
-    let value = snapshot().get("HETMP_NIC").unwrap_or_default();
-    let value = String::from_utf8_lossy(value).trim().to_ascii_lowercase();
-    if value.is_empty() {
-        return Way::Auto;
-    }
-    Way::of(&value).unwrap_or_else(|| {
-        report::warn(format_args!(
-            "HETMP_NIC {value}: auto, shm, emulated, tcp, ofi and ofi:PROVIDER are accepted"
-        ));
-        Way::Auto
-    })
-}
-
-fn choice() -> Choice {
-    let Some(value) = snapshot().get("HETMP_GOAL_CHOICE") else {
-        return Choice::DEFAULT;
-    };
-    let value = String::from_utf8_lossy(value).trim().to_ascii_lowercase();
-    if value.is_empty() {
-        return Choice::DEFAULT;
-    }
-    Choice::parse(&value).unwrap_or_else(|| {
-        report::warn(format_args!(
-            "HETMP_GOAL_CHOICE {value}: allreduce=BYTES,allgather=BYTES,alltoall=BYTES is accepted"
-        ));
-        Choice::DEFAULT
-    })
+/// A text in lower case.
+fn lower(value: &[u8]) -> String {
+    String::from_utf8_lossy(value).to_ascii_lowercase()
 }
 
 /// The network interface of the engine `kernel`: `HETMP_GOAL_INTERFACE`.
@@ -196,13 +154,13 @@ pub(crate) fn interface() -> String {
 
 /// Whether the engines `kernel` and `nic` print their counters when the process leaves: `HETMP_GOAL_COUNTERS`.
 pub(crate) fn counters() -> bool {
-    let value = snapshot().get("HETMP_GOAL_COUNTERS").unwrap_or_default();
-    !matches!(value.trim_ascii(), b"" | b"0" | b"false")
+    env::is_on("HETMP_GOAL_COUNTERS")
 }
 
 impl Settings {
     /// Reads all settings.
     pub(crate) fn read() -> Settings {
+        env::name_misspelt();
         Settings {
             engine: word(
                 "HETMP_GOAL_ENGINE",
@@ -214,7 +172,7 @@ impl Settings {
                     ("nic-thread", Engine::NicThread),
                 ],
             ),
-            way: way(),
+            way: env::chosen("HETMP_NIC", |value| Way::of(&lower(value))).unwrap_or(Way::Auto),
             blocking: word(
                 "HETMP_GOAL_BLOCKING",
                 &[("auto", Form::Auto), ("schedule", Form::Schedule)],
@@ -247,7 +205,8 @@ impl Settings {
                     ("bruck", Alltoall::Bruck),
                 ],
             ),
-            choice: choice(),
+            choice: env::chosen("HETMP_GOAL_CHOICE", |value| Choice::parse(&lower(value)))
+                .unwrap_or(Choice::DEFAULT),
         }
     }
 }

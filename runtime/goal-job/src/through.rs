@@ -45,7 +45,7 @@ impl Through {
     fn learn(&mut self, rank: u32, mut bytes: &[u8]) -> Result<(), String> {
         let mut next = |what: &str| {
             take(&mut bytes)
-                .ok_or_else(|| format!("rank {rank}: a {what} with its length is accepted"))
+                .ok_or_else(|| format!("rank {rank}: a {what} without its length (expected both)"))
         };
         while let Some(key) = next("key")? {
             let key = String::from_utf8_lossy(key).into_owned();

@@ -137,7 +137,7 @@ fn join_by(exchange: Option<Box<dyn Exchange>>) -> Result<&'static World, JoinEr
     {
         if exchange.rank() == 0 {
             report::warn(format_args!(
-                "HETMP_GOAL_ENGINE user: the program also waits in the library that has started it; the engine thread is used"
+                "HETMP_GOAL_ENGINE: 'user': the program also waits in the library that has started it; the engine thread is used"
             ));
         }
         settings.engine = Engine::Thread;

@@ -19,13 +19,13 @@ const ETHERNET: usize = 14;
 /// The interface of this name in this process's network namespace.
 ///
 /// # Errors
-/// One line: what is wrong with it and what is accepted.
+/// One line: what is wrong with it and what is expected.
 pub(crate) fn find(name: &str) -> Result<Interface, String> {
     let wrong = |why: &dyn core::fmt::Display| format!("interface {name}: {why}");
     // SAFETY: a structure of numbers, for which zero is a value.
     let mut request: libc::ifreq = unsafe { core::mem::zeroed() };
     if name.is_empty() || name.len() >= request.ifr_name.len() {
-        return Err(wrong(&"a name of 1 to 15 bytes is accepted"));
+        return Err(wrong(&"no interface's name (expected 1 to 15 bytes)"));
     }
     for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
         *to = from as libc::c_char;
@@ -51,15 +51,17 @@ pub(crate) fn find(name: &str) -> Result<Interface, String> {
         let longest = ask(libc::SIOCGIFMTU)?.ifru_mtu as usize;
         let hardware = ask(libc::SIOCGIFHWADDR)?.ifru_hwaddr;
         if flags & libc::IFF_UP == 0 {
-            return Err(wrong(&"down: an interface that is up is accepted"));
+            return Err(wrong(&"down (expected an interface that is up)"));
         }
         if ![libc::ARPHRD_ETHER, libc::ARPHRD_LOOPBACK].contains(&hardware.sa_family) {
-            return Err(wrong(&"Ethernet and the loopback device are accepted"));
+            return Err(wrong(
+                &"another kind of device (expected Ethernet or the loopback device)",
+            ));
         }
         let need = HEAD_BYTES + MESSAGE as usize - ETHERNET;
         if longest < need {
             return Err(wrong(&format_args!(
-                "packets of up to {longest} bytes: {need} and more are accepted"
+                "packets of up to {longest} bytes (expected {need} or more)"
             )));
         }
         let mut address = [0; 6];

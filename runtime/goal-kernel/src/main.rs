@@ -88,11 +88,13 @@ fn admit(interface: &str) -> Result<Option<Slot>, String> {
 fn load(name: &str) -> Result<Loaded, String> {
     let slot = admit(name)?;
     if PROGRAM.is_empty() {
-        return Err("this build is without it: a build with clang is accepted".to_owned());
+        return Err("this build is without it (expected a build with clang)".to_owned());
     }
     let interface = interface::find(name)?;
     let rights = |why: String| {
-        format!("eBPF: {why}: CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON, and Linux 6.6 or later, are accepted")
+        format!(
+            "eBPF: {why} (expected CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON, and Linux 6.6 or later)"
+        )
     };
     let mut ebpf = Ebpf::load(PROGRAM).map_err(|e| rights(reason(&e)))?;
     for name in ["kick", "arrive"] {

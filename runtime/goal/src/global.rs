@@ -62,7 +62,10 @@ pub enum Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Finding::Job(n) => write!(f, "graph {n}: one for each rank, in order, is accepted"),
+            Finding::Job(n) => write!(
+                f,
+                "graph {n}: out of place (expected one for each rank, in order)"
+            ),
             Finding::NotReceived(p) => write!(f, "{p}: sends a message that nobody receives"),
             Finding::NotSent(p) => write!(f, "{p}: receives a message that nobody sends"),
             Finding::TooLong {

@@ -168,8 +168,8 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Rank { rank, ranks } => write!(f, "rank {rank}: 0 to {} are accepted", ranks.saturating_sub(1)),
-            Error::Operation(n) => write!(f, "operation {n}: one of this graph is accepted"),
+            Error::Rank { rank, ranks } => write!(f, "rank {rank}: not in the job (expected 0 to {})", ranks.saturating_sub(1)),
+            Error::Operation(n) => write!(f, "operation {n}: not in this graph (expected one of its operations)"),
             Error::Bounds {
                 operation,
                 piece,
@@ -185,7 +185,7 @@ impl fmt::Display for Error {
                 operand,
             } => write!(
                 f,
-                "operation {operation}: {operand} bytes for {target}: equal lengths of whole elements are accepted"
+                "operation {operation}: {operand} bytes for {target} (expected equal lengths of whole elements)"
             ),
             Error::Element {
                 operation,

@@ -176,18 +176,18 @@ pub enum Declined {
 impl fmt::Display for Declined {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Declined::Ranks(n) => write!(f, "job of {n} ranks: up to {RANKS} are accepted"),
+            Declined::Ranks(n) => write!(f, "job of {n} ranks: too many (expected up to {RANKS})"),
             Declined::Operations(n) => write!(
                 f,
-                "{n} operations: up to {OPS}, with up to {DEPENDENTS} that wait for one, are accepted"
+                "{n} operations: too many (expected up to {OPS}, with up to {DEPENDENTS} that wait for one)"
             ),
-            Declined::Length(n) => write!(f, "{n} bytes: up to {LONG} are accepted"),
-            Declined::Memory(n) => write!(f, "{n} bytes of memory: up to {ARENA} are accepted"),
+            Declined::Length(n) => write!(f, "{n} bytes: too long (expected up to {LONG})"),
+            Declined::Memory(n) => write!(f, "{n} bytes of memory: too much (expected up to {ARENA})"),
             Declined::Arithmetic(op, element) => write!(
                 f,
-                "{op} of {element}: integers and operations without division are accepted"
+                "{op} of {element}: not in the kernel (expected integers, and operations without division)"
             ),
-            Declined::Form(what) => write!(f, "{what}: not accepted"),
+            Declined::Form(what) => write!(f, "{what}: not supported"),
         }
     }
 }
@@ -624,7 +624,7 @@ mod tests {
         let odd = all(6, |r| collectives::alltoall_bruck(r, 6, 8).unwrap());
         let many = all(65, |r| collectives::barrier(r, 65).unwrap());
         for (schedules, why) in [
-            (long, "bytes: up to 65536 are accepted"),
+            (long, "too many bytes (expected up to 65536)"),
             (float, "add of f64"),
             (odd, "several pieces"),
             (many, "65 ranks"),

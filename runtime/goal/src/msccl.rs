@@ -42,7 +42,7 @@ const MOST_OPERATIONS: usize = 1 << 14;
 pub struct Wrong {
     /// The line's number, from 1; 0 for a mistake that concerns the whole text.
     pub line: usize,
-    /// The text that is wrong, and what is accepted.
+    /// The text that is wrong, and what is expected.
     pub what: String,
 }
 
@@ -124,7 +124,7 @@ impl<'t> Tag<'t> {
             _ => wrong(
                 self.line,
                 format_args!(
-                    "{}: {name} {}: a number from {least} to {MOST} is accepted",
+                    "{}: {name} '{}': out of range (expected a number from {least} to {MOST})",
                     Shown(self.name),
                     Shown(text)
                 ),
@@ -147,7 +147,7 @@ fn tags(text: &str) -> Result<Vec<Tag<'_>>, Wrong> {
             (rest.find('>').map(|e| e + 1), skip)
         };
         let Some(end) = end else {
-            return wrong(line, "<: an element that ends is accepted");
+            return wrong(line, "<: the element does not end (expected one that does)");
         };
         let (tag, behind) = rest.split_at(end);
         if !skip {
@@ -182,7 +182,7 @@ fn tag_of(text: &str, line: usize) -> Result<Tag<'_>, Wrong> {
         let Some((key, value, behind)) = pair else {
             return wrong(
                 line,
-                format_args!("{}: NAME=\"VALUE\" is accepted", Shown(rest)),
+                format_args!("{}: no attribute (expected NAME=\"VALUE\")", Shown(rest)),
             );
         };
         attributes.push((key, value));
@@ -235,7 +235,7 @@ impl Gpu {
             _ => {
                 return wrong(
                     tag.line,
-                    format_args!("buffer {name}: i, o and s are accepted"),
+                    format_args!("buffer {name}: unknown (expected i, o or s)"),
                 )
             }
         };
@@ -260,7 +260,7 @@ impl Gpu {
         if self.graph.operations().len() >= MOST_OPERATIONS {
             return wrong(
                 line,
-                format_args!("operations: up to {MOST_OPERATIONS} are accepted"),
+                format_args!("too many operations (expected up to {MOST_OPERATIONS})"),
             );
         }
         let told = |e: graph::Error| Wrong {
@@ -286,7 +286,7 @@ impl Gpu {
         if number != block.next {
             return wrong(
                 tag.line,
-                format_args!("step {number}: {} is accepted here", block.next),
+                format_args!("step {number}: out of order (expected {})", block.next),
             );
         }
         block.next += 1;
@@ -295,7 +295,9 @@ impl Gpu {
             u32::try_from(n).or_else(|_| {
                 wrong(
                     line,
-                    format_args!("step {kind}: a thread block with a peer to {what} is accepted"),
+                    format_args!(
+                        "step {kind}: no peer to {what} (expected a thread block with one)"
+                    ),
                 )
             })
         };
@@ -365,7 +367,7 @@ impl Gpu {
                 return wrong(
                     line,
                     format_args!(
-                        "step {kind}: s, r, rcs, rrc, rrs, rrcs, re, cpy and nop are accepted"
+                        "step {kind}: unknown (expected s, r, rcs, rrc, rrs, rrcs, re, cpy or nop)"
                     ),
                 )
             }
@@ -386,7 +388,7 @@ impl Gpu {
                 return wrong(
                     line,
                     format_args!(
-                        "depid {} deps {}: a step of this GPU is accepted",
+                        "depid {} deps {}: no such step (expected one of this GPU)",
                         on.0, on.1
                     ),
                 );
@@ -473,12 +475,12 @@ fn reached(graph: &Graph) -> Option<Vec<Vec<u64>>> {
 /// The first mistake found.
 pub fn read(text: &str, chunk: Chunk) -> Result<Algorithm, Wrong> {
     if chunk.elements.element.bytes() == 0 || chunk.elements.bytes() > 1 << 32 {
-        return wrong(0, "chunk: up to 4 GiB of elements are accepted");
+        return wrong(0, "chunk: too large (expected up to 4 GiB of elements)");
     }
     let mut tags = tags(text)?.into_iter();
     let algo = match tags.next() {
         Some(tag) if tag.name == "algo" && !tag.ends => tag,
-        _ => return wrong(0, "an <algo> element is accepted"),
+        _ => return wrong(0, "no algorithm (expected an <algo> element)"),
     };
     let gpus = algo.number("ngpus", 1)?;
     let said = |name| algo.text(name).unwrap_or("").to_owned();
@@ -493,7 +495,7 @@ pub fn read(text: &str, chunk: Chunk) -> Result<Algorithm, Wrong> {
             wrong(
                 tag.line,
                 format_args!(
-                    "<{slash}{}>: gpu in algo, tb in gpu and step in tb are accepted",
+                    "<{slash}{}>: out of place (expected gpu in algo, tb in gpu, step in tb)",
                     tag.name
                 ),
             )
@@ -504,7 +506,10 @@ pub fn read(text: &str, chunk: Chunk) -> Result<Algorithm, Wrong> {
                 if id >= gpus || graphs.contains_key(&id) {
                     return wrong(
                         tag.line,
-                        format_args!("gpu {id}: each of 0 to {} once is accepted", gpus - 1),
+                        format_args!(
+                            "gpu {id}: twice or out of range (expected each of 0 to {} once)",
+                            gpus - 1
+                        ),
                     );
                 }
                 let made = new_gpu(&tag, id, gpus, chunk)?;
@@ -539,7 +544,7 @@ pub fn read(text: &str, chunk: Chunk) -> Result<Algorithm, Wrong> {
     if gpu.is_some() || graphs.len() as i64 != gpus {
         return wrong(
             0,
-            format_args!("{} of {gpus} GPUs: all of them are accepted", graphs.len()),
+            format_args!("{} of {gpus} GPUs (expected all of them)", graphs.len()),
         );
     }
     Ok(Algorithm {

@@ -132,7 +132,7 @@ impl fmt::Display for Failure {
             Failure::PeerLost { peer } => write!(f, "rank {peer}: lost"),
             Failure::Differs { peer } => write!(
                 f,
-                "rank {peer}: another collective or other arguments: the same on all ranks are accepted"
+                "rank {peer}: another collective or other arguments (expected the same on all ranks)"
             ),
             Failure::Abandoned => f.write_str("ended before it was over"),
         }
@@ -177,7 +177,7 @@ impl fmt::Display for StartError {
         match self {
             StartError::Rank { schedule, here } => write!(
                 f,
-                "schedule of rank {} of {}: one of rank {} of {} is accepted",
+                "schedule of rank {} of {} (expected one of rank {} of {})",
                 schedule.0, schedule.1, here.0, here.1
             ),
             StartError::Segment {
@@ -186,7 +186,7 @@ impl fmt::Display for StartError {
                 need,
             } => write!(
                 f,
-                "segment {segment} of {have} bytes: at least {need} are accepted"
+                "segment {segment} of {have} bytes: too short (expected at least {need})"
             ),
         }
     }

@@ -53,7 +53,7 @@ impl fmt::Display for Shown<'_> {
 pub struct Wrong {
     /// The line's number, from 1.
     pub line: usize,
-    /// The text that is wrong, and what is accepted.
+    /// The text that is wrong, and what is expected.
     pub what: String,
 }
 
@@ -126,7 +126,7 @@ impl<'t> Reader<'t> {
         };
         Err(Wrong {
             line: self.line(),
-            what: format!("{}: {accepted} is accepted", Shown(have)),
+            what: format!("{}: out of place (expected {accepted})", Shown(have)),
         })
     }
 
@@ -250,7 +250,7 @@ impl<'t> Reader<'t> {
             let find = |(word, line): Token<'_>| {
                 labels.get(word).copied().ok_or_else(|| Wrong {
                     line,
-                    what: format!("label {}: one of this rank is accepted", Shown(word)),
+                    what: format!("label {}: unknown (expected one of this rank)", Shown(word)),
                 })
             };
             let (l, e) = (find(later)?, find(earlier)?);
@@ -278,7 +278,7 @@ pub fn read(text: &str) -> Result<Vec<Graph>, Wrong> {
     if ranks == 0 || ranks > MOST_RANKS {
         return Err(Wrong {
             line,
-            what: format!("num_ranks {ranks}: 1 to {MOST_RANKS} are accepted"),
+            what: format!("num_ranks {ranks}: out of range (expected 1 to {MOST_RANKS})"),
         });
     }
     let mut graphs: Vec<Option<Graph>> = Vec::new();
@@ -397,22 +397,22 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
         for (text, words) in [
-            ("", "line 1: the end: num_ranks is accepted"),
+            ("", "line 1: the end (expected num_ranks)"),
             (
                 "num_ranks 0",
-                "line 1: num_ranks 0: 1 to 1048576 are accepted",
+                "line 1: num_ranks 0: out of range (expected 1 to 1048576)",
             ),
             (
                 "num_ranks 2\nrank 2 {}",
-                "line 2: rank 2: 0 to 1 are accepted",
+                "line 2: rank 2: not in the job (expected 0 to 1)",
             ),
             (
                 "num_ranks 2\nrank 0 {\nsend 8b at 1 }",
-                "line 3: at: to is accepted",
+                "line 3: at (expected to)",
             ),
             (
                 "num_ranks 2\nrank 0 {\nsend x to 1 }",
-                "line 3: x: a length such as 8b is accepted",
+                "line 3: x (expected a length such as 8b)",
             ),
             (
                 "num_ranks 2\nrank 0 {\nl1: calc 1\nl1: calc 2 }",
@@ -420,12 +420,11 @@ mod tests {
             ),
             (
                 "num_ranks 2\nrank 0 {\nl1: calc 1\nl1 requires\nl9 }",
-                "line 5: label l9: one of this rank is accepted",
+                "line 5: label l9: unknown (expected one of this rank)",
             ),
             (
                 "num_ranks 2\nrank 0 {\nl1: calc 1",
-                "line 3: the end: send, recv, calc, a label with a colon, or a closing \
-              brace is accepted",
+                "line 3: the end (expected send, recv, calc, a label with a colon, or a closing brace)",
             ),
             (
                 "num_ranks 2\nrank 0 {} rank 0 {}",
@@ -434,7 +433,7 @@ mod tests {
             ("num_ranks 2 /* ", "line 1: a comment without an end"),
             (
                 "num_ranks 2\nrank 0 { l: send 1b to 7 }",
-                "line 2: rank 7: 0 to 1 are accepted",
+                "line 2: rank 7: not in the job (expected 0 to 1)",
             ),
         ] {
             assert_eq!(read(text).unwrap_err().to_string(), words, "{text}");

@@ -122,14 +122,16 @@ pub enum Declined {
 impl fmt::Display for Declined {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Declined::Ranks(n) => write!(f, "job of {n} ranks: up to {RANKS} are accepted"),
-            Declined::Operations(n) => write!(f, "{n} operations: up to {OPS} are accepted"),
-            Declined::Steps(n) => write!(f, "{n} descriptors: up to {STEPS} are accepted"),
-            Declined::Memory(n) => write!(f, "{n} bytes of memory: up to {ARENA} are accepted"),
-            Declined::Division(element) => {
-                write!(f, "division of {element}: division of floats is accepted")
+            Declined::Ranks(n) => write!(f, "job of {n} ranks: too many (expected up to {RANKS})"),
+            Declined::Operations(n) => write!(f, "{n} operations: too many (expected up to {OPS})"),
+            Declined::Steps(n) => write!(f, "{n} descriptors: too many (expected up to {STEPS})"),
+            Declined::Memory(n) => {
+                write!(f, "{n} bytes of memory: too much (expected up to {ARENA})")
             }
-            Declined::Form(what) => write!(f, "{what}: not accepted"),
+            Declined::Division(element) => {
+                write!(f, "division of {element}: not possible (expected floats)")
+            }
+            Declined::Form(what) => write!(f, "{what}: not supported"),
         }
     }
 }

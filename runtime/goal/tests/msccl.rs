@@ -155,7 +155,7 @@ fn mistakes_are_named_with_their_line() {
     };
     assert_eq!(
         said("type=\"rrs\"", "type=\"rrx\""),
-        "line 8: step rrx: s, r, rcs, rrc, rrs, rrcs, re, cpy and nop are accepted"
+        "line 8: step rrx: unknown (expected s, r, rcs, rrc, rrs, rrcs, re, cpy or nop)"
     );
     assert_eq!(
         said("srcoff=\"0\"", "srcoff=\"3\""),
@@ -163,31 +163,31 @@ fn mistakes_are_named_with_their_line() {
     );
     assert_eq!(
         said("deps=\"4\"", "deps=\"9\""),
-        "line 14: depid 0 deps 9: a step of this GPU is accepted"
+        "line 14: depid 0 deps 9: no such step (expected one of this GPU)"
     );
     assert_eq!(
         said("send=\"1\"", "send=\"7\""),
-        "line 7: rank 7: 0 to 2 are accepted"
+        "line 7: rank 7: not in the job (expected 0 to 2)"
     );
     assert_eq!(
         said("send=\"1\"", "send=\"-1\""),
-        "line 7: step s: a thread block with a peer to send to is accepted"
+        "line 7: step s: no peer to send to (expected a thread block with one)"
     );
     assert_eq!(
         said("ngpus=\"3\"", "ngpus=\"4\""),
-        "3 of 4 GPUs: all of them are accepted"
+        "3 of 4 GPUs (expected all of them)"
     );
     assert_eq!(
         said("gpu id=\"1\"", "gpu id=\"0\""),
-        "line 18: gpu 0: each of 0 to 2 once is accepted"
+        "line 18: gpu 0: twice or out of range (expected each of 0 to 2 once)"
     );
     assert_eq!(
         said("</tb>", "</gpu>"),
-        "line 12: </gpu>: gpu in algo, tb in gpu and step in tb are accepted"
+        "line 12: </gpu>: out of place (expected gpu in algo, tb in gpu, step in tb)"
     );
     assert_eq!(
         said("depid=\"-1\"", "depid=\"1\" x"),
-        "line 7: x deps=\"-1\" hasdep=\"0\": NAME=\"VALUE\" is accepted"
+        "line 7: x deps=\"-1\" hasdep=\"0\": no attribute (expected NAME=\"VALUE\")"
     );
 }
 

@@ -77,7 +77,12 @@ impl Platform {
     /// One line without a prefix that says what is wrong.
     pub fn from_env(value: Option<&[u8]>) -> Result<Platform, String> {
         let value = String::from_utf8_lossy(value.unwrap_or_default()).into_owned();
-        let refuse = || format!("HETMP_PLATFORM {}: {ACCEPTS}", value.trim());
+        let refuse = || {
+            format!(
+                "HETMP_PLATFORM: '{}': unknown (expected {ACCEPTS})",
+                value.trim()
+            )
+        };
         let mut words = value.split(',').map(str::trim);
         let name = words.next().unwrap_or_default();
         let mut platform = Platform::named(if name.is_empty() { "x86" } else { name })
@@ -111,19 +116,18 @@ impl Platform {
         }
         let text = hetmp_core::file::text(name.as_ref(), hetmp_core::file::SMALL).map_err(|e| {
             Some(format!(
-                "HETMP_PLATFORM {name}: {e}: a readable TOML file is accepted"
+                "HETMP_PLATFORM: '{name}': {e} (expected a readable TOML file)"
             ))
         })?;
-        Platform::parse(&text).map_err(|e| Some(format!("HETMP_PLATFORM {name}: {e}")))
+        Platform::parse(&text).map_err(|e| Some(format!("HETMP_PLATFORM: '{name}': {e}")))
     }
 
     /// Reads a platform file.
     ///
     /// # Errors
-    /// `<key> <value>: <what is accepted>`.
+    /// `<key> <value>: <what is wrong> (expected <what>)`.
     pub fn parse(text: &str) -> Result<Platform, String> {
-        let mut root =
-            toml_span::parse(text).map_err(|e| format!("{e}: a TOML file is accepted"))?;
+        let mut root = toml_span::parse(text).map_err(|e| format!("{e} (expected a TOML file)"))?;
         let mut top = Table::of(root.take(), "")?;
         let name = top.text("name")?;
         let about = top.text("about")?;
@@ -137,13 +141,13 @@ impl Platform {
         )?;
         if slaves > max_slaves {
             return Err(format!(
-                "max_slaves {max_slaves}: at least slaves, {slaves}, is accepted"
+                "max_slaves {max_slaves}: fewer than slaves (expected at least {slaves})"
             ));
         }
         let simd_bits = top.whole("simd_bits", 0, 4096, Some(0))?;
         let mut store = top
             .table("store")?
-            .ok_or("store: missing: a table with scalar_bytes is accepted")?;
+            .ok_or("store: missing (expected a table with scalar_bytes)")?;
         let scalar_bytes = store.whole("scalar_bytes", 1024, 1 << 30, None)?;
         let array_bytes = store.whole("array_bytes", 0, 1 << 30, Some(0))?;
         store.end()?;
@@ -242,7 +246,7 @@ impl<'a> Table<'a> {
     fn of(value: ValueInner<'a>, prefix: &'static str) -> Result<Self, String> {
         match value {
             ValueInner::Table(keys) => Ok(Table { prefix, keys }),
-            _ => Err(format!("{prefix}: a table is accepted")),
+            _ => Err(format!("{prefix}: no table (expected one)")),
         }
     }
 
@@ -253,7 +257,7 @@ impl<'a> Table<'a> {
     fn text(&mut self, key: &str) -> Result<String, String> {
         match self.take(key) {
             Some(ValueInner::String(s)) if !s.is_empty() => Ok(s.into_owned()),
-            _ => Err(format!("{}{key}: a text is accepted", self.prefix)),
+            _ => Err(format!("{}{key}: no text (expected one)", self.prefix)),
         }
     }
 
@@ -267,7 +271,7 @@ impl<'a> Table<'a> {
         let prefix = self.prefix;
         let refuse = |what: String| {
             Err(format!(
-                "{prefix}{key}{what}: a whole number from {least} to {most} is accepted"
+                "{prefix}{key}{what}: out of range (expected a whole number from {least} to {most})"
             ))
         };
         match self.take(key) {
@@ -288,7 +292,7 @@ impl<'a> Table<'a> {
             Ok(value)
         } else {
             Err(format!(
-                "{}{key}: a number from {least} to {most} is accepted",
+                "{}{key}: out of range (expected a number from {least} to {most})",
                 self.prefix
             ))
         }
@@ -314,7 +318,7 @@ impl<'a> Table<'a> {
         match self.keys.keys().next() {
             None => Ok(()),
             Some(key) => Err(format!(
-                "key {}{}: no such key: the keys of the built-in platforms are accepted",
+                "key {}{}: unknown (expected those of the built-in platforms)",
                 self.prefix, key.name
             )),
         }
@@ -358,7 +362,7 @@ mod tests {
         ] {
             let line = Platform::from_env(Some(bad.as_bytes())).expect_err(bad);
             assert!(
-                line.starts_with("HETMP_PLATFORM ") && line.contains("accepted")
+                line.starts_with("HETMP_PLATFORM: ") && line.contains("(expected ")
                     || line.contains(ACCEPT_HINT),
                 "{line}"
             );
@@ -374,7 +378,7 @@ mod tests {
             ("clusters = 4", "clusters = 4\nclutters = 3"),
         ] {
             let line = Platform::parse(&good.replacen(from, to, 1)).expect_err(to);
-            assert!(line.contains("accepted"), "{line}");
+            assert!(line.contains("(expected "), "{line}");
         }
     }
 

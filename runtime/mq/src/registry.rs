@@ -89,7 +89,7 @@ fn set_up() -> &'static Registry {
                 Ok(seconds) if (0.0..=1e9).contains(&seconds) => seconds,
                 _ => {
                     hetmp_core::report::warn(format_args!(
-                        "HETMP_MQ_TIMEOUT {}: seconds from 0 (never) are accepted",
+                        "HETMP_MQ_TIMEOUT: '{}': not a number of seconds (expected 0, never, or more)",
                         text.trim()
                     ));
                     0.0

@@ -203,7 +203,7 @@ fn describe(address: usize) -> Option<String> {
         }
     }
     crate::store::owner_of(address).map(|(cluster, slave)| {
-        format!("outside of the local store of slave {slave} of cluster {cluster}: its blocks are accepted")
+        format!("outside of the local store of slave {slave} of cluster {cluster} (expected one of its blocks)")
     })
 }
 

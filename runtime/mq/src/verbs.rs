@@ -156,8 +156,7 @@ pub fn start(
     };
     let most = api::check_cluster(cluster).map_or(0, |_| api::platform().max_slaves);
     report::warn(format_args!(
-        "mStartSlaveThreads cluster {cluster} slaves {n}: {error} ({}): clusters 0 to {}, 1 to {most} slaves that do not \
-         run, and a function are accepted",
+        "mStartSlaveThreads cluster {cluster} slaves {n}: {error}, {} (expected clusters 0 to {}, 1 to {most} slaves that do not run, and a function)",
         error.c_name().to_string_lossy(),
         i64::from(api::platform().clusters) - 1,
     ));
@@ -179,8 +178,7 @@ pub fn destroy(asked: i32, cluster: i32, id: u64) {
 fn group(call: &str, cluster: i32, id: u64, result: Result<(), Error>) {
     if let Err(error) = result {
         report::warn(format_args!(
-            "{call} cluster {cluster} group {id}: {error} ({}): what mStartSlaveThreads returned, until mDestroySlaveThreads, is \
-             accepted",
+            "{call} cluster {cluster} group {id}: {error}, {} (expected what mStartSlaveThreads returned, until mDestroySlaveThreads)",
             error.c_name().to_string_lossy()
         ));
     }
@@ -193,7 +191,7 @@ pub fn wait_for_reply(read: impl Fn() -> i32, n: i32) {
             let now = read();
             if now < n {
                 report::warn(format_args!(
-                    "sDmaWait reply {now} of {n}: at most as many as transfers were started is accepted"
+                    "sDmaWait reply {now} of {n}: more than transfers were started (expected at most as many)"
                 ));
             }
             return;

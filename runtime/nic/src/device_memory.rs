@@ -23,7 +23,7 @@ pub mod sources;
 
 /// The longest hold unless the setting says otherwise, nanoseconds.
 pub(crate) const HOLD_NS: u64 = 50_000;
-/// The largest hold that is accepted, nanoseconds: a second.
+/// The largest hold, nanoseconds: a second.
 pub(crate) const LONGEST_HOLD_NS: u64 = 1_000_000_000;
 
 /// What `HETMP_NIC_MODEL` asks for.
@@ -50,16 +50,16 @@ impl Default for DeviceMemory {
     }
 }
 
-/// Why a value of `HETMP_NIC_MODEL` is refused: the part at fault, and what is accepted there.
+/// Why a value of `HETMP_NIC_MODEL` is refused: the part at fault, what is wrong with it, and what is expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     part: String,
-    accepted: &'static str,
+    wrong: &'static str,
 }
 
 impl core::fmt::Display for Refused {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "HETMP_NIC_MODEL {}: {}", self.part, self.accepted)
+        write!(f, "HETMP_NIC_MODEL: '{}': {}", self.part, self.wrong)
     }
 }
 
@@ -70,13 +70,13 @@ impl DeviceMemory {
     /// matter.
     ///
     /// # Errors
-    /// The first part that is not accepted.
+    /// The first part that cannot be used.
     pub fn parse(text: &str) -> Result<DeviceMemory, Refused> {
-        let refuse = |part: &str, accepted| {
+        let refuse = |part: &str, wrong| {
             Err(Refused {
                 // Escaped, so that the message stays one line whatever the environment holds.
                 part: part.escape_debug().to_string(),
-                accepted,
+                wrong,
             })
         };
         let lower = text.to_ascii_lowercase();
@@ -85,7 +85,7 @@ impl DeviceMemory {
         if kind != "gpu" {
             return refuse(
                 kind,
-                "gpu, then ,seed=N, ,hold=NANOSECONDS, ,check and ,noinval if wanted is accepted",
+                "unknown (expected gpu, then ,seed=N, ,hold=NANOSECONDS, ,check and ,noinval if wanted)",
             );
         }
         let mut model = DeviceMemory::default();
@@ -96,26 +96,24 @@ impl DeviceMemory {
                 None => (part, None),
             };
             if seen.contains(&name) {
-                return refuse(part, "each part once is accepted");
+                return refuse(part, "twice (expected each part once)");
             }
             seen.push(name);
             match (name, value) {
                 ("seed", Some(v)) => match number(v) {
                     Some(n) => model.seed = n,
-                    None => return refuse(part, "a seed of 0 to 18446744073709551615 is accepted"),
+                    None => return refuse(part, "no seed (expected 0 to 18446744073709551615)"),
                 },
                 ("hold", Some(v)) => match number(v).filter(|n| *n <= LONGEST_HOLD_NS) {
                     Some(n) => model.hold_ns = n,
-                    None => {
-                        return refuse(part, "a hold of 0 to 1000000000 nanoseconds is accepted")
-                    }
+                    None => return refuse(part, "no hold (expected 0 to 1000000000 nanoseconds)"),
                 },
                 ("check", None) => model.check = true,
                 ("noinval", None) => model.invalidate = false,
                 _ => {
                     return refuse(
                         part,
-                        "after gpu, seed=N, hold=NANOSECONDS, check and noinval are accepted",
+                        "unknown (expected after gpu seed=N, hold=NANOSECONDS, check or noinval)",
                     )
                 }
             }
@@ -182,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_accepted_is_said_in_one_line() {
+    fn what_is_wrong_is_said_in_one_line() {
         for (text, part) in [
             ("", ""),
             ("cpu", "cpu"),
@@ -200,10 +198,10 @@ mod tests {
             ("gpu,a\nb", "a\\nb"),
         ] {
             let line = DeviceMemory::parse(text).expect_err(text).to_string();
-            let start = format!("HETMP_NIC_MODEL {part}: ");
+            let start = format!("HETMP_NIC_MODEL: '{part}': ");
             assert!(line.starts_with(&start), "{text:?}: {line}");
             assert!(
-                line.ends_with(" accepted") && !line.contains('\n'),
+                line.contains("(expected ") && !line.contains('\n'),
                 "{line}"
             );
         }

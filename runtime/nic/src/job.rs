@@ -71,7 +71,7 @@ fn vanished(member: &'static str) -> Option<Vanished> {
         let number = text.parse::<u64>().ok().filter(|n| *n <= 86_400);
         number.unwrap_or_else(|| {
             report::warn(format_args!(
-                "HETMP_NIC_TIMEOUT {text}: seconds from 0 (never) to 86400 are accepted"
+                "HETMP_NIC_TIMEOUT: '{text}': not a number of seconds in range (expected 0, never, to 86400)"
             ));
             SILENCE
         })
@@ -242,10 +242,10 @@ impl Job {
         let text = exchange
             .get(rank, ADDRESS)
             .map_err(|e| why(&e.to_string()))?
-            .ok_or_else(|| why("an address is accepted, it said none"))?;
+            .ok_or_else(|| why("it said no address (expected one)"))?;
         let text = String::from_utf8_lossy(&text).into_owned();
         text.parse()
-            .map_err(|_| why(&format!("{text}: an address is accepted")))
+            .map_err(|_| why(&format!("{text}: no address (expected one)")))
     }
 
     /// Makes this job known in this process. If another job is known already, [`established`] keeps returning that
@@ -334,7 +334,7 @@ impl Job {
         let window = FIRST_WINDOW + segments.len();
         if window >= WINDOWS {
             return Err(format!(
-                "segment {window}: at most {} are accepted",
+                "segment {window}: too many (expected at most {})",
                 WINDOWS - 1
             ));
         }
@@ -343,7 +343,7 @@ impl Job {
             .map_err(|e| format!("shared memory of {len} bytes: {e}"))?;
         let mut guard = self.lock();
         let Some(exchange) = guard.as_mut() else {
-            return Err("job: one that is established is accepted".to_owned());
+            return Err("job: not established (expected one that is)".to_owned());
         };
         let key = format!("nic.segment.{window}");
         let here = (std::process::id(), own.file().unwrap_or(-1));
@@ -366,7 +366,7 @@ impl Job {
                     .and_then(|(pid, fd)| Some((pid.parse().ok()?, fd.parse().ok()?)));
                 let Some((pid, fd)) = place else {
                     return Err(format!(
-                        "{} {r}: it did not say where its memory is: the same call on every rank is accepted",
+                        "{} {r}: it did not say where its memory is (expected the same call on every rank)",
                         self.member
                     ));
                 };
@@ -402,7 +402,7 @@ impl Job {
     pub fn fence(&self) -> Result<(), String> {
         match self.lock().as_mut() {
             Some(exchange) => exchange.fence().map_err(|e| e.to_string()),
-            None => Err("job: one that is established is accepted".to_owned()),
+            None => Err("job: not established (expected one that is)".to_owned()),
         }
     }
 

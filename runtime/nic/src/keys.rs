@@ -115,17 +115,17 @@ impl fmt::Display for RegisterError {
             RegisterError::Full { places } => {
                 write!(
                     f,
-                    "registration {}: at most {places} regions are accepted",
+                    "registration {}: too many (expected at most {places} regions)",
                     places + 1
                 )
             }
             RegisterError::Range { base, len } => write!(
                 f,
-                "region {base:#x} of {len} bytes: a range that ends within the address space is accepted"
+                "region {base:#x} of {len} bytes: beyond the address space (expected a range within it)"
             ),
             RegisterError::Window { base, len } => write!(
                 f,
-                "region {base:#x} of {len} bytes: with rights for peers, memory of a segment that they map is accepted"
+                "region {base:#x} of {len} bytes: peers do not map it (expected memory of a segment, or no rights for peers)"
             ),
         }
     }

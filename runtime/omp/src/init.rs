@@ -108,8 +108,9 @@ fn start() -> Globals {
     nodes::configure(&mut globals, &|| {
         topology.get_or_init(Topology::discover).clone()
     });
+    env::name_misspelt();
     if globals.ours.verbose {
-        for name in snapshot.unknown() {
+        for name in snapshot.unknown().filter(|n| n.starts_with(b"KMP_")) {
             report::warn(format_args!("{}: no variable", quoted(name)));
         }
     }
@@ -128,7 +129,7 @@ fn take_subset(snapshot: &env::Snapshot) {
     else {
         return;
     };
-    let refuse = |why: &str| report::warn(format_args!("{name} {}: {why}", quoted(value)));
+    let refuse = |why: &str| report::warn(format_args!("{name}: {}: {why}", quoted(value)));
     let Some(subset) = subset::parse(value) else {
         let accepts = env::lookup("KMP_HW_SUBSET").map_or("", |v| v.accepts);
         return refuse(accepts);
@@ -276,7 +277,7 @@ pub(crate) fn thread_attributes() -> *const libc::pthread_attr_t {
                 let error = libc::pthread_attr_setstacksize(attr.as_mut_ptr(), size);
                 if error != 0 {
                     report::warn(format_args!(
-                        "OMP_STACKSIZE {size}: {}",
+                        "OMP_STACKSIZE: '{size}': {}",
                         std::io::Error::from_raw_os_error(error)
                     ));
                 }

@@ -45,7 +45,7 @@ pub fn tool(folder: &[u8]) -> Option<*mut c_void> {
         }
         Err(error) => {
             report::warn(format_args!(
-                "HETMP_TIMES {}: {error}: a folder that can be written is accepted",
+                "HETMP_TIMES: '{}': {error} (expected a folder that can be written)",
                 String::from_utf8_lossy(folder)
             ));
             Output::refuse(folder);

@@ -63,7 +63,7 @@ pub fn check(ratios: &[f64], nodes: usize) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "one ratio per node is accepted: {} given, {nodes} node{}",
+        "{} ratios for {nodes} node{} (expected one for each)",
         ratios.len(),
         if nodes == 1 { "" } else { "s" }
     ))

@@ -67,7 +67,7 @@ pub struct Profile {
 pub struct Refusal {
     /// True for a damaged profile of this version; false for any other text.
     pub ours: bool,
-    /// What is accepted, and what was found instead.
+    /// What is wrong, and what is expected.
     pub why: String,
 }
 
@@ -93,20 +93,17 @@ impl Profile {
                 let first = first.unwrap_or("");
                 let why = match first.strip_prefix("hetmp-profile ") {
                     Some(version) => format!(
-                        "a profile of version 1 is accepted, not of version {}",
+                        "version {} (expected a profile of version 1)",
                         clean(version)
                     ),
-                    None => "a profile that hetmp wrote is accepted".to_owned(),
+                    None => "no profile (expected one that hetmp wrote)".to_owned(),
                 };
                 return Err(Refusal { ours: false, why });
             }
         }
         lines.body().map_err(|what| Refusal {
             ours: true,
-            why: format!(
-                "a whole profile is accepted (line {}: {what})",
-                lines.number
-            ),
+            why: format!("line {}: {what} (expected a whole profile)", lines.number),
         })
     }
 
@@ -223,7 +220,7 @@ impl Lines<'_> {
                 "object" => {
                     let good = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
                     if rest.is_empty() || rest.len() > 256 || !rest.bytes().all(good) {
-                        return Err("a build-id in hexadecimal is accepted".to_owned());
+                        return Err("no build-id in hexadecimal".to_owned());
                     }
                     let nodes = nodes.clone().ok_or("a nodes line must come before")?;
                     let object = rest.to_owned();
@@ -249,7 +246,7 @@ impl Lines<'_> {
                     };
                     saved.first.executions = executions;
                     if profile.sections[at].1.insert(here, saved).is_some() {
-                        return Err("each region is accepted once".to_owned());
+                        return Err("a region twice".to_owned());
                     }
                     place = Some(here);
                     count += 1;
@@ -277,18 +274,17 @@ impl Lines<'_> {
                 }
                 "end" => {
                     if words.integer::<usize>()? != count {
-                        return Err(format!("an end line with {count} is accepted"));
+                        return Err(format!("no end line with {count}"));
                     }
                     words.end()?;
                     if self.next() != Some("") || self.next().is_some() {
-                        return Err("nothing is accepted after the end line".to_owned());
+                        return Err("more after the end line".to_owned());
                     }
                     return Ok(profile);
                 }
                 _ => {
                     return Err(format!(
-                        "nodes, object, region, first, settled, node and end are accepted, not \
-                         \"{}\"",
+                        "\"{}\" for nodes, object, region, first, settled, node or end",
                         clean(word)
                     ))
                 }
@@ -312,7 +308,7 @@ impl<'a> Words<'a> {
         word.parse()
             .ok()
             .filter(|_| word.bytes().all(|b| b.is_ascii_digit()))
-            .ok_or_else(|| format!("an integer is accepted, not \"{}\"", clean(word)))
+            .ok_or_else(|| format!("\"{}\" for an integer", clean(word)))
     }
 
     fn hexadecimal(&mut self) -> Result<u64, String> {
@@ -320,7 +316,7 @@ impl<'a> Words<'a> {
         u64::from_str_radix(word, 16)
             .ok()
             .filter(|_| word.bytes().all(|b| b.is_ascii_hexdigit()))
-            .ok_or_else(|| format!("a hexadecimal number is accepted, not \"{}\"", clean(word)))
+            .ok_or_else(|| format!("\"{}\" for a hexadecimal number", clean(word)))
     }
 
     /// A number that `good` holds for, or `-`.
@@ -333,7 +329,7 @@ impl<'a> Words<'a> {
             .ok()
             .filter(|&x: &f64| x.is_finite() && good(x))
             .map(Some)
-            .ok_or_else(|| format!("a number or - is accepted, not \"{}\"", clean(word)))
+            .ok_or_else(|| format!("\"{}\" for a number or -", clean(word)))
     }
 
     fn node(&mut self, saved: &mut Saved) -> Result<(), String> {
@@ -342,7 +338,7 @@ impl<'a> Words<'a> {
         let (faults, instructions, cache_misses) = (faults?, instructions?, cache_misses?);
         let alone = self.number(|x| x >= 0.0)?;
         if saved.rates.len() == MOST_NODES {
-            return Err(format!("{MOST_NODES} nodes are accepted"));
+            return Err(format!("more than {MOST_NODES} nodes"));
         }
         saved.rates.push(ns.map(|ns_per_iteration| NodeRate {
             ns_per_iteration,
@@ -357,10 +353,7 @@ impl<'a> Words<'a> {
     fn end(&mut self) -> Result<(), String> {
         match self.0.next() {
             None | Some("") => Ok(()),
-            Some(word) => Err(format!(
-                "no further word is accepted, not \"{}\"",
-                clean(word)
-            )),
+            Some(word) => Err(format!("\"{}\" after the last word", clean(word))),
         }
     }
 }

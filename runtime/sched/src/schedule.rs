@@ -82,8 +82,8 @@ pub(crate) const MAX_CHUNK: u64 = i32::MAX as u64;
 /// The error of a text that is no schedule, with the schedule that is used instead.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BadSchedule {
-    /// The accepted syntax: one line, without the message's prefix and without the bad value.
-    pub accepted: String,
+    /// The syntax that is expected: one line, without the message's prefix and without the bad value.
+    pub expected: String,
     /// The schedule that is used nevertheless. As in libgomp, a bad chunk keeps the kind, with a chunk of 1;
     /// any other error selects the default schedule.
     pub effective: Schedule,
@@ -91,7 +91,7 @@ pub struct BadSchedule {
 
 impl fmt::Display for BadSchedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.accepted)
+        f.write_str(&self.expected)
     }
 }
 
@@ -126,8 +126,8 @@ impl Schedule {
     /// Reads the value of `OMP_SCHEDULE`. Upper and lower case are alike, and blanks are skipped wherever
     /// libgomp skips them.
     pub fn parse(text: &str) -> Result<Self, BadSchedule> {
-        let bad = |accepted: String| BadSchedule {
-            accepted,
+        let bad = |expected: String| BadSchedule {
+            expected,
             effective: Schedule::default(),
         };
         let unknown = || bad(format!("[monotonic:|nonmonotonic:] and one of {NAMES}"));
@@ -210,10 +210,10 @@ impl Schedule {
         if takes_chunk {
             schedule.chunk = match chunk(args) {
                 Ok(c) => c,
-                Err(accepted) => {
+                Err(expected) => {
                     schedule.chunk = Some(1);
                     return Err(BadSchedule {
-                        accepted,
+                        expected,
                         effective: schedule,
                     });
                 }
@@ -468,8 +468,8 @@ mod tests {
         ] {
             let e = Schedule::parse(text).expect_err(text);
             assert_eq!(e.effective.to_string(), effective, "{text}");
-            assert!(e.accepted.contains(says), "{text}: {e}");
-            assert!(!e.accepted.contains('\n'));
+            assert!(e.expected.contains(says), "{text}: {e}");
+            assert!(!e.expected.contains('\n'));
         }
     }
 

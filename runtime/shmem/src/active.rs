@@ -92,7 +92,7 @@ fn bad_set(f: &'static str, world: &World, set: Set, what: &str) -> ! {
     fail::die(
         f,
         format_args!(
-            "PE {}: active set of {} PEs from {} with log stride {}: {what} is accepted",
+            "PE {}: active set of {} PEs from {} with log stride {}: not in the job (expected {what})",
             world.me, set.size, set.start, set.log_stride
         ),
     )
@@ -149,7 +149,7 @@ fn check_psync(f: &'static str, world: &World, psync: *mut c_long) {
             fail::die(
                 f,
                 format_args!(
-                    "PE {}: pSync[{i}] {}: SHMEM_SYNC_VALUE (0) is accepted",
+                    "PE {}: pSync[{i}] {}: not initialised (expected SHMEM_SYNC_VALUE, 0)",
                     world.me, value as i64
                 ),
             );
@@ -467,7 +467,7 @@ pub unsafe fn reduce(
         fail::die(
             f,
             format_args!(
-                "PE {}: {nelems} elements: 0 and more are accepted",
+                "PE {}: {nelems} elements: below 0 (expected 0 or more)",
                 members.world().me
             ),
         )

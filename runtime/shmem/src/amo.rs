@@ -16,7 +16,9 @@ fn find<W: Word>(f: &'static str, ctx: Ctx, dest: *mut W, pe: c_int) -> Way {
     if address % bytes != 0 {
         fail::die(
             f,
-            format_args!("PE {pe}: address {address:#x}: a multiple of {bytes} is accepted"),
+            format_args!(
+                "PE {pe}: address {address:#x}: not aligned (expected a multiple of {bytes})"
+            ),
         );
     }
     way::find(f, ctx, address, bytes, pe).way

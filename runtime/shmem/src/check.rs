@@ -57,7 +57,7 @@ fn difference(
 ) -> Option<String> {
     if mine.name != theirs.name {
         return Some(format!(
-            "PE {pe}: called while PE {other} calls {}: the same collective of a team by all its members is accepted",
+            "PE {pe}: called while PE {other} calls {} (expected the same collective of a team by all its members)",
             theirs.name()
         ));
     }
@@ -66,7 +66,7 @@ fn difference(
         a != b && a != UNSAID && b != UNSAID
     })?;
     Some(format!(
-        "PE {pe}: {what} {}: the same as of PE {other}, {}, is accepted",
+        "PE {pe}: {what} {}: differs (expected the same as of PE {other}, {})",
         *value as i64, theirs.values[i] as i64
     ))
 }
@@ -244,15 +244,15 @@ pub(crate) fn arrays(f: &'static str, b: Buffers) {
         }
     }
     if b.overlap() {
-        let accepted = if b.same {
-            "the same array, or arrays that do not overlap, are accepted"
+        let expected = if b.same {
+            "the same array, or arrays that do not overlap"
         } else {
-            "arrays that do not overlap are accepted"
+            "arrays that do not overlap"
         };
         fail::die(
             f,
             format_args!(
-                "PE {me}: dest {:#x} of {} bytes and source {:#x} of {} bytes: {accepted}",
+                "PE {me}: dest {:#x} of {} bytes and source {:#x} of {} bytes: they overlap (expected {expected})",
                 b.dest, b.dest_bytes, b.source, b.source_bytes
             ),
         );
@@ -270,7 +270,10 @@ mod tests {
         assert_eq!(difference(&mine, &mine, &items, 0, 1), None);
         let theirs = Record::new("shmem_broadcastmem", &[("bytes", 8), ("root", 0)]);
         let text = difference(&mine, &theirs, &items, 2, 3).expect("they differ");
-        assert_eq!(text, "PE 2: root 1: the same as of PE 3, 0, is accepted");
+        assert_eq!(
+            text,
+            "PE 2: root 1: differs (expected the same as of PE 3, 0)"
+        );
         let unsaid = Record::new("shmem_broadcastmem", &[("bytes", 8), ("root", UNSAID)]);
         assert_eq!(difference(&mine, &unsaid, &items, 0, 1), None);
         let theirs = Record::new("shmem_sync_all", &[]);

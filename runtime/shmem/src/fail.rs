@@ -3,7 +3,7 @@
 use crate::world;
 use core::fmt;
 
-/// Ends every PE of the job, after a line with `what`, which says what is wrong and what is accepted.
+/// Ends every PE of the job, after a line with `what`, which says what is wrong and what is expected.
 #[cold]
 #[inline(never)]
 pub(crate) fn die(f: &'static str, what: fmt::Arguments<'_>) -> ! {
@@ -17,7 +17,7 @@ pub(crate) fn die(f: &'static str, what: fmt::Arguments<'_>) -> ! {
 pub(crate) fn launcher_gone(f: &'static str, me: u32) -> ! {
     hetmp_core::report::flush_output();
     hetmp_core::report::warn(format_args!(
-        "{f} PE {me}: the launcher that started it has gone: a job whose launcher stays is accepted"
+        "{f} PE {me}: the launcher that started it has gone (expected one that stays)"
     ));
     // SAFETY: `_exit` has no preconditions. The program's exit handlers must not run: this thread is in the middle of
     // a call.
@@ -30,7 +30,10 @@ pub(crate) fn launcher_gone(f: &'static str, me: u32) -> ! {
 pub(crate) fn bad_pe(f: &'static str, pe: i32, n: u32) -> ! {
     die(
         f,
-        format_args!("PE {pe}: 0 to {} is accepted", n.saturating_sub(1)),
+        format_args!(
+            "PE {pe}: no such PE (expected 0 to {})",
+            n.saturating_sub(1)
+        ),
     )
 }
 
@@ -46,6 +49,8 @@ pub(crate) fn bad_address(f: &'static str, address: usize, bytes: usize, pe: i32
     };
     die(
         f,
-        format_args!("PE {pe}: address {address:#x} of {bytes} bytes: {what} is accepted"),
+        format_args!(
+            "PE {pe}: address {address:#x} of {bytes} bytes: not symmetric (expected {what})"
+        ),
     )
 }

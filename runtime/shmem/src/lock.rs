@@ -57,7 +57,7 @@ pub unsafe fn clear(f: &'static str, lock: *mut c_long) {
             if world.settings.check && serving(old) == next(old) {
                 crate::fail::die(
                     f,
-                    format_args!("lock {lock:p}: not held: a lock that is held is accepted"),
+                    format_args!("lock {lock:p}: not held (expected a lock that is)"),
                 );
             }
             // The addition must not carry from the lower half into the upper one.

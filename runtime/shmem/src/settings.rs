@@ -1,6 +1,6 @@
 //! The settings from the environment, read once by `shmem_init`.
 
-use hetmp_core::env::snapshot;
+use hetmp_core::env::{self, snapshot};
 use hetmp_core::report;
 use hetmp_nic::job::Way;
 
@@ -51,7 +51,7 @@ fn is_on(value: &str) -> bool {
     )
 }
 
-/// Why a text is not accepted as a size.
+/// Why a text is no size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BadSize {
     /// The text is not a size.
@@ -63,8 +63,10 @@ pub(crate) enum BadSize {
 impl core::fmt::Display for BadSize {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            BadSize::NoSize => f.write_str("a size such as 64M, 1.5G or 1048576 is accepted"),
-            BadSize::TooLarge => write!(f, "at most {LARGEST_T}T is accepted"),
+            BadSize::NoSize => {
+                f.write_str("not a size (expected one such as 64M, 1.5G or 1048576)")
+            }
+            BadSize::TooLarge => write!(f, "too large (expected at most {LARGEST_T}T)"),
         }
     }
 }
@@ -108,33 +110,20 @@ impl Settings {
             None => HEAP,
             // The specification does not allow a heap of another size than the program asked for.
             Some((name, value)) => size(&value)
-                .unwrap_or_else(|why| report::fatal(format_args!("{name} {value}: {why}"))),
+                .unwrap_or_else(|why| report::fatal(format_args!("{name}: '{value}': {why}"))),
         };
         let flag = |name: &str| shmem(name).is_some_and(|(_, value)| is_on(&value));
-        let nic = text("HETMP_NIC").map_or(Way::Auto, |value| {
-            let name = value.to_ascii_lowercase();
-            let name = if name.is_empty() { "auto" } else { &name };
-            Way::of(name).unwrap_or_else(|| {
-                report::warn(format_args!(
-                    "HETMP_NIC {name}: auto, shm, emulated, tcp, ofi and ofi:PROVIDER are accepted"
-                ));
-                Way::Auto
-            })
+        let nic = env::chosen("HETMP_NIC", |value| {
+            Way::of(&String::from_utf8_lossy(value).to_ascii_lowercase())
         });
+        env::name_misspelt();
         Settings {
             heap,
             info: flag("INFO"),
             version: flag("VERSION"),
             debug: flag("DEBUG"),
-            check: text("HETMP_CHECK").is_some_and(|v| match v.to_ascii_lowercase().as_str() {
-                "1" | "true" | "yes" | "on" => true,
-                "" | "0" | "false" | "no" | "off" => false,
-                _ => {
-                    report::warn(format_args!("HETMP_CHECK {v}: 1 and 0 are accepted"));
-                    false
-                }
-            }),
-            nic,
+            check: env::is_on("HETMP_CHECK"),
+            nic: nic.unwrap_or(Way::Auto),
             model: text("HETMP_NIC_MODEL").unwrap_or_default(),
         }
     }

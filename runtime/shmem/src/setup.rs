@@ -101,7 +101,7 @@ pub fn init_thread(f: &'static str, requested: c_int) -> c_int {
     }
     if !THREAD_LEVELS.contains(&requested) {
         report::fatal(format_args!(
-            "{f} thread level {requested}: SHMEM_THREAD_SINGLE to SHMEM_THREAD_MULTIPLE are accepted"
+            "{f} thread level {requested}: unknown (expected SHMEM_THREAD_SINGLE to SHMEM_THREAD_MULTIPLE)"
         ));
     }
     if OPEN.fetch_add(1, Ordering::Relaxed) > 0 {
@@ -132,7 +132,7 @@ fn reopen(world: &'static World) {
 fn start(f: &'static str, requested: c_int) {
     if job::established().is_some() {
         report::fatal(format_args!(
-            "{f} after GOAL_Init: shmem_init before it is accepted, whose job GOAL then shares"
+            "{f} after GOAL_Init (expected before it: GOAL then shares the job)"
         ));
     }
     let mut exchange = match bootstrap::connect() {
@@ -157,7 +157,7 @@ fn start(f: &'static str, requested: c_int) {
         Err(Refused::Way(e)) => exchange.abort(1, &format!("{f} {e}")),
         Err(Refused::Memory { bytes, error }) => exchange.abort(
             1,
-            &format!("{f} symmetric memory of {bytes} bytes: {error}: a SHMEM_SYMMETRIC_SIZE that fits is accepted"),
+            &format!("{f} symmetric memory of {bytes} bytes: {error} (expected a SHMEM_SYMMETRIC_SIZE that fits)"),
         ),
     };
     let copy = joining.base().wrapping_add(layout.data_at());
@@ -254,13 +254,16 @@ fn start(f: &'static str, requested: c_int) {
 /// Reads a peer's card. The error says why the peer cannot be in one job with `me`, which has `card`.
 fn same(me: u32, card: &Card, pe: u32, note: &[u8]) -> Result<Card, String> {
     let Some(theirs) = Card::parse(note) else {
-        return Err(format!("PE {pe}: it did not say how its memory is laid out: a process that calls shmem_init is accepted"));
+        return Err(format!("PE {pe}: it did not say how its memory is laid out (expected a process that calls shmem_init)"));
     };
     if theirs.data != card.data {
-        return Err(format!("PE {pe}: static data of {} bytes: the same executable as PE {me}'s, with {}, is accepted", theirs.data, card.data));
+        return Err(format!(
+            "PE {pe}: static data of {} bytes (expected the same executable as PE {me}'s, with {})",
+            theirs.data, card.data
+        ));
     }
     if theirs.layout != card.layout {
-        return Err(format!("PE {pe}: symmetric heap of {} bytes: the same SHMEM_SYMMETRIC_SIZE as PE {me}'s, {} bytes, is accepted", theirs.layout.heap, card.layout.heap));
+        return Err(format!("PE {pe}: symmetric heap of {} bytes (expected the same SHMEM_SYMMETRIC_SIZE as PE {me}'s, {} bytes)", theirs.layout.heap, card.layout.heap));
     }
     Ok(theirs)
 }

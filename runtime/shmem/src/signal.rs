@@ -23,7 +23,7 @@ fn op(f: &'static str, sig_op: c_int, pe: c_int) -> Op {
         _ => fail::die(
             f,
             format_args!(
-                "PE {pe}: signal operation {sig_op}: SHMEM_SIGNAL_SET and SHMEM_SIGNAL_ADD are accepted"
+                "PE {pe}: signal operation {sig_op}: unknown (expected SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD)"
             ),
         ),
     }

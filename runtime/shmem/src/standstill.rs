@@ -257,7 +257,7 @@ fn describe(all: &[(State, String)], me: usize) -> String {
         };
     }
     text.replacen(',', ":", 1)
-        + ": the same collective calls on every PE are accepted, or shmem_global_exit"
+        + " (expected the same collective calls on every PE, or shmem_global_exit)"
 }
 
 #[cfg(test)]

@@ -100,7 +100,7 @@ fn compare<T: Value>(f: &'static str, a: T, cmp: c_int, b: T) -> bool {
         5 => a <= b,
         _ => fail::die(
             f,
-            format_args!("comparison {cmp}: SHMEM_CMP_EQ, NE, GT, GE, LT and LE are accepted"),
+            format_args!("comparison {cmp}: unknown (expected SHMEM_CMP_EQ, NE, GT, GE, LT or LE)"),
         ),
     }
 }

@@ -99,10 +99,10 @@ fn check_block(f: &'static str, world: &World, address: usize, bytes: usize, pe:
     };
     match block {
         None => wrong(format_args!(
-            "it is in no block: memory of the symmetric heap that was allocated and not freed is accepted"
+            "it is in no block (expected memory of the symmetric heap that was allocated and not freed)"
         )),
         Some((start, len)) if at - start + bytes > len => wrong(format_args!(
-            "its block of {len} bytes ends before: a range within a block is accepted"
+            "its block of {len} bytes ends before (expected a range within a block)"
         )),
         Some(_) => {}
     }

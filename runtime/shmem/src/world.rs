@@ -297,7 +297,7 @@ pub(crate) fn not_running(f: &'static str) -> ! {
     };
     abort(
         1,
-        &format!("{f} called {when}: a call between shmem_init and shmem_finalize is accepted"),
+        &format!("{f} called {when} (expected between shmem_init and shmem_finalize)"),
     )
 }
 

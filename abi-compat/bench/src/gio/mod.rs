@@ -51,7 +51,7 @@ fn matrix(text: &str) -> Result<PathBuf, String> {
             file.to_str()
                 .is_some_and(|t| !t.contains(char::is_whitespace))
         })
-        .ok_or_else(|| "an existing file whose path has no blanks is accepted".to_owned())
+        .ok_or_else(|| "expected an existing file whose path has no blanks".to_owned())
 }
 
 /// What `bench gio` accepts.
@@ -203,7 +203,7 @@ pub fn gio(args: &GioArgs) -> Result<ExitCode> {
         .prefix
         .clone()
         .or_else(|| std::env::var_os("HETMP_PREFIX").map(PathBuf::from))
-        .context("--prefix: missing: the folder of an installation is accepted")?;
+        .context("--prefix: missing (expected the folder of an installation)")?;
     let rounds = args.rounds.unwrap_or(if args.quick { 2 } else { 7 }) as usize;
     let mut bench = Bench {
         args,

@@ -94,7 +94,7 @@ fn speed(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
         .filter(|s| (0.05..=1.0).contains(s))
-        .ok_or_else(|| "a number from 0.05 to 1 is accepted".to_owned())
+        .ok_or_else(|| "expected a number from 0.05 to 1".to_owned())
 }
 
 impl SchedArgs {
@@ -127,7 +127,7 @@ pub fn sched(args: &SchedArgs) -> Result<ExitCode> {
     let mut names = kernel::KERNELS.iter().map(|k| k.0).chain(["mix"]);
     if let (Some(re), false) = (&args.kernels, names.any(|name| args.wants_kernel(name))) {
         bail!(
-            "option --kernels {re}: a regular expression that matches one of {} is accepted",
+            "option --kernels {re}: not usable (expected a regular expression that matches one of {})",
             kernel::names()
         );
     }

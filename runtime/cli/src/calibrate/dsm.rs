@@ -161,7 +161,7 @@ pub(super) fn sweep(way: Way, each: Duration) -> Result<Vec<Point>, String> {
     let me = usize::from(forked.me);
     if forked.cpus(0).is_none() {
         // The nodes would take turns on one CPU: what is measured then is the scheduler.
-        return Err("nodes dsm:2: two CPUs are accepted".to_owned());
+        return Err("nodes dsm:2: this process has one CPU (expected two)".to_owned());
     }
     // SAFETY: nobody uses the range yet, and it is empty.
     let driver: &'static Driver =

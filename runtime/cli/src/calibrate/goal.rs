@@ -132,7 +132,7 @@ fn measure(arguments: &Arguments) -> Result<String, String> {
     let settings = *world.settings();
     if ranks < 3 {
         return Err(format!(
-            "{ranks} processes: hetrun -n 3 or more is accepted, or the algorithms are the same"
+            "{ranks} processes: the algorithms are the same for so few (expected hetrun -n 3 or more)"
         ));
     }
     let words = (arguments.longest * ranks / 8) as usize;

@@ -147,11 +147,13 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
 /// The link between two nodes with memory of their own.
 fn across(arguments: &Arguments, nodes: &str) -> Output {
     if nodes != "dsm:2" {
-        return Output::refuse(format!("nodes {nodes}: dsm:2 is accepted"));
+        return Output::refuse(format!(
+            "--nodes: '{nodes}': cannot be calibrated (expected dsm:2)"
+        ));
     }
     if let Some(path) = &arguments.out {
         return Output::refuse(format!(
-            "--out {path}: nodes with memory of their own decide by times; without dsm:2 a file is accepted"
+            "--out: '{path}': nodes with memory of their own decide by times, and read no file (expected --out without dsm:2)"
         ));
     }
     let (way, coupling) = match &*arguments.over {

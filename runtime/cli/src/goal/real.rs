@@ -56,7 +56,7 @@ fn real(arguments: &Arguments) -> Result<String, String> {
     let graph = &loaded.graphs[..];
     if graph.len() != ranks {
         return Err(format!(
-            "{ranks} processes for a job of {0} ranks: hetrun -n {0} is accepted",
+            "{ranks} processes: the job has {0} ranks (expected hetrun -n {0})",
             graph.len()
         ));
     }

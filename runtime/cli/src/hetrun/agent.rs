@@ -63,7 +63,7 @@ pub(crate) fn run() -> u8 {
                     host.signal(signal);
                 }
             }
-            Ok(Order::Start(_)) => break refuse("one job is accepted"),
+            Ok(Order::Start(_)) => break refuse("a second job (expected one)"),
             Err(error) => break refuse(error.0),
         }
     };

@@ -119,8 +119,9 @@ impl Exchange {
                     }
                 }
                 Event::Garbled(what) => {
-                    let text =
-                        format!("rank {rank}: messages of its protocol are accepted ({what})");
+                    let text = format!(
+                        "rank {rank}: {what} (expected messages of the launcher's protocol)"
+                    );
                     self.fail(&mut actions, 1, text);
                 }
                 Event::Ended(end) => {
@@ -137,7 +138,7 @@ impl Exchange {
         let mine = &mut self.ranks[rank as usize];
         match request {
             Request::Hello { .. } => {
-                let text = format!("rank {rank}: one greeting is accepted");
+                let text = format!("rank {rank}: greeted twice (expected once)");
                 self.fail(actions, 1, text);
             }
             Request::Put { key, value } => mine.put.push((key, value)),

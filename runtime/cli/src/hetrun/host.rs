@@ -106,7 +106,7 @@ impl Host {
             return Err((
                 1,
                 format!(
-                    "folder {}: a folder that is here, too, is accepted",
+                    "folder {}: not on this host (expected the same folder on each)",
                     program.directory.display()
                 ),
             ));
@@ -183,7 +183,7 @@ impl Host {
                         126
                     };
                     let text = format!(
-                        "program {}: one that can be started is accepted ({error})",
+                        "program {}: {error} (expected one that can be started)",
                         program.words[0].to_string_lossy()
                     );
                     return Err((status, text));
@@ -424,7 +424,7 @@ impl Door {
     fn greet(&self, stream: &mut UnixStream) -> Result<u32, String> {
         let failed = |error: std::io::Error| format!("a greeting: one is needed ({error})");
         if peer_uid(stream) != Some(own_uid()) {
-            return Err("another user's process: those of the job are accepted".to_owned());
+            return Err("another user's process (expected one of the job)".to_owned());
         }
         stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
         // A process that does not read its replies must not delay the others for long.
@@ -436,17 +436,21 @@ impl Door {
             rank,
         }) = Request::decode(&bytes)
         else {
-            return Err("a greeting: one of hetrun's protocol is accepted".to_owned());
+            return Err(
+                "no greeting of hetrun's protocol (expected a process of the job)".to_owned(),
+            );
         };
         if !same_secret(&secret, &self.plan.secret) {
-            return Err("secret: that of the job is accepted".to_owned());
+            return Err("not the job's secret (expected a process of the job)".to_owned());
         }
         if version != VERSION {
-            return Err(format!("protocol {version}: {VERSION} is accepted"));
+            return Err(format!(
+                "protocol {version}: another version (expected {VERSION})"
+            ));
         }
         if !self.plan.has(rank) {
             return Err(format!(
-                "rank {rank}: one that was started here is accepted"
+                "rank {rank}: not started here (expected one that was)"
             ));
         }
         stream.set_read_timeout(None).map_err(failed)?;
@@ -458,7 +462,7 @@ impl Door {
             drop(connections);
             if Instant::now() > until {
                 return Err(format!(
-                    "rank {rank}: one process of each rank at a time is accepted"
+                    "rank {rank}: joined already (expected one process of each rank at a time)"
                 ));
             }
             std::thread::sleep(Duration::from_millis(10));

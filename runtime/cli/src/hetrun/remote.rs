@@ -74,7 +74,7 @@ impl Remote {
         let mut words = ssh.split_whitespace();
         let program = words
             .next()
-            .ok_or("option --ssh: a command is accepted".to_owned())?;
+            .ok_or("option --ssh: empty (expected a command)".to_owned())?;
         let mut command = Command::new(program);
         command
             .args(words)
@@ -202,7 +202,7 @@ fn quoted(path: &Path) -> Result<String, String> {
         .filter(|text| !text.chars().any(char::is_control))
         .ok_or_else(|| {
             format!(
-                "option --remote {}: a path of printable characters is accepted",
+                "option --remote: '{}': has other than printable characters (expected a path of those)",
                 path.display()
             )
         })?;
@@ -251,15 +251,17 @@ fn listen(
                 }
                 Ok(Notice::StdinClosed) => close(input),
                 Ok(_) => {
-                    why = Some((1, format!("host {name}: the same hetrun is accepted there")));
+                    why = Some((
+                        1,
+                        format!("host {name}: another version of hetrun (expected the same)"),
+                    ));
                     break;
                 }
                 Err(error) => {
                     why = Some((
                         1,
                         format!(
-                            "host {name}: hetrun's answers only are accepted, and nothing that a \
-                             shell prints before ({error})"
+                            "host {name}: {error} (expected hetrun's answers only, and nothing that a shell prints before)"
                         ),
                     ));
                     break;
@@ -280,7 +282,7 @@ fn listen(
         let text = if ready {
             format!("host {name}: its connection is needed to the end ({how})")
         } else {
-            format!("host {name}: one that ssh reaches, with hetrun on it, is accepted ({how})")
+            format!("host {name}: {how} (expected one that ssh reaches, with hetrun on it)")
         };
         (1, text)
     });

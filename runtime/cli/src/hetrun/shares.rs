@@ -229,11 +229,11 @@ fn dsm_nodes(run: &Run, size: u32) -> Result<Option<String>, String> {
     };
     if count.parse() != Ok(size) {
         return Err(format!(
-            "{what} {value}: dsm:{size} is accepted: as many nodes as processes"
+            "{what}: '{value}': not as many nodes as processes (expected dsm:{size})"
         ));
     }
     let members = dsm::members(&value, size as usize)
-        .map_err(|accepted| format!("{what} {value}: {accepted}"))?;
+        .map_err(|wrong| format!("{what}: '{value}': {wrong}"))?;
     Ok((!members.is_empty()).then_some(value))
 }
 

@@ -193,8 +193,9 @@ pub(super) fn read(
     marker: &[&str],
 ) -> Result<Value, String> {
     let name = path.display();
-    let accepted = format!("a file that hetmp wrote under {variable} is accepted");
-    let refuse = |why: &dyn std::fmt::Display| format!("{what} {name}: {why}: {accepted}");
+    let refuse = |why: &dyn std::fmt::Display| {
+        format!("{what} {name}: {why} (expected a file that hetmp wrote under {variable})")
+    };
     let text = hetmp_core::file::text(path, LARGEST).map_err(|e| refuse(&e))?;
     let value: Value = serde_json::from_str(&text).map_err(|e| {
         if e.is_eof() {
@@ -208,7 +209,7 @@ pub(super) fn read(
         None => Err(refuse(&format_args!("no field {}", marker.join(".")))),
         Some(v) if v.as_u64() == Some(FORMAT) => Ok(value),
         Some(v) => Err(format!(
-            "{what} {name}: format {v}: format {FORMAT} is accepted (that of hetmp {})",
+            "{what} {name}: format {v} (expected format {FORMAT}, that of hetmp {})",
             env!("CARGO_PKG_VERSION")
         )),
     }
@@ -221,7 +222,7 @@ pub(super) fn read(
 pub(super) fn report(path: &Path, value: &Value) -> Result<Report, String> {
     Report::deserialize(value).map_err(|e| {
         format!(
-            "report {}: {e}: a file that hetmp wrote under HETMP_REPORT is accepted",
+            "report {}: {e} (expected a file that hetmp wrote under HETMP_REPORT)",
             path.display()
         )
     })

@@ -63,7 +63,7 @@ pub(super) struct Timeline {
 pub(super) fn read(path: &Path, value: &Value) -> Result<Timeline, String> {
     let refuse = |why: &dyn std::fmt::Display| {
         format!(
-            "trace {}: {why}: a file that hetmp wrote under HETMP_TRACE is accepted",
+            "trace {}: {why} (expected a file that hetmp wrote under HETMP_TRACE)",
             path.display()
         )
     };

@@ -136,7 +136,7 @@ fn start(arguments: &Arguments) -> Result<Output, Refusal> {
     let dsm = dsm_nodes(arguments.nodes.as_deref())?;
     if dsm.is_some() && arguments.profile.is_some() {
         return Err(Refusal::usage(
-            "option --profile: nodes with memory of their own (dsm:N) are not measured: other nodes are accepted",
+            "option --profile: nodes with memory of their own (dsm:N) are not measured (expected other nodes)",
         ));
     }
     let second = match dsm {
@@ -204,7 +204,7 @@ fn start(arguments: &Arguments) -> Result<Output, Refusal> {
     if arguments.report.is_none() && arguments.html.is_none() && arguments.profile.is_none() {
         let error = command.exec();
         return Err(Refusal::unfit(format_args!(
-            "program {}: {error}: a program of this machine is accepted",
+            "program {}: {error} (expected a program of this machine)",
             path.display()
         )));
     }
@@ -268,7 +268,7 @@ fn dsm_nodes(option: Option<&OsStr>) -> Result<Option<u8>, Refusal> {
     match count.parse() {
         Ok(n) if (2..=8).contains(&n) => Ok(Some(n)),
         _ => Err(Refusal::usage(format_args!(
-            "{name} {text}: dsm:2 to dsm:8 are accepted"
+            "{name}: '{text}': not a number of nodes in range (expected dsm:2 to dsm:8)"
         ))),
     }
 }
@@ -291,7 +291,7 @@ fn checked(schedule: &OsStr) -> Result<&OsStr, Refusal> {
     match Schedule::parse(&text) {
         Ok(_) => Ok(schedule),
         Err(bad) => Err(Refusal::usage(format_args!(
-            "option --schedule {text}: {bad} is accepted"
+            "option --schedule: '{text}': not understood (expected {bad})"
         ))),
     }
 }
@@ -307,7 +307,7 @@ fn numbers(text: &str) -> Result<&str, Refusal> {
         Ok(text)
     } else {
         Err(Refusal::usage(format_args!(
-            "option --threads {text}: positive integers, such as 4 or 4,2, are accepted"
+            "option --threads: '{text}': not a list of positive integers (expected such as 4 or 4,2)"
         )))
     }
 }
@@ -326,7 +326,7 @@ fn library(named: Option<&Path>) -> Result<PathBuf, Refusal> {
             })?,
         None => beside_this_command().ok_or_else(|| {
             Refusal::usage(
-                "library libhetmp.so: not beside this command: --library FILE is accepted",
+                "library libhetmp.so: not beside this command (expected it there, or --library FILE)",
             )
         })?,
     };
@@ -338,7 +338,7 @@ fn library(named: Option<&Path>) -> Result<PathBuf, Refusal> {
         .any(|byte| matches!(byte, b':' | b' ' | b'\t' | b'\n'))
     {
         return Err(Refusal::usage(format_args!(
-            "library {}: a path without blanks and colons is accepted: LD_PRELOAD cannot hold another",
+            "library {}: LD_PRELOAD cannot hold blanks and colons (expected a path without)",
             found.display()
         )));
     }

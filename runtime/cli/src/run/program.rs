@@ -20,7 +20,7 @@ const SCRIPTS: usize = 5;
 pub(super) fn find(name: &OsStr, search: Option<OsString>) -> Result<PathBuf, Refusal> {
     let missing = |why: &str| {
         Refusal::missing(format_args!(
-            "program {}: {why}: the name of a program is accepted",
+            "program {}: {why} (expected the name of a program)",
             Path::new(name).display()
         ))
     };
@@ -54,7 +54,7 @@ pub(super) fn find(name: &OsStr, search: Option<OsString>) -> Result<PathBuf, Re
     // More likely a mistyped option of this command than a program.
     if other.is_none() && name.as_bytes().starts_with(b"-") {
         return Err(Refusal::usage(format_args!(
-            "option {}: unknown, and no program has this name: what hetmp run --help lists is accepted",
+            "option {}: unknown, and no program has this name (expected what hetmp run --help lists)",
             Path::new(name).display()
         )));
     }
@@ -97,7 +97,7 @@ pub(crate) fn interpreted_by(path: &Path) -> Result<PathBuf, String> {
             .and_then(|file| file.take(HEAD as u64).read_to_end(&mut head))
             .map_err(|error| {
                 format!(
-                    "program {}: {error}: a file that can be read is accepted",
+                    "program {}: {error} (expected a file that can be read)",
                     path.display()
                 )
             })?;
@@ -142,7 +142,7 @@ fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 fn look(path: &Path) -> Result<Option<PathBuf>, Refusal> {
     let unfit = |why: &str, accepted: &str| {
         Refusal::unfit(format_args!(
-            "program {}: {why}: {accepted} is accepted",
+            "program {}: {why} (expected {accepted})",
             path.display()
         ))
     };

@@ -83,7 +83,7 @@ pub(super) fn run(
 ) -> Result<Output, Refusal> {
     let scratch = Scratch::new().map_err(|error| {
         Refusal::usage(format_args!(
-            "folder {}: {error}: one that can be written is accepted (TMPDIR)",
+            "folder {}: {error} (expected one that can be written; TMPDIR names it)",
             std::env::temp_dir().display()
         ))
     })?;
@@ -119,7 +119,7 @@ pub(super) fn run(
     let started = hetmp_profile::now();
     let mut child = command.spawn().map_err(|error| {
         Refusal::unfit(format_args!(
-            "program {}: {error}: a program of this machine is accepted",
+            "program {}: {error} (expected a program of this machine)",
             path.display()
         ))
     })?;

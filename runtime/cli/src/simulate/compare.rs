@@ -72,8 +72,7 @@ impl Request {
                     * w.model.repeat as f64;
                 if calls > MOST_CALLS {
                     return Err(format!(
-                        "workload {}, {} with chunks of {chunk}: at most {MOST_CALLS:e} chunks in \
-                         all are accepted",
+                        "workload {}, {} with chunks of {chunk}: too many chunks (expected at most {MOST_CALLS:e} in all)",
                         w.shown, column.name
                     ));
                 }

@@ -26,7 +26,7 @@ macro_rules! number {
                 if check(value) {
                     Ok($name(value as $inner))
                 } else {
-                    Err(format!("{value}: {} is accepted", $says))
+                    Err(format!("'{value}': out of range (expected {})", $says))
                 }
             }
         }
@@ -75,7 +75,7 @@ impl TryFrom<String> for Origin {
                 Ok(Origin(text))
             }
             _ => Err(format!(
-                "{text:?}: \"paper: ...\", \"measured: ...\" or \"assumed: ...\" is accepted"
+                "{text:?}: says not where the number comes from (expected \"paper: ...\", \"measured: ...\" or \"assumed: ...\")"
             )),
         }
     }
@@ -323,7 +323,7 @@ pub(super) fn platform(name: &str) -> Result<LoadedPlatform, String> {
     if !(1..=most).contains(&total) {
         return Err(text.error(
             Some(file.node.span()),
-            &format!("{total} nodes: 1 to {most} are accepted"),
+            &format!("{total} nodes: out of range (expected 1 to {most})"),
         ));
     }
     let mut nodes: Vec<model::Node> = Vec::new();
@@ -336,7 +336,7 @@ pub(super) fn platform(name: &str) -> Result<LoadedPlatform, String> {
             text.error(
                 Some(node.kind.span()),
                 &format!(
-                    "kind {}: one of {} is accepted",
+                    "kind {}: unknown (expected one of {})",
                     node.kind.get_ref(),
                     names.join(", ")
                 ),
@@ -352,7 +352,7 @@ pub(super) fn platform(name: &str) -> Result<LoadedPlatform, String> {
             if nodes.iter().any(|n| n.name == name) {
                 return Err(text.error(
                     Some(node.name.span()),
-                    &format!("node {name}: a name of its own is accepted"),
+                    &format!("node {name}: named twice (expected a name of its own)"),
                 ));
             }
             let memory = if file.coherent { 0 } else { nodes.len() };
@@ -440,7 +440,7 @@ fn links(
             None => [(0..nodes.len()).collect(), (0..nodes.len()).collect()],
             Some(names) => {
                 let [a, b] = names.as_slice() else {
-                    return Err((span, "between: two nodes' names are accepted".into()));
+                    return Err((span, "between: not two names (expected two nodes')".into()));
                 };
                 let find = |name: &Spanned<String>| {
                     let found: Vec<usize> = (0..nodes.len())
@@ -449,7 +449,10 @@ fn links(
                         })
                         .collect();
                     if found.is_empty() {
-                        let e = format!("node {}: the name of a node is accepted", name.get_ref());
+                        let e = format!(
+                            "node {}: unknown (expected the name of a node)",
+                            name.get_ref()
+                        );
                         return Err((Some(name.span()), e));
                     }
                     Ok(found)
@@ -510,14 +513,17 @@ pub(super) fn workload(name: &str) -> Result<LoadedWorkload, String> {
         let span = array.span();
         let array = array.get_ref();
         if arrays.iter().any(|a| a.name == array.name) {
-            let e = format!("array {}: a name of its own is accepted", array.name);
+            let e = format!(
+                "array {}: named twice (expected a name of its own)",
+                array.name
+            );
             return Err(text.error(Some(span), &e));
         }
         let pages_per_unit = array.unit_pages.map_or(1, |v| v.0);
         let units = (array.mib.0 * 256.0 / pages_per_unit as f64).ceil();
         if units > MOST_UNITS {
             let e = format!(
-                "array {}: at most {MOST_UNITS} pages are followed, a larger unit_pages is accepted",
+                "array {}: more than the {MOST_UNITS} pages that are followed (expected a larger unit_pages)",
                 array.name
             );
             return Err(text.error(Some(span), &e));
@@ -550,8 +556,9 @@ pub(super) fn workload(name: &str) -> Result<LoadedWorkload, String> {
             Some(SpreadFile::Ramp(a)) => model::Spread::Ramp(a.0),
         };
         if l.spread.is_some() && iterations > MOST_VARIED {
-            let e =
-                format!("{iterations} iterations: with a spread, up to {MOST_VARIED} are accepted");
+            let e = format!(
+                "{iterations} iterations: too many with a spread (expected up to {MOST_VARIED})"
+            );
             return Err(text.error(Some(l.iterations.span()), &e));
         }
         loops.push(model::LoopModel {
@@ -605,14 +612,14 @@ fn touch(
         .ok_or_else(|| {
             let names: Vec<&str> = arrays.iter().map(|a| a.name.as_str()).collect();
             let e = format!(
-                "array {}: one of the file's arrays ({}) is accepted",
+                "array {}: unknown (expected one of the file's: {})",
                 file.array.get_ref(),
                 names.join(", ")
             );
             (Some(file.array.span()), e)
         })?;
     if serial && file.pattern.is_some() {
-        let e = "pattern: a serial part touches whole arrays, nothing is accepted".to_owned();
+        let e = "pattern: a serial part touches whole arrays (expected no pattern)".to_owned();
         return Err((span, e));
     }
     let pattern = match (file.pattern, file.rows, file.per_iteration) {
@@ -630,8 +637,7 @@ fn touch(
             }
         }
         _ => {
-            let e = "pattern: block [with halo], across with rows, all, or scattered with \
-                     per_iteration is accepted";
+            let e = "pattern: unknown (expected block [with halo], across with rows, all, or scattered with per_iteration)";
             return Err((span, e.to_owned()));
         }
     };

@@ -63,19 +63,19 @@ pub(super) fn text(what: What, name: &str) -> Result<(String, String), String> {
     if !is_path {
         let names: Vec<&str> = what.shipped().iter().map(|(n, _)| *n).collect();
         return Err(format!(
-            "{} {name}: a file's path or one of {} is accepted",
+            "{} {name}: unknown (expected a file's path or one of {})",
             what.word(),
             names.join(", ")
         ));
     }
     let bytes = hetmp_core::file::bytes(name.as_ref(), MOST_BYTES).map_err(|e| {
         format!(
-            "{} {name}: a file that can be read, of at most {MOST_BYTES} bytes, is accepted ({e})",
+            "{} {name}: {e} (expected a file that can be read, of at most {MOST_BYTES} bytes)",
             what.word()
         )
     })?;
     let text = String::from_utf8(bytes)
-        .map_err(|_| format!("{} {name}: a text file in UTF-8 is accepted", what.word()))?;
+        .map_err(|_| format!("{} {name}: not UTF-8 (expected a text file)", what.word()))?;
     Ok((name.to_owned(), text))
 }
 

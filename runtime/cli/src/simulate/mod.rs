@@ -99,7 +99,9 @@ fn answer(arguments: &Arguments) -> Result<Output, String> {
     }
     if let Some(count) = arguments.random {
         if !(1..=100_000).contains(&count) {
-            return Err(format!("--random {count}: 1 to 100000 is accepted"));
+            return Err(format!(
+                "--random: '{count}': out of range (expected 1 to 100000)"
+            ));
         }
         return Ok(printed(random::table(arguments.seed, count)));
     }
@@ -132,7 +134,7 @@ fn show(name: &str) -> Result<String, String> {
         .flat_map(|what| what.shipped())
         .find(|(n, _)| *n == name)
         .map(|(_, text)| (*text).to_owned())
-        .ok_or_else(|| format!("--show {name}: a name that --list shows is accepted"))
+        .ok_or_else(|| format!("--show: '{name}': unknown (expected a name that --list shows)"))
 }
 
 /// The column of the schedule that the user has named by `text`.
@@ -148,8 +150,8 @@ fn column(text: &str) -> Result<Column, String> {
     }
     let schedule = Schedule::parse(text).map_err(|e| {
         format!(
-            "--schedule {text}: {}, or fac2, mfac, awf-b is accepted",
-            e.accepted
+            "--schedule: '{text}': not understood (expected {}, or fac2, mfac, awf-b)",
+            e.expected
         )
     })?;
     Ok(Column {
@@ -165,7 +167,7 @@ fn requests(arguments: &Arguments) -> Result<Vec<Request>, String> {
         .find(|o| o.name() == arguments.objective)
         .ok_or_else(|| {
             format!(
-                "--objective {}: time, energy or edp is accepted",
+                "--objective: '{}': unknown (expected time, energy or edp)",
                 arguments.objective
             )
         })?;
@@ -202,7 +204,7 @@ fn requests(arguments: &Arguments) -> Result<Vec<Request>, String> {
     for percent in &arguments.irregularity {
         if !(0.0..=100.0).contains(percent) {
             return Err(format!(
-                "--irregularity {percent}: percentages from 0 to 100 are accepted"
+                "--irregularity: '{percent}': out of range (expected 0 to 100)"
             ));
         }
     }

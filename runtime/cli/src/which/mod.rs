@@ -126,7 +126,7 @@ fn look(arguments: &Arguments) -> Result<Found, String> {
         }
         let Some(path) = file else {
             return Err(format!(
-                "{}: neither a program that a shell would find nor a package of {}: such a name is accepted",
+                "{}: neither a program that a shell would find nor a package of {} (expected such a name)",
                 Path::new(target).display(),
                 python.unwrap_or(PYTHON)
             ));
@@ -156,7 +156,7 @@ fn file(target: &OsString) -> Result<Option<PathBuf>, String> {
         "not found"
     };
     Err(format!(
-        "program {}: {why}: an ELF file, a script or a Python package is accepted",
+        "program {}: {why} (expected an ELF file, a script or a Python package)",
         direct.display()
     ))
 }

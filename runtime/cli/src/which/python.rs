@@ -77,9 +77,7 @@ print(json.dumps({'python': os.path.realpath(sys.executable), 'distributions': o
 /// Asks `python` for a package; `Ok(None)` where there is none of that name.
 pub(super) fn package(python: &str, name: &str) -> Result<Option<Package>, String> {
     let wrong = |why: String| {
-        format!(
-            "option --python {python}: {why}: an interpreter of Python 3.8 or later is accepted"
-        )
+        format!("option --python {python}: {why} (expected an interpreter of Python 3.8 or later)")
     };
     let output = Command::new(python)
         .args(["-c", SCRIPT, name])

@@ -219,7 +219,7 @@ fn matching(pattern: &Path, beside: &Path) -> Vec<PathBuf> {
 /// The error of a file that was named to this command.
 pub(super) fn refused(what: &str, path: &Path, unfit: &Unfit) -> String {
     format!(
-        "{what} {}: {}: an ELF file of this machine is accepted",
+        "{what} {}: {} (expected an ELF file of this machine)",
         path.display(),
         unfit.0
     )

@@ -164,7 +164,7 @@ fn a_death_on_one_host_ends_the_job_on_all() {
         ("/no/hetrun", "hetmp: host 10.213.7.1: one that ssh reaches"),
         (
             "/bin/echo",
-            "hetmp: host 10.213.7.1: hetrun's answers only are accepted",
+            "hetmp: host 10.213.7.1 (expected hetrun's answers only)",
         ),
     ] {
         let mut command = network.hetrun();

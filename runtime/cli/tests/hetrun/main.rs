@@ -531,12 +531,12 @@ fn mistakes_cost_one_line() {
         (
             "HETMP_JOB",
             "x",
-            "HETMP_JOB (1 bytes): what hetrun sets is accepted",
+            "HETMP_JOB (1 bytes) (expected what hetrun sets)",
         ),
         (
             "HETMP_BOOTSTRAP",
             "mpi",
-            "HETMP_BOOTSTRAP mpi: alone, hetrun, pmi1, pmi2 or pmix is accepted",
+            "HETMP_BOOTSTRAP mpi (expected alone, hetrun, pmi1, pmi2 or pmix)",
         ),
     ] {
         let output = quick(hetrun(&["--who"]).env(variable, value));
@@ -600,7 +600,7 @@ fn who_does_not_know_the_secret_stays_out() {
     let output = finish(&mut child, Duration::from_secs(10));
     assert_eq!(
         text(&output.stderr),
-        "hetmp: rank 0: messages of its protocol are accepted (unknown request)\n"
+        "hetmp: rank 0: unknown request (expected messages of the launcher's protocol)\n"
     );
     assert_eq!(output.status.code(), Some(1));
 }

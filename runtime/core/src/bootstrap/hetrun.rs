@@ -39,7 +39,7 @@ impl Hetrun {
             name: "HETMP_JOB",
             // The message shows no part of the value, which may be most of a secret.
             value: format!("({} bytes)", value.len()),
-            accepted: "what hetrun sets is accepted",
+            expected: "what hetrun sets",
         })?;
         let stream = SocketAddr::from_abstract_name(ticket.socket.as_bytes())
             .and_then(|name| UnixStream::connect_addr(&name))

@@ -77,14 +77,14 @@ impl fmt::Display for Launcher {
 /// What went wrong. The text is one line, for [`crate::report`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// A variable has a value that is not accepted.
+    /// A variable has a value that cannot be used.
     Environment {
         /// The variable.
         name: &'static str,
         /// Its value.
         value: String,
-        /// What is accepted.
-        accepted: &'static str,
+        /// What is expected instead.
+        expected: &'static str,
     },
     /// The launcher is gone, or cannot be reached.
     Lost {
@@ -110,13 +110,13 @@ impl fmt::Display for Error {
             Self::Environment {
                 name,
                 value,
-                accepted,
-            } => write!(f, "{name} {value}: {accepted}"),
+                expected,
+            } => write!(f, "{name}: '{value}': not usable (expected {expected})"),
             Self::Lost { launcher, why } => {
                 write!(f, "launcher {launcher}: the connection is needed ({why})")
             }
             Self::Protocol { launcher, what } => {
-                write!(f, "launcher {launcher}: its protocol is accepted ({what})")
+                write!(f, "launcher {launcher}: {what} (expected its protocol)")
             }
             Self::Usage(text) => f.write_str(text),
         }
@@ -219,7 +219,7 @@ fn choose(text: &dyn Fn(&str) -> Option<String>) -> Result<Launcher, Error> {
             _ => Err(Error::Environment {
                 name: "HETMP_BOOTSTRAP",
                 value: way,
-                accepted: "alone, hetrun, pmi1, pmi2 or pmix is accepted",
+                expected: "alone, hetrun, pmi1, pmi2 or pmix",
             }),
         };
     }
@@ -255,8 +255,7 @@ impl Keys {
             Ok(())
         } else {
             Err(Error::Usage(format!(
-                "key {key:?}: 1 to {MAX_KEY} letters, digits, '.', '-' and '_' are accepted, \
-                 not beginning with 'hetmp.'"
+                "key {key:?}: not a name (expected 1 to {MAX_KEY} letters, digits, '.', '-' and '_', not beginning with 'hetmp.')"
             )))
         }
     }
@@ -265,13 +264,13 @@ impl Keys {
         Self::check(key)?;
         if value.len() > MAX_VALUE {
             return Err(Error::Usage(format!(
-                "value of key {key}, {} bytes: at most {MAX_VALUE} are accepted",
+                "value of key {key}: {} bytes (expected at most {MAX_VALUE})",
                 value.len()
             )));
         }
         if !self.0.insert(key.to_owned()) {
             return Err(Error::Usage(format!(
-                "key {key}: a key that was not put before is accepted"
+                "key {key}: put twice (expected a new key)"
             )));
         }
         Ok(())
@@ -281,7 +280,7 @@ impl Keys {
         Self::check(key)?;
         if rank >= size {
             return Err(Error::Usage(format!(
-                "rank {rank}: 0 to {} are accepted",
+                "rank {rank}: not in the job (expected 0 to {})",
                 size - 1
             )));
         }
@@ -303,7 +302,7 @@ fn random_secret() -> Result<[u8; SECRET], Error> {
 fn number(
     text: &dyn Fn(&str) -> Option<String>,
     name: &'static str,
-    accepted: &'static str,
+    expected: &'static str,
 ) -> Result<u32, Error> {
     let value = text(name).unwrap_or_default();
     value.trim().parse().map_err(|_| Error::Environment {
@@ -313,7 +312,7 @@ fn number(
         } else {
             value
         },
-        accepted,
+        expected,
     })
 }
 

@@ -61,7 +61,7 @@ pub fn through(mut exchange: Box<dyn Exchange>) -> Result<Box<dyn Job>, Error> {
     let (rank, size) = (exchange.rank(), exchange.size());
     if rank >= size {
         return Err(Error::Usage(format!(
-            "rank {rank}: 0 to {} is accepted",
+            "rank {rank}: not in the job (expected 0 to {})",
             i64::from(size) - 1
         )));
     }

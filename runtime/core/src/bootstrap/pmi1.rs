@@ -19,22 +19,22 @@ pub(super) fn environment(text: &dyn Fn(&str) -> Option<String>) -> Result<Envir
     let fd = number(
         text,
         "PMI_FD",
-        "an open descriptor, as the launcher sets it, is accepted",
+        "an open descriptor, as the launcher sets it",
     )?;
-    let size = number(text, "PMI_SIZE", "a number of processes is accepted")?;
-    let rank = number(text, "PMI_RANK", "a number below PMI_SIZE is accepted")?;
+    let size = number(text, "PMI_SIZE", "a number of processes")?;
+    let rank = number(text, "PMI_RANK", "a number below PMI_SIZE")?;
     if !(1..=MAX_SIZE).contains(&size) {
         return Err(Error::Environment {
             name: "PMI_SIZE",
             value: size.to_string(),
-            accepted: "1 to 1048576 are accepted",
+            expected: "1 to 1048576",
         });
     }
     if rank >= size {
         return Err(Error::Environment {
             name: "PMI_RANK",
             value: rank.to_string(),
-            accepted: "a number below PMI_SIZE is accepted",
+            expected: "a number below PMI_SIZE",
         });
     }
     let open = RawFd::try_from(fd).is_ok_and(|fd| {
@@ -45,7 +45,7 @@ pub(super) fn environment(text: &dyn Fn(&str) -> Option<String>) -> Result<Envir
         return Err(Error::Environment {
             name: "PMI_FD",
             value: fd.to_string(),
-            accepted: "an open descriptor, as the launcher sets it, is accepted",
+            expected: "an open descriptor, as the launcher sets it",
         });
     }
     Ok(Environment {

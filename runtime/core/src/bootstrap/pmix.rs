@@ -303,7 +303,7 @@ impl Pmix {
 
     fn store(&mut self, key: &str, value: &[u8]) -> Result<(), Error> {
         let key = CString::new(key)
-            .map_err(|_| Error::Usage(format!("key {key:?}: no zero byte is accepted")))?;
+            .map_err(|_| Error::Usage(format!("key {key:?}: has a zero byte (expected a text)")))?;
         let mut data = Data { room: [0; 3] };
         data.bytes = Bytes {
             pointer: value.as_ptr().cast_mut().cast(),
@@ -373,7 +373,7 @@ impl Job for Pmix {
     fn get(&mut self, rank: u32, key: &str) -> Result<Option<Vec<u8>>, Error> {
         Keys::get(rank, self.size, key)?;
         let name = CString::new(format!("h.{key}"))
-            .map_err(|_| Error::Usage(format!("key {key:?}: no zero byte is accepted")))?;
+            .map_err(|_| Error::Usage(format!("key {key:?}: has a zero byte (expected a text)")))?;
         match self.look(rank, &name)? {
             None => Ok(None),
             Some(Found::Bytes(mut bytes))

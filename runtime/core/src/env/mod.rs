@@ -1,7 +1,7 @@
 //! Environment variables: the table that describes them, and the snapshot of their values.
 //!
 //! [`TABLE`] has the name, type, default, accepted values, meaning and specification of every variable. Parsers take
-//! the "what is accepted" half of their messages from it. `OMP_DISPLAY_ENV=verbose` and `hetmp info --env` list the
+//! what is expected, the end of their messages, from it. `OMP_DISPLAY_ENV=verbose` and `hetmp info --env` list the
 //! table, and a test compares it with `docs/environment.md`.
 //!
 //! [`snapshot`] copies the values of these variables out of `environ` once, at the first use. All parts of the
@@ -12,11 +12,13 @@
 //! **Data in**: `environ`. **Data out**: bytes, not strings: a value need not be UTF-8.
 
 mod libomp;
+mod read;
 mod snapshot;
 mod table;
 pub mod text;
 mod variable;
 
+pub use read::{chosen, is_on, name_misspelt, refusal, switch, word};
 pub use snapshot::{is_privileged, live, preset, snapshot, Snapshot};
 pub use table::{lookup, TABLE};
 pub use variable::{Family, Kind, Suffixes, Variable};

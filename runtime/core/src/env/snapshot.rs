@@ -13,7 +13,7 @@ pub struct Snapshot {
     /// In the order of the environment. These are a handful of entries, so that a linear search is fastest; an
     /// environment without any of our variables costs no allocation.
     entries: Vec<Entry>,
-    /// Names that begin like libomp's (`KMP_`) but are none of its variables.
+    /// Names that are no variable of the table, but begin like libomp's (`KMP_`) or like ours and resemble one.
     unknown: Vec<Box<[u8]>>,
 }
 
@@ -38,7 +38,8 @@ impl Snapshot {
         self.entries.iter().map(|e| (&*e.name, &*e.value))
     }
 
-    /// Names that were set and begin like libomp's (`KMP_`), but are none of its variables.
+    /// Names that were set and are no variable of the table, but begin like libomp's (`KMP_`), or like ours or the
+    /// specifications' and resemble one.
     pub fn unknown(&self) -> impl Iterator<Item = &[u8]> {
         self.unknown.iter().map(|name| &**name)
     }
@@ -60,7 +61,11 @@ impl Snapshot {
             };
             let (name, value) = (&line[..equals], &line[equals + 1..]);
             let Some(variable) = variable_named(name) else {
-                if name.starts_with(b"KMP_") {
+                let ours = [&b"HETMP_"[..], b"SHMEM_", b"OMP_", b"GOMP_"];
+                if name.starts_with(b"KMP_")
+                    || (ours.iter().any(|o| name.starts_with(o))
+                        && super::read::meant(name).is_some())
+                {
                     unknown.push(name.into());
                 }
                 continue;
@@ -247,9 +252,21 @@ mod tests {
 
     #[test]
     fn misspelt_names_are_kept_apart() {
-        let s = of(&[b"KMP_BLOCKTIME=0", b"KMP_BLOCKTIMES=0", b"KMPX=1"], false);
+        let s = of(
+            &[
+                b"KMP_BLOCKTIME=0",
+                b"KMP_BLOCKTIMES=0",
+                b"KMPX=1",
+                b"HETMP_NICK=tcp",
+                b"HETMP_LIB=x",
+            ],
+            false,
+        );
         assert_eq!(s.get("KMP_BLOCKTIME"), Some(&b"0"[..]));
-        assert_eq!(s.unknown().collect::<Vec<_>>(), [b"KMP_BLOCKTIMES"]);
+        assert_eq!(
+            s.unknown().collect::<Vec<_>>(),
+            [&b"KMP_BLOCKTIMES"[..], b"HETMP_NICK"]
+        );
     }
 
     #[test]

@@ -57,6 +57,22 @@ impl Kind {
             Self::Text => "text",
         }
     }
+
+    /// What is wrong with a value that is none of this kind.
+    #[must_use]
+    pub(super) const fn wrong(self) -> &'static str {
+        match self {
+            Self::Boolean => "neither true nor false",
+            Self::Integer => "not a whole number in range",
+            Self::IntegerList => "not a list of whole numbers in range",
+            Self::Word => "unknown",
+            Self::WordList => "unknown word in the list",
+            Self::Number => "not a number in range",
+            Self::Size => "not a size",
+            Self::Notation => "not understood",
+            Self::Text => "not usable",
+        }
+    }
 }
 
 /// Which longer forms of a name exist (OpenMP 5.1, section 6: "device-specific environment variables").
@@ -78,7 +94,7 @@ pub struct Variable {
     pub kind: Kind,
     /// What holds while the variable is not set; a text for people.
     pub default: &'static str,
-    /// The accepted values; the second half of the message about a bad value.
+    /// The values that are understood; the end of the message about a bad value.
     pub accepts: &'static str,
     /// What the variable does, in a sentence or two.
     pub help: &'static str,

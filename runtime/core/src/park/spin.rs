@@ -35,7 +35,7 @@
 //! that becomes quiet waits spin again within a second.
 
 #[cfg(not(loom))]
-use crate::env::snapshot;
+use crate::env::{snapshot, switch};
 #[cfg(not(loom))]
 use crate::spins::{self, Spins, UNSET};
 use crate::sync::pause;
@@ -151,7 +151,7 @@ impl Policy {
             let Spins { free, throttled } = spins::from_env().spins();
             Self::set_spins(free, throttled);
             let verbose = snapshot().get("HETMP_VERBOSE");
-            if verbose.is_some_and(|v| v == b"1" || v.eq_ignore_ascii_case(b"true")) {
+            if verbose.and_then(switch) == Some(true) {
                 report::warn(format_args!(
                     "waits: {free} turns of spinning, {throttled} where threads outnumber CPUs, then sleep"
                 ));

@@ -294,24 +294,25 @@ fn speed_classes(machine: &Topology) -> Vec<CpuSet> {
     classes.into_iter().map(|(_, set)| set).collect()
 }
 
-/// Why a value of `HETMP_NODES` was refused. Prints as one line, `HETMP_NODES <value>: <what is accepted>`, without
+/// Why a value of `HETMP_NODES` was refused. Prints as one line, `HETMP_NODES: '<value>': <what is wrong> (expected
+/// <what>)`, without
 /// the prefix `hetmp: `.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeError {
     value: String,
-    accepted: String,
+    wrong: String,
 }
 
 impl NodeError {
-    /// What is accepted in the value's place.
-    pub fn accepted(&self) -> &str {
-        &self.accepted
+    /// What is wrong with the value, and what is expected instead.
+    pub fn wrong(&self) -> &str {
+        &self.wrong
     }
 
     /// The most characters of a value that a message repeats.
     const SHOWN: usize = 200;
 
-    fn new(value: &[u8], accepted: impl Into<String>) -> Self {
+    fn new(value: &[u8], wrong: impl Into<String>) -> Self {
         // Control characters would break the promise of one line.
         let clean = |text: &str| -> String {
             let mut shown: String = text
@@ -326,14 +327,14 @@ impl NodeError {
         };
         NodeError {
             value: clean(&String::from_utf8_lossy(value)),
-            accepted: clean(&accepted.into()),
+            wrong: clean(&wrong.into()),
         }
     }
 }
 
 impl fmt::Display for NodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "HETMP_NODES {}: {}", self.value, self.accepted)
+        write!(f, "HETMP_NODES: '{}': {}", self.value, self.wrong)
     }
 }
 

@@ -66,8 +66,8 @@ impl Group {
     }
 }
 
-fn refused(code: Code, what: &str, value: impl Display, accepted: &str) -> Error {
-    Error::new(code, format_args!("{what} {value}: {accepted}"))
+fn refused(code: Code, what: &str, value: impl Display, wrong: &str) -> Error {
+    Error::new(code, format_args!("{what} {value}: {wrong}"))
 }
 
 /// Creates a group of these ranks, in this order. All its members call this with the same arguments; nothing is sent.
@@ -85,17 +85,23 @@ pub fn group(context: i32, members: &[i32]) -> Result<Key> {
                 Code::Argument,
                 "context",
                 context,
-                "numbers from 1 are accepted",
+                "not a number of ranks (expected 1 or more)",
             )
         })?;
     let mut listed = vec![false; world.ranks() as usize];
     let mut ranks = Vec::with_capacity(members.len());
     for member in members {
         let rank = u32::try_from(*member).ok().filter(|r| *r < world.ranks());
-        let rank = rank
-            .ok_or_else(|| refused(Code::Rank, "rank", member, "those of the job are accepted"))?;
+        let rank = rank.ok_or_else(|| {
+            refused(
+                Code::Rank,
+                "rank",
+                member,
+                "not of the job (expected its ranks)",
+            )
+        })?;
         if core::mem::replace(&mut listed[rank as usize], true) {
-            let accepted = "each rank once in a group is accepted";
+            let accepted = "twice in the group (expected each rank once)";
             return Err(refused(Code::Argument, "rank", rank, accepted));
         }
         ranks.push(rank);
@@ -104,7 +110,7 @@ pub fn group(context: i32, members: &[i32]) -> Result<Key> {
         .iter()
         .position(|r| *r == world.rank())
         .ok_or_else(|| {
-            let accepted = "a group with the calling rank is accepted";
+            let accepted = "without the calling rank (expected a group with it)";
             refused(Code::Argument, "group without rank", world.rank(), accepted)
         })?;
     let team = world.group_team(context, &ranks, me as u32);
@@ -159,7 +165,7 @@ fn begin_here(
             let which = ["what is given", "what is got"][i.min(1)];
             return Err(Error::new(
                 Code::Argument,
-                format_args!("buffer (null) for {which}: the address of {need} bytes is accepted"),
+                format_args!("buffer for {which}: null (expected the address of {need} bytes)"),
             ));
         }
     }

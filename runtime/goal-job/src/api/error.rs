@@ -165,7 +165,7 @@ impl From<RunError> for Error {
             RunError::Start(e) => Error::new(Code::Format, e),
             RunError::NoMemory { bytes } => Error::new(
                 Code::Memory,
-                format_args!("scratchpad of {bytes} bytes: what there is memory for is accepted"),
+                format_args!("scratchpad of {bytes} bytes: no memory (expected a smaller one)"),
             ),
         }
     }

@@ -70,7 +70,7 @@ impl<T> Slots<T> {
 fn none(what: &str) -> Error {
     Error::new(
         Code::Argument,
-        format_args!("{what}: one that was made and not freed is accepted"),
+        format_args!("{what}: unknown (expected one that was made and not freed)"),
     )
 }
 

@@ -31,7 +31,7 @@ impl Helper {
     /// Starts a helper for an interface, and waits until the program is attached.
     ///
     /// # Errors
-    /// One line: what failed and what is accepted.
+    /// One line: what failed and what is expected.
     pub(super) fn start(interface: &str) -> Result<Helper, String> {
         let (socket, mut child) = helper::start("hetmp-goal-kernel", &["--interface", interface])?;
         let answer = helper::receive(&socket);

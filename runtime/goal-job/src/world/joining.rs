@@ -42,7 +42,9 @@ pub enum JoinError {
 impl core::fmt::Display for JoinError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            JoinError::Over => f.write_str("GOAL: a process that has not left its job is accepted"),
+            JoinError::Over => {
+                f.write_str("GOAL: this process has left its job (expected one that has not)")
+            }
             JoinError::Refused(why) => f.write_str(why),
         }
     }
@@ -74,7 +76,7 @@ pub(super) fn place(
         let (of, here) = ((exchange.rank(), exchange.size()), (job.rank(), job.size()));
         if of != here {
             return Err(refused(format_args!(
-                "GOAL: rank {} of {}: rank {} of {}, as in the job of this process, is accepted",
+                "GOAL: rank {} of {} (expected rank {} of {}, as in the job of this process)",
                 of.0, of.1, here.0, here.1
             )));
         }
@@ -93,7 +95,7 @@ fn wants_away(settings: &Settings) -> bool {
 /// Says why the engine that is asked for is not used.
 fn without_away(settings: &Settings, why: impl core::fmt::Display) {
     report::warn(format_args!(
-        "HETMP_GOAL_ENGINE {}: {why}; the engine thread is used",
+        "HETMP_GOAL_ENGINE: '{}': {why}; the engine thread is used",
         settings.engine.name()
     ));
 }
@@ -230,7 +232,7 @@ fn begin(settings: &Settings, own: Option<Box<dyn Exchange>>) -> Result<Place, J
             &note.encode(),
             &mut |r, _, bytes| {
                 let note = Note::decode(bytes).ok_or_else(|| {
-                    format!("rank {r}: a process of the same version of hetmp is accepted")
+                    format!("rank {r}: another version of hetmp (expected the same)")
                 })?;
                 if local.contains(&r) {
                     cpus.resize(cpus.len().max(note.cpus.len()), 0);
@@ -280,7 +282,9 @@ fn set_policy(job: &Job, cpus: &[u64]) {
 /// Joins the job that another library of this process has begun.
 fn share(job: &'static Job) -> Result<Place, JoinError> {
     if job.domain().port(PORT).is_none() {
-        return Err(refused("GOAL: a job with a port for it is accepted"));
+        return Err(refused(
+            "GOAL: no port in this job (expected a job with one)",
+        ));
     }
     let bytes = Layout::new(job.size()).bytes();
     let segments = job
@@ -305,7 +309,9 @@ fn share(job: &'static Job) -> Result<Place, JoinError> {
     let key = unsafe { job.domain().register(PORT, memory, Rights::ALL, None) }.map_err(refused)?;
     for (rank, base) in (0..).zip(&bases) {
         if !base.is_null() && !job.domain_of(rank).on_arrival_at(PORT, waking(*base)) {
-            return Err(refused("GOAL: a job whose ports are free is accepted"));
+            return Err(refused(
+                "GOAL: its ports are taken (expected a job whose ports are free)",
+            ));
         }
     }
     // After this fence all ranks have registered their segment.

@@ -60,8 +60,8 @@ fabric    over libfabric's providers tcp;ofi_rxm, shm and sockets: put and quiet
 
     const PARTS: [&str; 4] = ["posting", "latency", "tcp", "fabric"];
 
-    fn refuse(what: &str, value: &str, accepted: &str) -> ! {
-        eprintln!("hetmp: {what} {value}: {accepted}");
+    fn refuse(what: &str, value: &str, wrong: &str) -> ! {
+        eprintln!("hetmp: {what}: '{value}': {wrong}");
         std::process::exit(2);
     }
 
@@ -90,7 +90,7 @@ fabric    over libfabric's providers tcp;ofi_rxm, shm and sockets: put and quiet
                     let v = value("a number follows");
                     options.rounds = match v.parse() {
                         Ok(n @ 1..=99) => n,
-                        _ => refuse("rounds", &v, "1 to 99 is accepted"),
+                        _ => refuse("rounds", &v, "out of range (expected 1 to 99)"),
                     };
                 }
                 "--parts" => {
@@ -98,7 +98,11 @@ fabric    over libfabric's providers tcp;ofi_rxm, shm and sockets: put and quiet
                     parts = v.split(',').map(String::from).collect();
                     for p in &parts {
                         if !PARTS.contains(&p.as_str()) {
-                            refuse("part", p, "posting, latency, tcp and fabric are accepted");
+                            refuse(
+                                "part",
+                                p,
+                                "unknown (expected posting, latency, tcp or fabric)",
+                            );
                         }
                     }
                 }
@@ -106,7 +110,7 @@ fabric    over libfabric's providers tcp;ofi_rxm, shm and sockets: put and quiet
                     let folder = PathBuf::from(value("a folder follows"));
                     if !folder.join("fi_rma_bw").is_file() {
                         let name = folder.display().to_string();
-                        refuse("folder", &name, "one with fi_rma_bw is accepted");
+                        refuse("folder", &name, "no fi_rma_bw in it (expected one with it)");
                     }
                     options.fabtests = Some(folder);
                 }

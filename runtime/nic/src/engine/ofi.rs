@@ -209,7 +209,7 @@ impl Opened {
 }
 
 fn refused(rank: usize) -> String {
-    format!("card of rank {rank}: one of 26 bytes or more is accepted")
+    format!("card of rank {rank}: too short (expected 26 bytes or more)")
 }
 
 impl Opening {

@@ -204,7 +204,8 @@ impl core::fmt::Debug for Adapter {
 /// # Errors
 /// One line: the text is no layout, a segment cannot be mapped, or there is no thread.
 pub fn start(text: &str) -> Result<Adapter, String> {
-    let layout = Layout::parse(text).ok_or("layout of a job: one of this version is accepted")?;
+    let layout =
+        Layout::parse(text).ok_or("layout of a job: another version (expected this one's)")?;
     let rank = layout.rank as usize;
     let mut bases = Vec::new();
     for (len, places) in &layout.windows {
@@ -221,7 +222,9 @@ pub fn start(text: &str) -> Result<Adapter, String> {
     let behind = layout.memory.next_multiple_of(PAGE);
     let ranks = bases[0].1.len();
     if bases[0].0 != behind + block_bytes(layout.sizes, ranks) {
-        return Err("layout of a job: lengths that belong together are accepted".to_owned());
+        return Err(
+            "layout of a job: lengths that do not belong together (expected one job's)".to_owned(),
+        );
     }
     let blocks: Vec<*mut u8> = bases[0].1.iter().map(|b| b.wrapping_add(behind)).collect();
     let domains: Vec<Arc<Domain>> = (0..ranks)

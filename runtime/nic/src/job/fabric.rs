@@ -50,7 +50,7 @@ fn endpoints() -> u32 {
         .filter(|n| (1..=MOST_ENDPOINTS).contains(n));
     number.unwrap_or_else(|| {
         report::warn(format_args!(
-            "HETMP_NIC_ENDPOINTS {text}: a number from 1 to {MOST_ENDPOINTS} is accepted"
+            "HETMP_NIC_ENDPOINTS: '{text}': out of range (expected 1 to {MOST_ENDPOINTS})"
         ));
         1
     })
@@ -115,7 +115,7 @@ impl Fabric {
         };
         let opened = opened.map_err(|e| match provider {
             Some(provider) => format!("HETMP_NIC ofi:{provider}: {e}"),
-            None => format!("HETMP_NIC ofi: {e}"),
+            None => format!("HETMP_NIC: 'ofi': {e}"),
         })?;
         let mut card = Vec::new();
         if several && exchange.local_ranks().first() == Some(&rank) {
@@ -153,7 +153,7 @@ impl Fabric {
                 .get(r, ENDPOINT)
                 .map_err(|e| format!("{member} {r}: {e}"))?;
             let none = || {
-                format!("{member} {r}: it has no endpoint: the same HETMP_NIC for all is accepted")
+                format!("{member} {r}: it has no endpoint (expected the same HETMP_NIC for all)")
             };
             let card = card.ok_or_else(none)?;
             let (at, card) = parts(&card).ok_or_else(none)?;

@@ -196,13 +196,13 @@ impl Joining<'_> {
                 .and_then(|text| Card::parse(&text));
             let Some(theirs) = theirs else {
                 return Err(format!(
-                    "{member} {r}: it did not say where its memory is: a process that joins the job in the same way is accepted"
+                    "{member} {r}: it did not say where its memory is (expected a process that joins the job in the same way)"
                 ));
             };
             check(r, is_local, &theirs.note)?;
             if (theirs.memory, theirs.sizes) != (card.memory, card.sizes) {
                 return Err(format!(
-                    "{member} {r}: shared memory of {} bytes: as much as of {member} {rank}, {}, is accepted",
+                    "{member} {r}: shared memory of {} bytes (expected as much as of {member} {rank}, {})",
                     theirs.memory, card.memory
                 ));
             }

@@ -119,7 +119,7 @@ pub(super) fn plan(request: &Request<'_>, exchange: &mut dyn Exchange) -> Result
             Ok(plan)
         } else {
             Err(format!(
-                "HETMP_NIC {}: auto, tcp or ofi is accepted for {}s on several machines",
+                "HETMP_NIC: '{}': one machine only (expected auto, tcp or ofi for {}s on several)",
                 request.way.name(),
                 request.member
             ))
@@ -129,7 +129,7 @@ pub(super) fn plan(request: &Request<'_>, exchange: &mut dyn Exchange) -> Result
         let device = DeviceMemory::parse(request.model).map_err(|e| e.to_string())?;
         if !matches!(request.way, Way::Auto | Way::Emulated) {
             return Err(format!(
-                "HETMP_NIC {}: auto or emulated is accepted with HETMP_NIC_MODEL",
+                "HETMP_NIC: '{}': has no HETMP_NIC_MODEL (expected auto or emulated)",
                 request.way.name()
             ));
         }
@@ -185,7 +185,7 @@ pub(super) fn own_address() -> Result<IpAddr, String> {
         .and_then(|mut all| all.find(|a| !a.ip().is_loopback()))
         .map(|a| a.ip())
         .ok_or_else(|| {
-            format!("host name {name}: one that stands for an address which other machines reach is accepted")
+            format!("host name {name}: no address that other machines reach (expected one)")
         })
 }
 

@@ -500,11 +500,7 @@ pub(super) fn admit(code: usize, form: Form, unfit: Option<&'static str>) -> Ver
 
 fn trusted() -> bool {
     static TRUSTED: OnceBool = OnceBool::new();
-    TRUSTED.get_or_init(|| {
-        hetmp_core::env::snapshot()
-            .get("HETMP_DSM_TRUST")
-            .is_some_and(|v| v == b"1" || v == b"true")
-    })
+    TRUSTED.get_or_init(|| hetmp_core::env::is_on("HETMP_DSM_TRUST"))
 }
 
 /// Reads the region's code. Returns why the region cannot cross, if its code shows a reason; and whether the

@@ -44,7 +44,7 @@ fn push(th: &Thread, own: bool) {
     let sections = th.sections.get().max(1);
     if sections >> 63 != 0 {
         report::fatal(format_args!(
-            "critical sections in each other: at most 63 are accepted on several nodes"
+            "critical sections in each other: too many on several nodes (expected at most 63)"
         ));
     }
     th.sections.set(sections << 1 | u64::from(own));

@@ -35,7 +35,8 @@ pub(super) fn mode() -> Mode {
         let environment = hetmp_core::env::snapshot();
         let text = environment
             .get("HETMP_DSM_CROSS")
-            .map(|t| String::from_utf8_lossy(t).into_owned());
+            .map(|t| String::from_utf8_lossy(t).trim().to_ascii_lowercase())
+            .filter(|t| !t.is_empty());
         let nodes = table().map_or(1, |t| t.nodes);
         match text.as_deref() {
             // A schedule that gives everything to one node says where loops run, too.
@@ -45,7 +46,7 @@ pub(super) fn mode() -> Mode {
             },
             Some(text) => parse(text, nodes).unwrap_or_else(|| {
                 report::warn(format_args!(
-                    "HETMP_DSM_CROSS {text}: auto, always, never and node:0 to node:{} are accepted",
+                    "HETMP_DSM_CROSS: '{text}': unknown (expected auto, always, never or node:0 to node:{})",
                     nodes - 1
                 ));
                 Mode::Auto

@@ -53,15 +53,13 @@ impl Source<'_> {
         (self.reader)(name)
     }
 
-    /// Tells that the value of `name` is bad, and what is accepted.
+    /// Tells that the value of `name` is bad, and what is expected.
     fn refuse(&mut self, name: &str, value: &[u8]) {
-        let base = name.strip_suffix("_ALL").unwrap_or(name);
-        let accepts = env::lookup(base).map_or("another value", |v| v.accepts);
-        self.refuse_because(name, value, accepts);
+        (self.warn)(&env::refusal(name, value));
     }
 
-    pub(super) fn refuse_because(&mut self, name: &str, value: &[u8], accepts: &str) {
-        (self.warn)(&format!("{name} {}: {accepts}", quoted(value)));
+    pub(super) fn refuse_because(&mut self, name: &str, value: &[u8], why: &str) {
+        (self.warn)(&format!("{name}: {}: {why}", quoted(value)));
     }
 
     /// The value of `name` as `parse` reads it; `None` if unset or refused.
@@ -264,7 +262,9 @@ impl Source<'_> {
             counter_threshold: self.read("HETMP_COUNTER_THRESHOLD", parse::number),
             profile: self.file("HETMP_PROFILE"),
             calibration: self.file("HETMP_CALIBRATION"),
-            verbose: self.read("HETMP_VERBOSE", parse::switch).unwrap_or(false),
+            verbose: self
+                .read("HETMP_VERBOSE", |v| env::switch(v).ok_or(Bad))
+                .unwrap_or(false),
             schedule_given: false,
             schedule_instead: Schedule::default(),
         }
@@ -291,7 +291,7 @@ impl Source<'_> {
             match schedule::parse(&value) {
                 Ok(schedule) => return (schedule, true),
                 Err(bad) => {
-                    let said = format!("{}; it is as if it were not set", bad.accepted);
+                    let said = format!("not a schedule, and ignored (expected {})", bad.expected);
                     self.refuse_because("HETMP_SCHEDULE", &value, &said);
                 }
             }
@@ -302,7 +302,10 @@ impl Source<'_> {
         let value = self.get(&name).unwrap_or_default();
         let value = libomp::schedule(&value).unwrap_or(value);
         let schedule = schedule::parse(&value).unwrap_or_else(|bad| {
-            let said = format!("{}; {} holds", bad.accepted, bad.effective);
+            let said = format!(
+                "not a schedule (expected {}); {} is used",
+                bad.expected, bad.effective
+            );
             self.refuse_because(&name, &value, &said);
             bad.effective
         });
@@ -419,7 +422,7 @@ impl Source<'_> {
         };
         if size < min {
             (self.warn)(&format!(
-                "{name} of {size} bytes: at least {min} bytes; the system's default holds"
+                "{name}: {size} bytes: too small (expected at least {min}); the system's default is used"
             ));
             return (size, None);
         }
@@ -516,8 +519,8 @@ mod tests {
         assert_eq!(
             warnings,
             [
-                "OMP_PLACES '{9}': no place has a CPU that this process may use",
-                "OMP_WAIT_POLICY 'idle\\n\\xff': active or passive"
+                "OMP_PLACES: '{9}': no place has a CPU that this process may use",
+                "OMP_WAIT_POLICY: 'idle\\n\\xff': unknown (expected active or passive)"
             ]
         );
         let (g, warnings) = read(&[("OMP_STACKSIZE", b"1k")]);

@@ -138,10 +138,10 @@ fn buffers(from: &mut Source<'_>) {
         return;
     };
     match text(&value).map(|v| v.parse::<i64>()) {
-        Ok(Ok(..=0)) => from.refuse_because(NAME, &value, "too small: 1 to 4096"),
-        Ok(Ok(4097..)) => from.refuse_because(NAME, &value, "too large: 1 to 4096"),
+        Ok(Ok(..=0)) => from.refuse_because(NAME, &value, "too small (expected 1 to 4096)"),
+        Ok(Ok(4097..)) => from.refuse_because(NAME, &value, "too large (expected 1 to 4096)"),
         Ok(Ok(_)) => {}
-        _ => from.refuse_because(NAME, &value, "an integer from 1 to 4096"),
+        _ => from.refuse_because(NAME, &value, "not a whole number (expected 1 to 4096)"),
     }
 }
 

@@ -268,14 +268,6 @@ pub(super) fn number(value: &[u8]) -> Result<f64, Bad> {
         .ok_or(Bad)
 }
 
-/// `HETMP_VERBOSE`: `true`, `false`, 1 or 0.
-pub(super) fn switch(value: &[u8]) -> Result<bool, Bad> {
-    word(
-        value,
-        &[("true", true), ("false", false), ("1", true), ("0", false)],
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -345,7 +337,6 @@ mod tests {
         assert_eq!(boolean(b" TRUE "), Ok(true));
         assert_eq!(boolean(b"true x"), Err(Some(true)));
         assert_eq!(boolean(b"1"), Err(None));
-        assert_eq!(switch(b"1"), Ok(true));
     }
 
     #[test]
@@ -359,7 +350,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_bytes_make_any_parser_panic(v in proptest::collection::vec(any::<u8>(), 0..48)) {
-            let _ = (long(&v, true), int(&v, false), list(&v), boolean(&v), switch(&v));
+            let _ = (long(&v, true), int(&v, false), list(&v), boolean(&v));
             let _ = (target_offload(&v), allocator(&v), proc_bind(&v));
             let _ = (stack_size(&v), display_env(&v), acc_dimensions(&v));
         }

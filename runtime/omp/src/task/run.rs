@@ -142,7 +142,7 @@ pub unsafe fn create(th: &Thread, new: &NewTask<'_>) {
     if new.event.is_some() && team.is_across() {
         // The event is known on this node only, and any thread of any node may fulfill it.
         hetmp_core::report::fatal(format_args!(
-            "a task with a detach clause in a region on several nodes: HETMP_DSM_CROSS=never is accepted"
+            "a task with a detach clause in a region on several nodes (expected HETMP_DSM_CROSS=never)"
         ));
     }
     if !new.deferrable
@@ -642,7 +642,7 @@ pub fn fulfill(event: *mut c_void) {
             "omp_fulfill_event {event:p}: an event can be fulfilled once"
         )),
         Claim::Never => hetmp_core::report::fatal(format_args!(
-            "omp_fulfill_event {event:p}: the event of a detach clause is accepted"
+            "omp_fulfill_event {event:p}: no event (expected that of a detach clause)"
         )),
     };
     // SAFETY: this thread has claimed the event, so the task is not complete, and its team is in use.

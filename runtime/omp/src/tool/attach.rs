@@ -110,7 +110,7 @@ fn start() -> bool {
     }
     if !word.is_empty() && !word.eq_ignore_ascii_case(b"enabled") {
         report::warn(format_args!(
-            "OMP_TOOL {}: enabled or disabled is accepted: no tool is looked for",
+            "OMP_TOOL: {}: unknown, so that no tool is looked for (expected enabled or disabled)",
             quoted(word)
         ));
         return false;
@@ -209,7 +209,7 @@ fn find(libraries: &[u8], log: &Log) -> Option<*mut Tool> {
             // SAFETY: `dlopen` failed in this thread, so that there is a message.
             let why = unsafe { CStr::from_ptr(libc::dlerror()) };
             let line = format!(
-                "OMP_TOOL_LIBRARIES {}: a library that can be loaded is needed ({})",
+                "OMP_TOOL_LIBRARIES: '{}': {} (expected a library that can be loaded)",
                 quoted(name),
                 why.to_string_lossy()
             );
@@ -287,8 +287,7 @@ impl Log {
                 Ok(file) => Log::File(file),
                 Err(error) => {
                     report::warn(format_args!(
-                        "OMP_TOOL_VERBOSE_INIT {}: disabled, stdout, stderr or a file that can be written is accepted \
-                         ({error})",
+                        "OMP_TOOL_VERBOSE_INIT: {}: {error} (expected disabled, stdout, stderr or a file that can be written)",
                         quoted(value)
                     ));
                     Log::Nowhere

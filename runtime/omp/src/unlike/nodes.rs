@@ -148,7 +148,7 @@ pub(crate) fn configure(globals: &mut Globals, machine: &dyn Fn() -> Topology) {
         }
         _ => Ok(()),
     };
-    if let Err(accepted) = fits(&globals.schedule) {
+    if let Err(wrong) = fits(&globals.schedule) {
         let name = if globals.ours.schedule_given {
             "HETMP_SCHEDULE"
         } else {
@@ -160,7 +160,7 @@ pub(crate) fn configure(globals: &mut Globals, machine: &dyn Fn() -> Topology) {
             instead = Schedule::default();
         }
         report::warn(format_args!(
-            "{name} {}: {accepted}; {instead} holds",
+            "{name}: '{}': {wrong}; {instead} is used",
             globals.schedule
         ));
         globals.icv.run_sched = RunSched::from(&instead);

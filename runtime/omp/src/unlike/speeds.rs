@@ -79,7 +79,7 @@ extern "C" fn say_unmet() {
     for (i, name) in table.names.iter().enumerate().take(64) {
         if met & (1 << i) == 0 {
             warn(format_args!(
-                "HETMP_NODES speed.{name}: no region or loop of a function of this name was run"
+                "HETMP_NODES: 'speed.{name}': no region or loop of a function of this name was run"
             ));
         }
     }

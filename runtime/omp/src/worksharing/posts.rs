@@ -141,7 +141,7 @@ impl Doacross {
     pub(super) fn cross(mut self, number: u64) -> Doacross {
         if !self.flat {
             report::fatal(format_args!(
-                "a doacross loop on several nodes: fewer than 2^63 iterations are accepted"
+                "a doacross loop on several nodes: too many iterations (expected fewer than 2^63)"
             ));
         }
         self.across = Some(number);

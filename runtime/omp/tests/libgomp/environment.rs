@@ -507,5 +507,8 @@ fn our_own_variables() {
         ("OMP_THREAD_LIMIT_ALL", "x"),
     ]);
     assert_eq!((g.icv.nthreads, g.icv.dynamic), (7, false));
-    assert_eq!(warnings, ["OMP_THREAD_LIMIT_ALL 'x': a positive integer"]);
+    assert_eq!(
+        warnings,
+        ["OMP_THREAD_LIMIT_ALL: 'x': not a whole number in range (expected a positive integer)"]
+    );
 }

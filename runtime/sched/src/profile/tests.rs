@@ -101,77 +101,65 @@ fn another_process_is_not_overwritten() {
 #[test]
 fn what_is_not_a_profile() {
     for (text, ours, why) in [
-        ("x", false, "a profile that hetmp wrote is accepted"),
-        ("\u{7f}ELF", false, "a profile that hetmp wrote is accepted"),
+        ("x", false, "no profile (expected one that hetmp wrote)"),
+        (
+            "\u{7f}ELF",
+            false,
+            "no profile (expected one that hetmp wrote)",
+        ),
         (
             "hetmp-profile 2\nend 0\n",
             false,
-            "a profile of version 1 is accepted, not of version 2",
+            "version 2 (expected a profile of version 1)",
         ),
-        (
-            "hetmp-profile 1",
-            true,
-            "a whole profile is accepted (line 2: the file ends",
-        ),
-        (
-            "hetmp-profile 1\n",
-            true,
-            "a whole profile is accepted (line 2: nodes, object",
-        ),
-        (
-            "hetmp-profile 1\nend 0",
-            true,
-            "a whole profile is accepted (line 3: nothing",
-        ),
+        ("hetmp-profile 1", true, "line 2: the file ends"),
+        ("hetmp-profile 1\n", true, "line 2: \""),
+        ("hetmp-profile 1\nend 0", true, "line 3: more after"),
         (
             "hetmp-profile 1\nend 1\n",
             true,
-            "a whole profile is accepted (line 2: an end line with 0",
+            "line 2: no end line with 0",
         ),
-        (
-            "hetmp-profile 1\nobject aa\n",
-            true,
-            "a whole profile is accepted (line 2: a nodes line",
-        ),
+        ("hetmp-profile 1\nobject aa\n", true, "line 2: a nodes line"),
         (
             "hetmp-profile 1\nnodes 2\nobject XY\n",
             true,
-            "a whole profile is accepted (line 3: a build-id",
+            "line 3: no build-id",
         ),
         (
             "hetmp-profile 1\nnodes 2\nregion 1\n",
             true,
-            "a whole profile is accepted (line 3: an object line",
+            "line 3: an object line",
         ),
         (
             "hetmp-profile 1\nnodes 2\nobject aa\nnode 1 - - - -\n",
             true,
-            "a whole profile is accepted (line 4: a region line",
+            "line 4: a region line",
         ),
         (
             "hetmp-profile 1\nnodes 2\nobject aa\nregion 1 2 3 4\n",
             true,
-            "a whole profile is accepted (line 4: more words",
+            "line 4: more words",
         ),
         (
             "hetmp-profile 1\nnodes 2\nobject aa\nregion 1 999 3 4 5\n",
             true,
-            "a whole profile is accepted (line 4: an integer",
+            "line 4: \"",
         ),
         (
             "hetmp-profile 1\nnodes 2\nobject aa\nregion 1 2 3 4 5 6\n",
             true,
-            "a whole profile is accepted (line 4: no further",
+            "line 4: \"",
         ),
         (
             "hetmp-profile 1\nnodes 2\nobject aa\nregion 1 2 3 4 5\nnode 0 - - - -\n",
             true,
-            "a whole profile is accepted (line 5: a number or -",
+            "line 5: \"",
         ),
         (
             "hetmp-profile 1\nnodes 2\nobject aa\nregion 1 2 3 4 5\nnode inf - - - -\n",
             true,
-            "a whole profile is accepted (line 5: a number or -",
+            "line 5: \"",
         ),
     ] {
         let refusal = Profile::parse(text).expect_err(text);

@@ -85,7 +85,10 @@ fn bad_root(f: &'static str, root: c_int, size: usize) -> ! {
     let me = world::need(f).me;
     fail::die(
         f,
-        format_args!("PE {me}: root {root}: 0 to {} is accepted", size - 1),
+        format_args!(
+            "PE {me}: root {root}: out of range (expected 0 to {})",
+            size - 1
+        ),
     )
 }
 
@@ -98,7 +101,7 @@ pub(crate) fn total(f: &'static str, bytes: usize, size: usize) -> usize {
             let me = world::need(f).me;
             fail::die(
                 f,
-                format_args!("PE {me}: {bytes} bytes of each of {size} PEs: a size that fits into memory is accepted"),
+                format_args!("PE {me}: {bytes} bytes of each of {size} PEs: too much (expected a size that fits into memory)"),
             )
         }
     }
@@ -113,7 +116,7 @@ fn array(f: &'static str, n: usize, elem: usize) -> usize {
             let me = world::need(f).me;
             fail::die(
                 f,
-                format_args!("PE {me}: {n} elements of {elem} bytes: an array that fits into memory is accepted"),
+                format_args!("PE {me}: {n} elements of {elem} bytes: too much (expected an array that fits into memory)"),
             )
         }
     }
@@ -131,7 +134,7 @@ pub(crate) fn strides(
         let me = world::need(f).me;
         fail::die(
             f,
-            format_args!("PE {me}: strides {dst} and {sst}: 1 and more are accepted"),
+            format_args!("PE {me}: strides {dst} and {sst}: below 1 (expected 1 or more)"),
         );
     }
     Strides {
@@ -156,7 +159,7 @@ pub(crate) fn work(f: &'static str, op: Reduction, t: Type, n: usize) -> Work {
             fail::die(
                 f,
                 format_args!(
-                    "PE {me}: {op:?} of {t:?}: an operation of C on this machine is accepted"
+                    "PE {me}: {op:?} of {t:?}: not defined (expected an operation of C on this machine)"
                 ),
             )
         }

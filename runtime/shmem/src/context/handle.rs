@@ -92,7 +92,7 @@ pub(super) fn need(f: &'static str, world: &World, ctx: Ctx) -> &'static Context
         fail::die(
             f,
             format_args!(
-                "PE {}: context SHMEM_CTX_INVALID: a context that was made is accepted",
+                "PE {}: context SHMEM_CTX_INVALID (expected a context that was made)",
                 world.me
             ),
         );
@@ -101,7 +101,7 @@ pub(super) fn need(f: &'static str, world: &World, ctx: Ctx) -> &'static Context
         fail::die(
             f,
             format_args!(
-                "PE {}: context {ctx:p}: one that was made and not destroyed is accepted",
+                "PE {}: context {ctx:p}: unknown (expected one that was made and not destroyed)",
                 world.me
             ),
         );
@@ -115,7 +115,7 @@ pub(super) fn need(f: &'static str, world: &World, ctx: Ctx) -> &'static Context
         fail::die(
             f,
             format_args!(
-                "PE {}: context {ctx:p}: made with SHMEM_CTX_PRIVATE by another thread: that thread is accepted",
+                "PE {}: context {ctx:p}: made with SHMEM_CTX_PRIVATE by another thread (expected that thread)",
                 world.me
             ),
         );

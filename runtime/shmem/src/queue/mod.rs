@@ -357,7 +357,7 @@ pub(crate) fn failed(f: &'static str, done: &Completion) -> ! {
             fail::die(
                 f,
                 format_args!(
-                    "PE {}: its connection is lost: a PE that has not ended is accepted",
+                    "PE {}: its connection is lost (expected a PE that has not ended)",
                     done.value
                 ),
             )

@@ -117,7 +117,7 @@ fn made(f: &'static str, team: Team) -> &'static TeamState {
         fail::die(
             f,
             format_args!(
-                "PE {}: team {what}: a team that was made and not destroyed is accepted",
+                "PE {}: team {what}: unknown (expected one that was made and not destroyed)",
                 world.me
             ),
         );

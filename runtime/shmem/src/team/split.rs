@@ -286,7 +286,7 @@ pub fn destroy(f: &'static str, team: Team) {
         crate::fail::die(
             f,
             format_args!(
-                "PE {}: team {}: a team that a split made is accepted",
+                "PE {}: team {}: cannot be destroyed (expected one that a split made)",
                 t.world.me,
                 if t.id == 0 {
                     "SHMEM_TEAM_WORLD"

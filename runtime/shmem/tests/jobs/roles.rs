@@ -36,7 +36,12 @@ pub(crate) const ALL: &[(&str, u32, &str)] = &[
 /// Roles that must end the job: name, PEs, engine, and a part of the line about it.
 pub(crate) const WRONG: &[(&str, u32, &str, &str)] = &[
     ("race", 2, "gpu-check", "test PE 1: the flag at 0x"),
-    ("bad-pe", 2, "tcp", "test PE 2: 0 to 1 is accepted"),
+    (
+        "bad-pe",
+        2,
+        "tcp",
+        "test PE 2: no such PE (expected 0 to 1)",
+    ),
     ("bad-address", 2, "emulated", "test PE 1: address 0x"),
     (
         "bad-context",

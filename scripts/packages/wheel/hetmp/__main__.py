@@ -61,7 +61,7 @@ def kernel(arguments):
         with open(os.path.join(folder, "kernel.json"), "w", encoding="utf-8") as file:
             json.dump(spec, file, indent=1)
     except OSError as error:
-        sys.exit(f"hetmp: folder {folder}: {error.strerror}: one that can be written is accepted")
+        sys.exit(f"hetmp: folder {folder}: {error.strerror} (expected one that can be written)")
     print(folder)
 
 

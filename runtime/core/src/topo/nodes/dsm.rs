@@ -33,7 +33,7 @@ pub fn split(value: &str) -> Option<(&str, Option<&str>)> {
 /// What the user said of `count` nodes, of all in the same way; nothing if only their number was given.
 ///
 /// # Errors
-/// What is accepted, for the end of a line.
+/// What is wrong, and what is expected.
 pub fn members(value: &str, count: usize) -> Result<Vec<Member>, String> {
     let Some((_, Some(members))) = split(value) else {
         return Ok(Vec::new());
@@ -43,8 +43,7 @@ pub fn members(value: &str, count: usize) -> Result<Vec<Member>, String> {
     let all = speeds.or_else(|| parts.map(nodes).collect());
     all.filter(|all| all.len() == count).ok_or_else(|| {
         format!(
-            "speed=S for each of {count} nodes, {MIN_SPEED} to 1, is accepted behind dsm:{count}, or for each \
-             cores=LIST[,speed=S][+cores=...]"
+            "not a speed for each node (expected behind dsm:{count} speed=S for each of {count} nodes, {MIN_SPEED} to 1, or for each cores=LIST[,speed=S][+cores=...])"
         )
     })
 }
@@ -64,9 +63,9 @@ fn nodes(member: &str) -> Option<Member> {
 /// All CPUs of the nodes of one process, which [`Member::Nodes`] tells.
 ///
 /// # Errors
-/// What is accepted, for the end of a line.
+/// What is wrong, and what is expected.
 pub fn cpus(nodes: &str, machine: &Topology) -> Result<CpuSet, String> {
-    let nodes = Nodes::parse(nodes.as_bytes(), machine).map_err(|e| e.accepted().to_owned())?;
+    let nodes = Nodes::parse(nodes.as_bytes(), machine).map_err(|e| e.wrong().to_owned())?;
     let mut all = CpuSet::default();
     nodes.iter().for_each(|n| all.extend_from(&n.cpus));
     Ok(all)
@@ -106,9 +105,9 @@ mod tests {
             "dsm:2;cores=0",
             "dsm:2;",
         ] {
-            let accepted = members(bad, 2).expect_err(bad);
-            let start = "speed=S for each of 2 nodes, 0.01 to 1, is accepted behind dsm:2, or";
-            assert!(accepted.starts_with(start), "{bad}: {accepted}");
+            let wrong = members(bad, 2).expect_err(bad);
+            let start = "not a speed for each node (expected behind dsm:2 speed=S for each of 2 nodes, 0.01 to 1, or";
+            assert!(wrong.starts_with(start), "{bad}: {wrong}");
         }
     }
 }

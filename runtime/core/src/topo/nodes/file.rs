@@ -3,11 +3,11 @@
 use super::{parse, Node};
 use toml_span::value::{Table, Value, ValueInner};
 
-/// The nodes described by the text of a file. Errors say what is accepted.
+/// The nodes described by the text of a file. Errors say what is wrong, and what is expected.
 pub(super) fn nodes(text: &str) -> Result<Vec<Node>, String> {
     let mut root = toml_span::parse(text).map_err(|e| {
         let line = 1 + text[..floor(text, e.span.start)].matches('\n').count();
-        format!("a TOML file is accepted (line {line}: {})", e.kind)
+        format!("line {line}: {} (expected TOML)", e.kind)
     })?;
     let mut root = match root.take() {
         ValueInner::Table(table) => table,
@@ -24,7 +24,7 @@ pub(super) fn nodes(text: &str) -> Result<Vec<Node>, String> {
     list.into_iter().map(node).collect()
 }
 
-const SHAPE: &str = "a file with one [[node]] table a node is accepted";
+const SHAPE: &str = "no list of nodes (expected one [[node]] table a node)";
 
 fn node(mut value: Value<'_>) -> Result<Node, String> {
     let ValueInner::Table(mut table) = value.take() else {
@@ -83,7 +83,7 @@ fn number(value: &ValueInner<'_>) -> f64 {
 fn none_left(table: &Table<'_>, accepted: &str) -> Result<(), String> {
     match table.keys().next() {
         None => Ok(()),
-        Some(key) => Err(format!("{accepted} are accepted, not \"{}\"", key.name)),
+        Some(key) => Err(format!("\"{}\": unknown (expected {accepted})", key.name)),
     }
 }
 

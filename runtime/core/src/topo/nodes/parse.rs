@@ -22,7 +22,7 @@ pub(super) fn value(
         .trim();
     let nodes = if let Some(path) = text.strip_prefix('@') {
         let content = read(Path::new(path))
-            .map_err(|e| error(format!("a readable file is accepted after @ ({e})")))?;
+            .map_err(|e| error(format!("{e} (expected a readable file after @)")))?;
         file::nodes(&content).map_err(error)?
     } else if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
         let count = text.parse::<usize>().unwrap_or(usize::MAX);
@@ -56,7 +56,7 @@ fn split(count: usize, machine: &Topology) -> Result<Vec<Node>, String> {
     }
     if count == 0 || count > cores.len() {
         return Err(format!(
-            "a number of nodes from 1 to {threads}, the CPUs allowed here, is accepted"
+            "out of range (expected a number of nodes from 1 to {threads}, the CPUs allowed here)"
         ));
     }
     let (each, extra) = (cores.len() / count, cores.len() % count);
@@ -107,14 +107,13 @@ fn node(text: &str) -> Result<Node, String> {
                 }
                 None => {
                     return Err(format!(
-                        "the fields cores, speed, speed.NAME, watts, watts_idle and name are \
-                         accepted, not \"{key}\""
+                        "\"{key}\": unknown field (expected cores, speed, speed.NAME, watts, watts_idle or name)"
                     ))
                 }
             },
         };
         if duplicate {
-            return Err(format!("one \"{key}\" a node is accepted"));
+            return Err(format!("\"{key}\" twice (expected one a node)"));
         }
     }
     node.speed = speed.unwrap_or(1.0);
@@ -136,7 +135,7 @@ pub(super) fn speed(value: f64) -> Result<f64, String> {
     if (MIN_SPEED..=1.0).contains(&value) {
         Ok(value)
     } else {
-        Err(format!("a speed from {MIN_SPEED} to 1 is accepted"))
+        Err(format!("speed out of range (expected {MIN_SPEED} to 1)"))
     }
 }
 
@@ -148,7 +147,7 @@ pub(super) fn watts(value: f64) -> Result<f64, String> {
     if value > 0.0 && value.is_finite() {
         Ok(value)
     } else {
-        Err("watts above 0 are accepted".to_owned())
+        Err("watts out of range (expected a number above 0)".to_owned())
     }
 }
 
@@ -157,7 +156,7 @@ pub(super) fn text_name(text: &str) -> Result<String, String> {
     if !text.is_empty() && text.bytes().all(good) {
         Ok(text.to_owned())
     } else {
-        Err("a name of letters, digits, \"_\", \"-\" and \".\" is accepted".to_owned())
+        Err("no name (expected letters, digits, \"_\", \"-\" and \".\")".to_owned())
     }
 }
 
@@ -166,10 +165,10 @@ fn check(nodes: &[Node], allowed: &CpuSet) -> Result<(), String> {
     let mut used = CpuSet::new();
     for node in nodes {
         match (node.watts_idle, node.watts) {
-            (Some(_), None) => return Err("watts_idle is accepted beside watts only".to_owned()),
+            (Some(_), None) => return Err("watts_idle without watts (expected both)".to_owned()),
             (Some(idle), Some(busy)) if idle > busy => {
                 return Err(format!(
-                    "watts_idle up to watts is accepted (not {idle} above {busy})"
+                    "watts_idle {idle} is above watts {busy} (expected at most as much)"
                 ))
             }
             _ => {}
@@ -177,13 +176,13 @@ fn check(nodes: &[Node], allowed: &CpuSet) -> Result<(), String> {
         let outside = node.cpus.difference(allowed);
         if !outside.is_empty() {
             return Err(format!(
-                "only the CPUs this process may run on, {allowed}, are accepted (not {outside})"
+                "this process may not run on CPUs {outside} (expected some of {allowed})"
             ));
         }
         let twice = node.cpus.intersection(&used);
         if !twice.is_empty() {
             return Err(format!(
-                "each CPU is accepted in one node only ({twice} is in two)"
+                "CPU {twice} is in two nodes (expected each CPU in one)"
             ));
         }
         used.extend_from(&node.cpus);

@@ -215,9 +215,9 @@ impl Endpoint {
             .is_empty();
         Err(match provider {
             Some(_) if exists => format!(
-                "this provider has no ordered messages with remote memory access between these processes: {accepted} are accepted"
+                "this provider has no ordered messages with remote memory access between these processes (expected one of {accepted})"
             ),
-            Some(_) => format!("libfabric has no such provider here: {accepted} are accepted"),
+            Some(_) => format!("libfabric has no such provider here (expected one of {accepted})"),
             None => "libfabric has no provider with messages and remote memory access here".to_owned(),
         })
     }

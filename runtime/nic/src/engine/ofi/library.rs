@@ -95,7 +95,7 @@ impl Library {
             let at = unsafe { libc::dlvsym(handle, name.as_ptr(), version.as_ptr()) };
             if at.is_null() {
                 return Err(format!(
-                    "{} has no {} of {}: libfabric 1.5 or later is accepted",
+                    "{} has no {} of {} (expected libfabric 1.5 or later)",
                     NAME.to_string_lossy(),
                     name.to_string_lossy(),
                     version.to_string_lossy()

@@ -80,7 +80,7 @@ pub(super) fn configure(globals: &Globals) {
             }
         },
         Err(error) => {
-            refuse(&path, format_args!("a readable file is accepted ({error})"));
+            refuse(&path, format_args!("{error} (expected a readable file)"));
             (Profile::default(), true)
         }
     };
@@ -99,7 +99,7 @@ pub(super) fn configure(globals: &Globals) {
 }
 
 fn refuse(path: &Path, why: fmt::Arguments<'_>) {
-    warn(format_args!("HETMP_PROFILE {}: {why}", path.display()));
+    warn(format_args!("HETMP_PROFILE: '{}': {why}", path.display()));
 }
 
 /// The text of the file; `None` where there is no file yet.
@@ -256,7 +256,7 @@ fn save_news() {
     if let Err(error) = save(state, news) {
         refuse(
             &state.path,
-            format_args!("a file that can be written is accepted ({error})"),
+            format_args!("{error} (expected a file that can be written)"),
         );
     }
 }

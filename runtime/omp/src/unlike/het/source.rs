@@ -127,7 +127,12 @@ pub(super) fn configure(globals: &Globals) {
     let calibration = ours.calibration.as_deref().and_then(|file| {
         let path = Path::new(OsStr::from_bytes(file));
         Calibration::read(path)
-            .map_err(|why| warn(format_args!("HETMP_CALIBRATION {}: {why}", path.display())))
+            .map_err(|why| {
+                warn(format_args!(
+                    "HETMP_CALIBRATION: '{}': {why}",
+                    path.display()
+                ))
+            })
             .ok()
     });
     let mut rules = Rules {
@@ -195,7 +200,7 @@ fn source(counter: Option<&[u8]>) -> (Option<Box<dyn Source>>, String) {
         return match Recorded::read(Path::new(file)) {
             Ok(recorded) => (Some(Box::new(recorded)), format!("recorded, from {file}")),
             Err(why) => {
-                warn(format_args!("HETMP_COUNTER {name}: {why}"));
+                warn(format_args!("HETMP_COUNTER: '{name}': {why}"));
                 (None, "none recorded".to_owned())
             }
         };
@@ -206,7 +211,9 @@ fn source(counter: Option<&[u8]>) -> (Option<Box<dyn Source>>, String) {
     let event = Event::named(name).unwrap_or_else(|| {
         let accepts = hetmp_core::env::lookup("HETMP_COUNTER").map_or("", |v| v.accepts);
         let shown: String = name.chars().filter(|c| !c.is_control()).take(80).collect();
-        warn(format_args!("HETMP_COUNTER {shown}: {accepts}"));
+        warn(format_args!(
+            "HETMP_COUNTER: '{shown}': not understood (expected {accepts})"
+        ));
         Event::CACHE_MISSES
     });
     match Hardware::open(event) {

@@ -169,8 +169,7 @@ fn write(ending: Ending) -> bool {
         });
         if written("HETMP_TRACE", value, result) && dropped.events > 0 {
             warn(format_args!(
-                "HETMP_TRACE_EVENTS {}: {} older events of {} threads did not fit: a larger number \
-                 is accepted",
+                "HETMP_TRACE_EVENTS: '{}': {} older events of {} threads did not fit (expected a larger number)",
                 ours.trace_events, dropped.events, dropped.threads
             ));
         }
@@ -183,7 +182,7 @@ fn written(name: &str, value: &[u8], result: std::io::Result<()>) -> bool {
     let Err(error) = result else { return true };
     if !SAID.swap(true, Ordering::Relaxed) {
         warn(format_args!(
-            "{name} {}: {error}: a file that can be written is accepted",
+            "{name}: '{}': {error} (expected a file that can be written)",
             String::from_utf8_lossy(value)
         ));
     }

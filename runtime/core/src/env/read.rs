@@ -1,0 +1,148 @@
+//! How values of the types in the table are read, and what is said of a bad one: one meaning of each type everywhere.
+
+use super::text::quoted;
+use super::{lookup, snapshot};
+use crate::report;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+/// Reads a switch: `1`, `true`, `yes` and `on`, or `0`, `false`, `no` and `off`, in letters of any case, with blanks around
+/// them. `None`: neither.
+#[must_use]
+pub fn switch(value: &[u8]) -> Option<bool> {
+    let words = [
+        ("1", true),
+        ("true", true),
+        ("yes", true),
+        ("on", true),
+        ("0", false),
+        ("false", false),
+        ("no", false),
+        ("off", false),
+    ];
+    word(value, &words)
+}
+
+/// The meaning of the one of `words` (lower-case ASCII) that `value` is, in letters of any case, with blanks around it.
+#[must_use]
+pub fn word<T: Copy>(value: &[u8], words: &[(&str, T)]) -> Option<T> {
+    let value = value.trim_ascii();
+    let found = words
+        .iter()
+        .find(|(word, _)| value.eq_ignore_ascii_case(word.as_bytes()));
+    found.map(|(_, meaning)| *meaning)
+}
+
+/// What is said of a bad value: `NAME: 'VALUE': what is wrong (expected ...)`, by the table's row of `name`, which may
+/// have a suffix such as `_ALL`.
+#[must_use]
+pub fn refusal(name: &str, value: &[u8]) -> String {
+    let base = name.strip_suffix("_ALL").unwrap_or(name);
+    let (wrong, expected) = lookup(base).map_or(("not usable", "another value"), |v| {
+        (v.kind.wrong(), v.accepts)
+    });
+    format!("{name}: {}: {wrong} (expected {expected})", quoted(value))
+}
+
+/// The value of the switch `name` in the snapshot; false where it is unset or empty. A bad value costs a line.
+#[must_use]
+pub fn is_on(name: &str) -> bool {
+    chosen(name, switch).unwrap_or(false)
+}
+
+/// The value of `name` in the snapshot, as `read` reads it; `None` where it is unset or empty. A bad value costs a line.
+pub fn chosen<T>(name: &str, read: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
+    let value = snapshot().get(name)?.trim_ascii();
+    if value.is_empty() {
+        return None;
+    }
+    let meaning = read(value);
+    if meaning.is_none() {
+        report::warn(format_args!("{}", refusal(name, value)));
+    }
+    meaning
+}
+
+/// Names, once in the process, the variables that are set and resemble ours but are none: `HETMP_NICK: unknown (expected
+/// perhaps HETMP_NIC)`.
+pub fn name_misspelt() {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if SAID.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    for name in snapshot().unknown() {
+        if let Some(meant) = meant(name) {
+            let name = String::from_utf8_lossy(name);
+            report::warn(format_args!("{name}: unknown (expected perhaps {meant})"));
+        }
+    }
+}
+
+/// The name of the table that `name` is perhaps a misspelling of.
+#[must_use]
+pub(super) fn meant(name: &[u8]) -> Option<&'static str> {
+    // One letter in ten, and at least one: a variable of somebody else that only resembles ours gets no line.
+    let most = (name.len() / 10).max(1);
+    let near = super::TABLE
+        .iter()
+        .map(|v| (distance(name, v.name.as_bytes()), v.name));
+    near.min().filter(|(d, _)| *d <= most).map(|(_, name)| name)
+}
+
+/// How many letters have to be put in, left out or changed to make `a` of `b` (Levenshtein).
+fn distance(a: &[u8], b: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut before = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let here = before + usize::from(x != y);
+            before = row[j + 1];
+            row[j + 1] = here.min(before + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_switch_has_one_meaning() {
+        for on in ["1", "true", "TRUE", "Yes", " on\t"] {
+            assert_eq!(switch(on.as_bytes()), Some(true), "{on}");
+        }
+        for off in ["0", "False", "no", "OFF"] {
+            assert_eq!(switch(off.as_bytes()), Some(false), "{off}");
+        }
+        for neither in ["", "2", "t", "enabled", "on off"] {
+            assert_eq!(switch(neither.as_bytes()), None, "{neither}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_what_is_wrong_and_what_is_expected() {
+        assert_eq!(
+            refusal("OMP_DYNAMIC_ALL", b"perhaps\n"),
+            "OMP_DYNAMIC_ALL: 'perhaps\\n': neither true nor false (expected true or false)"
+        );
+        assert_eq!(
+            refusal("OMP_WAIT_POLICY", b"busy"),
+            "OMP_WAIT_POLICY: 'busy': unknown (expected active or passive)"
+        );
+    }
+
+    #[test]
+    fn misspelt_names_are_near_what_was_meant() {
+        for (name, meant_name) in [
+            ("HETMP_NICK", Some("HETMP_NIC")),
+            ("SHMEM_SYMETRIC_SIZE", Some("SHMEM_SYMMETRIC_SIZE")),
+            ("OMP_NUM_THREAD", Some("OMP_NUM_THREADS")),
+            ("HETMP_SHEDULE", Some("HETMP_SCHEDULE")),
+            ("HETMP_LIB", None),
+            ("OMP_WORKER", None),
+        ] {
+            assert_eq!(meant(name.as_bytes()), meant_name, "{name}");
+        }
+    }
+}
