@@ -176,7 +176,7 @@ pub(crate) fn help() -> String {
         .map(|row| heading(row, &row.names[..1]))
         .collect();
     text.push_str(
-        "\nOther launchers' options that mean nothing here are taken, and named in one line:\n  ",
+        "\nOther launchers' options that mean nothing here; one line names those given:\n  ",
     );
     wrap(&mut text, &others.join(", "), 2);
     text.push('\n');
