@@ -130,8 +130,8 @@ Starts N processes of PROGRAM as one job, here or on other hosts. Programs with
 ";
 
 const TAIL: &str = "\
-Names of several letters may have one dash, and numbers may follow at once: -np 4,
--np4, -wdir DIR. '-hosts LIST', with one dash, is --host, as MPICH has it.
+Names of several letters may have one dash, and numbers may follow at once:
+-np 4, -np4, -wdir DIR. '-hosts LIST', with one dash, is --host, as in MPICH.
 
 Standard input goes to rank 0. One process that ends by a signal, or with a
 status that is not 0, ends the job; hetrun then ends with that status, or with
