@@ -271,6 +271,13 @@ fn every_form_of_allocation() {
     same("c-tests/dsm/memory.c", &[], 3);
 }
 
+/// A process that is forked past the library cannot change what the program has.
+#[test]
+fn a_raw_fork_changes_nothing() {
+    same("c-tests/dsm/raw_fork.c", &[], 2);
+    same_with("c-tests/dsm/raw_fork.c", &[], 3, &BY_SIGNALS);
+}
+
 #[test]
 fn files_that_are_mapped_to_be_read() {
     for nodes in [2, 3] {
