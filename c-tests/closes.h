@@ -1,5 +1,5 @@
 /* A program's own use of descriptors, which may hit those of a runtime: it closes what it did not open, takes numbers that it
-   believes free, and expects the lowest one. After each step `work(step)` is called. Prints what the program itself sees. */
+   believes free, and expects the lowest one. After each step `work(step)` is called. SAY prints what the program itself sees. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -11,6 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifndef SAY
+#define SAY printf
+#endif
+
 static int is_null(int fd) {
     struct stat s, null;
     return fstat(fd, &s) == 0 && stat("/dev/null", &null) == 0 && s.st_rdev == null.st_rdev;
@@ -19,7 +23,7 @@ static int is_null(int fd) {
 static void use_descriptors(void (*work)(const char *)) {
     work("first");
     for (int fd = 3; fd < 1024; fd++) close(fd);
-    printf("the lowest is %d\n", open("/dev/null", O_RDWR));
+    SAY("the lowest is %d\n", open("/dev/null", O_RDWR));
     work("close");
     syscall(SYS_close_range, 3u, ~0u, 0u);
     work("close_range");
@@ -33,13 +37,13 @@ static void use_descriptors(void (*work)(const char *)) {
     work("dup2");
     for (int fd = 3; fd < 200; fd++) wrong += !is_null(fd);
     for (int fd = 3; fd < 200; fd++) close(fd);
-    printf("%d numbers are not the program's\n", wrong);
+    SAY("%d numbers are not the program's\n", wrong);
     null = open("/dev/null", O_RDWR);
     for (int i = 0; i < 100; i++) fcntl(null, F_DUPFD, 3);
     work("F_DUPFD");
     for (int fd = 3; fd < 1024; fd++) wrong += fcntl(fd, F_GETFD) >= 0 && !is_null(fd);
     closefrom(3);
-    printf("%d numbers are not the program's\n", wrong);
+    SAY("%d numbers are not the program's\n", wrong);
 
     /* Bytes and a pipe's end reach the program alone. */
     int ends[2], took = pipe(ends);
@@ -54,7 +58,7 @@ static void use_descriptors(void (*work)(const char *)) {
     took += read(ends[0], text, 7);
     close(ends[1]);
     ready += select(ends[0] + 1, &set, 0, 0, &soon);
-    printf("pipe %d, %d ready, %s, end %d\n", took, ready, text, (int)read(ends[0], text, 7));
+    SAY("pipe %d, %d ready, %s, end %d\n", took, ready, text, (int)read(ends[0], text, 7));
     close(ends[0]);
 
     struct rlimit limit, none = {0, 0};
@@ -62,7 +66,7 @@ static void use_descriptors(void (*work)(const char *)) {
     none.rlim_max = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &none);
     work("RLIMIT_NOFILE");
-    printf("no more descriptors: %d\n", open("/dev/null", O_RDONLY));
+    SAY("no more descriptors: %d\n", open("/dev/null", O_RDONLY));
     setrlimit(RLIMIT_NOFILE, &limit);
     work("last");
 

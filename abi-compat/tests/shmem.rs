@@ -380,6 +380,8 @@ fn main() -> ExitCode {
             );
         }
     }
+    // Where sockets join the PEs, they are descriptors of the process.
+    trials.push(trial("auto", &program::named("closes"), auto));
     trials.extend(sample("hydra", Launcher::Hydra, &programs));
     trials.extend(sample("openmpi", Launcher::OpenMpi, &programs));
     trials.extend(slurm::trials());

@@ -1,9 +1,10 @@
 //! Programs that close descriptors they did not open, or take their numbers: see `c-tests/closes.h`.
 
 use crate::harness::{
-    by_hetrun, compile, hetrun_finds_the_library, is_same, preload, run, same_by_clang, same_with,
-    skipped, BY_SIGNALS,
+    by_hetrun, compile, hetrun_finds_the_library, is_same, preload, prints_the_same, run,
+    same_by_clang, same_with, skipped, BY_SIGNALS,
 };
+use hetmp_abi_compat::library::fresh;
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -19,9 +20,14 @@ fn programs_may_close_what_they_did_not_open() {
         same_with(SOURCE, &[], nodes, &BY_SIGNALS);
         same_by_clang(SOURCE, &[], nodes, &[]);
     }
+    let program = compile(SOURCE, &[]);
+    let expected = run(&program, &[], 0, &[]);
+    let alone = fresh().to_str().expect("a path");
+    for schedule in ["dynamic", "hetprobe"] {
+        let more = [("LD_PRELOAD", alone), ("OMP_SCHEDULE", schedule)];
+        prints_the_same(&run(&program, &[], 0, &more), &expected);
+    }
     if hetrun_finds_the_library() {
-        let program = compile(SOURCE, &[]);
-        let expected = run(&program, &[], 0, &[]);
         let got = by_hetrun(&program, 2);
         if !skipped(&got) {
             is_same(&got, &expected, 2);

@@ -33,8 +33,8 @@ fn protocol(what: impl ToString) -> Error {
 }
 
 impl Hetrun {
-    pub(super) fn connect(text: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
-        let value = text("HETMP_JOB").unwrap_or_default();
+    /// Connects as `value`, that of `HETMP_JOB`, says.
+    pub(super) fn connect(value: &str) -> Result<Self, Error> {
         let ticket = Ticket::decode(value.trim()).ok_or(Error::Environment {
             name: "HETMP_JOB",
             // The message shows no part of the value, which may be most of a secret.
@@ -175,7 +175,6 @@ impl Job for Hetrun {
         }
     }
     fn abort(&mut self, status: i32, message: &str) -> ! {
-        crate::report::flush_output();
         let told = self.send(&Request::Abort {
             status,
             message: message.to_owned(),

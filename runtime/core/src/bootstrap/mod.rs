@@ -18,6 +18,7 @@ pub mod wire;
 
 mod alone;
 mod hetrun;
+mod kept;
 mod own;
 mod pmi1;
 mod pmi2;
@@ -198,7 +199,12 @@ pub fn connect() -> Result<Box<dyn Job>, Error> {
     let launcher = choose(&text)?;
     Ok(match launcher {
         Launcher::Alone => Box::new(alone::Alone::new()?),
-        Launcher::Hetrun => Box::new(hetrun::Hetrun::connect(&text)?),
+        Launcher::Hetrun => {
+            let value = text("HETMP_JOB").unwrap_or_default();
+            Box::new(kept::connect(launcher, move || {
+                hetrun::Hetrun::connect(&value)
+            })?)
+        }
         Launcher::Pmi1 => Box::new(pmi1::connect(&text)?),
         Launcher::Pmi2 => Box::new(pmi2::connect(&text)?),
         Launcher::Pmix => Box::new(pmix::Pmix::connect()?),
