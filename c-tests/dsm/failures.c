@@ -8,6 +8,7 @@
      replace   main starts another program in its process
      origin    the origin is killed
      cut       all threads write the same page until the network is cut; the second argument is a file to be made first
+     away      main sleeps until the network is cut; the second argument is a file to be made first
      exec      a thread of a node starts another program in its process
      fork      every thread tries to fork
      dlopen    every thread opens a library that the nodes do not share (the second argument) */
@@ -86,6 +87,10 @@ int main(int argc, char **argv)
             }
 #pragma omp barrier
         }
+    }
+    if (!strcmp(what, "away")) {
+        fclose(fopen(library, "w"));
+        sleep(200);
     }
     if (!strcmp(what, "idle")) {
         kill(last, SIGKILL);

@@ -179,46 +179,49 @@ fn two_hosts_run_one_program() {
     }
 }
 
-/// Two hosts lose each other while a region runs. The job ends, and says so.
+/// Two hosts lose each other, while a region runs and while none does. The job ends, and says so.
 #[test]
 fn a_cut_link_ends_the_job() {
     if !hetrun_finds_the_library() {
         return;
     }
-    let Some(network) = Network::new() else {
-        return;
-    };
     let program = compile("c-tests/dsm/failures.c", &["-DCUT"]);
-    let begun = network.folder.join("begun");
-    let mut command = network.command(&program);
-    command.arg("cut").arg(&begun).env("HETMP_DSM_TRUST", "1");
-    let space = network.spaces[0].clone();
-    let cutter = std::thread::spawn(move || {
-        let until = std::time::Instant::now() + std::time::Duration::from_secs(100);
-        while !begun.exists() {
-            if std::time::Instant::now() > until {
-                return false;
+    for what in ["cut", "away"] {
+        let Some(network) = Network::new() else {
+            return;
+        };
+        let begun = network.folder.join("begun");
+        let mut command = network.command(&program);
+        command
+            .arg(what)
+            .arg(&begun)
+            .env("HETMP_DSM_TRUST", "1")
+            .env("HETMP_NIC_TIMEOUT", "2");
+        let space = network.spaces[0].clone();
+        let cutter = std::thread::spawn(move || {
+            let until = std::time::Instant::now() + std::time::Duration::from_secs(100);
+            while !begun.exists() {
+                if std::time::Instant::now() > until {
+                    return false;
+                }
+                std::thread::sleep(std::time::Duration::from_millis(20));
             }
-            std::thread::sleep(std::time::Duration::from_millis(20));
+            Command::new("ip")
+                .args(["-n", &space, "link", "set", "v0", "down"])
+                .status()
+                .is_ok_and(|status| status.success())
+        });
+        let got = finish(command, &program, 10);
+        let cut = cutter.join().expect("a thread");
+        if skipped(&got) {
+            return;
         }
-        Command::new("ip")
-            .args(["-n", &space, "link", "set", "v0", "down"])
-            .status()
-            .is_ok_and(|status| status.success())
-    });
-    let got = finish(command, &program, 10);
-    let cut = cutter.join().expect("a thread");
-    if skipped(&got) {
-        return;
+        let said = String::from_utf8_lossy(&got.stderr);
+        assert!(cut, "{what}: {said}");
+        assert!(!got.status.success(), "{what}: {said}");
+        assert!(said.contains("no answer for 2 s"), "{what}: {said}");
+        assert!(got.stdout.is_empty());
     }
-    let said = String::from_utf8_lossy(&got.stderr);
-    assert!(cut, "{said}");
-    assert!(!got.status.success(), "{said}");
-    assert!(
-        said.starts_with("hetrun: ") || said.starts_with("hetmp: "),
-        "{said}"
-    );
-    assert!(got.stdout.is_empty());
 }
 
 /// A shell as the job's command starts another program on each rank.
