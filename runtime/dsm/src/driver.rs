@@ -198,6 +198,7 @@ unsafe fn begin(
         way: settings.way,
         model: "",
         dials: false,
+        needs_all: true,
     };
     let joining = job::begin(request, exchange.as_mut()).map_err(|e| e.to_string())?;
     let (alias, file) = (joining.base(), joining.file());

@@ -40,10 +40,11 @@ use crate::device_memory::sources::Sources;
 use crate::domain::{Domain, Domains, Sizes};
 use crate::engine::emulated;
 use crate::engine::shm::Shm;
-use crate::engine::tcp::{connect, Addresses, Tcp, Vanished};
+use crate::engine::tcp::{connect, Addresses, Loss, Tcp, Vanished};
 use crate::engine::{Engine, TemplateKeys};
 use crate::keys::WINDOWS;
 use core::ffi::CStr;
+use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::bootstrap::Job as Exchange;
 use hetmp_core::env::snapshot;
 use hetmp_core::report;
@@ -63,9 +64,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How long another host may be silent unless `HETMP_NIC_TIMEOUT` says otherwise, seconds.
 const SILENCE: u64 = 10;
 
-/// What to do about peers whose hosts vanish, as `HETMP_NIC_TIMEOUT` says: the job ends, with a line about the first
+/// What to do about peers that are lost, as `HETMP_NIC_TIMEOUT` says: the job ends, with a line about the first
 /// such peer.
-fn vanished(member: &'static str) -> Option<Vanished> {
+fn vanished(member: &'static str, needs_all: bool) -> Option<Vanished> {
     let seconds = snapshot().get("HETMP_NIC_TIMEOUT").map_or(SILENCE, |text| {
         let text = String::from_utf8_lossy(text).trim().to_owned();
         let number = text.parse::<u64>().ok().filter(|n| *n <= 86_400);
@@ -78,12 +79,17 @@ fn vanished(member: &'static str) -> Option<Vanished> {
     });
     (seconds > 0).then(|| Vanished {
         after: Duration::from_secs(seconds),
-        tell: Box::new(move |peer, address| {
-            let text = format!(
-                "host {}, {member} {peer}: no answer for {seconds} s (HETMP_NIC_TIMEOUT)",
-                address.ip()
-            );
+        needs_all,
+        tell: Box::new(move |peer, address, loss| {
+            let what = match loss {
+                Loss::Silent => format!("no answer for {seconds} s (HETMP_NIC_TIMEOUT)"),
+                Loss::Ended => "its connection has ended".to_owned(),
+            };
+            let text = format!("host {}, {member} {peer}: {what}", address.ip());
             if let Some(job) = established() {
+                if loss == Loss::Ended && job.left.load(Ordering::Acquire) {
+                    return;
+                }
                 job.abort(1, &text);
             }
             // The job was not ended, because another thread uses the exchange. The launcher notices the end of this
@@ -133,6 +139,9 @@ pub struct Job {
     sizes: Sizes,
     /// Sockets are connected when they are first needed, not at the start.
     dials: bool,
+    needs_all: bool,
+    /// This process has told the launcher that it is done.
+    left: AtomicBool,
     reach: Reach,
     peers: Box<[Peer]>,
     domains: Domains,
@@ -203,16 +212,22 @@ impl Job {
                         secret: *exchange.secret(),
                         within: PATIENCE,
                     };
-                    let engine = Tcp::start_dialling(rank, domain, addresses, vanished(member))
-                        .map_err(|e| format!("thread of the sockets: {e}"))?;
+                    let engine = Tcp::start_dialling(
+                        rank,
+                        domain,
+                        addresses,
+                        vanished(member, self.needs_all),
+                    )
+                    .map_err(|e| format!("thread of the sockets: {e}"))?;
                     self.engine = Some(Box::new(engine));
                     return Ok(());
                 }
                 let streams =
                     connect::mesh(rank, &listener, &addresses, exchange.secret(), PATIENCE)
                         .map_err(|e| format!("connecting {member} {rank} with its peers: {e}"))?;
-                let engine = Tcp::start_watching(rank, domain, streams, vanished(member))
-                    .map_err(|e| format!("thread of the sockets: {e}"))?;
+                let engine =
+                    Tcp::start_watching(rank, domain, streams, vanished(member, self.needs_all))
+                        .map_err(|e| format!("thread of the sockets: {e}"))?;
                 self.engine = Some(Box::new(engine));
             }
             Some(Plan::Ofi(fabric, _)) => {
@@ -222,7 +237,7 @@ impl Job {
                     self.member,
                     domain,
                     self.keys,
-                    vanished(self.member),
+                    vanished(self.member, false),
                 )?;
                 self.engine = Some(Box::new(engine));
             }
@@ -432,6 +447,7 @@ impl Job {
 
     /// Tells the launcher that this process is done with the job and ends as intended.
     pub fn leave(&self) {
+        self.left.store(true, Ordering::Release);
         if let Ok(mut exchange) = self.exchange.try_lock() {
             if let Some(exchange) = exchange.as_mut() {
                 // An error is ignored: the process ends, and there is nobody to tell.

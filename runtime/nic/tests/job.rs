@@ -92,6 +92,7 @@ fn join(rank: u32, folder: PathBuf, way: Way, came: &'static Came) -> &'static J
         way,
         model: "",
         dials: false,
+        needs_all: false,
     };
     let joining = job::begin(request, exchange.as_mut()).expect("memory");
     // SAFETY: the peer does not know of this memory yet.

@@ -151,6 +151,7 @@ fn start(f: &'static str, requested: c_int) {
         way: settings.nic,
         model: &settings.model,
         dials: false,
+        needs_all: false,
     };
     let joining = match job::begin(request, exchange.as_mut()) {
         Ok(joining) => joining,

@@ -221,6 +221,7 @@ fn begin(settings: &Settings, own: Option<Box<dyn Exchange>>) -> Result<Place, J
         way: settings.way,
         model: "",
         dials: true,
+        needs_all: false,
     };
     let joining = job::begin(request, exchange.as_mut()).map_err(|e| match e {
         Refused::Way(why) => JoinError::Refused(why),

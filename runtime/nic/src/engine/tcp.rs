@@ -52,12 +52,24 @@ impl core::fmt::Debug for Tcp {
     }
 }
 
-/// What to do about a peer whose host does not answer any more.
+/// How a peer was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// Its host does not answer any more.
+    Silent,
+    /// Its stream has ended.
+    Ended,
+}
+
+/// What to do about a peer that is lost.
 pub struct Vanished {
-    /// How long the host may be silent, at least a second.
+    /// How long the peer's host may be silent, at least a second.
     pub after: Duration,
-    /// Called with the peer and its address, on the thread that noticed, before operations to the peer end in error.
-    pub tell: Box<dyn Fn(u32, SocketAddr) + Send>,
+    /// No peer may go as long as this process needs the job. A stream that ends is told, too: later, since a peer's process that
+    /// has ended is its launcher's to report.
+    pub needs_all: bool,
+    /// Called with the peer and its address, on the thread that noticed, before operations to a silent peer end in error.
+    pub tell: Box<dyn Fn(u32, SocketAddr, Loss) + Send>,
 }
 
 impl core::fmt::Debug for Vanished {

@@ -9,7 +9,7 @@
 //! watched, and the job runs all the same.
 
 use crate::engine::tcp::connect::{mesh, Secret};
-use crate::engine::tcp::{watch, Vanished};
+use crate::engine::tcp::{watch, Loss, Vanished};
 use hetmp_core::thread;
 use std::io::{ErrorKind, Read as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -88,7 +88,7 @@ fn serve(mut watched: Vec<(TcpStream, Leader)>, vanished: &Vanished) {
                             | ErrorKind::NetworkUnreachable
                     ) =>
                 {
-                    (vanished.tell)(leader.rank, leader.at);
+                    (vanished.tell)(leader.rank, leader.at, Loss::Silent);
                     false
                 }
                 // The leader has ended. What its end means is the launcher's to say.

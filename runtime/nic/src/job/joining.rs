@@ -7,6 +7,7 @@ use crate::device_memory::board::BOARD_BYTES;
 use crate::domain::{Arrival, Domain, Domains, Sizes};
 use crate::engine::TemplateKeys;
 use crate::keys::{Memory, Rights};
+use core::sync::atomic::AtomicBool;
 use hetmp_core::segment::{Segment, PAGE};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -234,6 +235,8 @@ impl Joining<'_> {
             memory: request.memory,
             sizes: request.sizes,
             dials: request.dials,
+            needs_all: request.needs_all,
+            left: AtomicBool::new(false),
             reach: plan.reach(),
             peers: peers.into(),
             domains,

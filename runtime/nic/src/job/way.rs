@@ -83,6 +83,8 @@ pub struct Request<'a> {
     /// Sockets are connected when a rank first has something to send to a peer; if false, all are connected before
     /// the job starts.
     pub dials: bool,
+    /// No rank may go before this one has left the job: the end of a rank's connection ends the job.
+    pub needs_all: bool,
 }
 
 pub(super) enum Plan {

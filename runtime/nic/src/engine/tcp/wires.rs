@@ -5,7 +5,7 @@ use super::direct::StreamOnly;
 use super::drive;
 use super::port::Port;
 use super::ready::Ready;
-use super::Vanished;
+use super::{Loss, Vanished};
 use crate::queue_pair::Consumer;
 use hetmp_core::sys;
 use std::io::{self, ErrorKind, Read, Write};
@@ -66,6 +66,8 @@ pub(super) struct Wires {
     found: Vec<usize>,
     vanished: Option<Vanished>,
     silence: Silence,
+    /// Streams that have ended and are to be told: where each led, and since when.
+    ended: Vec<(usize, SocketAddr, u64)>,
     /// Makes the streams that do not exist yet; `None` once all exist.
     dial: Option<Dial>,
     /// How many looks at the streams there were since the last look at callers.
@@ -118,6 +120,7 @@ impl Wires {
             found: Vec::new(),
             vanished: None,
             silence: Silence::default(),
+            ended: Vec::new(),
             dial: None,
             looks: 0,
         };
@@ -205,6 +208,14 @@ impl Wires {
             return ms as i32;
         }
         self.silence.looked_ns = now;
+        let after = v.after.as_nanos() as u64;
+        self.ended.retain(|&(peer, address, since)| {
+            let waits = now - since < after;
+            if !waits {
+                (v.tell)(peer as u32, address, Loss::Ended);
+            }
+            waits
+        });
         self.silence.looks.resize(self.streams.len(), 0);
         for peer in 0..self.streams.len() {
             let Some(stream) = &self.streams[peer] else {
@@ -227,7 +238,7 @@ impl Wires {
         );
         let address = self.addresses[peer].or_else(|| self.dial.as_ref().map(|d| d.address(peer)));
         if let (true, Some(v), Some(address)) = (silent, &self.vanished, address) {
-            (v.tell)(peer as u32, address);
+            (v.tell)(peer as u32, address, Loss::Silent);
         }
         self.lose(peer);
     }
@@ -235,6 +246,12 @@ impl Wires {
     fn lose(&mut self, peer: usize) {
         if let (Some(ready), Some(stream)) = (&mut self.ready, &self.streams[peer]) {
             ready.remove(peer, stream.as_raw_fd());
+        }
+        let needed = self.vanished.as_ref().is_some_and(|v| v.needs_all);
+        if let (true, Some(_), Some(address)) =
+            (needed, self.streams[peer].take(), self.addresses[peer])
+        {
+            self.ended.push((peer, address, sys::monotonic_ns()));
         }
         self.streams[peer] = None;
         if let Some(dial) = &mut self.dial {
@@ -427,7 +444,10 @@ mod tests {
         let telling = told.clone();
         let vanished = Vanished {
             after: Duration::from_secs(10),
-            tell: Box::new(move |peer, address| telling.lock().unwrap().push((peer, address))),
+            needs_all: false,
+            tell: Box::new(move |peer, address, loss| {
+                telling.lock().unwrap().push((peer, address, loss));
+            }),
         };
         let streams = vec![None, Some(stream.try_clone().expect("the stream"))];
         let mut wires = Wires::new(port, streams).watching(Some(vanished));
@@ -438,6 +458,31 @@ mod tests {
         assert!(stream.read(&mut [0]).is_err(), "a reset");
         assert!(stream.peer_addr().is_err(), "the socket is dead");
         wires.fail(1, &ErrorKind::TimedOut.into());
-        assert_eq!(*told.lock().unwrap(), [(1, address)]);
+        assert_eq!(*told.lock().unwrap(), [(1, address, Loss::Silent)]);
+    }
+
+    /// Where every peer is needed, the end of a stream is told.
+    #[test]
+    fn the_end_of_a_stream_is_told_where_all_are_needed() {
+        for needs_all in [false, true] {
+            let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+            let address = listener.local_addr().expect("its address");
+            let stream = TcpStream::connect(address).expect("a connection");
+            let (other, _) = listener.accept().expect("its other end");
+            let port = Port::new(0, Arc::new(Domain::new(Sizes::default())), 2, StreamOnly);
+            let told = Arc::new(Mutex::new(Vec::new()));
+            let telling = told.clone();
+            let vanished = Vanished {
+                after: Duration::ZERO,
+                needs_all,
+                tell: Box::new(move |peer, _, loss| telling.lock().unwrap().push((peer, loss))),
+            };
+            let mut wires = Wires::new(port, vec![None, Some(stream)]).watching(Some(vanished));
+            drop(other);
+            while !wires.read_from(1) {}
+            wires.look();
+            let expected = needs_all.then_some((1, Loss::Ended));
+            assert_eq!(*told.lock().unwrap(), Vec::from_iter(expected));
+        }
     }
 }
