@@ -2,11 +2,12 @@
 //! are inline and compiled into the program.
 //!
 //! The documentation of each entry is the program's, too: `abi-compat/surface` writes it and the prototype into the header.
-//! Each entry calls one function of [`hetmp_shmem::device`], or of [`cached`] for a device's cached memory. "The header" in the SAFETY comments means the inline
+//! Each entry calls one function of [`hetmp_shmem::device`], or of [`cached`] and [`caches`] for a device's cached memory. "The header" in the SAFETY comments means the inline
 //! functions of `hetmp/device.h`, which are the only callers of the entries that it does not document.
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 use hetmp_shmem::cached;
+use hetmp_shmem::caches;
 use hetmp_shmem::device::{self, Queue};
 use hetmp_shmem::team::Team;
 
@@ -105,7 +106,7 @@ extern "C" fn hetmp_device_malloc_cached(bytes: usize) -> *mut c_void {
 crate::entry::api!("HETMP_SHMEM", "hetmp_device_flush", hetmp_device_flush);
 /// Writes cached memory back from inside of a kernel; nobody else writes to it meanwhile.
 extern "C" fn hetmp_device_flush(address: *const c_void, bytes: usize) {
-    cached::flush("hetmp_device_flush", address.cast(), bytes);
+    caches::flush("hetmp_device_flush", address.cast(), bytes);
 }
 
 crate::entry::api!(
@@ -115,7 +116,7 @@ crate::entry::api!(
 );
 /// Called on the host before a kernel: it sees what peers have put into cached memory. Nobody uses cached memory then.
 extern "C" fn hetmp_device_kernel_begin() {
-    cached::begin("hetmp_device_kernel_begin");
+    caches::begin("hetmp_device_kernel_begin");
 }
 
 crate::entry::api!(
@@ -125,5 +126,5 @@ crate::entry::api!(
 );
 /// Called on the host after a kernel: cached memory is written back. Nobody uses cached memory then.
 extern "C" fn hetmp_device_kernel_end() {
-    cached::end("hetmp_device_kernel_end");
+    caches::end("hetmp_device_kernel_end");
 }

@@ -8,33 +8,16 @@
 //! and nothing else does: a put without a flush sends old data, and what arrives is not seen before the next kernel
 //! begins (Hamidouche and LeBeane, "GPU Initiated OpenSHMEM", section 4.2).
 
+use crate::caches::{blocks, Block};
 use crate::collective;
 use crate::fail;
 use crate::heap;
 use crate::segment::HEAP_ALIGN;
 use crate::world::{self, World};
-use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::segment::PAGE;
 use hetmp_nic::device_memory::cached::Cached;
 use std::io;
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// A cached block: where it lies in the heap, bytes, and its two views.
-struct Block {
-    at: usize,
-    len: usize,
-    memory: Cached,
-}
-
-/// A kernel runs: between [`begin`] and [`end`].
-static IN_KERNEL: AtomicBool = AtomicBool::new(false);
-
-static BLOCKS: Mutex<Vec<Block>> = Mutex::new(Vec::new());
-
-fn blocks() -> MutexGuard<'static, Vec<Block>> {
-    BLOCKS.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Maps the heap, which is mapped at `heap`, a second time: the program's view.
 ///
@@ -146,64 +129,5 @@ pub(crate) fn forget(f: &'static str, at: usize) {
     // whose content was just written to the image; the program has given the block up.
     if let Err(e) = unsafe { map_again(image(world, at) as usize, address, block.len) } {
         fail::die(f, format_args!("PE {}: {} bytes: {e}", world.me, block.len));
-    }
-}
-
-/// `hetmp_device_flush`: the cached blocks that the bytes touch are written back.
-pub fn flush(f: &'static str, address: *const u8, bytes: usize) {
-    let world = world::need(f);
-    let from = (address as usize).wrapping_sub(world.heap_range.start);
-    for block in blocks().iter_mut() {
-        if from < block.at + block.len && block.at < from.saturating_add(bytes) {
-            block.memory.flush();
-        }
-    }
-}
-
-/// A byte of cached memory that the program has written, and no adapter sees.
-pub(crate) struct Dirty {
-    pub(crate) at: usize,
-    pub(crate) in_kernel: bool,
-}
-
-/// The first of `bytes` at `address` that is dirty.
-pub(crate) fn unflushed(address: usize, bytes: usize) -> Option<Dirty> {
-    let from = address.wrapping_sub(world::get()?.heap_range.start);
-    let at = blocks().iter().find_map(|block| {
-        let within = from.checked_sub(block.at).filter(|w| *w < block.len)?;
-        block.memory.dirty(within, bytes.min(block.len - within))
-    })?;
-    Some(Dirty {
-        at,
-        in_kernel: IN_KERNEL.load(Ordering::Relaxed),
-    })
-}
-
-/// True if one of these bytes of the program's heap lies in a cached block.
-pub(crate) fn touches(address: usize, bytes: usize) -> bool {
-    let Some(world) = world::get() else {
-        return false;
-    };
-    let from = address.wrapping_sub(world.heap_range.start);
-    blocks()
-        .iter()
-        .any(|b| from < b.at + b.len && b.at < from.saturating_add(bytes))
-}
-
-/// `hetmp_device_kernel_begin`: the program sees what has arrived in cached memory.
-pub fn begin(f: &'static str) {
-    world::need(f);
-    IN_KERNEL.store(true, Ordering::Relaxed);
-    for block in blocks().iter_mut() {
-        block.memory.invalidate();
-    }
-}
-
-/// `hetmp_device_kernel_end`: cached memory is written back.
-pub fn end(f: &'static str) {
-    world::need(f);
-    IN_KERNEL.store(false, Ordering::Relaxed);
-    for block in blocks().iter_mut() {
-        block.memory.flush();
     }
 }

@@ -19,6 +19,7 @@
 pub mod active;
 pub mod amo;
 pub mod cached;
+pub mod caches;
 pub mod collective;
 pub mod context;
 pub mod device;

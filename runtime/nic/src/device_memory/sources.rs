@@ -5,7 +5,7 @@
 
 use super::board::Board;
 use crate::descriptor::{Local, Remote};
-use crate::engine::Domain;
+use crate::domain::Domain;
 use crate::keys::{Rights, Side};
 use crate::memory;
 use hetmp_core::hash::HashMap;

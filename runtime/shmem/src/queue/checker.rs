@@ -5,7 +5,7 @@
 //! | data that may arrive after their flag | the target's [board](Board), when the flag is waited for |
 //! | memory that is read while a put is on its way there | the [guard] |
 //! | a source that is changed too early | the adapter ([`Sources`]) |
-//! | cached memory that was not written back | the put ([`crate::cached`]) |
+//! | cached memory that was not written back | the put ([`crate::caches`]) |
 //!
 //! **Nothing is said about a program that is right.** Unordered data matter only if they are read before the order comes
 //! about. So a pair of writes on the board is a suspicion, which the guard confirms when the data are read. The suspicion
@@ -14,7 +14,7 @@
 
 use super::guard::{self, Guard, Read, Why};
 use super::{lock, site};
-use crate::cached;
+use crate::caches;
 use crate::world::{self, World};
 use hetmp_nic::descriptor::{Source, Work};
 use hetmp_nic::device_memory::board::{self, Access, Board, Kind, Race};
@@ -169,7 +169,7 @@ impl Checker {
         else {
             return;
         };
-        let Some(dirty) = cached::unflushed(local.address as usize, *len as usize) else {
+        let Some(dirty) = caches::unflushed(local.address as usize, *len as usize) else {
             return;
         };
         let expected = if dirty.in_kernel {

@@ -12,7 +12,7 @@
 
 use super::lock;
 use super::site::{self, Code};
-use crate::cached;
+use crate::caches;
 use crate::world::World;
 use core::ffi::{c_int, c_void};
 use hetmp_core::segment::PAGE;
@@ -155,7 +155,7 @@ impl Guard {
             let end = (first + len)
                 .next_multiple_of(PAGE)
                 .min(view.start + view.len);
-            if cached::touches(from, end - from) {
+            if caches::touches(from, end - from) {
                 return;
             }
             // SAFETY: shared pages of the segment, whose file keeps their content. Cached blocks, whose pages are private,

@@ -3,7 +3,7 @@
 use super::{Access, Board, Kind, Race, ENTRIES, REMEMBERED};
 use crate::descriptor::{Fetch, Signal, Source, Work};
 use crate::device_memory::sources::Sources;
-use crate::engine::Domain;
+use crate::domain::Domain;
 use hetmp_core::hash::HashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
