@@ -92,7 +92,7 @@ fn files_that_are_none_of_the_kind() {
     fs::write(at("empty"), "").expect("written");
     fs::write(at("controls"), "\u{1b}]0;title\u{7} x\n\u{1}\u{9b}2J\n").expect("written");
     fs::write(at("secret"), "hunter2 is a secret\n").expect("written");
-    fs::set_permissions(at("secret"), fs::Permissions::from_mode(0)).expect("a mode");
+    fs::set_permissions(at("secret"), fs::Permissions::from_mode(0o0)).expect("a mode");
 
     let names = ["pipe", "zeros", "empty", "controls", "secret", "nothing"];
     let mut files: Vec<PathBuf> = names.iter().map(|name| at(name)).collect();

@@ -104,7 +104,9 @@ fn over(caller: &Caller) {
         slave.engine.wait(ends);
     }
     let mine = slave.ends();
-    mine.signal_stack.map(crate::crash::end_thread);
+    if let Some(stack) = mine.signal_stack {
+        crate::crash::end_thread(stack);
+    }
     for queue in &mine.queues {
         queue.slave_leaves(&slave);
     }

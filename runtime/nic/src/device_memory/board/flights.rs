@@ -82,7 +82,7 @@ impl Board {
     }
 
     fn flight_places(&self) -> core::ops::Range<usize> {
-        debug_assert!(WORDS > 4);
+        const { assert!(WORDS > 4) };
         super::ENTRIES + 1..super::ENTRIES + 1 + FLIGHTS
     }
 }
