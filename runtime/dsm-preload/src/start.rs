@@ -267,7 +267,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
     };
     if let Err(e) = descriptors.and_then(|d| d.part(me)) {
         fail(format_args!(
-            "HETMP_NODES dsm:{count}: threads with descriptors of their own are needed, on Linux 5.9 or later ({e})"
+            "HETMP_NODES: dsm:{count}: no threads with descriptors of their own ({e}) (expected close_range of Linux 5.9)"
         ));
     }
     let table = offers::table(together, launched);
