@@ -531,12 +531,12 @@ fn mistakes_cost_one_line() {
         (
             "HETMP_JOB",
             "x",
-            "HETMP_JOB (1 bytes) (expected what hetrun sets)",
+            "HETMP_JOB: '(1 bytes)': not usable (expected what hetrun sets)",
         ),
         (
             "HETMP_BOOTSTRAP",
             "mpi",
-            "HETMP_BOOTSTRAP mpi (expected alone, hetrun, pmi1, pmi2 or pmix)",
+            "HETMP_BOOTSTRAP: 'mpi': not usable (expected alone, hetrun, pmi1, pmi2 or pmix)",
         ),
     ] {
         let output = quick(hetrun(&["--who"]).env(variable, value));
