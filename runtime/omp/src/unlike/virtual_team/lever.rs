@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "some guards are said on some machines only")]
 
-use crate::across;
+use crate::across::table;
 use core::fmt;
 
 /// How a region ran under one of hetmp's schedules.
@@ -115,7 +115,7 @@ impl Lever {
 impl Guard {
     /// No schedule of hetmp's own is asked for.
     pub(super) fn off() -> Guard {
-        if across::table::is_on() {
+        if table::is_on() {
             Guard::Origin
         } else {
             Guard::Off

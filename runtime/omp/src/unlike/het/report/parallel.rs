@@ -3,7 +3,7 @@
 use super::ending::patiently;
 use super::json::{comma, number, quoted};
 use super::place::{self, Place, Symbols};
-use crate::across;
+use crate::across::said;
 use crate::unlike::virtual_team::lever::{Guard, Lever};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -190,7 +190,7 @@ impl Regions {
             for (k, way) in region.ways.iter().enumerate() {
                 let _ = write!(out, "{}\n   {{", comma(k));
                 let at_origin = way.lever == Lever::Plain(Guard::Origin);
-                let why = at_origin.then(|| across::said::why(*code)).flatten();
+                let why = at_origin.then(|| said::why(*code)).flatten();
                 lever(out, way.word(), why.as_deref());
                 let _ = write!(out, ",\"threads\":{},\"virtual_threads\":", way.threads);
                 let _ = match way.pieces {
