@@ -31,8 +31,10 @@ fn escape(text: &str) -> String {
     out
 }
 
+/// The colour of the part that is the `i`th by size. A colour that came again would say that two things are one; the smallest
+/// parts share the last one, a grey.
 fn colour(i: usize) -> String {
-    format!("var({})", COLOURS[i % COLOURS.len()])
+    format!("var({})", COLOURS[i.min(COLOURS.len() - 1)])
 }
 
 /// A bar whose parts have shares from 0 to 1.
