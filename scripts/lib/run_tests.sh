@@ -27,7 +27,11 @@ product_of() { # CRATE NAME
 case $1 in
 list)
     host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
-    found=$2.found
+    # Cargo starts each test in its crate's folder.
+    case $2 in
+    /*) found=$2.found ;;
+    *) found=$PWD/$2.found ;;
+    esac
     : >"$found"
     env "CARGO_TARGET_${host}_RUNNER=$PWD/scripts/lib/run_tests.sh note $found" \
         cargo test --locked --workspace --exclude hetmp --quiet --lib --bins --examples --tests || exit
@@ -46,6 +50,10 @@ run)
     list=$2
     product=$3
     shift 3
+    [ -s "$list" ] || {
+        echo "hetmp: $list: not there (expected what test-build writes)"
+        exit 1
+    }
     folder=$(mktemp -d)
     trap 'rm -rf "$folder"' EXIT
     trap 'exit 130' INT TERM
