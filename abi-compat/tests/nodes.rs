@@ -563,7 +563,7 @@ fn no_file_is_read_for_ever() {
             assert_eq!(out.ending, Ending::Exit(0), "{name} {file}: {said}");
             assert_eq!(said.lines().count(), 1, "{name} {file}: {said}");
             assert!(
-                said.starts_with(&format!("hetmp: {name} {value}: ")),
+                said.starts_with(&format!("hetmp: {name}: '{value}': ")),
                 "{said}"
             );
             assert!(writes || said.contains("not a regular file"), "{said}");
@@ -881,7 +881,7 @@ fn distances_that_are_none() {
         let out = scratch.run(&program, &[], &[("HETMP_FAR", far)]);
         assert_eq!(out.ending, Ending::Exit(0));
         let want = format!(
-            "hetmp: HETMP_FAR '{far}': NEAR,FAR or NEAR,FAR,flat, in microseconds up to 1000000, FAR at least NEAR\n"
+            "hetmp: HETMP_FAR: '{far}': not understood (expected NEAR,FAR or NEAR,FAR,flat, in microseconds up to 1000000, FAR at least NEAR)\n"
         );
         assert_eq!(text(&out.stderr), want);
     }

@@ -179,9 +179,12 @@ fn a_table_of_reach_results_and_ratios() {
         ),
         (
             vec!["--list", &bad, "--lib", &lib],
-            "line 1: NAME | FOLDER | COMMAND",
+            "line 1 (expected NAME | FOLDER | COMMAND)",
         ),
-        (vec!["--lib", &lib, "name"], "argument name: NAME=COMMAND"),
+        (
+            vec!["--lib", &lib, "name"],
+            "argument name: not usable (expected NAME=COMMAND)",
+        ),
         (vec!["--lib", &lib, "--only", "(", "a=true"], "--only ("),
         (
             vec!["--lib", &lib, "--env", "PATH=x", "a=true"],

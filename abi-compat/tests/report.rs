@@ -581,7 +581,7 @@ fn a_full_trace_says_so() {
     for bad in ["15", "x", "", "99999999999"] {
         let env = [("HETMP_TRACE", "t"), ("HETMP_TRACE_EVENTS", bad)];
         let said = stderr(&scratch.run(&program, &[""], &env));
-        let line = format!("hetmp: HETMP_TRACE_EVENTS '{bad}': an integer from 16 to 16777216");
+        let line = format!("hetmp: HETMP_TRACE_EVENTS: '{bad}': not a whole number in range (expected an integer from 16 to 16777216)");
         assert!(bad.is_empty() || said.starts_with(&line), "{said}");
     }
 }
@@ -595,7 +595,7 @@ fn files_that_cannot_be_written_cost_one_line() {
             let out = scratch.run(&program, &[""], &[(variable, file)]);
             assert_eq!(out.ending, Ending::Exit(0));
             let said = stderr(&out);
-            let start = format!("hetmp: {variable} {file}: ");
+            let start = format!("hetmp: {variable}: '{file}': ");
             assert!(said.starts_with(&start), "{said}");
             assert_eq!(said.lines().count(), 1, "{said}");
             assert_eq!(scratch.files(), [""; 0]);

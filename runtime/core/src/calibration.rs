@@ -238,21 +238,27 @@ mod tests {
     fn what_is_wrong_is_said_in_one_line() {
         let v = "hetmp_calibration = 1\n";
         for (text, wrong) in [
-            (String::new(), "a file written by hetmp calibrate"),
+            (
+                String::new(),
+                "no calibration (expected a file written by hetmp calibrate",
+            ),
             (
                 "hetmp_calibration = 2".to_owned(),
                 "hetmp_calibration = 2: another version (expected 1)",
             ),
-            (format!("{v}node = 3"), "a file written by hetmp calibrate"),
+            (format!("{v}node = 3"), "no calibration (expected"),
             (format!("{v}[[node]]"), "every [[node]] needs \"kind\""),
-            (format!("{v}[[node]]\nkind = 4"), "kind: a text in quotes"),
+            (
+                format!("{v}[[node]]\nkind = 4"),
+                "kind: no text (expected one in quotes)",
+            ),
             (
                 format!("{v}[[node]]\nkind = \"a\"\nwatts = -1"),
-                "watts: a number above 0",
+                "watts: not usable (expected a number above 0)",
             ),
             (
                 format!("{v}[[node]]\nkind = \"a\"\ncsr = {{ a = 0 }}"),
-                "csr: a table of numbers above 0",
+                "csr: no table (expected one of numbers above 0)",
             ),
             (
                 format!("{v}[[link]]\nnodes = [\"a\"]"),
@@ -260,7 +266,7 @@ mod tests {
             ),
             (
                 format!("{v}[[link]]\nnodes = [1, 2]"),
-                "nodes: a list of texts",
+                "nodes: no list (expected a list of texts)",
             ),
             (
                 format!("{v}[[link]]\nnodes = [\"a\", \"b\"]"),
@@ -268,7 +274,7 @@ mod tests {
             ),
             (
                 format!("{v}[[link]]\nnodes = [\"a\", \"b\"]\nfault_period_us = nan"),
-                "fault_period_us: a number of microseconds",
+                "fault_period_us: not usable (expected a number of microseconds",
             ),
             (
                 format!("{v}[x]"),

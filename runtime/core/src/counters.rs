@@ -485,20 +485,26 @@ mod tests {
     #[test]
     fn what_is_wrong_in_a_recording() {
         for (text, wrong) in [
-            ("", "a file with one [[node]] table"),
-            ("node = []", "a file with one [[node]] table"),
-            ("node = [1]", "a file with one [[node]] table"),
+            ("", "no list of nodes (expected one [[node]] table a node)"),
+            (
+                "node = []",
+                "no list of nodes (expected one [[node]] table a node)",
+            ),
+            (
+                "node = [1]",
+                "no list of nodes (expected one [[node]] table a node)",
+            ),
             (
                 "[[node]]\nevents = 1",
                 "instructions or events alone (expected both)",
             ),
             (
                 "[[node]]\nfaults = -1",
-                "'faults': out of range (expected a number from 0)",
+                "faults: not usable (expected a number from 0)",
             ),
             (
                 "[[node]]\nfaults = \"x\"",
-                "'faults': out of range (expected a number from 0)",
+                "faults: not usable (expected a number from 0)",
             ),
             (
                 "[[node]]\nfault = 1",

@@ -212,7 +212,7 @@ fn the_environment_chooses() {
     );
     assert_eq!(
         of(&[("HETMP_BOOTSTRAP", "mpi")]).unwrap_err().to_string(),
-        "HETMP_BOOTSTRAP mpi (expected alone, hetrun, pmi1, pmi2 or pmix)"
+        "HETMP_BOOTSTRAP: 'mpi': not usable (expected alone, hetrun, pmi1, pmi2 or pmix)"
     );
 }
 
@@ -231,13 +231,15 @@ fn pmi_variables_are_checked() {
         .unwrap_err()
         .to_string()
     };
-    assert!(of("x", "0", "1").starts_with("PMI_FD x: an open descriptor"));
-    assert!(of("987654", "0", "1").starts_with("PMI_FD 987654: an open descriptor"));
-    assert!(of("4294967295", "0", "1").starts_with("PMI_FD 4294967295: an open"));
-    assert!(of("0", "0", "1").starts_with("PMI_FD 0: an open descriptor"));
-    assert!(of("0", "2", "2").starts_with("PMI_RANK 2: a number below"));
-    assert!(of("0", "-1", "2").starts_with("PMI_RANK -1: a number below"));
-    assert!(of("0", "0", "0").starts_with("PMI_SIZE 0: 1 to"));
+    assert!(of("x", "0", "1").starts_with("PMI_FD: 'x': not usable (expected an open descriptor"));
+    assert!(of("987654", "0", "1")
+        .starts_with("PMI_FD: \'987654\': not usable (expected an open descriptor"));
+    assert!(of("4294967295", "0", "1")
+        .starts_with("PMI_FD: \'4294967295\': not usable (expected an open"));
+    assert!(of("0", "0", "1").starts_with("PMI_FD: \'0\': not usable (expected an open descriptor"));
+    assert!(of("0", "2", "2").starts_with("PMI_RANK: \'2\': not usable (expected a number below"));
+    assert!(of("0", "-1", "2").starts_with("PMI_RANK: \'-1\': not usable (expected a number below"));
+    assert!(of("0", "0", "0").starts_with("PMI_SIZE: \'0\': not usable (expected 1 to"));
 }
 
 #[test]

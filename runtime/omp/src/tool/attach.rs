@@ -209,7 +209,7 @@ fn find(libraries: &[u8], log: &Log) -> Option<*mut Tool> {
             // SAFETY: `dlopen` failed in this thread, so that there is a message.
             let why = unsafe { CStr::from_ptr(libc::dlerror()) };
             let line = format!(
-                "OMP_TOOL_LIBRARIES: '{}': {} (expected a library that can be loaded)",
+                "OMP_TOOL_LIBRARIES: {}: {} (expected a library that can be loaded)",
                 quoted(name),
                 why.to_string_lossy()
             );

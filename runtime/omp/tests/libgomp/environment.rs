@@ -493,7 +493,7 @@ fn our_own_variables() {
     let (text, warnings, _) = show(&[("OMP_SCHEDULE", "guided,4"), ("HETMP_SCHEDULE", "fast\n")]);
     assert_eq!(warnings.len(), 1);
     assert!(
-        warnings[0].starts_with("HETMP_SCHEDULE 'fast\\n': "),
+        warnings[0].starts_with("HETMP_SCHEDULE: 'fast\\n': "),
         "{}",
         warnings[0]
     );

@@ -214,7 +214,7 @@ fn what_is_wrong_in_a_file() {
         ),
         (
             "[[node]]\ncores = 5",
-            "only the CPUs this process may run on",
+            "this process may not run on CPUs 5 (expected some of 0-1)",
         ),
     ] {
         let error = file(content, &machine).expect_err(content);
