@@ -31,7 +31,7 @@ fn calls_that_cannot_be_fail_and_say_so() {
          private file some text\nfrom a shell\nsystem 0, sum 4\n",
         "{said}"
     );
-    for text in ["fork: posix_spawn and system", "dlopen ", "mmap MAP_SHARED"] {
+    for text in ["hetmp: fork: ", "hetmp: dlopen ", "hetmp: mmap: MAP_SHARED"] {
         let lines = said.lines().filter(|l| l.contains(text)).count();
         assert_eq!(lines, 1, "{text}: {said}");
     }
@@ -352,7 +352,7 @@ fn limited_addresses_are_one_line() {
     assert_eq!(got.status.code(), Some(2), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
     assert!(
-        said.starts_with("hetmp: HETMP_NODES dsm:2: ")
+        said.starts_with("hetmp: HETMP_NODES: 'dsm:2': ")
             && said.contains("bytes of addresses are needed"),
         "{said}"
     );
@@ -363,8 +363,11 @@ fn fork_and_dlopen_in_a_region_are_refused() {
     let program = compile("c-tests/dsm/failures.c", &["-DREFUSED"]);
     let trust = [("HETMP_DSM_TRUST", "1")];
     for (what, line) in [
-        ("fork", "hetmp: fork (expected posix_spawn and system)"),
-        ("dlopen", "hetmp: dlopen /nowhere.so: system libraries are"),
+        ("fork", "hetmp: fork: HETMP_NODES=dsm takes no other way"),
+        (
+            "dlopen",
+            "hetmp: dlopen /nowhere.so: the program's own library",
+        ),
     ] {
         let got = run(&program, &[what, "/nowhere.so"], 2, &trust);
         if skipped(&got) {
@@ -426,7 +429,7 @@ fn an_allocator_of_the_program_is_refused_with_one_line() {
         let said = String::from_utf8_lossy(&got.stderr);
         assert_eq!(got.status.code(), Some(2), "{said}");
         assert!(
-            said.starts_with("hetmp: HETMP_NODES dsm:N: malloc of the program's own"),
+            said.starts_with("hetmp: HETMP_NODES: dsm:N: malloc of the program's own"),
             "{said}"
         );
         assert_eq!(said.lines().count(), 1, "{said}");

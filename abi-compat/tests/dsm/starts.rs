@@ -33,7 +33,7 @@ fn the_second_library_is_found() {
     assert_eq!(got.status.code(), Some(2), "{said}");
     assert_eq!(
         said.trim_end(),
-        "hetmp: HETMP_NODES dsm:2: libhetmp_dsm.so is needed, beside libhetmp.so or in LD_PRELOAD before it"
+        "hetmp: HETMP_NODES: 'dsm:2': libhetmp_dsm.so is needed, beside libhetmp.so or in LD_PRELOAD before it"
     );
     std::fs::remove_dir_all(&alone).expect("removed");
 }

@@ -336,7 +336,7 @@ pub(crate) fn reserve(count: u8, fixed: bool) -> Result<(), String> {
     let heap = unsafe { libc::mmap(at, len, libc::PROT_NONE, flags, -1, 0) };
     if heap == libc::MAP_FAILED {
         return Err(format!(
-            "HETMP_NODES dsm:{count}: {len} bytes of addresses are needed ({})",
+            "HETMP_NODES: 'dsm:{count}': {len} bytes of addresses are needed ({})",
             std::io::Error::last_os_error()
         ));
     }
