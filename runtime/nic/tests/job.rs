@@ -541,11 +541,11 @@ fn a_fabric_that_cannot_be_is_refused_in_one_line() {
     let memory = vec![0u64; 512].leak();
     let memory = Memory::here(core::ptr::from_mut(&mut memory[0]).cast(), 4096);
     for (provider, several, part) in [
-        ("pigeon", false, "no such provider here: "),
+        ("pigeon", false, "no such provider here ("),
         (
             "shm",
             true,
-            "no ordered messages with remote memory access between these processes: ",
+            "no ordered messages with remote memory access between these processes (",
         ),
     ] {
         // SAFETY: the memory is leaked, so it lives for ever, and no peer knows of it.

@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(difference(&mine, &unsaid, &items, 0, 1), None);
         let theirs = Record::new("shmem_sync_all", &[]);
         let text = difference(&mine, &theirs, &items, 2, 3).expect("they differ");
-        assert!(text.starts_with("PE 2: called while PE 3 calls shmem_sync_all:"));
+        assert!(text.starts_with("PE 2: called while PE 3 calls shmem_sync_all (expected "));
     }
 
     #[test]

@@ -295,7 +295,7 @@ mod tests {
             0,
         );
         assert!(text.starts_with(
-            "waits without end: PE 2 has ended without shmem_finalize, PE 1 waits in shmem_set_lock: "
+            "waits without end: PE 2 has ended without shmem_finalize, PE 1 waits in shmem_set_lock (expected "
         ));
         let many: Vec<_> = (0..20).map(|_| pe(Left, "shmem_finalize")).collect();
         assert!(describe(&many, 0).contains("and 13 more"));
