@@ -366,8 +366,14 @@ fn bad_matrix_market_files_are_one_line() {
         (&format!("{HEAD}3 4 1\n"), "square"),
         (&format!("{HEAD}0 0 0\n"), "rows (1 to"),
         (&format!("{HEAD}3 3\n"), "line 2: not usable (expected rows"),
-        (&format!("{HEAD}3 3 1 7\n"), "line 2: not usable (expected rows"),
-        (&format!("{HEAD}3 3 -1\n"), "line 2: not usable (expected rows"),
+        (
+            &format!("{HEAD}3 3 1 7\n"),
+            "line 2: not usable (expected rows",
+        ),
+        (
+            &format!("{HEAD}3 3 -1\n"),
+            "line 2: not usable (expected rows",
+        ),
         (&huge, "line 2: not usable (expected rows"),
         (&format!("{HEAD}3 3 1\n4 1 1\n"), "place 4 1"),
         (&format!("{HEAD}3 3 1\n0 1 1\n"), "place 0 1"),
@@ -451,9 +457,17 @@ fn one_line(source: &str, args: &[&str], said: &str) {
 #[test]
 fn bad_arguments_are_one_line() {
     for source in ["c-tests/apps/spts.c", "c-tests/apps/jacobi2d.c"] {
-        one_line(source, &["--mode", "fast"], "--mode fast: not usable (expected gio, ikn");
+        one_line(
+            source,
+            &["--mode", "fast"],
+            "--mode fast: not usable (expected gio, ikn",
+        );
         one_line(source, &["--mode"], "--mode");
-        one_line(source, &["--threads", "0"], "--threads 0: not usable (expected a number from 1");
+        one_line(
+            source,
+            &["--threads", "0"],
+            "--threads 0: not usable (expected a number from 1",
+        );
         one_line(source, &["--threads", "2x"], "--threads 2x");
         one_line(source, &["--launch", "nan"], "--launch nan");
         one_line(source, &["--nothing", "1"], "argument --nothing 1");
@@ -462,7 +476,11 @@ fn bad_arguments_are_one_line() {
     one_line("c-tests/apps/jacobi2d.c", &["--size", "99999999"], "--size");
     one_line("c-tests/bench/gio_put.c", &["--ms", "0"], "--ms 0");
     one_line("c-tests/bench/gio_put.c", &["--sizes", ""], "--sizes");
-    one_line("c-tests/bench/gio_put.c", &["--ms", "1"], "PEs 1: not usable (expected 2");
+    one_line(
+        "c-tests/bench/gio_put.c",
+        &["--ms", "1"],
+        "PEs 1: not usable (expected 2",
+    );
     let ran = job("c-tests/device/device.c", 1, &["nothing"], &[]);
     assert_eq!(ran.ending, exec::Ending::Exit(2), "{}", ran.err);
 }

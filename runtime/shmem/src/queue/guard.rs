@@ -91,7 +91,10 @@ pub(super) fn start(world: &World, board: &Board) -> Option<&'static Guard> {
             at,
         };
         let words = &mut [view.start as u64, view.len as u64, REGISTER_MINOR, 0];
-        let whole = view.len != 0 && view.start % PAGE == 0;
+        // Where the library is a part of the program's file, its variables lie in the program's data, and the guard's thread
+        // would wait for itself.
+        let own = range.contains(&(&raw const GUARD as usize));
+        let whole = view.len != 0 && view.start % PAGE == 0 && !own;
         (whole && call(file, UFFDIO_REGISTER, words)).then_some(view)
     });
     let guard = GUARD.get_or_init(|| Guard {
