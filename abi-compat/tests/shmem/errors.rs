@@ -40,11 +40,11 @@ const fn checked(case: &'static str, parts: &'static [&'static str]) -> Mistake 
 const MISTAKES: &[Mistake] = &[
     always(
         "put-pe",
-        &["shmem_long_put ", "PE 3", "out of range (expected 0 to 2)"],
+        &["shmem_long_put ", "PE 3", "no such PE (expected 0 to 2)"],
     ),
     always(
         "put-pe-negative",
-        &["shmem_long_put ", "PE -1", "out of range (expected 0 to 2)"],
+        &["shmem_long_put ", "PE -1", "no such PE (expected 0 to 2)"],
     ),
     always("put-pe-huge", &["shmem_long_put ", "PE 1073741824"]),
     always("put-address", &["shmem_long_put ", "PE 0", "address 0x"]),
@@ -253,11 +253,27 @@ pub(crate) fn trials() -> Vec<Trial> {
     // These bad values end the job. For the heap's size, the specification demands it. With another memory model than the
     // user asked for, wrong programs would pass.
     for (name, value, part) in [
-        ("SHMEM_SYMMETRIC_SIZE", "much", "much: "),
-        ("SHMEM_SYMMETRIC_SIZE", "-5M", "-5M: "),
-        ("SHMEM_SYMMETRIC_HEAP_SIZE", "much", "much: "),
-        ("SHMEM_SYMMETRIC_SIZE", "100T", "100T: at most 64T "),
-        ("HETMP_NIC_MODEL", "gpu,seed=x", "seed=x: "),
+        (
+            "SHMEM_SYMMETRIC_SIZE",
+            "much",
+            "'much': not a size (expected ",
+        ),
+        (
+            "SHMEM_SYMMETRIC_SIZE",
+            "-5M",
+            "'-5M': not a size (expected ",
+        ),
+        (
+            "SHMEM_SYMMETRIC_HEAP_SIZE",
+            "much",
+            "'much': not a size (expected ",
+        ),
+        (
+            "SHMEM_SYMMETRIC_SIZE",
+            "100T",
+            "'100T': too large (expected at most 64T)",
+        ),
+        ("HETMP_NIC_MODEL", "gpu,seed=x", "'seed=x': "),
     ] {
         trials.push(Trial::test(
             format!("errors/variable-{name}-{value}"),
