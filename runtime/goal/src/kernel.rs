@@ -624,7 +624,7 @@ mod tests {
         let odd = all(6, |r| collectives::alltoall_bruck(r, 6, 8).unwrap());
         let many = all(65, |r| collectives::barrier(r, 65).unwrap());
         for (schedules, why) in [
-            (long, "too many bytes (expected up to 65536)"),
+            (long, "bytes: too long (expected up to 65536)"),
             (float, "add of f64"),
             (odd, "several pieces"),
             (many, "65 ranks"),

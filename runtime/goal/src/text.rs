@@ -397,7 +397,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
         for (text, words) in [
-            ("", "line 1: the end (expected num_ranks)"),
+            ("", "line 1: the end: out of place (expected num_ranks)"),
             (
                 "num_ranks 0",
                 "line 1: num_ranks 0: out of range (expected 1 to 1048576)",
@@ -408,11 +408,11 @@ mod tests {
             ),
             (
                 "num_ranks 2\nrank 0 {\nsend 8b at 1 }",
-                "line 3: at (expected to)",
+                "line 3: at: out of place (expected to)",
             ),
             (
                 "num_ranks 2\nrank 0 {\nsend x to 1 }",
-                "line 3: x (expected a length such as 8b)",
+                "line 3: x: out of place (expected a length such as 8b)",
             ),
             (
                 "num_ranks 2\nrank 0 {\nl1: calc 1\nl1: calc 2 }",
@@ -424,7 +424,7 @@ mod tests {
             ),
             (
                 "num_ranks 2\nrank 0 {\nl1: calc 1",
-                "line 3: the end (expected send, recv, calc, a label with a colon, or a closing brace)",
+                "line 3: the end: out of place (expected send, recv, calc, a label with a colon, or a closing brace)",
             ),
             (
                 "num_ranks 2\nrank 0 {} rank 0 {}",
