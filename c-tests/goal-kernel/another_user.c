@@ -227,7 +227,7 @@ int main(int argc, char **argv)
     /* So many ranks of each user; whoever leaves makes room. */
     first = served(NOBODY, "lo");
     second = served(NOBODY, "lo");
-    refused(NOBODY, &group, 1, "lo", "error ranks of user 65534: 2 at once are accepted");
+    refused(NOBODY, &group, 1, "lo", "error ranks of user 65534: too many at once (expected at most 2)");
     close(served(NOBODY - 1, "lo"));
     close(served(0, "lo"));
     close(first);

@@ -240,7 +240,7 @@ fn long_algorithms() -> Result<(), Failed> {
     counted(&mut out);
     let text = String::from_utf8_lossy(&out.stderr).into_owned();
     if !text.contains(
-        "bytes: out of range (expected up to 65536); such collectives take the engine thread",
+        "bytes: too long (expected up to 65536); such collectives take the engine thread",
     ) {
         return Err(
             format!("a line of blocks together longer than 64 KiB was to come: {text}").into(),

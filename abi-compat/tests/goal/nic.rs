@@ -156,7 +156,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         Trial::test("nic::stopped", stopped),
         Trial::test("nic::stopped_thread", stopped_thread),
         Trial::test("nic::refused_tcp", || {
-            refused("nic", "tcp", "ranks that do not map each other's memory")
+            refused("nic", "tcp", "ranks do not map each other's memory")
         }),
         Trial::test("nic::refused_emulated", || {
             refused(
