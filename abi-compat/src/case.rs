@@ -584,7 +584,7 @@ mod tests {
     fn refuses_what_it_does_not_know() {
         assert!(case("// hetmp-test: thread=2")
             .unwrap_err()
-            .contains("accepted"));
+            .contains("(expected "));
         assert!(case("// hetmp-test: threads=two")
             .unwrap_err()
             .contains("two"));

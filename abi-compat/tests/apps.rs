@@ -227,17 +227,17 @@ fn bad_arguments_are_one_line() {
         (
             MATMUL,
             "S queues 0",
-            "number of slaves 0: out of range (expected a number from 1 to 256)",
+            "number of slaves 0: not usable (expected a number from 1 to 256)",
         ),
         (
             MATMUL,
             "S queues 2 4x",
-            "block 4x: out of range (expected a number from 32 to 64)",
+            "block 4x: not usable (expected a number from 32 to 64)",
         ),
         (
             BANDWIDTH,
             "S queues 1 8",
-            "bytes of a message 8: out of range (expected a number from 16 to 131080)",
+            "bytes of a message 8: not usable (expected a number from 16 to 131080)",
         ),
     ] {
         let out = run(program(app), line, None);

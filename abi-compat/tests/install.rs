@@ -235,7 +235,7 @@ fn a_compiler_of_mpi_without_the_header_is_left_out() {
     let out = run("scripts/install", &["--prefix", &text(&prefix)], &named);
     assert_eq!(out.ending, exec::Ending::Exit(2));
     let said = String::from_utf8_lossy(&out.stdout);
-    let line = "hetmp: compiler mpicc.mpich (expected one with mpi.h)\n";
+    let line = "hetmp: compiler mpicc.mpich: not usable (expected one with mpi.h)\n";
     assert!(said.ends_with(line), "{said}");
 }
 

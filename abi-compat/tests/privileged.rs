@@ -182,6 +182,7 @@ const OPENERS: [&str; 17] = [
     "dsm/src/backend/uffd.rs",
     "mq/src/crash.rs",
     "profile/src/file.rs",
+    "shmem/src/queue/guard.rs",
 ];
 
 /// The lines of the sources of `runtime/` that are loaded into programs, and of the commands if `cli`, which have one of

@@ -1,5 +1,6 @@
 /* Ranks between whose runs the program closes descriptors that it did not open, or takes their numbers. */
 /* goal-test: ranks=2 4 */
+/* goal-test: engine=user */
 /* goal-test: always=HETMP_NIC=shm */
 #define SAY(...) ((void)(0 && printf(__VA_ARGS__)))
 #include "../closes.h"
