@@ -239,9 +239,9 @@ fn long_algorithms() -> Result<(), Failed> {
     let mut out = alone(4, &path, &["80"], &[("HETMP_GOAL_ALLGATHER", "log")]);
     counted(&mut out);
     let text = String::from_utf8_lossy(&out.stderr).into_owned();
-    if !text.contains(
-        "bytes: too long (expected up to 65536); such collectives take the engine thread",
-    ) {
+    if !text
+        .contains("bytes: too long (expected up to 65536); such collectives take the engine thread")
+    {
         return Err(
             format!("a line of blocks together longer than 64 KiB was to come: {text}").into(),
         );
