@@ -116,7 +116,9 @@ fn programs_run_as_the_first_pages_say() {
     // The library is built already.
     let built = format!("runs on {dir}/target/release/libhetmp.so\n");
     let first = examples("README.md", "## Try it", "sh")[0].replace("cargo build --release\n", "");
-    assert_eq!(clone.run(&first), built.repeat(2));
+    let shown = clone.run(&first);
+    assert_eq!(shown.matches(&built).count(), 2, "{shown}");
+    assert!(shown.contains("\nReach: "), "{shown}");
     let page = "docs/getting-started.md";
     let first = &examples(page, "## Run a program", "sh")[0];
     assert_eq!(clone.run(first), built.repeat(2));

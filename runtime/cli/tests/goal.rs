@@ -113,7 +113,7 @@ fn what_is_wrong_costs_a_line() {
     for (arguments, words) in [
         (
             vec!["check", shown(&bad)],
-            "line 1: } (expected a length such as 8b)",
+            "line 1: }: out of place (expected a length such as 8b)",
         ),
         (
             vec!["check", "/dev/zero"],

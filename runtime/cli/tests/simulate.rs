@@ -428,7 +428,7 @@ fn bad_input_is_said_in_one_line() {
         (
             "iterations = 100_000",
             "iterations = 100_000_000_000",
-            "at most 2e8 chunks",
+            "too many chunks (expected at most 2e8 in all)",
         ),
     ] {
         let path = folder.file("bad.toml", PLAIN.replacen(from, to, 1));
@@ -443,14 +443,14 @@ fn bad_input_is_said_in_one_line() {
     for (arguments, says) in [
         (
             ["--platform", "mars"],
-            "hetmp: platform mars: a file's path or one of xeon-thunderx",
+            "hetmp: platform mars: unknown (expected a file's path or one of xeon-thunderx",
         ),
         (
             ["--workload", "no/such.toml"],
-            "hetmp: workload no/such.toml: a file that can be read",
+            "hetmp: workload no/such.toml: No such file",
         ),
         (["--platform", &binary], "not UTF-8 (expected a text file)"),
-        (["--schedule", "fast"], "hetmp: --schedule fast: "),
+        (["--schedule", "fast"], "hetmp: --schedule: 'fast': "),
         (["--schedule", "static-csr:1"], "(expected one for each)"),
         (
             ["--objective", "fame"],
@@ -458,7 +458,7 @@ fn bad_input_is_said_in_one_line() {
         ),
         (
             ["--irregularity", "101"],
-            "hetmp: --irregularity 101: percentages from 0 to 100",
+            "hetmp: --irregularity: '101': out of range (expected 0 to 100)",
         ),
         (
             ["--show", "mars"],
