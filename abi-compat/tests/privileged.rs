@@ -164,7 +164,7 @@ const READERS: [&str; 3] = [
 
 /// Where files are opened by name: `core::file`, for all; and files of the kernel's (`/proc`, `/sys`, `/dev`), whose names
 /// are fixed. `outputs.rs` is a command's, and tries before a program runs whether its files can be written.
-const OPENERS: [&str; 17] = [
+const OPENERS: [&str; 18] = [
     "cli/src/hetrun/main.rs",
     "cli/src/info.rs",
     "cli/src/outputs.rs",
