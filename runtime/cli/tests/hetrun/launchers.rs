@@ -57,10 +57,14 @@ fn under_hydra() {
     let output = quick(role(hydra().env("HETMP_BOOTSTRAP", "pmi2"), "exchange"));
     assert!(output.status.success(), "{}", text(&output.stderr));
     for way in ["pmi1", "pmi2"] {
-        let output = quick(role(hydra().env("HETMP_BOOTSTRAP", way), "abort"));
-        assert!(!output.status.success());
-        let line = "hetmp: rank 1 ended the job with status 9: no more room";
-        assert!(text(&output.stderr).contains(line));
+        // When a process aborts, hydra may end before it has passed on what the process said.
+        let told = (0..5).any(|_| {
+            let output = quick(role(hydra().env("HETMP_BOOTSTRAP", way), "abort"));
+            assert!(!output.status.success());
+            let line = "hetmp: rank 1 ended the job with status 9: no more room";
+            text(&output.stderr).contains(line)
+        });
+        assert!(told, "{way}");
     }
 }
 
