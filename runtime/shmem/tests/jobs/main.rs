@@ -186,8 +186,14 @@ fn jobs_across() -> Vec<(String, Across)> {
         })
     });
     let refused = [
-        ("shm", "HETMP_NIC shm (expected auto, tcp or ofi)"),
-        ("emulated", "HETMP_NIC emulated (expected auto, tcp or ofi)"),
+        (
+            "shm",
+            "HETMP_NIC: 'shm': one machine only (expected auto, tcp or ofi",
+        ),
+        (
+            "emulated",
+            "HETMP_NIC: 'emulated': one machine only (expected auto, tcp or ofi",
+        ),
     ]
     .map(|(nic, line)| (format!("{nic}-4-hosts"), Across::Refused(nic, line)));
     over_tcp
