@@ -181,8 +181,10 @@ fn hostile() -> Result<(), Failed> {
     for pair in sent.split(", ") {
         let (name, n) = pair.split_once(' ').ok_or("a name and a number")?;
         let n: u64 = n.parse().map_err(|_| format!("{pair}: a number"))?;
-        // Repeated messages of the job itself, after a loss, are duplicates too.
-        if at_one[name] < n || (name == "bad" || name == "foreign") && at_one[name] != n {
+        // Repeated messages of the job itself, after a loss, are duplicates too. On a busy machine the system drops some frames
+        // before the program sees them.
+        let all = at_one[name];
+        if all * 100 < n * 95 || (name == "bad" || name == "foreign") && all > n {
             return Err(format!("{pair} were sent: {at_one:?}").into());
         }
     }
