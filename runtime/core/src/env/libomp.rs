@@ -9,11 +9,14 @@ const fn kmp(name: &'static str, kind: Kind) -> Variable {
     Variable::new(Family::Libomp, name, kind).spec("libomp")
 }
 
+/// What a variable without effect takes.
+pub(super) const UNUSED: &str = "any text; it has no effect here";
+
 /// A variable without effect here. `what` says what it tunes in libomp.
 const fn unused(name: &'static str, what: &'static str) -> Variable {
     kmp(name, Kind::Text)
         .default("not set")
-        .accepts("any text; nothing here follows it")
+        .accepts(UNUSED)
         .help(what)
 }
 
@@ -37,11 +40,11 @@ pub(super) const ROWS: &[Variable] = &[
     kmp("KMP_DEVICE_THREAD_LIMIT", Kind::Integer)
         .default("not set")
         .accepts("a positive integer")
-        .help("Most threads of a contention group; the smaller one of this and OMP_THREAD_LIMIT holds."),
+        .help("Most threads of a contention group; the smaller of this and OMP_THREAD_LIMIT applies."),
     kmp("KMP_DUPLICATE_LIB_OK", Kind::Boolean)
         .default("true")
         .accepts(BOOLEAN)
-        .help("Whether two OpenMP runtimes may be in a process. Accepted: there is one for all."),
+        .help("Whether two OpenMP runtimes may be in a process. No effect: there is one for all."),
     kmp("KMP_ENABLE_TASK_THROTTLING", Kind::Boolean)
         .default("true")
         .accepts(BOOLEAN)
@@ -53,7 +56,7 @@ pub(super) const ROWS: &[Variable] = &[
     kmp("KMP_INIT_AT_FORK", Kind::Boolean)
         .default("true")
         .accepts(BOOLEAN)
-        .help("Whether a child of fork may use OpenMP. Accepted: a child may."),
+        .help("Whether a child of fork may use OpenMP. No effect: it may."),
     kmp("KMP_LIBRARY", Kind::Word)
         .default("throughput")
         .accepts("serial, turnaround (dedicated) or throughput (multiuser)")
@@ -65,7 +68,7 @@ pub(super) const ROWS: &[Variable] = &[
     kmp("KMP_SETTINGS", Kind::Boolean)
         .default("false")
         .accepts(BOOLEAN)
-        .help("Shows the variables that are set, and what holds, at the start."),
+        .help("Shows the variables that are set, and the values in effect, at the start."),
     kmp("KMP_STACKSIZE", Kind::Size)
         .default("not set")
         .accepts("an integer with an optional unit B, K, M, G or T (without unit: bytes)")
@@ -89,7 +92,7 @@ pub(super) const ROWS: &[Variable] = &[
     kmp("KMP_DISP_NUM_BUFFERS", Kind::Integer)
         .default("not set")
         .accepts("an integer from 1 to 4096")
-        .help("How many loops may be in flight. Checked; here it is any number."),
+        .help("How many loops may be in flight. Checked, without effect: any number may."),
     kmp("LIBOMP_NUM_HIDDEN_HELPER_THREADS", Kind::Integer)
         .default("8")
         .accepts("an integer from 0 to 65536")
@@ -117,7 +120,7 @@ pub(super) const ROWS: &[Variable] = &[
     unused("KMP_FORKJOIN_FRAMES_MODE", "libomp: frames for a profiler."),
     unused("KMP_GTID_MODE", "libomp: how a thread finds its number."),
     unused("KMP_HANDLE_SIGNALS", "libomp: signal handlers; hetmp sets none for this."),
-    unused("KMP_HIDDEN_HELPER_AFFINITY", "libomp: binding of helper threads, which there are none of."),
+    unused("KMP_HIDDEN_HELPER_AFFINITY", "libomp: binding of helper threads; there are none here."),
     unused("KMP_HOT_TEAMS_MAX_LEVEL", "libomp: how deep teams are kept; here at any depth."),
     unused("KMP_HOT_TEAMS_MODE", "libomp: which threads of a team that shrinks are kept; here all."),
     unused("KMP_INHERIT_FP_CONTROL", "libomp: floating-point modes of workers; here they have what threads begin with."),
@@ -126,7 +129,7 @@ pub(super) const ROWS: &[Variable] = &[
     unused("KMP_LOCK_KIND", "libomp: the kind of locks."),
     unused("KMP_MALLOC_POOL_INCR", "libomp: its pools."),
     unused("KMP_MAX_TDGS", "libomp: recorded task graphs."),
-    unused("KMP_MONITOR_STACKSIZE", "libomp: a monitor thread, which there is none of."),
+    unused("KMP_MONITOR_STACKSIZE", "libomp: a monitor thread; there is none here."),
     unused("KMP_MWAIT_HINTS", "libomp: waiting by mwait."),
     unused("KMP_NESTING_MODE", "libomp: the shape of nested regions."),
     unused("KMP_NUM_LOCKS_IN_BLOCK", "libomp: its lock tables."),

@@ -63,16 +63,13 @@ const OTHERS: &[Variable] = &[
     omp("OMP_SCHEDULE", Kind::Notation)
         .default("dynamic,1")
         .accepts(SCHEDULES)
-        .help(
-            "Schedule of loops with schedule(runtime). One of hetmp's own schedules also takes \
-             the place of the loops' dynamic and guided clauses.",
-        )
+        .help("Schedule of loops with schedule(runtime). One of hetmp's own also replaces the loops' dynamic and guided clauses.")
         .spec("OpenMP 5.1, 6.1")
         .with_device_forms(),
     omp("OMP_DYNAMIC", Kind::Boolean)
         .default("false")
         .accepts("true or false")
-        .help("Lets a region have fewer threads than it asked for when the machine is loaded.")
+        .help("Lets a region have fewer threads than it asked for on a loaded machine.")
         .spec("OpenMP 5.1, 6.3")
         .with_device_forms(),
     omp("OMP_PROC_BIND", Kind::WordList)
@@ -152,7 +149,7 @@ const OTHERS: &[Variable] = &[
     omp("OMP_TOOL_VERBOSE_INIT", Kind::Text)
         .default("disabled")
         .accepts("disabled, stdout, stderr or the name of a file")
-        .help("Where the search for a tool is told.")
+        .help("Where the search for a tool is logged.")
         .spec("OpenMP 5.1, 6.20"),
     omp("OMP_DEFAULT_DEVICE", Kind::Integer)
         .default("0")
@@ -209,7 +206,7 @@ const OTHERS: &[Variable] = &[
     gomp("GOMP_DEBUG", Kind::Integer)
         .default("0")
         .accepts("an integer from 0")
-        .help("libgomp's debug output for offloading. Accepted; there is none here.")
+        .help("libgomp's debug output for offloading; there is none here.")
         .spec("libgomp manual")
         .not_when_privileged(),
     acc("ACC_DEVICE_TYPE", Kind::Text)
@@ -225,7 +222,7 @@ const OTHERS: &[Variable] = &[
     acc("ACC_PROFLIB", Kind::Text)
         .default("not set")
         .accepts("shared libraries with acc_register_library, separated by ;")
-        .help("Tools that are told of OpenACC events.")
+        .help("Tools that receive OpenACC events.")
         .spec("OpenACC 2.6, 5.4"),
     acc("GOMP_OPENACC_DIM", Kind::Notation)
         .default("not set")
@@ -238,10 +235,7 @@ const OTHERS: &[Variable] = &[
             "a number from 0, with a point if need be, and an optional unit K, M, G or T (without \
              unit: bytes)",
         )
-        .help(
-            "Bytes of the symmetric heap of each PE. Memory is taken when it is touched. A value \
-             that is not understood ends the program.",
-        )
+        .help("Bytes of each PE's symmetric heap; memory is taken when it is touched. An invalid value ends the program.")
         .spec("OpenSHMEM 1.5, 8"),
     shmem("SHMEM_DEBUG", Kind::Text)
         .default("not set")
@@ -291,72 +285,57 @@ const OTHERS: &[Variable] = &[
     hetmp("HETMP_NODES", Kind::Notation)
         .default("discovered")
         .accepts("a number of nodes, cores=LIST[,speed=S][;cores=...], @file.toml, or dsm:2 to dsm:8, [;speed=S or ;cores=...[+cores=...] for each]")
-        .help("The nodes of unlike cores that loops are split over; dsm: so many processes that share memory page by page.")
+        .help("The nodes of unlike cores that loops are split over; dsm:N: N processes that share memory page by page.")
         .spec("hetmp"),
     hetmp("HETMP_FAR", Kind::Notation)
         .default("not emulated")
         .accepts("NEAR,FAR or NEAR,FAR,flat, in microseconds up to 1000000, FAR at least NEAR")
-        .help(
-            "For experiments: what a signal of a barrier takes within a node of HETMP_NODES and to another one. flat: barriers \
-             go round all threads, and not level by level.",
-        )
+        .help("For experiments: the time of a barrier's signal within a node and to another one. flat: barriers ignore nodes.")
         .spec("hetmp"),
     hetmp("HETMP_DSM", Kind::Word)
         .default("uffd; sigsegv where that is forbidden")
         .accepts("uffd or sigsegv")
-        .help("How a program on nodes dsm:N catches page faults: userfaultfd, or signals and mprotect.")
+        .help("How page faults are caught on nodes dsm:N: userfaultfd, or signals and mprotect.")
         .spec("hetmp"),
     hetmp("HETMP_DSM_CROSS", Kind::Word)
         .default("auto")
         .accepts("auto, always, never or node:K")
-        .help("Which of the regions that may cross nodes of dsm:N do: those that are faster so as measured, all, or none; or all run whole on node K.")
+        .help("Which regions cross nodes dsm:N. auto: regions measured to be faster; always; never; node:K: all run whole on node K.")
         .spec("hetmp"),
     hetmp("HETMP_DSM_CPUS", Kind::Word)
         .default("all")
         .accepts("all or own")
-        .help("The CPUs of regions that stay at the origin of dsm:N: all, or only the origin's own, as if the nodes were machines.")
+        .help("The CPUs of regions that stay at the origin of dsm:N: all, or its own, as if the nodes were machines.")
         .spec("hetmp"),
     hetmp("HETMP_DSM_AHEAD", Kind::Word)
         .default("off")
         .accepts("on or off")
-        .help("A node of dsm:N that goes through data page by page gets several pages with one fault.")
+        .help("Fetches several pages with one fault where a node of dsm:N goes through data page by page.")
         .spec("hetmp"),
     hetmp("HETMP_DSM_TRUST", Kind::Boolean)
         .default("false")
         .accepts("true (1) or false (0)")
-        .help("Regions whose calls are not known cross nodes of dsm:N all the same.")
+        .help("Lets regions with unknown calls cross nodes dsm:N.")
         .spec("hetmp"),
     hetmp("HETMP_SCHEDULE", Kind::Notation)
         .default("not set")
         .accepts(SCHEDULES)
-        .help(
-            "OMP_SCHEDULE, but wins over it and is not seen by other OpenMP runtimes in the \
-             process, which complain about schedules they do not know.",
-        )
+        .help("Wins over OMP_SCHEDULE, and is not seen by other OpenMP runtimes, which complain about schedules they do not know.")
         .spec("hetmp"),
     hetmp("HETMP_STATIC", Kind::Word)
         .default("auto")
         .accepts("off, auto, uneven, wide, force or force-uneven")
-        .help(
-            "Whether one of our schedules reaches loops that the compiler divided itself, by teams of \
-             virtual threads: never; where it may gain; there, and by uneven parts where no virtual \
-             team fits (for programs that do not rely on equal parts, see docs/static-loops.md); there \
-             and where the program asks for a number of threads, which is then exceeded; wherever it is \
-             safe; there, and by uneven parts.",
-        )
+        .help("Which loops without a call to the runtime hetmp's schedules divide. auto: where virtual threads are safe and may gain; uneven: also in uneven parts, for programs that do not rely on equal ones; wide: also where the program set a number of threads; force: wherever safe; see static-loops.md.")
         .spec("hetmp"),
     hetmp("HETMP_OBJECTIVE", Kind::Word)
         .default("time")
         .accepts("time, energy or edp")
-        .help(
-            "What a division of a loop is to cost least of: elapsed time, energy, or their \
-             product. Energy is modelled from the nodes' watts.",
-        )
+        .help("What the division of a loop minimises: time, modelled energy, or energy times time.")
         .spec("hetmp"),
     hetmp("HETMP_FAULT_PERIOD", Kind::Number)
         .default("what HETMP_CALIBRATION says, else 100")
         .accepts("microseconds, a number above 0")
-        .help("Core time per remote page fault that a loop must exceed to run on several nodes.")
+        .help("Core time per remote page fault from which a loop runs on several nodes.")
         .spec("hetmp"),
     hetmp("HETMP_COUNTER", Kind::Notation)
         .default("cache-misses")
@@ -364,62 +343,52 @@ const OTHERS: &[Variable] = &[
             "none, cache-misses, llc-misses, cycles, branch-misses, stalled-cycles, rHEX (a raw \
              event), or @file.toml with recorded counts",
         )
-        .help(
-            "The hardware counter that is compared, per 1000 instructions, with \
-             HETMP_COUNTER_THRESHOLD.",
-        )
+        .help("The hardware counter compared with HETMP_COUNTER_THRESHOLD.")
         .spec("hetmp"),
     hetmp("HETMP_COUNTER_THRESHOLD", Kind::Number)
         .default("3")
         .accepts("events per 1000 instructions, a number from 0")
-        .help("Above it, a loop that must stay on one node goes to the one with the most cores.")
+        .help("Above it, a loop that stays on one node goes to the one with the most cores.")
         .spec("hetmp"),
     hetmp("HETMP_PROFILE", Kind::Text)
         .default("not set")
         .accepts("the name of a file")
-        .help("What is learned about loops is read from this file at the start and kept at exit.")
+        .help("What is learned about loops is read from this file at the start and written at exit.")
         .spec("hetmp"),
     hetmp("HETMP_CALIBRATION", Kind::Text)
         .default("not set")
         .accepts("the name of a file written by hetmp calibrate")
-        .help("Thresholds of the links between nodes, and the nodes' watts.")
+        .help("Thresholds of the links between nodes, and watts.")
         .spec("hetmp"),
     hetmp("HETMP_VERBOSE", Kind::Boolean)
         .default("false")
         .accepts("true (1) or false (0)")
-        .help("Says on standard error what hetmp found and decided.")
+        .help("Logs what hetmp found and decided, on standard error.")
         .spec("hetmp"),
     hetmp("HETMP_REPORT", Kind::Text)
         .default("not set")
         .accepts("the name of a file; %p in it becomes the process number")
-        .help(
-            "Writes every region, loop and scheduling decision with its numbers to this file at \
-             exit, as JSON. hetmp report shows it.",
-        )
+        .help("Writes every region, loop and scheduling decision to this file at exit, as JSON for hetmp report.")
         .spec("hetmp"),
     hetmp("HETMP_TIMES", Kind::Text)
         .default("not set")
         .accepts("a folder")
-        .help(
-            "Measures how long threads are in regions and constructs and wait there, into files of this folder. \
-             hetmp run --profile sets it, and shows the files.",
-        )
+        .help("Measures time and waits of threads in regions and constructs, into this folder; set by hetmp run --profile.")
         .spec("hetmp"),
     hetmp("HETMP_TRACE", Kind::Text)
         .default("not set")
         .accepts("the name of a file; %p in it becomes the process number")
-        .help("Writes what each thread did when to this file at exit, as JSON that Perfetto opens.")
+        .help("Writes a timeline of all threads to this file at exit, as JSON for Perfetto.")
         .spec("hetmp"),
     hetmp("HETMP_TRACE_EVENTS", Kind::Integer)
         .default("65536")
         .accepts("an integer from 16 to 16777216")
-        .help("Events of a thread that the trace keeps, and as many regions, at most 96 bytes each; neighbouring chunks are \
-             joined, then the oldest events are dropped, where there is no room.")
+        .help("Events, and regions, that the trace keeps for a thread, up to 96 bytes each; then neighbours are joined and the oldest dropped.")
         .spec("hetmp"),
     hetmp("HETMP_BOOTSTRAP", Kind::Word)
         .default("found by what launchers set")
         .accepts("alone, hetrun, pmi1, pmi2 or pmix")
-        .help("How a process finds the others of its job: which launcher it talks to.")
+        .help("The launcher by which a process finds the others of its job.")
         .spec("hetmp"),
     hetmp("HETMP_PLATFORM", Kind::Notation)
         .default("x86")
@@ -427,12 +396,7 @@ const OTHERS: &[Variable] = &[
             "x86, sw26010, mt3000 or a file name with a dot or slash, then ,strict and ,scale=1 \
              to 1000000 if wanted",
         )
-        .help(
-            "The platform that message queues (hetmp/mq.h) model: slaves, local stores, speed of \
-             transfers; strict keeps the master's slots out of the slaves' reach, scale makes \
-             modelled times longer. A value that is not understood ends the program: on another \
-             platform than asked for, mistakes would pass.",
-        )
+        .help("The platform that message queues (hetmp/mq.h) model. strict keeps the master's slots from the slaves; scale lengthens modelled times. An invalid value ends the program.")
         .spec("hetmp"),
     hetmp("HETMP_MQ_TIMEOUT", Kind::Text)
         .default("0: never")
@@ -442,106 +406,72 @@ const OTHERS: &[Variable] = &[
     hetmp("HETMP_CHECK", Kind::Boolean)
         .default("false")
         .accepts("true (1) or false (0)")
-        .help(
-            "Every OpenSHMEM call checks its arguments, and collective calls compare them between \
-             PEs; a wrong one is named with function, PE and value, and ends the job.",
-        )
+        .help("Checks the arguments of every OpenSHMEM call, and compares collective calls between PEs; a wrong one ends the job with function, PE and value.")
         .spec("hetmp"),
     hetmp("HETMP_NIC", Kind::Word)
         .default("auto")
         .accepts("auto, shm, emulated, tcp, ofi or ofi:PROVIDER")
-        .help(
-            "How OpenSHMEM operations and GOAL messages reach other processes: shared memory where they are \
-             on this machine and TCP where not, only the one, the other, queue pairs of a software NIC, or a provider \
-             of libfabric.",
-        )
+        .help("How OpenSHMEM and GOAL reach other processes. auto: shared memory here, sockets or an adapter's libfabric elsewhere; shm, tcp: one of these; emulated: a software adapter; ofi: libfabric.")
         .spec("hetmp"),
     hetmp("HETMP_NIC_ENDPOINTS", Kind::Text)
         .default("1")
         .accepts("a number from 1 to 64")
-        .help(
-            "How many endpoints of libfabric a process opens, each with a thread of its own. The queue pairs, and so \
-             the contexts of OpenSHMEM, are dealt to them in turn. Threads that post to different endpoints do not wait for each other.",
-        )
+        .help("Endpoints of libfabric in a process, each with a thread; queue pairs and contexts are dealt to them in turn.")
         .spec("hetmp"),
     hetmp("HETMP_NIC_TIMEOUT", Kind::Text)
         .default("10")
         .accepts("seconds from 0 (never) to 86400")
-        .help(
-            "How long the host of a process that is reached by sockets may give no answer before the job ends with a \
-             line that names both.",
-        )
+        .help("How long another host may not answer before the job ends with a line that names it.")
         .spec("hetmp"),
     hetmp("HETMP_NIC_MODEL", Kind::Notation)
         .default("not set")
         .accepts("gpu, then ,seed=N, ,hold=NANOSECONDS, ,check and ,noinval if wanted")
-        .help(
-            "The memory model of the NIC: gpu delays and reorders what the fabric may delay and \
-             reorder, differently with each seed; check names mistakes with that memory.",
-        )
+        .help("Models a device's memory: gpu delays and reorders writes as the fabric may, differently with each seed; check names mistakes.")
         .spec("hetmp"),
     hetmp("HETMP_GOAL_ENGINE", Kind::Word)
         .default("thread")
         .accepts("thread, user, kernel, nic or nic-thread")
-        .help(
-            "Who moves nonblocking collectives of goal.h on: a thread of each process that sleeps until \
-             a message comes, only the program's own calls of Test and Wait, a program in the Linux kernel, where \
-             packets arrive (short collectives; needs rights, see goal.md), or an emulated network adapter that is a \
-             process or a thread beside each process.",
-        )
+        .help("Who moves nonblocking collectives on: a thread, only the program's own calls (user), an eBPF program in the kernel (needs rights, see goal.md), or an emulated adapter that is a process or a thread.")
         .spec("hetmp"),
     hetmp("HETMP_GOAL_INTERFACE", Kind::Text)
         .default("lo")
         .accepts("the name of a network interface")
-        .help("The interface through which ranks under HETMP_GOAL_ENGINE=kernel reach each other.")
+        .help("The network interface of HETMP_GOAL_ENGINE=kernel.")
         .spec("hetmp"),
     hetmp("HETMP_GOAL_COUNTERS", Kind::Boolean)
         .default("false")
         .accepts("true or false")
-        .help("Print at the end of each process what the engine kernel (packets, duplicates, losses) or nic (runs, descriptors) has counted.")
+        .help("Prints at the end what the engine kernel or nic has counted.")
         .spec("hetmp"),
     hetmp("HETMP_GOAL_BLOCKING", Kind::Word)
         .default("auto")
         .accepts("auto or schedule")
-        .help(
-            "How blocking collectives of goal.h go: where all processes map each other's memory, each reads what \
-             the others give there; or always by a schedule.",
-        )
+        .help("Blocking collectives: by shared memory where all ranks map it (auto), or always by a schedule.")
         .spec("hetmp"),
     hetmp("HETMP_GOAL_NONBLOCKING", Kind::Word)
         .default("auto")
         .accepts("auto or schedule")
-        .help(
-            "How nonblocking collectives of goal.h go under the engines user and thread: where all processes map each \
-             other's memory, each gives at once and reads later what the others have given; or always by a schedule.",
-        )
+        .help("The same for nonblocking collectives under the engines user and thread.")
         .spec("hetmp"),
     hetmp("HETMP_GOAL_ALLREDUCE", Kind::Word)
         .default("auto")
         .accepts("auto, doubling or ring")
-        .help("How goal_allreduce goes: by size and number of ranks, recursive doubling, or a ring.")
+        .help("The algorithm of goal_allreduce; auto: by size and ranks.")
         .spec("hetmp"),
     hetmp("HETMP_GOAL_ALLGATHER", Kind::Word)
         .default("auto")
         .accepts("auto, log or ring")
-        .help("How goal_allgather goes: by size and number of ranks, in log2 steps, or a ring.")
+        .help("The algorithm of goal_allgather; auto: by size and ranks.")
         .spec("hetmp"),
     hetmp("HETMP_GOAL_CHOICE", Kind::Notation)
         .default("allreduce=32768,allgather=1048576,alltoall=0")
         .accepts("NAME=BYTES, separated by commas")
-        .help(
-            "Where algorithms that are chosen by size change: an allreduce of at least so many bytes and an \
-             allgather of at least so many in all go around a ring, an all-to-all of blocks up to so many takes log2 \
-             steps. hetmp calibrate goal prints what suits a machine.",
-        )
+        .help("Bytes from which an allreduce or allgather uses a ring, and up to which an all-to-all uses log2 steps; hetmp calibrate goal prints a machine's.")
         .spec("hetmp"),
     hetmp("HETMP_GOAL_ALLTOALL", Kind::Word)
         .default("auto")
         .accepts("auto, direct or bruck")
-        .help(
-            "How goal_alltoall goes: by size and number of ranks, all pairs at once, or in log2 steps \
-             (Bruck et al.).",
-        )
+        .help("The algorithm of goal_alltoall (bruck: log2 steps); auto: by size and ranks.")
         .spec("hetmp"),
 ];
 
@@ -551,13 +481,14 @@ fn markdown() -> String {
     use super::variable::{Family, Suffixes};
     let mut out = String::from(
         "# Environment variables\n\n\
-         Generated from the table in `runtime/core/src/env/table.rs`. Letters may be of either \
-         case, and blanks around a value are ignored. A value that is not understood costs one \
-         line on standard error, and the default holds, unless its row says otherwise. Values are read \
-         at the first call of a function of the library. Names marked with * also exist as \
-         `NAME_ALL`, which the host takes where `NAME` is unset; `NAME_DEV` and `NAME_DEV_n` are \
-         for devices and have no effect here.\n",
+         Generated from the table in `runtime/core/src/env/table.rs`. Case does not matter, and blanks \
+         around a value are ignored. An invalid value costs one line on standard error, and the default \
+         applies, unless its row says otherwise. Values are read at the first call of the library. Names \
+         marked with * also exist as `NAME_ALL`, which the host takes where `NAME` is unset; `NAME_DEV` \
+         and `NAME_DEV_n` are for devices and have no effect here.\n",
     );
+    // A bar would end the cell.
+    let cell = |text: &str| text.replace('|', "\\|");
     for (family, title) in [
         (OpenMp, "OpenMP"),
         (Gomp, "libgomp"),
@@ -566,26 +497,43 @@ fn markdown() -> String {
         (OpenShmem, "OpenSHMEM"),
         (Hetmp, "hetmp"),
     ] {
-        out.push_str("\n## ");
-        out.push_str(title);
-        out.push_str("\n\n| name | type | default | accepted | meaning | specified in |\n");
-        out.push_str("| --- | --- | --- | --- | --- | --- |\n");
-        for v in TABLE.iter().filter(|v| v.family == family) {
+        let (unused, rows): (Vec<&Variable>, Vec<_>) = TABLE
+            .iter()
+            .filter(|v| v.family == family)
+            .partition(|v| v.accepts == super::libomp::UNUSED);
+        // Where all rows are specified in one place, the title names it.
+        let specs = rows.iter().any(|v| v.spec != rows[0].spec);
+        let (head, line) = if specs {
+            (" specified in |", " --- |")
+        } else {
+            ("", "")
+        };
+        out.push_str(&format!(
+            "\n## {title}\n\n| name | default | values | meaning |{head}\n| --- | --- | --- | --- |{line}\n"
+        ));
+        for v in &rows {
             let star = match v.suffixes {
                 Suffixes::None => "",
                 Suffixes::AllAndDevices => " \\*",
             };
-            // A bar would end the cell.
-            let cell = |text: &str| text.replace('|', "\\|");
+            let spec = if specs {
+                format!(" {} |", v.spec)
+            } else {
+                String::new()
+            };
             out.push_str(&format!(
-                "| `{}`{} | {} | {} | {} | {} | {} |\n",
+                "| `{}`{star} | {} | {} | {} |{spec}\n",
                 v.name,
-                star,
-                v.kind.as_str(),
                 cell(v.default),
                 cell(v.accepts),
-                cell(v.help),
-                v.spec
+                cell(v.help)
+            ));
+        }
+        if !unused.is_empty() {
+            let names: Vec<String> = unused.iter().map(|v| format!("`{}`", v.name)).collect();
+            out.push_str(&format!(
+                "\nAccepted without effect, since they tune what only libomp has: {}.\n",
+                names.join(", ")
             ));
         }
     }
