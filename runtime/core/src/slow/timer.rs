@@ -143,7 +143,7 @@ const NONE: c_int = -1;
 
 /// The signal of this process's ticks, with its handler in place.
 ///
-/// The first below `SIGRTMAX - 4` that has its default action. Debuggers and language runtimes use the last few
+/// The first below `SIGRTMAX - 4` that has its default action, or our handler already. Debuggers and language runtimes use the last few
 /// signals, and C libraries the first. A program that takes it for itself later keeps it, and the next free one serves.
 pub(super) fn signal() -> Option<c_int> {
     let known = SIGNAL.load(Relaxed);
@@ -155,11 +155,8 @@ pub(super) fn signal() -> Option<c_int> {
         .find(|&signal| take(signal));
     let found = free.unwrap_or(NONE);
     if let Err(theirs) = SIGNAL.compare_exchange(known, found, Relaxed, Relaxed) {
-        // Another thread was faster. It never took the same signal, which had no longer its default action.
-        if let Some(signal) = free {
-            // SAFETY: the signal is one of the system's, and no timer uses it.
-            unsafe { libc::signal(signal, libc::SIG_DFL) };
-        }
+        // Another thread was faster. What this one took keeps our handler: it may be the same signal, whose default
+        // action ends the process.
         return Some(theirs).filter(|&s| s != NONE);
     }
     if known > 0 {
@@ -187,16 +184,17 @@ fn is_ours(signal: c_int) -> bool {
 
 const ENTRY: extern "C" fn(c_int, *mut libc::siginfo_t, *mut libc::c_void) = handler;
 
-/// Installs the handler for `signal` if it has its default action.
+/// Installs the handler for `signal` if it has its default action. True if the handler is in place.
 fn take(signal: c_int) -> bool {
     // SAFETY: the actions are live and fully initialised (all-zero is a valid action with an empty
     // mask and the default disposition); the handler has the signature that SA_SIGINFO asks for.
     unsafe {
         let mut old: libc::sigaction = core::mem::zeroed();
-        if libc::sigaction(signal, core::ptr::null(), &mut old) != 0
-            || old.sa_sigaction != libc::SIG_DFL
-        {
+        if libc::sigaction(signal, core::ptr::null(), &mut old) != 0 {
             return false;
+        }
+        if old.sa_sigaction != libc::SIG_DFL {
+            return old.sa_sigaction == ENTRY as usize;
         }
         let mut new: libc::sigaction = core::mem::zeroed();
         new.sa_sigaction = ENTRY as usize;
