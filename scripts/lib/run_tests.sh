@@ -2,11 +2,13 @@
 # What scripts/test does with the files that hold tests. Run at the repository's root:
 #   run_tests.sh list LIST                    builds the tests, and writes a line for each file: product, crate, name, file
 #   run_tests.sh run LIST PRODUCT [ARGUMENT]... runs those of one product (of all: `-`), with ARGUMENTs for each; the output of
-#                                             each comes as a whole, under a line with its name and its seconds
+#                                             each comes as a whole, under a line with its name and its seconds. A test that
+#                                             fails runs once more at the end, alone: one that then passes is named as unsteady
 # Two run at a time, or as many as HETMP_TEST_FILES says. HETMP_TEST_SLOW=FILE: each runs one test after the other, and the
 # seconds of each test go to FILE. PRODUCT `-` leaves out harnesses of their own, whose ignored tests are those that cannot run.
 # Cargo starts `run_tests.sh note LIST FILE` in place of each test, and `run` starts `run_tests.sh one LIST NUMBER FOLDER`.
 set -u
+plain="env -u HETMP_TEST_SLOW -u HETMP_TEST_FILES"
 tab=$(printf '\t')
 
 # Everything that is no other product's is `tools`.
@@ -61,11 +63,27 @@ run)
         BEGIN { split("differential static_loops simd shmem goal jobs", names); for (n in names) own[names[n]] }
         product == "-" ? !($3 in own) : $1 == product { print NR }' "$list" |
         xargs -P "${HETMP_TEST_FILES:-2}" -I NUMBER "$0" one "$list" NUMBER "$folder" "$@"
-    # Of xargs' status, nothing says which. A file that crashes says no result of its own.
-    [ ! -e "$folder/failed" ] || {
-        echo "failed: $(cat "$folder/failed")"
-        exit 1
-    }
+    # Of xargs' status, nothing says which. A file that crashes names no test.
+    unsteady=0
+    : >>"$folder/again"
+    while IFS=$tab read -r number test; do
+        IFS=$tab read -r _ crate name file <<LINE
+$(sed -n "${number}p" "$list")
+LINE
+        if (cd "$crate" && exec $plain "$file" "$@" --exact "$test") >"$folder/alone" 2>&1 </dev/null &&
+            grep -q '^test result: ok\. 1 passed' "$folder/alone"; then
+            echo "unsteady: $test of $name failed, and passed when run alone"
+            unsteady=$((unsteady + 1))
+        else
+            echo "== $test of $name, alone"
+            cat "$folder/alone"
+            printf '%s ' "$name" >>"$folder/failed"
+        fi
+    done <"$folder/again"
+    [ ! -e "$folder/failed" ] || echo "failed: $(cat "$folder/failed")"
+    awk -v unsteady="$unsteady" '{ p += $1; f += $2; s += $3 }
+        END { print p + unsteady " passed, " f - unsteady " failed, " s + 0 " skipped" }' "$folder/counts"
+    [ ! -e "$folder/failed" ]
     ;;
 one)
     line=$(sed -n "$3p" "$2")
@@ -76,7 +94,6 @@ one)
 $line
 LINE
     began=$(date +%s)
-    plain="env -u HETMP_TEST_SLOW -u HETMP_TEST_FILES"
     if [ -n "${HETMP_TEST_SLOW-}" ]; then
         { (cd "$crate" && exec $plain "$file" --test-threads=1 "$@") 2>&1 </dev/null; echo $? >"$folder/$number.status"; } |
             while IFS= read -r line; do
@@ -93,7 +110,15 @@ LINE
         status=$?
     fi
     took=$(($(date +%s) - began))
-    [ "$status" = 0 ] || printf '%s ' "$name" >>"$folder/failed"
+    # Few enough to be a matter of load, not of the change.
+    if [ "$status" != 0 ]; then
+        sed -n 's/^test \(.*[^ ]\) *\.\.\. FAILED$/\1/p' "$folder/$number" >"$folder/$number.names"
+        case $(wc -l <"$folder/$number.names") in
+        [123]) sed "s/^/$number$tab/" "$folder/$number.names" >>"$folder/again" ;;
+        *) printf '%s ' "$name" >>"$folder/failed" ;;
+        esac
+    fi
+    awk '/^test result: / { p += $4; f += $6; s += $8 } END { print p + 0, f + 0, s + 0 }' "$folder/$number" >>"$folder/counts"
     # One write each, so that two do not mix.
     {
         echo "== $name of $crate, $took s$([ "$status" = 0 ] || echo ", FAILED with status $status")"
