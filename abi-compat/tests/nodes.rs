@@ -4,6 +4,11 @@
 //!
 //! On a machine with one CPU there are no two nodes: these tests then say so and pass.
 
+#[path = "nodes/signals.rs"]
+mod signals;
+#[path = "nodes/values.rs"]
+mod values;
+
 use hetmp_abi_compat::case::{self, Setting};
 use hetmp_abi_compat::exec::Ending;
 use hetmp_abi_compat::scratch::Scratch;
@@ -11,7 +16,6 @@ use hetmp_abi_compat::{library, sample};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 const SCHEDULES: [&str; 14] = [
     "hetprobe",
@@ -118,88 +122,6 @@ fn the_iterations_of_each_thread_ascend() {
         }
     }
 }
-
-/// A program asks for a signal at every floating-point exception, inexact results among them, and uses integers only: what
-/// the schedules compute on the program's threads must not raise one.
-#[test]
-fn the_programs_traps_do_not_meet_our_arithmetic() {
-    let Some(cpus) = cpus() else { return };
-    let scratch = Scratch::new("traps");
-    let unlike = format!("cores={},speed=1;cores={},speed=0.33", cpus[0], cpus[1]);
-    let programs = [
-        scratch.compile(&library::root().join("c-tests/float_traps.c")),
-        scratch.compile_text("reported", TRAPS_AND_A_REPORT),
-    ];
-    let report = scratch.path("traps.json");
-    let mut sums = std::collections::BTreeSet::new();
-    for schedule in SCHEDULES {
-        for (nodes, lever) in [
-            ("2", "auto"),
-            (&unlike, "auto"),
-            (&unlike, "force"),
-            (&unlike, "uneven"),
-        ] {
-            let probes = schedule.contains("hetprobe");
-            if lever != "auto" && !probes {
-                continue;
-            }
-            let out = scratch.run(
-                &programs[0],
-                &["all"],
-                &[
-                    ("HETMP_SCHEDULE", schedule),
-                    ("HETMP_NODES", nodes),
-                    ("HETMP_STATIC", lever),
-                    ("OMP_NUM_THREADS", "2"),
-                ],
-            );
-            let what = format!("{schedule} {nodes} {lever}");
-            assert_eq!(out.ending, Ending::Exit(0), "{what}");
-            let line = text(&out.stdout);
-            assert!(
-                line.ends_with("signals asked for: yes, flags 0\n"),
-                "{what}: {line}"
-            );
-            sums.insert(line);
-        }
-    }
-    assert_eq!(sums.len(), 1, "{sums:?}");
-    // What is written at the end is computed under the program's traps, too.
-    let out = scratch.run(
-        &programs[1],
-        &[],
-        &[
-            ("HETMP_SCHEDULE", "hetprobe"),
-            ("HETMP_NODES", &unlike),
-            ("HETMP_REPORT", &report),
-            ("OMP_NUM_THREADS", "2"),
-        ],
-    );
-    assert_eq!(out.ending, Ending::Exit(0));
-    let kept: Value =
-        serde_json::from_str(&fs::read_to_string(report).expect("a report")).expect("JSON");
-    assert!(
-        kept["loops"].as_array().is_some_and(|l| !l.is_empty()),
-        "{kept}"
-    );
-}
-
-const TRAPS_AND_A_REPORT: &str = r#"
-#define _GNU_SOURCE
-#include <fenv.h>
-#include <omp.h>
-static unsigned values[10000];
-int main(void) {
-    feclearexcept(FE_ALL_EXCEPT);
-    feenableexcept(FE_ALL_EXCEPT);
-    for (int e = 0; e < 30; e++) {
-        #pragma omp parallel for schedule(runtime)
-        for (int i = 0; i < 10000; i++)
-            for (int k = 0; k < 50; k++) values[i] = values[i] * 1664525u + 1013904223u;
-    }
-    return fetestexcept(FE_ALL_EXCEPT);
-}
-"#;
 
 /// Prints the affinity mask of each thread of a team and of an inner team, and the
 /// value of `omp_get_num_procs`.
@@ -463,247 +385,6 @@ fn a_node_may_have_no_share() {
 }
 
 #[test]
-fn bad_values_cost_one_line_each() {
-    let Some(cpus) = cpus() else { return };
-    let scratch = Scratch::new("bad");
-    let program = scratch.compile(&kernel());
-    let run = |env: &[(&str, &str)]| {
-        let out = scratch.run(&program, &["50", "2"], env);
-        assert_eq!(out.ending, Ending::Exit(0));
-        let lines = text(&out.stderr);
-        let ours: Vec<String> = lines
-            .lines()
-            .filter(|l| l.starts_with("hetmp: "))
-            .map(str::to_owned)
-            .collect();
-        ours
-    };
-    let two = format!("cores={};cores={}", cpus[0], cpus[1]);
-    let lines = run(&[("HETMP_NODES", &two), ("OMP_SCHEDULE", "static-csr:3,2,1")]);
-    assert_eq!(
-        lines,
-        ["hetmp: OMP_SCHEDULE: 'static-csr:3,2,1': 3 ratios for 2 nodes (expected one for each); dynamic,1 is used"]
-    );
-    // Where HETMP_SCHEDULE does not fit the nodes, OMP_SCHEDULE holds, unless that does not fit either.
-    for (omp, holds) in [
-        ("guided,4", "guided,4"),
-        ("static-csr:1,0", "static-csr:1,0"),
-        ("static-csr:1", "dynamic,1"),
-        ("no schedule", "dynamic,1"),
-    ] {
-        let lines = run(&[
-            ("HETMP_NODES", &two),
-            ("OMP_SCHEDULE", omp),
-            ("HETMP_SCHEDULE", "static-csr:3,2,1"),
-        ]);
-        assert_eq!(
-            lines,
-            [format!(
-                "hetmp: HETMP_SCHEDULE: 'static-csr:3,2,1': 3 ratios for 2 nodes (expected one for each); {holds} is used"
-            )]
-        );
-    }
-    let lines = run(&[("HETMP_NODES", "cores=x"), ("OMP_SCHEDULE", "dynamic")]);
-    assert_eq!(lines.len(), 1, "{lines:?}");
-    assert!(
-        lines[0].starts_with("hetmp: HETMP_NODES: 'cores=x': "),
-        "{lines:?}"
-    );
-    let named = format!("{two},speed.nbody=0.5");
-    // A value that gives a speed to a single kernel is accepted.
-    assert_eq!(run(&[("HETMP_NODES", &named)]), [""; 0]);
-    let lines = run(&[
-        ("HETMP_NODES", &two),
-        ("HETMP_SCHEDULE", "hetprobe"),
-        ("HETMP_REPORT", "/nonexistent/report.json"),
-    ]);
-    assert_eq!(lines.len(), 1, "{lines:?}");
-    assert!(
-        lines[0].starts_with("hetmp: HETMP_REPORT: '/nonexistent/report.json': "),
-        "{lines:?}"
-    );
-}
-
-/// By mistake, a variable names a pipe without a writer, or a device that never ends. The library must not read from
-/// either for ever.
-#[test]
-fn no_file_is_read_for_ever() {
-    let Some(cpus) = cpus() else { return };
-    let scratch = Scratch::new("endless");
-    let program = scratch.compile_text(
-        "one",
-        "int main(void) {\n#pragma omp parallel for schedule(runtime)\nfor (int i = 0; i < 9; i++);\n}\n",
-    );
-    let pipe = scratch.folder.join("pipe");
-    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
-    assert!(made.success());
-    let pipe = pipe.display().to_string();
-    let two = format!("cores={};cores={}", cpus[0], cpus[1]);
-    for name in [
-        "HETMP_NODES",
-        "HETMP_CALIBRATION",
-        "HETMP_COUNTER",
-        "HETMP_PROFILE",
-        "HETMP_REPORT",
-        "HETMP_TRACE",
-    ] {
-        let writes = matches!(name, "HETMP_REPORT" | "HETMP_TRACE");
-        // Writing to /dev/zero succeeds, so a variable for output may name it.
-        let files = [pipe.as_str(), "/dev/zero"];
-        for file in &files[..if writes { 1 } else { 2 }] {
-            let at = matches!(name, "HETMP_NODES" | "HETMP_COUNTER");
-            let value = format!("{}{file}", if at { "@" } else { "" });
-            let env = [
-                ("HETMP_NODES", two.as_str()),
-                ("HETMP_SCHEDULE", "hetprobe"),
-                (name, value.as_str()),
-            ];
-            let env = &env[usize::from(name == "HETMP_NODES")..];
-            let out = scratch.run(&program, &[], env);
-            let said = text(&out.stderr);
-            assert_eq!(out.ending, Ending::Exit(0), "{name} {file}: {said}");
-            assert_eq!(said.lines().count(), 1, "{name} {file}: {said}");
-            assert!(
-                said.starts_with(&format!("hetmp: {name}: '{value}': ")),
-                "{said}"
-            );
-            assert!(writes || said.contains("not a regular file"), "{said}");
-        }
-    }
-}
-
-/// Emulated speeds need a signal that the program does not use. Here the program uses all signals.
-#[test]
-fn no_signal_is_free() {
-    let Some(cpus) = cpus() else { return };
-    let scratch = Scratch::new("signals");
-    let program = scratch.compile_text(
-        "signals",
-        r#"
-#include <signal.h>
-static volatile long sink;
-int main(void) {
-    for (int s = SIGRTMIN; s <= SIGRTMAX; s++) signal(s, SIG_IGN);
-    #pragma omp parallel num_threads(2)
-    for (long i = 0; i < 100000; i++) sink = i;
-}
-"#,
-    );
-    let nodes = format!("cores={},speed=0.5;cores={}", cpus[0], cpus[1]);
-    let out = scratch.run(&program, &[], &[("HETMP_NODES", &nodes)]);
-    let said = text(&out.stderr);
-    assert_eq!(out.ending, Ending::Exit(0), "{said}");
-    assert_eq!(said.lines().count(), 1, "{said}");
-    assert!(
-        said.starts_with("hetmp: emulated speed: the program has taken every real-time signal"),
-        "{said}"
-    );
-}
-
-/// The program takes the signals only when the library has one of them: first that one, then all.
-#[test]
-fn the_program_takes_the_signal_later() {
-    let Some(cpus) = cpus() else { return };
-    let scratch = Scratch::new("signals-later");
-    let program = scratch.compile_text(
-        "signals-later",
-        r#"
-#define _GNU_SOURCE
-#include <signal.h>
-#include <stdio.h>
-#include <time.h>
-static volatile long sink;
-static volatile int got;
-static void mine(int s) { got++; }
-static double cpu(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return t.tv_sec + t.tv_nsec * 1e-9;
-}
-static void work(void) { for (long i = 0; i < 20000000; i++) sink = i; }
-static int is_slowed(void) {
-    double alone = cpu();
-    work();
-    alone = cpu() - alone;
-    double inside = 0;
-    #pragma omp parallel num_threads(2)
-    {
-        #pragma omp master
-        inside = cpu();
-        work();
-        #pragma omp barrier
-        #pragma omp master
-        inside = cpu() - inside;
-    }
-    return inside > 2 * alone;
-}
-int main(void) {
-    printf("%d", is_slowed());
-    for (int s = SIGRTMIN; s <= SIGRTMAX; s++) {
-        struct sigaction now;
-        sigaction(s, 0, &now);
-        if (now.sa_handler != SIG_DFL) signal(s, mine);
-    }
-    is_slowed();
-    printf(" %d", is_slowed());
-    for (int s = SIGRTMIN; s <= SIGRTMAX; s++) signal(s, mine);
-    is_slowed();
-    is_slowed();
-    int late = got;
-    is_slowed();
-    printf(" %d %d\n", late <= 4, got - late);
-}
-"#,
-    );
-    let nodes = format!("cores={},speed=0.25;cores={},speed=0.25", cpus[0], cpus[1]);
-    let out = scratch.run(&program, &[], &[("HETMP_NODES", &nodes)]);
-    let said = text(&out.stderr);
-    assert_eq!(text(&out.stdout), "1 1 1 0\n", "{said}");
-    let lines: Vec<&str> = said.lines().collect();
-    assert_eq!(lines.len(), 2, "{said}");
-    assert!(
-        lines[0].starts_with("hetmp: emulated speed: the program has taken signal "),
-        "{said}"
-    );
-    assert!(
-        lines[1].starts_with("hetmp: emulated speed: the program has taken every real-time signal"),
-        "{said}"
-    );
-}
-
-/// Places that name CPUs which the machine does not have. libgomp ends the program, and says only that a thread cannot
-/// be created.
-#[test]
-fn places_beyond_the_machine() {
-    let Some(cpus) = cpus() else { return };
-    let scratch = Scratch::new("beyond");
-    let program = scratch.compile_text(
-        "beyond",
-        r#"
-#include <omp.h>
-int main(void) {
-    #pragma omp parallel num_threads(2)
-    #pragma omp critical
-    omp_display_affinity("CPUs %A");
-}
-"#,
-    );
-    let first = cpus[cpus.len() - 1] + 5;
-    let value = format!("{first}-{}", first + 2);
-    let out = scratch.run(&program, &[], &[("GOMP_CPU_AFFINITY", &value)]);
-    let said = text(&out.stderr);
-    assert_eq!(out.ending, Ending::Exit(0), "{said}");
-    assert!(
-        said.starts_with(&format!(
-            "hetmp: GOMP_CPU_AFFINITY: '{value}': this process may use the CPUs "
-        )),
-        "{said}"
-    );
-    assert!(!said.contains(&format!("CPUs {first}")), "{said}");
-    assert!(said.contains(&format!("CPUs {}", cpus[0])), "{said}");
-}
-
-#[test]
 fn decisions_are_said_and_written() {
     let Some(cpus) = cpus() else { return };
     let scratch = Scratch::new("report");
@@ -867,23 +548,5 @@ fn barriers_over_far_nodes() {
                 assert!(said.contains(line), "{env:?}: {said}");
             }
         }
-    }
-}
-
-/// A value of `HETMP_FAR` that is no distance costs a line, and nothing is emulated.
-#[test]
-fn distances_that_are_none() {
-    let scratch = Scratch::new("no-distance");
-    let program = scratch.compile_text(
-        "one",
-        "int main(void) {\nint n = 0;\n#pragma omp parallel\n#pragma omp atomic\nn++;\nreturn n == 0; }\n",
-    );
-    for far in ["", "8,1", "1,2,round"] {
-        let out = scratch.run(&program, &[], &[("HETMP_FAR", far)]);
-        assert_eq!(out.ending, Ending::Exit(0));
-        let want = format!(
-            "hetmp: HETMP_FAR: '{far}': not understood (expected NEAR,FAR or NEAR,FAR,flat, in microseconds up to 1000000, FAR at least NEAR)\n"
-        );
-        assert_eq!(text(&out.stderr), want);
     }
 }
