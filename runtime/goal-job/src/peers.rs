@@ -1,12 +1,12 @@
 //! Whether the processes of mapped peers still live.
 //!
 //! A process that dies writes nothing more and rings no bell, so its peers have to ask the system. [`Peers`] owns where the
-//! peers' segments are mapped, and a descriptor of each process that it has asked about: once open, the descriptor cannot
-//! come to mean another process with the same number.
+//! peers' segments are mapped, and when each process began that it has asked about: another process that gets the same
+//! number began later. It keeps no descriptor, since a program may close what it did not open, and take the number.
 
 use crate::link;
-use core::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::io::Error;
 
 /// What [`Peers::check`] has found out about a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,14 +26,14 @@ pub(crate) struct Peers {
     bases: Box<[*mut u8]>,
     /// By rank: whether its process was found to have died.
     died: Box<[AtomicBool]>,
-    /// Rank and open process descriptor of each peer that was asked about.
-    watched: Mutex<Vec<(u32, i32)>>,
+    /// By rank: when its process began, as its [`Life`] says; 0 for one that was not asked about.
+    began: Box<[AtomicU64]>,
 }
 
 // SAFETY: `bases` never changes, and its segments stay mapped as long as the process. All that is accessed through them is
 // the word that `link::process` loads as an atomic.
 unsafe impl Send for Peers {}
-// SAFETY: threads share `died` as atomics, `watched` behind its mutex, and `bases` for atomic loads of `link::process`.
+// SAFETY: threads share `died` and `began` as atomics, and `bases` for atomic loads of `link::process`.
 unsafe impl Sync for Peers {}
 
 impl Peers {
@@ -44,8 +44,8 @@ impl Peers {
     pub(crate) unsafe fn new(bases: Box<[*mut u8]>) -> Peers {
         Peers {
             died: bases.iter().map(|_| AtomicBool::new(false)).collect(),
+            began: bases.iter().map(|_| AtomicU64::new(0)).collect(),
             bases,
-            watched: Mutex::new(Vec::new()),
         }
     }
 
@@ -69,29 +69,104 @@ impl Peers {
         Health::Dead
     }
 
+    /// False unless it is certain: the system may have no descriptor left to look with.
     fn has_ended(&self, peer: u32, pid: u32) -> bool {
-        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        let fd = match watched.iter().find(|(p, _)| *p == peer) {
-            Some((_, fd)) => *fd,
-            None => {
-                // SAFETY: a system call that takes numbers.
-                let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) } as i32;
-                if fd < 0 {
-                    // Any other error says nothing about the process (no more descriptors, an old kernel).
-                    let error = std::io::Error::last_os_error();
-                    return error.raw_os_error() == Some(libc::ESRCH);
-                }
-                watched.push((peer, fd));
-                fd
-            }
+        // SAFETY: signal 0 is sent to nobody.
+        let found = unsafe { libc::kill(pid as libc::pid_t, 0) } == 0;
+        if !found && Error::last_os_error().raw_os_error() == Some(libc::ESRCH) {
+            return true;
+        }
+        let stat = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let Some(life) = Life::read(&String::from_utf8_lossy(&stat)) else {
+            return false;
         };
-        let mut poll = libc::pollfd {
-            fd,
-            events: libc::POLLIN,
-            revents: 0,
+        let order = Ordering::Relaxed;
+        let known = self.began[peer as usize].compare_exchange(0, life.began, order, order);
+        life.over || known.is_err_and(|began| began != life.began)
+    }
+}
+
+/// What the system says about a process, dead or alive.
+#[derive(Debug, PartialEq, Eq)]
+struct Life {
+    /// It has ended, and its parent has not asked for its status yet.
+    over: bool,
+    /// When it began, in the system's unit.
+    began: u64,
+}
+
+impl Life {
+    /// From the text of `/proc/PID/stat`. `None` for any other text.
+    fn read(stat: &str) -> Option<Life> {
+        let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
+        let state = fields.next()?;
+        let threads: u64 = fields.nth(16)?.parse().ok()?;
+        let began = fields.nth(1)?.parse().ok()?;
+        // The state is that of the first thread, which may end before the others.
+        let over = matches!(state, "Z" | "X") && threads <= 1;
+        Some(Life { over, began })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(pid: u32) -> Option<Life> {
+        Life::read(&std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("a process"))
+    }
+
+    #[test]
+    fn a_process_lives_until_it_has_ended() {
+        let peers = Peers {
+            bases: Box::default(),
+            died: Box::default(),
+            began: [0, 0].map(AtomicU64::new).into(),
         };
-        // SAFETY: `poll` is one live structure, and the call is told of one. A process's descriptor becomes readable when
-        // the process ends.
-        unsafe { libc::poll(&raw mut poll, 1, 0) == 1 }
+        let mut child = std::process::Command::new("cat")
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .expect("a process");
+        let pid = child.id();
+        assert!(!peers.has_ended(0, pid) && !peers.has_ended(0, pid));
+        assert_eq!(of(pid).map(|life| life.over), Some(false));
+        // Another process that has the number now. (The unit may be too coarse to tell the two apart.)
+        assert!(peers.has_ended(0, std::process::id()) || of(pid) == of(std::process::id()));
+        drop(child.stdin.take());
+        // Waits, and leaves the status to be asked for.
+        // SAFETY: a live structure, which the call fills.
+        let ended = unsafe {
+            let mut info = core::mem::zeroed();
+            libc::waitid(
+                libc::P_PID,
+                pid,
+                &raw mut info,
+                libc::WEXITED | libc::WNOWAIT,
+            )
+        };
+        assert_eq!(ended, 0);
+        assert_eq!(of(pid).map(|life| life.over), Some(true));
+        assert!(peers.has_ended(0, pid) && peers.has_ended(1, pid));
+        child.wait().expect("its status");
+        assert!(peers.has_ended(1, pid));
+    }
+
+    #[test]
+    fn a_first_thread_may_end_before_the_others_and_other_files_say_nothing() {
+        let line = |state: &str, threads: u32| {
+            format!("7 (a) b) {state} 1 7 7 0 -1 4 0 0 0 0 0 0 0 0 20 0 {threads} 0 1234 5 6 7")
+        };
+        let life = |over| Some(Life { over, began: 1234 });
+        assert_eq!(Life::read(&line("S", 1)), life(false));
+        assert_eq!(Life::read(&line("Z", 2)), life(false));
+        assert_eq!(Life::read(&line("Z", 1)), life(true));
+        for other in [
+            "",
+            "bytes",
+            "7 (a) Z 1 7",
+            &line("Z", 1).replace("1234", "-"),
+        ] {
+            assert_eq!(Life::read(other), None, "{other}");
+        }
     }
 }
