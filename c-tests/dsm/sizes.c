@@ -4,7 +4,7 @@
 int main(void)
 {
     long tasks = 0, ordered = 0;
-    for (int round = 0; round < 40; round++) {
+    for (int round = 0; round < 200; round++) {
         int n = 2 + round % 5;
 #pragma omp parallel num_threads(n)
         {

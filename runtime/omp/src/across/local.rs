@@ -7,6 +7,7 @@
 //! threads of its own node by atomics and locks in this library's own memory.
 
 use super::blocks::{Blocks, Bounds};
+use super::crew::{wait_until, Begun, Crew};
 use super::meter::{spun, Meter, Watch};
 use super::shares::{Shape, Shares};
 use super::table::{ask, table, Table, AWAIT, BARRIER, DONE, PASS, POST, TURN};
@@ -24,9 +25,7 @@ use crate::worksharing::kinds::{Loop, NodeSchedule, SchedKind};
 use crate::worksharing::singles::Singles;
 use crate::worksharing::work::{Work, WorkPos};
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use hetmp_core::bell::LocalBell;
-use hetmp_core::park::Spinner;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use hetmp_core::{report, sys, thread};
 use std::sync::OnceLock;
 
@@ -132,12 +131,10 @@ struct Part {
 
 /// This node's threads, what they run, and the place where they meet.
 pub(super) struct Local {
-    /// Written by the thread that opens the region, while the other threads wait for `start`.
+    /// Written by the thread that opens the region, while the other threads wait in `crew`.
     part: UnsafeCell<Part>,
-    /// Threads of the region on this node.
-    threads: AtomicU32,
-    /// Regions opened so far on this node. Threads wait for the next one between regions.
-    start: Count,
+    /// How threads begin and leave the region.
+    crew: Crew,
     /// Threads that have come to the barrier (`arrived`), and barriers that are over (`passed`). Threads wait there on the
     /// bell of the team's tasks.
     arrived: AtomicU32,
@@ -152,102 +149,51 @@ pub(super) struct Local {
     team: AtomicPtr<Team>,
     /// Threads started on this node, the one that opens regions at the origin included.
     made: AtomicU32,
-    /// The threads that wait for the next region are to end; and those that have, so far.
-    ending: AtomicBool,
-    ended: Count,
     /// The number of threads in the last region whose threads have shown where they run.
     shown: AtomicU32,
     meter: Meter,
 }
 
 // SAFETY: `part` is written in `open`, while no thread is in a region, and read by threads after they have
-// seen `start` grow. The other fields are atomic.
+// seen the region begun. The other fields are atomic.
 unsafe impl Sync for Local {}
 
-pub(super) static LOCAL: Local = Local {
-    part: UnsafeCell::new(Part {
-        entry: 0,
-        data: 0,
-        total: 0,
-        first: 0,
-        work: core::ptr::null(),
-        pos: WorkPos::NOWHERE,
-        blocks: None,
-        alone: None,
-        show: false,
-    }),
-    threads: AtomicU32::new(0),
-    start: Count::new(),
-    arrived: AtomicU32::new(0),
-    passed: AtomicU32::new(0),
-    given: AtomicU64::new(0),
-    received: AtomicU64::new(0),
-    loops: AtomicU64::new(0),
-    team: AtomicPtr::new(core::ptr::null_mut()),
-    made: AtomicU32::new(0),
-    ending: AtomicBool::new(false),
-    ended: Count::new(),
-    shown: AtomicU32::new(0),
-    meter: Meter::new(),
-};
-
-/// The most turns of spinning before a sleep, whatever the waiting policy allows beyond. The policy counts the
-/// threads of this process. What a thread waits for here takes messages to other processes, often on the same
-/// cores: spinning for longer would keep those from the cores that they need.
-const LOOKS: u32 = 2000;
-
-/// Waits until `over`. Whoever makes that true rings the bell.
-fn wait_until(bell: &LocalBell, over: impl Fn() -> bool) {
-    let mut spinner = Spinner::new();
-    for _ in 0..LOOKS {
-        if over() {
-            return;
-        }
-        if !spinner.turn() {
-            break;
-        }
-    }
-    bell.sleep_until(&mut || over());
-}
-
-/// A number that only grows, and on which this node's threads wait.
-struct Count {
-    value: AtomicU32,
-    bell: LocalBell,
-}
-
-impl Count {
-    const fn new() -> Count {
-        Count {
-            value: AtomicU32::new(0),
-            bell: LocalBell::local(),
-        }
-    }
-
-    fn now(&self) -> u32 {
-        self.value.load(Ordering::Acquire)
-    }
-
-    /// Waits until the number is no longer `seen`.
-    fn wait_past(&self, seen: u32) {
-        wait_until(&self.bell, || self.now() != seen);
-    }
-
-    /// Makes the number one larger, and wakes who waits.
-    fn advance(&self) {
-        self.value.fetch_add(1, Ordering::SeqCst);
-        self.bell.ring_after_swap();
-    }
-}
+pub(super) static LOCAL: Local = Local::new();
 
 impl Local {
+    const fn new() -> Local {
+        Local {
+            part: UnsafeCell::new(Part {
+                entry: 0,
+                data: 0,
+                total: 0,
+                first: 0,
+                work: core::ptr::null(),
+                pos: WorkPos::NOWHERE,
+                blocks: None,
+                alone: None,
+                show: false,
+            }),
+            crew: Crew::new(),
+            arrived: AtomicU32::new(0),
+            passed: AtomicU32::new(0),
+            given: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+            loops: AtomicU64::new(0),
+            team: AtomicPtr::new(core::ptr::null_mut()),
+            made: AtomicU32::new(0),
+            shown: AtomicU32::new(0),
+            meter: Meter::new(),
+        }
+    }
+
     /// Waits until all threads of this node have called this function and all tasks of this node are complete; runs tasks
     /// meanwhile. The last thread to come then runs `last` before any thread goes on. Returns true in that thread.
     fn meet(&self, th: &Thread, last: impl FnOnce()) -> bool {
         let tasks = &th.team().tasks;
         let passed = self.passed.load(Ordering::Acquire);
         let over = || self.passed.load(Ordering::Acquire) != passed;
-        let threads = self.threads.load(Ordering::Relaxed);
+        let threads = self.crew.threads();
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == threads {
             self.arrived.store(0, Ordering::Relaxed);
             // A thread that made a task has arrived after that, so this thread sees the task.
@@ -307,6 +253,7 @@ impl Local {
         if threads == 0 {
             return close(t);
         }
+        self.crew.expect(threads);
         let mut team = self.team.load(Ordering::Relaxed);
         // SAFETY: null, or made with `Box::into_raw` below and never freed. Between regions no thread is in
         // the team.
@@ -323,7 +270,6 @@ impl Local {
         team.shared.code.set(opening.code);
         self.meter.reset();
         self.loops.store(0, Ordering::Relaxed);
-        self.threads.store(threads, Ordering::Relaxed);
         let mut part = Part {
             entry: entry as usize,
             data: data as usize,
@@ -348,12 +294,12 @@ impl Local {
             work.open_first(&mut |w| prepare(Thread::current(), team, w, total, construct));
             (part.work, part.pos) = (work, next);
         }
-        // SAFETY: no thread of this node reads `part` before `start` grows.
+        // SAFETY: no thread of this node reads `part` before the region has begun.
         unsafe { self.part.get().write(part) };
         let made = self.made.load(Ordering::Relaxed);
         for worker in made.max(own)..threads {
-            let seen = self.start.now();
-            let body = move || LOCAL.work(worker, seen);
+            let begun = self.crew.begun();
+            let body = move || LOCAL.work(worker, begun);
             let started = thread::start_for_program(c"hetmp-across", init::stack_size(), body);
             if let Err(e) = started {
                 report::warn(format_args!("node {}: thread of a region: {e}", t.me));
@@ -363,32 +309,23 @@ impl Local {
             }
             self.made.store(worker + 1, Ordering::Relaxed);
         }
-        self.start.advance();
+        self.crew.begin();
     }
 
     /// Ends the threads that wait for the next region, and waits until they are about to go. `own`: as for `open`. No region is
     /// under way.
     pub(super) fn end(&self, own: u32) {
-        let threads = self.made.swap(0, Ordering::Relaxed).saturating_sub(own);
-        let before = self.ended.now();
-        // Relaxed: `start` publishes it.
-        self.ending.store(true, Ordering::Relaxed);
-        self.start.advance();
-        // A thread that has not gone yet must not miss this end, and must not see the next region.
-        wait_until(&self.ended.bell, || {
-            self.ended.now().wrapping_sub(before) == threads
-        });
-        self.ending.store(false, Ordering::Relaxed);
+        let made = self.made.swap(0, Ordering::Relaxed);
+        self.crew.end(made.saturating_sub(own));
     }
 
-    fn work(&self, worker: u32, mut seen: u32) {
+    fn work(&self, worker: u32, mut begun: Begun) {
         loop {
-            self.start.wait_past(seen);
-            seen = self.start.now();
-            if self.ending.load(Ordering::Relaxed) {
-                return self.ended.advance();
+            begun = self.crew.wait_past(begun);
+            if begun.threads() == 0 {
+                return self.crew.leave();
             }
-            if worker < self.threads.load(Ordering::Relaxed) && self.run(worker) {
+            if worker < begun.threads() && self.run(worker) {
                 let Some(t) = table() else { return };
                 // The origin opens the next region only after each other node has reported that its part is over.
                 if t.me != 0 {
@@ -399,16 +336,16 @@ impl Local {
     }
 
     /// Runs the region as this node's thread `worker`, and waits for the node's other threads and tasks. Returns true in one
-    /// thread. Others may still be about to leave the region when this thread returns: they touch nothing then that `open`
-    /// changes.
+    /// thread. Others may still be about to leave the region when this thread returns.
     pub(super) fn run(&self, worker: u32) -> bool {
         let th = Thread::current();
-        // SAFETY: `open` set both before `start` grew, and this thread runs after that.
+        // SAFETY: `open` set both before the region began, and this thread runs after that.
         let (team, part) = unsafe { (&*self.team.load(Ordering::Relaxed), *self.part.get()) };
         if let Some(opening) = &part.alone {
             // SAFETY: the program's outlined function, with the data that the origin's opener passed for this region, and
             // no other node runs it.
             unsafe { run_alone(th, &part, opening) };
+            self.crew.leave();
             return true;
         }
         let saved = th.save();
@@ -436,6 +373,7 @@ impl Local {
         let last = self.meet(th, || ());
         th.member().implicit.end_implicit();
         th.restore(&saved);
+        self.crew.leave();
         last
     }
 
@@ -443,8 +381,7 @@ impl Local {
     pub(super) fn words(&self) -> [u64; 3] {
         // SAFETY: `open` wrote the part, and writes it again only after this node's part has been reported.
         let total = unsafe { (*self.part.get()).total };
-        self.meter
-            .words(self.threads.load(Ordering::Relaxed), total)
+        self.meter.words(self.crew.threads(), total)
     }
 
     /// A loop of the region has this many iterations, which the origin hands out.
@@ -527,7 +464,7 @@ pub(crate) fn share(
     // SAFETY: `open`, or a thread of the region, calls this function: `open` has written the field, and writes it again only
     // after the region.
     let blocks = unsafe { (*LOCAL.part.get()).blocks };
-    let threads = LOCAL.threads.load(Ordering::Relaxed);
+    let threads = LOCAL.crew.threads();
     let shape = Shape {
         iterations,
         chunk,
@@ -577,7 +514,7 @@ pub(crate) fn pass_turn(number: u64, k: u64) {
 pub(crate) fn is_here(thread: u64) -> bool {
     // SAFETY: `open` wrote the part before this node's threads began the region, and writes it again only after the region.
     let first = u64::from(unsafe { (*LOCAL.part.get()).first });
-    let threads = u64::from(LOCAL.threads.load(Ordering::Relaxed));
+    let threads = u64::from(LOCAL.crew.threads());
     (first..first + threads).contains(&thread)
 }
 

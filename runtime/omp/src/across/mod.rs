@@ -9,7 +9,7 @@
 //! threads, node 1 the next.
 //!
 //! * [`table`]: how to ask other nodes, and how to take locks of all nodes.
-//! * `local`: this node's threads, and the place where they meet.
+//! * `local`: this node's threads, and the place where they meet; `crew`: how they begin and leave a region.
 //! * `critical`: critical sections, inside and outside of such regions.
 //! * `shares`: loops whose iterations the runtime hands out; `blocks`: those that it divides before they begin.
 //! * `admit`: which regions may cross; `bodies`: the tasks that they make; `callees`: the functions of the program's own
@@ -23,6 +23,7 @@ pub(crate) mod admit;
 mod blocks;
 mod bodies;
 mod callees;
+mod crew;
 pub(crate) mod critical;
 mod divide;
 pub(crate) mod local;

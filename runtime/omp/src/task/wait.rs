@@ -336,12 +336,7 @@ pub(crate) fn at_barrier(th: &Thread, over: impl Fn() -> bool) {
                 return Poll::Leave;
             }
             let team = self.th.team();
-            // The barrier may end after the look above, the region with it, and the next one begin, in which this thread may
-            // have no part. It registers as a worker in the dock does, and looks again.
-            team.tasks.helpers.fetch_add(1, Ordering::SeqCst);
-            let ran = !(self.over)() && team.tasks.active() && run_one(self.th, Scope::Any);
-            team.tasks.helpers.fetch_sub(1, Ordering::SeqCst);
-            if ran {
+            if team.tasks.active() && run_one(self.th, Scope::Any) {
                 self.worked = true;
                 return Poll::Worked;
             }

@@ -227,7 +227,6 @@ impl Team {
         s.level.set(1);
         s.active_level.set(1);
         s.icv.set(icv);
-        // Threads that are about to leave the region before this one find no task of the new one.
         self.tasks.end_region();
         if other {
             self.dismiss();
