@@ -345,3 +345,11 @@ fn figures_are_made_from_the_measurements() {
     let lines = format!("command -v python3 >/dev/null || exit 0; '{script}' --check");
     exec::succeed("/bin/sh", &["-c", &lines], &[], LIMIT);
 }
+
+/// Links and files that the pages name are there, and the book has every page.
+#[test]
+fn pages_name_what_is_there() {
+    let script = text(&library::root().join("scripts/lib/pages.py"));
+    let lines = format!("command -v python3 >/dev/null || exit 0; '{script}'");
+    exec::succeed("/bin/sh", &["-c", &lines], &[], LIMIT);
+}
