@@ -1,5 +1,6 @@
 //! `hetmp info`: the machine as the runtime sees it.
 
+mod parts;
 mod platforms;
 
 use crate::run::choice;
@@ -105,6 +106,10 @@ impl Facts {
             // Writing to a String cannot fail.
             let _ = writeln!(out, "{name:<17}{value}");
         };
+        line("hetmp", env!("CARGO_PKG_VERSION").to_owned());
+        line("library", parts::library());
+        line("parts", parts::text());
+        line("OpenMP", parts::OPENMP.to_owned());
         line("machine", format!("{}, {}", self.model, self.kernel));
         line(
             "CPUs",
@@ -212,6 +217,9 @@ impl Facts {
             .collect();
         let choice = choice::schedule(&self.nodes, &self.machine);
         json!({
+            "hetmp": env!("CARGO_PKG_VERSION"),
+            "files": parts::json(),
+            "openmp": parts::OPENMP,
             "model": self.model,
             "kernel": self.kernel,
             "cpus": cpus,

@@ -11,6 +11,7 @@
 
 mod calibrate;
 mod columns;
+mod compare;
 mod elf;
 mod goal;
 mod info;
@@ -43,6 +44,8 @@ struct Arguments {
 enum Command {
     /// Measures the nodes and the links between them, for HETMP_CALIBRATION
     Calibrate(calibrate::Arguments),
+    /// Runs a program under its own OpenMP runtime and under hetmp's schedules, in turns: does hetmp help?
+    Compare(compare::Arguments),
     /// Looks at schedules of collective communication
     Goal(goal::Arguments),
     /// Prints the completion of a shell
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
     };
     let output = match arguments.command {
         Command::Calibrate(arguments) => calibrate::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
         Command::Goal(arguments) => goal::run(&arguments),
         Command::Completions(arguments) => pages::completions(&arguments, Arguments::command()),
         Command::Info(arguments) => info::run(&arguments),
@@ -129,11 +133,17 @@ fn one_line(refusal: &str) -> String {
         .split_whitespace()
         .take_while(|w| w.starts_with(|c: char| c.is_ascii_lowercase()))
         .collect();
-    format!(
-        "{} (expected what {} --help lists)",
-        words.join(" "),
-        command.join(" ")
-    )
+    // What the parser offers for a misspelt word: `  tip: a similar subcommand exists: 'report'`.
+    let similar: Vec<&str> = refusal
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("tip: ")?.split_once("similar"))
+        .flat_map(|(_, names)| names.split('\'').skip(1).step_by(2))
+        .collect();
+    let expected = match similar[..] {
+        [] => format!("what {} --help lists", command.join(" ")),
+        _ => similar.join(" or "),
+    };
+    format!("{} (expected {expected})", words.join(" "))
 }
 
 /// The output of a subcommand.

@@ -27,6 +27,10 @@ fn info_shows_each_fact() {
     assert_eq!(text(&output.stderr), "");
     let out = text(&output.stdout);
     for name in [
+        "hetmp  ",
+        "library  ",
+        "parts  ",
+        "OpenMP  ",
         "machine",
         "allowed CPUs",
         "CPU quota",
@@ -140,6 +144,12 @@ fn bad_arguments_exit_with_2() {
             &["nosuch"][..],
             "unrecognized subcommand 'nosuch' (expected what hetmp --help lists)",
         ),
+        (&["reprot"], "unrecognized subcommand 'reprot' (expected report)"),
+        (&["info", "--jsn"], "unexpected argument '--jsn' found (expected --json)"),
+        (
+            &["completions", "basch"],
+            "invalid value 'basch' for '<SHELL>' [possible values: bash, elvish, fish, powershell, zsh] (expected bash)",
+        ),
         (
             &["info", "--nosuch"],
             "unexpected argument '--nosuch' found (expected what hetmp info --help lists)",
@@ -216,4 +226,35 @@ fn platforms_are_shown_and_a_bad_one_is_one_line() {
     assert!(!out.status.success());
     let line = String::from_utf8(out.stderr).expect("UTF-8");
     assert!(line.starts_with("hetmp: HETMP_PLATFORM: 'sw': ") && line.lines().count() == 1);
+}
+
+/// The parts are looked for where an installation has them.
+#[test]
+fn info_finds_what_is_installed() {
+    let value = json(&hetmp(&["info", "--json"], None));
+    let there = |name: &str| value["files"][name].as_str().map(std::path::PathBuf::from);
+    let hetrun = there("hetrun").expect("built with this command");
+    assert!(hetrun.is_file(), "{}", hetrun.display());
+    assert_eq!(value["hetmp"], env!("CARGO_PKG_VERSION"));
+    let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join(format!("info-{}", std::process::id()));
+    std::fs::create_dir_all(dir.join("bin")).expect("a folder");
+    std::fs::create_dir_all(dir.join("lib")).expect("a folder");
+    let command = dir.join("bin/hetmp");
+    // A link: a copy may still be open for writing in a child that another test has just started.
+    std::fs::hard_link(env!("CARGO_BIN_EXE_hetmp"), &command).expect("linked");
+    std::fs::write(dir.join("lib/libhetmp_dsm.so"), "").expect("written");
+    let out = Command::new(&command)
+        .arg("info")
+        .output()
+        .expect("it runs");
+    let out = text(&out.stdout);
+    let parts =
+        "parts            libhetmp_dsm.so (--nodes dsm:N), no libhetmp_mpi.so (MPI programs), ";
+    assert!(out.contains(parts), "{out}");
+    assert!(
+        out.contains("library          not next to this command"),
+        "{out}"
+    );
+    std::fs::remove_dir_all(&dir).expect("removed");
 }

@@ -27,19 +27,19 @@ use std::process::Command;
     args_override_self = true,
     override_usage = "hetmp run [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
     after_help = "hetmp becomes the program: the same process, signals and exit status. With --report, --html or \
-                  --profile it stays beside the program, passes signals on, and ends as the program ended. Variables that are \
-                  set already hold where no option says otherwise."
+                  --profile it stays next to the program, passes signals on, and ends as the program ended. Variables that are \
+                  set already apply where no option says otherwise.\n\nExamples:\n  \
+                  hetmp run ./a.out\n  \
+                  hetmp run --report --schedule hetprobe ./a.out\n  \
+                  hetmp run --nodes 'cores=0;cores=1,speed=0.5' --html page.html --trace t.json ./a.out\n\n\
+                  Exit status: the program's; 2 for bad options, 126 or 127 if the program cannot be run or found."
 )]
 pub(crate) struct Arguments {
     /// The schedule of loops, as in HETMP_SCHEDULE [default: hetprobe where nodes are unlike]
     #[arg(long, value_name = "SCHEDULE")]
     schedule: Option<OsString>,
-    /// The nodes, as in HETMP_NODES [default: as found]
-    #[arg(long, value_name = "NODES")]
-    nodes: Option<OsString>,
-    /// Threads of a parallel region, as in OMP_NUM_THREADS
-    #[arg(long, value_name = "N[,N...]")]
-    threads: Option<String>,
+    #[command(flatten)]
+    under: Under,
     /// Show at the end, on standard error, what was done with each region and loop; keep it in FILE
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     report: Option<Option<PathBuf>>,
@@ -59,12 +59,23 @@ pub(crate) struct Arguments {
     /// Say on standard error what is found and decided
     #[arg(long)]
     verbose: bool,
-    /// The library to preload [default: the one installed with this command]
-    #[arg(long, value_name = "FILE")]
-    library: Option<PathBuf>,
     /// Run the program by this interpreter (python -m hetmp run does)
     #[arg(long, value_name = "FILE", hide = true)]
     interpreter: Option<OsString>,
+}
+
+/// The program, and what it is run with. `hetmp compare` has these options as well.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Under {
+    /// The nodes, as in HETMP_NODES [default: as found]
+    #[arg(long, value_name = "NODES")]
+    nodes: Option<OsString>,
+    /// Threads of a parallel region, as in OMP_NUM_THREADS
+    #[arg(long, value_name = "N[,N...]")]
+    threads: Option<String>,
+    /// The library to preload [default: the one installed with this command]
+    #[arg(long, value_name = "FILE")]
+    library: Option<PathBuf>,
     /// The program and its arguments
     #[arg(
         required = true,
@@ -72,18 +83,18 @@ pub(crate) struct Arguments {
         allow_hyphen_values = true,
         value_name = "PROGRAM"
     )]
-    program: Vec<OsString>,
+    pub(crate) program: Vec<OsString>,
 }
 
 /// Why the program does not run: a line, and the exit status that shells use for this.
-struct Refusal {
+pub(crate) struct Refusal {
     line: String,
     status: u8,
 }
 
 impl Refusal {
     /// An option or a variable that is not accepted.
-    fn usage(line: impl ToString) -> Self {
+    pub(crate) fn usage(line: impl ToString) -> Self {
         Refusal {
             line: line.to_string(),
             status: 2,
@@ -111,34 +122,44 @@ impl Refusal {
 pub(crate) fn run(arguments: &Arguments) -> Output {
     match start(arguments) {
         Ok(output) => output,
-        Err(refusal) => Output {
-            errors: vec![refusal.line],
-            status: refusal.status,
-            ..Output::default()
-        },
+        Err(refusal) => refusal.into(),
     }
 }
 
-fn start(arguments: &Arguments) -> Result<Output, Refusal> {
+impl From<Refusal> for Output {
+    fn from(refusal: Refusal) -> Self {
+        Output {
+            errors: vec![refusal.line],
+            status: refusal.status,
+            ..Output::default()
+        }
+    }
+}
+
+/// A program that is ready to run on the library.
+pub(crate) struct Prepared {
+    pub(crate) command: Command,
+    pub(crate) path: PathBuf,
+    pub(crate) library: PathBuf,
+    /// Nodes run slower under hetmp than they are.
+    pub(crate) slowed: bool,
+    nodes: Nodes,
+    machine: Topology,
+    /// The nodes have memory of their own.
+    dsm: bool,
+}
+
+/// The program under the library, its nodes and threads, without a schedule.
+pub(crate) fn prepare(under: &Under, interpreter: Option<&OsStr>) -> Result<Prepared, Refusal> {
     let machine = Topology::discover();
-    let library = library(arguments.library.as_deref())?;
-    let words: Vec<&OsStr> = arguments
-        .interpreter
-        .iter()
-        .chain(&arguments.program)
-        .map(OsString::as_os_str)
-        .collect();
+    let library = library(under.library.as_deref())?;
+    let program = under.program.iter().map(OsString::as_os_str);
+    let words: Vec<&OsStr> = interpreter.into_iter().chain(program).collect();
     let path = program::find(words[0], std::env::var_os("PATH"))?;
     let first = sanitizers(&program::check(&path)?);
     let mut command = Command::new(&path);
     command.arg0(words[0]).args(&words[1..]);
-    outputs::check(&files(arguments)).map_err(Refusal::usage)?;
-    let dsm = dsm_nodes(arguments.nodes.as_deref())?;
-    if dsm.is_some() && arguments.profile.is_some() {
-        return Err(Refusal::usage(
-            "option --profile: nodes with memory of their own (dsm:N) are not measured (expected other nodes)",
-        ));
-    }
+    let dsm = dsm_nodes(under.nodes.as_deref())?;
     let second = match dsm {
         Some(_) => Some(second_library(&library)?),
         None => None,
@@ -150,10 +171,10 @@ fn start(arguments: &Arguments) -> Result<Output, Refusal> {
         .chain([&*library])
         .collect();
     command.env("LD_PRELOAD", preload(&ours, std::env::var_os("LD_PRELOAD")));
-    if let Some(threads) = &arguments.threads {
+    if let Some(threads) = &under.threads {
         command.env("OMP_NUM_THREADS", numbers(threads)?);
     }
-    let nodes = match &arguments.nodes {
+    let nodes = match &under.nodes {
         Some(value) if dsm.is_some() => {
             command.env("HETMP_NODES", value);
             Nodes::discover(&machine)
@@ -172,13 +193,44 @@ fn start(arguments: &Arguments) -> Result<Output, Refusal> {
         )
         .unwrap_or_else(|_| Nodes::discover(&machine)),
     };
+    // What is said of single nodes with memory of their own is read by libhetmp_dsm.so.
+    let told = under.nodes.clone().or(std::env::var_os("HETMP_NODES"));
+    let told = told.unwrap_or_default();
+    let slowed = nodes.iter().any(|node| node.is_slowed())
+        || dsm.is_some() && told.to_string_lossy().contains("speed");
+    Ok(Prepared {
+        command,
+        path,
+        library,
+        slowed,
+        nodes,
+        machine,
+        dsm: dsm.is_some(),
+    })
+}
+
+fn start(arguments: &Arguments) -> Result<Output, Refusal> {
+    let Prepared {
+        mut command,
+        path,
+        nodes,
+        machine,
+        dsm,
+        ..
+    } = prepare(&arguments.under, arguments.interpreter.as_deref())?;
+    outputs::check(&files(arguments)).map_err(Refusal::usage)?;
+    if dsm && arguments.profile.is_some() {
+        return Err(Refusal::usage(
+            "option --profile: nodes with memory of their own (dsm:N) are not measured (expected other nodes)",
+        ));
+    }
     let said = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     match &arguments.schedule {
         Some(schedule) => {
             command.env("HETMP_SCHEDULE", checked(schedule)?);
         }
         // Nodes with memory of their own divide a loop as the program says.
-        None if dsm.is_some() => {}
+        None if dsm => {}
         None if !said("HETMP_SCHEDULE") && !said("OMP_SCHEDULE") => {
             let choice = choice::schedule(&nodes, &machine);
             if let Some(schedule) = choice.schedule {
@@ -286,7 +338,7 @@ fn second_library(library: &Path) -> Result<PathBuf, Refusal> {
 }
 
 /// Checks a schedule, as [`numbers`] checks threads.
-fn checked(schedule: &OsStr) -> Result<&OsStr, Refusal> {
+pub(crate) fn checked(schedule: &OsStr) -> Result<&OsStr, Refusal> {
     let text = schedule.to_string_lossy();
     match Schedule::parse(&text) {
         Ok(_) => Ok(schedule),

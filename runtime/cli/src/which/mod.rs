@@ -107,6 +107,17 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
     }
 }
 
+/// The name of the one OpenMP runtime that a program loads at its start; `None` if there is none, or several.
+pub(crate) fn runtime(program: &Path) -> Option<&'static str> {
+    let mut process = Process::default();
+    let path = program::interpreted_by(program).ok()?;
+    Search::new().load(&mut process, Part::read(&path).ok()?);
+    let files = process.files.iter();
+    let mut runtimes = files.filter_map(|file| file.part.is.or(file.part.holds));
+    let first = runtimes.next()?;
+    runtimes.next().is_none().then(|| first.name())
+}
+
 fn look(arguments: &Arguments) -> Result<Found, String> {
     let search = Search::new();
     let mut process = Process::default();
