@@ -148,9 +148,12 @@ fn a_program_runs_on_the_installed_library() {
         .unwrap()
         .flatten()
         .map(|e| e.file_name().into_string().unwrap())
-        .filter(|n| n.starts_with('.'))
+        .filter(|n| n.starts_with('.') && n != ".debug")
         .collect();
     assert!(left.is_empty(), "{left:?}");
+    for file in ["lib/libhetmp.so", "lib/libhetmp_dsm.so", "bin/hetmp"] {
+        has_its_lines_apart(&prefix.join(file));
+    }
 
     let source = dir.join("program.c");
     let program = text(&dir.join("program"));
@@ -203,6 +206,28 @@ fn a_program_runs_on_the_installed_library() {
     }
 
     check_openshmem(&prefix, dir);
+}
+
+/// What is loaded has no debug information, and debuggers find it all the same: `main`, or a function that is exported,
+/// has a line.
+fn has_its_lines_apart(file: &Path) {
+    let path = text(file);
+    let sections = succeed("/usr/bin/readelf", &["-SW", &path], &[]);
+    assert!(!sections.contains(".debug_line"), "{path}: {sections}");
+    let name = file.file_name().unwrap().to_string_lossy();
+    let apart = file.with_file_name(".debug").join(format!("{name}.debug"));
+    let sections = succeed("/usr/bin/readelf", &["-SW", &text(&apart)], &[]);
+    assert!(sections.contains(".debug_line"), "{path}: {sections}");
+    let header = succeed("/usr/bin/readelf", &["-hW", &path], &[]);
+    let names = succeed("/usr/bin/nm", &["--defined-only", &text(&apart)], &[]);
+    let place = names.lines().find_map(|line| {
+        let (address, name) = line.split_once(" T ").or(line.split_once(" t "))?;
+        let ours = name.contains("hetmp") && !name.contains("core") && !name.contains("alloc");
+        ours.then(|| address.to_owned())
+    });
+    let place = place.unwrap_or_else(|| panic!("{path}: no function of ours: {header}"));
+    let line = succeed("/usr/bin/addr2line", &["-e", &path, &place], &[]);
+    assert!(line.contains(".rs:"), "{path}: {place}: {line}");
 }
 
 /// Debian's `mpich` brings a compiler, and its header is in another package.
