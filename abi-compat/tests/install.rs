@@ -206,6 +206,25 @@ fn a_program_runs_on_the_installed_library() {
     }
 
     check_openshmem(&prefix, dir);
+    check_examples(&prefix, dir);
+}
+
+/// The programs of `examples/` build on an installation, and print what is expected.
+fn check_examples(prefix: &Path, dir: &Path) {
+    let find = hetmp_abi_compat::suite::find_in_path;
+    let (Ok(make), Ok(_)) = (find("make"), find("pkg-config")) else {
+        eprintln!("skipped: examples (make and pkg-config)");
+        return;
+    };
+    let built = dir.join("examples");
+    fs::create_dir_all(&built).unwrap();
+    let folder = text(&library::root().join("examples"));
+    let prefix = format!("PREFIX={}", text(prefix));
+    let out = format!("OUT={}", text(&built));
+    // Files of a test may not be as large as a heap of OpenSHMEM usually is.
+    let env = [("SHMEM_SYMMETRIC_SIZE", "1M")];
+    let arguments = ["-C", &folder, &prefix, &out, "check"];
+    succeed(&text(&make), &arguments, &env);
 }
 
 /// What is loaded has no debug information, and debuggers find it all the same: `main`, or a function that is exported,

@@ -9,7 +9,7 @@ import re
 import sys
 
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
-PAGES = sorted(glob.glob("docs/**/*.md", recursive=True)) + ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]
+PAGES = sorted(glob.glob("docs/**/*.md", recursive=True)) + ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "examples/README.md"]
 # What pages call by its path from the root.
 ROOTS = ("c-tests/", "abi-compat/", "docs/", "include/", "scripts/")
 
