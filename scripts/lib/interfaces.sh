@@ -9,12 +9,16 @@ interface_libraries() { # LIBHETMP FOLDER
     # The linker needs a libhetmp.so of that name, since the library's own soname is libgomp.so.1. This one lends the name.
     sed -n 's/^\(.*\) HETMP_ENGINE$/.globl \1\n.type \1, @function\n\1:/p' "$names/all" >"$names/engine.s"
     echo 'HETMP_ENGINE { global: *; };' >"$names/engine.map"
+    case $(${CC:-gcc} -dumpmachine) in
+    aarch64*) jump="b hetmp.\1" ;;
+    *) jump="jmp hetmp.\1@PLT" ;;
+    esac
     ${CC:-gcc} -shared -nostdlib "$names/engine.s" -o "$names/libhetmp.so" -Wl,-soname,libhetmp.so \
         -Wl,--version-script="$names/engine.map"
     for node in $(sed 's/.* //' "$names/all" | sort -u | grep -v '^HETMP_ENGINE$'); do
         library=libhetmp_$(echo "${node#HETMP_}" | tr '[:upper:]' '[:lower:]').so
         {
-            sed -n "s/^\(.*\) $node\$/.symver hetmp.\1, \1@HETMP_ENGINE\n.globl \1\n.type \1, @function\n\1: jmp hetmp.\1@PLT/p" "$names/all"
+            sed -n "s/^\(.*\) $node\$/.symver hetmp.\1, \1@HETMP_ENGINE\n.globl \1\n.type \1, @function\n\1: $jump/p" "$names/all"
             echo '.section .note.GNU-stack, "", @progbits'
         } >"$names/names.s"
         echo "$node { global: *; };" >"$names/names.map"

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #define HIDDEN __attribute__((visibility("hidden")))
@@ -63,7 +64,12 @@ HIDDEN ssize_t __wrap_readlink(const char *path, char *to, size_t n)
 }
 HIDDEN int __wrap_poll(struct pollfd *all, nfds_t n, int timeout)
 {
+#ifdef SYS_poll
     return (int)syscall(SYS_poll, all, n, timeout);
+#else
+    struct timespec t = {timeout / 1000, timeout % 1000 * 1000000L};
+    return (int)syscall(SYS_ppoll, all, n, timeout < 0 ? 0 : &t, 0, 0);
+#endif
 }
 HIDDEN int __wrap_connect(int fd, const struct sockaddr *to, socklen_t n)
 {

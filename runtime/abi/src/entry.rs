@@ -147,21 +147,12 @@ macro_rules! stub {
             concat!(".globl hetmp_entry.", $export, ".", $node),
             concat!(".type hetmp_entry.", $export, ".", $node, ", @function"),
             concat!("hetmp_entry.", $export, ".", $node, ":"),
-            "jmp {f}",
+            $crate::machine::jump!("{f}"),
             concat!(".size hetmp_entry.", $export, ".", $node, ", . - hetmp_entry.", $export, ".", $node),
             concat!(".symver hetmp_entry.", $export, ".", $node, ", ", $export, $at, $node, ", remove"),
             ".popsection",
             f = sym $name,
         );
-    };
-}
-
-/// The instructions by which an entry notes where it was called, if there is an observer. They keep all registers that may
-/// hold arguments.
-#[cfg(target_arch = "x86_64")]
-macro_rules! noting {
-    () => {
-        "cmp byte ptr [rip + {observers}], 0\nje 9f\ncall hetmp_note\n9:"
     };
 }
 
@@ -175,12 +166,11 @@ macro_rules! watched_stub {
             concat!(".type hetmp_entry.", $export, ".", $node, ", @function"),
             concat!("hetmp_entry.", $export, ".", $node, ":"),
             ".cfi_startproc",
-            "cmp byte ptr [rip + {observers}], 0",
-            "jne 9f",
-            "jmp {plain}",
+            $crate::machine::if_set!("{observers}"),
+            $crate::machine::jump!("{plain}"),
             "9:",
-            "call hetmp_note",
-            "jmp {f}",
+            $crate::machine::note!(),
+            $crate::machine::jump!("{f}"),
             ".cfi_endproc",
             concat!(".size hetmp_entry.", $export, ".", $node, ", . - hetmp_entry.", $export, ".", $node),
             concat!(".symver hetmp_entry.", $export, ".", $node, ", ", $export, $at, $node, ", remove"),
@@ -201,12 +191,11 @@ macro_rules! placed_stub {
             concat!(".globl hetmp_entry.", $export, ".", $node),
             concat!(".type hetmp_entry.", $export, ".", $node, ", @function"),
             concat!("hetmp_entry.", $export, ".", $node, ":"),
-            "cmp byte ptr [rip + {printed}], 0",
-            "jne 9f",
-            "jmp {plain}",
+            $crate::machine::if_set!("{printed}"),
+            $crate::machine::jump!("{plain}"),
             "9:",
-            "mov rdi, [rsp]",
-            "jmp {from}",
+            $crate::machine::place_first!(),
+            $crate::machine::jump!("{from}"),
             concat!(".size hetmp_entry.", $export, ".", $node, ", . - hetmp_entry.", $export, ".", $node),
             concat!(".symver hetmp_entry.", $export, ".", $node, ", ", $export, $at, $node, ", remove"),
             ".popsection",
@@ -255,5 +244,5 @@ macro_rules! api {
 )]
 pub(crate) use for_libomp;
 pub(crate) use {
-    api, entries, export, export_placed, export_watched, noting, placed_stub, stub, watched_stub,
+    api, entries, export, export_placed, export_watched, placed_stub, stub, watched_stub,
 };

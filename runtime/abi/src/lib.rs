@@ -14,6 +14,7 @@ mod entry;
 mod goal;
 mod gomp;
 mod kmpc;
+mod machine;
 mod mq;
 mod nodes;
 mod omp;

@@ -351,7 +351,8 @@ unsafe extern "C" fn noted(caller: usize, frame: usize, pointer: usize) {
 
 // The call of an entry looks at the byte of `hetmp_core::observers`, and comes here if the byte is not 0. All registers
 // that may hold arguments are kept, except those for floating-point numbers: no entry that comes here has such arguments.
-// On the stack: the address in the entry, above it the address in the program.
+// On the stack: the address in the entry, above it the address in the program (x86-64); the program's frame pointer, above it
+// the address in the program (AArch64).
 #[cfg(target_arch = "x86_64")]
 core::arch::global_asm!(
     ".pushsection .text.hetmp_entry, \"ax\", @progbits",
@@ -397,6 +398,43 @@ core::arch::global_asm!(
     ".cfi_adjust_cfa_offset -8",
     "pop rdi",
     ".cfi_adjust_cfa_offset -8",
+    "ret",
+    ".cfi_endproc",
+    ".size hetmp_note, . - hetmp_note",
+    ".popsection",
+    noted = sym noted,
+);
+
+#[cfg(target_arch = "aarch64")]
+core::arch::global_asm!(
+    ".pushsection .text.hetmp_entry, \"ax\", @progbits",
+    ".p2align 4",
+    ".globl hetmp_note",
+    ".hidden hetmp_note",
+    ".type hetmp_note, @function",
+    "hetmp_note:",
+    ".cfi_startproc",
+    "stp x29, x30, [sp, #-96]!",
+    ".cfi_def_cfa_offset 96",
+    ".cfi_offset x29, -96",
+    ".cfi_offset x30, -88",
+    "stp x0, x1, [sp, #16]",
+    "stp x2, x3, [sp, #32]",
+    "stp x4, x5, [sp, #48]",
+    "stp x6, x7, [sp, #64]",
+    "str x8, [sp, #80]",
+    "ldp x2, x0, [sp, #96]",
+    "add x1, sp, #112",
+    "bl {noted}",
+    "ldp x0, x1, [sp, #16]",
+    "ldp x2, x3, [sp, #32]",
+    "ldp x4, x5, [sp, #48]",
+    "ldp x6, x7, [sp, #64]",
+    "ldr x8, [sp, #80]",
+    "ldp x29, x30, [sp], #96",
+    ".cfi_def_cfa_offset 0",
+    ".cfi_restore x29",
+    ".cfi_restore x30",
     "ret",
     ".cfi_endproc",
     ".size hetmp_note, . - hetmp_note",

@@ -25,6 +25,11 @@ pub fn default_here() {
     let _ = enter();
 }
 
+/// The calling thread's modes, without the flags of exceptions.
+pub fn modes() -> u64 {
+    machine::modes()
+}
+
 /// Keeps the compiler from moving computations over the change of the modes, which the compiler does not know of.
 #[inline(never)]
 fn call<R>(f: impl FnOnce() -> R) -> R {
@@ -57,6 +62,15 @@ mod machine {
             core::arch::asm!("ldmxcsr dword ptr [{at}]", at = in(reg) &raw const mxcsr,
                 options(nostack, preserves_flags, readonly));
         }
+    }
+
+    pub(super) fn modes() -> u64 {
+        let mut x87 = 0u16;
+        // SAFETY: stores into the variable, and nothing else.
+        unsafe {
+            core::arch::asm!("fnstcw word ptr [{at}]", at = in(reg) &raw mut x87, options(nostack, preserves_flags));
+        }
+        u64::from(read() & !FLAGS) << 16 | u64::from(x87)
     }
 
     #[inline]
@@ -99,6 +113,10 @@ mod machine {
         }
     }
 
+    pub(super) fn modes() -> u64 {
+        read().0
+    }
+
     #[inline]
     pub(super) fn enter() -> (u64, u64) {
         let before = read();
@@ -118,6 +136,10 @@ mod machine {
 
 #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 mod machine {
+    pub(super) fn modes() -> u64 {
+        0
+    }
+
     pub(super) fn enter() {}
 
     pub(super) fn leave((): ()) {}

@@ -205,7 +205,18 @@ pub fn ticks() -> u64 {
     unsafe {
         core::arch::x86_64::_rdtsc()
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    // The counter's rate is that of the board, 19 MHz to 1 GHz. Limits in ticks are for some GHz, so it counts in steps.
+    #[cfg(target_arch = "aarch64")]
+    {
+        let (count, rate): (u64, u64);
+        // SAFETY: Linux lets programs read both registers, which has no side effects.
+        unsafe {
+            core::arch::asm!("mrs {c}, cntvct_el0", "mrs {r}, cntfrq_el0", c = out(reg) count, r = out(reg) rate,
+                options(nomem, nostack, preserves_flags));
+        }
+        count << (31 - (rate as u32 | 1).ilog2())
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     monotonic_ns()
 }
 

@@ -9,65 +9,114 @@
 //! **Invariant**: the word is null, or a pointer that the thread itself stored with [`set`]. The engine that stores
 //! it (`hetmp-omp`) keeps the pointee alive as long as the thread may run the engine's code.
 
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-mod imp {
-    core::arch::global_asm!(
-        ".pushsection .tbss.hetmp_self, \"awT\", @nobits",
-        ".globl hetmp_self_word",
-        ".hidden hetmp_self_word",
-        ".type hetmp_self_word, @object",
-        ".size hetmp_self_word, 8",
-        ".p2align 3",
-        "hetmp_self_word:",
-        ".zero 8",
-        ".popsection",
-    );
+/// Defines `get` and `set` of one word of static thread-local storage with this symbol.
+///
+/// They are assembly: compiled code may keep the address of a `thread_local!`, and a fiber may go on on another thread.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! thread_word {
+    ($symbol:literal) => {
+        #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+        core::arch::global_asm!(
+            concat!(".pushsection .tbss.", $symbol, ", \"awT\", @nobits"),
+            concat!(".globl ", $symbol),
+            concat!(".hidden ", $symbol),
+            concat!(".type ", $symbol, ", @object"),
+            concat!(".size ", $symbol, ", 8"),
+            ".p2align 3",
+            concat!($symbol, ":"),
+            ".zero 8",
+            ".popsection",
+        );
 
-    #[inline(always)]
-    pub(super) fn get() -> *mut () {
-        let p: *mut ();
-        // SAFETY: loads the offset of the word defined above (the linker resolves GOTTPOFF, or
-        // relaxes it) and then the word of the calling thread. Not `pure`: `set` changes it.
-        unsafe {
-            core::arch::asm!(
-                "mov {p}, qword ptr hetmp_self_word@GOTTPOFF[rip]",
-                "mov {p}, qword ptr fs:[{p}]",
-                p = out(reg) p,
-                options(nostack, preserves_flags, readonly),
-            );
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        #[inline(always)]
+        pub(super) fn get() -> *mut () {
+            let p: *mut ();
+            // SAFETY: loads the offset of the word defined above (the linker resolves GOTTPOFF, or
+            // relaxes it) and then the word of the calling thread. Not `pure`: `set` changes it.
+            unsafe {
+                core::arch::asm!(
+                    concat!("mov {p}, qword ptr ", $symbol, "@GOTTPOFF[rip]"),
+                    "mov {p}, qword ptr fs:[{p}]",
+                    p = out(reg) p,
+                    options(nostack, preserves_flags, readonly),
+                );
+            }
+            p
         }
-        p
-    }
 
-    #[inline(always)]
-    pub(super) fn set(value: *mut ()) {
-        // SAFETY: loads the offset of the word defined above, and stores to the calling thread's own word.
-        unsafe {
-            core::arch::asm!(
-                "mov {t}, qword ptr hetmp_self_word@GOTTPOFF[rip]",
-                "mov qword ptr fs:[{t}], {v}",
-                t = out(reg) _,
-                v = in(reg) value,
-                options(nostack, preserves_flags),
-            );
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        #[inline(always)]
+        pub(super) fn set(value: *mut ()) {
+            // SAFETY: loads the offset of the word defined above, and stores to the calling thread's own word.
+            unsafe {
+                core::arch::asm!(
+                    concat!("mov {t}, qword ptr ", $symbol, "@GOTTPOFF[rip]"),
+                    "mov qword ptr fs:[{t}], {v}",
+                    t = out(reg) _,
+                    v = in(reg) value,
+                    options(nostack, preserves_flags),
+                );
+            }
         }
-    }
+
+        #[cfg(all(target_arch = "aarch64", not(miri)))]
+        #[inline(always)]
+        pub(super) fn get() -> *mut () {
+            let p: *mut ();
+            // SAFETY: as on x86-64.
+            unsafe {
+                core::arch::asm!(
+                    concat!("adrp {p}, :gottprel:", $symbol),
+                    concat!("ldr {p}, [{p}, :gottprel_lo12:", $symbol, "]"),
+                    "mrs {t}, tpidr_el0",
+                    "ldr {p}, [{t}, {p}]",
+                    p = out(reg) p,
+                    t = out(reg) _,
+                    options(nostack, preserves_flags, readonly),
+                );
+            }
+            p
+        }
+
+        #[cfg(all(target_arch = "aarch64", not(miri)))]
+        #[inline(always)]
+        pub(super) fn set(value: *mut ()) {
+            // SAFETY: as on x86-64.
+            unsafe {
+                core::arch::asm!(
+                    concat!("adrp {p}, :gottprel:", $symbol),
+                    concat!("ldr {p}, [{p}, :gottprel_lo12:", $symbol, "]"),
+                    "mrs {t}, tpidr_el0",
+                    "str {v}, [{t}, {p}]",
+                    p = out(reg) _,
+                    t = out(reg) _,
+                    v = in(reg) value,
+                    options(nostack, preserves_flags),
+                );
+            }
+        }
+
+        #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+        std::thread_local! {
+            static SELF: core::cell::Cell<*mut ()> = const { core::cell::Cell::new(core::ptr::null_mut()) };
+        }
+        #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+        #[inline(always)]
+        pub(super) fn get() -> *mut () {
+            SELF.with(core::cell::Cell::get)
+        }
+        #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+        #[inline(always)]
+        pub(super) fn set(value: *mut ()) {
+            SELF.with(|s| s.set(value));
+        }
+    };
 }
 
-#[cfg(not(all(target_arch = "x86_64", not(miri))))]
 mod imp {
-    use std::cell::Cell;
-    thread_local! {
-        static SELF: Cell<*mut ()> = const { Cell::new(core::ptr::null_mut()) };
-    }
-    #[inline(always)]
-    pub(super) fn get() -> *mut () {
-        SELF.with(Cell::get)
-    }
-    #[inline(always)]
-    pub(super) fn set(value: *mut ()) {
-        SELF.with(|s| s.set(value));
-    }
+    crate::thread_word!("hetmp_self_word");
 }
 
 /// The calling thread's self pointer; null until [`set`].
@@ -80,6 +129,28 @@ pub fn get() -> *mut () {
 #[inline(always)]
 pub fn set(value: *mut ()) {
     imp::set(value);
+}
+
+/// The thread pointer: a number that no other live thread has.
+#[inline(always)]
+pub fn pointer() -> u64 {
+    let p: u64;
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: the x86-64 ABI stores the thread pointer at its own address.
+    unsafe {
+        core::arch::asm!("mov {p}, qword ptr fs:0", p = out(reg) p, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    // SAFETY: reads a register.
+    unsafe {
+        core::arch::asm!("mrs {p}, tpidr_el0", p = out(reg) p, options(nostack, preserves_flags, nomem));
+    }
+    #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+    {
+        std::thread_local!(static HERE: u8 = const { 0 });
+        p = HERE.with(|h| core::ptr::from_ref(h) as u64);
+    }
+    p
 }
 
 #[cfg(test)]

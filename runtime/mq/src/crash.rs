@@ -136,10 +136,10 @@ pub(crate) fn program_counter(context: *mut libc::c_void) -> usize {
     unsafe {
         (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_RIP as usize] as usize
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        let _ = context;
-        0
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as on x86-64.
+    unsafe {
+        (*context.cast::<libc::ucontext_t>()).uc_mcontext.pc as usize
     }
 }
 

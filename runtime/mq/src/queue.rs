@@ -196,7 +196,12 @@ impl Memory for Queue {
         unsafe {
             core::arch::asm!("prefetchw [{0}]", in(reg) address, options(nostack, preserves_flags, readonly));
         }
-        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        #[cfg(all(target_arch = "aarch64", not(miri)))]
+        // SAFETY: as on x86-64.
+        unsafe {
+            core::arch::asm!("prfm pstl1keep, [{0}]", in(reg) address, options(nostack, preserves_flags, readonly));
+        }
+        #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
         let _ = address;
     }
 }

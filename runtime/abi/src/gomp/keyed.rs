@@ -93,7 +93,7 @@ macro_rules! named {
                 concat!("hetmp_entry.", $export, ".", $node, ":"),
             )+
             ".cfi_startproc",
-            $crate::entry::noting!(),
+            $crate::machine::note_if_observed!(),
             $($line,)*
             ".cfi_endproc",
             $(

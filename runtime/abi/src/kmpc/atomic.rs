@@ -305,10 +305,23 @@ macro_rules! family {
     };
 }
 
+#[cfg(target_arch = "x86_64")]
+macro_rules! looks_first {
+    ($keeps:literal) => {
+        concat!("test dl, {rest}\njne 9f\n", $keeps, "\n9:")
+    };
+}
+#[cfg(not(target_arch = "x86_64"))]
+macro_rules! looks_first {
+    ($keeps:literal) => {
+        "/* {rest} */"
+    };
+}
+
 /// A minimum or maximum for one type, in the plain and the captured form.
 ///
-/// Most calls of a minimum or maximum leave the value as it is, and take a nanosecond. So the stub of the plain form looks
-/// first, with the instructions `$keeps` that jump to `8:` if the variable at `rdx` keeps its value, and calls the function only
+/// Most calls of a minimum or maximum leave the value as it is, and take a nanosecond. So on x86-64 the stub of the plain form
+/// looks first, with the instructions `$keeps` that jump to `8:` if the variable at `rdx` keeps its value, and calls the function only
 /// if the value changes. A variable that is not aligned is not read in one piece: the function takes it.
 macro_rules! extreme {
     ($module:ident, $type:literal, $t:ty, $op:literal, $cpt:literal, $keeps:literal, $f:expr) => {
@@ -324,11 +337,8 @@ macro_rules! extreme {
                 concat!(".globl hetmp_entry.atomic_", $type, "_", $op),
                 concat!(".type hetmp_entry.atomic_", $type, "_", $op, ", @function"),
                 concat!("hetmp_entry.atomic_", $type, "_", $op, ":"),
-                "test dl, {rest}",
-                "jne 9f",
-                $keeps,
-                "9:",
-                "jmp {f}",
+                looks_first!($keeps),
+                $crate::machine::jump!("{f}"),
                 "8:",
                 "ret",
                 concat!(".size hetmp_entry.atomic_", $type, "_", $op, ", . - hetmp_entry.atomic_", $type, "_", $op),
@@ -565,14 +575,14 @@ core::arch::global_asm!(
     ".hidden hetmp_atomic_begin",
     ".type hetmp_atomic_begin, @function",
     "hetmp_atomic_begin:",
-    "jmp {begin}",
+    crate::machine::jump!("{begin}"),
     ".size hetmp_atomic_begin, . - hetmp_atomic_begin",
     ".p2align 4",
     ".globl hetmp_atomic_end",
     ".hidden hetmp_atomic_end",
     ".type hetmp_atomic_end, @function",
     "hetmp_atomic_end:",
-    "jmp {end}",
+    crate::machine::jump!("{end}"),
     ".size hetmp_atomic_end, . - hetmp_atomic_end",
     ".popsection",
     begin = sym begin,
@@ -596,7 +606,7 @@ macro_rules! from_c {
             concat!(".globl hetmp_entry.atomic_", $type, "_", $op),
             concat!(".type hetmp_entry.atomic_", $type, "_", $op, ", @function"),
             concat!("hetmp_entry.atomic_", $type, "_", $op, ":"),
-            concat!("jmp hetmp_atomic_", $type, "_", $op),
+            $crate::machine::jump!("hetmp_atomic_", $type, "_", $op),
             concat!(".size hetmp_entry.atomic_", $type, "_", $op, ", . - hetmp_entry.atomic_", $type, "_", $op),
             concat!(
                 ".symver hetmp_entry.atomic_", $type, "_", $op, ", __kmpc_atomic_", $type, "_", $op,
@@ -607,7 +617,6 @@ macro_rules! from_c {
     )+)+};
 }
 
-#[cfg(target_arch = "x86_64")]
 from_c! {
     "float10": "add" "sub" "mul" "div" "sub_rev" "div_rev" "wr" "rd" "swp" "min" "max" "add_cpt" "sub_cpt"
         "mul_cpt" "div_cpt" "sub_cpt_rev" "div_cpt_rev" "min_cpt" "max_cpt";

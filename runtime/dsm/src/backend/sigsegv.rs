@@ -12,6 +12,7 @@
 //! then is one mapping again. Threads that use these pages fault once more, and the protocol gives the rights back, since
 //! the node still has the pages.
 
+mod context;
 mod notes;
 pub mod number;
 pub mod raw;
@@ -150,12 +151,8 @@ extern "C-unwind" fn fault(
         PROGRAMS.deliver(signal, info, context, is_fault);
         return;
     };
-    // SAFETY: the kernel passes the context of the interrupted thread. Bit 1 of the error code is set for a
-    // write.
-    let write = unsafe {
-        let context = &*context.cast::<libc::ucontext_t>();
-        context.uc_mcontext.gregs[libc::REG_ERR as usize] & 2 != 0
-    };
+    // SAFETY: the kernel passes the context of the interrupted thread.
+    let write = unsafe { context::writes(context.cast()) };
     let place = watched.place(address);
     // Read the count before the note is written: the change that answers the note must not be missed.
     let seen = place.load(Ordering::Acquire);

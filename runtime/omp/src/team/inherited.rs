@@ -11,8 +11,7 @@ pub(crate) struct Inherited {
     cpus: [u64; CPU_WORDS],
     signals: u64,
     scheduling: (i32, i32, i32),
-    /// The control bits of MXCSR, and the x87 control word.
-    floating: (u32, u16),
+    floating: u64,
     stack_size: usize,
 }
 
@@ -22,26 +21,12 @@ impl core::fmt::Debug for Inherited {
     }
 }
 
-/// The bits of MXCSR below the rounding and masking modes are flags that operations set.
-const MXCSR_FLAGS: u32 = 0x3f;
-
 impl Inherited {
     /// What a thread would inherit that the calling thread creates. `None` if the system does not say, or where no pool
     /// is kept in this process.
     pub(crate) fn here() -> Option<Inherited> {
         if !init::globals().as_libomp {
             return None;
-        }
-        let (mut mxcsr, mut x87) = (0u32, 0u16);
-        // SAFETY: the instructions store into the two variables and nothing else.
-        unsafe {
-            core::arch::asm!(
-                "stmxcsr dword ptr [{mxcsr}]",
-                "fnstcw word ptr [{x87}]",
-                mxcsr = in(reg) &raw mut mxcsr,
-                x87 = in(reg) &raw mut x87,
-                options(nostack, preserves_flags),
-            );
         }
         // SAFETY: sets and parameters are plain data on this stack, of the sizes that are passed.
         unsafe {
@@ -64,7 +49,7 @@ impl Inherited {
                     param.sched_priority,
                     libc::getpriority(libc::PRIO_PROCESS, 0),
                 ),
-                floating: (mxcsr & !MXCSR_FLAGS, x87),
+                floating: hetmp_core::float::modes(),
                 stack_size: init::stack_size(),
             })
         }

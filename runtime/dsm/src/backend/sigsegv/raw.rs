@@ -6,6 +6,7 @@
 
 use core::sync::atomic::AtomicU32;
 
+#[cfg(target_arch = "x86_64")]
 core::arch::global_asm!(
     ".pushsection .text.hetmp_raw, \"ax\", @progbits",
     ".balign 16",
@@ -110,11 +111,44 @@ core::arch::global_asm!(
     ".popsection",
 );
 
+#[cfg(target_arch = "aarch64")]
+core::arch::global_asm!(
+    ".pushsection .text.hetmp_raw, \"ax\", @progbits",
+    ".balign 16",
+    ".globl hetmp_raw_begin",
+    ".hidden hetmp_raw_begin",
+    "hetmp_raw_begin:",
+    ".globl hetmp_raw_call",
+    ".hidden hetmp_raw_call",
+    ".type hetmp_raw_call, @function",
+    "hetmp_raw_call:",
+    ".cfi_startproc",
+    "mov x8, x0",
+    "mov x6, x1",
+    "ldp x0, x1, [x6]",
+    "ldp x2, x3, [x6, #16]",
+    "ldp x4, x5, [x6, #32]",
+    "svc #0",
+    "ret",
+    ".cfi_endproc",
+    ".globl hetmp_raw_restore",
+    ".hidden hetmp_raw_restore",
+    "nop",
+    "hetmp_raw_restore:",
+    "mov x8, #139",
+    "svc #0",
+    ".globl hetmp_raw_end",
+    ".hidden hetmp_raw_end",
+    "hetmp_raw_end:",
+    ".popsection",
+);
+
 extern "C" {
     static hetmp_raw_begin: u8;
     static hetmp_raw_end: u8;
     static hetmp_raw_restore: u8;
     fn hetmp_raw_call(number: usize, arguments: *const [usize; 6]) -> isize;
+    #[cfg(target_arch = "x86_64")]
     fn hetmp_raw_clone(how: *const Clone) -> isize;
 }
 
@@ -134,6 +168,7 @@ pub unsafe fn call(number: libc::c_long, arguments: [usize; 6]) -> isize {
 }
 
 /// How a thread or process of the program is made: the arguments of the system call `clone`, and the program's registers.
+#[cfg(target_arch = "x86_64")]
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Clone {
@@ -150,6 +185,7 @@ pub struct Clone {
 /// # Safety
 /// As the call demands. From the child's stack pointer on lie four words: a function that the child calls first, or 0; the
 /// function's argument; the child's `rdi`; and the address where the program goes on.
+#[cfg(target_arch = "x86_64")]
 pub unsafe fn clone(how: &Clone) -> isize {
     // SAFETY: the caller upholds what the call demands of the arguments and of the child's stack.
     unsafe { hetmp_raw_clone(how) }
