@@ -1,6 +1,7 @@
 //! The programs of `c-tests/`: reads their header lines, compiles them, and runs them
 //! with the settings that the lines ask for. `c-tests/README.md` documents the format.
 
+use crate::arm;
 use crate::clang::{self, CLANG, CLANGXX};
 use crate::suite::{find_in_path, Language};
 use crate::{exec, library, sample};
@@ -142,12 +143,21 @@ pub fn for_libomp(cases: &[Case]) -> Result<Vec<Case>, String> {
     Ok(more.map(Case::for_libomp).collect())
 }
 
-/// One of `step` of the cases that fit other runtimes and are not in `list`, or all with `HETMP_COMPILERS=all`.
-fn chosen<'a>(
-    cases: &'a [Case],
-    list: &str,
-    step: usize,
-) -> Result<impl Iterator<Item = &'a Case>, String> {
+/// The programs that gcc compiles for 64-bit Arm, without those that `c-tests/not-aarch64.txt` lists.
+///
+/// # Errors
+/// One line: the list is wrong.
+pub fn for_arm(cases: Vec<Case>) -> Result<Vec<Case>, String> {
+    let left_out = left_out(&cases, "not-aarch64.txt")?;
+    let fortran = find_in_path(&arm::compiler("gfortran")).is_ok();
+    Ok(cases
+        .into_iter()
+        .filter(|c| !left_out.contains(&c.name) && (fortran || c.language != Language::Fortran))
+        .collect())
+}
+
+/// The names of the programs that a list leaves out.
+fn left_out(cases: &[Case], list: &str) -> Result<Vec<String>, String> {
     let list = folder().join(list);
     let text = fs::read_to_string(&list).map_err(|e| format!("file {}: {e}", list.display()))?;
     let left_out: Vec<String> = text
@@ -160,6 +170,16 @@ fn chosen<'a>(
             return Err(format!("file {}: {name}: no such program", list.display()));
         }
     }
+    Ok(left_out)
+}
+
+/// One of `step` of the cases that fit other runtimes and are not in `list`, or all with `HETMP_COMPILERS=all`.
+fn chosen<'a>(
+    cases: &'a [Case],
+    list: &str,
+    step: usize,
+) -> Result<impl Iterator<Item = &'a Case>, String> {
+    let left_out = left_out(cases, list)?;
     let step = match std::env::var("HETMP_COMPILERS").as_deref() {
         Ok("all") => 1,
         Ok(other) => {
@@ -314,7 +334,7 @@ impl Case {
             let source = folder.join("lib").join(name);
             let library = dir.join(format!("lib{}.so", name.replace('.', "_")));
             let flags = ["-shared", "-fPIC", "-fopenmp", "-O2"].map(str::to_owned);
-            compile("gcc", &source, &library, &dir, &flags, &[])?;
+            compile(&arm::compiler("gcc"), &source, &library, &dir, &flags, &[])?;
             shared.push(library);
         }
         let path = dir.join("program");
@@ -327,11 +347,11 @@ impl Case {
             flags.push(clang::runtime_path()?);
         }
         let compiler = match (self.made, self.language) {
-            (Made::Clang, Language::Cxx) => CLANGXX,
-            (Made::Clang, _) => CLANG,
-            (_, language) => language.compiler(),
+            (Made::Clang, Language::Cxx) => CLANGXX.to_owned(),
+            (Made::Clang, _) => CLANG.to_owned(),
+            (_, language) => arm::compiler(language.compiler()),
         };
-        compile(compiler, &self.source, &path, &dir, &flags, &self.libs)?;
+        compile(&compiler, &self.source, &path, &dir, &flags, &self.libs)?;
         Ok(Binary { path, dir, shared })
     }
 
@@ -400,12 +420,13 @@ impl Case {
             env.push(((*name).to_owned(), library.display().to_string()));
         }
         env.extend(extra.iter().cloned());
+        let (path, args, limit) = arm::start(&binary.path, &self.args, self.limit)?;
         exec::run(&exec::Program {
-            path: &binary.path,
-            args: &self.args,
+            path: &path,
+            args: &args,
             env: &env,
             dir: &binary.dir,
-            limit: self.limit,
+            limit,
             merge: false,
         })
         .map_err(|e| format!("program {}: {e}", binary.path.display()))

@@ -7,7 +7,7 @@
 //! * The programs in `c-tests/`: [`case`] reads their header lines, compiles and runs
 //!   them; [`compare`] holds their output against that under libgomp.
 //!
-//! [`clang`] knows the runtime that belongs to clang.
+//! [`clang`] knows the runtime that belongs to clang, [`arm`] how programs for another processor are made and run.
 //! All modules run programs through [`exec`], each with a time limit. Tests that compile programs of their own do so in
 //! a [`scratch`] folder.
 //!
@@ -17,6 +17,7 @@
 //! and JSON files. Benchmarks are a crate of their own (`abi-compat/bench`), and so is the generator of
 //! the OpenSHMEM headers (`abi-compat/surface`). No line of gcc's test suite is kept in the repository.
 
+pub mod arm;
 pub mod c_api;
 pub mod case;
 pub mod clang;

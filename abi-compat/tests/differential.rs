@@ -12,9 +12,13 @@
 //! and linked with libomp (`libomp/NAME`), which has gcc's entries at a version node of its own; `c-tests/not-libomp.txt`
 //! lists what is left out of these.
 //!
+//! `HETMP_TEST_MACHINE=aarch64` compares programs of 64-bit Arm, which gcc cross-compiles and QEMU emulates; HETMP_LIB names
+//! that machine's libhetmp.so.
+//!
 //! `HETMP_DIFFERENTIAL=self` compares libgomp with itself, which shows whether a
 //! program's output is deterministic. libhetmp.so is not needed then.
 
+use hetmp_abi_compat::arm;
 use hetmp_abi_compat::case::{self, Case, Setting};
 use hetmp_abi_compat::clang;
 use hetmp_abi_compat::compare::{check_ending, difference, reference, tail};
@@ -48,12 +52,21 @@ fn main() -> ExitCode {
         .or_else(|| Some(std::thread::available_parallelism().map_or(1, |n| n.get())));
     let mut cases = case::all(&case::folder()).unwrap_or_else(|why| panic!("hetmp: {why}"));
     assert!(!cases.is_empty(), "hetmp: folder c-tests: no programs");
-    let clang = with_clang(&cases).unwrap_or_else(|why| panic!("hetmp: {why}"));
+    let emulated = arm::emulated();
+    if emulated {
+        cases = case::for_arm(cases).unwrap_or_else(|why| panic!("hetmp: {why}"));
+    } else {
+        let clang = with_clang(&cases).unwrap_or_else(|why| panic!("hetmp: {why}"));
+        cases.extend(clang);
+    }
     cases.extend(case::kernels().unwrap_or_else(|why| panic!("hetmp: {why}")));
-    cases.extend(clang);
     sample::thin(&mut cases, arguments.filter.is_some(), |c| &c.name)
         .unwrap_or_else(|why| panic!("hetmp: {why}"));
-    let cache = library::target_dir().join("differential");
+    let cache = library::target_dir().join(if emulated {
+        "differential-aarch64"
+    } else {
+        "differential"
+    });
 
     let to_itself = std::env::var("HETMP_DIFFERENTIAL").is_ok_and(|v| v == "self");
     let ours: Option<&'static Ours> = if to_itself || arguments.list {

@@ -1,0 +1,87 @@
+#!/bin/sh
+# scripts/test's step `cross`: hetmp for 64-bit Arm, cross-compiled and emulated. Status 77 and one line if that cannot be done
+# here. Emulation shows what the code computes; it shows nothing of weakly ordered memory or of time.
+set -eu
+cd "$(dirname "$0")/../.."
+. scripts/lib/interfaces.sh
+target=${CARGO_TARGET_DIR:-target}
+case $target in /*) ;; *) target=$PWD/$target ;; esac
+
+scripts/cross aarch64 || exit
+library=$target/aarch64-unknown-linux-gnu/release/libhetmp.so
+cargo build --locked --release --quiet --package hetmp --package hetmp-cli
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+passed=0
+verdict() { # STATUS WHAT
+    if [ "$1" = 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "hetmp: cross: '$2': failed (see above)"
+    fi
+}
+
+# Both libraries export the same names at the same versions.
+names() { nm -D --defined-only "$1" | awk '{ print $NF }' | sort; }
+names "$target/release/libhetmp.so" >"$work/x86"
+names "$library" >"$work/arm"
+status=0
+diff "$work/x86" "$work/arm" || status=1
+verdict "$status" "exported names"
+
+# A value that shmem_g reads may be a flag: the reads behind it must not come earlier. x86-64 needs no instruction for that, so
+# only the code shows it.
+for name in int_g getmem; do
+    status=0
+    at=$(nm -D "$library" | sed -n "s/^\([0-9a-f]*\) . shmem_$name@.*HETMP_SHMEM$/\1/p")
+    aarch64-linux-gnu-objdump -d --start-address="0x$at" --stop-address="$((0x$at + 1200))" "$library" |
+        grep -q 'dmb.ishld' || status=1
+    verdict "$status" "shmem_$name orders the reads behind it"
+done
+
+# Programs of our own headers; each checks itself. Ranks are emulated processes, which this machine's hetrun starts.
+mkdir "$work/lib"
+ln "$library" "$work/lib/libhetmp.so" 2>/dev/null || cp "$library" "$work/lib/libhetmp.so"
+ln -s libhetmp.so "$work/lib/libgomp.so.1"
+CC=aarch64-linux-gnu-gcc
+export CC
+interface_libraries "$work/lib/libhetmp.so" "$work/lib"
+program() { # INTERFACE SOURCE [OPTION]...
+    interface=$1 source=$2
+    shift 2
+    # shellcheck disable=SC2046 # options
+    $CC -O2 -Iinclude -Ic-tests/shmem -pthread "$@" "$source" -o "$work/program" -L"$work/lib" \
+        $(interface_flags "$work/lib" "$interface") -lm
+}
+runs() { # NAME COMMAND...
+    name=$1
+    shift
+    status=0
+    # What a caller preloads is for programs of OpenMP.
+    LD_PRELOAD='' timeout 300 "$@" >"$work/out" 2>&1 || status=$?
+    [ "$status" = 0 ] || cat "$work/out"
+    verdict "$status" "$name"
+}
+for name in basic stream paper; do
+    program mq c-tests/mq/$name.c && runs "mq/$name" scripts/cross aarch64 "$work/program" 3
+done
+for name in put_get p_g atomics collectives reductions locks signals strided types wait; do
+    [ -f c-tests/shmem/$name.c ] || continue
+    program shmem c-tests/shmem/$name.c &&
+        runs "shmem/$name" "$target/release/hetrun" -n 2 scripts/cross aarch64 "$work/program"
+done
+for name in graphs collectives groups matrix; do
+    program goal c-tests/goal/$name.c &&
+        runs "goal/$name" "$target/release/hetrun" -n 2 scripts/cross aarch64 "$work/program"
+done
+
+# Programs of OpenMP, against libgomp for the same machine.
+unset CC
+HETMP_TEST_MACHINE=aarch64 HETMP_LIB=$library HETMP_TEST_SETTINGS=1 \
+    cargo test --locked --package hetmp-abi-compat --test differential >"$work/out" 2>&1 || failed=$((failed + 1))
+cat "$work/out"
+set -- $(sed -n 's/^test result:.* \([0-9]*\) passed; \([0-9]*\) failed;.*/\1 \2/p' "$work/out")
+echo "$((passed + ${1:-0})) passed, $((failed + ${2:-0})) failed, 0 skipped"
+[ "$failed" = 0 ]
