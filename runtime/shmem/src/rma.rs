@@ -110,11 +110,13 @@ pub unsafe fn get(
     if let Some(from) = handle::direct(ctx, source as usize, bytes, pe) {
         // SAFETY: the C function's contract, which the program keeps: `dest` is writable for `bytes`, and the
         // program orders its accesses. The source was found in bounds.
-        return unsafe { core::ptr::copy(from, dest, bytes) };
+        unsafe { core::ptr::copy(from, dest, bytes) };
+    } else {
+        // SAFETY: the C function's contract, which the program keeps: `dest` is writable for `bytes`, and the program
+        // orders its accesses.
+        unsafe { get_cold(f, ctx, dest, source, bytes, pe) };
     }
-    // SAFETY: the C function's contract, which the program keeps: `dest` is writable for `bytes`, and the program
-    // orders its accesses.
-    unsafe { get_cold(f, ctx, dest, source, bytes, pe) }
+    cpu_fence(Ordering::Acquire);
 }
 
 #[cold]
@@ -209,12 +211,15 @@ unsafe fn p_cold<T: Copy>(f: &'static str, ctx: Ctx, dest: *mut T, value: T, pe:
 /// `source` is aligned for `T`.
 #[inline(always)]
 pub unsafe fn g<T: Copy>(f: &'static str, ctx: Ctx, source: *const T, pe: c_int) -> T {
-    if let Some(from) = handle::direct(ctx, source as usize, size_of::<T>(), pe) {
+    let value = match handle::direct(ctx, source as usize, size_of::<T>(), pe) {
         // SAFETY: found in bounds; the program passes an aligned `source`: this function's contract.
-        return unsafe { from.cast::<T>().read_volatile() };
-    }
-    // SAFETY: this function's contract: `source` is aligned for `T`.
-    unsafe { g_cold(f, ctx, source, pe) }
+        Some(from) => unsafe { from.cast::<T>().read_volatile() },
+        // SAFETY: this function's contract: `source` is aligned for `T`.
+        None => unsafe { g_cold(f, ctx, source, pe) },
+    };
+    // The value may be a flag, and the next access one of the data that it stands for. No instruction on x86-64.
+    cpu_fence(Ordering::Acquire);
+    value
 }
 
 #[cold]
