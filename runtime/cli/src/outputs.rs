@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// What happens with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum By {
-    /// [`write`] writes it.
+    /// [`write()`] writes it.
     Command,
     /// The library in the program writes it; `%p` in its name stands for the process's number.
     Program,

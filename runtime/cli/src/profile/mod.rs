@@ -1,7 +1,7 @@
 //! The profile that `hetmp run --profile` shows: where the threads of the program were, and where they waited.
 //!
 //! * [`sums`] adds up what the library has written for each thread (`hetmp_profile::read`).
-//! * [`table`] prints the text, [`json`] the file that `--profile=FILE` keeps.
+//! * [`table`] prints the text, [`mod@json`] the file that `--profile=FILE` keeps.
 //!
 //! **Data in**: the files of a folder, one for each process that used OpenMP. **Data out**: text.
 

@@ -157,10 +157,10 @@ pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
     done
 }
 
-/// [`write`] of text that is there.
+/// [`write()`] of text that is there.
 ///
 /// # Errors
-/// As for [`write`].
+/// As for [`write()`].
 pub fn put(path: &Path, text: &[u8]) -> io::Result<()> {
     write(path, |out| out.write_all(text))
 }
