@@ -6,7 +6,7 @@
 strip_apart() { # FILE NAME
     mkdir -p "$(dirname "$1")/.debug"
     apart=$(dirname "$1")/.debug/$2.debug
-    objcopy --only-keep-debug --compress-debug-sections "$1" "$apart.new"
+    objcopy --only-keep-debug "$1" "$apart.new"
     chmod 644 "$apart.new"
     mv -f "$apart.new" "$apart"
     objcopy --strip-unneeded --add-gnu-debuglink="$apart" "$1"
