@@ -1,17 +1,19 @@
 /* libhetmp_mpi.so, collectives: what GOAL takes of types, operations and buffers, and the collectives themselves. */
 #include "hetmp_mpi.h"
+#include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- types and operations ---- */
-/* True for a type of MPI's own without holes: its elements lie one after the other, in the order in which they are sent. */
+/* The latest type of MPI's own without holes: its elements lie one after the other, in the order in which they are sent. Types
+ * of MPI's own are never freed, so that the handle cannot have come to mean another one. */
+static __thread MPI_Datatype latest;
+static __thread int known;
+
 static int is_plain(MPI_Datatype type) {
-    static __thread MPI_Datatype latest;
-    static __thread int known;
     int integers, addresses, types, combiner, size;
     MPI_Aint lb, extent;
-    /* Types of MPI's own are never freed, so that the handle cannot have come to mean another one. */
     if (known && type == latest) return 1;
     PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
     if (combiner != MPI_COMBINER_NAMED) return 0;
@@ -21,6 +23,14 @@ static int is_plain(MPI_Datatype type) {
     latest = type;
     known = 1;
     return 1;
+}
+
+/* True if MPI moves data of the type: it exists, and is committed. */
+static int is_usable(MPI_Datatype type) {
+    char none = 0;
+    int at = 0;
+    if (known && type == latest) return 1;
+    return type != MPI_DATATYPE_NULL && PMPI_Pack(&none, 0, type, &none, sizeof none, &at, own) == MPI_SUCCESS;
 }
 
 /* GOAL's number of an element type; 0 if GOAL has none. */
@@ -83,12 +93,10 @@ static const void *as_bytes(const void *buffer, int n, int count, MPI_Datatype t
         return *made = memcpy(memory(all), buffer, all);
     }
     *made = memory(all);
-    for (int i = 0, at = 0; i < n; i++) {
-        MPI_Aint lb, extent;
-        PMPI_Type_get_extent(type, &lb, &extent);
-        const char *block = (const char *)buffer + (MPI_Aint)i * count * extent;
-        PMPI_Pack(block, count, type, (char *)*made + (size_t)i * bytes, (int)bytes, (at = 0, &at), MPI_COMM_WORLD);
-    }
+    MPI_Aint lb, extent;
+    PMPI_Type_get_extent(type, &lb, &extent);
+    for (int i = 0; i < n; i++)
+        move_block((char *)buffer + (MPI_Aint)i * count * extent, count, type, (char *)*made + (size_t)i * bytes, bytes, 0);
     return *made;
 }
 
@@ -108,10 +116,31 @@ static void *for_bytes(struct request *r, void *buffer, int n, int count, MPI_Da
     return r->get = memory(bytes * (size_t)n);
 }
 
+static size_t length(int count, MPI_Datatype type) {
+    MPI_Count size = 0;
+    PMPI_Type_size_x(type, &size);
+    return size > 0 ? (size_t)count * (size_t)size : 0;
+}
+
+/* Bytes of a block. 0 for none, for more than packing counts, and for a type or a number of elements that MPI refuses. */
 static size_t bytes_of(int count, MPI_Datatype type) {
-    int size = 0;
-    PMPI_Type_size(type, &size);
-    return count > 0 && size > 0 ? (size_t)count * (size_t)size : 0;
+    size_t bytes = count > 0 && is_usable(type) ? length(count, type) : 0;
+    return bytes <= INT_MAX ? bytes : 0;
+}
+
+/* True for a buffer that has no data. With MPI_BOTTOM, a null pointer, the addresses are in the type. */
+static int is_nothing(const void *buffer, MPI_Datatype type) {
+    return buffer == MPI_IN_PLACE || (!buffer && is_plain(type));
+}
+
+/* True if MPI refuses two buffers because they are the same. MPICH does so, Open MPI does not. */
+static int is_twice(const void *from, const void *to) {
+#ifdef OPEN_MPI
+    (void)from, (void)to;
+    return 0;
+#else
+    return from == to;
+#endif
 }
 
 #define LEAVE(reason, call)                                                                                               \
@@ -127,14 +156,15 @@ int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request) {
     struct comm *c = record(comm);
     if (!c) LEAVE(COMMUNICATOR, PMPI_Ibarrier(comm, request));
     struct request *r = new_request();
-    return give_request(r, BARRIER, START(c, ibarrier, &r->run), request);
+    return give_request(r, comm, BARRIER, START(c, ibarrier, &r->run), request);
 }
 
 int MPI_Ibcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request *request) {
     struct comm *c = record(comm);
     if (!c || root < 0 || root >= c->size) LEAVE(COMMUNICATOR, PMPI_Ibcast(buffer, count, type, root, comm, request));
     size_t bytes = bytes_of(count, type);
-    if (!bytes) LEAVE(EMPTY, PMPI_Ibcast(buffer, count, type, root, comm, request));
+    if (!bytes) LEAVE(AMOUNT, PMPI_Ibcast(buffer, count, type, root, comm, request));
+    if (is_nothing(buffer, type)) LEAVE(ARGUMENTS, PMPI_Ibcast(buffer, count, type, root, comm, request));
     struct request *r = new_request();
     const void *give = buffer;
     void *get = buffer;
@@ -143,7 +173,7 @@ int MPI_Ibcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm co
     } else if (!is_plain(type)) {
         give = get = (void *)as_bytes(buffer, 1, count, type, bytes, 0, &r->give);
     }
-    return give_request(r, BCAST, START(c, ibroadcast, give, get, bytes, root, &r->run), request);
+    return give_request(r, comm, BCAST, START(c, ibroadcast, give, get, bytes, root, &r->run), request);
 }
 
 int MPI_Ireduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm,
@@ -153,11 +183,14 @@ int MPI_Ireduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op
     if (!c || root < 0 || root >= c->size) LEAVE(COMMUNICATOR, PMPI_Ireduce(from, to, count, type, op, root, comm, request));
     if (!goal_type) LEAVE(TYPE, PMPI_Ireduce(from, to, count, type, op, root, comm, request));
     if (goal_op < 0) LEAVE(OPERATION, PMPI_Ireduce(from, to, count, type, op, root, comm, request));
-    if (count <= 0) LEAVE(EMPTY, PMPI_Ireduce(from, to, count, type, op, root, comm, request));
+    if (count <= 0) LEAVE(AMOUNT, PMPI_Ireduce(from, to, count, type, op, root, comm, request));
+    int here = c->rank == root, in_place = from == MPI_IN_PLACE;
+    if (here ? is_nothing(to, type) || is_twice(from, to) || !from : !from || in_place)
+        LEAVE(ARGUMENTS, PMPI_Ireduce(from, to, count, type, op, root, comm, request));
     struct request *r = new_request();
-    if (from == MPI_IN_PLACE) from = as_bytes(to, 1, count, type, bytes_of(count, type), 1, &r->give);
+    if (from == MPI_IN_PLACE) from = as_bytes(to, 1, count, type, length(count, type), 1, &r->give);
     int code = START(c, ireduce, from, to, (size_t)count, goal_type, goal_op, root, &r->run);
-    return give_request(r, REDUCE, code, request);
+    return give_request(r, comm, REDUCE, code, request);
 }
 
 int MPI_Iallreduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
@@ -167,11 +200,13 @@ int MPI_Iallreduce(const void *from, void *to, int count, MPI_Datatype type, MPI
     if (!c) LEAVE(COMMUNICATOR, PMPI_Iallreduce(from, to, count, type, op, comm, request));
     if (!goal_type) LEAVE(TYPE, PMPI_Iallreduce(from, to, count, type, op, comm, request));
     if (goal_op < 0) LEAVE(OPERATION, PMPI_Iallreduce(from, to, count, type, op, comm, request));
-    if (count <= 0) LEAVE(EMPTY, PMPI_Iallreduce(from, to, count, type, op, comm, request));
+    if (count <= 0) LEAVE(AMOUNT, PMPI_Iallreduce(from, to, count, type, op, comm, request));
+    if (!from || is_nothing(to, type) || is_twice(from, to))
+        LEAVE(ARGUMENTS, PMPI_Iallreduce(from, to, count, type, op, comm, request));
     struct request *r = new_request();
-    if (from == MPI_IN_PLACE) from = as_bytes(to, 1, count, type, bytes_of(count, type), 1, &r->give);
+    if (from == MPI_IN_PLACE) from = as_bytes(to, 1, count, type, length(count, type), 1, &r->give);
     int code = START(c, iallreduce, from, to, (size_t)count, goal_type, goal_op, &r->run);
-    return give_request(r, ALLREDUCE, code, request);
+    return give_request(r, comm, ALLREDUCE, code, request);
 }
 
 int MPI_Ireduce_scatter_block(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
@@ -181,11 +216,13 @@ int MPI_Ireduce_scatter_block(const void *from, void *to, int count, MPI_Datatyp
     if (!c) LEAVE(COMMUNICATOR, PMPI_Ireduce_scatter_block(from, to, count, type, op, comm, request));
     if (!goal_type) LEAVE(TYPE, PMPI_Ireduce_scatter_block(from, to, count, type, op, comm, request));
     if (goal_op < 0) LEAVE(OPERATION, PMPI_Ireduce_scatter_block(from, to, count, type, op, comm, request));
-    if (count <= 0) LEAVE(EMPTY, PMPI_Ireduce_scatter_block(from, to, count, type, op, comm, request));
+    if (count <= 0) LEAVE(AMOUNT, PMPI_Ireduce_scatter_block(from, to, count, type, op, comm, request));
+    if (!from || is_nothing(to, type) || is_twice(from, to))
+        LEAVE(ARGUMENTS, PMPI_Ireduce_scatter_block(from, to, count, type, op, comm, request));
     struct request *r = new_request();
-    if (from == MPI_IN_PLACE) from = as_bytes(to, c->size, count, type, bytes_of(count, type), 1, &r->give);
+    if (from == MPI_IN_PLACE) from = as_bytes(to, c->size, count, type, length(count, type), 1, &r->give);
     int code = START(c, ireduce_scatter, from, to, (size_t)count, goal_type, goal_op, &r->run);
-    return give_request(r, REDUCE_SCATTER, code, request);
+    return give_request(r, comm, REDUCE_SCATTER, code, request);
 }
 
 int MPI_Ialltoall(const void *from, int count, MPI_Datatype type, void *to, int to_count, MPI_Datatype to_type,
@@ -193,14 +230,17 @@ int MPI_Ialltoall(const void *from, int count, MPI_Datatype type, void *to, int 
     struct comm *c = record(comm);
     if (!c) LEAVE(COMMUNICATOR, PMPI_Ialltoall(from, count, type, to, to_count, to_type, comm, request));
     size_t bytes = bytes_of(to_count, to_type);
-    if (!bytes) LEAVE(EMPTY, PMPI_Ialltoall(from, count, type, to, to_count, to_type, comm, request));
+    if (!bytes) LEAVE(AMOUNT, PMPI_Ialltoall(from, count, type, to, to_count, to_type, comm, request));
+    int unlike = from != MPI_IN_PLACE && (bytes_of(count, type) != bytes || is_nothing(from, type));
+    if (unlike || is_nothing(to, to_type) || (is_twice(from, to) && type == to_type))
+        LEAVE(ARGUMENTS, PMPI_Ialltoall(from, count, type, to, to_count, to_type, comm, request));
     struct request *r = new_request();
     if (from == MPI_IN_PLACE)
         from = as_bytes(to, c->size, to_count, to_type, bytes, 1, &r->give);
     else
         from = as_bytes(from, c->size, count, type, bytes, 0, &r->give);
     to = for_bytes(r, to, c->size, to_count, to_type, bytes);
-    return give_request(r, ALLTOALL, START(c, ialltoall, from, to, bytes, &r->run), request);
+    return give_request(r, comm, ALLTOALL, START(c, ialltoall, from, to, bytes, &r->run), request);
 }
 
 int MPI_Iallgather(const void *from, int count, MPI_Datatype type, void *to, int to_count, MPI_Datatype to_type,
@@ -208,57 +248,60 @@ int MPI_Iallgather(const void *from, int count, MPI_Datatype type, void *to, int
     struct comm *c = record(comm);
     if (!c) LEAVE(COMMUNICATOR, PMPI_Iallgather(from, count, type, to, to_count, to_type, comm, request));
     size_t bytes = bytes_of(to_count, to_type);
-    if (!bytes) LEAVE(EMPTY, PMPI_Iallgather(from, count, type, to, to_count, to_type, comm, request));
+    if (!bytes) LEAVE(AMOUNT, PMPI_Iallgather(from, count, type, to, to_count, to_type, comm, request));
+    MPI_Aint lb, stride = (MPI_Aint)bytes;
+    if (!is_plain(to_type)) {
+        PMPI_Type_get_extent(to_type, &lb, &stride);
+        stride *= to_count;
+    }
+    const char *mine = (const char *)to + c->rank * stride;
+    int unlike = from != MPI_IN_PLACE && (bytes_of(count, type) != bytes || is_nothing(from, type));
+    if (unlike || is_nothing(to, to_type) || (is_twice(from, mine) && type == to_type))
+        LEAVE(ARGUMENTS, PMPI_Iallgather(from, count, type, to, to_count, to_type, comm, request));
     struct request *r = new_request();
     if (from == MPI_IN_PLACE) {
-        MPI_Aint lb, extent;
-        PMPI_Type_get_extent(to_type, &lb, &extent);
-        const char *own = (const char *)to + (MPI_Aint)c->rank * to_count * extent;
-        from = as_bytes(own, 1, to_count, to_type, bytes, 1, &r->give);
+        from = as_bytes(mine, 1, to_count, to_type, bytes, 1, &r->give);
     } else {
         from = as_bytes(from, 1, count, type, bytes, 0, &r->give);
     }
     to = for_bytes(r, to, c->size, to_count, to_type, bytes);
-    return give_request(r, ALLGATHER, START(c, iallgather, from, to, bytes, &r->run), request);
+    return give_request(r, comm, ALLGATHER, START(c, iallgather, from, to, bytes, &r->run), request);
 }
 
-/* Fills in a communicator's neighbours. False where GOAL does not know which message belongs to which: the same at all ranks.
- * In a periodic dimension of one or two ranks both neighbours are the same rank, and the order of the two messages is
- * MPI's affair. */
-static int find_neighbours(MPI_Comm comm, struct comm *c) {
-    int kind, n;
-    if (c->known) return c->known > 0;
-    c->known = -1;
+/* True if a rank is a neighbour twice, as in a periodic dimension of one or two ranks. The order of the messages to it is then MPI's affair. */
+static int has_twice(const int *all, int n) {
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < i; k++)
+            if (all[i] == all[k] && all[i] != MPI_PROC_NULL) return 1;
+    return 0;
+}
+
+int find_neighbours(MPI_Comm comm, struct comm *c) {
+    int kind, n, weighted;
     PMPI_Topo_test(comm, &kind);
     if (kind == MPI_CART) {
         PMPI_Cartdim_get(comm, &n);
-        int *dims = memory(3 * sizeof(int) * (size_t)(n + 1)), *periods = dims + n, *coords = periods + n;
-        PMPI_Cart_get(comm, n, dims, periods, coords);
-        c->from = memory(2 * sizeof(int) * (size_t)n);
-        c->to = memory(2 * sizeof(int) * (size_t)n);
-        int clear = 1;
-        for (int d = 0; d < n; d++) {
-            clear = clear && !(periods[d] && dims[d] <= 2);
-            PMPI_Cart_shift(comm, d, 1, &c->from[2 * d], &c->from[2 * d + 1]);
-        }
-        free(dims);
-        if (!clear) return 0;
-        memcpy(c->to, c->from, 2 * sizeof(int) * (size_t)n);
         c->sources = c->destinations = 2 * n;
     } else if (kind == MPI_DIST_GRAPH) {
-        int weighted;
         PMPI_Dist_graph_neighbors_count(comm, &c->sources, &c->destinations, &weighted);
-        size_t in = (size_t)c->sources + 1, out = (size_t)c->destinations + 1;
-        int *weights = memory(sizeof(int) * (in + out));
-        c->from = memory(sizeof(int) * in);
-        c->to = memory(sizeof(int) * out);
-        PMPI_Dist_graph_neighbors(comm, c->sources, c->from, weights, c->destinations, c->to, weights + in);
-        free(weights);
     } else {
         return 0;
     }
-    c->known = 1;
-    return 1;
+    size_t in = (size_t)c->sources + 1, out = (size_t)c->destinations + 1;
+    c->from = memory(sizeof(int) * in);
+    c->to = memory(sizeof(int) * out);
+    if (kind == MPI_CART) {
+        for (int d = 0; d < n; d++) PMPI_Cart_shift(comm, d, 1, &c->from[2 * d], &c->from[2 * d + 1]);
+        memcpy(c->to, c->from, sizeof(int) * in);
+    } else {
+        int *weights = memory(sizeof(int) * (in + out));
+        PMPI_Dist_graph_neighbors(comm, c->sources, c->from, weights, c->destinations, c->to, weights + in);
+        free(weights);
+    }
+    int alone = 1;
+    for (int i = 0; i < c->sources; i++) alone = alone && c->from[i] == MPI_PROC_NULL;
+    for (int i = 0; i < c->destinations; i++) alone = alone && c->to[i] == MPI_PROC_NULL;
+    return !alone && !has_twice(c->from, c->sources) && !has_twice(c->to, c->destinations);
 }
 
 /* Writes the numbers of the real neighbours to `real` and their places to `places`. Returns how many there are. */
@@ -276,24 +319,29 @@ int MPI_Ineighbor_alltoall(const void *from, int count, MPI_Datatype type, void 
                            MPI_Comm comm, MPI_Request *request) {
     struct comm *c = record(comm);
     if (!c || !c->group) LEAVE(COMMUNICATOR, PMPI_Ineighbor_alltoall(from, count, type, to, to_count, to_type, comm, request));
-    if (!find_neighbours(comm, c))
-        LEAVE(TOPOLOGY, PMPI_Ineighbor_alltoall(from, count, type, to, to_count, to_type, comm, request));
-    size_t bytes = bytes_of(to_count, to_type);
-    if (!bytes) LEAVE(EMPTY, PMPI_Ineighbor_alltoall(from, count, type, to, to_count, to_type, comm, request));
-    struct request *r = new_request();
+    if (!c->clear) LEAVE(TOPOLOGY, PMPI_Ineighbor_alltoall(from, count, type, to, to_count, to_type, comm, request));
     size_t most = (size_t)(c->sources > c->destinations ? c->sources : c->destinations) + 1;
-    int *sources = memory(3 * sizeof(int) * most), *destinations = sources + most, *places = destinations + most;
-    /* Places of the output stay with the request. */
-    r->slots = memory(sizeof(int) * most);
-    int n_from = real_neighbours(c->from, c->sources, sources, r->slots);
+    int *sources = memory(4 * sizeof(int) * most), *destinations = sources + most, *places = destinations + most;
+    int *slots = places + most;
+    int n_from = real_neighbours(c->from, c->sources, sources, slots);
     int n_to = real_neighbours(c->to, c->destinations, destinations, places);
-    from = as_bytes(from, c->destinations, count, type, bytes, n_to < c->destinations, &r->give);
+    /* A rank that only sends has an amount on that side alone. */
+    size_t bytes = n_from ? bytes_of(to_count, to_type) : bytes_of(count, type);
+    int unlike = (n_from && is_nothing(to, to_type)) || (n_to && (bytes_of(count, type) != bytes || is_nothing(from, type)));
+    if (!bytes || unlike) {
+        free(sources);
+        LEAVE(bytes ? ARGUMENTS : AMOUNT, PMPI_Ineighbor_alltoall(from, count, type, to, to_count, to_type, comm, request));
+    }
+    struct request *r = new_request();
+    /* Places of the output stay with the request. */
+    r->slots = memcpy(memory(sizeof(int) * most), slots, sizeof(int) * most);
+    if (n_to) from = as_bytes(from, c->destinations, count, type, bytes, n_to < c->destinations, &r->give);
     for (int i = 0; i < n_to; i++) {
         /* Only in a copy are there places without a neighbour; later blocks move up. */
         if (places[i] != i) memcpy((char *)r->give + bytes * (size_t)i, (char *)r->give + bytes * (size_t)places[i], bytes);
     }
-    void *get = for_bytes(r, to, n_from, to_count, to_type, bytes);
-    if (!r->get && n_from < c->sources) {
+    void *get = n_from ? for_bytes(r, to, n_from, to_count, to_type, bytes) : to;
+    if (!r->get && n_from && n_from < c->sources) {
         r->target = to;
         r->blocks = n_from;
         r->bytes = bytes;
@@ -302,5 +350,5 @@ int MPI_Ineighbor_alltoall(const void *from, int count, MPI_Datatype type, void 
     }
     int code = goal.goal_group_ineighbor_alltoall(c->group, sources, n_from, destinations, n_to, from, get, bytes, &r->run);
     free(sources);
-    return give_request(r, NEIGHBOR, code, request);
+    return give_request(r, comm, NEIGHBOR, code, request);
 }

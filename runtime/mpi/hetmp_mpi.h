@@ -10,11 +10,13 @@
  * Who decides: all ranks must take the same way. The decision therefore depends only on what MPI demands to be equal on all
  * ranks: the communicator, the number of bytes, the operation and its type. MPI_IN_PLACE (which only the root gives in a
  * reduction) and derived types (which may differ between ranks, as long as their signatures agree) do not count; such
- * buffers go through a copy.
+ * buffers go through a copy. Arguments that MPI refuses at this rank are left to it: it says so before it begins.
+ *
+ * Errors go to the communicator's handler. Where one call waits for several requests, MPI reports them.
  *
  * Contexts: ranks may begin the collectives of two communicators in different orders, so each communicator is a group of
  * GOAL with a context of its own. The creation of a communicator is collective: there the ranks agree on a number that is
- * free at all of them.
+ * free at all of them: one that an earlier communicator of the same ranks had, if they have freed it, or else a new one.
  *
  * Which file: `job.c` opens libhetmp.so, joins GOAL's job and knows the communicators; `requests.c` waits for and tests
  * requests; `collectives.c` begins the collectives. */
@@ -45,11 +47,12 @@ extern struct functions {
 #undef FIELD
 
 enum { BARRIER, BCAST, REDUCE, ALLREDUCE, ALLTOALL, ALLGATHER, REDUCE_SCATTER, NEIGHBOR, KINDS };
-enum { COMMUNICATOR, TYPE, OPERATION, EMPTY, TOPOLOGY, REASONS };
+enum { COMMUNICATOR, TYPE, OPERATION, AMOUNT, TOPOLOGY, ARGUMENTS, REASONS };
 extern const char *const kind_names[KINDS];
 
 extern int threads; /* MPI_THREAD_MULTIPLE */
-extern MPI_Group world_group;
+/* Of this process alone, for calls that convert: their errors come back to us. */
+extern MPI_Comm own;
 /* Collectives of this rank that went to GOAL, by kind, and to MPI, by reason. */
 extern long taken[KINDS], left[REASONS];
 
@@ -57,8 +60,12 @@ extern long taken[KINDS], left[REASONS];
 struct comm {
     GOAL_Group group; /* null: all ranks */
     int size, rank;
-    /* Neighbours, once they were asked for: numbers in the communicator, MPI_PROC_NULL for none. */
-    int known, sources, destinations;
+    int context, *ranks; /* of the group */
+    struct comm *next;   /* in the list of those that the program has freed */
+    /* GOAL knows which message of a neighbour belongs to which edge, at all ranks. */
+    int clear;
+    /* Neighbours: numbers in the communicator, MPI_PROC_NULL for none. */
+    int sources, destinations;
     int *from, *to;
 };
 
@@ -71,17 +78,25 @@ __attribute__((noreturn)) void fatal(const char *what);
 /* Memory, or the end of the job. */
 void *memory(size_t bytes);
 
+/* ---- collectives.c ---- */
+/* Fills in a communicator's neighbours. False where GOAL does not know which message belongs to which edge, and for a rank
+ * without neighbours, which does not know how much the others send, and so not which way they take. */
+int find_neighbours(MPI_Comm comm, struct comm *c);
+
 /* ---- requests.c ---- */
 /* What a request of ours still has to do when its run has ended, and how it is known. */
 struct request {
     struct request *next;  /* in the table of handles */
     struct request *other; /* in the list of spare ones, or of those that the program has freed */
     MPI_Request handle;
+    MPI_Comm comm; /* its handler hears of errors; MPI_COMM_WORLD once the program has freed it */
     int known; /* MPI and the table know the handle */
     int open;  /* the program has it */
     GOAL_Handle run;
     int ended, error;
     int told; /* MPI has heard that it is complete, and so ends it: it has failed, or another one of a list has */
+    int shown; /* Fortran has its handle: MPI's own functions wait for it */
+    struct request *after; /* in the list of those */
     void *give, *get;   /* copies, or null */
     void *target;       /* blocks of `get` go here: block i to place `slots[i]` */
     int blocks, *slots; /* `slots` null: one block at the beginning */
@@ -95,7 +110,11 @@ struct request {
 /* For the next collective: a new one, or one that was used before. */
 struct request *new_request(void);
 /* A run was begun, with this code: the program gets a request for it. */
-int give_request(struct request *r, int kind, int code, MPI_Request *request);
+int give_request(struct request *r, MPI_Comm comm, int kind, int code, MPI_Request *request);
+/* Moves `count` elements at `block` to `packed`, or with `back` from there. Returns MPI's code. */
+int move_block(void *block, int count, MPI_Datatype type, void *packed, size_t bytes, int back);
+/* The program frees a communicator. */
+void forget_comm(MPI_Comm comm);
 /* Looks after requests that the program has freed while their runs went on; with `wait`, until they end. */
 void sweep(int wait);
 /* The last of all: frees every request. */

@@ -19,15 +19,17 @@
 
 const char *const kind_names[KINDS] = {"Ibarrier",   "Ibcast",     "Ireduce",               "Iallreduce",
                                               "Ialltoall",  "Iallgather", "Ireduce_scatter_block", "Ineighbor_alltoall"};
-static const char *const reason_names[REASONS] = {"communicator", "type", "operation", "no data", "topology"};
+static const char *const reason_names[REASONS] = {"communicator", "type", "operation", "amount", "topology", "arguments"};
 
 struct functions goal;
 int threads;
-MPI_Group world_group;
+MPI_Comm own = MPI_COMM_NULL;
+static MPI_Group world_group;
 long taken[KINDS], left[REASONS];
 static int joined; /* GOAL is there, between MPI_Init and MPI_Finalize */
 static int keyval = MPI_KEYVAL_INVALID;
 static int next_context = 1;
+static struct comm *freed; /* whose contexts may be used again */
 
 /* ---- libhetmp.so ---- */
 void say(const char *format, ...) {
@@ -98,49 +100,87 @@ struct comm *record(MPI_Comm comm) {
     return c;
 }
 
+static void discard(struct comm *c) {
+    free(c->from);
+    free(c->to);
+    free(c->ranks);
+    free(c);
+}
+
 static int delete_record(MPI_Comm comm, int key, void *attribute, void *state) {
     struct comm *c = attribute;
-    (void)comm;
     (void)key;
     (void)state;
     if (latest == c) latest = NULL;
-    if (c->group) goal.GOAL_Group_free(&c->group);
-    free(c->from);
-    free(c->to);
-    free(c);
+    forget_comm(comm);
+    if (!c->group) {
+        discard(c);
+        return MPI_SUCCESS;
+    }
+    goal.GOAL_Group_free(&c->group);
+    c->next = freed;
+    freed = c;
     return MPI_SUCCESS;
 }
 
-static void keep(MPI_Comm comm, GOAL_Group group) {
+static struct comm *new_record(MPI_Comm comm) {
     struct comm *c = calloc(1, sizeof *c);
     if (!c) memory(SIZE_MAX);
-    c->group = group;
     PMPI_Comm_size(comm, &c->size);
     PMPI_Comm_rank(comm, &c->rank);
-    PMPI_Comm_set_attr(comm, keyval, c);
+    return c;
+}
+
+/* Where the list of those that were freed has the one of the same ranks with the lowest context; null without one. */
+static struct comm **freed_like(const struct comm *c) {
+    struct comm **found = NULL;
+    for (struct comm **at = &freed; *at; at = &(*at)->next) {
+        int same = (*at)->size == c->size && memcmp((*at)->ranks, c->ranks, sizeof(int) * (size_t)c->size) == 0;
+        if (same && (!found || (*at)->context < (*found)->context)) found = at;
+    }
+    return found;
 }
 
 /* A communicator was created from `parent`, by all its members together. With several threads that create communicators at
  * once the ranks could not agree on contexts, so that then only MPI_COMM_WORLD is GOAL's. */
 static int created(int error, MPI_Comm parent, MPI_Comm *comm) {
     if (error != MPI_SUCCESS || !joined || threads || *comm == MPI_COMM_NULL || !record(parent)) return error;
-    int size, inter, mine = next_context, context;
+    int size, inter;
     PMPI_Comm_test_inter(*comm, &inter);
     PMPI_Comm_size(*comm, &size);
     if (inter || size < 2) return error;
-    error = PMPI_Allreduce(&mine, &context, 1, MPI_INT, MPI_MAX, *comm);
-    if (error != MPI_SUCCESS || context == INT32_MAX) return error;
-    next_context = context + 1;
-    int *numbers = memory(2 * sizeof(int) * (size_t)size), *ranks = numbers + size;
+    struct comm *c = new_record(*comm);
+    int *numbers = memory(sizeof(int) * (size_t)size);
+    c->ranks = memory(sizeof(int) * (size_t)size);
     for (int i = 0; i < size; i++) numbers[i] = i;
     MPI_Group group;
     PMPI_Comm_group(*comm, &group);
-    PMPI_Group_translate_ranks(group, size, numbers, world_group, ranks);
+    PMPI_Group_translate_ranks(group, size, numbers, world_group, c->ranks);
     PMPI_Group_free(&group);
-    GOAL_Group made;
-    if (goal.GOAL_Group_create(context, ranks, size, &made) != GOAL_SUCCESS) fatal("communicator");
     free(numbers);
-    keep(*comm, made);
+    struct comm **again = freed_like(c);
+    int before = again ? (*again)->context : 0;
+    enum { NEXT, MOST, LEAST, UNCLEAR, WORDS };
+    const int mine[WORDS] = {next_context, before, -before, !find_neighbours(*comm, c)};
+    int all[WORDS];
+    error = PMPI_Allreduce(mine, all, WORDS, MPI_INT, MPI_MAX, *comm);
+    /* The same context at all of them. */
+    int reused = before && all[MOST] == before && -all[LEAST] == before;
+    if (error != MPI_SUCCESS || (!reused && all[NEXT] == INT32_MAX)) {
+        discard(c);
+        return error;
+    }
+    c->clear = !all[UNCLEAR];
+    c->context = reused ? before : all[NEXT];
+    if (reused) {
+        struct comm *old = *again;
+        *again = old->next;
+        discard(old);
+    } else {
+        next_context = all[NEXT] + 1;
+    }
+    if (goal.GOAL_Group_create(c->context, c->ranks, size, &c->group) != GOAL_SUCCESS) fatal("communicator");
+    PMPI_Comm_set_attr(*comm, keyval, c);
     return MPI_SUCCESS;
 }
 
@@ -175,7 +215,7 @@ static int packs_plainly(void) {
     MPI_Datatype pair;
     PMPI_Type_vector(2, 1, 2, MPI_INT, &pair);
     PMPI_Type_commit(&pair);
-    PMPI_Pack(from, 1, pair, packed, sizeof packed, &at, MPI_COMM_WORLD);
+    PMPI_Pack(from, 1, pair, packed, sizeof packed, &at, own);
     PMPI_Type_free(&pair);
     return at == 8 && packed[0] == 1 && packed[1] == 3;
 }
@@ -206,6 +246,8 @@ static void join(void) {
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
     if (size < 2) return;
+    PMPI_Comm_dup(MPI_COMM_SELF, &own);
+    PMPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
     fine = open_library() && packs_plainly();
     PMPI_Allreduce(&fine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (!all) {
@@ -225,7 +267,7 @@ static void join(void) {
     }
     PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_record, &keyval, NULL);
-    keep(MPI_COMM_WORLD, NULL);
+    PMPI_Comm_set_attr(MPI_COMM_WORLD, keyval, new_record(MPI_COMM_WORLD));
     joined = 1;
 }
 
@@ -276,5 +318,6 @@ int MPI_Finalize(void) {
         goal.GOAL_Finalize();
         PMPI_Group_free(&world_group);
     }
+    if (own != MPI_COMM_NULL) PMPI_Comm_free(&own);
     return PMPI_Finalize();
 }

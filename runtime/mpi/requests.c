@@ -16,6 +16,7 @@ enum { BUCKETS = 1024 };
 static struct request *table[BUCKETS];
 static struct request *orphans; /* freed by the program before they ended */
 static struct request *spare;   /* for further collectives */
+static struct request *shown;   /* to Fortran, and going on */
 static int open_requests;
 
 static void enter(void) {
@@ -38,7 +39,7 @@ static struct request *find(MPI_Request handle) {
     struct request *r = *bucket(handle);
     while (r && r->handle != handle) r = r->next;
     leave();
-    return r && r->open ? r : NULL;
+    return r && r->open && !r->shown ? r : NULL;
 }
 
 /* ---- the ends of requests ---- */
@@ -57,6 +58,21 @@ static void recycle(struct request *r) {
     leave();
 }
 
+int move_block(void *block, int count, MPI_Datatype type, void *packed, size_t bytes, int back) {
+    int at = 0, n = (int)bytes;
+    char base = 0;
+    MPI_Aint shift;
+    if (block) return back ? PMPI_Unpack(packed, n, &at, block, count, type, own) : PMPI_Pack(block, count, type, packed, n, &at, own);
+    /* MPI_BOTTOM, which MPICH's packing refuses: the same elements, seen from another address. */
+    PMPI_Get_address(&base, &shift);
+    shift = -shift;
+    PMPI_Type_create_hindexed(1, &count, &shift, type, &type);
+    PMPI_Type_commit(&type);
+    int error = move_block(&base, 1, type, packed, bytes, back);
+    PMPI_Type_free(&type);
+    return error;
+}
+
 /* The run has ended: its results go from the copy to the program's buffer. The type is freed here and not in `drop`: with
  * several threads MPICH calls `forget` under a lock that MPI_Type_free takes. */
 static void deliver(struct request *r) {
@@ -64,8 +80,7 @@ static void deliver(struct request *r) {
         char *to = (char *)r->target + (r->slots ? r->slots[i] : i) * r->stride;
         char *from = (char *)r->get + r->bytes * (size_t)i;
         if (r->derived) {
-            int at = 0;
-            PMPI_Unpack(from, (int)r->bytes, &at, to, r->count, r->type, MPI_COMM_WORLD);
+            move_block(to, r->count, r->type, from, r->bytes, 1);
         } else {
             memcpy(to, from, r->bytes);
         }
@@ -91,11 +106,13 @@ static void look(struct request *r) {
         r->error = MPI_ERR_OTHER;
     }
     deliver(r);
-    /* MPI then reports the error, as its own. */
-    if (r->error) {
-        r->told = 1;
-        PMPI_Grequest_complete(r->handle);
-    }
+}
+
+/* MPI hears that the request is complete. */
+static void tell(struct request *r) {
+    if (r->told) return;
+    r->told = 1;
+    PMPI_Grequest_complete(r->handle);
 }
 
 static int query(void *state, MPI_Status *status) {
@@ -156,17 +173,40 @@ void sweep(int wait) {
 
 void end_requests(void) {
     sweep(1);
+    shown = NULL;
     while (spare) {
         struct request *r = spare;
         MPI_Request handle = r->handle;
         spare = r->other;
+        if (!r->known) {
+            free(r);
+            continue;
+        }
         PMPI_Grequest_complete(handle);
         PMPI_Request_free(&handle);
     }
 }
 
-int give_request(struct request *r, int kind, int code, MPI_Request *request) {
-    if (code != GOAL_SUCCESS) fatal(kind_names[kind]);
+void forget_comm(MPI_Comm comm) {
+    enter();
+    for (int i = 0; i < BUCKETS; i++)
+        for (struct request *r = table[i]; r; r = r->next)
+            if (r->comm == comm) r->comm = MPI_COMM_WORLD;
+    leave();
+}
+
+int give_request(struct request *r, MPI_Comm comm, int kind, int code, MPI_Request *request) {
+    if (code != GOAL_SUCCESS) {
+        char why[300] = "";
+        goal.GOAL_Last_error(why, sizeof why);
+        say("%s: %s", kind_names[kind], why);
+        r->error = MPI_ERR_OTHER;
+        deliver(r);
+        recycle(r);
+        PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
+        return MPI_ERR_OTHER;
+    }
+    r->comm = comm;
     int is_new = !r->known;
     if (is_new) {
         int error = PMPI_Grequest_start(query, forget, cancel, r, &r->handle);
@@ -216,11 +256,25 @@ static void rest(unsigned *turns) {
 
 static int any_open(void) { return __atomic_load_n(&open_requests, __ATOMIC_RELAXED) != 0; }
 
-/* The request has ended well: the program gets a status and the null request. */
+/* The request has ended: the program gets a status and the null request. */
 static void hand_over(struct request *r, MPI_Request *request, MPI_Status *status) {
     if (status != MPI_STATUS_IGNORE) query(r, status);
     *request = MPI_REQUEST_NULL;
     recycle(r);
+}
+
+/* The one request that a call waits for has ended: an error goes to the communicator's handler. */
+static int hand_over_one(struct request *r, MPI_Request *request, MPI_Status *status) {
+    int error = r->error;
+    MPI_Comm comm = r->comm;
+    if (r->told) {
+        r->error = 0;
+        PMPI_Wait(request, status);
+    } else {
+        hand_over(r, request, status);
+    }
+    if (error) PMPI_Comm_call_errhandler(comm, error);
+    return error;
 }
 
 /* What looks at a list of requests have found. */
@@ -239,6 +293,7 @@ static struct found look_at(int n, const MPI_Request *requests) {
             continue;
         }
         look(r);
+        if (r->error) tell(r);
         f.ours++;
         f.open += !r->ended;
         f.told += r->told;
@@ -259,9 +314,7 @@ static void hand_over_all(int n, MPI_Request *requests, MPI_Status *statuses) {
 static void complete_all(int n, const MPI_Request *requests) {
     for (int i = 0; i < n; i++) {
         struct request *r = find(requests[i]);
-        if (!r || r->told) continue;
-        r->told = 1;
-        PMPI_Grequest_complete(r->handle);
+        if (r) tell(r);
     }
 }
 
@@ -284,18 +337,15 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status) {
         /* Other ranks may wait for MPI's part of this one. A test of a request that has not ended moves MPI on. */
         if (turns % 16 == 15) PMPI_Request_get_status(*request, &done, MPI_STATUS_IGNORE);
     }
-    if (r->told) return PMPI_Wait(request, status);
-    hand_over(r, request, status);
-    return MPI_SUCCESS;
+    return hand_over_one(r, request, status);
 }
 
 int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
     struct request *r = any_open() ? find(*request) : NULL;
     if (r) look(r);
-    if (!r || !r->ended || r->told) return PMPI_Test(request, flag, status);
-    hand_over(r, request, status);
+    if (!r || !r->ended) return PMPI_Test(request, flag, status);
     *flag = 1;
-    return MPI_SUCCESS;
+    return hand_over_one(r, request, status);
 }
 
 int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[]) {
@@ -343,6 +393,7 @@ static int first_ended(int n, MPI_Request *requests, MPI_Status *status) {
         struct request *r = find(requests[i]);
         if (!r) continue;
         look(r);
+        if (r->error) tell(r);
         if (!r->ended || r->told) continue;
         hand_over(r, &requests[i], status);
         return i;
@@ -398,6 +449,7 @@ int MPI_Waitsome(int n, MPI_Request requests[], int *count, int indices[], MPI_S
 int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
     struct request *r = any_open() ? find(request) : NULL;
     if (r) look(r);
+    if (r && r->error) tell(r);
     if (!r || !r->ended || r->told) return PMPI_Request_get_status(request, flag, status);
     if (status != MPI_STATUS_IGNORE) query(r, status);
     *flag = 1;
@@ -421,3 +473,44 @@ int MPI_Request_free(MPI_Request *request) {
     leave();
     return MPI_SUCCESS;
 }
+
+#ifdef OPEN_MPI
+/* ---- Fortran ---- */
+/* Open MPI's Fortran functions wait by MPI's own, where nobody looks at GOAL. So Open MPI looks, whenever it looks for messages:
+ * this is its way to have a function called then. */
+extern int opal_progress_register(int (*look)(void)) __attribute__((weak));
+
+static pthread_mutex_t showing = PTHREAD_MUTEX_INITIALIZER;
+
+static int look_at_shown(void) {
+    int ended = 0;
+    if (!shown || pthread_mutex_trylock(&showing)) return 0;
+    for (struct request **at = &shown, *r; (r = *at);) {
+        look(r);
+        if (r->ended) {
+            *at = r->after;
+            tell(r);
+            ended++;
+        } else {
+            at = &r->after;
+        }
+    }
+    pthread_mutex_unlock(&showing);
+    return ended;
+}
+
+/* A C program gives a request to Fortran. From now on it is MPI's, in C too. */
+MPI_Fint MPI_Request_c2f(MPI_Request request) {
+    static int registered;
+    struct request *r = any_open() ? find(request) : NULL;
+    if (r && !r->told && opal_progress_register) {
+        pthread_mutex_lock(&showing);
+        if (!registered) registered = 1, opal_progress_register(look_at_shown);
+        r->shown = 1;
+        r->after = shown;
+        shown = r;
+        pthread_mutex_unlock(&showing);
+    }
+    return PMPI_Request_c2f(request);
+}
+#endif

@@ -247,6 +247,31 @@ fn failed(mpi: Mpi) -> Result<(), Failed> {
     Ok(())
 }
 
+/// What MPI refuses is refused with the library as without it, and so on with the other edges; and the library runs what can be
+/// run.
+fn edges(mpi: Mpi) -> Result<(), Failed> {
+    let path = mpi.build("edges")?;
+    let verbose = [("HETMP_VERBOSE", "1")];
+    let ours = mpi.run(2, &path, &[], Some(&mpi.shim()), &verbose);
+    let plain = mpi.run(2, &path, &[], None, &[]);
+    let passed = ours.stdout.ends_with(b"edges: passed\n") && ours.stdout == plain.stdout;
+    if ours.ending != exec::Ending::Exit(0) || !passed {
+        return Err(format!("{}--- alone\n{}", shown(&ours), shown(&plain)).into());
+    }
+    // Broadcast and allgather of each rank, sums of 240 communicators and of Fortran; graphs, one of which is MPI's.
+    let expected = "Ibcast 2 Iallreduce 496 Iallgather 2 Ineighbor_alltoall 6";
+    let left = |text: &str| text.contains("topology 2") && text.contains("arguments ");
+    if !counted(&ours).is_some_and(|(goal, mpi)| goal == expected && left(&mpi)) {
+        return Err(shown(&ours).into());
+    }
+    // Open MPI alone ends the program here.
+    let unlike = mpi.run(2, &path, &["unlike"], Some(&mpi.shim()), &[]);
+    if unlike.ending != exec::Ending::Exit(0) || unlike.stdout != b"edges: unlike: heard\n" {
+        return Err(shown(&unlike).into());
+    }
+    Ok(())
+}
+
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = vec![];
     for mpi in MPIS {
@@ -274,6 +299,9 @@ pub(crate) fn trials() -> Vec<Trial> {
         trials.push(Trial::test(format!("mpi::{name}::late"), move || late(mpi)));
         trials.push(Trial::test(format!("mpi::{name}::failed"), move || {
             failed(mpi)
+        }));
+        trials.push(Trial::test(format!("mpi::{name}::edges"), move || {
+            edges(mpi)
         }));
     }
     trials

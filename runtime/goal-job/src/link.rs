@@ -23,7 +23,7 @@ use hetmp_nic::engine::QueuePair;
 use std::collections::VecDeque;
 
 /// How many teams a rank can have. An area takes 273 KiB of addresses.
-pub(crate) const TEAMS: u32 = 16;
+pub(crate) const TEAMS: u32 = 64;
 /// A bit of a tail: the sender has left the job. What it has written before is valid.
 const LEFT: u64 = 1 << 63;
 /// Distance in bytes between words that different peers write at the same time.
