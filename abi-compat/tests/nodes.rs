@@ -4,6 +4,8 @@
 //!
 //! On a machine with one CPU there are no two nodes: these tests then say so and pass.
 
+#[path = "nodes/once.rs"]
+mod once;
 #[path = "nodes/signals.rs"]
 mod signals;
 #[path = "nodes/values.rs"]

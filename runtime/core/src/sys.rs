@@ -157,12 +157,21 @@ pub fn process_cpu_ns() -> u64 {
     cpu_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-fn cpu_ns(clock: libc::clockid_t) -> u64 {
+/// A clock of the processor's time that the calling thread has taken, for others to look at while the thread lives ([`cpu_ns`]).
+pub fn thread_cpu_clock() -> libc::clockid_t {
+    let mut clock = 0;
+    // SAFETY: the calling thread exists, and the pointer is to a live variable.
+    unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &mut clock) };
+    clock
+}
+
+/// What a clock shows, in nanoseconds. A system call.
+pub fn cpu_ns(clock: libc::clockid_t) -> u64 {
     let mut t = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: the pointer is to a live timespec, and both clocks always exist.
+    // SAFETY: the pointer is to a live timespec, and clocks of a process or a living thread exist.
     unsafe {
         libc::clock_gettime(clock, &mut t);
     }

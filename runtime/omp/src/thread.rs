@@ -19,7 +19,6 @@ use crate::team::members::{Member, Team};
 use crate::team::pool::Pool;
 use crate::team::seat::Seat;
 use crate::team::spare;
-use crate::team::spare_time::SpareTime;
 use crate::team::suspend::Suspend;
 use crate::tool::record::ThreadRecord;
 use crate::tool::{self, attach, life};
@@ -157,9 +156,6 @@ pub struct Thread {
     /// `VirtualTeam` sets the field to one of its runners and clears it before the region ends. The team
     /// lives longer than that.
     pub(crate) runner: Cell<Option<NonNull<dyn Suspend>>>,
-    /// What the thread does while it waits for its team, beside tasks. Set during the thread's part of a region that is timed
-    /// (`even`), and by code that keeps the work alive for that long.
-    pub(crate) spare_time: Cell<Option<NonNull<dyn SpareTime>>>,
     /// Regions that this thread opens without looking at what is known of them.
     pub(crate) unasked: Unasked,
     /// The team of virtual threads for regions that this thread opens. Its type is `VirtualTeam`.
@@ -232,7 +228,6 @@ impl Thread {
             privates: Copies::new(),
             settled: RefCell::new(Settled::new()),
             runner: Cell::new(None),
-            spare_time: Cell::new(None),
             unasked: Unasked::default(),
             virtual_team: RefCell::new(None),
             opened: Cell::new(None),
@@ -357,14 +352,6 @@ impl Thread {
         if let Some(s) = self.suspends() {
             s.barrier();
         }
-    }
-
-    /// Works for a few microseconds on what there is to do beside tasks. False: there is nothing.
-    #[inline(always)]
-    pub(crate) fn spends_spare_time(&self) -> bool {
-        // SAFETY: who sets the field keeps the work alive until it is cleared, by this thread.
-        let work = self.spare_time.get().map(|p| unsafe { p.as_ref() });
-        work.is_some_and(|work| work.portion())
     }
 
     /// Takes up to `wanted - 1` further threads for a region from the limit of the contention group. Returns

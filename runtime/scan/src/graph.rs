@@ -88,7 +88,6 @@ impl Graph {
             if !graph.leaders.insert(start) || numbers.get(start).is_some() {
                 continue;
             }
-            image.breathe();
             let bytes = image.code(start).ok_or((Why::UnknownCode, start))?;
             let mut decoder = Decoder::with_ip(64, bytes, start, DecoderOptions::NONE);
             loop {
@@ -104,12 +103,6 @@ impl Graph {
                     return Err((Why::TooLong, at));
                 }
                 *budget -= 1;
-                if *budget % 16 == 0 {
-                    image.breathe();
-                    if image.is_enough() {
-                        *budget = 0;
-                    }
-                }
                 if !decoder.can_decode() {
                     return Err((Why::UnknownCode, at));
                 }
@@ -146,12 +139,11 @@ impl Graph {
             }
         }
         for leader in &graph.leaders {
-            image.breathe();
             if let Some(node) = numbers.get(*leader).and_then(|n| nodes.get_mut(n)) {
                 node.leads = true;
             }
         }
-        graph.nodes = Nodes::sorted(nodes, &numbers, image);
+        graph.nodes = Nodes::sorted(nodes, &numbers);
         graph.find_called_back(image);
         Ok(graph)
     }
@@ -159,7 +151,6 @@ impl Graph {
     /// Fills [`Graph::called_back`].
     fn find_called_back(&mut self, image: &dyn Image) {
         for (number, node) in self.nodes.values().enumerate() {
-            image.breathe();
             let Next::Call {
                 callee: Callee::Named(name),
                 ..

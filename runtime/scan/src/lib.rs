@@ -291,16 +291,6 @@ pub trait Image {
     /// # Errors
     /// [`Why::Unwind`] where there is a record but it is not understood.
     fn unwind(&self, address: u64) -> Result<Option<Unwind>, Why>;
-
-    /// Called again and again while code is followed, mostly every few microseconds. Who reads code in
-    /// small portions stops here and goes on later.
-    fn breathe(&self) {}
-
-    /// Whether following code is to end now, as where the limit of followed instructions is reached ([`Why::TooLong`]). Asked
-    /// every few instructions.
-    fn is_enough(&self) -> bool {
-        false
-    }
 }
 
 /// What the exception tables say about one function.
@@ -372,15 +362,6 @@ pub fn scan_with_division(image: &dyn Image, entry: u64, form: Form) -> (Scan, R
     return flow::scan_with_division(image, entry, form);
     #[cfg(not(target_arch = "x86_64"))]
     (scan(image, entry, form), Err(entry))
-}
-
-/// Does what the first scan in a process does for all: the decoder unpacks its tables, which takes half a millisecond.
-pub fn prepare() {
-    #[cfg(target_arch = "x86_64")]
-    {
-        let nop = [0x90];
-        let _ = iced_x86::Decoder::new(64, &nop, iced_x86::DecoderOptions::NONE).decode();
-    }
 }
 
 impl Unwind {

@@ -27,19 +27,6 @@ pub fn object_of(address: u64) -> Option<Object> {
     Loaded::at(address).map(|loaded| loaded.object)
 }
 
-/// Length in bytes of the function at `address`, by its object's exception tables; `None` where these say nothing. Unlikely code
-/// that the compiler placed apart is not counted.
-///
-/// Costs a few microseconds. The same rule as for [`Loaded::at`] holds for the object.
-pub fn length_of(address: u64) -> Option<u64> {
-    let (_, _, segments) = Search::of(address)?;
-    let tables = segments.iter().find(|s| s.kind == libc::PT_GNU_EH_FRAME)?;
-    let header = tables.start;
-    let memory = Mapped::of(&segments);
-    let function = crate::unwind::find(&memory, header, address).ok()??;
-    Some(function.end - function.start)
-}
-
 /// The readable segments of a mapped object.
 #[derive(Clone, Debug, Default)]
 struct Mapped {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use iced_x86::Instruction;
 
 use crate::library;
-use crate::{Callee, Image};
+use crate::Callee;
 
 /// Where an instruction leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,22 +147,14 @@ pub(crate) struct Nodes {
 
 impl Nodes {
     /// `found` has the instructions in the order in which they were decoded, and `numbers` their places in it.
-    pub(crate) fn sorted(found: Vec<Node>, numbers: &Numbers, image: &dyn Image) -> Nodes {
-        let breathed = |node: Node| {
-            image.breathe();
-            Some(node)
-        };
-        let mut found: Vec<Option<Node>> = found.into_iter().map(breathed).collect();
+    pub(crate) fn sorted(found: Vec<Node>, numbers: &Numbers) -> Nodes {
+        let mut found: Vec<Option<Node>> = found.into_iter().map(Some).collect();
         let in_order = numbers.in_order();
         let all: Vec<Node> = in_order
-            .filter_map(|number| {
-                image.breathe();
-                found.get_mut(number)?.take()
-            })
+            .filter_map(|number| found.get_mut(number)?.take())
             .collect();
         let mut numbers = Numbers::from(numbers.base);
         for (number, node) in all.iter().enumerate() {
-            image.breathe();
             numbers.insert(node.instruction.ip(), number);
         }
         Nodes { all, numbers }

@@ -15,7 +15,6 @@ use iced_x86::{Instruction, InstructionInfoFactory, OpAccess, OpKind, Register};
 use crate::graph::Graph;
 use crate::nodes::{Next, Node};
 use crate::step::{is_read, is_write};
-use crate::Image;
 
 /// The longest round that is looked at, in instructions.
 const LONGEST: usize = 32;
@@ -24,13 +23,12 @@ const LONGEST: usize = 32;
 const MOST_STEPS: usize = 200_000;
 
 /// Whether the code has a loop that does nothing but look at memory.
-pub(crate) fn any(image: &dyn Image, graph: &Graph, factory: &mut InstructionInfoFactory) -> bool {
+pub(crate) fn any(graph: &Graph, factory: &mut InstructionInfoFactory) -> bool {
     let mut steps = MOST_STEPS;
-    let mut parts = Parts::of(image, graph, factory);
+    let mut parts = Parts::of(graph, factory);
     // The first instruction of a loop is one that something jumps to.
     (0..graph.nodes.len()).any(|number| {
         let leads = graph.nodes.at(number).is_some_and(|node| node.leads);
-        image.breathe();
         leads && parts.inside[number] && polls(&mut parts, number, factory, &mut steps)
     })
 }
@@ -138,26 +136,18 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn of(image: &dyn Image, graph: &'a Graph, factory: &mut InstructionInfoFactory) -> Parts<'a> {
+    fn of(graph: &'a Graph, factory: &mut InstructionInfoFactory) -> Parts<'a> {
         let nodes = graph.nodes.values();
         let mut parts = Parts {
             graph,
-            next: nodes
-                .map(|node| {
-                    image.breathe();
-                    graph.nodes.successors(node)
-                })
-                .collect(),
+            next: nodes.map(|node| graph.nodes.successors(node)).collect(),
             inside: Vec::new(),
             known: vec![None; graph.nodes.len()],
         };
         parts.inside = (0..parts.known.len())
-            .map(|number| {
-                image.breathe();
-                parts.may_look(number, factory)
-            })
+            .map(|number| parts.may_look(number, factory))
             .collect();
-        parts.leave_circles(image);
+        parts.leave_circles();
         parts
     }
 
@@ -175,12 +165,11 @@ impl<'a> Parts<'a> {
 
     /// Takes out of `inside` what nothing leads to, or what leads nowhere, until only circles and the ways between
     /// them are left.
-    fn leave_circles(&mut self, image: &dyn Image) {
+    fn leave_circles(&mut self) {
         let count = self.next.len();
         let mut before = vec![Vec::new(); count];
         let mut ways = vec![(0usize, 0usize); count];
         for (number, next) in self.next.iter().enumerate() {
-            image.breathe();
             for &to in next.iter().flatten() {
                 if self.inside[number] && self.inside[to] {
                     before[to].push(number);
@@ -192,7 +181,6 @@ impl<'a> Parts<'a> {
         let ends = |&number: &usize| ways[number].0 == 0 || ways[number].1 == 0;
         let mut open: Vec<usize> = (0..count).filter(ends).collect();
         while let Some(number) = open.pop() {
-            image.breathe();
             if !std::mem::replace(&mut self.inside[number], false) {
                 continue;
             }

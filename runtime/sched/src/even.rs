@@ -7,7 +7,6 @@
 //! as much time as the region has already lost by waiting.
 //!
 //! While a region's executions are even, ever fewer are observed; while they are uneven, as many as observing may cost.
-//! [`crate::budget`] decides when a region that is to be looked at has its turn.
 //!
 //! **A short region** has another reason to be looked at: a team of one thread (`crate::alone`) saves some
 //! tenths of a microsecond in each execution.
@@ -32,12 +31,6 @@ const MOST_LOST: f64 = 2.0;
 /// `SAVED_NS` each time.
 const SHORT_NS: f64 = 10_000.0;
 const SAVED_NS: f64 = 150.0;
-/// Nanoseconds that the threads of a region wait in an execution where its code is read meanwhile: several portions of reading. And
-/// nanoseconds that they must have waited in all before the decoder's tables are unpacked meanwhile, which may take as long.
-const WAIT_NS: f64 = 50_000.0;
-const PREPARING_NS: f64 = 1e6;
-/// A program that ends before its regions have lost as much is left alone: memory and caches feel even what fills waits.
-const HALF: f64 = 0.5;
 /// The most executions that pass unobserved between two observed ones.
 const LONGEST_REST: u32 = 127;
 /// Nanoseconds that observing takes, and the part of a region's time that may go into it while the region is uneven.
@@ -67,9 +60,8 @@ pub struct Even {
     uneven: u32,
     /// The least `most_ns` of all observed executions.
     shortest_ns: f64,
-    /// What the threads have waited, and in how many executions, those that passed unobserved included.
+    /// What the threads have waited, in executions that passed unobserved, too.
     lost_ns: f64,
-    lost_runs: f64,
     short_ns: f64,
     /// The last observed execution was uneven.
     was_uneven: bool,
@@ -93,7 +85,6 @@ impl Even {
             uneven: 0,
             shortest_ns: f64::INFINITY,
             lost_ns: 0.0,
-            lost_runs: 0.0,
             short_ns: 0.0,
             was_uneven: false,
             rest: 0,
@@ -107,34 +98,11 @@ impl Even {
         self.looked_at
     }
 
-    /// Nanoseconds that the region's threads have waited for each other, over all executions.
-    #[must_use]
-    pub fn lost_ns(&self) -> f64 {
-        self.lost_ns
-    }
-
-    /// Have the region's threads waited so many nanoseconds for each other, in more than single executions?
-    #[must_use]
-    pub fn has_lost(&self, ns: f64) -> bool {
+    /// Have the region's threads waited for each other as long as looking takes, in more than single executions?
+    fn has_lost(&self) -> bool {
         let often = u64::from(self.uneven) * u64::from(ONE_IN) >= u64::from(self.runs);
         let sure = self.uneven >= 2 || self.lost_ns >= MUCH_NS;
-        self.lost_ns >= ns && often && sure
-    }
-
-    /// Do the region's threads wait so long for each other that its code can be read in portions meanwhile, and have they waited for
-    /// half as long as that takes (`read_ns`)? They wait at each of its `barriers` and at its end. Until some code was read
-    /// (`is_prepared`), one portion takes a millisecond.
-    #[must_use]
-    pub fn waits_long_enough_to_read(
-        &self,
-        barriers: u32,
-        read_ns: f64,
-        is_prepared: bool,
-    ) -> bool {
-        let waits = self.lost_runs.max(1.0) * (f64::from(barriers) + 1.0);
-        let each = self.lost_ns / waits;
-        let least = if is_prepared { 0.0 } else { PREPARING_NS };
-        self.uneven >= 2 && each >= WAIT_NS && self.lost_ns >= least.max(read_ns * HALF)
+        self.lost_ns >= LOOK_NS && often && sure
     }
 
     /// Learns from one observed execution with so many barriers. Returns the number of executions that may pass unobserved, 0
@@ -152,13 +120,12 @@ impl Even {
                 // Those that passed since the last one were like both, if both are of one kind.
                 let alike = f64::from(if self.was_uneven { self.rest + 1 } else { 1 });
                 self.lost_ns += waited.min(self.shortest_ns * MOST_LOST) * alike;
-                self.lost_runs += alike;
             }
         }
         if seen.elapsed_ns < SHORT_NS {
             self.short_ns += SAVED_NS * f64::from(self.rest + 1);
         }
-        self.looked_at |= self.short_ns >= LOOK_NS || self.has_lost(LOOK_NS);
+        self.looked_at |= self.short_ns >= LOOK_NS || self.has_lost();
         self.was_uneven = uneven;
         self.rest = if !may_pass {
             0
@@ -290,20 +257,6 @@ mod tests {
             assert_eq!(even.see(&seen(400.0, 390.0), 0, false), 0);
             assert!(!even.is_to_be_looked_at());
         }
-    }
-
-    /// NPB LU, class S: at each of five places its threads wait for 36 us, which is too short, however many executions pass unobserved.
-    #[test]
-    fn short_waits_are_not_filled() {
-        let filled = |waited| {
-            let mut even = Even::new();
-            (0..60).any(|_| {
-                even.see(&seen(500_000.0, 500_000.0 - waited), 4, true);
-                even.waits_long_enough_to_read(4, 5e6, true)
-            })
-        };
-        assert!(!filled(180_000.0));
-        assert!(filled(260_000.0));
     }
 
     #[test]

@@ -24,7 +24,6 @@
 pub mod aid;
 pub(crate) mod alone;
 pub mod blocks;
-pub mod budget;
 pub mod cache;
 pub mod cross_dynamic;
 pub mod crossing;

@@ -68,11 +68,7 @@ impl Pastime for TaskPastime<'_> {
             return Poll::Leave;
         }
         if !team.tasks.active() {
-            return if self.th.spends_spare_time() {
-                Poll::Worked
-            } else {
-                Poll::Idle
-            };
+            return Poll::Idle;
         }
         if run_one(self.th, Scope::Any) {
             return Poll::Worked;

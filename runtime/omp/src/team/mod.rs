@@ -5,7 +5,7 @@
 //!   the other threads' side.
 //! * `members`: the data of a team. `pool`: the worker threads. `spare`: pools of threads that have ended; `inherited`: whom
 //!   these fit.
-//! * [`barrier`]: how threads wait for each other in a barrier; `levels` and `routes` for teams over nodes that are far apart. `suspend`: what virtual threads do instead. `spare_time`: what the runtime does meanwhile.
+//! * [`barrier`]: how threads wait for each other in a barrier; `levels` and `routes` for teams over nodes that are far apart. `suspend`: what virtual threads do instead.
 
 pub(crate) mod barrier;
 mod inherited;
@@ -17,7 +17,6 @@ pub(crate) mod region;
 pub(crate) mod routes;
 pub(crate) mod seat;
 pub(crate) mod spare;
-pub(crate) mod spare_time;
 pub(crate) mod suspend;
 #[cfg(test)]
 mod tests;

@@ -30,7 +30,7 @@ pub(super) const WIDE: u8 = 8;
 /// For regions: only those whose threads were seen to take unlike times, since no property of the nodes
 /// differs.
 pub(super) const EVEN: u8 = 32;
-/// For regions: their code is read as far as the program's time and gains allow.
+/// For regions: looking at them is to cost a program little time.
 pub(super) const SPARING: u8 = 64;
 /// For regions: the set-up has not happened yet.
 const UNPREPARED: u8 = 16;

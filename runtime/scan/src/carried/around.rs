@@ -181,7 +181,6 @@ impl Function<'_> {
         }
         let mut back: Option<Vec<Name>> = None;
         while let Some(here) = open.pop_first() {
-            self.breathe();
             let index = nodes[here];
             let Some(before) = states.get(here) else {
                 continue;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::effect::Effect;
 use crate::findings::Frame;
 use crate::graph::Graph;
-use crate::{Form, Image};
+use crate::Form;
 
 /// Number of a register, of the flags, or of a word of the frame.
 pub(super) type Location = usize;
@@ -56,8 +56,6 @@ pub(super) const PLAIN: Mark = 1 << 16;
 pub(super) const COLLECTED: Mark = ADDED | ORED | XORED | MOST | LEAST | SPOILT;
 
 pub(super) struct Function<'a> {
-    /// Whose [`Image::breathe`] is called while the function is analysed.
-    pub(super) image: &'a dyn Image,
     pub(super) graph: &'a Graph,
     pub(super) frame: &'a Frame,
     pub(super) at: Vec<u64>,
@@ -73,12 +71,4 @@ pub(super) struct Function<'a> {
     /// The calls outside of loops by which the thread takes memory for itself and gives it back. How often that is done only the
     /// allocator notices.
     pub(super) own_calls: BTreeSet<usize>,
-}
-
-impl Function<'_> {
-    /// See [`Image::breathe`].
-    #[inline]
-    pub(super) fn breathe(&self) {
-        self.image.breathe();
-    }
 }

@@ -8,7 +8,6 @@ use super::function::{Function, Location, FLAGS, POINTED};
 use crate::findings::Frame;
 use crate::graph::Graph;
 use crate::state::CALLER_SAVED;
-use crate::Image;
 
 /// What a followed function has to do with its caller's registers, of those
 /// that calls may change.
@@ -40,13 +39,12 @@ impl Interface {
 
     /// What a function writes, where it has not been followed: it may read anything.
     pub(crate) fn written(
-        image: &dyn Image,
         graph: &Graph,
         known: &BTreeMap<u64, Interface>,
         factory: &mut InstructionInfoFactory,
     ) -> Interface {
         let frame = Frame::default();
-        let Some(function) = Function::read(image, graph, &frame, known, false, factory) else {
+        let Some(function) = Function::read(graph, &frame, known, false, factory) else {
             return Interface::any();
         };
         let written: BTreeSet<Location> = function
@@ -64,13 +62,12 @@ impl Interface {
     }
 
     pub(crate) fn of(
-        image: &dyn Image,
         graph: &Graph,
         frame: &Frame,
         known: &BTreeMap<u64, Interface>,
         factory: &mut InstructionInfoFactory,
     ) -> Interface {
-        let function = Function::read(image, graph, frame, known, false, factory);
+        let function = Function::read(graph, frame, known, false, factory);
         let Some((function, first)) = function.and_then(|f| f.entry().map(|first| (f, first)))
         else {
             return Interface::any();

@@ -63,7 +63,7 @@ use crate::findings::Frame;
 use crate::graph::Graph;
 use crate::nodes::{Next, Node};
 use crate::state::ARGUMENTS;
-use crate::{Callee, Form, Image};
+use crate::{Callee, Form};
 use dense::{Open, Rows, Sets};
 use effect::{is_exchange, operand};
 use function::*;
@@ -78,7 +78,6 @@ const MOST_MARKS: usize = 4_000_000;
 /// Whether the function's results are the same however its loops are divided;
 /// otherwise an instruction that shows why not.
 pub(crate) fn check(
-    image: &dyn Image,
     (graph, frame): (&Graph, &Frame),
     (splits, ends): (&BTreeSet<u64>, &BTreeSet<u64>),
     known: &BTreeMap<u64, Interface>,
@@ -87,7 +86,7 @@ pub(crate) fn check(
     factory: &mut InstructionInfoFactory,
 ) -> Result<(), u64> {
     let first = graph.nodes.keys().next().unwrap_or(0);
-    let read = Function::read(image, graph, frame, known, inner, factory);
+    let read = Function::read(graph, frame, known, inner, factory);
     let mut function = read.ok_or(first)?;
     let nodes = |all: &BTreeSet<u64>| -> BTreeSet<usize> {
         all.iter()
@@ -117,7 +116,6 @@ pub(crate) fn check(
 impl<'a> Function<'a> {
     /// `None` where the frame has too many words.
     fn read(
-        image: &'a dyn Image,
         graph: &'a Graph,
         frame: &'a Frame,
         known: &BTreeMap<u64, Interface>,
@@ -126,7 +124,6 @@ impl<'a> Function<'a> {
     ) -> Option<Function<'a>> {
         let at: Vec<u64> = graph.nodes.keys().collect();
         let mut function = Function {
-            image,
             graph,
             frame,
             effects: Vec::new(),
@@ -157,7 +154,6 @@ impl<'a> Function<'a> {
             };
         }
         for index in 0..function.at.len() {
-            function.breathe();
             let address = function.at[index];
             let node = &graph.nodes[&address];
             let effect = match &node.next {
@@ -220,7 +216,6 @@ impl<'a> Function<'a> {
         let mut open = Open::new(self.at.len());
         (0..self.at.len()).for_each(|index| open.insert(index));
         while let Some(index) = open.pop_first().map(from_end) {
-            self.breathe();
             behind.fill(0);
             for &to in &self.successors[index] {
                 for (all, word) in behind.iter_mut().zip(live.of(to)) {
@@ -265,7 +260,6 @@ impl<'a> Function<'a> {
         open.insert(first);
         let mut state = Vec::new();
         while let Some(index) = open.pop_first() {
-            self.breathe();
             let Some(before) = states.get(index) else {
                 continue;
             };

@@ -77,7 +77,6 @@ impl Function<'_> {
             open.insert(first);
         }
         while let Some(index) = open.pop_first() {
-            self.breathe();
             let Some(here) = before.get(index) else {
                 continue;
             };

@@ -36,7 +36,7 @@ use crate::state::{State, GENERAL};
 use crate::step::Step;
 use crate::strided::{Index, Strided};
 use crate::value::{Place, Value};
-use crate::{Callee, Image};
+use crate::Callee;
 
 /// What an index is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,6 @@ impl Compared {
 /// Finds the loops of this kind in a function. `before` tells what a loop's header (the first argument) is reached with
 /// from the instruction before the loop (the second one).
 pub(crate) fn strided(
-    image: &dyn Image,
     graph: &Graph,
     frame: &Frame,
     known: &BTreeMap<u64, Interface>,
@@ -71,7 +70,7 @@ pub(crate) fn strided(
     before: &mut dyn FnMut(u64, u64) -> Option<State>,
 ) -> Vec<Strided> {
     let mut found = Vec::new();
-    let Some(function) = Function::read(image, graph, frame, known, false, factory) else {
+    let Some(function) = Function::read(graph, frame, known, false, factory) else {
         return found;
     };
     let mut open: Vec<BTreeSet<usize>> = vec![(0..function.at.len()).collect()];

@@ -156,7 +156,6 @@ impl Function<'_> {
         let mut open = Open::new(self.at.len());
         open.insert(first);
         while let Some(index) = open.pop_first() {
-            self.breathe();
             let Some(mut state) = states[index].clone() else {
                 continue;
             };

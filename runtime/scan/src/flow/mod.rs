@@ -220,7 +220,7 @@ impl Analysis<'_> {
     fn follow(&mut self, entry: u64, state: &State) -> Result<Exit, (Why, u64)> {
         let mut graph = Graph::read(self.image, entry, &mut self.decoded)?;
         self.calls.thread_local |= graph.thread_local;
-        self.calls.polls |= crate::polls::any(self.image, &graph, &mut self.factory);
+        self.calls.polls |= crate::polls::any(&graph, &mut self.factory);
         if self.active.len() == 1 && !self.looks_at_parts {
             self.told_calls = told::pick(&graph, &mut self.factory);
         }
@@ -269,7 +269,6 @@ impl Analysis<'_> {
         if divided.is_ok() && (inner && !splits.is_empty() || !inner && fits) {
             let ends = self.findings.ends.iter().filter(here).copied().collect();
             let found = carried::check(
-                self.image,
                 (graph, frame),
                 (&splits, &ends),
                 &self.interfaces,
@@ -280,13 +279,7 @@ impl Analysis<'_> {
             self.divided = Some(found);
         }
         if inner {
-            let interface = Interface::of(
-                self.image,
-                graph,
-                frame,
-                &self.interfaces,
-                &mut self.factory,
-            );
+            let interface = Interface::of(graph, frame, &self.interfaces, &mut self.factory);
             self.interfaces.insert(entry, interface);
         }
     }

@@ -79,7 +79,6 @@ impl Analysis<'_> {
         let mut exit = None;
         let judging = std::mem::replace(&mut self.judging, true);
         let judged = states.iter(graph).try_for_each(|(leader, state)| {
-            self.image.breathe();
             self.block(
                 graph,
                 leader,
@@ -183,7 +182,6 @@ impl Analysis<'_> {
         let mut missing = None;
         let before = (frame.exposed, frame.taken);
         while let Some(leader) = open.pop_first() {
-            self.image.breathe();
             let (Some(node), Some(state)) = (graph.nodes.at(leader), &states.0[leader]) else {
                 continue;
             };
@@ -246,13 +244,6 @@ impl Analysis<'_> {
                 return Err((Why::TooLong, at));
             }
             self.executed -= 1;
-            if self.executed % 16 == 0 {
-                // A block may have hundreds of instructions.
-                self.image.breathe();
-                if self.image.is_enough() {
-                    self.executed = 0;
-                }
-            }
             let i = &node.instruction;
             let behind = i.next_ip();
             let called_back = || graph.called_back.get(&at).copied();

@@ -33,7 +33,6 @@ impl Analysis<'_> {
         let mut known = BTreeMap::new();
         self.written_by_callees(graph, &mut known, 0);
         let findings = self.findings.clone();
-        let image = self.image;
         let mut before = |header: u64, from: u64| {
             let (leader, state) = states.of_block(graph, from)?;
             let mut reached = None;
@@ -55,7 +54,7 @@ impl Analysis<'_> {
             reached
         };
         let mut factory = InstructionInfoFactory::new();
-        let mut found = carried::strided(image, graph, frame, &known, &mut factory, &mut before);
+        let mut found = carried::strided(graph, frame, &known, &mut factory, &mut before);
         self.findings = findings;
         found.retain(|strided: &Strided| {
             strided
@@ -91,7 +90,7 @@ impl Analysis<'_> {
                 continue;
             };
             self.written_by_callees(&graph, known, depth + 1);
-            let written = Interface::written(self.image, &graph, known, &mut self.factory);
+            let written = Interface::written(&graph, known, &mut self.factory);
             known.insert(target, written);
         }
     }

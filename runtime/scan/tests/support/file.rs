@@ -12,9 +12,6 @@ pub(crate) struct File {
     file: hetmp_scan::file::File<'static>,
     /// Functions by name, from the symbol table.
     pub(crate) functions: BTreeMap<String, u64>,
-    /// Their lengths in bytes.
-    #[allow(dead_code, reason = "each test uses what it needs of this file")]
-    pub(crate) lengths: BTreeMap<String, u64>,
 }
 
 impl File {
@@ -22,20 +19,17 @@ impl File {
         // For as long as the test's process lives.
         let data = std::fs::read(path).expect("the file can be read").leak();
         let mut functions = BTreeMap::new();
-        let mut lengths = BTreeMap::new();
         for symbol in object::File::parse(&*data).expect("an ELF file").symbols() {
             let Ok(name) = symbol.name() else {
                 continue;
             };
             if symbol.kind() == object::SymbolKind::Text && symbol.size() > 0 {
                 functions.insert(name.to_string(), symbol.address());
-                lengths.insert(name.to_string(), symbol.size());
             }
         }
         File {
             file: hetmp_scan::file::File::parse(data).expect("an x86-64 file"),
             functions,
-            lengths,
         }
     }
 }

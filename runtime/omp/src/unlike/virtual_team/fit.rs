@@ -1,12 +1,8 @@
 //! Does a region fit a virtual team? The answer comes from its code, before it ever runs.
 
 use super::lever::{Guard, Lever};
-use core::cell::Cell;
-use core::sync::atomic::{AtomicBool, Ordering};
-use hetmp_core::sys::{thread_cpu_ns, ticks};
 use hetmp_scan::loaded::Loaded;
-use hetmp_scan::{divides_freely, scan, scan_with_division};
-use hetmp_scan::{Callee, Calls, Entry, Form, Image, Scan, Told, Unwind, Use, Verdict, Why};
+use hetmp_scan::{scan, scan_with_division, Calls, Entry, Form, Scan, Told, Use, Verdict};
 
 /// What the code of an outlined function shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,93 +34,15 @@ impl Fit {
             told: Told::NONE,
         }
     }
-
-    /// The code was not read to its end, since that takes too long for now.
-    pub(super) const fn not_yet() -> Fit {
-        Fit::never(Guard::Unread)
-    }
-
-    /// Examines whether the function at `address` may be divided into more pieces than the program asked for.
-    /// `self` is the function's fit.
-    pub(super) fn look_at_division(&mut self, address: usize, form: Form) {
-        if self.divides_freely.is_none() {
-            // Without `any_size` the question does not arise.
-            let free = self.any_size.is_ok()
-                && Loaded::at(address as u64)
-                    .is_some_and(|object| divides_freely(&object, address as u64, form).is_ok());
-            self.divides_freely = Some(free);
-        }
-    }
 }
 
-/// Reads the function at `address`, which a compiler outlined in this `form`, following its code for so many nanoseconds of the
-/// processor's time at most. `asked`: also examines whether it may be divided into more pieces than the program asked for.
-/// True: the time was not enough, and what was not seen counts as code that cannot be followed.
-pub(super) fn of(address: usize, form: Form, asked: bool, limit_ns: u64) -> (Fit, bool) {
-    let cut = AtomicBool::new(false);
-    let hurried = |object| Hurried {
-        object,
-        until_ns: thread_cpu_ns().saturating_add(limit_ns),
-        looked: Cell::new(ticks().wrapping_sub(LOOK)),
-        cut: &cut,
-    };
-    let fit = hetmp_core::aside::run(|| read(address, form, asked, hurried));
-    (fit, cut.into_inner())
-}
-
-/// An object whose code is followed for some time only.
-struct Hurried<'a> {
-    object: Loaded,
-    /// In the thread's processor time, so that other processes, which may hold the core meanwhile, do not count.
-    until_ns: u64,
-    /// The tick of the last look at that time, which is a system call.
-    looked: Cell<u64>,
-    cut: &'a AtomicBool,
-}
-
-/// Ticks between two such looks: some tens of microseconds.
-pub(super) const LOOK: u64 = 1 << 17;
-
-impl Image for Hurried<'_> {
-    fn code(&self, address: u64) -> Option<&[u8]> {
-        self.object.code(address)
-    }
-
-    fn callee(&self, target: u64) -> Callee {
-        self.object.callee(target)
-    }
-
-    fn slot(&self, slot: u64) -> Callee {
-        self.object.slot(slot)
-    }
-
-    fn unwind(&self, address: u64) -> Result<Option<Unwind>, Why> {
-        self.object.unwind(address)
-    }
-
-    fn is_enough(&self) -> bool {
-        let now = ticks();
-        if now.wrapping_sub(self.looked.get()) >= LOOK {
-            self.looked.set(now);
-            let enough = thread_cpu_ns() >= self.until_ns;
-            self.cut.store(enough, Ordering::Relaxed);
-        }
-        self.cut.load(Ordering::Relaxed)
-    }
-}
-
-/// As [`of`], on the calling thread's stack, whatever room is there. The code is looked at through what `image` makes of the object.
-pub(super) fn read<I: Image>(
-    address: usize,
-    form: Form,
-    asked: bool,
-    image: impl FnOnce(Loaded) -> I,
-) -> Fit {
+/// Reads the function at `address`, which a compiler outlined in this `form`, on the calling thread's stack, whatever room is there.
+/// `asked`: also examines whether it may be divided into more pieces than the program asked for.
+pub(super) fn read(address: usize, form: Form, asked: bool) -> Fit {
     let Some(object) = Loaded::at(address as u64) else {
         return Fit::never(Guard::Unscanned);
     };
     let has_tls = object.object().has_tls;
-    let object = image(object);
     if !asked {
         return judge(&scan(&object, address as u64, form), has_tls);
     }
@@ -191,26 +109,6 @@ fn waits_for_nobody(calls: &Calls) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Something to read: any function of this program.
-    #[inline(never)]
-    fn long(words: &mut [String]) -> usize {
-        words.sort_by_key(|word| core::cmp::Reverse(word.len()));
-        words.concat().chars().filter(|c| c.is_numeric()).count()
-    }
-
-    #[test]
-    #[cfg_attr(any(miri, not(target_arch = "x86_64")), ignore)]
-    fn reading_ends_in_time() {
-        let address = long as *const () as usize;
-        let (all, cut) = of(address, Form::Data, false, u64::MAX);
-        assert!(!cut && all.any_size != Err(Guard::Unscanned));
-        let (fit, cut) = of(address, Form::Data, false, 0);
-        assert!(cut);
-        // Objects with thread-local variables are refused as a whole where code was not followed.
-        let refused = fit.never == Some(Lever::Plain(Guard::ThreadLocal));
-        assert!(refused || fit.any_size == Err(Guard::Unscanned), "{fit:?}");
-    }
 
     fn scan_of(entries: &[Entry], chunks: u32, number: Use, unknown: bool) -> Scan {
         let mut calls = Calls::default();

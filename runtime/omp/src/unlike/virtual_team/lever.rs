@@ -38,7 +38,7 @@ pub(crate) enum Guard {
     /// The nodes do not differ by any known property, and the threads take equally long: the region was not
     /// examined.
     Even,
-    /// The program has not run, gained or lost enough yet for its code to be read.
+    /// Its code is still being read, beside the program.
     Unread,
     /// The team has one thread (as with `if(false)`, too).
     OneThread,
@@ -159,7 +159,7 @@ impl Guard {
             Guard::Origin => "at the origin of the distributed shared memory",
             Guard::AlikeNodes => "all nodes are alike",
             Guard::Even => "its threads take equally long",
-            Guard::Unread => "has not yet run for long enough to be worth reading",
+            Guard::Unread => "its code is still being read",
             Guard::OneThread => "a team of one thread",
             Guard::Nested => "inside another region",
             Guard::Cancellation => "cancellation is on",

@@ -10,8 +10,8 @@
 //! * [`regions`]: what its executions have shown, and whether a virtual team gains ([`hetmp_sched::gain`]).
 //!   [`disturbance`]: which measurements do not count. [`unasked`]: regions of which enough is known.
 //!   [`barriers`]: what barriers cost there.
-//! * [`even`]: regions that are not examined, as their threads take equally long. [`budget`]: what examining has cost.
-//!   [`reading`]: reading code in time that threads would wait.
+//! * [`even`]: regions that are not examined, as their threads take equally long. [`ledger`]: what examining has cost.
+//!   [`reader`]: the thread that reads code.
 //! * [`plan`]: which of these ways a region takes. [`parallel`]: runs it that way.
 //! * [`run`]: the team, and how it runs a region. [`job`]: what the team is told, and what it has measured.
 //! * [`fiber`]: the team's real threads (*runners*), and stacks that they can leave. [`stacks`]: how runners
@@ -31,7 +31,6 @@
 
 mod announce;
 mod barriers;
-mod budget;
 mod construct;
 mod disturbance;
 mod even;
@@ -40,10 +39,11 @@ mod fiber;
 mod fit;
 mod job;
 mod join;
+mod ledger;
 pub(crate) mod lever;
 pub(crate) mod parallel;
 mod plan;
-mod reading;
+mod reader;
 mod regions;
 mod run;
 mod stacks;

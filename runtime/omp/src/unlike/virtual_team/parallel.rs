@@ -8,7 +8,7 @@ use super::plan::{announced, is_left_to_itself, left_alone, plan, Plan};
 use super::run::VirtualTeam;
 use super::unasked::Pass;
 use super::uneven::Uneven;
-use super::{announce, even, regions, watchdog};
+use super::{announce, even, reader, regions, watchdog};
 use crate::icv::{Icv, SchedKind};
 use crate::init;
 use crate::team::region::{self as team, Prepare, Region};
@@ -60,7 +60,11 @@ pub(crate) fn after_fork(th: &Thread) {
     if let Ok(mut team) = th.virtual_team.try_borrow_mut() {
         core::mem::forget(team.take());
     }
-    if !watchdog::after_fork() || !regions::after_fork() || !even::after_fork() {
+    if !watchdog::after_fork()
+        || !regions::after_fork()
+        || !even::after_fork()
+        || !reader::after_fork()
+    {
         modes::forget_levers();
     }
 }
@@ -238,6 +242,8 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
                     let disturbed = begun.is_some_and(|b| b.is_disturbed(ns));
                     float::apart(|| regions::learn_ordinary(address, sized.nthreads, ns, disturbed))
                 }
+                // It may have been read when it runs next.
+                None if lever == Lever::Plain(Guard::Unread) => 0,
                 None => LOOK_AGAIN,
             };
             // If another size was announced, a team of this size must be right for any code that may be at
@@ -292,7 +298,7 @@ unsafe fn timed(th: &Thread, region: &Region) -> u32 {
             best_ns: ns(seen.best),
         };
         let key = (address, region.nthreads);
-        even::learn(key, &times, seen.barriers, may_pass && !seen.goes_on)
+        even::learn(key, &times, seen.barriers, may_pass)
     });
     if may_pass {
         if rest != 0 {
@@ -307,7 +313,8 @@ unsafe fn timed(th: &Thread, region: &Region) -> u32 {
             lever: Lever::Plain(if modes::regions() & EVEN != 0 {
                 Guard::Even
             } else {
-                Guard::Unread
+                // Its barriers are counted before a virtual team is tried.
+                Guard::Short
             }),
             threads,
             pieces: 0,

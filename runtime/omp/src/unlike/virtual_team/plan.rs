@@ -66,23 +66,19 @@ pub(super) fn left_alone(threads: u32) -> Option<Guard> {
     (threads == 1).then_some(Guard::OneThread)
 }
 
-/// Is `region` one that is not examined yet: because the nodes do not differ by any known property and its threads were
-/// not seen to take unlike times, or because the program has spent enough on reading code for the time being?
+/// Is `region` one that is not examined yet, because the nodes do not differ by any known property and its threads were
+/// not seen to take unlike times?
 pub(super) fn is_left_to_itself(th: &Thread, region: &Region) -> bool {
-    let mode = modes::regions();
-    mode & (EVEN | SPARING) != 0
+    modes::regions() & EVEN != 0
         && left_alone(region.nthreads).is_none()
         // Regions that fail the following tests are refused for these reasons, and must be reported so.
         && region.group.is_null()
         && th.task().icv().thread_limit == UNLIMITED_THREADS
         && !init::globals().cancellation
-        && (mode & EVEN != 0 || !is_bound(th, region))
-        // At the announced size a region must run as virtual threads, whatever reading costs.
+        // At the announced size a region must run as virtual threads.
         && announce::told().is_none_or(|told| region.asked != 0 && told != region.nthreads)
         && !regions::is_known(region.code, region.nthreads)
-        && !float::apart(|| {
-            even::may_be_read(region, is_asked(th, region))
-        })
+        && !even::is_to_be_looked_at(region.code, region.nthreads)
 }
 
 /// Does the program rely on this number of threads, because it asked for it?
@@ -200,7 +196,9 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
     // A program may ask for the very number that it was told (`omp_set_num_threads(omp_get_max_threads())`). It gets exactly that
     // number, so that nothing need be known about more pieces. An ordinary team would have that many real threads.
     let is_told = announce::told() == Some(region.nthreads);
-    let known = regions::of(region, asked && !is_told, is_told);
+    let Some(known) = regions::of(region, asked && !is_told, is_told) else {
+        return no(Guard::Unread);
+    };
     let must_be_virtual = is_told && (asked || !known.smaller_fits());
     match known.fit.never {
         // A virtual team is of no use to the region, but does no harm either.

@@ -3,11 +3,11 @@
 //! Kept by the address of the outlined function and the number of threads. Each execution looks its region up
 //! once, under a lock that is held only for that.
 
-use super::fit::{self, Fit};
+use super::fit::Fit;
 use super::job::{Expanded, Outcome};
 use super::lever::Guard;
 use super::uneven::Uneven;
-use super::{barriers, budget};
+use super::{barriers, ledger, reader};
 use crate::team::region::Region;
 use crate::unlike::modes;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -24,8 +24,6 @@ const SHORT_NS: u64 = 30_000;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Knowledge {
     pub(super) fit: Fit,
-    /// Nanoseconds after which reading its code was broken off; 0: it was not.
-    cut_ns: u64,
     /// Its copy with uneven parts, if there can be one; `None`: not examined yet.
     uneven: Option<Option<&'static Uneven>>,
     /// A fact that an execution has shown, for which the region keeps ordinary teams.
@@ -74,7 +72,6 @@ impl Knowledge {
     fn new(fit: Fit) -> Knowledge {
         Knowledge {
             fit,
-            cut_ns: 0,
             uneven: None,
             guard: None,
             suspends: false,
@@ -85,11 +82,6 @@ impl Knowledge {
             segments: None,
             least_fibers_ns: None,
         }
-    }
-
-    /// How long the next attempt to read its code may take, in nanoseconds.
-    fn more_ns(&self) -> u64 {
-        self.cut_ns.saturating_mul(MORE)
     }
 
     /// The ordinary executions of the region, which has barriers, have shown this.
@@ -199,10 +191,6 @@ impl Knowledge {
                 barriers::learn(cost);
             }
         }
-        // While ways are compared, the estimate alone is no proof of a gain.
-        if !disturbed && !self.gain.is_in_trial() {
-            budget::gain((equal_ns as u64).saturating_sub(ns));
-        }
         self.gain.learn_virtual(&Run {
             elapsed_ns: ns as f64,
             equal_ns,
@@ -227,9 +215,6 @@ pub(super) enum Must {
     BeTested,
 }
 
-/// Where reading was broken off, the next attempt may take this many times as long.
-const MORE: u64 = 8;
-
 type Key = (usize, u32);
 
 static REGIONS: Mutex<BTreeMap<Key, Knowledge>> = Mutex::new(BTreeMap::new());
@@ -239,57 +224,35 @@ fn lock() -> MutexGuard<'static, BTreeMap<Key, Knowledge>> {
     REGIONS.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// What is known about `region` at its number of threads. Its code is read when it is first met. `asked`: the
+/// What is known about `region`, which is being opened, at its number of threads; `None`: its code is still being read. `asked`: the
 /// program asked for this number. `told`: the program was told this number, so that the region runs as that many virtual threads
 /// whatever its code shows.
-///
-/// Reading ends where it takes far longer than the function's length lets expect, since the function may call very much, and is
-/// tried again when the program has run for long. Until then a region that was not told keeps ordinary teams.
-pub(super) fn of(region: &Region, asked: bool, told: bool) -> Knowledge {
+pub(super) fn of(region: &Region, asked: bool, told: bool) -> Option<Knowledge> {
     let (address, threads) = (region.code, region.nthreads);
     if unloaded() {
         // The code of another object may now be at a known address.
         lock().clear();
     }
     let known = lock().get(&(address, threads)).copied();
-    let answered = |k: &Knowledge| {
-        if k.cut_ns != 0 {
-            !budget::pays_for(k.more_ns())
-        } else {
-            !asked || k.fit.divides_freely.is_some()
-        }
-    };
+    let answered = |k: &Knowledge| !asked || k.fit.divides_freely.is_some();
     if let Some(known) = known.filter(answered) {
-        return known;
+        return Some(known);
     }
-    let mode = modes::regions();
-    let is_sparing = mode & (modes::EVEN | modes::SPARING) != 0 && mode & modes::FORCE == 0;
-    let limit_ns = match known {
-        _ if !is_sparing => u64::MAX,
-        Some(known) if known.cut_ns != 0 => known.more_ns(),
-        _ => budget::most_ns(address, asked),
-    };
+    // Without the lock: reading code takes a while.
+    let fit = reader::read(address, region.form, asked, told || !is_sparing())?;
     super::exceptions::look_again();
-    // Without the lock: reading the program's files takes a while.
-    let length = budget::length(address, asked);
-    let mut cut_ns = 0;
-    let fit = budget::spend(length, || {
-        let Some(known) = known.filter(|k| k.cut_ns == 0) else {
-            let (fit, cut) = fit::of(address, region.form, asked, limit_ns);
-            cut_ns = if cut { limit_ns } else { 0 };
-            return if cut && !told { Fit::not_yet() } else { fit };
-        };
-        let mut fit = known.fit;
-        fit.look_at_division(address, region.form);
-        fit
-    });
     let mut regions = lock();
     let region = regions
         .entry((address, threads))
         .or_insert_with(|| Knowledge::new(fit));
     region.fit = fit;
-    region.cut_ns = cut_ns;
-    *region
+    Some(*region)
+}
+
+/// Does looking at regions have to stay within what the [`ledger`] allows? Otherwise the user has already decided.
+fn is_sparing() -> bool {
+    let mode = modes::regions();
+    mode & (modes::EVEN | modes::SPARING) != 0 && mode & modes::FORCE == 0
 }
 
 /// The copy of `region`'s function with uneven parts, if there can be one. It is made when it is first asked for.
@@ -299,9 +262,11 @@ pub(super) fn uneven(region: &Region) -> Option<&'static Uneven> {
     if let Some(copy) = known {
         return copy;
     }
+    if is_sparing() && ledger::left_ns() == 0 {
+        return None;
+    }
     // Without the lock, as in `of`.
-    let length = budget::length(address, false);
-    let copy = budget::spend(length, || Uneven::new(address, threads));
+    let copy = ledger::spend(|| Uneven::new(address, threads));
     let mut regions = lock();
     *regions
         .get_mut(&(address, threads))?
@@ -314,16 +279,6 @@ pub(super) fn is_known(address: usize, threads: u32) -> bool {
     lock().contains_key(&(address, threads))
 }
 
-/// The code of `region` has been read meanwhile, and shows this.
-pub(super) fn put(region: &Region, fit: Fit) {
-    super::exceptions::look_again();
-    let mut regions = lock();
-    let key = (region.code, region.nthreads);
-    let region = regions.entry(key).or_insert_with(|| Knowledge::new(fit));
-    region.fit = fit;
-    region.cut_ns = 0;
-}
-
 /// Has an object been unloaded since the last call?
 fn unloaded() -> bool {
     static SEEN: AtomicU64 = AtomicU64::new(0);
@@ -332,7 +287,7 @@ fn unloaded() -> bool {
 }
 
 /// How many objects have been unloaded so far.
-pub(super) fn unloads() -> u64 {
+fn unloads() -> u64 {
     /// Reads only the first object's record: the count is the same in all records.
     unsafe extern "C" fn count(
         info: *mut libc::dl_phdr_info,
