@@ -317,7 +317,7 @@ impl Thread {
         let devices = self.devices.borrow();
         let teams = solo.into_iter().chain(self.of_one.get().map(|t| &**t));
         for team in teams.chain(devices.iter().map(|t| &**t)) {
-            team.tasks.forget_helpers();
+            team.tasks.helpers.forget();
         }
     }
 

@@ -2,12 +2,12 @@
 //!
 //! The code here does not depend on what a task is: `T` stands for it.
 
+use super::helpers::Helpers;
 use super::sleep::Sleepers;
 use core::cell::UnsafeCell;
-use crossbeam_utils::CachePadded;
 use hetmp_core::bell::LocalBell;
 use hetmp_core::lock::Brief;
-use hetmp_core::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use hetmp_core::sync::{AtomicU32, AtomicU64, Ordering};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Tasks that one member made (or stole, or released). The owner takes the newest task, thieves take the
@@ -110,16 +110,12 @@ impl<T> Deque<T> {
 /// The team-wide part of tasking.
 #[derive(Debug)]
 pub(crate) struct Tasks<T> {
-    /// A task was deferred in this region. Until then nobody need look at deques.
-    active: CachePadded<AtomicBool>,
+    /// Who runs tasks from outside the region, and whether there are any to run.
+    pub(crate) helpers: Helpers,
     /// Rings at the first task of a region. Threads that wait in a barrier of several processes sleep on this bell.
     pub(crate) begun: LocalBell,
     /// Members that sleep and want to be nudged.
     pub(crate) sleepers: Sleepers,
-    /// Workers in the dock that look at this team's tasks right now, and threads that fulfill an event of one of them.
-    pub(crate) helpers: CachePadded<AtomicU32>,
-    /// Number of the current region, for dock helpers.
-    pub(crate) region: AtomicU32,
     /// Tasks completed by threads outside the team (events), for even and odd epochs.
     pub(crate) finished_outside: [AtomicU64; 2],
     prioritised_len: AtomicU32,
@@ -131,11 +127,9 @@ pub(crate) struct Tasks<T> {
 impl<T> Tasks<T> {
     pub(crate) fn new() -> Tasks<T> {
         Tasks {
-            active: CachePadded::new(AtomicBool::new(false)),
+            helpers: Helpers::new(),
             begun: LocalBell::local(),
             sleepers: Sleepers::new(),
-            helpers: CachePadded::new(AtomicU32::new(0)),
-            region: AtomicU32::new(0),
             finished_outside: [AtomicU64::new(0), AtomicU64::new(0)],
             prioritised_len: AtomicU32::new(0),
             prioritised_lock: Brief::new(),
@@ -146,13 +140,13 @@ impl<T> Tasks<T> {
     /// Was a task deferred in this region?
     #[inline(always)]
     pub(crate) fn active(&self) -> bool {
-        self.active.load(Ordering::Relaxed)
+        self.helpers.active()
     }
 
     #[inline]
     pub(crate) fn activate(&self) {
         if !self.active() {
-            self.active.store(true, Ordering::SeqCst);
+            self.helpers.activate();
             self.begun.ring();
         }
     }
@@ -161,45 +155,24 @@ impl<T> Tasks<T> {
     /// barriers, because the members of a cancelled region pass different numbers of barriers.
     #[inline]
     pub(crate) fn region_number(&self) -> u32 {
-        self.region.load(Ordering::Relaxed)
+        self.helpers.region()
     }
 
     /// Numbers the next region. Before its workers start.
     #[inline]
     pub(crate) fn begin_region(&self) {
-        let r = self.region.load(Ordering::Relaxed);
-        self.region
-            .store(r.wrapping_add(1) & crate::EPOCH_MASK, Ordering::Relaxed);
+        self.helpers.begin_region(crate::EPOCH_MASK);
     }
 
     /// Sends away dock helpers of the last region, and lets none of them come back. Before the team's shape
     /// changes.
     pub(crate) fn quiesce(&self) {
-        let r = self.region_number();
-        self.region
-            .swap(r.wrapping_add(1) & crate::EPOCH_MASK, Ordering::SeqCst);
-        self.await_helpers();
+        self.helpers.quiesce(crate::EPOCH_MASK);
     }
 
     /// Sends dock helpers away after the last task, so that the team may change.
     pub(crate) fn end_region(&self) {
-        self.active.store(false, Ordering::SeqCst);
-        self.await_helpers();
-    }
-
-    /// Called in the child of a fork, in which there are no helpers.
-    pub(crate) fn forget_helpers(&self) {
-        self.helpers.store(0, Ordering::Relaxed);
-    }
-
-    fn await_helpers(&self) {
-        let mut spinner = hetmp_core::park::Spinner::new();
-        // Helpers find no task to run any more: the wait is bounded by their look at every deque.
-        while self.helpers.load(Ordering::SeqCst) != 0 {
-            if !spinner.turn() {
-                hetmp_core::sys::yield_now();
-            }
-        }
+        self.helpers.end_region();
     }
 
     /// Is a task with a priority queued?

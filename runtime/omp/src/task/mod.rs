@@ -42,6 +42,7 @@ pub mod depend;
 pub(crate) mod deque;
 pub(crate) mod event;
 pub mod group;
+pub(crate) mod helpers;
 pub(crate) mod lookout;
 pub(crate) mod offer;
 pub mod privates;

@@ -362,7 +362,8 @@ const SMALL: usize = core::mem::size_of::<Task>() + SMALL_DATA;
 
 static DEPOT: Depot<Task> = Depot::new();
 
-impl Record for Task {
+// SAFETY: a free record refers to nothing that belongs to a thread.
+unsafe impl Record for Task {
     #[inline]
     fn next(&self) -> &Cell<*mut Task> {
         &self.next_free

@@ -15,7 +15,10 @@ const ROUNDS: u32 = 64;
 const MOST_MAGAZINES: usize = 128;
 
 /// A record that can be linked into a magazine while it is free.
-pub(crate) trait Record: Sized + 'static {
+///
+/// # Safety
+/// Any thread may take a free record, and use it or dispose of it.
+pub(crate) unsafe trait Record: Sized + 'static {
     /// The link to the next free record.
     fn next(&self) -> &Cell<*mut Self>;
     /// Returns the record's memory to the system.
@@ -34,8 +37,9 @@ pub(crate) struct Depot<T> {
     full: UnsafeCell<Vec<*mut T>>,
 }
 
-// SAFETY: the vector is only touched with the lock held, and free records belong to nobody.
-unsafe impl<T> Sync for Depot<T> {}
+// SAFETY: the vector is only touched with the lock held, and free records may go from one thread to another: the contract of
+// `Record`.
+unsafe impl<T: Record> Sync for Depot<T> {}
 
 impl<T: Record> Depot<T> {
     #[cfg(not(loom))]
@@ -170,7 +174,8 @@ mod tests {
     static LIVE: AtomicUsize = AtomicUsize::new(0);
     static DEPOT: Depot<Thing> = Depot::new();
 
-    impl Record for Thing {
+    // SAFETY: a free record is plain memory.
+    unsafe impl Record for Thing {
         fn next(&self) -> &Cell<*mut Thing> {
             &self.0
         }

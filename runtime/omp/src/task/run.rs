@@ -650,7 +650,7 @@ pub fn fulfill(event: *mut c_void) {
     let deferred = task.flags.get() & DEFERRED != 0;
     let runner = task.runner.get();
     // Register as a helper: after the fulfillment nothing else keeps the team from changing.
-    team.tasks.helpers.fetch_add(1, Ordering::SeqCst);
+    team.tasks.helpers.enter();
     if tool::on() {
         tasks::fulfilled(task, event::has_body_ended(handle));
     }
@@ -669,7 +669,7 @@ pub fn fulfill(event: *mut c_void) {
         // A needless wake-up does no harm.
         wait::drained(team);
     }
-    team.tasks.helpers.fetch_sub(1, Ordering::SeqCst);
+    team.tasks.helpers.leave();
 }
 
 /// Runs one task of `scope` if there is one.

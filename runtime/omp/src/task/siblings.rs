@@ -223,7 +223,8 @@ impl Node {
 
 static DEPOT: Depot<Node> = Depot::new();
 
-impl Record for Node {
+// SAFETY: a free record refers to nothing that belongs to a thread.
+unsafe impl Record for Node {
     #[inline]
     fn next(&self) -> &Cell<*mut Node> {
         &self.next_free

@@ -119,9 +119,8 @@ impl<'a> DockPastime<'a> {
     }
 
     fn help(&mut self, team: &Team) -> Poll {
-        team.tasks.helpers.fetch_add(1, Ordering::SeqCst);
-        let current =
-            team.tasks.active() && team.tasks.region.load(Ordering::SeqCst) == self.region;
+        team.tasks.helpers.enter();
+        let current = team.tasks.helpers.is_open(self.region);
         let mut found = Poll::Idle;
         if current && run_one(self.th, Scope::Any) {
             found = Poll::Worked;
@@ -136,7 +135,7 @@ impl<'a> DockPastime<'a> {
                 found = team.look_out(self.th.member());
             }
         }
-        team.tasks.helpers.fetch_sub(1, Ordering::SeqCst);
+        team.tasks.helpers.leave();
         found
     }
 }
@@ -146,25 +145,20 @@ impl Pastime for DockPastime<'_> {
     fn poll(&mut self) -> Poll {
         let team = self.team;
         match team {
-            Some(team)
-                if team.tasks.active()
-                    && team.tasks.region.load(Ordering::Relaxed) == self.region =>
-            {
-                self.help(team)
-            }
+            Some(team) if team.tasks.helpers.is_open(self.region) => self.help(team),
             _ => Poll::Idle,
         }
     }
 
     fn asleep(&mut self, flag: &Flag, yes: bool) {
         let Some(team) = self.team else { return };
-        team.tasks.helpers.fetch_add(1, Ordering::SeqCst);
+        team.tasks.helpers.enter();
         // Only if the worker's region is still the current one: a later region may have other members. The
         // start of the worker's next region takes the announcement down when it wakes the worker.
-        if team.tasks.region.load(Ordering::SeqCst) == self.region {
+        if team.tasks.region_number() == self.region {
             announce(self.th, flag, Wants::Any, yes);
         }
-        team.tasks.helpers.fetch_sub(1, Ordering::SeqCst);
+        team.tasks.helpers.leave();
     }
 }
 

@@ -14,6 +14,8 @@
 mod barrier;
 #[path = "../../src/task/counts.rs"]
 mod counts;
+#[path = "../../src/task/helpers.rs"]
+mod helpers;
 #[path = "../../src/team/levels.rs"]
 mod levels;
 #[path = "../../src/task/lookout.rs"]

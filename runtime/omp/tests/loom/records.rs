@@ -1,8 +1,9 @@
 //! Records of tasks: when they are freed, and how tasks are counted at a barrier.
 
 use crate::counts::Counts;
+use crate::helpers::Helpers;
 use crate::{bounded, Data};
-use hetmp_core::sync::{fence, AtomicBool, AtomicU32, Ordering};
+use hetmp_core::sync::{AtomicBool, AtomicU32, Ordering};
 use loom::sync::Arc;
 use loom::thread;
 
@@ -190,29 +191,43 @@ fn a_team_is_freed_only_when_nobody_fulfills_an_event_of_its_tasks() {
     });
 }
 
-#[test]
-fn the_team_changes_only_without_helpers() {
-    // `DockPastime::help` against `Tasks::quiesce`. The team's shape is plain data. Loom treats sequentially
-    // consistent accesses as acquiring and releasing ones only, so fences are added.
-    bounded(3, || {
-        let s = Arc::new((AtomicU32::new(0), AtomicU32::new(1), Data::new(4)));
+/// The mask of a flag's epoch.
+const MASK: u32 = u32::MAX >> 1;
+
+/// `DockPastime::help` against what the primary thread does. The team's shape and its tasks are plain data, which tells the
+/// region that it belongs to.
+fn help(change: fn(&Helpers)) {
+    bounded(3, move || {
+        let helpers = Helpers::new();
+        helpers.begin_region(MASK);
+        helpers.activate();
+        let s = Arc::new((helpers, Data::new(1)));
         let helper = {
             let s = Arc::clone(&s);
             thread::spawn(move || {
-                s.0.fetch_add(1, Ordering::SeqCst);
-                fence(Ordering::SeqCst);
-                if s.1.load(Ordering::SeqCst) == 1 {
-                    assert_eq!(s.2.get(), 4);
+                s.0.enter();
+                if s.0.is_open(1) {
+                    assert_eq!(s.1.get(), 1);
                 }
-                s.0.fetch_sub(1, Ordering::SeqCst);
+                s.0.leave();
             })
         };
-        s.1.swap(2, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
-        while s.0.load(Ordering::SeqCst) != 0 {
-            thread::yield_now();
-        }
-        s.2.set(8);
+        change(&s.0);
+        s.1.set(2);
+        s.0.activate();
         helper.join().unwrap();
+    });
+}
+
+#[test]
+fn the_team_changes_only_without_helpers() {
+    help(|h| h.quiesce(MASK));
+}
+
+#[test]
+fn no_helper_runs_a_task_of_the_next_region() {
+    help(|h| {
+        h.end_region();
+        h.begin_region(MASK);
     });
 }
