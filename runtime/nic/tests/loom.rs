@@ -1,6 +1,11 @@
 //! The rings, the inbox and the key table under all interleavings that loom finds with few preemptions.
 #![cfg(loom)]
 
+#[path = "../src/device_memory/board/entry.rs"]
+mod entry;
+
+use entry::Entry;
+use hetmp_core::sync::AtomicU64;
 use hetmp_nic::descriptor::{
     Completion, CounterId, Descriptor, Inline, Key, Remote, Source, Status, Work,
 };
@@ -198,5 +203,24 @@ fn no_operation_runs_in_memory_after_its_deregistration() {
         engine.join().unwrap();
         // SAFETY: the engine has ended.
         assert_eq!(owned.0.with(|p| unsafe { *p }), 2);
+    });
+}
+
+/// A reader of a board gets a report whole or not at all, while the entry is written anew. The first report has the stamp and
+/// the words 1, the second 2.
+#[test]
+fn reports_of_an_entry_never_mix() {
+    bounded(3, || {
+        let words = Arc::new([1, 1, 1].map(AtomicU64::new));
+        let of_writer = Arc::clone(&words);
+        let writer = thread::spawn(move || {
+            let entry = Entry(&*of_writer);
+            assert!(entry.take());
+            entry.write(&[2, 2], 2);
+        });
+        if let Some((stamp, words)) = Entry(&*words).read::<2>() {
+            assert_eq!(words, [stamp; 2]);
+        }
+        writer.join().unwrap();
     });
 }

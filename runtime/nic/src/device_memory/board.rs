@@ -15,10 +15,12 @@
 //! (their result shows that they took effect); pairs on different queue pairs; what is posted without a site; memory
 //! that the target polls without a wait.
 
+mod entry;
 mod flights;
 mod tracker;
 
-use core::sync::atomic::{fence, AtomicU64, Ordering};
+use entry::Entry;
+use hetmp_core::sync::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 pub(crate) use tracker::Tracker;
 
@@ -30,8 +32,6 @@ const ENTRIES: usize = 255;
 pub const BOARD_BYTES: usize = (ENTRIES + 1 + flights::FLIGHTS) * WORDS * 8;
 /// How many writes to one target an initiator remembers.
 const REMEMBERED: usize = 8;
-/// The stamp of an entry that is being written.
-const BUSY: u64 = u64::MAX;
 
 /// What kind of write it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -103,9 +103,7 @@ impl core::fmt::Display for Race {
 /// The board of one rank, as mapped in this process.
 ///
 /// # Memory ordering
-/// A writer takes an entry by swapping its stamp to `BUSY`, and releases it with the new stamp after it has written
-/// the words. A reader acquires the stamp, reads the words, and looks (after a fence) whether the stamp is still the
-/// same: otherwise the words may come from two reports. A report is on the board before the target sees the flag: the
+/// [`Entry`] says how entries are written and read. A report is on the board before the target sees the flag: the
 /// initiator pins the pair before it rings, and the adapter writes the flag after it took the descriptor (release and
 /// acquire on the doorbell, then on the flag).
 #[derive(Debug)]
@@ -140,10 +138,14 @@ impl Board {
         unsafe { Board::at(self.start.cast::<u8>().cast_mut()) }
     }
 
+    fn entry(&self, entry: usize) -> Entry<'_> {
+        debug_assert!(entry <= ENTRIES + flights::FLIGHTS);
+        // SAFETY: the entry lies within the [`BOARD_BYTES`] that the caller of `at` keeps valid.
+        Entry(unsafe { core::slice::from_raw_parts(self.start.add(entry * WORDS), WORDS) })
+    }
+
     fn word(&self, entry: usize, word: usize) -> &AtomicU64 {
-        debug_assert!(entry <= ENTRIES + flights::FLIGHTS && word < WORDS);
-        // SAFETY: entry and word lie within the [`BOARD_BYTES`] that the caller of `at` keeps valid.
-        unsafe { &*self.start.add(entry * WORDS + word) }
+        &self.entry(entry).0[word]
     }
 
     /// All ranks have met, and everything posted before has been done. Pairs from before that are settled and will
@@ -175,9 +177,8 @@ impl Board {
     fn pin(&self, race: &Race, epoch: u16) -> Option<(usize, u64)> {
         let n = self.word(0, 0).fetch_add(1, Ordering::Relaxed);
         let entry = 1 + (n % ENTRIES as u64) as usize;
-        let stamp = self.word(entry, 0);
         // A writer that is a whole round behind is still writing this entry: drop this report rather than mix two.
-        if stamp.swap(BUSY, Ordering::Acquire) == BUSY {
+        if !self.entry(entry).take() {
             return None;
         }
         let lens = u64::from(race.first.len) | u64::from(race.flag.len) << 32;
@@ -193,10 +194,7 @@ impl Board {
             race.flag.address,
             lens,
         ];
-        for (i, w) in words.into_iter().enumerate() {
-            self.word(entry, i + 1).store(w, Ordering::Relaxed);
-        }
-        stamp.store(n + 1, Ordering::Release);
+        self.entry(entry).write(&words, n + 1);
         Some((entry, n + 1))
     }
 
@@ -206,16 +204,9 @@ impl Board {
         let mut races = Vec::new();
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         for entry in 1..=ENTRIES {
-            let stamp = self.word(entry, 0).load(Ordering::Acquire);
-            if stamp == 0 || stamp == BUSY {
+            let Some((stamp, w)) = self.entry(entry).read::<6>() else {
                 continue;
-            }
-            let w: [u64; 6] =
-                core::array::from_fn(|i| self.word(entry, i + 1).load(Ordering::Relaxed));
-            fence(Ordering::Acquire);
-            if self.word(entry, 0).load(Ordering::Relaxed) != stamp {
-                continue;
-            }
+            };
             let kind = |code: u64| match code & 0xff {
                 0 => Kind::Put,
                 1 => Kind::Atomic,

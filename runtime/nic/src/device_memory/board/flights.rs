@@ -3,8 +3,8 @@
 //! An initiator lists a put before it announces the put. The adapter takes it off the list before it writes the last
 //! piece, so that whoever has seen that piece finds no put on the list. A list that is full takes no more puts.
 
-use super::{Access, Board, Kind, BUSY, WORDS};
-use core::sync::atomic::{fence, Ordering};
+use super::{Access, Board, Kind, WORDS};
+use hetmp_core::sync::Ordering;
 
 /// Puts that a list has room for.
 pub(super) const FLIGHTS: usize = 64;
@@ -18,23 +18,14 @@ impl Board {
             return;
         }
         for place in self.flight_places() {
-            let stamp = self.word(place, 0);
-            if stamp
-                .compare_exchange(0, BUSY, Ordering::Acquire, Ordering::Relaxed)
-                .is_err()
-            {
+            if !self.entry(place).take_free() {
                 continue;
             }
             let who = u64::from(initiator) | u64::from(epoch) << 48;
-            for (i, w) in [who, put.site, put.address, u64::from(put.len)]
-                .into_iter()
-                .enumerate()
-            {
-                self.word(place, i + 1).store(w, Ordering::Relaxed);
-            }
             // No two flights have one stamp: a reader notices that the place was used again.
             let n = self.word(0, 2).fetch_add(1, Ordering::Relaxed);
-            stamp.store(n + 1, Ordering::Release);
+            let words = [who, put.site, put.address, u64::from(put.len)];
+            self.entry(place).write(&words, n + 1);
             return;
         }
     }
@@ -42,14 +33,10 @@ impl Board {
     /// Takes a put of `initiator` off the list.
     pub(crate) fn land(&self, initiator: u32, address: u64, len: u32) {
         for place in self.flight_places() {
-            let stamp = self.word(place, 0).load(Ordering::Acquire);
-            let at = |i| self.word(place, i).load(Ordering::Relaxed);
-            if stamp != 0
-                && stamp != BUSY
-                && at(1) as u32 == initiator
-                && at(3) == address
-                && at(4) == u64::from(len)
-            {
+            let Some((_, [who, _, at, bytes])) = self.entry(place).read() else {
+                continue;
+            };
+            if who as u32 == initiator && at == address && bytes == u64::from(len) {
                 self.word(place, 0).store(0, Ordering::Release);
                 return;
             }
@@ -59,14 +46,11 @@ impl Board {
     /// Calls `visit` with the initiator of each put on its way, and the put. Allocates nothing.
     pub fn flights(&self, mut visit: impl FnMut(u32, Access)) {
         for place in self.flight_places() {
-            let stamp = self.word(place, 0).load(Ordering::Acquire);
-            if stamp == 0 || stamp == BUSY {
+            let Some((_, [who, site, address, len])) = self.entry(place).read() else {
                 continue;
-            }
-            let at = |i| self.word(place, i).load(Ordering::Relaxed);
-            let (who, site, address, len) = (at(1), at(2), at(3), at(4) as u32);
-            fence(Ordering::Acquire);
-            if self.word(place, 0).load(Ordering::Relaxed) == stamp && !self.settled(who) {
+            };
+            if !self.settled(who) {
+                let len = len as u32;
                 let kind = Kind::Put;
                 visit(
                     who as u32,
