@@ -523,7 +523,7 @@ impl Queue {
     /// How many messages were sent and not released.
     pub(crate) fn queued(&self) -> u64 {
         match &self.body {
-            Body::Ring { .. } => End::queued(&self.sender, &self.receiver) as u64,
+            Body::Ring { .. } => self.sender.queued(self) as u64,
             Body::Staged(stages) => {
                 u64::from(staged::at_master(&stages.list, self.direction))
                     + u64::from(stages.messages.load(Ordering::Acquire))
@@ -536,7 +536,7 @@ impl Queue {
         match &self.body {
             Body::Ring { .. } => {
                 let (s, r) = (&self.sender, &self.receiver);
-                !s.holds_some() && !r.holds_some() && End::queued(s, r) == 0
+                !s.holds_some() && !r.holds_some() && s.queued(self) == 0
             }
             Body::Staged(stages) => {
                 staged::master_at_rest(&stages.list) && stages.used.load(Ordering::Acquire) == 0

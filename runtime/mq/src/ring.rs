@@ -268,9 +268,11 @@ impl End {
         n > 1 && bytes >= n as usize * self.stride.get()
     }
 
-    /// How many messages were sent and not released.
-    pub fn queued(sender: &End, receiver: &End) -> usize {
-        sender.slots_between(receiver.oldest.get(), sender.oldest.get())
+    /// How many messages were sent and not released. Any thread may ask; it sees what was written before a message counts, and
+    /// may write after one no longer counts.
+    pub fn queued(&self, memory: &impl Memory) -> usize {
+        let released = memory.released().load(Ordering::Acquire);
+        self.slots_between(released, memory.sent().load(Ordering::Acquire))
     }
 
     /// True if the receiver has taken everything that was sent. Any thread may ask.

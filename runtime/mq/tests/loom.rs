@@ -74,6 +74,30 @@ fn shape(slots: u32) -> Shape {
     }
 }
 
+/// A program may take the number of queued messages for a signal, and use what its sender wrote before.
+#[test]
+fn the_number_of_messages_orders_what_was_written_before() {
+    bounded(3, || {
+        let model = Arc::new(Model::new(3));
+        let asker = {
+            let model = Arc::clone(&model);
+            thread::spawn(move || {
+                if End::new(shape(3)).queued(&*model) == 1 {
+                    // SAFETY: loom checks that nobody writes the cell.
+                    model.messages[2].with(|p| assert_eq!(unsafe { *p }, 9));
+                }
+            })
+        };
+        // The program's own data, which is no message.
+        // SAFETY: loom checks that nobody else accesses the cell.
+        model.messages[2].with_mut(|p| unsafe { *p = 9 });
+        let end = End::new(shape(3));
+        assert!(end.try_allocate(&*model).is_some());
+        end.send(1, 8, &*model);
+        asker.join().unwrap();
+    });
+}
+
 /// Sends `n` messages through a ring of `slots` usable slots. Each side sleeps if it cannot go on. Message i has `length(i)`
 /// bytes.
 fn through_ring(slots: u32, n: u64, length: fn(u64) -> u32) {

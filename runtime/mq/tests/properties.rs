@@ -139,7 +139,7 @@ proptest! {
             prop_assert_eq!(sender.held(), allocated.len());
             prop_assert_eq!(receiver.held(), received.len());
             prop_assert_eq!(sender.holds_some(), !allocated.is_empty());
-            prop_assert_eq!(End::queued(&sender, &receiver), sent.len() + received.len());
+            prop_assert_eq!(sender.queued(&ring), sent.len() + received.len());
             prop_assert_eq!(receiver.has_message(&ring), !sent.is_empty());
         }
     }
