@@ -96,7 +96,7 @@ fn main() -> ExitCode {
     }
     for (i, mutant) in MUTANTS.iter().enumerate().filter(|(i, _)| all || *i < 3) {
         let machine = match mutant.flags {
-            "-mavx2" => AVX2,
+            "-mavx2" | "-march=x86-64-v3" => AVX2,
             "-march=x86-64-v4" => AVX512,
             _ => ANY,
         };
@@ -464,9 +464,9 @@ fn every_operation() -> Result<(), String> {
         for found in defined.captures_iter(&read(&format!("include/hetmp/simd/{header}"))?) {
             for name in types {
                 let op = &found[1];
-                // Rotations are of unsigned types only, ABS of signed ones.
+                // Averages and rotations are of unsigned types only, ABS of signed ones.
                 let has = match op {
-                    "ROTL" | "ROTR" | "ROTLV" | "ROTRV" => *name == "VUF32",
+                    "AVG" | "ROTL" | "ROTR" | "ROTLV" | "ROTRV" => *name == "VUF32",
                     "ABS" => *name == "VIF32",
                     _ => true,
                 };

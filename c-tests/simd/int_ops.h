@@ -19,11 +19,13 @@ typedef test_i128 F(big);
 static L F(fit)(F(big) v) { return (L)(v < LEAST ? LEAST : v > MOST ? MOST : v); }
 BINARY(ADDS, F(fit)((F(big))x + y))
 BINARY(SUBS, F(fit)((F(big))x - y))
+BINARY(ABSDIFF, x > y ? (UL)x - (UL)y : (UL)y - (UL)x)
 #if IS_SIGNED
 BINARY(MULHI, ((F(big))x * y) >> W)
 UNARY(ABS, x < 0 ? (L)(0 - (UL)x) : x)
 #else
 BINARY(MULHI, ((test_u128)x * y) >> W)
+BINARY(AVG, ((F(big))x + y + 1) >> 1)
 #endif
 BINARY(DIV, y == 0 ? (F(big))0 : (F(big))x / y)
 BINARY(REM, y == 0 ? (F(big))x : (F(big))x % y)
@@ -139,6 +141,7 @@ static void F(test_class)(void) {
     F(test_ADDS)();
     F(test_SUBS)();
     F(test_MULHI)();
+    F(test_ABSDIFF)();
     F(test_DIV)();
     F(test_REM)();
     F(test_SHLV)();
@@ -154,6 +157,7 @@ static void F(test_class)(void) {
 #if IS_SIGNED
     F(test_ABS)();
 #else
+    F(test_AVG)();
     F(test_ROTLV)();
     F(test_ROTRV)();
 #endif

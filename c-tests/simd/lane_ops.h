@@ -194,6 +194,59 @@ __attribute__((noinline)) static void F(test_moving)(void) {
         EXPECT(STR(T) " SET", F(same_bits)(got[i], i == 0 ? 3 : i == 1 ? 5 : 0));
 }
 
+__attribute__((noinline)) static void F(test_packing)(void) {
+    L *const last = (L *)guard_page();
+    for (size_t trial = 0; trial < 64; trial++) {
+        L want[N];
+        size_t n = 0;
+        F(fill)(trial);
+        for (size_t i = 0; i < N; i++) /* none and all, then every other pattern of the first lanes */
+            b[i] = (L)(trial > 1 ? (i < 6 ? trial >> i & 1 : random64() & 1) : trial);
+        const MASK m = OP(NE)(OP(LOADA)(b), OP(ZERO)());
+        memset(want, 0, sizeof want);
+        for (int i = 0; i < N; i++)
+            if (b[i] != 0)
+                want[n++] = a[i];
+        OP(STORE)(got, OP(COMPRESS)(m, OP(LOADA)(a)));
+        EXPECT(STR(T) " COMPRESS", memcmp(got, want, sizeof want) == 0);
+        memset(last - n, 0, n * sizeof(L));
+        EXPECT(STR(T) " COMPRESS_STORE", OP(COMPRESS_STORE)(last - n, m, OP(LOADA)(a)) == n);
+        EXPECT(STR(T) " COMPRESS_STORE", memcmp(last - n, want, n * sizeof(L)) == 0);
+        OP(STORE)(got, OP(EXPAND)(m, OP(LOADA)(a)));
+        n = 0;
+        for (int i = 0; i < N; i++)
+            EXPECT(STR(T) " EXPAND", F(same_bits)(got[i], b[i] != 0 ? a[n++] : 0));
+    }
+}
+
+/* Structures of n members, up to the page that nobody may touch. */
+#define STRUCTS(n, load, store) \
+    do { \
+        L *const p = last - n * N; \
+        for (int i = 0; i < n * N; i++) \
+            p[i] = F(any)(); \
+        load; \
+        for (int k = 0; k < n; k++) { \
+            OP(STORE)(got, v[k]); \
+            for (int i = 0; i < N; i++) \
+                EXPECT(STR(T) " " #load, F(same_bits)(got[i], p[n * i + k])); \
+        } \
+        memcpy(F(room), p, n * N * sizeof(L)); \
+        memset(p, 0, n * N * sizeof(L)); \
+        store; \
+        EXPECT(STR(T) " " #store, memcmp(F(room), p, n * N * sizeof(L)) == 0); \
+    } while (0)
+__attribute__((noinline)) static void F(test_structs)(void) {
+    L *const last = (L *)guard_page();
+    V v[4];
+    for (size_t trial = 0; trial < 16; trial++) {
+        STRUCTS(2, OP(LOAD2)(p, &v[0], &v[1]), OP(STORE2)(p, v[0], v[1]));
+        STRUCTS(3, OP(LOAD3)(p, &v[0], &v[1], &v[2]), OP(STORE3)(p, v[0], v[1], v[2]));
+        STRUCTS(4, OP(LOAD4)(p, &v[0], &v[1], &v[2], &v[3]), OP(STORE4)(p, v[0], v[1], v[2], v[3]));
+    }
+}
+#undef STRUCTS
+
 __attribute__((noinline)) static void F(test_memory)(void) {
     /* Lanes that are not asked for lie on a page that nobody may touch. */
     L *const last = (L *)guard_page();
@@ -310,6 +363,8 @@ static void P(test_, T)(void) {
     F(test_EVEN)();
     F(test_ODD)();
     F(test_moving)();
+    F(test_packing)();
+    F(test_structs)();
     F(test_memory)();
     F(test_REDUCE_MIN)();
     F(test_REDUCE_MAX)();

@@ -146,7 +146,7 @@ fn opening() -> String {
 fn meanings() -> Result<String, String> {
     let mut text = String::new();
     let comment =
-        Regex::new(r"(?ms)^/\* ((?:_[A-Z]|[A-Z_]+1?\()[^*]*(?:\*[^/][^*]*)*)\*/").expect("valid");
+        Regex::new(r"(?ms)^/\* ((?:_[A-Z]|[A-Z_]+\d?\()[^*]*(?:\*[^/][^*]*)*)\*/").expect("valid");
     for (file, title, types) in [
         ("lanes.h", "All types", ""),
         (
@@ -287,12 +287,13 @@ fn count(backend: &Backend) -> Result<Counts, String> {
             if parameter == "void" {
                 continue;
             }
-            // Vectors and masks are passed through memory. Loads and stores are not counted.
+            // Vectors and masks are passed through memory. Loads and stores are not counted, but those of
+            // structures (ld2) are.
             let kind = parameter
                 .rsplit_once([' ', '*'])
                 .map_or(parameter, |(k, _)| k)
                 .trim();
-            if kind.starts_with("_V") {
+            if kind.starts_with("_V") && !parameter.contains('*') {
                 parameters.push(format!("const {kind} *p{i}"));
                 arguments.push(format!("*p{i}"));
             } else {

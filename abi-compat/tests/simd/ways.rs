@@ -49,6 +49,7 @@ pub(crate) const GCC_7: &str = "gcc-7";
 pub(crate) const ANY: Machine = Machine::X86("");
 pub(crate) const AVX2: Machine = Machine::X86("avx2");
 pub(crate) const AVX512: Machine = Machine::X86("avx512vl");
+pub(crate) const VBMI2: Machine = Machine::X86("avx512_vbmi2");
 
 /// The ways. -O0 compiles in a fraction of the time of -O2, and finds faults that constant folding hides.
 /// -O2 is the optimisation that users run. In C with gcc each backend has both. C++ and clang each cover
@@ -68,7 +69,13 @@ pub(crate) const WAYS: &[Way] = &[
         AVX512,
     ),
     way("g++", "-O0 -march=x86-64-v4", "avx512", 512, AVX512),
-    way("clang", "-O0 -march=x86-64-v4", "avx512", 512, AVX512),
+    way(
+        "clang",
+        "-O0 -march=x86-64-v4 -mavx512vbmi -mavx512vbmi2",
+        "avx512",
+        512,
+        VBMI2,
+    ),
     way(
         "gcc",
         "-O2 -DHETMP_SIMD_BACKEND=generic",

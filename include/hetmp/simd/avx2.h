@@ -188,3 +188,41 @@ HETMP_SIMD_FN _VI32 _VF64_TO_VI32(_VF64 lo, _VF64 hi) {
     return (_VI32)_mm256_inserti128_si256(_mm256_castsi128_si256(hetmp_VF64_to_words(lo)),
                                           hetmp_VF64_to_words(hi), 1);
 }
+
+/* BMI2 gathers the numbers of the true lanes, a byte each, out of 0 to 7, or spreads them. A
+ * mask of 64-bit lanes is one of 32-bit lanes in pairs. */
+#if defined(__BMI2__) && defined(__x86_64__)
+#define HETMP_XCOMPRESS(T, M) \
+    HETMP_SIMD_FN _##T _##T##_COMPRESS(_##M m, _##T v) { \
+        const unsigned lanes = (unsigned)_mm256_movemask_ps((__m256)m); \
+        const uint64_t bytes = _pdep_u64(lanes, 0x0101010101010101u) * 0xff; \
+        /* Behind the numbers are ones: negative. */ \
+        const uint64_t from = _pext_u64(0x0706050403020100u, bytes) | ~_pext_u64(bytes, bytes); \
+        const __m256i index = _mm256_cvtepi8_epi32(_mm_cvtsi64_si128((long long)from)); \
+        return (_##T)((_VI32)_mm256_permutevar8x32_epi32((__m256i)v, index) & ~((_VI32)index >> 31)); \
+    } \
+    HETMP_SIMD_FN _##T _##T##_EXPAND(_##M m, _##T v) { \
+        const unsigned lanes = (unsigned)_mm256_movemask_ps((__m256)m); \
+        const uint64_t bytes = _pdep_u64(lanes, 0x0101010101010101u) * 0xff; \
+        const uint64_t from = _pdep_u64(0x0706050403020100u, bytes); \
+        const __m256i index = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)from)); \
+        return (_##T)((_VI32)_mm256_permutevar8x32_epi32((__m256i)v, index) & (_VI32)m); \
+    }
+#define HETMP_OWN_F_COMPRESS 1
+#define HETMP_OWN_F_EXPAND 1
+#define HETMP_OWN_VI32_COMPRESS 1
+#define HETMP_OWN_VI32_EXPAND 1
+#define HETMP_OWN_VU32_COMPRESS 1
+#define HETMP_OWN_VU32_EXPAND 1
+#define HETMP_OWN_VI64_COMPRESS 1
+#define HETMP_OWN_VI64_EXPAND 1
+#define HETMP_OWN_VU64_COMPRESS 1
+#define HETMP_OWN_VU64_EXPAND 1
+HETMP_XCOMPRESS(VF32, VM32)
+HETMP_XCOMPRESS(VI32, VM32)
+HETMP_XCOMPRESS(VU32, VM32)
+HETMP_XCOMPRESS(VF64, VM64)
+HETMP_XCOMPRESS(VI64, VM64)
+HETMP_XCOMPRESS(VU64, VM64)
+#undef HETMP_XCOMPRESS
+#endif

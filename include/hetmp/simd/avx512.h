@@ -331,6 +331,45 @@ HETMP_XPERMUTE(VU8, VU8, __m512i, epi8)
 #endif
 #undef HETMP_XPERMUTE
 
+#define HETMP_XCOMPRESS(T, M, C, name) \
+    HETMP_SIMD_FN _##T _##T##_COMPRESS(_##M m, _##T v) { \
+        return (_##T)_mm512_maskz_compress_##name(m, (C)v); \
+    } \
+    HETMP_SIMD_FN _##T _##T##_EXPAND(_##M m, _##T v) { \
+        return (_##T)_mm512_maskz_expand_##name(m, (C)v); \
+    }
+#define HETMP_OWN_F_COMPRESS 1
+#define HETMP_OWN_F_EXPAND 1
+#define HETMP_OWN_VI32_COMPRESS 1
+#define HETMP_OWN_VI32_EXPAND 1
+#define HETMP_OWN_VU32_COMPRESS 1
+#define HETMP_OWN_VU32_EXPAND 1
+#define HETMP_OWN_VI64_COMPRESS 1
+#define HETMP_OWN_VI64_EXPAND 1
+#define HETMP_OWN_VU64_COMPRESS 1
+#define HETMP_OWN_VU64_EXPAND 1
+HETMP_XCOMPRESS(VF32, VM32, __m512, ps)
+HETMP_XCOMPRESS(VF64, VM64, __m512d, pd)
+HETMP_XCOMPRESS(VI32, VM32, __m512i, epi32)
+HETMP_XCOMPRESS(VU32, VM32, __m512i, epi32)
+HETMP_XCOMPRESS(VI64, VM64, __m512i, epi64)
+HETMP_XCOMPRESS(VU64, VM64, __m512i, epi64)
+#ifdef __AVX512VBMI2__
+#define HETMP_OWN_VI8_COMPRESS 1
+#define HETMP_OWN_VI8_EXPAND 1
+#define HETMP_OWN_VU8_COMPRESS 1
+#define HETMP_OWN_VU8_EXPAND 1
+#define HETMP_OWN_VI16_COMPRESS 1
+#define HETMP_OWN_VI16_EXPAND 1
+#define HETMP_OWN_VU16_COMPRESS 1
+#define HETMP_OWN_VU16_EXPAND 1
+HETMP_XCOMPRESS(VI8, VM8, __m512i, epi8)
+HETMP_XCOMPRESS(VU8, VM8, __m512i, epi8)
+HETMP_XCOMPRESS(VI16, VM16, __m512i, epi16)
+HETMP_XCOMPRESS(VU16, VM16, __m512i, epi16)
+#endif
+#undef HETMP_XCOMPRESS
+
 #define HETMP_XWIDEN(A, B, name) \
     HETMP_SIMD_FN _##B _##A##_TO_##B##_LO(_##A v) { \
         return (_##B)_mm512_##name(_mm512_castsi512_si256((__m512i)v)); \

@@ -156,6 +156,19 @@ HETMP_SIMD_FN HETMP_V HETMP_OP(SUBS)(HETMP_V a, HETMP_V b) {
 }
 #endif
 
+/* ABSDIFF(a, b): how far apart they are, modulo 2 to the lane width.
+ * AVG(a, b): (a + b + 1) / 2, of the exact sum; unsigned types only. */
+#if !HETMP_OWN(ABSDIFF)
+HETMP_SIMD_FN HETMP_V HETMP_OP(ABSDIFF)(HETMP_V a, HETMP_V b) {
+    return HETMP_OP(SUB)(HETMP_OP(MAX)(a, b), HETMP_OP(MIN)(a, b));
+}
+#endif
+#if !HETMP_IS_SIGNED
+#if !HETMP_OWN(AVG)
+HETMP_SIMD_FN HETMP_V HETMP_OP(AVG)(HETMP_V a, HETMP_V b) { return (a | b) - ((a ^ b) >> 1); }
+#endif
+#endif
+
 #if HETMP_IS_SIGNED
 /* ABS(a): signed types only; the lowest number stays what it is. */
 #if !HETMP_OWN(ABS)

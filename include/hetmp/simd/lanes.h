@@ -236,6 +236,57 @@ HETMP_SIMD_FN HETMP_V HETMP_OP(ODD)(HETMP_V a, HETMP_V b) {
 }
 #endif
 
+/* LOAD2(p, &a, &b) LOAD3(p, &a, &b, &c) LOAD4(p, &a, &b, &c, &d): structures of 2, 3 or 4 equal
+ * members, SIZE of them, from p, which needs no alignment: lane i of a is p[2 * i], of b
+ * p[2 * i + 1], and so on. STORE2(p, a, b) STORE3 STORE4: the reverse. */
+#if !HETMP_OWN(LOAD2)
+HETMP_SIMD_FN void HETMP_OP(LOAD2)(const HETMP_L *p, HETMP_V *a, HETMP_V *b) {
+    const HETMP_V x = HETMP_OP(LOAD)(p), y = HETMP_OP(LOAD)(p + HETMP_N);
+    *a = HETMP_OP(EVEN)(x, y);
+    *b = HETMP_OP(ODD)(x, y);
+}
+#endif
+#if !HETMP_OWN(LOAD3)
+HETMP_SIMD_FN void HETMP_OP(LOAD3)(const HETMP_L *p, HETMP_V *a, HETMP_V *b, HETMP_V *c) {
+    const HETMP_V x = HETMP_OP(LOAD)(p), y = HETMP_OP(LOAD)(p + HETMP_N);
+    const HETMP_V z = HETMP_OP(LOAD)(p + 2 * HETMP_N);
+    *a = HETMP_THIRD(x, y, z, OF, 0);
+    *b = HETMP_THIRD(x, y, z, OF, 1);
+    *c = HETMP_THIRD(x, y, z, OF, 2);
+}
+#endif
+#if !HETMP_OWN(LOAD4)
+HETMP_SIMD_FN void HETMP_OP(LOAD4)(const HETMP_L *p, HETMP_V *a, HETMP_V *b, HETMP_V *c,
+                                   HETMP_V *d) {
+    HETMP_V even[2], odd[2];
+    HETMP_OP(LOAD2)(p, &even[0], &odd[0]);
+    HETMP_OP(LOAD2)(p + 2 * HETMP_N, &even[1], &odd[1]);
+    *a = HETMP_OP(EVEN)(even[0], even[1]);
+    *b = HETMP_OP(EVEN)(odd[0], odd[1]);
+    *c = HETMP_OP(ODD)(even[0], even[1]);
+    *d = HETMP_OP(ODD)(odd[0], odd[1]);
+}
+#endif
+#if !HETMP_OWN(STORE2)
+HETMP_SIMD_FN void HETMP_OP(STORE2)(HETMP_L *p, HETMP_V a, HETMP_V b) {
+    HETMP_OP(STORE)(p, HETMP_OP(INTERLEAVE_LO)(a, b));
+    HETMP_OP(STORE)(p + HETMP_N, HETMP_OP(INTERLEAVE_HI)(a, b));
+}
+#endif
+#if !HETMP_OWN(STORE3)
+HETMP_SIMD_FN void HETMP_OP(STORE3)(HETMP_L *p, HETMP_V a, HETMP_V b, HETMP_V c) {
+    HETMP_OP(STORE)(p, HETMP_THIRD(a, b, c, TO, 0));
+    HETMP_OP(STORE)(p + HETMP_N, HETMP_THIRD(a, b, c, TO, 1));
+    HETMP_OP(STORE)(p + 2 * HETMP_N, HETMP_THIRD(a, b, c, TO, 2));
+}
+#endif
+#if !HETMP_OWN(STORE4)
+HETMP_SIMD_FN void HETMP_OP(STORE4)(HETMP_L *p, HETMP_V a, HETMP_V b, HETMP_V c, HETMP_V d) {
+    HETMP_OP(STORE2)(p, HETMP_OP(INTERLEAVE_LO)(a, c), HETMP_OP(INTERLEAVE_LO)(b, d));
+    HETMP_OP(STORE2)(p + 2 * HETMP_N, HETMP_OP(INTERLEAVE_HI)(a, c), HETMP_OP(INTERLEAVE_HI)(b, d));
+}
+#endif
+
 /* PERMUTE(v, i): lane k of the result is lane i[k] modulo SIZE of v; i is the unsigned
  * vector of that lane width. */
 #if !HETMP_OWN(PERMUTE)
@@ -280,6 +331,42 @@ HETMP_SIMD_FN HETMP_V HETMP_OP(BROADCAST)(HETMP_V v, size_t i) {
     const HETMP_UV zero = {0};
     const HETMP_UV index = zero + (HETMP_UL)(i % HETMP_N);
     return HETMP_OP(PERMUTE)(v, index);
+}
+#endif
+
+/* COMPRESS(m, v): the lanes of v where m is true, in their order from lane 0 on; 0 in the rest.
+ * EXPAND(m, v): the reverse: lanes 0, 1, ... of v, in the lanes where m is true; 0 in the others.
+ * COMPRESS_STORE(p, m, v): writes the lanes where m is true to p[0], p[1], ... and nothing
+ * else; how many they are. */
+#if !HETMP_OWN(COMPRESS)
+HETMP_SIMD_FN HETMP_V HETMP_OP(COMPRESS)(HETMP_M m, HETMP_V v) {
+    const HETMP_V zero = {0};
+    HETMP_V r = v;
+    size_t n = 0;
+    for (unsigned i = 0; i < HETMP_N; i++) {
+        r[n] = v[i]; /* stays only where m is true */
+        n += (size_t)HETMP_MOP(GET)(m, i);
+    }
+    return HETMP_OP(SELECT)(HETMP_MOP(FIRST_N)(n), r, zero);
+}
+#endif
+#if !HETMP_OWN(EXPAND)
+HETMP_SIMD_FN HETMP_V HETMP_OP(EXPAND)(HETMP_M m, HETMP_V v) {
+    const HETMP_V zero = {0};
+    HETMP_V r = v;
+    size_t n = 0;
+    for (unsigned i = 0; i < HETMP_N; i++) {
+        r[i] = v[n];
+        n += (size_t)HETMP_MOP(GET)(m, i);
+    }
+    return HETMP_OP(SELECT)(m, r, zero);
+}
+#endif
+#if !HETMP_OWN(COMPRESS_STORE)
+HETMP_SIMD_FN size_t HETMP_OP(COMPRESS_STORE)(HETMP_L *p, HETMP_M m, HETMP_V v) {
+    const size_t n = (size_t)HETMP_MOP(COUNT)(m);
+    HETMP_OP(STORE_N)(p, n, HETMP_OP(COMPRESS)(m, v));
+    return n;
 }
 #endif
 

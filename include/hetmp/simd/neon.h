@@ -120,6 +120,89 @@ HETMP_ASATURATE(VI64, VU32, int64x2_t, vqmovun, s64)
 HETMP_ASATURATE(VU64, VU32, uint64x2_t, vqmovn, u64)
 #undef HETMP_ASATURATE
 
+#define HETMP_OWN_F_LOAD2 1
+#define HETMP_OWN_S_LOAD2 1
+#define HETMP_OWN_U_LOAD2 1
+#define HETMP_OWN_F_LOAD3 1
+#define HETMP_OWN_S_LOAD3 1
+#define HETMP_OWN_U_LOAD3 1
+#define HETMP_OWN_F_LOAD4 1
+#define HETMP_OWN_S_LOAD4 1
+#define HETMP_OWN_U_LOAD4 1
+#define HETMP_OWN_F_STORE2 1
+#define HETMP_OWN_S_STORE2 1
+#define HETMP_OWN_U_STORE2 1
+#define HETMP_OWN_F_STORE3 1
+#define HETMP_OWN_S_STORE3 1
+#define HETMP_OWN_U_STORE3 1
+#define HETMP_OWN_F_STORE4 1
+#define HETMP_OWN_S_STORE4 1
+#define HETMP_OWN_U_STORE4 1
+#define HETMP_ASTRUCTS(T, L, C, suffix) \
+    HETMP_SIMD_FN void _##T##_LOAD2(const L *p, _##T *a, _##T *b) { \
+        const C##x2_t v = vld2q_##suffix(p); \
+        *a = (_##T)v.val[0]; *b = (_##T)v.val[1]; \
+    } \
+    HETMP_SIMD_FN void _##T##_STORE2(L *p, _##T a, _##T b) { \
+        const C##x2_t v = {{(C##_t)a, (C##_t)b}}; \
+        vst2q_##suffix(p, v); \
+    } \
+    HETMP_SIMD_FN void _##T##_LOAD3(const L *p, _##T *a, _##T *b, _##T *c) { \
+        const C##x3_t v = vld3q_##suffix(p); \
+        *a = (_##T)v.val[0]; *b = (_##T)v.val[1]; *c = (_##T)v.val[2]; \
+    } \
+    HETMP_SIMD_FN void _##T##_STORE3(L *p, _##T a, _##T b, _##T c) { \
+        const C##x3_t v = {{(C##_t)a, (C##_t)b, (C##_t)c}}; \
+        vst3q_##suffix(p, v); \
+    } \
+    HETMP_SIMD_FN void _##T##_LOAD4(const L *p, _##T *a, _##T *b, _##T *c, _##T *d) { \
+        const C##x4_t v = vld4q_##suffix(p); \
+        *a = (_##T)v.val[0]; *b = (_##T)v.val[1]; *c = (_##T)v.val[2]; *d = (_##T)v.val[3]; \
+    } \
+    HETMP_SIMD_FN void _##T##_STORE4(L *p, _##T a, _##T b, _##T c, _##T d) { \
+        const C##x4_t v = {{(C##_t)a, (C##_t)b, (C##_t)c, (C##_t)d}}; \
+        vst4q_##suffix(p, v); \
+    }
+HETMP_ASTRUCTS(VI8, int8_t, int8x16, s8)
+HETMP_ASTRUCTS(VU8, uint8_t, uint8x16, u8)
+HETMP_ASTRUCTS(VI16, int16_t, int16x8, s16)
+HETMP_ASTRUCTS(VU16, uint16_t, uint16x8, u16)
+HETMP_ASTRUCTS(VI32, int32_t, int32x4, s32)
+HETMP_ASTRUCTS(VU32, uint32_t, uint32x4, u32)
+HETMP_ASTRUCTS(VI64, int64_t, int64x2, s64)
+HETMP_ASTRUCTS(VU64, uint64_t, uint64x2, u64)
+HETMP_ASTRUCTS(VF32, float, float32x4, f32)
+HETMP_ASTRUCTS(VF64, double, float64x2, f64)
+#undef HETMP_ASTRUCTS
+
+#define HETMP_OWN_VI8_ABSDIFF 1
+HETMP_A2(VI8, ABSDIFF, int8x16_t, vabdq_s8)
+#define HETMP_OWN_VU8_ABSDIFF 1
+HETMP_A2(VU8, ABSDIFF, uint8x16_t, vabdq_u8)
+#define HETMP_OWN_VU8_AVG 1
+HETMP_A2(VU8, AVG, uint8x16_t, vrhaddq_u8)
+#define HETMP_OWN_VI16_ABSDIFF 1
+HETMP_A2(VI16, ABSDIFF, int16x8_t, vabdq_s16)
+#define HETMP_OWN_VU16_ABSDIFF 1
+HETMP_A2(VU16, ABSDIFF, uint16x8_t, vabdq_u16)
+#define HETMP_OWN_VU16_AVG 1
+HETMP_A2(VU16, AVG, uint16x8_t, vrhaddq_u16)
+#define HETMP_OWN_VI32_ABSDIFF 1
+HETMP_A2(VI32, ABSDIFF, int32x4_t, vabdq_s32)
+#define HETMP_OWN_VU32_ABSDIFF 1
+HETMP_A2(VU32, ABSDIFF, uint32x4_t, vabdq_u32)
+#define HETMP_OWN_VU32_AVG 1
+HETMP_A2(VU32, AVG, uint32x4_t, vrhaddq_u32)
+#define HETMP_OWN_VU8_SAD 1
+#define HETMP_OWN_VI16_DOT 1
+HETMP_SIMD_FN _VU64 _VU8_SAD(_VU8 a, _VU8 b) {
+    return (_VU64)vpaddlq_u32(vpaddlq_u16(vpaddlq_u8(vabdq_u8((uint8x16_t)a, (uint8x16_t)b))));
+}
+HETMP_SIMD_FN _VI32 _VI16_DOT(_VI16 a, _VI16 b) {
+    const int16x8_t x = (int16x8_t)a, y = (int16x8_t)b;
+    return (_VI32)vpaddq_s32(vmull_s16(vget_low_s16(x), vget_low_s16(y)), vmull_high_s16(x, y));
+}
+
 #define HETMP_OWN_S_ADDS 1
 #define HETMP_OWN_S_SUBS 1
 #define HETMP_OWN_U_ADDS 1

@@ -87,6 +87,9 @@ HETMP_VFLOAT(VF64, double, hetmp_sv_VF64, 64)
 HETMP_VINTS(HETMP_V2, MIN, svmin)
 HETMP_VINTS(HETMP_V2, MAX, svmax)
 HETMP_VINTS(HETMP_V2, MULHI, svmulh)
+#define HETMP_OWN_S_ABSDIFF 1
+#define HETMP_OWN_U_ABSDIFF 1
+HETMP_VINTS(HETMP_V2, ABSDIFF, svabd)
 
 #define HETMP_OWN_S_ADDS 1
 #define HETMP_OWN_U_ADDS 1
@@ -188,6 +191,81 @@ HETMP_VMASKED(VI64, int64_t, 64, hetmp_sv_VI64, s64)
 HETMP_VMASKED(VU64, uint64_t, 64, hetmp_sv_VU64, u64)
 HETMP_VMASKED(VF64, double, 64, hetmp_sv_VF64, f64)
 #undef HETMP_VMASKED
+
+#define HETMP_OWN_F_COMPRESS 1
+#define HETMP_OWN_VI32_COMPRESS 1
+#define HETMP_OWN_VU32_COMPRESS 1
+#define HETMP_OWN_VI64_COMPRESS 1
+#define HETMP_OWN_VU64_COMPRESS 1
+#define HETMP_VCOMPRESS(T, W, C, suffix) \
+    HETMP_SIMD_FN _##T _##T##_COMPRESS(_VM##W m, _##T v) { \
+        return (_##T)(hetmp_sv_##T)svcompact_##suffix(HETMP_VMASK(W, m), (C)v); \
+    }
+HETMP_VCOMPRESS(VF32, 32, hetmp_sv_VF32, f32)
+HETMP_VCOMPRESS(VI32, 32, hetmp_sv_VI32, s32)
+HETMP_VCOMPRESS(VU32, 32, hetmp_sv_VU32, u32)
+HETMP_VCOMPRESS(VF64, 64, hetmp_sv_VF64, f64)
+HETMP_VCOMPRESS(VI64, 64, hetmp_sv_VI64, s64)
+HETMP_VCOMPRESS(VU64, 64, hetmp_sv_VU64, u64)
+#undef HETMP_VCOMPRESS
+
+#define HETMP_OWN_F_LOAD2 1
+#define HETMP_OWN_S_LOAD2 1
+#define HETMP_OWN_U_LOAD2 1
+#define HETMP_OWN_F_LOAD3 1
+#define HETMP_OWN_S_LOAD3 1
+#define HETMP_OWN_U_LOAD3 1
+#define HETMP_OWN_F_LOAD4 1
+#define HETMP_OWN_S_LOAD4 1
+#define HETMP_OWN_U_LOAD4 1
+#define HETMP_OWN_F_STORE2 1
+#define HETMP_OWN_S_STORE2 1
+#define HETMP_OWN_U_STORE2 1
+#define HETMP_OWN_F_STORE3 1
+#define HETMP_OWN_S_STORE3 1
+#define HETMP_OWN_U_STORE3 1
+#define HETMP_OWN_F_STORE4 1
+#define HETMP_OWN_S_STORE4 1
+#define HETMP_OWN_U_STORE4 1
+#define HETMP_VSTRUCTS(T, L, W, C, tuple, suffix) \
+    HETMP_SIMD_FN void _##T##_LOAD2(const L *p, _##T *a, _##T *b) { \
+        const tuple##x2_t v = svld2_##suffix(HETMP_PG(W), p); \
+        *a = (_##T)(C)svget2_##suffix(v, 0); \
+        *b = (_##T)(C)svget2_##suffix(v, 1); \
+    } \
+    HETMP_SIMD_FN void _##T##_STORE2(L *p, _##T a, _##T b) { \
+        svst2_##suffix(HETMP_PG(W), p, svcreate2_##suffix((C)a, (C)b)); \
+    } \
+    HETMP_SIMD_FN void _##T##_LOAD3(const L *p, _##T *a, _##T *b, _##T *c) { \
+        const tuple##x3_t v = svld3_##suffix(HETMP_PG(W), p); \
+        *a = (_##T)(C)svget3_##suffix(v, 0); \
+        *b = (_##T)(C)svget3_##suffix(v, 1); \
+        *c = (_##T)(C)svget3_##suffix(v, 2); \
+    } \
+    HETMP_SIMD_FN void _##T##_STORE3(L *p, _##T a, _##T b, _##T c) { \
+        svst3_##suffix(HETMP_PG(W), p, svcreate3_##suffix((C)a, (C)b, (C)c)); \
+    } \
+    HETMP_SIMD_FN void _##T##_LOAD4(const L *p, _##T *a, _##T *b, _##T *c, _##T *d) { \
+        const tuple##x4_t v = svld4_##suffix(HETMP_PG(W), p); \
+        *a = (_##T)(C)svget4_##suffix(v, 0); \
+        *b = (_##T)(C)svget4_##suffix(v, 1); \
+        *c = (_##T)(C)svget4_##suffix(v, 2); \
+        *d = (_##T)(C)svget4_##suffix(v, 3); \
+    } \
+    HETMP_SIMD_FN void _##T##_STORE4(L *p, _##T a, _##T b, _##T c, _##T d) { \
+        svst4_##suffix(HETMP_PG(W), p, svcreate4_##suffix((C)a, (C)b, (C)c, (C)d)); \
+    }
+HETMP_VSTRUCTS(VI8, int8_t, 8, hetmp_sv_VI8, svint8, s8)
+HETMP_VSTRUCTS(VU8, uint8_t, 8, hetmp_sv_VU8, svuint8, u8)
+HETMP_VSTRUCTS(VI16, int16_t, 16, hetmp_sv_VI16, svint16, s16)
+HETMP_VSTRUCTS(VU16, uint16_t, 16, hetmp_sv_VU16, svuint16, u16)
+HETMP_VSTRUCTS(VI32, int32_t, 32, hetmp_sv_VI32, svint32, s32)
+HETMP_VSTRUCTS(VU32, uint32_t, 32, hetmp_sv_VU32, svuint32, u32)
+HETMP_VSTRUCTS(VI64, int64_t, 64, hetmp_sv_VI64, svint64, s64)
+HETMP_VSTRUCTS(VU64, uint64_t, 64, hetmp_sv_VU64, svuint64, u64)
+HETMP_VSTRUCTS(VF32, float, 32, hetmp_sv_VF32, svfloat32, f32)
+HETMP_VSTRUCTS(VF64, double, 64, hetmp_sv_VF64, svfloat64, f64)
+#undef HETMP_VSTRUCTS
 
 #define HETMP_OWN_F_GATHER 1
 #define HETMP_OWN_F_SCATTER 1

@@ -163,6 +163,26 @@ typedef int64_t _VM64 __attribute__((vector_size(HETMP_SIMD_BYTES)));
 #define HETMP_AT_XOR32(i) ((i) ^ 32)
 #define HETMP_AT_XOR64(i) ((i) ^ 64)
 
+/* Lane i of the k-th of three is lane 3 i + k of what lies in memory; two shuffles bring it from three vectors. And back. */
+#define HETMP_AT_OF3_A(k, i) ((3 * (i) + k) % (2 * HETMP_N))
+#define HETMP_AT_OF3_B(k, i) (3 * (i) + k < 2 * HETMP_N ? (i) : 3 * (i) + k - HETMP_N)
+#define HETMP_AT_TO3_A(k, i) ((k * HETMP_N + (i)) / 3 + ((k * HETMP_N + (i)) % 3 == 1 ? HETMP_N : 0))
+#define HETMP_AT_TO3_B(k, i) ((k * HETMP_N + (i)) % 3 == 2 ? HETMP_N + (k * HETMP_N + (i)) / 3 : (i))
+#define HETMP_AT_OF3_A0(i) HETMP_AT_OF3_A(0, i)
+#define HETMP_AT_OF3_A1(i) HETMP_AT_OF3_A(1, i)
+#define HETMP_AT_OF3_A2(i) HETMP_AT_OF3_A(2, i)
+#define HETMP_AT_OF3_B0(i) HETMP_AT_OF3_B(0, i)
+#define HETMP_AT_OF3_B1(i) HETMP_AT_OF3_B(1, i)
+#define HETMP_AT_OF3_B2(i) HETMP_AT_OF3_B(2, i)
+#define HETMP_AT_TO3_A0(i) HETMP_AT_TO3_A(0, i)
+#define HETMP_AT_TO3_A1(i) HETMP_AT_TO3_A(1, i)
+#define HETMP_AT_TO3_A2(i) HETMP_AT_TO3_A(2, i)
+#define HETMP_AT_TO3_B0(i) HETMP_AT_TO3_B(0, i)
+#define HETMP_AT_TO3_B1(i) HETMP_AT_TO3_B(1, i)
+#define HETMP_AT_TO3_B2(i) HETMP_AT_TO3_B(2, i)
+#define HETMP_THIRD(a, b, c, which, k) \
+    HETMP_SHUFFLE(HETMP_SHUFFLE(a, b, HETMP_AT_##which##3_A##k), c, HETMP_AT_##which##3_B##k)
+
 #ifdef __SIZEOF_INT128__
 __extension__ typedef __int128 hetmp_i128;
 __extension__ typedef unsigned __int128 hetmp_u128;

@@ -77,6 +77,23 @@ HETMP_X2(VI16, SUBS, hetmp_mi, subs_epi16)
 HETMP_X2(VU16, ADDS, hetmp_mi, adds_epu16)
 HETMP_X2(VU16, SUBS, hetmp_mi, subs_epu16)
 
+#define HETMP_OWN_VU8_ABSDIFF 1
+#define HETMP_OWN_VU16_ABSDIFF 1
+HETMP_SIMD_FN _VU8 _VU8_ABSDIFF(_VU8 a, _VU8 b) { return _VU8_SUBS(a, b) | _VU8_SUBS(b, a); }
+HETMP_SIMD_FN _VU16 _VU16_ABSDIFF(_VU16 a, _VU16 b) { return _VU16_SUBS(a, b) | _VU16_SUBS(b, a); }
+#define HETMP_OWN_VU8_AVG 1
+#define HETMP_OWN_VU16_AVG 1
+HETMP_X2(VU8, AVG, hetmp_mi, avg_epu8)
+HETMP_X2(VU16, AVG, hetmp_mi, avg_epu16)
+#define HETMP_OWN_VU8_SAD 1
+#define HETMP_OWN_VI16_DOT 1
+HETMP_SIMD_FN _VU64 _VU8_SAD(_VU8 a, _VU8 b) {
+    return (_VU64)HETMP_MM(sad_epu8)((hetmp_mi)a, (hetmp_mi)b);
+}
+HETMP_SIMD_FN _VI32 _VI16_DOT(_VI16 a, _VI16 b) {
+    return (_VI32)HETMP_MM(madd_epi16)((hetmp_mi)a, (hetmp_mi)b);
+}
+
 #define HETMP_OWN_VI16_MULHI 1
 #define HETMP_OWN_VU16_MULHI 1
 HETMP_X2(VI16, MULHI, hetmp_mi, mulhi_epi16)
