@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, VecDeque};
 /// A bit of a loop's number in [`Op::Take`]: one part, as small as may be. For ordered loops: otherwise a node's threads
 /// would wait for the turns of all iterations that another node has taken.
 pub const ONE: u64 = 1 << 31;
+/// A bit of a loop's number in [`Op::Take`]: all iterations that are left.
+pub(super) const REST: u64 = 1 << 30;
 
 /// Requests that can be under way at once in a process.
 pub(super) const SLOTS: usize = 256;
@@ -38,7 +40,7 @@ pub enum Op {
     /// Origin: the address of the page of its part of memory for which nodes asked most often but for as many
     /// other pages as the first word says, and the number of requests; 0 if there is none.
     Hot,
-    /// Takes iterations of a loop for this node. Words: the loop's number in the region (with [`ONE`]: one part only),
+    /// Takes iterations of a loop for this node. Words: the loop's number in the region (with [`ONE`] or [`REST`]),
     /// its trip count, and the number of iterations of which each part is a multiple. Answered with the first iteration and the
     /// one behind the last; equal if none are left.
     Take,
@@ -410,16 +412,18 @@ impl State {
     }
 
     /// Takes iterations of a loop for a node: half of an even part of the rest, rounded down to whole grains,
-    /// at least one grain, and only that with [`ONE`]. Nodes that are slower than expected then leave the end to others.
+    /// at least one grain, unless the caller wants [`ONE`] or the [`REST`]. Nodes that are slower than expected then
+    /// leave the end to others.
     fn take(&mut self, words: Words) -> (u64, u64) {
         let [number, iterations, grain] = words;
         let number = number & u64::from(u32::MAX);
-        let gone = self.loops.entry(number & !ONE).or_insert(0);
+        let gone = (self.loops).entry(number & !(ONE | REST)).or_insert(0);
         let rest = iterations.saturating_sub(*gone);
         let grain = grain.max(1);
-        let part = match number & ONE {
-            0 => rest / (2 * u64::from(self.nodes)) / grain * grain,
-            _ => grain,
+        let part = match number {
+            n if n & REST != 0 => rest,
+            n if n & ONE != 0 => grain,
+            _ => rest / (2 * u64::from(self.nodes)) / grain * grain,
         };
         let first = *gone;
         *gone += part.max(grain).min(rest);

@@ -8,9 +8,11 @@
 
 use super::blocks::{Blocks, Bounds};
 use super::crew::{wait_until, Begun, Crew};
+use super::early::{Looks, Trial};
 use super::meter::{spun, Meter, Watch};
 use super::shares::{Shape, Shares};
 use super::table::{ask, table, Table, AWAIT, BARRIER, DONE, PASS, POST, TURN};
+use super::weigh;
 use crate::affinity::shown;
 use crate::boundary::Reason;
 use crate::icv::{Icv, UNLIMITED_THREADS};
@@ -25,8 +27,8 @@ use crate::worksharing::kinds::{Loop, NodeSchedule, SchedKind};
 use crate::worksharing::singles::Singles;
 use crate::worksharing::work::{Work, WorkPos};
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use hetmp_core::{report, sys, thread};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use hetmp_core::{float, report, sys, thread};
 use std::sync::OnceLock;
 
 /// The work-sharing construct that starts together with the region.
@@ -58,6 +60,8 @@ pub(super) struct Opening {
     pub(super) on: On,
     /// How loops under this schedule are divided before they begin; `None`: all are handed out on demand.
     pub(super) blocks: Option<(SchedKind, Bounds)>,
+    /// The origin tries whether the region gains by crossing.
+    pub(super) trial: Option<Trial>,
     /// The control variables of the threads' implicit tasks.
     pub(super) icv: Icv,
     /// The construct that starts together with the region, if there is one.
@@ -123,6 +127,7 @@ struct Part {
     work: *const Work,
     pos: WorkPos,
     blocks: Option<(SchedKind, Bounds)>,
+    trial: Option<Trial>,
     /// This node runs the whole region.
     alone: Option<Opening>,
     /// Each thread is to print where it runs (`OMP_DISPLAY_AFFINITY`).
@@ -145,6 +150,9 @@ pub(super) struct Local {
     received: AtomicU64,
     /// Loops begun so far in this region.
     loops: AtomicU64,
+    /// The origin has given up the region's trial, and runs what is left of its loops.
+    gave_up: AtomicBool,
+    looks: Looks,
     /// The team of this node's threads.
     team: AtomicPtr<Team>,
     /// Threads started on this node, the one that opens regions at the origin included.
@@ -171,6 +179,7 @@ impl Local {
                 work: core::ptr::null(),
                 pos: WorkPos::NOWHERE,
                 blocks: None,
+                trial: None,
                 alone: None,
                 show: false,
             }),
@@ -180,6 +189,8 @@ impl Local {
             given: AtomicU64::new(0),
             received: AtomicU64::new(0),
             loops: AtomicU64::new(0),
+            gave_up: AtomicBool::new(false),
+            looks: Looks::new(),
             team: AtomicPtr::new(core::ptr::null_mut()),
             made: AtomicU32::new(0),
             shown: AtomicU32::new(0),
@@ -270,6 +281,7 @@ impl Local {
         team.shared.code.set(opening.code);
         self.meter.reset();
         self.loops.store(0, Ordering::Relaxed);
+        self.gave_up.store(false, Ordering::Relaxed);
         let mut part = Part {
             entry: entry as usize,
             data: data as usize,
@@ -278,6 +290,7 @@ impl Local {
             work: core::ptr::null(),
             pos: team.works.position(),
             blocks: opening.blocks,
+            trial: opening.trial,
             alone: match opening.on {
                 On::One(_) => Some(*opening),
                 On::All(_) | On::Nobody => None,
@@ -468,7 +481,8 @@ pub(crate) fn share(
     let shape = Shape {
         iterations,
         chunk,
-        guided,
+        // Until it is known how to divide the loop, its chunks are large nevertheless.
+        guided: guided || ours.is_some_and(weigh::divides),
         ordered,
         threads,
     };
@@ -486,6 +500,40 @@ pub(crate) fn share(
         ));
     }
     Box::new(Shares::new(number(), shape, key))
+}
+
+/// What is tried in the region that runs now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trying {
+    Nothing,
+    /// Whether the region gains by crossing, which it does for the first time.
+    First,
+    /// The same once more.
+    Again,
+    /// This node is the origin, and has given up a trial: it runs what is left.
+    GaveUp,
+}
+
+/// What is tried, before a thread takes iterations of a loop.
+pub(super) fn trying(t: &Table) -> Trying {
+    // SAFETY: `open` wrote the part before this node's threads began the region, and writes it again only after the region.
+    let Some(trial) = (unsafe { &(*LOCAL.part.get()).trial }) else {
+        return Trying::Nothing;
+    };
+    if t.me == 0 && !gave_up() && LOCAL.looks.is_due() {
+        let hopeless = float::apart(|| trial.is_hopeless(t, LOCAL.crew.threads()));
+        LOCAL.gave_up.store(hopeless, Ordering::Relaxed);
+    }
+    match trial.is_first {
+        _ if t.me == 0 && gave_up() => Trying::GaveUp,
+        true => Trying::First,
+        false => Trying::Again,
+    }
+}
+
+/// Has the origin given up the trial of the region that was opened last?
+pub(super) fn gave_up() -> bool {
+    LOCAL.gave_up.load(Ordering::Relaxed)
 }
 
 /// The number of the next loop of this region. The first thread of each node that comes to the loop calls this

@@ -14,6 +14,7 @@
 //! * `shares`: loops whose iterations the runtime hands out; `blocks`: those that it divides before they begin.
 //! * `admit`: which regions may cross; `bodies`: the tasks that they make; `callees`: the functions of the program's own
 //!   libraries that they call.
+//! * `early`: the end of a trial that is hopeless.
 //! * `nest`: nestable locks.
 //! * `weigh`: which of these do, and how many threads each node has; `divide`: may a region have any number of threads?
 //! * `meter`: how long a node's part took.
@@ -26,6 +27,7 @@ mod callees;
 mod crew;
 pub(crate) mod critical;
 mod divide;
+mod early;
 pub(crate) mod local;
 mod meter;
 pub mod nest;
@@ -41,6 +43,7 @@ use crate::unlike::virtual_team::lever::Lever;
 use crate::unlike::ways;
 use crate::worksharing::kinds::SchedKind;
 use admit::Verdict;
+use early::Trial;
 use hetmp_core::{float, topo};
 use hetmp_scan::Form;
 use hetmp_sched::crossing::blocks::parts;
@@ -167,8 +170,11 @@ unsafe fn admitted(
             let threads = weighed
                 .then(|| float::apart(|| weigh::threads(t, th, region)))
                 .flatten();
+            let trial = weighed
+                .then(|| float::apart(|| weigh::trial(t, code)))
+                .flatten();
             // SAFETY: the function may be called with the data: this function's contract.
-            unsafe { cross(t, th, region, first, threads) }
+            unsafe { cross(t, th, region, first, threads, trial) }
         }
         // SAFETY: the function may be called with the data: this function's contract.
         Place::Node(node) => unsafe { elsewhere(t, th, region, first, node as u32) },
@@ -205,6 +211,7 @@ pub(crate) fn pause(th: &Thread) {
         asked: 0,
         on: On::Nobody,
         blocks: None,
+        trial: None,
         icv: *th.task().icv(),
         first: None,
     };
@@ -219,7 +226,7 @@ fn leaves_origin(place: Place) -> bool {
     !matches!(place, Place::Home | Place::Probe)
 }
 
-/// What each node's threads did in a region that crossed.
+/// What each node's threads did in a region that crossed; `None` if the origin ran a part of their work.
 type Shown = Option<Box<[Part]>>;
 
 /// How `region` is opened on other nodes: `total` threads, which run `on` these. `blocks`: how its loops under this schedule
@@ -231,6 +238,7 @@ fn opening(
     total: u32,
     on: On,
     blocks: Option<(SchedKind, Vec<u32>)>,
+    trial: Option<Trial>,
 ) -> Opening {
     let bounds = |given: Vec<u32>| {
         let mut bounds = [0; MOST_NODES + 1];
@@ -239,6 +247,7 @@ fn opening(
     };
     Opening {
         blocks: blocks.map(|(kind, given)| (kind, bounds(given))),
+        trial,
         total,
         code: region.code,
         form: region.form,
@@ -260,6 +269,7 @@ unsafe fn cross(
     region: &Region,
     first: Option<(Prepare, Construct)>,
     threads: Option<Vec<u32>>,
+    trial: Option<Trial>,
 ) -> (u32, Shown) {
     th.leave_program(Reason::Fork);
     let began = weigh::now();
@@ -272,7 +282,7 @@ unsafe fn cross(
     let blocks = float::apart(|| weigh::blocks(t, th, region.code, &threads));
     let parts = blocks.as_ref().map_or(Vec::new(), |(_, b)| parts(b));
     let on = On::all(threads.iter().copied());
-    let opening = opening(th, region, first, total, on, blocks);
+    let opening = opening(th, region, first, total, on, blocks, trial);
     let entry = region.entry as usize as u64;
     // While the region crosses, each node keeps to its own CPUs, where the thread that serves its page faults runs. The
     // threads that `open` starts inherit the opener's. Other regions use all CPUs.
@@ -301,8 +311,10 @@ unsafe fn cross(
         let waited_ns = during.get(node).map_or(0, |c| c.waited_ns());
         meter::part(words, threads[node], waited_ns)
     };
-    let shown = float::apart(|| (0..threads.len()).map(part).collect());
-    (total, Some(shown))
+    // What nodes showed of which the origin took the work says nothing of them.
+    let shown =
+        (!local::gave_up()).then(|| float::apart(|| (0..threads.len()).map(part).collect()));
+    (total, shown)
 }
 
 /// Opens the region on all nodes, runs the origin's part, and waits for the others'.
@@ -358,7 +370,15 @@ unsafe fn elsewhere(
     let before = said::own(t);
     // What the program printed before the region must come out first. SAFETY: null means all streams.
     unsafe { libc::fflush(core::ptr::null_mut()) };
-    let opening = opening(th, region, first, region.nthreads, On::One(node), None);
+    let opening = opening(
+        th,
+        region,
+        first,
+        region.nthreads,
+        On::One(node),
+        None,
+        None,
+    );
     let entry = region.entry as usize as u64;
     let data = region.data.expose_provenance() as u64;
     below(while_others, t, entry, data, &opening);

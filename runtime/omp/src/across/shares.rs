@@ -5,8 +5,11 @@
 //! this share. So one message serves many chunks. A node's shares come in ascending order, and so do the
 //! chunks of each thread. In an ordered loop, or one whose iterations wait for earlier ones, a share is one chunk: the turns
 //! go through the chunks of all nodes in order, so a node's threads would wait for each chunk of an earlier share of another node.
+//! In a region's first trial a share is at most a [`PART`] of what the node had before, so that a node which turns out to be
+//! slow is not left with much; and where a trial is hopeless, the origin takes the rest ([`super::early`]).
 
-use super::table::{ask, table, ONE, TAKE};
+use super::local::{Trying, LOCAL};
+use super::table::{ask, table, Table, ONE, REST, TAKE};
 use crate::team::seat::Seat;
 use crate::worksharing::kinds::{Next, NodeSchedule};
 use hetmp_sched::ranges::Range;
@@ -41,13 +44,25 @@ pub(super) struct Pool {
     pub(super) rest: Range,
     /// This node gets no more.
     pub(super) over: bool,
+    /// What comes after `rest`, on a node that has taken all that was left; `None`: it has not.
+    last: Option<Range>,
+    /// Iterations that this node has had so far.
+    taken: u64,
 }
+
+/// In a first trial, a share is so small a part of what the node had before.
+const PART: u64 = 4;
+/// In a trial, a chunk has at most so many iterations unless the program asks for more: with a page fault each they take some milliseconds,
+/// before the origin looks again.
+const TRIED: u64 = 64;
 
 impl Default for Pool {
     fn default() -> Pool {
         Pool {
             rest: Range::new(0, 0),
             over: false,
+            last: None,
+            taken: 0,
         }
     }
 }
@@ -80,15 +95,42 @@ impl Shares {
         }
     }
 
+    /// The node's next share.
+    fn share(&self, t: &Table, pool: &mut Pool, trying: Trying) -> Range {
+        let Shape { chunk, ordered, .. } = self.shape;
+        match trying {
+            _ if ordered => self.take(t, pool, ONE, chunk),
+            Trying::First => {
+                let few = (pool.taken / PART / chunk * chunk).max(chunk);
+                self.take(t, pool, ONE, few)
+            }
+            _ => self.take(t, pool, 0, chunk),
+        }
+    }
+
+    /// Takes iterations of the loop, `how` it says, for this node.
+    fn take(&self, t: &Table, pool: &mut Pool, how: u64, grain: u64) -> Range {
+        let words = [self.number | how, self.shape.iterations, grain];
+        let [first, end, _] = ask(t, TAKE, words);
+        let taken = Range::new(first, end.max(first));
+        pool.taken += taken.len();
+        LOCAL.took(taken.len());
+        taken
+    }
+
     /// The next chunk's number of iterations: at least 1, and at most what is left of the share.
-    fn cut(&self, rest: Range) -> u64 {
+    fn cut(&self, rest: Range, trying: Trying) -> u64 {
         let Shape { chunk, threads, .. } = self.shape;
         let wanted = if self.shape.guided {
-            (rest.len() / (2 * u64::from(threads))).max(chunk)
+            (rest.len() / (2 * u64::from(threads)) / chunk * chunk).max(chunk)
         } else {
             chunk
         };
-        wanted.min(rest.len())
+        let most = match trying {
+            Trying::First | Trying::Again => (TRIED / chunk * chunk).max(chunk),
+            Trying::Nothing | Trying::GaveUp => u64::MAX,
+        };
+        wanted.min(most).min(rest.len())
     }
 }
 
@@ -97,17 +139,24 @@ impl NodeSchedule for Shares {
         // The lock is held while the origin is asked, because the node's other threads can only wait for the
         // same answer.
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
-        if pool.rest.is_empty() && !pool.over {
-            if let Some(t) = table() {
-                let number = self.number | if self.shape.ordered { ONE } else { 0 };
-                let words = [number, self.shape.iterations, self.shape.chunk];
-                let [first, end, _] = ask(t, TAKE, words);
-                pool.rest = Range::new(first, end.max(first));
-                super::local::LOCAL.took(pool.rest.len());
+        let mut trying = Trying::Nothing;
+        if let Some(t) = table() {
+            trying = super::local::trying(t);
+            if trying == Trying::GaveUp && pool.last.is_none() {
+                pool.last = Some(self.take(t, &mut pool, REST, self.shape.chunk));
             }
-            pool.over = pool.rest.is_empty();
+            if pool.rest.is_empty() && !pool.over {
+                pool.rest = match pool.last {
+                    Some(last) => {
+                        pool.last = Some(Range::new(0, 0));
+                        last
+                    }
+                    None => self.share(t, &mut pool, trying),
+                };
+            }
         }
-        let wanted = self.cut(pool.rest);
+        pool.over |= pool.rest.is_empty();
+        let wanted = self.cut(pool.rest, trying);
         pool.cut(wanted)
     }
 
@@ -130,12 +179,18 @@ mod tests {
             threads: 2,
         };
         let dynamic = Shares::new(0, shape(7, false), 0);
-        let cut = |s: &Shares, n: u64| s.cut(Range::new(10, 10 + n));
+        let cut = |s: &Shares, n: u64| s.cut(Range::new(10, 10 + n), Trying::Nothing);
         assert_eq!((cut(&dynamic, 20), cut(&dynamic, 5)), (7, 5));
         let guided = Shares::new(0, shape(3, true), 0);
         assert_eq!(
             (cut(&guided, 40), cut(&guided, 8), cut(&guided, 2)),
-            (10, 3, 2)
+            (9, 3, 2)
+        );
+        let tried = |s: &Shares| s.cut(Range::new(0, 10_000), Trying::First);
+        let large = Shares::new(0, shape(100, true), 0);
+        assert_eq!(
+            (tried(&dynamic), tried(&guided), tried(&large)),
+            (7, 63, 100)
         );
     }
 }

@@ -55,6 +55,8 @@ pub(super) const CLAIM: u32 = 16;
 
 /// A bit of a loop's number in [`TAKE`]: one chunk only. `hetmp_dsm::together::ONE`.
 pub(super) const ONE: u64 = 1 << 31;
+/// The same: all chunks that are left. `hetmp_dsm::together::REST`.
+pub(super) const REST: u64 = 1 << 30;
 
 /// The key of the lock of critical sections without a name. The program has no variable for it.
 pub(crate) const UNNAMED: u64 = 1;

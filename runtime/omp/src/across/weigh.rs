@@ -3,6 +3,7 @@
 //! their clocks, and what the user has decided.
 
 use super::divide;
+use super::early::Trial;
 use super::table::{table, Table};
 use crate::init;
 use crate::team::region::Region;
@@ -173,15 +174,30 @@ pub(super) fn blocks(
 /// The schedule of the thread's loops, if it divides them before they begin: that of the program, or else that which takes the
 /// place of `dynamic` clauses.
 fn schedule(th: &Thread) -> Option<SchedKind> {
-    let divides = |kind: &SchedKind| {
-        use SchedKind::{HetProbe, HetProbeI, StaticCsr};
-        matches!(kind, HetProbe | HetProbeI | StaticCsr)
-    };
     let own = [th.task().icv().run_sched, init::globals().icv.run_sched];
-    own.map(|s| s.kind).into_iter().find(divides)
+    own.map(|s| s.kind).into_iter().find(|&kind| divides(kind))
 }
 
-/// A region's execution by `threads` threads is over. It took `ns`. `parts`: what each node did if it crossed.
+/// The trial that the region's next execution across nodes is, if it is one.
+pub(super) fn trial(t: &Table, code: usize) -> Option<Trial> {
+    let (is_first, home_ns, spare_ns) = with(t, |w| w.rule.trial(code))?;
+    Some(Trial {
+        is_first,
+        home_ns,
+        spare_ns,
+        began: now(),
+        waited_ns: super::said::own(t).waited_ns(),
+    })
+}
+
+/// Does this schedule divide a loop before it begins?
+pub(super) fn divides(kind: SchedKind) -> bool {
+    use SchedKind::{HetProbe, HetProbeI, StaticCsr};
+    matches!(kind, HetProbe | HetProbeI | StaticCsr)
+}
+
+/// A region's execution by `threads` threads is over. It took `ns`. `parts`: what each node did if it crossed, and the origin
+/// did not give up the trial.
 pub(super) fn ran(
     t: &Table,
     th: &Thread,
@@ -218,6 +234,9 @@ pub(super) fn ran(
             _ => 0,
         };
         w.rule.ran(code, place, ns, since);
+        if place == Place::Across && parts.is_none() {
+            w.rule.gave_up(code);
+        }
     });
 }
 

@@ -293,3 +293,26 @@ fn large_data_is_moved_for_long_programs_only() {
     w.steps(40);
     assert_eq!(w.rule.why(0), Why::Faster);
 }
+
+/// Each execution across ends early: the trial is over with the first one, and the region is tried again ever more rarely.
+#[test]
+fn a_trial_that_was_given_up_has_failed() {
+    let mut rule = Crossings::new(2);
+    let (home, across) = (4_000_000, 5_000_000);
+    let mut trials = 0;
+    for _ in 0..1000 {
+        let place = rule.next(7);
+        if place == Place::Home {
+            assert_eq!(rule.trial(7), None);
+            rule.ran(7, place, home, 0);
+            continue;
+        }
+        trials += 1;
+        let (is_first, home_ns, spare_ns) = rule.trial(7).expect("a trial");
+        assert!(is_first && home_ns == home as f64 && spare_ns > 0.0);
+        rule.ran(7, place, across, 0);
+        rule.gave_up(7);
+        assert_eq!((rule.why(7), rule.trial(7)), (Why::Slower, None));
+    }
+    assert!((1..12).contains(&trials), "{trials}");
+}

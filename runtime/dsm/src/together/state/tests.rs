@@ -75,6 +75,16 @@ fn a_part_may_be_one_grain() {
 }
 
 #[test]
+fn a_node_may_take_all_that_is_left() {
+    let mut s = State::new(0, 2);
+    ask(&mut s, 9, Op::Take, [4 | ONE, 100, 3]);
+    let out = ask(&mut s, 9, Op::Take, [4 | REST, 100, 3]);
+    assert_eq!(out, [Effect::Answer(9, [3, 100, 0])]);
+    let out = tell(&mut s, 1, Tag::Take, [4 | 7 << 32, 100, 3]);
+    assert_eq!(out, [Effect::Send(1, Tag::Answer, [7, 100, 100])]);
+}
+
+#[test]
 fn a_block_is_taken_once() {
     let mut s = State::new(0, 2);
     let answer = |slot, mine, taken| Effect::Answer(slot, [mine, taken, 0]);
