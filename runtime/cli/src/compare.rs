@@ -11,7 +11,6 @@ use hetmp_sched::schedule::Schedule;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::io::{IsTerminal as _, Read as _, Seek as _};
 use std::os::unix::ffi::OsStrExt as _;
@@ -69,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
 /// The ways to run the program, the one that the others are compared with first.
 fn ways(arguments: &Arguments) -> Result<Vec<Way>, Refusal> {
     if let Some(input) = &arguments.input {
-        File::open(input).map_err(|error| {
+        file::open(input).map_err(|error| {
             Refusal::usage(format_args!(
                 "option --input: '{}': {error} (expected a file that can be read)",
                 input.display()
@@ -209,7 +208,7 @@ fn once(command: &mut Command, input: Option<&Path>) -> std::io::Result<(f64, Ex
     let mut output = file::create(&path, 0o600)?;
     std::fs::remove_file(&path)?;
     match input {
-        Some(input) => command.stdin(File::open(input)?),
+        Some(input) => command.stdin(file::open(input)?),
         None => command.stdin(Stdio::null()),
     };
     command.stdout(output.try_clone()?).stderr(Stdio::null());

@@ -6,7 +6,9 @@
 
 use crate::link;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use hetmp_core::file;
 use std::io::Error;
+use std::path::Path;
 
 /// What [`Peers::check`] has found out about a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +78,7 @@ impl Peers {
         if !found && Error::last_os_error().raw_os_error() == Some(libc::ESRCH) {
             return true;
         }
-        let stat = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let stat = file::bytes(Path::new(&format!("/proc/{pid}/stat")), 4096).unwrap_or_default();
         let Some(life) = Life::read(&String::from_utf8_lossy(&stat)) else {
             return false;
         };

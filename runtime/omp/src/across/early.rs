@@ -6,8 +6,6 @@
 //! others took meanwhile, and they will do so to the end.) If the trial is hopeless, it takes all iterations that are left, and other nodes
 //! find none.
 
-use super::table::Table;
-use super::{said, weigh};
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::sys;
 
@@ -51,11 +49,12 @@ impl Looks {
 }
 
 impl Trial {
-    /// Is it hopeless for the origin's `threads` threads to go on like this?
-    pub(super) fn is_hopeless(&self, t: &Table, threads: u32) -> bool {
-        let ns = weigh::now().saturating_sub(self.began) as f64;
-        let waited = said::own(t).waited_ns().saturating_sub(self.waited_ns) as f64;
-        self.judge(ns, waited / f64::from(threads.max(1)), t.nodes)
+    /// Is it hopeless for the origin's `threads` threads to go on like this? `now`: the time; `waited_ns`: how long they have
+    /// waited for pages.
+    pub(super) fn is_hopeless(&self, now: u64, waited_ns: u64, threads: u32, nodes: u32) -> bool {
+        let ns = now.saturating_sub(self.began) as f64;
+        let waited = waited_ns.saturating_sub(self.waited_ns) as f64;
+        self.judge(ns, waited / f64::from(threads.max(1)), nodes)
     }
 
     /// The execution has taken `ns`, and each thread of the origin waited for pages in `waited_ns` of them. What `nodes` nodes do

@@ -7,6 +7,7 @@
 //! threads of its own node by atomics and locks in this library's own memory.
 
 use super::blocks::{Blocks, Bounds};
+use super::counts::Counts;
 use super::crew::{wait_until, Begun, Crew};
 use super::early::{Looks, Trial};
 use super::meter::{spun, Meter, Watch};
@@ -521,7 +522,10 @@ pub(super) fn trying(t: &Table) -> Trying {
         return Trying::Nothing;
     };
     if t.me == 0 && !gave_up() && LOCAL.looks.is_due() {
-        let hopeless = float::apart(|| trial.is_hopeless(t, LOCAL.crew.threads()));
+        let hopeless = float::apart(|| {
+            let waited_ns = Counts::own(t).waited_ns();
+            trial.is_hopeless(weigh::now(), waited_ns, LOCAL.crew.threads(), t.nodes)
+        });
         LOCAL.gave_up.store(hopeless, Ordering::Relaxed);
     }
     match trial.is_first {

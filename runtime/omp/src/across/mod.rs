@@ -24,6 +24,7 @@ pub(crate) mod admit;
 mod blocks;
 mod bodies;
 mod callees;
+mod counts;
 mod crew;
 pub(crate) mod critical;
 mod divide;
@@ -43,6 +44,7 @@ use crate::unlike::virtual_team::lever::Lever;
 use crate::unlike::ways;
 use crate::worksharing::kinds::SchedKind;
 use admit::Verdict;
+use counts::Counts;
 use early::Trial;
 use hetmp_core::{float, topo};
 use hetmp_scan::Form;
@@ -273,7 +275,7 @@ unsafe fn cross(
 ) -> (u32, Shown) {
     th.leave_program(Reason::Fork);
     let began = weigh::now();
-    let before = said::own(t);
+    let before = Counts::own(t);
     // What the program printed before the region must come out first. SAFETY: null means all streams.
     unsafe { libc::fflush(core::ptr::null_mut()) };
     let data = region.data.expose_provenance() as u64;
@@ -367,7 +369,7 @@ unsafe fn elsewhere(
 ) -> (u32, Shown) {
     th.leave_program(Reason::Fork);
     let began = weigh::now();
-    let before = said::own(t);
+    let before = Counts::own(t);
     // What the program printed before the region must come out first. SAFETY: null means all streams.
     unsafe { libc::fflush(core::ptr::null_mut()) };
     let opening = opening(

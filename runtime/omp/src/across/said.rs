@@ -1,7 +1,8 @@
 //! What the user is told at the program's end: where each region ran and why, and how often each region and
 //! each node had to fetch pages, and which variables these pages hold.
 
-use super::table::{ask, counts, table, Table, HOT};
+use super::counts::Counts;
+use super::table::{ask, table, Table, HOT};
 use super::{admit, weigh};
 use hetmp_core::{object, report};
 use std::collections::BTreeMap;
@@ -10,85 +11,6 @@ use std::sync::{Mutex, PoisonError};
 
 /// Pages that are listed.
 const HOTTEST: u64 = 10;
-
-/// Events of one node, the first words that [`Table::counts`] writes; and the last one.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts([u64; 5], u64);
-
-impl Counts {
-    /// Faults that asked another node for a page to read.
-    fn reads(self) -> u64 {
-        self.0[0]
-    }
-
-    /// Faults that asked another node for a page to write.
-    fn writes(self) -> u64 {
-        self.0[1]
-    }
-
-    /// Pages sent to other nodes.
-    fn sent(self) -> u64 {
-        self.0[2]
-    }
-
-    /// Pages taken away by other nodes.
-    fn lost(self) -> u64 {
-        self.0[3]
-    }
-
-    /// Nanoseconds from a fault's arrival to the page's, summed over faults.
-    pub(super) fn waited_ns(self) -> u64 {
-        self.0[4]
-    }
-
-    fn of(t: &Table, node: u32) -> Counts {
-        let words = counts(t, node);
-        Counts(core::array::from_fn(|i| words[i]), words[8])
-    }
-
-    /// Faults that asked another node.
-    pub(super) fn faults(self) -> u64 {
-        self.reads() + self.writes()
-    }
-
-    /// Pages of its own that this node has touched.
-    pub(super) fn touched(self) -> u64 {
-        self.1
-    }
-
-    fn since(self, before: Counts) -> Counts {
-        let since = core::array::from_fn(|i| self.0[i].saturating_sub(before.0[i]));
-        Counts(since, self.1)
-    }
-
-    fn add(&mut self, more: Counts) {
-        for (sum, word) in self.0.iter_mut().zip(more.0) {
-            *sum += word;
-        }
-    }
-
-    fn text(self) -> String {
-        format!(
-            "{} read faults, {} write faults, {} KiB moved, {} pages taken away, {} us waited",
-            self.reads(),
-            self.writes(),
-            self.sent() * 4,
-            self.lost(),
-            self.waited_ns() / 1000
-        )
-    }
-
-    fn json(self) -> String {
-        format!(
-            "\"read_faults\":{},\"write_faults\":{},\"bytes_sent\":{},\"pages_taken_away\":{},\"waited_ns\":{}",
-            self.reads(),
-            self.writes(),
-            self.sent() * 4096,
-            self.lost(),
-            self.waited_ns()
-        )
-    }
-}
 
 #[derive(Clone, Debug, Default)]
 struct Row {
@@ -115,11 +37,6 @@ static LAST: Mutex<Vec<Counts>> = Mutex::new(Vec::new());
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// This node's counts.
-pub(super) fn own(t: &Table) -> Counts {
-    Counts::of(t, t.me)
 }
 
 /// Adds an execution of a region on all nodes that took `ns`. `before`: this node's counts at its beginning. Returns what

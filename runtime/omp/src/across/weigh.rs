@@ -2,6 +2,7 @@
 //! and on other nodes; and how many threads each node has. The rules are [`Crossings`] and [`Division`]; this file has
 //! their clocks, and what the user has decided.
 
+use super::counts::Counts;
 use super::divide;
 use super::early::Trial;
 use super::table::{table, Table};
@@ -118,7 +119,7 @@ pub(super) fn place(t: &Table, code: usize) -> Place {
         Mode::One(node) => return Place::Node(node as usize),
         Mode::Always | Mode::Never => return Place::Across,
     }
-    let own = super::said::own(t);
+    let own = Counts::own(t);
     let waited = own.waited_ns();
     with(t, |w| {
         let since = waited.saturating_sub(w.waited_ns);
@@ -186,7 +187,7 @@ pub(super) fn trial(t: &Table, code: usize) -> Option<Trial> {
         home_ns,
         spare_ns,
         began: now(),
-        waited_ns: super::said::own(t).waited_ns(),
+        waited_ns: Counts::own(t).waited_ns(),
     })
 }
 
@@ -220,7 +221,7 @@ pub(super) fn ran(
     if mode() != Mode::Auto {
         return;
     }
-    let waited = super::said::own(t).waited_ns();
+    let waited = Counts::own(t).waited_ns();
     with(t, |w| {
         if let Some(parts) = parts {
             w.rule.crossed(code, parts, threads);
