@@ -256,7 +256,7 @@ fn libraries_of_interfaces_export_their_headers_names() {
     );
     let engine = names(&ours, "HETMP_ENGINE", false);
     for (interface, example) in [
-        ("mq", "sMalloc"),
+        ("mq", "mSendMsg"),
         ("goal", "GOAL_Run"),
         ("shmem", "shmem_int_p"),
     ] {
@@ -280,6 +280,61 @@ fn libraries_of_interfaces_export_their_headers_names() {
             .filter(|n| !declared.contains(n.as_str()))
             .collect();
         assert!(unknown.is_empty(), "in no header of include/: {unknown:?}");
+    }
+}
+
+/// The queues' names that do not begin with `hetmp_` are those that their paper's text has. The header has the other names as
+/// macros.
+#[test]
+fn short_names_are_the_papers() {
+    let paper = BTreeSet::from([
+        "mAllocateMsg",
+        "mCreateQueue",
+        "mDestroySlaveThreads",
+        "mGetSlaveCoreNum",
+        "mRecvMsg",
+        "mReleaseMsg",
+        "mSendMsg",
+        "mStartSlaveThreads",
+        "mWaitSlaveThreads",
+        "sRecvMsg",
+        "sReleaseMsg",
+        "sResvMsg",
+    ]);
+    let ours = ours();
+    // Old names of OpenSHMEM (`start_pes`) are its specification's.
+    let of_shmem: HashSet<&str> = ours
+        .symbols
+        .iter()
+        .filter(|s| s.node.as_deref() == Some("HETMP_SHMEM"))
+        .map(|s| s.name.as_str())
+        .collect();
+    let own = |s: &&elf::Symbol| {
+        let node = s.node.as_deref();
+        s.function && node.is_none_or(|n| n.starts_with("HETMP_"))
+    };
+    let short: BTreeSet<&str> = ours
+        .symbols
+        .iter()
+        .filter(own)
+        .map(|s| s.name.as_str())
+        .filter(|name| {
+            !["hetmp_", "goal_", "GOAL_"]
+                .iter()
+                .any(|p| name.starts_with(p))
+        })
+        .filter(|name| !of_shmem.contains(name))
+        .collect();
+    assert_eq!(short, paper);
+    let header = fs::read_to_string(library::root().join("include/hetmp/mq.h")).unwrap();
+    let queues = ours
+        .symbols
+        .iter()
+        .filter(|s| s.node.as_deref() == Some("HETMP_MQ"));
+    for name in queues.filter_map(|s| s.name.strip_prefix("hetmp_")) {
+        // Those of the inline functions have no short form.
+        let made = header.contains(&format!("#define {name} hetmp_{name}\n"));
+        assert_ne!(made, name.starts_with("mq_"), "{name}");
     }
 }
 

@@ -78,6 +78,61 @@
 #define HETMP_MQ_CALL
 #endif
 
+/* The interface's paper names twelve functions. The names of the others begin with hetmp_ in the library. */
+#define mqErrorText hetmp_mqErrorText
+#define mqErrorName hetmp_mqErrorName
+#define mGetMaxSlaveCoreNum hetmp_mGetMaxSlaveCoreNum
+#define mGetClusterNum hetmp_mGetClusterNum
+#define mGetLocalMemSize hetmp_mGetLocalMemSize
+#define mGetLocalMemFree hetmp_mGetLocalMemFree
+#define mGetSimdWidth hetmp_mGetSimdWidth
+#define mGetPlatform hetmp_mGetPlatform
+#define sGetSlaveCoreNum hetmp_sGetSlaveCoreNum
+#define sGetLocalMemSize hetmp_sGetLocalMemSize
+#define sGetLocalMemFree hetmp_sGetLocalMemFree
+#define sGetSimdWidth hetmp_sGetSimdWidth
+#define sGetSlaveId hetmp_sGetSlaveId
+#define sGetClusterId hetmp_sGetClusterId
+#define mIsSlaveAlive hetmp_mIsSlaveAlive
+#define mLoadSlaveImage hetmp_mLoadSlaveImage
+#define mSlaveFunction hetmp_mSlaveFunction
+#define mDestroyQueue hetmp_mDestroyQueue
+#define mDiscardQueue hetmp_mDiscardQueue
+#define mAdoptQueue hetmp_mAdoptQueue
+#define mGetQueueHandle hetmp_mGetQueueHandle
+#define sGetQueueHandle hetmp_sGetQueueHandle
+#define mQueueExists hetmp_mQueueExists
+#define mGetQueueMsgSize hetmp_mGetQueueMsgSize
+#define mGetQueueMsgNum hetmp_mGetQueueMsgNum
+#define mGetQueueDirection hetmp_mGetQueueDirection
+#define sQueueExists hetmp_sQueueExists
+#define sGetQueueMsgSize hetmp_sGetQueueMsgSize
+#define sGetQueueMsgNum hetmp_sGetQueueMsgNum
+#define sGetQueueDirection hetmp_sGetQueueDirection
+#define mTryAllocateMsg hetmp_mTryAllocateMsg
+#define mTryRecvMsg hetmp_mTryRecvMsg
+#define sAllocateMsg hetmp_sAllocateMsg
+#define sTryAllocateMsg hetmp_sTryAllocateMsg
+#define sSendMsg hetmp_sSendMsg
+#define sTryRecvMsg hetmp_sTryRecvMsg
+#define sTryResvMsg hetmp_sTryResvMsg
+#define mAllocateBatch hetmp_mAllocateBatch
+#define mSendBatch hetmp_mSendBatch
+#define mRecvBatch hetmp_mRecvBatch
+#define mReleaseBatch hetmp_mReleaseBatch
+#define sAllocateBatch hetmp_sAllocateBatch
+#define sSendBatch hetmp_sSendBatch
+#define sRecvBatch hetmp_sRecvBatch
+#define sReleaseBatch hetmp_sReleaseBatch
+#define sMalloc hetmp_sMalloc
+#define sFree hetmp_sFree
+#define sDmaGet hetmp_sDmaGet
+#define sDmaPut hetmp_sDmaPut
+#define sDmaTest hetmp_sDmaTest
+#define sDmaWait hetmp_sDmaWait
+#define sDirectRead hetmp_sDirectRead
+#define sDirectWrite hetmp_sDirectWrite
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -665,31 +665,31 @@ HETMP_MQ_INLINE void hetmp_mq_inline_sReleaseBatch(int handle, void *first, int 
 }
 
 #define mAllocateMsg(slave, handle, err) hetmp_mq_inline_mAllocateMsg(slave, handle, err)
-#define mTryAllocateMsg(slave, handle, err) hetmp_mq_inline_mTryAllocateMsg(slave, handle, err)
+#define hetmp_mTryAllocateMsg(slave, handle, err) hetmp_mq_inline_mTryAllocateMsg(slave, handle, err)
 #define mRecvMsg(slave, handle, bytes, err) hetmp_mq_inline_mRecvMsg(slave, handle, bytes, err)
-#define mTryRecvMsg(slave, handle, bytes, err) hetmp_mq_inline_mTryRecvMsg(slave, handle, bytes, err)
-#define mAllocateBatch(slave, handle, want, got, stride, err) \
+#define hetmp_mTryRecvMsg(slave, handle, bytes, err) hetmp_mq_inline_mTryRecvMsg(slave, handle, bytes, err)
+#define hetmp_mAllocateBatch(slave, handle, want, got, stride, err) \
     hetmp_mq_inline_mAllocateBatch(slave, handle, want, got, stride, err)
-#define mRecvBatch(slave, handle, want, got, stride, err) \
+#define hetmp_mRecvBatch(slave, handle, want, got, stride, err) \
     hetmp_mq_inline_mRecvBatch(slave, handle, want, got, stride, err)
 #define mSendMsg(slave, handle, msg, bytes, err) hetmp_mq_inline_mSendMsg(slave, handle, msg, bytes, err)
 #define mReleaseMsg(slave, handle, msg, err) hetmp_mq_inline_mReleaseMsg(slave, handle, msg, err)
-#define mSendBatch(slave, handle, first, n, bytes, err) \
+#define hetmp_mSendBatch(slave, handle, first, n, bytes, err) \
     hetmp_mq_inline_mSendBatch(slave, handle, first, n, bytes, err)
-#define mReleaseBatch(slave, handle, first, n, err) \
+#define hetmp_mReleaseBatch(slave, handle, first, n, err) \
     hetmp_mq_inline_mReleaseBatch(slave, handle, first, n, err)
-#define sAllocateMsg(handle, err) hetmp_mq_inline_sAllocateMsg(handle, err)
-#define sTryAllocateMsg(handle, err) hetmp_mq_inline_sTryAllocateMsg(handle, err)
+#define hetmp_sAllocateMsg(handle, err) hetmp_mq_inline_sAllocateMsg(handle, err)
+#define hetmp_sTryAllocateMsg(handle, err) hetmp_mq_inline_sTryAllocateMsg(handle, err)
 #define sRecvMsg(handle, bytes, err) hetmp_mq_inline_sRecvMsg(handle, bytes, err)
-#define sTryRecvMsg(handle, bytes, err) hetmp_mq_inline_sTryRecvMsg(handle, bytes, err)
-#define sAllocateBatch(handle, want, got, stride, err) \
+#define hetmp_sTryRecvMsg(handle, bytes, err) hetmp_mq_inline_sTryRecvMsg(handle, bytes, err)
+#define hetmp_sAllocateBatch(handle, want, got, stride, err) \
     hetmp_mq_inline_sAllocateBatch(handle, want, got, stride, err)
-#define sRecvBatch(handle, want, got, stride, err) hetmp_mq_inline_sRecvBatch(handle, want, got, stride, err)
-#define sSendMsg(handle, msg, bytes, err) hetmp_mq_inline_sSendMsg(handle, msg, bytes, err)
+#define hetmp_sRecvBatch(handle, want, got, stride, err) hetmp_mq_inline_sRecvBatch(handle, want, got, stride, err)
+#define hetmp_sSendMsg(handle, msg, bytes, err) hetmp_mq_inline_sSendMsg(handle, msg, bytes, err)
 #define sReleaseMsg(handle, msg, err) hetmp_mq_inline_sReleaseMsg(handle, msg, err)
-#define sSendBatch(handle, first, n, bytes, err) hetmp_mq_inline_sSendBatch(handle, first, n, bytes, err)
-#define sReleaseBatch(handle, first, n, err) hetmp_mq_inline_sReleaseBatch(handle, first, n, err)
+#define hetmp_sSendBatch(handle, first, n, bytes, err) hetmp_mq_inline_sSendBatch(handle, first, n, bytes, err)
+#define hetmp_sReleaseBatch(handle, first, n, err) hetmp_mq_inline_sReleaseBatch(handle, first, n, err)
 #define sResvMsg(handle, bytes, err) hetmp_mq_inline_sRecvMsg(handle, bytes, err)
-#define sTryResvMsg(handle, bytes, err) hetmp_mq_inline_sTryRecvMsg(handle, bytes, err)
+#define hetmp_sTryResvMsg(handle, bytes, err) hetmp_mq_inline_sTryRecvMsg(handle, bytes, err)
 
 #endif

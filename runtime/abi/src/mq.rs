@@ -30,6 +30,27 @@ unsafe fn place<'a, T>(p: *mut T) -> Option<&'a mut T> {
     unsafe { p.as_mut() }
 }
 
+/// Exports an entry. The names in the interface's paper are kept. The others, which are as short, begin with `hetmp_`;
+/// `hetmp/mq.h` has a macro for each.
+macro_rules! export {
+    (mAllocateMsg) => { export!("", mAllocateMsg); };
+    (mCreateQueue) => { export!("", mCreateQueue); };
+    (mDestroySlaveThreads) => { export!("", mDestroySlaveThreads); };
+    (mGetSlaveCoreNum) => { export!("", mGetSlaveCoreNum); };
+    (mRecvMsg) => { export!("", mRecvMsg); };
+    (mReleaseMsg) => { export!("", mReleaseMsg); };
+    (mSendMsg) => { export!("", mSendMsg); };
+    (mStartSlaveThreads) => { export!("", mStartSlaveThreads); };
+    (mWaitSlaveThreads) => { export!("", mWaitSlaveThreads); };
+    (sRecvMsg) => { export!("", sRecvMsg); };
+    (sReleaseMsg) => { export!("", sReleaseMsg); };
+    (sResvMsg) => { export!("", sResvMsg); };
+    ($name:ident) => { export!("hetmp_", $name); };
+    ($before:literal, $name:ident) => {
+        $crate::entry::api!("HETMP_MQ", concat!($before, stringify!($name)), $name);
+    };
+}
+
 /// Defines one call for both sides: `m...`, whose first argument is the slave's number, and `s...`.
 ///
 /// The expression `fast` is evaluated first; it sees the side as `$from`. `Some` is the answer of the call. After
@@ -38,8 +59,8 @@ unsafe fn place<'a, T>(p: *mut T) -> Option<&'a mut T> {
 macro_rules! both {
     ($(#[$m:meta])* $master:ident $slave:ident ($handle:ident $(, $a:ident : $t:ty)*) $(-> $r:ty)?,
      |$from:ident, $call:ident| fast $fast:expr, slow $slow:expr) => {
-        $crate::entry::api!("HETMP_MQ", stringify!($master), $master);
-        $crate::entry::api!("HETMP_MQ", stringify!($slave), $slave);
+        export!($master);
+        export!($slave);
         $(#[$m])*
         #[allow(non_snake_case, reason = "the name is the ABI's")]
         pub(crate) extern "C" fn $master(slave: c_int, $handle: c_int $(, $a: $t)*) $(-> $r)? {
@@ -139,7 +160,7 @@ fn prepare() {
 /// Defines exported functions.
 macro_rules! export_c {
     ($($(#[$m:meta])* fn $name:ident($($a:ident : $t:ty),* $(,)?) $(-> $r:ty)? $body:block)*) => {$(
-        $crate::entry::api!("HETMP_MQ", stringify!($name), $name);
+        export!($name);
         $(#[$m])*
         #[allow(non_snake_case, reason = "the name is the ABI's")]
         pub(crate) extern "C" fn $name($($a: $t),*) $(-> $r)? $body
@@ -413,16 +434,16 @@ export_c! {
     }
 
     /// For the inline functions of the header: the calling thread's tables.
-    fn hetmp_mq_caller() -> *const c_void {
+    fn mq_caller() -> *const c_void {
         api::caller().cast()
     }
     /// For the inline functions of the header: the ring of a queue that this thread's tables do not have yet.
-    fn hetmp_mq_first_use(slave: c_int, handle: c_int, send: c_int) -> *const c_void {
+    fn mq_first_use(slave: c_int, handle: c_int, send: c_int) -> *const c_void {
         let from = if slave == -1 && api::me().is_ok() { From::Slave } else { From::Master(slave) };
         api::first_use(from, handle, send != 0)
     }
     /// For the inline functions of the header: stores or prints why a Try form returns null.
-    fn hetmp_mq_try_failed(slave: c_int, handle: c_int, _send: c_int, err: *mut c_int) -> *mut c_void {
+    fn mq_try_failed(slave: c_int, handle: c_int, _send: c_int, err: *mut c_int) -> *mut c_void {
         let call = inline_call(slave, handle);
         // SAFETY: the program's place, see `place`.
         call.failed(api::why_not(call.from, handle), unsafe { place(err) });
@@ -430,12 +451,12 @@ export_c! {
     }
     /// For the inline functions of the header: waits until a queue has a message to receive (`send` 0) or a free slot
     /// to allocate (`send` 1). `slave` is -1 on a slave. An error is stored or printed.
-    fn hetmp_mq_wait(slave: c_int, handle: c_int, send: c_int, err: *mut c_int) -> c_int {
+    fn mq_wait(slave: c_int, handle: c_int, send: c_int, err: *mut c_int) -> c_int {
         // SAFETY: the program's place, see `place`.
         inline_call(slave, handle).wait(send != 0, unsafe { place(err) })
     }
     /// For the inline functions of the header: wakes the other side.
-    fn hetmp_mq_wake(ring: *const c_void, sender: c_int) {
+    fn mq_wake(ring: *const c_void, sender: c_int) {
         // SAFETY: the header passes a ring that it found in a table of this thread.
         unsafe { api::wake_from(ring, sender != 0) }
     }
