@@ -181,76 +181,134 @@ int GOAL_Wait(GOAL_Handle *handle);
  * whose names have an i (goal_ibarrier) return a handle at once; the others return when the collective is complete
  * here. `give` is a process's input, `get` its output, in the layouts of MPI. An input or output that only the root
  * has may be null on other processes. `bytes` and `count` are the length of one block. Sums of floating point numbers
- * have the same bits on all processes and in every run. */
-int goal_barrier(void);
-int goal_ibarrier(GOAL_Handle *handle);
+ * have the same bits on all processes and in every run.
+ * A group is a list of ranks. In the forms for groups, ranks, roots and neighbours are numbers in the group. All members
+ * begin a group's collectives in the same order; collectives of different groups have no order. */
+typedef struct GOAL_Group_handle *GOAL_Group;
+/* BEGIN generated from runtime/abi/src/goal/collectives.rs: cargo run -p hetmp-shmem-surface -- --write */
 /* Every process gets the root's input. */
 int goal_broadcast(const void *give, void *get, size_t bytes, int root);
 int goal_ibroadcast(const void *give, void *get, size_t bytes, int root, GOAL_Handle *handle);
+int goal_group_ibroadcast(GOAL_Group group, const void *give, void *get, size_t bytes, int root, GOAL_Handle *handle);
 /* The root gets the combination of the vectors of all processes. */
 int goal_reduce(const void *give, void *get, size_t count, int type, int operation, int root);
 int goal_ireduce(const void *give, void *get, size_t count, int type, int operation, int root, GOAL_Handle *handle);
+int goal_group_ireduce(GOAL_Group group,
+                       const void *give,
+                       void *get,
+                       size_t count,
+                       int type,
+                       int operation,
+                       int root,
+                       GOAL_Handle *handle);
 /* Every process gets the combination of the vectors of all processes. */
 int goal_allreduce(const void *give, void *get, size_t count, int type, int operation);
 int goal_iallreduce(const void *give, void *get, size_t count, int type, int operation, GOAL_Handle *handle);
+int goal_group_iallreduce(GOAL_Group group,
+                          const void *give,
+                          void *get,
+                          size_t count,
+                          int type,
+                          int operation,
+                          GOAL_Handle *handle);
 /* The root gets one block from each process, in the order of ranks. */
 int goal_gather(const void *give, void *get, size_t bytes, int root);
 int goal_igather(const void *give, void *get, size_t bytes, int root, GOAL_Handle *handle);
+int goal_group_igather(GOAL_Group group, const void *give, void *get, size_t bytes, int root, GOAL_Handle *handle);
 /* The root gives one block for each process, in the order of ranks; each process gets its block. */
 int goal_scatter(const void *give, void *get, size_t bytes, int root);
 int goal_iscatter(const void *give, void *get, size_t bytes, int root, GOAL_Handle *handle);
+int goal_group_iscatter(GOAL_Group group, const void *give, void *get, size_t bytes, int root, GOAL_Handle *handle);
 /* Every process gets one block from each process, in the order of ranks. */
 int goal_allgather(const void *give, void *get, size_t bytes);
 int goal_iallgather(const void *give, void *get, size_t bytes, GOAL_Handle *handle);
+int goal_group_iallgather(GOAL_Group group, const void *give, void *get, size_t bytes, GOAL_Handle *handle);
 /* Every process gives one block for each process, and gets one block from each, both in the order of ranks. */
 int goal_alltoall(const void *give, void *get, size_t bytes);
 int goal_ialltoall(const void *give, void *get, size_t bytes, GOAL_Handle *handle);
+int goal_group_ialltoall(GOAL_Group group, const void *give, void *get, size_t bytes, GOAL_Handle *handle);
 /* Process r gets the combination of the vectors of processes 0 to r (an inclusive scan). */
 int goal_scan(const void *give, void *get, size_t count, int type, int operation);
 int goal_iscan(const void *give, void *get, size_t count, int type, int operation, GOAL_Handle *handle);
+int goal_group_iscan(GOAL_Group group,
+                     const void *give,
+                     void *get,
+                     size_t count,
+                     int type,
+                     int operation,
+                     GOAL_Handle *handle);
 /* Every process gives one block of `count` elements for each process, and gets its own block of the combination. */
 int goal_reduce_scatter(const void *give, void *get, size_t count, int type, int operation);
 int goal_ireduce_scatter(const void *give, void *get, size_t count, int type, int operation, GOAL_Handle *handle);
-/* Exchanges with neighbours. Every process lists the ranks that send to it (sources) and the ranks that it sends to
- * (destinations); the lists of both sides must agree. A process gets one block from each source, in the order of the
- * list. It gives the same block to all destinations (allgather), or one block for each, in the order of the list
- * (alltoall). */
-int goal_neighbor_allgather(const int *sources, int n_sources, const int *destinations, int n_destinations,
-                            const void *give, void *get, size_t bytes);
-int goal_ineighbor_allgather(const int *sources, int n_sources, const int *destinations, int n_destinations,
-                             const void *give, void *get, size_t bytes, GOAL_Handle *handle);
-int goal_neighbor_alltoall(const int *sources, int n_sources, const int *destinations, int n_destinations,
-                           const void *give, void *get, size_t bytes);
-int goal_ineighbor_alltoall(const int *sources, int n_sources, const int *destinations, int n_destinations,
-                            const void *give, void *get, size_t bytes, GOAL_Handle *handle);
-
-/* ---- collectives of groups ----
- * A group is a list of ranks. GOAL_Group_create is called by all its members with the same arguments, and sends nothing.
- * Groups that have a member in common have different contexts, numbers from 1. A context may be used again, after
- * GOAL_Group_free, for the same list only. In these collectives ranks, roots and neighbours are numbers in the group. All
- * members begin a group's collectives in the same order; collectives of different groups have no order. */
-typedef struct GOAL_Group_handle *GOAL_Group;
+int goal_group_ireduce_scatter(GOAL_Group group,
+                               const void *give,
+                               void *get,
+                               size_t count,
+                               int type,
+                               int operation,
+                               GOAL_Handle *handle);
+/* Returns when every process has called it. */
+int goal_barrier(void);
+int goal_ibarrier(GOAL_Handle *handle);
+int goal_group_ibarrier(GOAL_Group group, GOAL_Handle *handle);
+/* Called by all members with the same arguments; sends nothing. Groups that have a member in common have different
+ * contexts, numbers from 1. A context may be used again, after GOAL_Group_free, for the same list only. */
 int GOAL_Group_create(int context, const int *ranks, int n, GOAL_Group *group);
 /* Frees a group; *group becomes null. Its runs go on. */
 int GOAL_Group_free(GOAL_Group *group);
-int goal_group_ibarrier(GOAL_Group group, GOAL_Handle *handle);
-int goal_group_ibroadcast(GOAL_Group group, const void *give, void *get, size_t bytes, int root, GOAL_Handle *handle);
-int goal_group_ireduce(GOAL_Group group, const void *give, void *get, size_t count, int type, int operation, int root,
-                       GOAL_Handle *handle);
-int goal_group_iallreduce(GOAL_Group group, const void *give, void *get, size_t count, int type, int operation,
-                          GOAL_Handle *handle);
-int goal_group_igather(GOAL_Group group, const void *give, void *get, size_t bytes, int root, GOAL_Handle *handle);
-int goal_group_iscatter(GOAL_Group group, const void *give, void *get, size_t bytes, int root, GOAL_Handle *handle);
-int goal_group_iallgather(GOAL_Group group, const void *give, void *get, size_t bytes, GOAL_Handle *handle);
-int goal_group_ialltoall(GOAL_Group group, const void *give, void *get, size_t bytes, GOAL_Handle *handle);
-int goal_group_iscan(GOAL_Group group, const void *give, void *get, size_t count, int type, int operation,
-                     GOAL_Handle *handle);
-int goal_group_ireduce_scatter(GOAL_Group group, const void *give, void *get, size_t count, int type, int operation,
-                               GOAL_Handle *handle);
-int goal_group_ineighbor_allgather(GOAL_Group group, const int *sources, int n_sources, const int *destinations,
-                                   int n_destinations, const void *give, void *get, size_t bytes, GOAL_Handle *handle);
-int goal_group_ineighbor_alltoall(GOAL_Group group, const int *sources, int n_sources, const int *destinations,
-                                  int n_destinations, const void *give, void *get, size_t bytes, GOAL_Handle *handle);
+/* Exchanges with neighbours. Every process lists the ranks that send to it (sources) and the ranks that it sends to
+ * (destinations); the lists of both sides must agree. A process gets one block from each source, in the order of the
+ * list. It gives the same block to all destinations. */
+int goal_neighbor_allgather(const int *sources,
+                            int n_sources,
+                            const int *destinations,
+                            int n_destinations,
+                            const void *give,
+                            void *get,
+                            size_t bytes);
+int goal_ineighbor_allgather(const int *sources,
+                             int n_sources,
+                             const int *destinations,
+                             int n_destinations,
+                             const void *give,
+                             void *get,
+                             size_t bytes,
+                             GOAL_Handle *handle);
+int goal_group_ineighbor_allgather(GOAL_Group group,
+                                   const int *sources,
+                                   int n_sources,
+                                   const int *destinations,
+                                   int n_destinations,
+                                   const void *give,
+                                   void *get,
+                                   size_t bytes,
+                                   GOAL_Handle *handle);
+/* The same, with one block for each destination, in the order of the list. */
+int goal_neighbor_alltoall(const int *sources,
+                           int n_sources,
+                           const int *destinations,
+                           int n_destinations,
+                           const void *give,
+                           void *get,
+                           size_t bytes);
+int goal_ineighbor_alltoall(const int *sources,
+                            int n_sources,
+                            const int *destinations,
+                            int n_destinations,
+                            const void *give,
+                            void *get,
+                            size_t bytes,
+                            GOAL_Handle *handle);
+int goal_group_ineighbor_alltoall(GOAL_Group group,
+                                  const int *sources,
+                                  int n_sources,
+                                  const int *destinations,
+                                  int n_destinations,
+                                  const void *give,
+                                  void *get,
+                                  size_t bytes,
+                                  GOAL_Handle *handle);
+/* END generated */
 
 #ifdef __cplusplus
 }

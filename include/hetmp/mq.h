@@ -145,13 +145,6 @@ typedef enum SlaveMemKind {
 
 typedef enum QueueDirection { MasterToSlave = 0, SlaveToMaster = 1 } QueueDirection;
 
-/* A group of slave threads; m_num is 0 when they could not be started. */
-typedef struct ThreadID {
-    int m_cluster;
-    int m_num;
-    uint64_t m_thread_id;
-} ThreadID;
-
 enum hetmp_mq_error {
     MQ_OK = 0,
     MQ_WOULD_BLOCK = 1,      /* a Try form found nothing to take */
@@ -187,43 +180,55 @@ enum hetmp_mq_error {
     MQ_BAD_IMAGE = 31        /* the image cannot be loaded */
 };
 
-/* The meaning of an error in English, and its constant's name. Never NULL. */
+/* -- Errors and system parameters ---------------------------------------------------------------------- */
+
+/* BEGIN generated from runtime/abi/src/mq/parameters.rs: cargo run -p hetmp-shmem-surface -- --write */
+/* The meaning of an error in English. Never NULL. */
 const char *mqErrorText(int err);
+/* The name of an error's constant. Never NULL. */
 const char *mqErrorName(int err);
-
-/* -- System parameters ------------------------------------------------------------------------------- */
-
 /* Slaves of a cluster: on x86 the CPUs this process may use, on chips what they have. 0 for a bad cluster. */
 int mGetSlaveCoreNum(int cluster);
 /* The largest number of slaves that can be started: on x86 more than mGetSlaveCoreNum says. */
 int mGetMaxSlaveCoreNum(int cluster);
+/* Clusters of the platform. */
 int mGetClusterNum(void);
-/* Bytes of a slave's local store of a kind, and what is left of it. */
+/* Bytes of a slave's local store of a kind. */
 size_t mGetLocalMemSize(int kind);
+/* What is left of a slave's local store. */
 size_t mGetLocalMemFree(int cluster, int slave, int kind);
 /* Bits of a SIMD register of a slave. */
 int mGetSimdWidth(void);
 /* The platform's name. */
 const char *mGetPlatform(void);
-
-/* The same for the calling slave. Its number and its cluster: -1 on a thread that is no slave. */
+/* The same for the calling slave. */
 int sGetSlaveCoreNum(void);
 size_t sGetLocalMemSize(int kind);
 size_t sGetLocalMemFree(int kind);
 int sGetSimdWidth(void);
+/* The calling slave's number; -1 on a thread that is no slave. */
 int sGetSlaveId(void);
+/* The calling slave's cluster; -1 on a thread that is no slave. */
 int sGetClusterId(void);
+/* END generated */
 
 /* -- Slave threads ----------------------------------------------------------------------------------- */
 
+/* BEGIN generated from runtime/abi/src/mq/threads.rs: cargo run -p hetmp-shmem-surface -- --write */
+/* A group of slave threads; m_num is 0 when they could not be started. */
+typedef struct ThreadID {
+    int m_cluster;
+    int m_num;
+    uint64_t m_thread_id;
+} ThreadID;
 /* Starts slaves 0 to n-1 of a cluster, each running `void fn(void *arg)` (a result is ignored). A failure is
  * one line on standard error and a ThreadID with m_num 0. A slave's number must not be running. */
-ThreadID mStartSlaveThreads(int cluster, int n, void *fn, void *arg);
+struct ThreadID mStartSlaveThreads(int cluster, int n, void *fn, void *arg);
 /* Waits until all slaves of the group have ended. Both forms, with and without cluster, compile. A slave that
  * waits for a message which only the waiting master could send gets MQ_DEADLOCK instead. */
-void mWaitSlaveThreads(int cluster, ThreadID t);
+void mWaitSlaveThreads(int cluster, struct ThreadID t);
 /* Forgets a group; waits for it first where it still runs. Both forms compile. */
-void mDestroySlaveThreads(int cluster, ThreadID t);
+void mDestroySlaveThreads(int cluster, struct ThreadID t);
 /* 1 while the slave runs, else 0. */
 int mIsSlaveAlive(int cluster, int slave);
 /* Loads code for slaves: on MT-3000 the cluster's image, on x86 a shared object. A name without a slash is a file of
@@ -231,15 +236,25 @@ int mIsSlaveAlive(int cluster, int slave);
 int mLoadSlaveImage(int cluster, const char *path);
 /* The function of a loaded image or of the program, for mStartSlaveThreads; NULL if there is none. */
 void *mSlaveFunction(const char *name);
+/* END generated */
 
 /* -- Queues ------------------------------------------------------------------------------------------ */
 
+/* BEGIN generated from runtime/abi/src/mq/queues.rs: cargo run -p hetmp-shmem-surface -- --write */
 /* Creates a queue between the master and a slave of the cluster, before or after the slave is started.
  * master_addr: NULL, or where the master's slots lie (master_slots times msg_bytes rounded up to 8).
  * The slave's slots (slave_slots messages, each rounded up to 64 bytes) are taken from its local store.
  * Returns the handle, 0 or more; -1 on error. */
-int mCreateQueue(int cluster, const char *name, int slave, size_t msg_bytes, int master_slots, int slave_slots,
-                 void *master_addr, SlaveMemKind kind, QueueDirection dir, int *err);
+int mCreateQueue(int cluster,
+                 const char *name,
+                 int slave,
+                 size_t msg_bytes,
+                 int master_slots,
+                 int slave_slots,
+                 void *master_addr,
+                 SlaveMemKind kind,
+                 QueueDirection dir,
+                 int *err);
 /* Destroys an empty queue; a slave that waits on it gets MQ_DESTROYED. With messages in it, queued or
  * held: MQ_NOT_EMPTY, and nothing happens. */
 void mDestroyQueue(int slave, int handle, int *err);
@@ -249,57 +264,68 @@ int mDiscardQueue(int slave, int handle, int *err);
 /* From now on the calling thread uses the master's end. The caller sees to it that the previous user has
  * finished (and synchronises with it). */
 void mAdoptQueue(int slave, int handle, int *err);
-
 /* The handle of a slave's queue by name; -1 if there is none. With several clusters the lowest one's counts. */
 int mGetQueueHandle(int slave, const char *name, int *err);
-int sGetQueueHandle(const char *name, int *err);
-
-/* Status. Exists: 1 or 0. MsgSize: largest message in bytes. MsgNum: messages sent and not yet released.
- * Direction: a QueueDirection, -1 on error. */
+/* 1 if the queue exists, else 0. */
 int mQueueExists(int slave, int handle);
+/* The largest message in bytes. */
 size_t mGetQueueMsgSize(int slave, int handle, int *err);
+/* Messages that were sent and are not yet released. */
 int mGetQueueMsgNum(int slave, int handle, int *err);
+/* A QueueDirection; -1 on error. */
 int mGetQueueDirection(int slave, int handle, int *err);
+/* The same for the calling slave. */
+int sGetQueueHandle(const char *name, int *err);
 int sQueueExists(int handle);
 size_t sGetQueueMsgSize(int handle, int *err);
 int sGetQueueMsgNum(int handle, int *err);
 int sGetQueueDirection(int handle, int *err);
+/* END generated */
 
 /* -- Messages ---------------------------------------------------------------------------------------- */
 
+/* BEGIN generated from runtime/abi/src/mq/messages.rs: cargo run -p hetmp-shmem-surface -- --write */
+/* Takes a slot for the program to fill; waits for a free one. The m-form is the master's, the s-form a slave's. */
 HETMP_MQ_CALL void *mAllocateMsg(int slave, int handle, int *err);
-HETMP_MQ_CALL void *mTryAllocateMsg(int slave, int handle, int *err);
-/* bytes: how many of the message count, 0 to the queue's message size. */
-HETMP_MQ_CALL void mSendMsg(int slave, int handle, void *msg, int bytes, int *err);
-HETMP_MQ_CALL void *mRecvMsg(int slave, int handle, int *bytes, int *err);
-HETMP_MQ_CALL void *mTryRecvMsg(int slave, int handle, int *bytes, int *err);
-HETMP_MQ_CALL void mReleaseMsg(int slave, int handle, void *msg, int *err);
-
 HETMP_MQ_CALL void *sAllocateMsg(int handle, int *err);
+/* The same without waiting: NULL with MQ_WOULD_BLOCK if no slot is free. */
+HETMP_MQ_CALL void *mTryAllocateMsg(int slave, int handle, int *err);
 HETMP_MQ_CALL void *sTryAllocateMsg(int handle, int *err);
+/* Sends a message. bytes: how many of the message count, 0 to the queue's message size. */
+HETMP_MQ_CALL void mSendMsg(int slave, int handle, void *msg, int bytes, int *err);
 HETMP_MQ_CALL void sSendMsg(int handle, void *msg, int bytes, int *err);
+/* The next message; waits for one. *bytes: its length. */
+HETMP_MQ_CALL void *mRecvMsg(int slave, int handle, int *bytes, int *err);
 HETMP_MQ_CALL void *sRecvMsg(int handle, int *bytes, int *err);
+/* The same without waiting: NULL with MQ_WOULD_BLOCK if there is none. */
+HETMP_MQ_CALL void *mTryRecvMsg(int slave, int handle, int *bytes, int *err);
 HETMP_MQ_CALL void *sTryRecvMsg(int handle, int *bytes, int *err);
+/* Gives a received message's slot back. */
+HETMP_MQ_CALL void mReleaseMsg(int slave, int handle, void *msg, int *err);
 HETMP_MQ_CALL void sReleaseMsg(int handle, void *msg, int *err);
-/* The paper's other spellings. */
-HETMP_MQ_CALL void *sResvMsg(int handle, int *bytes, int *err);
-HETMP_MQ_CALL void *sTryResvMsg(int handle, int *bytes, int *err);
-
 /* Several messages at once. Allocate and receive wait for the first message, and also take those that the last look at
  * the other side showed, up to `want` and up to the end of the ring. `*got` is their number. Message i lies at the
  * returned address plus i times `*stride` bytes. Send gives all messages the same length. Send and release take the n
  * oldest messages that the caller holds. */
 HETMP_MQ_CALL void *mAllocateBatch(int slave, int handle, int want, int *got, size_t *stride, int *err);
-HETMP_MQ_CALL void mSendBatch(int slave, int handle, void *first, int n, int bytes, int *err);
-HETMP_MQ_CALL void *mRecvBatch(int slave, int handle, int want, int *got, size_t *stride, int *err);
-HETMP_MQ_CALL void mReleaseBatch(int slave, int handle, void *first, int n, int *err);
 HETMP_MQ_CALL void *sAllocateBatch(int handle, int want, int *got, size_t *stride, int *err);
+/* Sends the n oldest allocated messages. */
+HETMP_MQ_CALL void mSendBatch(int slave, int handle, void *first, int n, int bytes, int *err);
 HETMP_MQ_CALL void sSendBatch(int handle, void *first, int n, int bytes, int *err);
+/* Receives several messages. */
+HETMP_MQ_CALL void *mRecvBatch(int slave, int handle, int want, int *got, size_t *stride, int *err);
 HETMP_MQ_CALL void *sRecvBatch(int handle, int want, int *got, size_t *stride, int *err);
+/* Gives the slots of the n oldest received messages back. */
+HETMP_MQ_CALL void mReleaseBatch(int slave, int handle, void *first, int n, int *err);
 HETMP_MQ_CALL void sReleaseBatch(int handle, void *first, int n, int *err);
+/* The paper's other spellings of sRecvMsg and sTryRecvMsg. */
+HETMP_MQ_CALL void *sResvMsg(int handle, int *bytes, int *err);
+HETMP_MQ_CALL void *sTryResvMsg(int handle, int *bytes, int *err);
+/* END generated */
 
 /* -- Local store and DMA of a slave, for code that does without queues --------------------------------- */
 
+/* BEGIN generated from runtime/abi/src/mq/local.rs: cargo run -p hetmp-shmem-surface -- --write */
 /* Memory in the slave's own local store, 64-byte aligned; it is given back by sFree or when the slave ends. */
 void *sMalloc(int kind, size_t bytes, int *err);
 void sFree(void *p, int *err);
@@ -314,6 +340,7 @@ void sDmaWait(volatile int *reply, int n);
 /* Copy between the local store and master memory at once. A modelled platform charges the time of direct accesses. */
 void sDirectRead(void *local, const void *master, size_t bytes);
 void sDirectWrite(void *master, const void *local, size_t bytes);
+/* END generated */
 
 /* -- Both forms of waiting and destroying, and starting from C++ ----------------------------------------- */
 

@@ -5,31 +5,35 @@
 
 use cbindgen::{Builder, Config, DocumentationStyle, Language, Style};
 use hetmp_abi_compat::library;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 const BEGIN: &str = "/* BEGIN generated";
 const END: &str = "/* END generated */\n";
 
-/// A header, and what its generated part comes from.
-struct Header {
-    path: &'static str,
-    /// Files with the structures and entries, from the root of the repository.
+/// A part of a header, and what it comes from.
+struct Part {
+    header: &'static str,
+    /// Files with the structures and entries, from the root of the repository. The header's mark names the last one.
     sources: &'static [&'static str],
     /// Names in Rust and in C.
     names: &'static [(&'static str, &'static str)],
     /// Types in Rust that the header defines by hand.
     by_hand: &'static [&'static str],
+    /// What stands before each prototype.
+    prefix: &'static str,
 }
 
-const HEADERS: [Header; 2] = [
-    Header {
-        path: "include/hetmp/device.h",
+const PARTS: [Part; 8] = [
+    Part {
+        header: "include/hetmp/device.h",
         sources: &["runtime/shmem/src/device.rs", "runtime/abi/src/device.rs"],
         names: &[("Queue", "hetmp_device_queue"), ("Team", "shmem_team_t")],
         by_hand: &[],
+        prefix: "",
     },
-    Header {
-        path: "include/goal.h",
+    Part {
+        header: "include/goal.h",
         sources: &["runtime/abi/src/goal.rs"],
         names: &[
             ("Graph", "GOAL_Graph"),
@@ -39,6 +43,49 @@ const HEADERS: [Header; 2] = [
             ("Schedule", "GOAL_Schedule"),
         ],
         by_hand: &["Graph", "Handle", "Op", "Schedule"],
+        prefix: "",
+    },
+    Part {
+        header: "include/goal.h",
+        sources: &["runtime/abi/src/goal/collectives.rs"],
+        names: &[("Group", "GOAL_Group"), ("Handle", "GOAL_Handle")],
+        by_hand: &["Group"],
+        prefix: "",
+    },
+    Part {
+        header: "include/hetmp/mq.h",
+        sources: &["runtime/abi/src/mq/parameters.rs"],
+        names: &[],
+        by_hand: &[],
+        prefix: "",
+    },
+    Part {
+        header: "include/hetmp/mq.h",
+        sources: &["runtime/abi/src/mq/threads.rs"],
+        names: &[("ThreadId", "ThreadID")],
+        by_hand: &[],
+        prefix: "",
+    },
+    Part {
+        header: "include/hetmp/mq.h",
+        sources: &["runtime/abi/src/mq/queues.rs"],
+        names: &[("Direction", "QueueDirection"), ("Kind", "SlaveMemKind")],
+        by_hand: &["Direction", "Kind"],
+        prefix: "",
+    },
+    Part {
+        header: "include/hetmp/mq.h",
+        sources: &["runtime/abi/src/mq/messages.rs"],
+        names: &[],
+        by_hand: &[],
+        prefix: "HETMP_MQ_CALL",
+    },
+    Part {
+        header: "include/hetmp/mq.h",
+        sources: &["runtime/abi/src/mq/local.rs"],
+        names: &[("Reply", "volatile int")],
+        by_hand: &["Reply"],
+        prefix: "",
     },
 ];
 
@@ -46,28 +93,36 @@ const HEADERS: [Header; 2] = [
 ///
 /// # Panics
 /// When a file cannot be read, a header has no marks, or cbindgen does not understand a source.
-pub(crate) fn headers() -> impl Iterator<Item = (String, String)> {
-    HEADERS.iter().map(|header| {
-        let old = read(header.path);
-        let put = put(&old, &declarations(header));
-        let text = put.unwrap_or_else(|| panic!("{}: no lines BEGIN and END", header.path));
-        (header.path.to_owned(), text)
-    })
+pub(crate) fn headers() -> BTreeMap<String, String> {
+    let mut headers = BTreeMap::new();
+    for part in &PARTS {
+        let text = headers
+            .entry(part.header.to_owned())
+            .or_insert_with(|| read(part.header));
+        let source = part.sources[part.sources.len() - 1];
+        *text = put(text, source, &declarations(part))
+            .unwrap_or_else(|| panic!("{}: no lines BEGIN and END for {source}", part.header));
+    }
+    headers
 }
 
 fn read(path: &str) -> String {
     std::fs::read_to_string(library::root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
-/// `text` with `part` between the marks.
-fn put(text: &str, part: &str) -> Option<String> {
-    let begin = text.find(BEGIN)?;
+/// `text` with `part` between the marks that name `source`.
+fn put(text: &str, source: &str, part: &str) -> Option<String> {
+    let names = |&(at, _): &(usize, &str)| {
+        let line = text[at..].lines().next().unwrap_or_default();
+        line.contains(&format!("{source}:"))
+    };
+    let (begin, _) = text.match_indices(BEGIN).find(names)?;
     let from = begin + text[begin..].find('\n')? + 1;
     let end = from + text[from..].find(END)?;
     Some(format!("{}{part}{}", &text[..from], &text[end..]))
 }
 
-fn declarations(header: &Header) -> String {
+fn declarations(part: &Part) -> String {
     let mut config = Config {
         language: Language::C,
         style: Style::Both,
@@ -78,13 +133,14 @@ fn declarations(header: &Header) -> String {
         line_length: 120,
         ..Config::default()
     };
-    let names = header.names.iter();
+    let names = part.names.iter();
     config.export.rename = names.map(|&(r, c)| (r.to_owned(), c.to_owned())).collect();
-    config.export.exclude = header.by_hand.iter().map(|&r| r.to_owned()).collect();
+    config.export.exclude = part.by_hand.iter().map(|&r| r.to_owned()).collect();
+    config.function.prefix = Some(part.prefix.to_owned()).filter(|prefix| !prefix.is_empty());
     let folder = library::target_dir().join(format!("prototypes-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder for sources");
     let mut builder = Builder::new().with_config(config);
-    for source in header.sources {
+    for source in part.sources {
         let copy = folder.join(Path::new(source.replace('/', "-").as_str()));
         std::fs::write(&copy, visible(&read(source))).expect("a copy of a source");
         builder = builder.with_src(copy);
@@ -92,22 +148,88 @@ fn declarations(header: &Header) -> String {
     let made = builder.generate();
     let _ = std::fs::remove_dir_all(&folder);
     let mut text = Vec::new();
-    made.unwrap_or_else(|e| panic!("{}: {e}", header.path))
+    made.unwrap_or_else(|e| panic!("{}: {e}", part.header))
         .write(&mut text);
     tidy(&String::from_utf8(text).expect("a header of UTF-8"))
 }
 
 /// A source whose entries cbindgen takes for exported functions. In the library a macro beside each gives it its name and
-/// version, and no other crate calls it.
+/// version, and no other crate calls it. Entries that stand in a macro's braces, or that a macro makes, are outside of it here.
 fn visible(source: &str) -> String {
-    let mut out = String::new();
-    for line in source.lines() {
-        let entry = line.trim_start_matches("unsafe ");
-        if entry.starts_with("extern \"C\" fn ") {
-            out += "#[no_mangle] pub ";
+    let (mut out, mut forms) = (String::new(), BTreeMap::new());
+    let mut lines = source.lines();
+    while let Some(line) = lines.next() {
+        let mut body = || {
+            lines
+                .by_ref()
+                .take_while(|line| *line != "}")
+                .collect::<Vec<_>>()
+        };
+        let entry = line.trim_start().trim_start_matches("unsafe ");
+        let called = line.strip_suffix("! {");
+        if let Some(name) = line
+            .strip_prefix("macro_rules! ")
+            .and_then(|l| l.strip_suffix(" {"))
+        {
+            forms.insert(name, signatures(&body()));
+            // What is said of the macro is not said of the next entry.
+            while out
+                .lines()
+                .next_back()
+                .is_some_and(|line| line.starts_with("///"))
+            {
+                out.truncate(out.trim_end().rfind('\n').map_or(0, |at| at + 1));
+            }
+        } else if let Some(made) = called.and_then(|name| forms.get(name)) {
+            out += &rows(&body(), made);
+        } else if let Some(name) = called {
+            out += &format!("mod {name} {{\n");
+        } else if entry.starts_with("extern \"C\" fn ") {
+            out += &format!("#[no_mangle] pub {line}\n");
+        } else {
+            out += &format!("{line}\n");
         }
-        out += line;
-        out.push('\n');
+    }
+    out
+}
+
+/// What follows the names of the functions that a macro defines for each of its rows.
+fn signatures(body: &[&str]) -> Vec<String> {
+    let text = body.join(" ");
+    let functions = text.split("extern \"C\" fn $").skip(1);
+    let whole = functions.filter_map(|f| Some(f[f.find('(')?..f.find(" {")?].to_owned()));
+    whole.collect()
+}
+
+/// The functions of a macro's rows: a comment, and a line with the functions' names, the arguments that the macro does not
+/// name itself, and a result.
+fn rows(body: &[&str], forms: &[String]) -> String {
+    let mut out = String::new();
+    for two in body.windows(2) {
+        let comment = two[0].trim_start().starts_with("///");
+        if comment {
+            out += &format!("{}\n", two[0]);
+        }
+        if !comment || two[1].trim_start().starts_with("///") {
+            continue;
+        }
+        let (names, rest) = two[1].split_once('(').unwrap_or((two[1], ")"));
+        let (arguments, result) = rest.split_once(')').unwrap_or((rest, ""));
+        let arguments: Vec<&str> = arguments
+            .split([',', ';'])
+            .filter(|a| a.contains(':'))
+            .collect();
+        let arguments = arguments.join(",");
+        let names = names.split([',', ' ']).filter(|name| !name.is_empty());
+        for (name, form) in names.zip(forms) {
+            let form = form
+                .replace("$($a: $t),*", &arguments)
+                .replace("$($a: $t,)*", &format!("{arguments},"))
+                .replace("$(, $a: $t)*", &format!(", {arguments}"))
+                .replace("$(-> $r)?", result.trim_end_matches([',', '{', ' ']))
+                .replace('$', "");
+            out += &format!("#[no_mangle] pub extern \"C\" fn {name}{form} {{}}\n");
+        }
     }
     out
 }
@@ -149,10 +271,22 @@ mod tests {
     }
 
     #[test]
+    fn entries_of_macros_are_seen() {
+        let source = "macro_rules! three {\n($name:ident) => {\nextern \"C\" fn $name($one: c_int $(, $a: $t)*) $(-> $r)? {\n}\n\
+            extern \"C\" fn $other($($a: $t,)* last: u8) -> c_int {\n};\n}\nthree! {\n    /// One.\n    \
+            a b (one, x: u16) -> u32,\n    body\n}\nothers! {\n    extern \"C\" fn c() {\n    }\n}\n";
+        let seen =
+            "    /// One.\n#[no_mangle] pub extern \"C\" fn a(one: c_int ,  x: u16) -> u32 {}\n\
+            #[no_mangle] pub extern \"C\" fn b( x: u16, last: u8) -> c_int {}\n\
+            mod others {\n#[no_mangle] pub     extern \"C\" fn c() {\n    }\n}\n";
+        assert_eq!(visible(source), seen);
+    }
+
+    #[test]
     fn only_what_is_between_the_marks_changes() {
-        let text = format!("a\n{BEGIN} by x */\nold\n{END}b\n");
-        let new = format!("a\n{BEGIN} by x */\nnew\n{END}b\n");
-        assert_eq!(put(&text, "new\n").as_deref(), Some(new.as_str()));
-        assert_eq!(put("no marks\n", "new\n"), None);
+        let text = format!("a\n{BEGIN} from x: y */\nold\n{END}b\n");
+        let new = format!("a\n{BEGIN} from x: y */\nnew\n{END}b\n");
+        assert_eq!(put(&text, "x", "new\n").as_deref(), Some(new.as_str()));
+        assert_eq!(put(&text, "y", "new\n"), None);
     }
 }
