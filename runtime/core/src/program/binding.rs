@@ -12,15 +12,29 @@ use super::{any_object, tables, Tables};
 use crate::report;
 use core::cell::{Cell, RefCell};
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// How many objects the loader had loaded when they were last looked at.
 static SEEN: AtomicU64 = AtomicU64::new(0);
 
+/// Pages of code that have opened regions.
+static PAGES: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
+
+/// [`check`], when a page of code opens its first region: it may belong to an object that was loaded since the last one.
+#[inline]
+pub fn check_at(code: usize) {
+    let page = code >> 12;
+    let known = &PAGES[page % PAGES.len()];
+    if known.load(Ordering::Relaxed) != page {
+        check();
+        known.store(page, Ordering::Relaxed);
+    }
+}
+
 /// Ends the process if an object has some OpenMP names from this library and others from another runtime. To be called when
-/// a thread comes to the library for the first time, and when threads are made. Looks only if objects were loaded since the
-/// last call.
+/// a thread comes to the library for the first time, too. Looks only if objects were loaded since the last call.
 #[cold]
+#[inline(never)]
 pub fn check() {
     let mixed = RefCell::new(None);
     any_object(&|info, _| {

@@ -19,7 +19,6 @@ use crate::worksharing::work::{Work, WorkPos};
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use hetmp_core::park::{Flag, Policy};
-use hetmp_core::program::binding;
 use hetmp_core::sync::{AtomicBool, AtomicU32, Ordering};
 
 /// If a pool gets this number of workers or more, the kernel is told how many threads may sleep.
@@ -133,7 +132,6 @@ impl Pool {
     /// The thread library's calls may set `errno` although they succeed.
     #[cold]
     fn spawn(&mut self, wanted: u32, main: Main) {
-        binding::check();
         if wanted >= MANY_WORKERS {
             hetmp_core::sys::expect_sleepers(wanted);
         }

@@ -24,6 +24,7 @@ use crate::tool::interface::Sync;
 use crate::unlike::{nodes, place};
 use crate::worksharing::work::Work;
 use hetmp_core::park::Policy;
+use hetmp_core::program::binding;
 use hetmp_core::sync::Ordering;
 pub use hetmp_scan::Form;
 
@@ -75,6 +76,7 @@ pub(crate) unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_
     }
     let pool: &mut Pool = &mut pools[depth];
     let n = if region.nthreads > 1 {
+        binding::check_at(region.code);
         pool.ensure_workers(region.nthreads - 1, worker::main) + 1
     } else {
         1
