@@ -67,6 +67,36 @@ fn bad_values_cost_one_line_each() {
     );
 }
 
+/// Whatever variable has a value that nobody can mean, each line of ours says what is expected.
+#[test]
+fn what_is_expected_is_said_of_every_variable() {
+    let Some(cpus) = cpus() else { return };
+    let scratch = Scratch::new("expected");
+    let program = scratch.compile_text(
+        "one",
+        "int main(void) {\n#pragma omp parallel for schedule(runtime)\nfor (int i = 0; i < 9; i++);\n}\n",
+    );
+    let two = format!("cores={};cores={}", cpus[0], cpus[1]);
+    let mut said_something = 0;
+    for variable in hetmp_core::env::TABLE {
+        let name = variable.name;
+        for value in ["@no/such!", "/no such/value!"] {
+            let usual = [
+                ("HETMP_NODES", two.as_str()),
+                ("HETMP_SCHEDULE", "hetprobe"),
+            ];
+            let usual = usual.into_iter().filter(|(n, _)| *n != name);
+            let env: Vec<_> = usual.chain([(name, value)]).collect();
+            let said = text(&scratch.run(&program, &[], &env).stderr);
+            for line in said.lines().filter(|l| l.starts_with("hetmp: ")) {
+                assert!(line.contains(" (expected "), "{name} {value}: {line}");
+                said_something += 1;
+            }
+        }
+    }
+    assert!(said_something > 50, "{said_something}");
+}
+
 /// By mistake, a variable names a pipe without a writer, or a device that never ends. The library must not read from
 /// either for ever.
 #[test]

@@ -131,14 +131,17 @@ fn take_subset(snapshot: &env::Snapshot) {
     };
     let refuse = |why: &str| report::warn(format_args!("{name}: {}: {why}", quoted(value)));
     let Some(subset) = subset::parse(value) else {
-        let accepts = env::lookup("KMP_HW_SUBSET").map_or("", |v| v.accepts);
-        return refuse(accepts);
+        return report::warn(format_args!("{}", env::refusal(name, value)));
     };
     let Some(cpus) = subset.of(&Topology::discover()) else {
-        return refuse("units and offsets that the CPUs of this process have");
+        return refuse(
+            "more than there is (expected units and offsets that the CPUs of this process have)",
+        );
     };
     if let Err(error) = topo::set_affinity(&cpus) {
-        refuse(&error.to_string());
+        refuse(&format!(
+            "{error} (expected CPUs that this process may use)"
+        ));
     }
 }
 

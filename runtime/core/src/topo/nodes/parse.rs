@@ -4,9 +4,9 @@ use super::{file, Node, NodeError, MIN_SPEED};
 use crate::topo::{CpuSet, Topology};
 use std::path::Path;
 
-/// What a value may look like, for messages.
-const FORMS: &str = "a number of nodes, a list such as \"cores=0,speed=1;cores=1,speed=0.33\", \
-                     or \"@file.toml\"";
+/// A value of no known form, and what it may look like.
+const NO_FORM: &str = "does not describe nodes (expected a number of nodes, a list such as \
+                       \"cores=0,speed=1;cores=1,speed=0.33\", or \"@file.toml\")";
 
 /// Reads a whole file. Passed in, so that tests need no file system.
 pub(super) type ReadFile<'a> = &'a dyn Fn(&Path) -> std::io::Result<String>;
@@ -18,7 +18,7 @@ pub(super) fn value(
 ) -> Result<Vec<Node>, NodeError> {
     let error = |what: String| NodeError::new(value, what);
     let text = core::str::from_utf8(value)
-        .map_err(|_| error(FORMS.to_owned()))?
+        .map_err(|_| error(NO_FORM.to_owned()))?
         .trim();
     let nodes = if let Some(path) = text.strip_prefix('@') {
         let content = read(Path::new(path))
@@ -86,7 +86,7 @@ fn node(text: &str) -> Result<Node, String> {
                     list.push(',');
                     list.push_str(part);
                 }
-                _ => return Err(FORMS.to_owned()),
+                _ => return Err(NO_FORM.to_owned()),
             }
             continue;
         };
@@ -124,7 +124,10 @@ fn node(text: &str) -> Result<Node, String> {
 pub(super) fn cpu_list(text: &str) -> Result<CpuSet, String> {
     CpuSet::parse_list(text)
         .filter(|set| !set.is_empty())
-        .ok_or_else(|| "every node needs \"cores\", a list of CPU numbers such as 0-3,8".to_owned())
+        .ok_or_else(|| {
+            "a node without CPUs (expected \"cores=\" and a list of CPU numbers such as 0-3,8)"
+                .to_owned()
+        })
 }
 
 fn text_speed(text: &str) -> Result<f64, String> {

@@ -95,14 +95,14 @@ fn a_list_with_all_fields() {
 fn what_is_wrong_is_said_in_one_line() {
     let machine = bare("0-1");
     for (value, wrong) in [
-        ("", "a number of nodes, a list"),
-        ("x", "a number of nodes, a list"),
-        ("-1", "a number of nodes, a list"),
-        ("0,1", "a number of nodes, a list"),
-        ("cores=0;;cores=1", "a number of nodes, a list"),
-        ("cores=", "every node needs \"cores\""),
-        ("speed=1", "every node needs \"cores\""),
-        ("cores=1-0", "every node needs \"cores\""),
+        ("", "does not describe nodes"),
+        ("x", "does not describe nodes"),
+        ("-1", "does not describe nodes"),
+        ("0,1", "does not describe nodes"),
+        ("cores=0;;cores=1", "does not describe nodes"),
+        ("cores=", "a node without CPUs"),
+        ("speed=1", "a node without CPUs"),
+        ("cores=1-0", "a node without CPUs"),
         ("cores=0,speed=0", "speed out of range (expected 0.01 to 1)"),
         (
             "cores=0,speed=1.5",
@@ -126,7 +126,7 @@ fn what_is_wrong_is_said_in_one_line() {
             "watts_idle 2 is above watts 1",
         ),
         ("cores=0,speeed=1", "\"speeed\": unknown field"),
-        ("cores=0,speed=1,1", "a number of nodes, a list"),
+        ("cores=0,speed=1,1", "does not describe nodes"),
         ("cores=0,speed=1,speed=1", "\"speed\" twice"),
         ("cores=0,speed.k=1,speed.k=1", "\"speed.k\" twice"),
         ("cores=0,1,cores=1", "\"cores\" twice"),
@@ -143,6 +143,7 @@ fn what_is_wrong_is_said_in_one_line() {
         let error = parse(value, &machine).expect_err(value);
         let start = format!("HETMP_NODES: '{value}': {wrong}");
         assert!(error.starts_with(&start), "{error}\nwanted {start}");
+        assert!(error.contains(" (expected "), "{error}");
         assert!(!error.contains('\n'));
     }
     let error = Nodes::parse(b"\xff\n\x1b[31m", &machine).expect_err("not text");
@@ -192,9 +193,9 @@ fn what_is_wrong_in_a_file() {
             "\"x\": unknown (expected [[node]])",
         ),
         ("[[node]]\n\ncores = \n", "line 3: "),
-        ("[[node]]\nspeed = 1", "every node needs \"cores\""),
-        ("[[node]]\ncores = \"\"", "every node needs \"cores\""),
-        ("[[node]]\ncores = -1", "every node needs \"cores\""),
+        ("[[node]]\nspeed = 1", "a node without CPUs"),
+        ("[[node]]\ncores = \"\"", "a node without CPUs"),
+        ("[[node]]\ncores = -1", "a node without CPUs"),
         (
             "[[node]]\ncores = 0\nspeed = \"1\"",
             "speed out of range (expected 0.01 to 1)",
