@@ -380,8 +380,11 @@ fn main() -> ExitCode {
             );
         }
     }
-    // Where sockets join the PEs, they are descriptors of the process.
-    trials.push(trial("auto", &program::named("closes"), auto));
+    let mut closes = program::named("closes");
+    trials.push(trial("auto", &closes, auto));
+    // Where sockets join the PEs, these are descriptors of the process, with numbers that few programs take.
+    closes.args = vec![vec!["1023".to_owned()]];
+    trials.push(trial("tcp", &closes, |p| engine(p, "tcp")));
     trials.extend(sample("hydra", Launcher::Hydra, &programs));
     trials.extend(sample("openmpi", Launcher::OpenMpi, &programs));
     trials.extend(slurm::trials());

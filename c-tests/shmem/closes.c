@@ -1,5 +1,6 @@
 /* shmem-test: manual
- * PEs between whose operations the program closes descriptors that it did not open, or takes their numbers. */
+ * PEs between whose operations the program closes descriptors that it did not open, or takes their numbers. With an argument
+ * it does so up to number 1023. */
 #define SAY(...) ((void)(0 && printf(__VA_ARGS__)))
 #include "../closes.h"
 #include "shtest.h"
@@ -23,7 +24,9 @@ static void work(const char *step) {
     shmem_free(made);
 }
 
-int main(void) {
+int main(int n, char **args) {
+    closes_all = n < 2;
+    (void)args;
     test_begin();
     use_descriptors(work);
     return test_end("closes");

@@ -83,6 +83,22 @@ fn left_alone(env: &'static [(&'static str, &'static str)]) -> Result<(), Failed
     Ok(())
 }
 
+/// The program closes all descriptors, those of the sockets that join its PEs, too.
+fn closed_connections() -> Result<(), Failed> {
+    let path = program::named("closes").build("default", Library::Ours)?;
+    let job = Launcher::Oshrun
+        .start(2, &path)
+        .env("HETMP_NIC", "tcp")
+        .limit(Duration::from_secs(20));
+    let out = job.run();
+    let lines: Vec<&str> = out.stderr.lines().collect();
+    let said = lines.len() == 1 && lines[0].contains(": its connection is lost (expected ");
+    if out.ending != Ending::Exit(1) || !said || !out.left.is_empty() {
+        return Err(format!("{:?} {}", out.left, shown(&out)).into());
+    }
+    Ok(())
+}
+
 /// A PE that calls `shmem_finalize` a second time is told so, and goes on; its exit status is the program's.
 fn finalized_twice() -> Result<(), Failed> {
     for status in [0, 3] {
@@ -201,6 +217,7 @@ pub(crate) fn trials() -> Vec<Trial> {
             }
             Ok(())
         }),
+        Trial::test("ends/closed-connections", closed_connections),
         Trial::test("ends/finalized-twice", finalized_twice),
         Trial::test("ends/full-heap", full_heap),
         Trial::test("ends/abort", || {

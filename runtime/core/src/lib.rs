@@ -24,6 +24,7 @@ pub mod bell;
 pub mod bootstrap;
 pub mod calibration;
 pub mod counters;
+pub mod descriptor;
 pub mod env;
 pub mod file;
 pub mod float;

@@ -11,6 +11,7 @@
 //! **A peer that is gone** has closed its listener. The call is refused, and the peer is lost.
 
 use super::connect::{welcome, Caller, Heard, Secret};
+use hetmp_core::descriptor::apart;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -74,6 +75,10 @@ pub(super) struct Dial {
 
 impl Dial {
     pub(super) fn new(rank: u32, addresses: Addresses) -> io::Result<Dial> {
+        let addresses = Addresses {
+            listener: apart(addresses.listener),
+            ..addresses
+        };
         addresses.listener.set_nonblocking(true)?;
         let mut met = vec![false; addresses.of.len()];
         met[rank as usize] = true;
@@ -115,7 +120,7 @@ impl Dial {
             Ok(stream) => {
                 self.calls.push(Dialled {
                     peer,
-                    call: Call::Connecting(stream),
+                    call: Call::Connecting(apart(stream)),
                     until: Instant::now() + self.addresses.within,
                 });
                 None

@@ -14,6 +14,7 @@ use crate::engine::Domain;
 use crate::queue_pair::{Consumer, Initiator};
 use core::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crossbeam_utils::CachePadded;
+use hetmp_core::descriptor::apart;
 use hetmp_core::lock::Lock;
 use hetmp_core::park::Spinner;
 use hetmp_core::sys;
@@ -74,7 +75,7 @@ impl Sleeper {
         Ok(Sleeper {
             asleep: AtomicBool::new(false),
             // SAFETY: the descriptor was just made, and nobody else has it.
-            wake: unsafe { OwnedFd::from_raw_fd(fd) },
+            wake: apart(unsafe { OwnedFd::from_raw_fd(fd) }),
         })
     }
 

@@ -3,6 +3,7 @@
 //!
 //! With `poll` every look goes through all streams: in a job of 64 ranks on two cores that was most of a barrier's time.
 
+use hetmp_core::descriptor::apart;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
@@ -30,7 +31,7 @@ impl Ready {
         }
         Ok(Ready {
             // SAFETY: the descriptor was just made, and nobody else has it.
-            set: unsafe { OwnedFd::from_raw_fd(fd) },
+            set: apart(unsafe { OwnedFd::from_raw_fd(fd) }),
             writes: vec![false; ranks],
         })
     }

@@ -7,6 +7,7 @@ use super::port::Port;
 use super::ready::Ready;
 use super::{Loss, Vanished};
 use crate::queue_pair::Consumer;
+use hetmp_core::descriptor::apart;
 use hetmp_core::sys;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -132,8 +133,9 @@ impl Wires {
 
     /// Notes where the stream of a peer leads, if there is one, and has looks find it.
     fn ask_for(&mut self, peer: usize) {
-        if let Some(stream) = &self.streams[peer] {
+        if let Some(stream) = self.streams[peer].take().map(apart) {
             self.addresses[peer] = stream.peer_addr().ok();
+            self.streams[peer] = Some(stream);
         }
         if let (Some(ready), Some(stream)) = (&mut self.ready, &self.streams[peer]) {
             if ready.add(peer, stream.as_raw_fd()).is_err() {
