@@ -6,17 +6,27 @@
 use crate::memory::Memory;
 use crate::rank::{Handle, Limits, Rank, StartError};
 use crate::schedule::Schedule;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// A job in one thread.
 #[derive(Debug)]
 pub struct Network {
     ranks: Vec<Rank>,
-    /// Packets under way, in the form of a link, by source and target. No queue is empty.
-    links: BTreeMap<(u32, u32), VecDeque<Vec<u8>>>,
+    /// The links with packets under way.
+    links: Vec<Link>,
+    /// Where in `links` the link from one rank to another is.
+    places: HashMap<(u32, u32), usize>,
     random: u64,
     now: u64,
+}
+
+/// Packets under way from one rank to another, in the form of a link; at least one.
+#[derive(Debug)]
+struct Link {
+    from: u32,
+    to: u32,
+    packets: VecDeque<Vec<u8>>,
 }
 
 impl Network {
@@ -25,7 +35,8 @@ impl Network {
     pub fn new(ranks: u32, limits: Limits, seed: u64) -> Network {
         Network {
             ranks: (0..ranks).map(|r| Rank::new(r, ranks, limits)).collect(),
-            links: BTreeMap::new(),
+            links: Vec::new(),
+            places: HashMap::new(),
             random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             now: 0,
         }
@@ -63,33 +74,38 @@ impl Network {
         (self.random.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % n
     }
 
+    /// Takes what all ranks have to send.
     fn collect(&mut self) {
-        for from in 0..self.ranks.len() {
-            loop {
-                while let Some((to, packet)) = self.ranks[from].outgoing() {
-                    let link = self.links.entry((from as u32, to)).or_default();
-                    link.push_back(packet.to_bytes());
+        for from in 0..self.ranks.len() as u32 {
+            self.collect_from(from);
+        }
+    }
+
+    fn collect_from(&mut self, from: u32) {
+        let rank = from as usize;
+        loop {
+            while let Some((to, packet)) = self.ranks[rank].outgoing() {
+                let packet = packet.to_bytes();
+                put(&mut self.links, &mut self.places, (from, to), packet);
+            }
+            if !self.ranks[rank].is_streaming() {
+                break;
+            }
+            // A link with packets under way may be full. It is tried again after they have arrived.
+            let full = self.draw(2) == 0;
+            let (links, places) = (&mut self.links, &mut self.places);
+            let worked = self.ranks[rank].stream(&mut |to, header, n, fill| {
+                if full && places.contains_key(&(from, to)) {
+                    return false;
                 }
-                if !self.ranks[from].is_streaming() {
-                    break;
-                }
-                // A link with packets under way may be full. It is tried again after they have arrived.
-                let full = self.draw(2) == 0;
-                let links = &mut self.links;
-                let worked = self.ranks[from].stream(&mut |to, header, n, fill| {
-                    let link = links.entry((from as u32, to)).or_default();
-                    if full && !link.is_empty() {
-                        return false;
-                    }
-                    let mut bytes = header.to_vec();
-                    bytes.resize(header.len() + n, 0);
-                    fill(&mut bytes[header.len()..]);
-                    link.push_back(bytes);
-                    true
-                });
-                if !worked {
-                    break;
-                }
+                let mut bytes = header.to_vec();
+                bytes.resize(header.len() + n, 0);
+                fill(&mut bytes[header.len()..]);
+                put(links, places, (from, to), bytes);
+                true
+            });
+            if !worked {
+                break;
             }
         }
     }
@@ -97,12 +113,12 @@ impl Network {
     /// Delivers one packet, or lets time pass until a rank has something to do. False if nothing will happen any
     /// more.
     pub fn step(&mut self) -> bool {
-        self.collect();
+        if self.links.is_empty() {
+            self.collect();
+        }
         if !self.links.is_empty() {
             let pick = self.draw(self.links.len());
-            if let Some(link) = self.links.keys().nth(pick).copied() {
-                self.deliver(link);
-            }
+            self.deliver(pick);
             return true;
         }
         let Some(next) = self.ranks.iter().filter_map(Rank::deadline).min() else {
@@ -115,19 +131,24 @@ impl Network {
         true
     }
 
-    fn deliver(&mut self, link: (u32, u32)) {
-        let Some(queue) = self.links.get_mut(&link) else {
-            return;
-        };
-        let packet = queue.pop_front();
-        if queue.is_empty() {
-            self.links.remove(&link);
+    /// Delivers the next packet of a link. Then the ranks at its ends may have more to send.
+    fn deliver(&mut self, pick: usize) {
+        let link = &mut self.links[pick];
+        let (from, to, packet) = (link.from, link.to, link.packets.pop_front());
+        if link.packets.is_empty() {
+            self.places.remove(&(from, to));
+            self.links.swap_remove(pick);
+            if let Some(moved) = self.links.get(pick) {
+                self.places.insert((moved.from, moved.to), pick);
+            }
         }
         if let Some(packet) = packet {
             // The packet goes through its form on a link: a packet that the parser refuses is lost here, and the run
             // does not end.
-            self.ranks[link.1 as usize].bytes(link.0, &packet);
+            self.ranks[to as usize].bytes(from, &packet);
         }
+        self.collect_from(from);
+        self.collect_from(to);
     }
 
     /// Steps until nothing will happen any more.
@@ -140,4 +161,19 @@ impl Network {
     pub fn now(&self) -> u64 {
         self.now
     }
+}
+
+/// Appends a packet to the link between two ranks.
+fn put(
+    links: &mut Vec<Link>,
+    places: &mut HashMap<(u32, u32), usize>,
+    (from, to): (u32, u32),
+    packet: Vec<u8>,
+) {
+    let place = *places.entry((from, to)).or_insert_with(|| {
+        let packets = VecDeque::new();
+        links.push(Link { from, to, packets });
+        links.len() - 1
+    });
+    links[place].packets.push_back(packet);
 }
