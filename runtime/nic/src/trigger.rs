@@ -80,8 +80,28 @@ impl<T> Default for Triggers<T> {
 }
 
 impl<T> Triggers<T> {
+    /// Gives the operation back if it need not wait: its counter has come to `threshold`, and no operation of the same wait is
+    /// still held back. Otherwise holds it back.
+    ///
+    /// Other processes move counters at any time, also between two operations of one wait. The later one, a fence or a
+    /// count perhaps, must not go before the earlier one.
+    pub fn pass(
+        &mut self,
+        counters: &Counters,
+        (counter, threshold): (CounterId, u64),
+        operation: T,
+    ) -> Option<T> {
+        let of_wait = (counter.0, threshold, 0)..=(counter.0, threshold, u64::MAX);
+        let is_first = self.waiting.range(of_wait).next().is_none();
+        if is_first && counters.value(counter).is_some_and(|v| v >= threshold) {
+            return Some(operation);
+        }
+        self.hold(counter, threshold, operation);
+        None
+    }
+
     /// Holds an operation back until `counter >= threshold`.
-    pub fn hold(&mut self, counter: CounterId, threshold: u64, operation: T) {
+    fn hold(&mut self, counter: CounterId, threshold: u64, operation: T) {
         self.waiting
             .insert((counter.0, threshold, self.order), operation);
         self.order += 1;
@@ -136,6 +156,21 @@ impl<T> Triggers<T> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_operation_does_not_pass_one_of_the_same_wait() {
+        let counters = Counters::new(2);
+        let mut t = Triggers::default();
+        let wait = (CounterId(1), 3);
+        assert_eq!(t.pass(&counters, wait, "put"), None);
+        // A peer moves the counter after the put was held back, and before the count is taken.
+        counters.add(CounterId(1), 3);
+        assert_eq!(t.pass(&counters, wait, "count"), None);
+        assert_eq!(t.pass(&counters, (CounterId(1), 2), "other"), Some("other"));
+        let ready = t.ready(|c| counters.value(c).unwrap_or(0));
+        assert_eq!(ready, ["put", "count"]);
+        assert_eq!(t.pass(&counters, wait, "later"), Some("later"));
+    }
 
     #[test]
     fn operations_run_by_threshold_and_then_in_order() {

@@ -1,5 +1,5 @@
-//! The first step of every engine thread with a queue pair: it takes descriptors, and marks those that a wait holds
-//! back.
+//! The first step of every engine thread with a queue pair: it takes descriptors, and marks those that a wait has to
+//! release.
 
 use super::parse;
 use crate::descriptor::{CounterId, Descriptor, Failure, Malformed, PlainPut, Status, Work};
@@ -18,8 +18,10 @@ pub(crate) struct Front {
 pub(crate) struct Taken {
     pub(crate) ticket: u64,
     pub(crate) work: Result<Descriptor, Failure>,
-    /// The counter and threshold for which a wait makes this descriptor wait.
-    pub(crate) held: Option<(CounterId, u64)>,
+    /// The counter and threshold of the wait that this descriptor follows: what [`Triggers::pass`] asks.
+    ///
+    /// [`Triggers::pass`]: crate::trigger::Triggers::pass
+    pub(crate) after: Option<(CounterId, u64)>,
 }
 
 impl Front {
@@ -47,7 +49,7 @@ impl Front {
         let (ticket, words) = self.consumer.peek()?;
         self.consumer.advance();
         let mut work = parse(&words);
-        let mut held = None;
+        let mut after = None;
         if let Some((counter, threshold, left)) = self.aside {
             self.aside = (left > 1).then_some((counter, threshold, left - 1));
             // A wait inside a span would hold back whatever descriptors happen to follow when it runs.
@@ -57,16 +59,14 @@ impl Front {
                     value: Malformed::Span as u64,
                 });
             }
-            match counters.value(counter) {
-                Some(v) if v >= threshold => {}
-                Some(_) => held = Some((counter, threshold)),
+            if counters.has(counter) {
+                after = Some((counter, threshold));
+            } else {
                 // A descriptor that waits for a counter which does not exist would wait for ever.
-                None => {
-                    work = Err(Failure {
-                        status: Status::Counter,
-                        value: u64::from(counter.0),
-                    });
-                }
+                work = Err(Failure {
+                    status: Status::Counter,
+                    value: u64::from(counter.0),
+                });
             }
         } else if let Ok(Descriptor {
             work:
@@ -80,7 +80,11 @@ impl Front {
         {
             self.aside = Some((counter, threshold, span));
         }
-        Some(Taken { ticket, work, held })
+        Some(Taken {
+            ticket,
+            work,
+            after,
+        })
     }
 
     /// True when nothing is under way and no more can be posted.

@@ -257,14 +257,18 @@ impl Adapter {
             ticket: taken.ticket,
             work: taken.work,
         };
-        match taken.held {
-            Some((counter, threshold)) => {
-                let waiting = self.triggers.entry(queue.rank).or_default();
-                waiting.hold(counter, threshold, operation);
+        let passed = match taken.after {
+            Some(wait) => {
+                let triggers = self.triggers.entry(queue.rank).or_default();
+                triggers.pass(counters, wait, operation)
             }
+            None => Some(operation),
+        };
+        match passed {
             // Nothing delays the operation or has to come before it, so it needs no entry in the table of times.
-            None if self.is_immediate() => self.arrive(operation, now),
-            None => self.dispatch(operation, now),
+            Some(operation) if self.is_immediate() => self.arrive(operation, now),
+            Some(operation) => self.dispatch(operation, now),
+            None => {}
         }
         true
     }

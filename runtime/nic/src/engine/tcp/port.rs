@@ -116,10 +116,15 @@ impl<D: Direct> Port<D> {
                 break;
             };
             worked = true;
-            match taken.held {
-                Some((c, threshold)) => self.triggers.hold(c, threshold, (q, taken)),
-                None if self.begin_at_once(q, &taken) => {}
-                None => self.dispatch(q, &taken),
+            let passed = match taken.after {
+                Some(wait) => self.triggers.pass(counters, wait, (q, taken)),
+                None => Some((q, taken)),
+            };
+            let Some((q, taken)) = passed else {
+                continue;
+            };
+            if !self.begin_at_once(q, &taken) {
+                self.dispatch(q, &taken);
             }
         }
         if self.queues[q].as_ref().is_some_and(Front::is_over) {

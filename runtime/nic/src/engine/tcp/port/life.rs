@@ -126,7 +126,7 @@ impl<D: Direct> Port<D> {
         let taken = Taken {
             ticket,
             work: Ok(d),
-            held: None,
+            after: None,
         };
         self.complete(queue, &taken, outcome, freed);
         if outcome.counted {
