@@ -1,6 +1,7 @@
 /* Short collectives beside what a serial program computes: those that the engine `kernel` runs in the Linux kernel. */
 #include "../goal/gtest.h"
 #include <stdint.h>
+#include <unistd.h>
 
 enum { LONGEST = 64, AT_ONCE = 40, ONE_WAY = 200 };
 
@@ -161,6 +162,28 @@ static void one_way(void)
     }
 }
 
+/* The same with another root after each `n`, which is as many as an engine keeps. Rank 2 looks late at what it got; rank 0
+ * has sent it nothing before, and so has never heard how far it is. */
+static void roots(int n)
+{
+    int64_t word[AT_ONCE];
+    GOAL_Handle h[AT_ONCE];
+    int root, i;
+    CHECK(goal_barrier() == GOAL_SUCCESS);
+    for (root = 1; root >= 0; root--) {
+        for (i = 0; i < n; i++) {
+            word[i] = rank == root ? value(root, i, 1) : 0;
+            CHECK(goal_ibroadcast(&word[i], &word[i], 8, root, &h[i]) == GOAL_SUCCESS);
+        }
+        if (rank == 2)
+            usleep(50000);
+        for (i = 0; i < n; i++) {
+            CHECK(GOAL_Wait(&h[i]) == GOAL_SUCCESS);
+            CHECK(word[i] == value(root, i, 1));
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 30, round;
@@ -174,5 +197,7 @@ int main(int argc, char **argv)
     many(1);
     many(2);
     one_way();
+    roots(8);
+    roots(16);
     return finish();
 }

@@ -137,7 +137,8 @@ pub(crate) trait Device: Debug + Send + Sync {
     /// Something that the device could not do, if there is any: then no run can end any more.
     fn failure(&self) -> Option<String>;
 
-    /// Whether peers may ask again for messages of runs that have ended here.
+    /// Whether peers ask for messages, perhaps of runs that have ended here. Otherwise what a run sends goes to the slots of
+    /// its receivers, whether or not the run has begun there.
     fn is_asked(&self) -> bool;
 
     /// Ends what was started for this rank. No run is begun after that.
@@ -376,7 +377,7 @@ impl Offload {
     fn launch(&self, runs: &mut Runs) {
         while let Some(run) = runs.queue.front() {
             let run = Arc::clone(run);
-            if !self.is_free(runs, run.number) {
+            if !self.is_free(runs, &run) {
                 return;
             }
             runs.queue.pop_front();
@@ -417,18 +418,22 @@ impl Offload {
         }
     }
 
-    /// Whether the slot of run `number` can be written: its run has ended, and no peer can ask for messages of it.
-    fn is_free(&self, runs: &mut Runs, number: u64) -> bool {
-        let slot = self.slot(number);
-        if let Some(run) = runs.open[slot].clone() {
-            if !self.collect(runs, &run) {
+    /// Whether the slot of a run that has not begun can be written: the run before it there has ended here; and no peer can
+    /// ask for messages of that one, or where the device writes to peers directly, they have given their slots back.
+    fn is_free(&self, runs: &mut Runs, run: &Run) -> bool {
+        let slot = self.slot(run.number);
+        if let Some(before) = runs.open[slot].clone() {
+            if !self.collect(runs, &before) {
                 return false;
             }
         }
-        let Some(before) = number.checked_sub(self.device.runs()).filter(|n| *n > 0) else {
-            return true;
+        let before = run.number.saturating_sub(self.device.runs());
+        let peers = if self.device.is_asked() {
+            runs.sent[slot]
+        } else {
+            run.image.sent()
         };
-        let behind = self.behind(runs.sent[slot], before);
+        let behind = self.behind(peers, before);
         if behind != 0 {
             self.probe(runs, behind);
         }
