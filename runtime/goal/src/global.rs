@@ -8,7 +8,6 @@
 use crate::graph::{After, Graph, Work};
 use crate::memory::total;
 use core::fmt;
-use std::collections::{BTreeMap, VecDeque};
 
 /// An operation: its rank, and its index in the rank's graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,6 +58,9 @@ pub enum Finding {
     ),
 }
 
+/// How many operations of a circle a message names.
+const SHOWN: usize = 8;
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -78,8 +80,11 @@ impl fmt::Display for Finding {
                 bytes.0, bytes.1
             ),
             Finding::Circle(places) | Finding::Buffered(places) => {
-                for (i, p) in places.iter().enumerate() {
+                for (i, p) in places.iter().take(SHOWN).enumerate() {
                     write!(f, "{}{p}", if i == 0 { "" } else { ", waits for " })?;
+                }
+                if let Some(more) = places.len().checked_sub(SHOWN).filter(|n| *n > 0) {
+                    write!(f, ", and so on through {more} more")?;
                 }
                 f.write_str(match self {
                     Finding::Circle(_) => ": a circle",
@@ -112,136 +117,175 @@ pub fn check(graphs: &[Graph]) -> Vec<Finding> {
 /// The messages of a job: each receive with its send.
 #[must_use]
 pub fn messages(graphs: &[Graph]) -> Vec<(Place, Place)> {
-    matches(graphs, &mut Vec::new()).into_iter().collect()
+    matches(graphs, &mut Vec::new())
 }
 
-/// The send for each receive.
-fn matches(graphs: &[Graph], found: &mut Vec<Finding>) -> BTreeMap<Place, Place> {
-    let mut sends: BTreeMap<(u32, u32, u32), VecDeque<(Place, u64)>> = BTreeMap::new();
-    for g in graphs {
-        for (operation, work) in g.ops.iter().enumerate() {
-            if let Work::Send { to, tag, from } = work {
-                let place = Place {
-                    rank: g.rank,
-                    operation,
-                };
-                sends
-                    .entry((g.rank, *to, *tag))
-                    .or_default()
-                    .push_back((place, total(from).unwrap_or(u64::MAX)));
-            }
+/// Each receive with its send, in the order of the receives.
+fn matches(graphs: &[Graph], found: &mut Vec<Finding>) -> Vec<(Place, Place)> {
+    let places = || {
+        graphs.iter().flat_map(|g| {
+            let place = |(operation, work)| {
+                let rank = g.rank;
+                (Place { rank, operation }, work)
+            };
+            g.ops.iter().enumerate().map(place)
+        })
+    };
+    let send = |(place, work): (Place, _)| match work {
+        &Work::Send { to, tag, ref from } => Some(((place.rank, to, tag), place, total(from))),
+        _ => None,
+    };
+    let mut sends: Vec<_> = places().filter_map(send).collect();
+    // Stable: messages with one source, target and tag stay in their order.
+    sends.sort_by_key(|s| s.0);
+    // By the first message of a source, target and tag: how many are received.
+    let mut received = vec![0; sends.len()];
+    let mut served_by = Vec::new();
+    for (receive, work) in places() {
+        let Work::Recv { from, tag, into } = work else {
+            continue;
+        };
+        let key = (*from, receive.rank, *tag);
+        let first = sends.partition_point(|s| s.0 < key);
+        let next = first + received.get(first).copied().unwrap_or(0);
+        let Some((_, send, bytes)) = sends.get(next).filter(|s| s.0 == key) else {
+            found.push(Finding::NotSent(receive));
+            continue;
+        };
+        received[first] += 1;
+        let (bytes, room) = (bytes.unwrap_or(u64::MAX), total(into).unwrap_or(u64::MAX));
+        if bytes > room {
+            found.push(Finding::TooLong {
+                send: *send,
+                receive,
+                bytes: (bytes, room),
+            });
+        }
+        served_by.push((receive, *send));
+    }
+    let mut first = 0;
+    for (i, (key, place, _)) in sends.iter().enumerate() {
+        if sends[first].0 != *key {
+            first = i;
+        }
+        if i - first >= received[first] {
+            found.push(Finding::NotReceived(*place));
         }
     }
-    let mut served_by = BTreeMap::new();
-    for g in graphs {
-        for (operation, work) in g.ops.iter().enumerate() {
-            let Work::Recv { from, tag, into } = work else {
-                continue;
-            };
-            let receive = Place {
-                rank: g.rank,
-                operation,
-            };
-            let send = sends
-                .get_mut(&(*from, g.rank, *tag))
-                .and_then(VecDeque::pop_front);
-            let Some((send, bytes)) = send else {
-                found.push(Finding::NotSent(receive));
-                continue;
-            };
-            let room = total(into).unwrap_or(u64::MAX);
-            if bytes > room {
-                found.push(Finding::TooLong {
-                    send,
-                    receive,
-                    bytes: (bytes, room),
-                });
-            }
-            served_by.insert(receive, send);
-        }
-    }
-    found.extend(
-        sends
-            .into_values()
-            .flatten()
-            .map(|(p, _)| Finding::NotReceived(p)),
-    );
     served_by
 }
 
-/// The beginning of an operation, or its completion.
-type Event = (Place, bool);
 const BEGUN: bool = false;
 const COMPLETE: bool = true;
+
+/// The beginnings and completions of all operations of a job, by number.
+struct Events {
+    /// By rank: the number of its first event. Behind them: how many there are.
+    first: Vec<usize>,
+}
+
+impl Events {
+    fn of(graphs: &[Graph]) -> Events {
+        let mut first = vec![0];
+        for g in graphs {
+            first.push(first[first.len() - 1] + 2 * g.ops.len());
+        }
+        Events { first }
+    }
+
+    fn number(&self, place: Place, complete: bool) -> usize {
+        self.first[place.rank as usize] + 2 * place.operation + usize::from(complete)
+    }
+
+    fn place(&self, event: usize) -> Place {
+        let rank = self.first.partition_point(|f| *f <= event) - 1;
+        Place {
+            rank: rank as u32,
+            operation: (event - self.first[rank]) / 2,
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.first[self.first.len() - 1]
+    }
+}
 
 /// Runs the graphs without time, and returns a circle of events in which each comes after the next one, if there is
 /// any. A receive completes after its send has begun. If sends are `awaited`, a send completes after its receive has
 /// begun. Receives of messages that nobody sends are left out.
-fn circle(
-    graphs: &[Graph],
-    served_by: &BTreeMap<Place, Place>,
-    awaited: bool,
-) -> Option<Vec<Place>> {
-    let mut before: BTreeMap<Event, Vec<Event>> = BTreeMap::new();
-    let mut later: BTreeMap<Event, Vec<Event>> = BTreeMap::new();
-    let mut edge = |l: Event, e: Event| {
-        before.entry(l).or_default().push(e);
-        later.entry(e).or_default().push(l);
-    };
-    let mut all = Vec::new();
+fn circle(graphs: &[Graph], served_by: &[(Place, Place)], awaited: bool) -> Option<Vec<Place>> {
+    let events = Events::of(graphs);
+    // Each edge: the later event, the earlier one. The beginning of an operation comes before its completion, too.
+    let mut edges: Vec<(usize, usize)> = Vec::new();
     for g in graphs {
         let place = |operation| Place {
             rank: g.rank,
             operation,
         };
-        for p in (0..g.ops.len()).map(place) {
-            edge((p, COMPLETE), (p, BEGUN));
-            all.extend([(p, BEGUN), (p, COMPLETE)]);
-        }
         for (l, after, e) in g.edges() {
-            edge((place(l), BEGUN), (place(e), after == After::Complete));
+            let earlier = events.number(place(e), after == After::Complete);
+            edges.push((events.number(place(l), BEGUN), earlier));
         }
     }
     for (receive, send) in served_by {
-        edge((*receive, COMPLETE), (*send, BEGUN));
+        let mut edge = |later, earlier| {
+            edges.push((
+                events.number(later, COMPLETE),
+                events.number(earlier, BEGUN),
+            ));
+        };
+        edge(*receive, *send);
         if awaited {
-            edge((*send, COMPLETE), (*receive, BEGUN));
+            edge(*send, *receive);
         }
     }
-    let mut missing: BTreeMap<Event, usize> = before.iter().map(|(e, b)| (*e, b.len())).collect();
-    let mut ready: Vec<Event> = all
-        .into_iter()
-        .filter(|e| !missing.contains_key(e))
-        .collect();
+    edges.sort_unstable_by_key(|(_, earlier)| *earlier);
+    // By event: how many earlier ones it misses.
+    let n = events.count();
+    let mut missing: Vec<u32> = (0..n).map(|e| (e % 2) as u32).collect();
+    for (later, _) in &edges {
+        missing[*later] += 1;
+    }
+    let mut ready: Vec<usize> = (0..n).filter(|e| missing[*e] == 0).collect();
     while let Some(event) = ready.pop() {
-        for l in later.get(&event).into_iter().flatten() {
-            if let Some(n) = missing.get_mut(l) {
-                *n -= 1;
-                if *n == 0 {
-                    missing.remove(l);
-                    ready.push(*l);
-                }
-            }
-        }
-    }
-    let mut path = vec![*missing.keys().next()?];
-    loop {
-        let last = path[path.len() - 1];
-        let next = before
-            .get(&last)?
+        let from = edges.partition_point(|(_, earlier)| *earlier < event);
+        let of_event = edges[from..]
             .iter()
-            .find(|e| missing.contains_key(e))?;
-        if let Some(at) = path.iter().position(|e| e == next) {
-            let mut places: Vec<Place> = path[at..].iter().map(|(p, _)| *p).collect();
-            // The beginning and the completion of one operation are the same place.
-            places.dedup();
-            if places.len() > 1 && places.first() == places.last() {
-                places.pop();
+            .take_while(|(_, earlier)| *earlier == event)
+            .map(|(later, _)| *later);
+        let completion = (event % 2 == 0).then_some(event + 1);
+        for later in of_event.chain(completion) {
+            missing[later] -= 1;
+            if missing[later] == 0 {
+                ready.push(later);
             }
-            return Some(places);
         }
-        path.push(*next);
     }
+    // Every event that misses something misses another one that does: going back must end in a circle.
+    let mut before: Vec<Option<usize>> = (0..n)
+        .map(|e| (e % 2 == 1 && missing[e - 1] > 0).then(|| e - 1))
+        .collect();
+    for (later, earlier) in &edges {
+        if missing[*earlier] > 0 {
+            before[*later].get_or_insert(*earlier);
+        }
+    }
+    let mut at = (0..n).find(|e| missing[*e] > 0)?;
+    let mut path = Vec::new();
+    let mut position = vec![None; n];
+    while position[at].is_none() {
+        position[at] = Some(path.len());
+        path.push(at);
+        at = before[at]?;
+    }
+    let circle = path[position[at]?..].iter();
+    let mut places: Vec<Place> = circle.map(|e| events.place(*e)).collect();
+    // The beginning and the completion of one operation are the same place.
+    places.dedup();
+    if places.len() > 1 && places.first() == places.last() {
+        places.pop();
+    }
+    Some(places)
 }
 
 #[cfg(test)]
@@ -299,6 +343,10 @@ mod tests {
             matches!(&found[..], [Finding::Buffered(c)] if c.len() == 4),
             "{found:?}"
         );
+        // However long a circle is, its message is not.
+        let place = |operation| Place { rank: 0, operation };
+        let long = Finding::Circle((0..1000).map(place).collect()).to_string();
+        assert!(long.len() < 400 && long.contains("992 more"), "{long}");
     }
 
     #[test]

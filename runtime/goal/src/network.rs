@@ -3,30 +3,30 @@
 //! A seed decides which link delivers next, so that one seed is one interleaving. The tests use this, and `hetmp
 //! goal` does to look at a schedule before it is run for real.
 
+use crate::map::HashMap;
 use crate::memory::Memory;
 use crate::rank::{Handle, Limits, Rank, StartError};
 use crate::schedule::Schedule;
-use std::collections::{HashMap, VecDeque};
+use core::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 /// A job in one thread.
 #[derive(Debug)]
 pub struct Network {
     ranks: Vec<Rank>,
-    /// The links with packets under way.
-    links: Vec<Link>,
-    /// Where in `links` the link from one rank to another is.
-    places: HashMap<(u32, u32), usize>,
+    /// Packets under way, in the form of a link, by source and target. No queue is empty.
+    links: HashMap<(u32, u32), VecDeque<Vec<u8>>>,
+    /// The keys of `links`, in any order: a step draws one of them.
+    busy: Vec<(u32, u32)>,
+    /// Ranks that something was done with, so that they may have packets to send.
+    touched: Vec<u32>,
+    /// When ranks have something to do by themselves. A time that is no longer a rank's is passed over.
+    deadlines: BinaryHeap<Reverse<(u64, u32)>>,
+    /// By rank: the time in `deadlines` that was put there last.
+    due: Vec<Option<u64>>,
     random: u64,
     now: u64,
-}
-
-/// Packets under way from one rank to another, in the form of a link; at least one.
-#[derive(Debug)]
-struct Link {
-    from: u32,
-    to: u32,
-    packets: VecDeque<Vec<u8>>,
 }
 
 impl Network {
@@ -35,8 +35,11 @@ impl Network {
     pub fn new(ranks: u32, limits: Limits, seed: u64) -> Network {
         Network {
             ranks: (0..ranks).map(|r| Rank::new(r, ranks, limits)).collect(),
-            links: Vec::new(),
-            places: HashMap::new(),
+            links: HashMap::default(),
+            busy: Vec::new(),
+            touched: Vec::new(),
+            deadlines: BinaryHeap::new(),
+            due: vec![None; ranks as usize],
             random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             now: 0,
         }
@@ -47,6 +50,7 @@ impl Network {
     /// # Panics
     /// If there is no such rank.
     pub fn rank(&mut self, rank: u32) -> &mut Rank {
+        self.touched.push(rank);
         &mut self.ranks[rank as usize]
     }
 
@@ -62,7 +66,7 @@ impl Network {
     ) -> Result<Handle, StartError> {
         let now = self.now;
         let handle = self.ranks[schedule.rank() as usize].start(schedule, context, memory, now)?;
-        self.collect();
+        self.collect(schedule.rank());
         Ok(handle)
     }
 
@@ -74,81 +78,94 @@ impl Network {
         (self.random.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % n
     }
 
-    /// Takes what all ranks have to send.
-    fn collect(&mut self) {
-        for from in 0..self.ranks.len() as u32 {
-            self.collect_from(from);
-        }
-    }
-
-    fn collect_from(&mut self, from: u32) {
-        let rank = from as usize;
+    /// Puts what a rank sends on its links.
+    fn collect(&mut self, from: u32) {
+        let at = from as usize;
         loop {
-            while let Some((to, packet)) = self.ranks[rank].outgoing() {
-                let packet = packet.to_bytes();
-                put(&mut self.links, &mut self.places, (from, to), packet);
+            while let Some((to, packet)) = self.ranks[at].outgoing() {
+                put(
+                    &mut self.links,
+                    &mut self.busy,
+                    (from, to),
+                    packet.to_bytes(),
+                );
             }
-            if !self.ranks[rank].is_streaming() {
+            if !self.ranks[at].is_streaming() {
                 break;
             }
             // A link with packets under way may be full. It is tried again after they have arrived.
             let full = self.draw(2) == 0;
-            let (links, places) = (&mut self.links, &mut self.places);
-            let worked = self.ranks[rank].stream(&mut |to, header, n, fill| {
-                if full && places.contains_key(&(from, to)) {
+            let (links, busy) = (&mut self.links, &mut self.busy);
+            let worked = self.ranks[at].stream(&mut |to, header, n, fill| {
+                if full && links.contains_key(&(from, to)) {
                     return false;
                 }
                 let mut bytes = header.to_vec();
                 bytes.resize(header.len() + n, 0);
                 fill(&mut bytes[header.len()..]);
-                put(links, places, (from, to), bytes);
+                put(links, busy, (from, to), bytes);
                 true
             });
             if !worked {
                 break;
             }
         }
+        let next = self.ranks[at].deadline();
+        if let Some(time) = next.filter(|_| next != self.due[at]) {
+            self.due[at] = next;
+            self.deadlines.push(Reverse((time, from)));
+        }
     }
 
     /// Delivers one packet, or lets time pass until a rank has something to do. False if nothing will happen any
     /// more.
     pub fn step(&mut self) -> bool {
-        if self.links.is_empty() {
-            self.collect();
+        while let Some(rank) = self.touched.pop() {
+            self.collect(rank);
         }
-        if !self.links.is_empty() {
-            let pick = self.draw(self.links.len());
+        if !self.busy.is_empty() {
+            let pick = self.draw(self.busy.len());
             self.deliver(pick);
             return true;
         }
-        let Some(next) = self.ranks.iter().filter_map(Rank::deadline).min() else {
-            return false;
-        };
-        self.now = self.now.max(next);
-        for rank in &mut self.ranks {
-            rank.tick(self.now);
-        }
-        true
-    }
-
-    /// Delivers the next packet of a link. Then the ranks at its ends may have more to send.
-    fn deliver(&mut self, pick: usize) {
-        let link = &mut self.links[pick];
-        let (from, to, packet) = (link.from, link.to, link.packets.pop_front());
-        if link.packets.is_empty() {
-            self.places.remove(&(from, to));
-            self.links.swap_remove(pick);
-            if let Some(moved) = self.links.get(pick) {
-                self.places.insert((moved.from, moved.to), pick);
+        let mut worked = false;
+        while let Some(Reverse((time, rank))) = self.deadlines.peek().copied() {
+            let is_due = self.ranks[rank as usize].deadline() == Some(time);
+            if is_due && worked && time > self.now {
+                break;
+            }
+            self.deadlines.pop();
+            if is_due {
+                worked = true;
+                self.now = self.now.max(time);
+                self.due[rank as usize] = None;
+                self.rank(rank).tick(time);
             }
         }
+        worked
+    }
+
+    /// Delivers the next packet of a link in `busy`.
+    fn deliver(&mut self, pick: usize) {
+        let (from, to) = self.busy[pick];
+        let Some(queue) = self.links.get_mut(&(from, to)) else {
+            return;
+        };
+        let packet = queue.pop_front();
+        if queue.is_empty() {
+            self.links.remove(&(from, to));
+            self.busy.swap_remove(pick);
+        }
+        let now = self.now;
+        // The link has room again.
+        self.touched.push(from);
+        let rank = self.rank(to);
+        rank.tick(now);
         if let Some(packet) = packet {
             // The packet goes through its form on a link: a packet that the parser refuses is lost here, and the run
             // does not end.
-            self.ranks[to as usize].bytes(from, &packet);
+            rank.bytes(from, &packet);
         }
-        self.collect_from(from);
-        self.collect_from(to);
     }
 
     /// Steps until nothing will happen any more.
@@ -163,17 +180,16 @@ impl Network {
     }
 }
 
-/// Appends a packet to the link between two ranks.
+/// Puts a packet on a link.
 fn put(
-    links: &mut Vec<Link>,
-    places: &mut HashMap<(u32, u32), usize>,
-    (from, to): (u32, u32),
+    links: &mut HashMap<(u32, u32), VecDeque<Vec<u8>>>,
+    busy: &mut Vec<(u32, u32)>,
+    link: (u32, u32),
     packet: Vec<u8>,
 ) {
-    let place = *places.entry((from, to)).or_insert_with(|| {
-        let packets = VecDeque::new();
-        links.push(Link { from, to, packets });
-        links.len() - 1
-    });
-    links[place].packets.push_back(packet);
+    let queue = links.entry(link).or_default();
+    if queue.is_empty() {
+        busy.push(link);
+    }
+    queue.push_back(packet);
 }
