@@ -5,11 +5,11 @@
 #include "../closes.h"
 #include "gtest.h"
 
-/* Each rank's word goes to the next one. The first one is late: who waits long asks the system whether it lives. */
+/* Each rank's word goes to the next one, and all words are added. The first one is late: who waits long asks the system whether it lives. */
 static void work(const char *step)
 {
     static int round;
-    int rank = me(), size = ranks(), got = -1, word = 100 * ++round + rank, from = (rank + size - 1) % size;
+    int rank = me(), size = ranks(), got = -1, sum = -1, word = 100 * ++round + rank, from = (rank + size - 1) % size;
     GOAL_Graph g;
     GOAL_Schedule s;
     GOAL_Handle h;
@@ -24,6 +24,9 @@ static void work(const char *step)
     CHECK(GOAL_Run(s, &h) == GOAL_SUCCESS);
     CHECK(GOAL_Wait(&h) == GOAL_SUCCESS);
     CHECK(got == 100 * round + from);
+    CHECK(goal_iallreduce(&word, &sum, 1, GOAL_INT, GOAL_ADD, &h) == GOAL_SUCCESS);
+    CHECK(GOAL_Wait(&h) == GOAL_SUCCESS);
+    CHECK(sum == 100 * round * size + size * (size - 1) / 2);
     CHECK(goal_barrier() == GOAL_SUCCESS);
 }
 

@@ -10,7 +10,8 @@
 //!   * the program: [`object`] (loaded files and their functions), [`program`] (what it was linked with), [`float`] (its
 //!     floating-point modes and flags, which our arithmetic leaves alone);
 //!   * the machine: [`topo`], [`quota`], [`calibration`], [`counters`], [`power`], [`slow`] (emulated slow cores);
-//!   * the job: [`mod@bootstrap`], [`helper`] (a process of ours beside the program's);
+//!   * the job: [`mod@bootstrap`], [`helper`] (a process of ours beside the program's), [`keeper`] (descriptors of ours
+//!     out of the program's reach);
 //!   * the user: [`mod@env`] (the table of variables), [`mod@file`] and [`toml`] (files that variables name),
 //!     [`report`] (one-line messages), [`trace`], [`observers`] (whether anything is told of events);
 //!   * [`hash`], a table of words.
@@ -31,6 +32,7 @@ pub mod float;
 pub mod handover;
 pub mod hash;
 pub mod helper;
+pub mod keeper;
 pub mod lock;
 pub mod object;
 pub mod observers;

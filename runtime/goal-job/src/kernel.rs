@@ -2,11 +2,12 @@
 //! interface, whatever the process does meanwhile.
 //!
 //! [`Offer`] starts the helper that loads the program ([`helper`]) and joins the ranks; the [`Device`] behind it writes runs
-//! into the memory that the process shares with the program ([`area`]), and starts each by one system call. Nobody needs the
+//! into the memory that the process shares with the program ([`area`]), and starts each by one system call ([`program`]). Nobody needs the
 //! process for a lost packet either: the helper asks for that again.
 
 mod area;
 mod helper;
+mod program;
 
 use crate::offload::{Device, Image, Offload, Refused};
 use area::Area;
@@ -14,9 +15,8 @@ use helper::Helper;
 use hetmp_goal::kernel::member::{address, spell, Member};
 use hetmp_goal::kernel::{self, run, Declined, Kick, COUNTERS, MESSAGE, RANKS, RUNS};
 use hetmp_goal::schedule::Schedule;
+use program::Program;
 use std::io;
-use std::os::unix::net::UnixStream;
-use std::sync::{Mutex, PoisonError};
 
 /// A rank that has a helper, and has not met the other ranks yet.
 #[derive(Debug)]
@@ -143,12 +143,9 @@ impl Offer {
             descriptors: [state, runs, program],
             ..
         } = self.helper;
-        let area =
-            Area::new(state, runs, program).map_err(|e| mine(format!("shared memory: {e}")))?;
-        let device = Kernel {
-            area,
-            helper: Mutex::new(Some(socket)),
-        };
+        let area = Area::new(state, runs).map_err(|e| mine(format!("shared memory: {e}")))?;
+        let program = Program::new(program, socket).map_err(|e| mine(format!("helper: {e}")))?;
+        let device = Kernel { area, program };
         Ok(Offload::new(rank, all.len() as u32, Box::new(device)))
     }
 }
@@ -157,8 +154,7 @@ impl Offer {
 #[derive(Debug)]
 struct Kernel {
     area: Area,
-    /// The helper ends, and detaches the program, when this closes.
-    helper: Mutex<Option<UnixStream>>,
+    program: Program,
 }
 
 impl Device for Kernel {
@@ -183,7 +179,7 @@ impl Device for Kernel {
         // SAFETY: who calls upholds the contract of `Device::begin`: the segments are valid, nobody can ask for messages of
         // the run that the slot holds, and the lock of `Offload` keeps other threads away.
         unsafe { self.area.write(number, image, segments) };
-        self.area.kick(Kick::Start { run: number })?;
+        self.program.kick(Kick::Start { run: number })?;
         Ok(1)
     }
 
@@ -205,7 +201,7 @@ impl Device for Kernel {
 
     fn probe(&self, peers: u64) {
         // An error here is one of the system's; the next start meets it too, and reports it.
-        let _ = self.area.kick(Kick::Probe { peers });
+        let _ = self.program.kick(Kick::Probe { peers });
     }
 
     /// What the rank has sent before it left has arrived, or was asked for.
@@ -230,8 +226,7 @@ impl Device for Kernel {
     }
 
     fn detach(&self) {
-        let mut helper = self.helper.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(helper.take());
+        self.program.detach();
     }
 
     fn counted(&self) -> String {

@@ -17,6 +17,7 @@
 
 use crate::offload::{Device, Image, Offload, Refused};
 use core::sync::atomic::{AtomicU64, Ordering};
+use hetmp_core::keeper::Keeper;
 use hetmp_core::park::Policy;
 use hetmp_core::segment::{Segment, PAGE};
 use hetmp_core::{helper, quota, sys};
@@ -28,7 +29,7 @@ use hetmp_nic::job::apart::{self, Queue};
 use hetmp_nic::job::Job;
 use hetmp_nic::keys::{Memory, Rights};
 use std::io::{self, BufRead as _, BufReader, Write as _};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -171,7 +172,7 @@ fn adapter(
     job: &'static Job,
     bases: &[*mut u8],
     form: Form,
-) -> Result<(QueuePair, Option<UnixStream>), String> {
+) -> Result<(QueuePair, Option<Keeper<UnixStream>>), String> {
     if form == Form::Thread {
         let engine = job.queues().ok_or("no adapter")?;
         return Ok((engine.queue_pair(DEPTH, job.keys()), None));
@@ -191,8 +192,8 @@ fn adapter(
     Ok((queue, Some(socket)))
 }
 
-/// Starts the adapter's process.
-fn start(layout: &str) -> Result<UnixStream, String> {
+/// Starts the adapter's process. It ends when the keeper does.
+fn start(layout: &str) -> Result<Keeper<UnixStream>, String> {
     let (mut socket, mut child) = helper::start("hetmp", &["goal", "nic-adapter"])?;
     let answer = socket
         .write_all(layout.as_bytes())
@@ -203,7 +204,11 @@ fn start(layout: &str) -> Result<UnixStream, String> {
     let (text, _) = answer.map_err(|e| format!("adapter: {e}"))?;
     match text.strip_prefix("error ") {
         Some(why) => Err(why.to_owned()),
-        None if text == "ready" => Ok(socket),
+        None if text == "ready" => {
+            let number = socket.as_raw_fd();
+            let keeper = Keeper::start(c"hetmp-goal", &[number], move || ((), Some(socket)));
+            keeper.map(|(k, ())| k).map_err(|e| format!("adapter: {e}"))
+        }
         None => Err(format!(
             "adapter: answer {text:?}: hetmp of the same version is needed"
         )),
@@ -293,8 +298,8 @@ struct Nic {
     /// The first counter of the port.
     counters: u32,
     posting: Mutex<Posting>,
-    /// The adapter's process ends when this closes.
-    helper: Mutex<Option<UnixStream>>,
+    /// The adapter's process ends when this is dropped.
+    helper: Mutex<Option<Keeper<UnixStream>>>,
 }
 
 impl Nic {

@@ -1,62 +1,9 @@
-//! A launcher's connection, kept by a thread of its own with a table of descriptors of its own.
-//!
-//! A program may close descriptors that it did not open, and take their numbers. Were the connection among its descriptors,
-//! the job would end, or our messages would go into the program's files. So no thread of the program has it: callers hand what
-//! they ask to the thread, and wait.
+//! A launcher's connection, kept by a [thread](Keeper) with a table of descriptors of its own: were it among the program's,
+//! a program that closes what it did not open would end the job, or get our messages into its files.
 
 use super::{exit_now, Error, Job, Launcher, SECRET};
-use crate::bell::LocalBell;
-use crate::thread;
-use core::sync::atomic::{AtomicU32, Ordering};
+use crate::keeper::Keeper;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
-
-type Ask = Box<dyn FnOnce(&mut dyn Job) + Send>;
-
-const FREE: u32 = 0;
-const ASKED: u32 = 1;
-const ENDED: u32 = 2;
-
-/// Where one caller at a time leaves what it asks.
-///
-/// # Memory ordering
-/// The lock carries `ask` and what it writes. `stage` says whose turn it is; it is changed by sequentially consistent
-/// exchanges, as [`LocalBell::ring_after_swap`] demands.
-#[derive(Default)]
-struct Desk {
-    ask: Mutex<Option<Ask>>,
-    stage: AtomicU32,
-    asked: LocalBell,
-    answered: LocalBell,
-}
-
-impl Desk {
-    fn serve(&self, job: &mut dyn Job) {
-        let stage = || self.stage.load(Ordering::Acquire);
-        loop {
-            self.asked.sleep_until(&mut || stage() != FREE);
-            if stage() == ENDED {
-                return;
-            }
-            let ask = self
-                .ask
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take();
-            ask.into_iter().for_each(|ask| ask(job));
-            self.stage.swap(FREE, Ordering::SeqCst);
-            self.answered.ring_after_swap();
-        }
-    }
-
-    fn ask(&self, ask: Ask) {
-        *self.ask.lock().unwrap_or_else(PoisonError::into_inner) = Some(ask);
-        self.stage.swap(ASKED, Ordering::SeqCst);
-        self.asked.ring_after_swap();
-        let stage = || self.stage.load(Ordering::Acquire);
-        self.answered.sleep_until(&mut || stage() == FREE);
-    }
-}
 
 /// What does not change while the job runs.
 #[derive(Clone)]
@@ -71,9 +18,7 @@ struct Facts {
 
 pub(super) struct Kept {
     facts: Facts,
-    desk: Arc<Desk>,
-    /// The process that has the thread.
-    pid: u32,
+    keeper: Keeper<Box<dyn Job>>,
 }
 
 /// Connects in a thread of its own, which keeps the connection.
@@ -81,50 +26,25 @@ pub(super) fn connect<J: Job + 'static>(
     launcher: Launcher,
     connect: impl FnOnce() -> Result<J, Error> + Send + 'static,
 ) -> Result<Kept, Error> {
-    let desk = Arc::new(Desk::default());
-    let connected = Arc::new(Mutex::new(None));
-    // Until it has connected, the thread has a first request of its own.
-    desk.stage.store(ASKED, Ordering::Release);
-    let (its, found) = (desk.clone(), connected.clone());
-    let body = move || {
-        const UNSHARE: libc::c_uint = 1 << 1;
-        // SAFETY: closes all descriptors of a table that becomes this thread's own. A kernel that refuses leaves the thread
-        // in the program's table.
-        unsafe { libc::syscall(libc::SYS_close_range, 0, u32::MAX, UNSHARE) };
-        let (facts, job) = match connect() {
-            Ok(job) => (
-                Ok(Facts {
-                    launcher: job.launcher(),
-                    rank: job.rank(),
-                    size: job.size(),
-                    local: job.local_ranks().to_vec(),
-                    secret: *job.secret(),
-                    address: job.address(),
-                }),
-                Some(job),
-            ),
-            Err(e) => (Err(e), None),
-        };
-        *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(facts);
-        its.stage.swap(FREE, Ordering::SeqCst);
-        its.answered.ring_after_swap();
-        if let Some(mut job) = job {
-            its.serve(&mut job);
+    let make = move || match connect() {
+        Ok(job) => {
+            let facts = Facts {
+                launcher: job.launcher(),
+                rank: job.rank(),
+                size: job.size(),
+                local: job.local_ranks().to_vec(),
+                secret: *job.secret(),
+                address: job.address(),
+            };
+            (Ok(facts), Some(Box::new(job) as Box<dyn Job>))
         }
+        Err(e) => (Err(e), None),
     };
-    let lost = |why: String| Error::Lost { launcher, why };
-    thread::start(c"hetmp-job", body).map_err(|e| lost(format!("a thread: {e}")))?;
-    let stage = || desk.stage.load(Ordering::Acquire);
-    desk.answered.sleep_until(&mut || stage() == FREE);
-    let facts = connected
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take();
-    Ok(Kept {
-        facts: facts.unwrap_or_else(|| Err(lost("no answer".to_owned())))?,
-        desk,
-        pid: std::process::id(),
-    })
+    let (keeper, facts) = Keeper::start(c"hetmp-job", &[], make).map_err(|e| Error::Lost {
+        launcher,
+        why: format!("a thread: {e}"),
+    })?;
+    facts.map(|facts| Kept { facts, keeper })
 }
 
 impl Kept {
@@ -133,28 +53,12 @@ impl Kept {
         &self,
         what: impl FnOnce(&mut dyn Job) -> Result<R, Error> + Send + 'static,
     ) -> Result<R, Error> {
-        let launcher = self.facts.launcher;
-        let lost = |why: &str| Error::Lost {
-            launcher,
-            why: why.to_owned(),
+        let lost = || Error::Lost {
+            launcher: self.facts.launcher,
+            why: "this process was forked from one of the job's".to_owned(),
         };
-        if std::process::id() != self.pid {
-            return Err(lost("this process was forked from one of the job's"));
-        }
-        let answer = Arc::new(Mutex::new(None));
-        let to = answer.clone();
-        self.desk.ask(Box::new(move |job| {
-            *to.lock().unwrap_or_else(PoisonError::into_inner) = Some(what(job));
-        }));
-        let got = answer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        got.unwrap_or_else(|| Err(lost("no answer")))
-    }
-}
-
-impl Drop for Kept {
-    fn drop(&mut self) {
-        self.desk.stage.swap(ENDED, Ordering::SeqCst);
-        self.desk.asked.ring_after_swap();
+        let done = self.keeper.run(move |job| what(&mut **job));
+        done.ok_or_else(lost)?
     }
 }
 

@@ -1,4 +1,4 @@
-//! The memory that this process shares with the program in the kernel, and the call that starts that program.
+//! The memory that this process shares with the program in the kernel.
 //!
 //! Two maps of the program are mapped here: its state, and the slots of runs. `hetmp_goal::kernel` says what lies where.
 //!
@@ -8,18 +8,16 @@
 //! [`Area::state_of`] loads the state with acquire. Otherwise the process could copy results that are not there yet.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, Ordering};
-use hetmp_core::sys;
-use hetmp_goal::kernel::{run, state, Image, Kick, RUNS};
+use hetmp_goal::kernel::{run, state, Image, RUNS};
 use memmap2::{Advice, MmapOptions, MmapRaw};
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 
-/// The two mapped maps, and the program.
+/// The two mapped maps.
 #[derive(Debug)]
 pub(super) struct Area {
     state: MmapRaw,
     runs: MmapRaw,
-    program: OwnedFd,
 }
 
 fn map(fd: &OwnedFd, bytes: usize) -> io::Result<MmapRaw> {
@@ -32,11 +30,10 @@ fn map(fd: &OwnedFd, bytes: usize) -> io::Result<MmapRaw> {
 impl Area {
     /// Maps the maps. Threads share words through atomics; images and arenas are accessed by the thread that holds the lock
     /// of `Offload`, while the state of the run keeps the program away from them.
-    pub(super) fn new(state: OwnedFd, runs: OwnedFd, program: OwnedFd) -> io::Result<Area> {
+    pub(super) fn new(state: OwnedFd, runs: OwnedFd) -> io::Result<Area> {
         Ok(Area {
             state: map(&state, state::BYTES)?,
             runs: map(&runs, run::BYTES * RUNS as usize)?,
-            program,
         })
     }
 
@@ -141,20 +138,5 @@ impl Area {
         }
         self.slot_state(number)
             .store(run::COLLECTED, Ordering::Release);
-    }
-
-    /// Calls the program. Waits while it works for another processor.
-    ///
-    /// # Errors
-    /// The system's. A kick that the program refuses is an error too.
-    pub(super) fn kick(&self, kick: Kick) -> io::Result<()> {
-        let packet = kick.packet();
-        loop {
-            match sys::run_program(self.program.as_fd(), &packet)? {
-                Kick::DONE => return Ok(()),
-                Kick::BUSY => sys::yield_now(),
-                _ => return Err(io::Error::other("refused by the program in the kernel")),
-            }
-        }
     }
 }
