@@ -12,7 +12,8 @@
  *   thread  a thread of each process, which sleeps until a message comes; while a program's thread waits, that thread
  *           makes progress instead
  *   user    the program, inside of GOAL_Test, GOAL_Wait and blocking collectives; nothing happens outside of them
- *   kernel  the Linux kernel, where packets arrive (short nonblocking collectives of integers; the others as under thread)
+ *   kernel  the Linux kernel, where packets arrive (short nonblocking collectives of integers, and GOAL_Agree's schedules;
+ *           the others as under thread)
  *
  * Ends. GOAL_Finalize waits until all messages that were sent have left; exit with status 0 does the same. Runs that have
  * not ended are given up (GOAL_ERR_ABANDONED), and runs of peers that need this process end with GOAL_ERR_PEER_FAILED or
@@ -157,6 +158,11 @@ int GOAL_Compile(GOAL_Graph graph, GOAL_Schedule *schedule);
 int GOAL_Load(const void *bytes, size_t n, GOAL_Schedule *schedule);
 /* Frees a schedule; *schedule becomes null. Runs of the schedule go on. */
 int GOAL_Free_schedule(GOAL_Schedule *schedule);
+/* All processes call this together, each with its schedule of one communication; a process without a part in it passes the
+ * schedule of an empty graph. So the engines kernel and nic know the schedules of all, and run them if they can. Under
+ * other engines, and where they cannot, nothing changes. From then on all processes begin the runs of these schedules
+ * in the same order, among all other collectives, whatever their contexts; and no two bound segments overlap. */
+int GOAL_Agree(GOAL_Schedule schedule);
 /* Begins a run in context 0, also while other runs of the same schedule go on. All processes of the job begin the
  * runs of one context in the same order: the n-th run of a process exchanges messages with the n-th run of its
  * peers. */

@@ -229,19 +229,20 @@ fn written(file: &Path) -> Result<String, Failed> {
     }
 }
 
-fn run(program: &Program, engine: &str, way: &str) -> Result<(), Failed> {
+/// A program, built once: a trial may run what another one would be writing.
+fn built(program: &Program) -> Result<PathBuf, Failed> {
     static BUILT: std::sync::Mutex<Vec<(String, PathBuf)>> = std::sync::Mutex::new(Vec::new());
-    let path = {
-        let mut built = BUILT.lock().map_err(|e| e.to_string())?;
-        match built.iter().find(|(name, _)| *name == program.name) {
-            Some((_, path)) => path.clone(),
-            None => {
-                let path = build(program)?;
-                built.push((program.name.clone(), path.clone()));
-                path
-            }
-        }
-    };
+    let mut built = BUILT.lock().map_err(|e| e.to_string())?;
+    if let Some((_, path)) = built.iter().find(|(name, _)| *name == program.name) {
+        return Ok(path.clone());
+    }
+    let path = build(program)?;
+    built.push((program.name.clone(), path.clone()));
+    Ok(path)
+}
+
+fn run(program: &Program, engine: &str, way: &str) -> Result<(), Failed> {
+    let path = built(program)?;
     let hetrun = prefix().join("bin/hetrun");
     let mut variables = vec![None];
     variables.extend(program.env.iter().map(Some));

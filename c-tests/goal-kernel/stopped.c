@@ -1,6 +1,6 @@
-/* Rank 1 begins two collectives and is then stopped, with all its threads. The others begin theirs only after that, and
- * need rank 1 to pass messages on. Under the engine `kernel` their waits end nevertheless; with the argument "stuck" the
- * program checks that they do not end while rank 1 is stopped. */
+/* Rank 1 begins two collectives, with a second argument "graph" also a graph of its own, and is then stopped, with all its
+ * threads. The others begin theirs only after that, and need rank 1 to pass messages on. Under the engine `kernel` their waits
+ * end nevertheless; with the first argument "stuck" the program checks that they do not end while rank 1 is stopped. */
 #include "../goal/gtest.h"
 #include <dirent.h>
 #include <signal.h>
@@ -40,32 +40,61 @@ static void rest(long ms)
     nanosleep(&t, NULL);
 }
 
+/* From each rank to the next one. Each but the first passes on what it has got. */
+static GOAL_Schedule chain(long *word, int rank, int size)
+{
+    GOAL_Op got = -1, send;
+    GOAL_Schedule s;
+    GOAL_Graph g;
+    CHECK(GOAL_Create(&g) == GOAL_SUCCESS);
+    if (rank > 0)
+        CHECK(GOAL_Recv(g, word, GOAL_USERSPACE, sizeof *word, rank - 1, 1, &got) == GOAL_SUCCESS);
+    if (rank + 1 < size)
+        CHECK(GOAL_Send(g, word, GOAL_USERSPACE, sizeof *word, rank + 1, 1, &send) == GOAL_SUCCESS);
+    if (rank > 0 && rank + 1 < size)
+        CHECK(GOAL_Requires(g, send, got) == GOAL_SUCCESS);
+    CHECK(GOAL_Compile(g, &s) == GOAL_SUCCESS);
+    CHECK(GOAL_Agree(s) == GOAL_SUCCESS);
+    return s;
+}
+
 int main(int argc, char **argv)
 {
     int stuck = argc > 1 && strcmp(argv[1], "stuck") == 0, rank, size, pids[64], pid = getpid(), i, done;
-    long give, get = 0;
-    GOAL_Handle barrier, sum;
+    long give, get = 0, word;
+    GOAL_Handle barrier, sum, passed;
+    GOAL_Schedule pass = NULL;
     begin("stopped");
     rank = me();
     size = ranks();
     CHECK(size == 4);
     CHECK(goal_allgather(&pid, pids, sizeof pid) == GOAL_SUCCESS);
     give = 1L << rank;
+    word = rank == 0 ? 4711 : 0;
+    if (argc > 2 && strcmp(argv[2], "graph") == 0)
+        pass = chain(&word, rank, size);
     if (rank == 1) {
         CHECK(goal_ibarrier(&barrier) == GOAL_SUCCESS);
         CHECK(goal_iallreduce(&give, &get, 1, GOAL_LONG, GOAL_ADD, &sum) == GOAL_SUCCESS);
+        if (pass)
+            CHECK(GOAL_Run(pass, &passed) == GOAL_SUCCESS);
         raise(SIGSTOP);
     } else {
         while (!is_stopped(pids[1]))
             rest(1);
         CHECK(goal_ibarrier(&barrier) == GOAL_SUCCESS);
         CHECK(goal_iallreduce(&give, &get, 1, GOAL_LONG, GOAL_ADD, &sum) == GOAL_SUCCESS);
+        if (pass)
+            CHECK(GOAL_Run(pass, &passed) == GOAL_SUCCESS);
     }
     if (rank == 3 && stuck) {
         /* Rank 3 needs of rank 1 what that sends after it has heard from rank 0. It cannot end, however long this
          * takes. */
         for (i = 0; i < 100; i++) {
             CHECK(GOAL_Test(&barrier, &done) == GOAL_SUCCESS);
+            CHECK(!done);
+            if (pass)
+                CHECK(GOAL_Test(&passed, &done) == GOAL_SUCCESS);
             CHECK(!done);
             rest(5);
         }
@@ -75,6 +104,10 @@ int main(int argc, char **argv)
     CHECK(GOAL_Wait(&barrier) == GOAL_SUCCESS);
     CHECK(GOAL_Wait(&sum) == GOAL_SUCCESS);
     CHECK(get == (1L << size) - 1);
+    if (pass) {
+        CHECK(GOAL_Wait(&passed) == GOAL_SUCCESS);
+        CHECK(word == 4711);
+    }
     if (!stuck && rank != 1) {
         CHECK(is_stopped(pids[1]));
         /* All but rank 1 have seen that it was stopped all the time. */

@@ -4,14 +4,14 @@
 //! Needs root (namespaces, eBPF), `ip` and `unshare`, and a build with clang. Where one is missing, the trials
 //! are shown as ignored, with the reason.
 
-use super::{build, exec, prefix, read, scratch, start, verdict, written, Program};
+use super::nic::one_reason;
+use super::{built, exec, folder, prefix, read, scratch, start, verdict, written, Program};
 use libtest_mimic::{Failed, Trial};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::Mutex;
 
 /// A shell that has the loopback device of a network namespace of its own.
 const ALONE: [&str; 4] = ["-n", "sh", "-c", "ip link set lo up && exec \"$0\" \"$@\""];
@@ -40,14 +40,7 @@ fn refusal() -> Option<String> {
 pub(crate) fn program(name: &str) -> Result<(Program, PathBuf), Failed> {
     let folder = hetmp_abi_compat::library::root().join("c-tests/goal-kernel");
     let program = read(folder.join(format!("{name}.c")));
-    // One at a time, and each once: a trial may run what another one would be writing.
-    static BUILT: Mutex<Vec<(String, PathBuf)>> = Mutex::new(Vec::new());
-    let mut built = BUILT.lock().map_err(|e| e.to_string())?;
-    if let Some((_, path)) = built.iter().find(|(n, _)| n == name) {
-        return Ok((program, path.clone()));
-    }
-    let path = build(&program)?;
-    built.push((name.to_owned(), path.clone()));
+    let path = built(&program)?;
     Ok((program, path))
 }
 
@@ -128,6 +121,15 @@ fn short_collectives() -> Result<(), Failed> {
     Ok(())
 }
 
+/// The program closes the descriptors by which the engine is reached, or takes their numbers.
+fn closes() -> Result<(), Failed> {
+    let program = read(folder().join("closes.c"));
+    let mut out = alone(2, &built(&program)?, &[], &[("HETMP_NIC", "shm")]);
+    let counts = counted(&mut out);
+    verdict(&program, 2, &out)?;
+    took_the_engine(&counts, 2)
+}
+
 /// Blocking collectives through the engine, too.
 fn blocking() -> Result<(), Failed> {
     let (program, path) = program("in_kernel")?;
@@ -141,7 +143,7 @@ fn blocking() -> Result<(), Failed> {
 fn stopped() -> Result<(), Failed> {
     let (program, path) = program("stopped")?;
     let flags = scratch().join("stopped-flag").display().to_string();
-    let mut out = alone(4, &path, &[&flags], &[]);
+    let mut out = alone(4, &path, &[&flags, "graph"], &[]);
     let counts = counted(&mut out);
     verdict(&program, 4, &out)?;
     took_the_engine(&counts, 4)
@@ -155,7 +157,7 @@ fn stopped_without(engine: &str) -> Result<(), Failed> {
         ("HETMP_GOAL_ENGINE", engine),
         ("HETMP_GOAL_NONBLOCKING", "schedule"),
     ];
-    let out = alone(4, &path, &["stuck"], &env);
+    let out = alone(4, &path, &["stuck", "graph"], &env);
     verdict(&program, 4, &out)
 }
 
@@ -265,12 +267,8 @@ fn leaves() -> Result<(), Failed> {
 
 /// A rank that dies: the waits of the others end with an error.
 fn lost() -> Result<(), Failed> {
-    let program = read(super::folder().join("lost.c"));
-    // Other trials build and run this program under its own name.
-    let path = build(&Program {
-        name: "lost-in-kernel".to_owned(),
-        ..program
-    })?;
+    let program = read(folder().join("lost.c"));
+    let path = built(&program)?;
     for ranks in [2, 4] {
         let file = scratch().join(format!("lost-kernel-{ranks}"));
         let _ = fs::remove_file(&file);
@@ -344,13 +342,8 @@ fn lossy(object: &Path, name: &str, ranks: u32, rounds: &str, longest: &str) -> 
 
 /// What the engine does not take goes another way, with one line for each reason.
 fn declined() -> Result<(), Failed> {
-    let program = read(super::folder().join("collectives.c"));
-    // Other trials build and run this program under its own name.
-    let path = build(&Program {
-        name: "collectives-in-kernel".to_owned(),
-        ..program.clone()
-    })?;
-    let mut out = alone(3, &path, &[], &[]);
+    let program = read(folder().join("collectives.c"));
+    let mut out = alone(3, &built(&program)?, &[], &[]);
     let counts = counted(&mut out);
     let text = String::from_utf8_lossy(&out.stderr).into_owned();
     let lines: Vec<&str> = text.lines().collect();
@@ -364,6 +357,21 @@ fn declined() -> Result<(), Failed> {
     out.stderr.clear();
     verdict(&program, 3, &out)?;
     took_the_engine(&counts, 3)
+}
+
+/// Graphs of the program on which its ranks have agreed.
+fn agreed() -> Result<(), Failed> {
+    let (program, path) = program("agreed")?;
+    for ranks in [2, 3, 4, 7] {
+        let mut out = alone(ranks, &path, &[], &[]);
+        let counts = counted(&mut out);
+        verdict(&program, ranks, &out)?;
+        took_the_engine(&counts, ranks)?;
+    }
+    let mut out = alone(3, &path, &["refused"], &[]);
+    counted(&mut out);
+    one_reason(&mut out, "kernel")?;
+    verdict(&program, 3, &out)
 }
 
 /// Without the engine a job says why, and goes on by the engine `thread`.
@@ -519,6 +527,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = vec![
         Trial::test("kernel::short_collectives", short_collectives),
         Trial::test("kernel::blocking", blocking),
+        Trial::test("kernel::closes", closes),
         Trial::test("kernel::stopped", stopped),
         Trial::test("kernel::stopped_thread", || stopped_without("thread")),
         Trial::test("kernel::stopped_user", || stopped_without("user")),
@@ -533,6 +542,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         Trial::test("kernel::leaves", leaves),
         Trial::test("kernel::lost", lost),
         Trial::test("kernel::declined", declined),
+        Trial::test("kernel::agreed", agreed),
         Trial::test("kernel::refused", refused),
         Trial::test("kernel::scanned", scanned),
     ];

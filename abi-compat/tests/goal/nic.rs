@@ -82,6 +82,40 @@ fn short_collectives(engine: &str) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Takes the one line of rank 0 that says why the engine does not run what the ranks have agreed on.
+pub(crate) fn one_reason(out: &mut exec::Outcome, engine: &str) -> Result<(), Failed> {
+    let text = String::from_utf8_lossy(&out.stderr).into_owned();
+    let begins = format!("hetmp: GOAL engine {engine}: GOAL_Agree: ");
+    let is_reason = text.starts_with(&begins) && text.trim_end().ends_with(REASON.1);
+    if !is_reason || text.lines().count() != 1 {
+        return Err(format!("{begins}... was to come once: {text}").into());
+    }
+    out.stderr.clear();
+    Ok(())
+}
+
+/// Graphs of the program on which its ranks have agreed. Under other engines they have the same results.
+fn agreed(engine: &str) -> Result<(), Failed> {
+    let (program, path) = program("agreed")?;
+    let is_away = engine.starts_with("nic");
+    for ranks in [2, 3, 4, 7] {
+        let mut out = job(engine, ranks, &path, &[], &[]);
+        if is_away {
+            took_the_engine(engine, ranks, &mut out)?;
+        }
+        verdict(&program, ranks, &out)?;
+    }
+    let mut out = job(engine, 3, &path, &["refused"], &[]);
+    if is_away {
+        let text = String::from_utf8_lossy(&out.stderr).into_owned();
+        let counts = |l: &&str| !l.contains(": runs 0, ");
+        let rest = text.lines().filter(counts).flat_map(|l| [l, "\n"]);
+        out.stderr = rest.collect::<String>().into_bytes();
+        one_reason(&mut out, engine)?;
+    }
+    verdict(&program, 3, &out)
+}
+
 /// Blocking collectives through the engine, too.
 fn blocking() -> Result<(), Failed> {
     let (program, path) = program("in_kernel")?;
@@ -104,7 +138,7 @@ fn emulated() -> Result<(), Failed> {
 fn stopped() -> Result<(), Failed> {
     let (program, path) = program("stopped")?;
     let flags = scratch().join("nic-stopped-flag").display().to_string();
-    let mut out = job("nic", 4, &path, &[&flags], &[]);
+    let mut out = job("nic", 4, &path, &[&flags, "graph"], &[]);
     took_the_engine("nic", 4, &mut out)?;
     verdict(&program, 4, &out)
 }
@@ -112,7 +146,7 @@ fn stopped() -> Result<(), Failed> {
 /// An adapter that is a thread is stopped with its process; otherwise the trial before would prove nothing.
 fn stopped_thread() -> Result<(), Failed> {
     let (program, path) = program("stopped")?;
-    let mut out = job("nic-thread", 4, &path, &["stuck"], &[]);
+    let mut out = job("nic-thread", 4, &path, &["stuck", "graph"], &[]);
     took_the_engine("nic-thread", 4, &mut out)?;
     verdict(&program, 4, &out)
 }
@@ -150,6 +184,11 @@ pub(crate) fn trials() -> Vec<Trial> {
             short_collectives("nic-thread")
         }),
         Trial::test("nic::blocking", blocking),
+        Trial::test("nic::agreed", || agreed("nic")),
+        Trial::test("nic::agreed_thread", || agreed("nic-thread")),
+        Trial::test("nic::agreed_otherwise", || {
+            agreed("user").and_then(|()| agreed("thread"))
+        }),
         Trial::test("nic::leaves", || leaves("nic")),
         Trial::test("nic::leaves_thread", || leaves("nic-thread")),
         Trial::test("nic::emulated", emulated),

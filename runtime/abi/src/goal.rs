@@ -522,6 +522,15 @@ unsafe extern "C" fn GOAL_Free_schedule(schedule: *mut Schedule) -> c_int {
     unsafe { free(schedule, api::free_schedule) }
 }
 
+crate::entry::api!("HETMP_GOAL", "GOAL_Agree", GOAL_Agree);
+/// All processes call this together, each with its schedule of one communication; a process without a part in it passes the
+/// schedule of an empty graph. So the engines kernel and nic know the schedules of all, and run them if they can. Under
+/// other engines, and where they cannot, nothing changes. From then on all processes begin the runs of these schedules
+/// in the same order, among all other collectives, whatever their contexts; and no two bound segments overlap.
+extern "C" fn GOAL_Agree(schedule: Schedule) -> c_int {
+    code(api::agree(schedule))
+}
+
 crate::entry::api!("HETMP_GOAL", "GOAL_Run", GOAL_Run);
 /// Begins a run in context 0, also while other runs of the same schedule go on. All processes of the job begin the
 /// runs of one context in the same order: the n-th run of a process exchanges messages with the n-th run of its

@@ -1,5 +1,6 @@
 //! The functions behind `include/goal.h`: graphs, schedules and runs by handle, and collectives.
 
+mod agreement;
 mod collective;
 mod error;
 mod handles;
@@ -9,6 +10,8 @@ use crate::memory::Segment;
 use crate::offload;
 use crate::team::Team;
 use crate::world::{self, How, RunError, World};
+pub use agreement::agree;
+use agreement::Agreed;
 pub use collective::{blocking, free_group, group, start, start_in_group};
 use collective::{Cache, Group};
 pub use error::{Code, Error};
@@ -30,6 +33,8 @@ struct Compiled {
     /// A program of this process has made the schedule; then its segment 0 is the address space. Bytes from elsewhere
     /// never get that segment.
     addresses: bool,
+    /// The ranks have agreed on an engine that takes its runs.
+    agreed: Option<Arc<Agreed>>,
 }
 
 /// A run that the program has a handle of, by who moves it on.
@@ -282,6 +287,7 @@ pub fn compile(graph: Key) -> Result<Key> {
     tables().schedules.insert(Compiled {
         schedule,
         addresses: true,
+        agreed: None,
     })
 }
 
@@ -302,6 +308,7 @@ pub fn load(bytes: &[u8]) -> Result<Key> {
     tables().schedules.insert(Compiled {
         schedule: Arc::new(schedule),
         addresses: false,
+        agreed: None,
     })
 }
 
@@ -328,13 +335,17 @@ pub unsafe fn run(schedule: Key, context: i32, bound: &[Segment]) -> Result<Key>
             format_args!("context {context}: below 0 (expected a number from 0)"),
         )
     })?;
-    let mut tables = tables();
-    let compiled = tables.schedules.get(schedule, "schedule")?.clone();
+    let compiled = tables().schedules.get(schedule, "schedule")?.clone();
+    if let Some(agreed) = &compiled.agreed {
+        // SAFETY: who calls upholds the contract of `run`, which is that of `Agreed::run`.
+        let run = unsafe { agreed.run(world, bound) }?;
+        return tables().runs.insert(Running::Away(run));
+    }
     let addresses = compiled.addresses.then_some(Segment::ADDRESSES);
     let segments: Vec<Segment> = addresses.into_iter().chain(bound.iter().copied()).collect();
     // SAFETY: who calls upholds the contract of `World::run`.
     let outcome = unsafe { world.run(&compiled.schedule, context, &segments, How::Alone) }?;
-    tables.runs.insert(Running::Here(outcome))
+    tables().runs.insert(Running::Here(outcome))
 }
 
 /// True if a run has ended; then its handle is freed.

@@ -356,21 +356,60 @@ impl Offload {
         if image.segments().iter().zip(buffers).any(needs) {
             return None;
         }
+        let segments = buffers.iter().map(|b| b.start).collect();
+        Some(self.begin(&mut runs, image, segments))
+    }
+
+    /// This rank's image of a communication whose schedules are `all`, or why they are not known. `None` if the engine does not
+    /// take it, on all ranks alike; rank 0 says why.
+    pub(crate) fn agree(&self, all: Result<Vec<Schedule>, String>) -> Option<Arc<Image>> {
+        let placed = all.and_then(|all| self.device.place(&all, self.rank));
+        match placed {
+            Ok(image) => Some(Arc::new(image)),
+            Err(why) => {
+                self.decline(&mut self.lock(), format!("GOAL_Agree: {why}"));
+                None
+            }
+        }
+    }
+
+    /// Begins a run of what was [agreed](Offload::agree), on these segments.
+    ///
+    /// # Errors
+    /// Those of [`Offload::start`].
+    ///
+    /// # Safety
+    /// The segments have the lengths that the image says, and what [`Offload::start`] expects of its buffers holds for them.
+    pub(crate) unsafe fn start_agreed(
+        &self,
+        image: &Arc<Image>,
+        segments: Box<[*mut u8]>,
+    ) -> Result<Arc<Run>, Failure> {
+        self.begin(&mut self.lock(), Arc::clone(image), segments)
+    }
+
+    /// Begins a run now, or as soon as it has a slot.
+    fn begin(
+        &self,
+        runs: &mut Runs,
+        image: Arc<Image>,
+        segments: Box<[*mut u8]>,
+    ) -> Result<Arc<Run>, Failure> {
         if let Some(why) = runs.lost {
-            return Some(Err(why));
+            return Err(why);
         }
         runs.last += 1;
         let run = Arc::new(Run {
             number: runs.last,
-            segments: buffers.iter().map(|b| b.start).collect(),
+            segments,
             image,
             mark: AtomicU64::new(0),
             word: AtomicU32::new(RUNNING),
             failure: OnceLock::new(),
         });
         runs.queue.push_back(Arc::clone(&run));
-        self.launch(&mut runs);
-        Some(Ok(run))
+        self.launch(runs);
+        Ok(run)
     }
 
     /// Begins the runs of the queue that have slots.

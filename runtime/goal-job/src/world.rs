@@ -317,6 +317,11 @@ impl World {
         unsafe { away.start(what, buffers, &self.settings) }
     }
 
+    /// The engine `kernel` or `nic`, if the job has one; then all its ranks do.
+    pub(crate) fn away(&self) -> Option<&Offload> {
+        self.away.as_ref()
+    }
+
     /// The result of a run that was begun by [`World::start_away`]; `None` while it goes on.
     pub(crate) fn test_away(&self, run: &Arc<offload::Run>) -> Option<Result<(), Failure>> {
         // Whoever has such a run has the engine.

@@ -83,6 +83,22 @@ impl Work {
             Work::Recv { .. } | Work::Timestamp { .. } | Work::Calc { .. } => &[],
         }
     }
+
+    /// Calls `change` for all pieces.
+    pub(crate) fn each_piece(&mut self, change: &mut dyn FnMut(&mut Buffer)) {
+        let (first, second): (&mut [Buffer], &mut [Buffer]) = match self {
+            Work::Send { from: pieces, .. } | Work::Recv { into: pieces, .. } => (pieces, &mut []),
+            Work::Local {
+                target: into,
+                operand: from,
+                ..
+            }
+            | Work::Copy { into, from } => (into, from),
+            Work::Timestamp { into } => (core::slice::from_mut(into), &mut []),
+            Work::Calc { .. } => (&mut [], &mut []),
+        };
+        first.iter_mut().chain(second).for_each(change);
+    }
 }
 
 /// What an operation waits for in one that comes before it.

@@ -21,6 +21,7 @@
 
 pub mod arena;
 pub mod collectives;
+pub mod compact;
 pub mod global;
 pub mod graph;
 pub mod kernel;
