@@ -1,5 +1,5 @@
-//! `scripts/evidence` on outputs of benchmarks that lie in its folder already: what is compared, and which verdict follows.
-//! Nothing is measured.
+//! `scripts/evidence` on outputs of benchmarks that lie in its folder already: what is compared, and which verdict
+//! follows. Nothing is measured.
 
 use hetmp_abi_compat::{library, suite};
 use std::fs;
@@ -27,6 +27,10 @@ fn evidence(name: &str, papers: &str, outputs: &[(&str, &str)]) -> Option<(Strin
         .arg(&folder)
         .arg("--html")
         .arg(folder.join("page.html"))
+        .arg("--csv")
+        .arg(folder.join("rows.csv"))
+        .arg("--markdown")
+        .arg(folder.join("summary.md"))
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
@@ -35,6 +39,17 @@ fn evidence(name: &str, papers: &str, outputs: &[(&str, &str)]) -> Option<(Strin
     let page = fs::read_to_string(folder.join("page.html")).unwrap();
     // Each paper has a number to compare with, which gets a bar.
     assert!(page.contains("<svg") && page.contains("</table>"), "{page}");
+    // The summary has all that was missed, the rows of the other file all that there is.
+    let rows = fs::read_to_string(folder.join("rows.csv")).unwrap();
+    let summary = fs::read_to_string(folder.join("summary.md")).unwrap();
+    assert_eq!(
+        text.lines().filter(|l| l.contains(" | not | ")).count(),
+        rows.lines().filter(|l| l.contains(",not,")).count()
+    );
+    for line in text.lines().filter(|l| l.contains(" | not | ")) {
+        let claim = line.split(" | ").nth(1).unwrap();
+        assert!(summary.contains(&format!("| {claim} |")), "{summary}");
+    }
     Some((text, out.status.code().unwrap()))
 }
 
