@@ -11,7 +11,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-/// Write docs/simd.md and its table of instructions from include/hetmp/simd.h. Needs gcc, aarch64-linux-gnu-gcc and objdump.
+/// Write docs/simd.md and its table of instructions from include/hetmp/simd.h. Needs gcc, aarch64-linux-gnu-gcc and
+/// objdump.
 #[derive(Parser)]
 #[command(name = "simd_table")]
 struct Options {
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
 }
 
 const TABLE: &str = "docs/measurements/simd-instructions.csv";
+const CHIPS: &str = "docs/measurements/simd-chips.csv";
 
 fn generate(options: &Options) -> Result<bool, String> {
     let version = run("gcc", &["-dumpfullversion".to_owned()])?
@@ -93,10 +95,8 @@ fn generate(options: &Options) -> Result<bool, String> {
         println!("writing {name}");
         fs::write(&path, new).map_err(|e| format!("file {name}: {e}"))
     };
-    put(
-        "docs/simd.md",
-        &format!("{}{}{}", opening(), meanings()?, chips()?),
-    )?;
+    put("docs/simd.md", &format!("{}{}", opening(), meanings()?))?;
+    put(CHIPS, &chips()?)?;
     let old = fs::read_to_string(library::root().join(TABLE)).unwrap_or_default();
     if options.check
         && !old
@@ -201,14 +201,9 @@ fn run(program: &str, args: &[String]) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&out.stdout).into_owned())
 }
 
-/// The chips' backends: which operations are written by the names of the chip's own header.
+/// What the backends for the chips take from the header of the chip's compiler.
 fn chips() -> Result<String, String> {
-    let mut text = String::from(
-        "## SW26010 and MT-3000\n\n\
-         Their instructions cannot be counted here. What these backends take from the header of the chip's\n\
-         compiler is below; the rest is the common text over vectors of that compiler.\n\n\
-         | backend | names of the chip's header | operations |\n| --- | --- | --- |\n",
-    );
+    let mut text = String::from("backend,what,name,types\n");
     let name = Regex::new(r"\b((?:simd|vec)_[a-z0-9_]+(?:##s)?)\b").expect("valid");
     let owned = Regex::new(r"#define HETMP_OWN_(\w+) 1").expect("valid");
     // Comments name what is not used, too.
@@ -236,22 +231,14 @@ fn chips() -> Result<String, String> {
             };
             operations.entry(op.to_owned()).or_default().extend(kinds);
         }
-        let operations: Vec<String> = operations
-            .iter()
-            .map(|(op, kinds)| {
-                let kinds: Vec<&str> = kinds.iter().copied().collect();
-                format!("{op} ({})", kinds.join(" "))
-            })
-            .collect();
-        let names: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
-        let _ = writeln!(
-            text,
-            "| {file} | {} | {} |",
-            names.join(" "),
-            operations.join(", ")
-        );
+        for (op, kinds) in operations {
+            let kinds: Vec<&str> = kinds.into_iter().collect();
+            let _ = writeln!(text, "{file},operation,{op},{}", kinds.join(" "));
+        }
+        for name in names {
+            let _ = writeln!(text, "{file},of the chip's header,{name},");
+        }
     }
-    text.push('\n');
     Ok(text)
 }
 
@@ -398,14 +385,18 @@ impl Patterns {
         let compiled = |text| Regex::new(text).expect("valid");
         Patterns {
             free: compiled(
-                r"^(v?mov(?:[adu]p[sd]|s[sd]|d|q|dq[au]\d*|abs|[bwlq]|[sz][bwl]+)?|kmov\w*|ret|nop\w*|endbr64|vzeroupper|lea|push|pop|leave|data16.*|cs|xchg|ldr|ldp|str|stp|ldur|stur|ld1\w*|st1\w*|ptrue|pfalse|adrp|movi|mvni|index|hint)\b",
+                r"(?x)^(v?mov(?:[adu]p[sd]|s[sd]|d|q|dq[au]\d*|abs|[bwlq]|[sz][bwl]+)?|kmov\w*|ret|nop\w*|endbr64
+                |vzeroupper|lea|push|pop|leave|data16.*|cs|xchg|ldr|ldp|str|stp|ldur|stur|ld1\w*|st1\w*|ptrue|pfalse|adrp
+                |movi|mvni|index|hint)\b",
             ),
             constant: compiled(
                 r"^(v?pxor\w?|v?xorp[sd]|v?pcmpeq\w|vpternlog\w \$0xff,)\s*%(\w+),%(\w+)(?:,%\w+)?$",
             ),
             stack: compiled(r"^(sub|add|and)q?\s.*(%rsp$|^\S+\s+sp, sp)"),
             single: compiled(
-                r"^(v?p?(extr|insr)[bwdq]|v?(insert|extract)ps|umov|smov|ins|(v?(add|sub|mul|div|sqrt|min|max|cvt\w*2?)s[sd])|idiv|div|[us]div\s+[wx]|cset|cmov\w*|set\w+|imul|call|bl)\b",
+                r"(?x)^(v?p?(extr|insr)[bwdq]|v?(insert|extract)ps|umov|smov|ins
+                |(v?(add|sub|mul|div|sqrt|min|max|cvt\w*2?)s[sd])|idiv|div|[us]div\s+[wx]|cset|cmov\w*|set\w+|imul
+                |call|bl)\b",
             ),
             jump: compiled(r"^(?:j\w+|b|b\.\w+|cbn?z|tbn?z)\s.*?([0-9a-f]+) <"),
         }

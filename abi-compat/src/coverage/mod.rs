@@ -307,19 +307,29 @@ pub fn matrix(library: &SharedLibrary) -> String {
             Every version node of gcc 13 to 17 exists, so that a newer program that asks for a node, but for \
             no new function, starts. gcc 17 is not released: its names are those of `libgomp/libgomp.map` as of \
             July 2026 (github.com/rust-lang/gcc, commit ab0dd7d5e16f). The functions:\n\n\
-            | function | node | first gcc | exported | family |\n| --- | --- | ---: | --- | --- |\n";
-    for e in &new {
-        out += &format!(
-            "| `{}` | {} | {} | {} | {} |\n",
-            e.name,
-            e.node,
-            since(e),
-            if exports(library, e) { "yes" } else { "no" },
-            FAMILIES[family(&e.name)].title
-        );
+            | node | first gcc | functions |\n| --- | ---: | --- |\n";
+    for e in new
+        .iter()
+        .enumerate()
+        .filter(|(i, e)| !new[..*i].iter().any(|f| f.node == e.node))
+        .map(|(_, e)| e)
+    {
+        let names: Vec<String> = new
+            .iter()
+            .filter(|f| f.node == e.node)
+            .map(|f| format!("`{}`", f.name))
+            .collect();
+        out += &format!("| {} | {} | {} |\n", e.node, since(e), names.join(" "));
     }
+    let missing: Vec<String> = new
+        .iter()
+        .filter(|e| !exports(library, e))
+        .map(|e| format!("`{}`", e.name))
+        .collect();
+    out += &format!("\nNot exported: {}.\n", missing.join(", "));
 
-    out += "\n## Our own\n\nDeclared in `include/`, at version nodes for which only programs ask that were linked with them\n\
+    out += "\n## Our own\n\nDeclared in `include/`, at version nodes for which only programs ask that were linked \
+        with them\n\
             ([names.md](dev/names.md)). Those of OpenSHMEM are in [shmem-coverage.md](shmem-coverage.md).\n";
     for node in ["HETMP_MQ", "HETMP_GOAL", "HETMP_SHMEM"] {
         let own: Vec<String> = library

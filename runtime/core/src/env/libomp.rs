@@ -1,7 +1,7 @@
 //! libomp's own variables, which programs and their scripts set.
 //!
 //! Variables that have a meaning here have a row with their meaning. The others tune libomp's internals (the trees of
-//! its barriers, its pools, its debug output). They are accepted without effect, so that no script has to be changed.
+//! its barriers, its pools, its debug output). They may be set and have no effect, so that no script has to be changed.
 
 use super::variable::{Family, Kind, Variable};
 
@@ -21,13 +21,15 @@ const fn unused(name: &'static str, what: &'static str) -> Variable {
 }
 
 /// What a boolean takes.
-const BOOLEAN: &str = "a boolean: true, on, yes, 1 or false, off, no, 0";
+const BOOLEAN: &str = "true or false";
 
 /// The rows of the table.
 pub(super) const ROWS: &[Variable] = &[
     kmp("KMP_AFFINITY", Kind::Notation)
         .default("not set")
-        .accepts("[modifier,...]none, compact, scatter, balanced or explicit[,permute][,offset]; modifiers: granularity=fine, thread, core, socket, ll_cache or numa_domain, proclist=[...], duplicates, noduplicates, verbose, noverbose, reset, noreset, respect, norespect, warnings, nowarnings")
+        .accepts("[modifier,...]none, compact, scatter, balanced or explicit[,permute][,offset]; modifiers: \
+            granularity=fine, thread, core, socket, ll_cache or numa_domain, proclist=[...], duplicates, \
+            noduplicates, verbose, noverbose, reset, noreset, respect, norespect, warnings, nowarnings")
         .help("Binds threads, and wins over OMP_PLACES and OMP_PROC_BIND. norespect is taken as respect."),
     kmp("KMP_ALL_THREADS", Kind::Integer)
         .default("not set")
@@ -36,7 +38,8 @@ pub(super) const ROWS: &[Variable] = &[
     kmp("KMP_BLOCKTIME", Kind::Notation)
         .default("not set: spin shortly, then sleep")
         .accepts("milliseconds from 0, with ms or us behind them if wanted, or infinite")
-        .help("How long a waiting thread spins before it sleeps, about. Wins over OMP_WAIT_POLICY, GOMP_SPINCOUNT over it."),
+        .help("How long a waiting thread spins before it sleeps, about. Wins over OMP_WAIT_POLICY, GOMP_SPINCOUNT \
+            over it."),
     kmp("KMP_DEVICE_THREAD_LIMIT", Kind::Integer)
         .default("not set")
         .accepts("a positive integer")
@@ -51,7 +54,8 @@ pub(super) const ROWS: &[Variable] = &[
         .help("Whether a thread that has made many tasks nobody has begun runs further ones at once."),
     kmp("KMP_HW_SUBSET", Kind::Notation)
         .default("all CPUs that the process may use")
-        .accepts("[:]COUNT or * and s (sockets), n (numa_domains), l (ll_caches), c (cores) or t (threads), then @OFFSET if wanted, such as 1s,4c@2,1t; a colon in front counts in the machine, not within the part above")
+        .accepts("[:]COUNT or * and s (sockets), n (numa_domains), l (ll_caches), c (cores) or t (threads), then \
+            @OFFSET if wanted, such as 1s,4c@2,1t; a colon in front counts in the machine, not within the part above")
         .help("The process uses these CPUs only."),
     kmp("KMP_INIT_AT_FORK", Kind::Boolean)
         .default("true")
@@ -60,7 +64,8 @@ pub(super) const ROWS: &[Variable] = &[
     kmp("KMP_LIBRARY", Kind::Word)
         .default("throughput")
         .accepts("serial, turnaround (dedicated) or throughput (multiuser)")
-        .help("serial: regions have one thread; turnaround: waiting threads spin; throughput: they sleep at once, unless KMP_BLOCKTIME says otherwise. Wins over OMP_WAIT_POLICY."),
+        .help("serial: regions have one thread; turnaround: waiting threads spin; throughput: they sleep at once, \
+            unless KMP_BLOCKTIME says otherwise. Wins over OMP_WAIT_POLICY."),
     kmp("KMP_PLACE_THREADS", Kind::Notation)
         .default("not set")
         .accepts("as KMP_HW_SUBSET")
@@ -96,7 +101,8 @@ pub(super) const ROWS: &[Variable] = &[
     kmp("LIBOMP_NUM_HIDDEN_HELPER_THREADS", Kind::Integer)
         .default("8")
         .accepts("an integer from 0 to 65536")
-        .help("How many thread numbers are kept for target nowait in programs built for libomp. There are no helper threads."),
+        .help("How many thread numbers are kept for target nowait in programs built for libomp. There are no helper \
+            threads."),
     kmp("LIBOMP_USE_HIDDEN_HELPER_TASK", Kind::Boolean)
         .default("true")
         .accepts(BOOLEAN)
@@ -108,12 +114,15 @@ pub(super) const ROWS: &[Variable] = &[
     unused("KMP_ATOMIC_MODE", "libomp: how GNU atomics are emulated."),
     unused("KMP_CONSISTENCY_CHECK", "libomp: checks of nesting."),
     unused("KMP_CPUINFO_FILE", "libomp: where it reads the topology."),
-    unused("KMP_DETERMINISTIC_REDUCTION", "libomp: the order of reductions; ours is fixed for a team size but for atomic ones."),
+    unused("KMP_DETERMINISTIC_REDUCTION", "libomp: the order of reductions; ours is fixed for a team size but for \
+        atomic ones."),
     unused("KMP_DISP_HAND_THREAD", "libomp: the dispatch of loops."),
     unused("KMP_DYNAMIC_MODE", "libomp: how OMP_DYNAMIC adjusts."),
-    unused("KMP_FORCE_MONOTONIC_DYNAMIC_SCHEDULE", "libomp: the order of dynamic chunks, which rises here in any case."),
+    unused("KMP_FORCE_MONOTONIC_DYNAMIC_SCHEDULE", "libomp: the order of dynamic chunks, which rises here in any \
+        case."),
     unused("KMP_FORCE_REDUCTION", "libomp: the method of reductions."),
-    unused("KMP_FOREIGN_THREADS_THREADPRIVATE", "libomp: threadprivate data of the program's own threads; here they have it."),
+    unused("KMP_FOREIGN_THREADS_THREADPRIVATE", "libomp: threadprivate data of the program's own threads; here they \
+        have it."),
     unused("KMP_FORKJOIN_BARRIER", "libomp: the shape of its barriers."),
     unused("KMP_FORKJOIN_BARRIER_PATTERN", "libomp: the shape of its barriers."),
     unused("KMP_FORKJOIN_FRAMES", "libomp: frames for a profiler."),
@@ -123,7 +132,8 @@ pub(super) const ROWS: &[Variable] = &[
     unused("KMP_HIDDEN_HELPER_AFFINITY", "libomp: binding of helper threads; there are none here."),
     unused("KMP_HOT_TEAMS_MAX_LEVEL", "libomp: how deep teams are kept; here at any depth."),
     unused("KMP_HOT_TEAMS_MODE", "libomp: which threads of a team that shrinks are kept; here all."),
-    unused("KMP_INHERIT_FP_CONTROL", "libomp: floating-point modes of workers; here they have what threads begin with."),
+    unused("KMP_INHERIT_FP_CONTROL", "libomp: floating-point modes of workers; here they have what threads begin \
+        with."),
     unused("KMP_ITT_PREPARE_DELAY", "libomp: a profiler's interface."),
     unused("KMP_LOAD_BALANCE_INTERVAL", "libomp: how OMP_DYNAMIC looks at the load."),
     unused("KMP_LOCK_KIND", "libomp: the kind of locks."),

@@ -5,8 +5,8 @@ use super::{lookup, snapshot};
 use crate::report;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-/// Reads a switch: `1`, `true`, `yes` and `on`, or `0`, `false`, `no` and `off`, in letters of any case, with blanks around
-/// them. `None`: neither.
+/// Reads a switch: `1`, `true`, `yes` and `on`, or `0`, `false`, `no` and `off`, in letters of any case, with blanks
+/// around them. `None`: neither.
 #[must_use]
 pub fn switch(value: &[u8]) -> Option<bool> {
     let words = [
@@ -49,7 +49,8 @@ pub fn is_on(name: &str) -> bool {
     chosen(name, switch).unwrap_or(false)
 }
 
-/// The value of `name` in the snapshot, as `read` reads it; `None` where it is unset or empty. A bad value costs a line.
+/// The value of `name` in the snapshot, as `read` reads it; `None` where it is unset or empty. A bad value costs a
+/// line.
 pub fn chosen<T>(name: &str, read: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
     let value = snapshot().get(name)?.trim_ascii();
     if value.is_empty() {
@@ -62,8 +63,8 @@ pub fn chosen<T>(name: &str, read: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
     meaning
 }
 
-/// Names, once in the process, the variables that are set and resemble ours but are none: `HETMP_NICK: unknown (expected
-/// perhaps HETMP_NIC)`.
+/// Names, once in the process, the variables that are set and resemble ours but are none:
+/// `HETMP_NICK: unknown (expected perhaps HETMP_NIC)`.
 pub fn name_misspelt() {
     static SAID: AtomicBool = AtomicBool::new(false);
     if SAID.swap(true, Ordering::Relaxed) {

@@ -133,9 +133,9 @@ fn variable_named(name: &[u8]) -> Option<&'static Variable> {
     })
 }
 
-/// A cell that does not block: the first call may come in a child of `fork` whose parent was just making the snapshot in
-/// another thread, or from a signal handler or a `malloc` of the program's that interrupts the making. Whoever is late
-/// has read the same environment and drops what it made.
+/// A cell that does not block: the first call may come in a child of `fork` whose parent was just making the snapshot
+/// in another thread, or from a signal handler or a `malloc` of the program's that interrupts the making. Whoever is
+/// late has read the same environment and drops what it made.
 static SNAPSHOT: OnceBox<Snapshot> = OnceBox::new();
 
 /// The snapshot of this process, taken at the first call: one pass over the environment, and one system call that
@@ -145,7 +145,8 @@ static SNAPSHOT: OnceBox<Snapshot> = OnceBox::new();
 /// Values that the program sets before the first call count; later ones do not. `environ` belongs to the C library,
 /// whose interface does not keep a reader and a `setenv` of another thread apart (POSIX.1-2017, `setenv`: the
 /// function "need not be thread-safe"). So the first call of this library needs what every call of `getenv` needs: no
-/// other thread of the program changes the environment meanwhile. docs/getting-started.md says so, under "What differs".
+/// other thread of the program changes the environment meanwhile. docs/getting-started.md says so, under "What
+/// differs".
 pub fn snapshot() -> &'static Snapshot {
     SNAPSHOT.get_or_init(|| Box::new(Snapshot::of_process()))
 }

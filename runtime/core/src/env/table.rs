@@ -63,7 +63,8 @@ const OTHERS: &[Variable] = &[
     omp("OMP_SCHEDULE", Kind::Notation)
         .default("dynamic,1")
         .accepts(SCHEDULES)
-        .help("Schedule of loops with schedule(runtime). One of hetmp's own also replaces the loops' dynamic and guided clauses.")
+        .help("Schedule of loops with schedule(runtime). One of hetmp's own also replaces the loops' dynamic and \
+            guided clauses.")
         .spec("OpenMP 5.1, 6.1")
         .with_device_forms(),
     omp("OMP_DYNAMIC", Kind::Boolean)
@@ -235,7 +236,8 @@ const OTHERS: &[Variable] = &[
             "a number from 0, with a point if need be, and an optional unit K, M, G or T (without \
              unit: bytes)",
         )
-        .help("Bytes of each PE's symmetric heap; memory is taken when it is touched. An invalid value ends the program.")
+        .help("Bytes of each PE's symmetric heap; memory is taken when it is touched. An invalid value ends the \
+            program.")
         .spec("OpenSHMEM 1.5, 8"),
     shmem("SHMEM_DEBUG", Kind::Text)
         .default("not set")
@@ -284,13 +286,15 @@ const OTHERS: &[Variable] = &[
         .spec("OpenSHMEM 1.5, 8"),
     hetmp("HETMP_NODES", Kind::Notation)
         .default("discovered")
-        .accepts("a number of nodes, cores=LIST[,speed=S][;cores=...], @file.toml, or dsm:2 to dsm:8, [;speed=S or ;cores=...[+cores=...] for each]")
+        .accepts("a number of nodes, cores=LIST[,speed=S][;cores=...], @file.toml, or dsm:2 to dsm:8, [;speed=S or \
+            ;cores=...[+cores=...] for each]")
         .help("The nodes of unlike cores that loops are split over; dsm:N: N processes that share memory page by page.")
         .spec("hetmp"),
     hetmp("HETMP_FAR", Kind::Notation)
         .default("not emulated")
         .accepts("NEAR,FAR or NEAR,FAR,flat, in microseconds up to 1000000, FAR at least NEAR")
-        .help("For experiments: the time of a barrier's signal within a node and to another one. flat: barriers ignore nodes.")
+        .help("For experiments: the time of a barrier's signal within a node and to another one. flat: barriers \
+            ignore nodes.")
         .spec("hetmp"),
     hetmp("HETMP_DSM", Kind::Word)
         .default("uffd; sigsegv where that is forbidden")
@@ -300,7 +304,8 @@ const OTHERS: &[Variable] = &[
     hetmp("HETMP_DSM_CROSS", Kind::Word)
         .default("auto")
         .accepts("auto, always, never or node:K")
-        .help("Which regions cross nodes dsm:N. auto: regions measured to be faster; always; never; node:K: all run whole on node K.")
+        .help("Which regions cross nodes dsm:N. auto: regions measured to be faster; always; never; node:K: all run \
+            whole on node K.")
         .spec("hetmp"),
     hetmp("HETMP_DSM_CPUS", Kind::Word)
         .default("all")
@@ -320,12 +325,15 @@ const OTHERS: &[Variable] = &[
     hetmp("HETMP_SCHEDULE", Kind::Notation)
         .default("not set")
         .accepts(SCHEDULES)
-        .help("Wins over OMP_SCHEDULE, and is not seen by other OpenMP runtimes, which complain about schedules they do not know.")
+        .help("Wins over OMP_SCHEDULE, and is not seen by other OpenMP runtimes, which complain about schedules they \
+            do not know.")
         .spec("hetmp"),
     hetmp("HETMP_STATIC", Kind::Word)
         .default("auto")
         .accepts("off, auto, uneven, wide, force or force-uneven")
-        .help("Which loops without a call to the runtime hetmp's schedules divide. auto: where virtual threads are safe and may gain; uneven: also in uneven parts, for programs that do not rely on equal ones; wide: also where the program set a number of threads; force: wherever safe; see static-loops.md.")
+        .help("Which loops without a call to the runtime hetmp's schedules divide. auto: where virtual threads are \
+            safe and may gain; uneven: also in uneven parts, for programs that do not rely on equal ones; wide: also \
+            where the program set a number of threads; force: wherever safe; see static-loops.md.")
         .spec("hetmp"),
     hetmp("HETMP_OBJECTIVE", Kind::Word)
         .default("time")
@@ -373,7 +381,8 @@ const OTHERS: &[Variable] = &[
     hetmp("HETMP_TIMES", Kind::Text)
         .default("not set")
         .accepts("a folder")
-        .help("Measures time and waits of threads in regions and constructs, into this folder; set by hetmp run --profile.")
+        .help("Measures time and waits of threads in regions and constructs, into this folder; set by hetmp run \
+            --profile.")
         .spec("hetmp"),
     hetmp("HETMP_TRACE", Kind::Text)
         .default("not set")
@@ -383,7 +392,8 @@ const OTHERS: &[Variable] = &[
     hetmp("HETMP_TRACE_EVENTS", Kind::Integer)
         .default("65536")
         .accepts("an integer from 16 to 16777216")
-        .help("Events, and regions, that the trace keeps for a thread, up to 96 bytes each; then neighbours are joined and the oldest dropped.")
+        .help("Events, and regions, that the trace keeps for a thread, up to 96 bytes each; then neighbours are \
+            joined and the oldest dropped.")
         .spec("hetmp"),
     hetmp("HETMP_BOOTSTRAP", Kind::Word)
         .default("found by what launchers set")
@@ -396,7 +406,8 @@ const OTHERS: &[Variable] = &[
             "x86, sw26010, mt3000 or a file name with a dot or slash, then ,strict and ,scale=1 \
              to 1000000 if wanted",
         )
-        .help("The platform that message queues (hetmp/mq.h) model. strict keeps the master's slots from the slaves; scale lengthens modelled times. An invalid value ends the program.")
+        .help("The platform that message queues (hetmp/mq.h) model. strict keeps the master's slots from the slaves; \
+            scale lengthens modelled times. An invalid value ends the program.")
         .spec("hetmp"),
     hetmp("HETMP_MQ_TIMEOUT", Kind::Text)
         .default("0: never")
@@ -406,17 +417,20 @@ const OTHERS: &[Variable] = &[
     hetmp("HETMP_CHECK", Kind::Boolean)
         .default("false")
         .accepts("true (1) or false (0)")
-        .help("Checks the arguments of every OpenSHMEM call, and compares collective calls between PEs; a wrong one ends the job with function, PE and value.")
+        .help("Checks the arguments of every OpenSHMEM call, and compares collective calls between PEs; a wrong one \
+            ends the job with function, PE and value.")
         .spec("hetmp"),
     hetmp("HETMP_NIC", Kind::Word)
         .default("auto")
         .accepts("auto, shm, emulated, tcp, ofi or ofi:PROVIDER")
-        .help("How OpenSHMEM and GOAL reach other processes. auto: shared memory here, sockets or an adapter's libfabric elsewhere; shm, tcp: one of these; emulated: a software adapter; ofi: libfabric.")
+        .help("How OpenSHMEM and GOAL reach other processes. auto: shared memory here, sockets or an adapter's \
+            libfabric elsewhere; shm, tcp: one of these; emulated: a software adapter; ofi: libfabric.")
         .spec("hetmp"),
     hetmp("HETMP_NIC_ENDPOINTS", Kind::Text)
         .default("1")
         .accepts("a number from 1 to 64")
-        .help("Endpoints of libfabric in a process, each with a thread; queue pairs and contexts are dealt to them in turn.")
+        .help("Endpoints of libfabric in a process, each with a thread; queue pairs and contexts are dealt to them in \
+            turn.")
         .spec("hetmp"),
     hetmp("HETMP_NIC_TIMEOUT", Kind::Text)
         .default("10")
@@ -426,12 +440,14 @@ const OTHERS: &[Variable] = &[
     hetmp("HETMP_NIC_MODEL", Kind::Notation)
         .default("not set")
         .accepts("gpu, then ,seed=N, ,hold=NANOSECONDS, ,check and ,noinval if wanted")
-        .help("Models a device's memory: gpu delays and reorders writes as the fabric may, differently with each seed; check names mistakes.")
+        .help("Models a device's memory: gpu delays and reorders writes as the fabric may, differently with each \
+            seed; check names mistakes.")
         .spec("hetmp"),
     hetmp("HETMP_GOAL_ENGINE", Kind::Word)
         .default("thread")
         .accepts("thread, user, kernel, nic or nic-thread")
-        .help("Who moves nonblocking collectives on: a thread, only the program's own calls (user), an eBPF program in the kernel (needs rights, see goal.md), or an emulated adapter that is a process or a thread.")
+        .help("Who moves nonblocking collectives on: a thread, only the program's own calls (user), an eBPF program \
+            in the kernel (needs rights, see goal.md), or an emulated adapter that is a process or a thread.")
         .spec("hetmp"),
     hetmp("HETMP_GOAL_INTERFACE", Kind::Text)
         .default("lo")
@@ -466,7 +482,8 @@ const OTHERS: &[Variable] = &[
     hetmp("HETMP_GOAL_CHOICE", Kind::Notation)
         .default("allreduce=32768,allgather=1048576,alltoall=0")
         .accepts("NAME=BYTES, separated by commas")
-        .help("Bytes from which an allreduce or allgather uses a ring, and up to which an all-to-all uses log2 steps; hetmp calibrate goal prints a machine's.")
+        .help("Bytes from which an allreduce or allgather uses a ring, and up to which an all-to-all uses log2 steps; \
+            hetmp calibrate goal prints a machine's.")
         .spec("hetmp"),
     hetmp("HETMP_GOAL_ALLTOALL", Kind::Word)
         .default("auto")
@@ -475,6 +492,13 @@ const OTHERS: &[Variable] = &[
         .spec("hetmp"),
 ];
 
+/// The newer name in the help of an older one: `Older name of NEWER, which wins over it.`
+#[cfg(test)]
+fn newer(help: &str) -> &str {
+    let (_, rest) = help.split_once("lder name of ").unwrap_or(("", help));
+    rest.split([',', '.']).next().unwrap_or(rest)
+}
+
 /// The table as a Markdown document (`docs/environment.md`).
 #[cfg(test)]
 fn markdown() -> String {
@@ -482,7 +506,8 @@ fn markdown() -> String {
     let mut out = String::from(
         "# Environment variables\n\n\
          Generated from the table in `runtime/core/src/env/table.rs`. Case does not matter, and blanks \
-         around a value are ignored. An invalid value costs one line on standard error, and the default \
+         around a value are ignored; true is also 1, yes or on, and false 0, no or off. An invalid value costs one \
+         line on standard error, and the default \
          applies, unless its row says otherwise. Values are read at the first call of the library. Names \
          marked with * also exist as `NAME_ALL`, which the host takes where `NAME` is unset; `NAME_DEV` \
          and `NAME_DEV_n` are for devices and have no effect here.\n",
@@ -501,12 +526,24 @@ fn markdown() -> String {
             .iter()
             .filter(|v| v.family == family)
             .partition(|v| v.accepts == super::libomp::UNUSED);
-        // Where all rows are specified in one place, the title names it.
+        let (older, rows): (Vec<&Variable>, Vec<_>) = rows
+            .into_iter()
+            .partition(|v| v.help.contains("lder name of"));
+        // What all rows are specified in stands in the head, or nowhere if it is the same place.
+        let document = rows[0].spec.split_inclusive(", ").next().unwrap_or("");
+        let (document, in_document) = if rows.iter().all(|v| v.spec.starts_with(document)) {
+            (
+                document,
+                format!("section of {}", document.trim_end_matches(", ")),
+            )
+        } else {
+            ("", "specified in".to_owned())
+        };
         let specs = rows.iter().any(|v| v.spec != rows[0].spec);
         let (head, line) = if specs {
-            (" specified in |", " --- |")
+            (format!(" {in_document} |"), " --- |")
         } else {
-            ("", "")
+            (String::new(), "")
         };
         out.push_str(&format!(
             "\n## {title}\n\n| name | default | values | meaning |{head}\n| --- | --- | --- | --- |{line}\n"
@@ -517,7 +554,7 @@ fn markdown() -> String {
                 Suffixes::AllAndDevices => " \\*",
             };
             let spec = if specs {
-                format!(" {} |", v.spec)
+                format!(" {} |", &v.spec[document.len()..])
             } else {
                 String::new()
             };
@@ -527,6 +564,16 @@ fn markdown() -> String {
                 cell(v.default),
                 cell(v.accepts),
                 cell(v.help)
+            ));
+        }
+        if !older.is_empty() {
+            let names: Vec<String> = older
+                .iter()
+                .map(|v| format!("`{}` ({})", v.name, newer(v.help)))
+                .collect();
+            out.push_str(&format!(
+                "\nOlder names, which count where the newer one in brackets is not set: {}.\n",
+                names.join(", ")
             ));
         }
         if !unused.is_empty() {

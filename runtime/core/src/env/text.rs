@@ -235,7 +235,11 @@ mod tests {
                 (v, *libc::__errno_location() == libc::ERANGE)
             };
             let used = end as usize - c.as_ptr() as usize;
-            let want = if used == 0 { Number::Missing } else if overflow { Number::Overflow } else { Number::Value(value) };
+            let want = match (used, overflow) {
+                (0, _) => Number::Missing,
+                (_, true) => Number::Overflow,
+                (_, false) => Number::Value(value),
+            };
             prop_assert_eq!(strtoul(text.as_bytes(), base as u32), (want, used));
         }
 
