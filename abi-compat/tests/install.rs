@@ -207,6 +207,59 @@ fn a_program_runs_on_the_installed_library() {
 
     check_openshmem(&prefix, dir);
     check_examples(&prefix, dir);
+    check_cmake(&prefix, dir);
+}
+
+/// A CMake project finds an installation, also one that was moved, and its programs run without any variable.
+fn check_cmake(prefix: &Path, dir: &Path) {
+    let Ok(cmake) = hetmp_abi_compat::suite::find_in_path("cmake") else {
+        eprintln!("skipped: find_package(hetmp) (cmake)");
+        return;
+    };
+    let project = dir.join("project");
+    fs::create_dir_all(&project).unwrap();
+    fs::write(project.join("hello.c"), OPENSHMEM).unwrap();
+    fs::write(
+        project.join("queue.c"),
+        "#include <hetmp/mq.h>\n#include <hetmp/simd.h>\nint main(void) { return mGetSlaveCoreNum(0) < 0; }\n",
+    )
+    .unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    let list = format!(
+        "cmake_minimum_required(VERSION 3.13)\nproject(p C)\nfind_package(hetmp {version} REQUIRED)\n\
+         add_executable(hello hello.c)\ntarget_link_libraries(hello hetmp::shmem)\n\
+         add_executable(queue queue.c)\ntarget_link_libraries(queue hetmp::mq)\n"
+    );
+    fs::write(project.join("CMakeLists.txt"), list).unwrap();
+    let moved = dir.join("moved");
+    fs::rename(prefix, &moved).unwrap();
+    let root = format!("-DCMAKE_PREFIX_PATH={}", text(&moved));
+    let built = text(&project.join("built"));
+    let cmake = text(&cmake);
+    succeed(&cmake, &["-S", &text(&project), "-B", &built, &root], &[]);
+    succeed(&cmake, &["--build", &built], &[]);
+    let small = [("SHMEM_SYMMETRIC_SIZE", "1M")];
+    let oshrun = text(&moved.join("bin/oshrun"));
+    let hello = format!("{built}/hello");
+    let out = succeed(&oshrun, &["-n", "2", &hello], &small);
+    assert_eq!(out, "1.5 0.5 3\n");
+    succeed(&format!("{built}/queue"), &[], &[]);
+    // A version that is not there is refused.
+    let later = project.join("CMakeLists.txt");
+    let list = fs::read_to_string(&later).unwrap();
+    fs::write(&later, list.replace(version, "99.0")).unwrap();
+    let out = run(
+        &cmake,
+        &[
+            "-S",
+            &text(&project),
+            "-B",
+            &format!("{built}-later"),
+            &root,
+        ],
+        &[],
+    );
+    assert_ne!(out.ending, exec::Ending::Exit(0));
 }
 
 /// The programs of `examples/` build on an installation, and print what is expected.
