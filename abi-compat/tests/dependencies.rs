@@ -1,4 +1,4 @@
-//! docs/dev/dependencies.md against the dependencies that the crates of the workspace name.
+//! docs/dev/dependencies.md and deny.toml against the dependencies that the crates of the workspace name.
 
 use hetmp_abi_compat::library;
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,10 +71,77 @@ fn each_dependency_has_its_row() {
     }
 }
 
+/// Whether a licence expression can be chosen from `allowed`: one side of each OR, all sides of each AND.
+fn may_be_chosen(expression: &str, allowed: &BTreeSet<&str>) -> bool {
+    let plain = expression.replace('/', " OR ").replace(['(', ')'], "");
+    plain.split(" AND ").all(|part| {
+        part.split(" OR ")
+            .any(|licence| allowed.contains(licence.trim()))
+    })
+}
+
+/// What `cargo deny` would say of licences and sources, where that tool is not there.
+#[test]
+fn each_package_has_a_licence_and_a_source_that_deny_toml_allows() {
+    let root = library::root();
+    let rules = fs::read_to_string(root.join("deny.toml")).expect("deny.toml");
+    let list = rules.split_once("[licenses]\nallow = [").expect("a list").1;
+    let list = list.split_once(']').expect("its end").0;
+    let allowed: BTreeSet<&str> = list.split('"').skip(1).step_by(2).collect();
+    let out = std::process::Command::new(env!("CARGO"))
+        .args(["metadata", "--locked", "--offline", "--format-version", "1"])
+        .args(["--filter-platform", "x86_64-unknown-linux-gnu"])
+        .current_dir(&root)
+        .output()
+        .expect("cargo");
+    let said = String::from_utf8_lossy(&out.stderr);
+    let found: serde_json::Value =
+        serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {said}"));
+    let packages = found["packages"].as_array().expect("packages");
+    assert!(packages.len() > 100, "{}", packages.len());
+    for package in packages {
+        let (name, licence) = (
+            package["name"].as_str().unwrap(),
+            package["license"].as_str().unwrap_or("none"),
+        );
+        let excepted = format!("crate = \"{name}\"\nallow = [\"{licence}\"]");
+        assert!(
+            may_be_chosen(licence, &allowed) || rules.contains(&excepted),
+            "{name}: {licence}"
+        );
+        let source = package["source"].as_str().unwrap_or("this workspace");
+        assert!(
+            source == "this workspace" || source.ends_with("github.com/rust-lang/crates.io-index"),
+            "{name}: {source}"
+        );
+    }
+}
+
+#[test]
+fn a_licence_is_chosen_from_an_expression() {
+    let allowed = BTreeSet::from(["MIT", "Unicode-3.0"]);
+    for (expression, expected) in [
+        ("MIT", true),
+        ("GPL-3.0", false),
+        ("GPL-3.0 OR MIT", true),
+        ("Apache-2.0/MIT", true),
+        ("(MIT OR Apache-2.0) AND Unicode-3.0", true),
+        ("(MIT OR Apache-2.0) AND GPL-3.0", false),
+        ("none", false),
+    ] {
+        assert_eq!(
+            may_be_chosen(expression, &allowed),
+            expected,
+            "{expression}"
+        );
+    }
+}
+
 #[test]
 fn dependencies_of_all_sections_are_seen() {
     let text = "[package]\nname = \"x\"\n[dependencies]\na = \"1\"\nb.workspace = true\nhetmp-core.workspace = true\n\
-                # c\nc = { path = \"../c\" }\n[dev-dependencies]\nd = { version = \"1\", features = [\n    \"e\",\n] }\n\
+                # c\nc = { path = \"../c\" }\n[dev-dependencies]\nd = { version = \"1\", features = [\n    \"e\",\n] \
+                }\n\
                 [target.\"cfg(x)\".dependencies]\nf = \"1\"\n[features]\ng = []\n";
     assert_eq!(named(text).collect::<Vec<_>>(), ["a", "b", "d", "f"]);
 }
