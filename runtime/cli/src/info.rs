@@ -1,14 +1,16 @@
 //! `hetmp info`: the machine as the runtime sees it.
 
 mod parts;
+mod picture;
 mod platforms;
 
 use crate::run::choice;
-use crate::Output;
+use crate::{outputs, Output};
 use hetmp_core::topo::{CpuSet, Nodes, PlaceKind, Topology};
 use hetmp_core::{env, quota};
 use serde_json::{json, Value};
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -21,6 +23,9 @@ pub(crate) struct Arguments {
     /// Print the platforms of message queues (hetmp/mq.h) instead, and which one HETMP_PLATFORM chooses
     #[arg(long, conflicts_with = "env")]
     platform: bool,
+    /// Also draws nodes, caches and CPUs into an SVG file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["env", "platform"])]
+    svg: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Output {
@@ -45,6 +50,10 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
     } else {
         facts.text()
     };
+    if let Some(path) = &arguments.svg {
+        let drawn = picture::draw(&facts.model, &facts.nodes, &facts.machine);
+        errors.extend(outputs::write("--svg", path, drawn).err());
+    }
     Output {
         text,
         errors,

@@ -2,6 +2,7 @@
 //! something else.
 
 use crate::Output;
+use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ValueHint};
 use options::{Group, Means, Row, ROWS};
 use std::path::{Path, PathBuf};
@@ -39,15 +40,52 @@ pub(crate) fn completions(arguments: &Completions, mut command: clap::Command) -
         Completed::Hetrun => "hetrun",
         Completed::Oshrun => "oshrun",
     };
-    if name != "hetmp" {
-        command = launcher();
-    }
+    command = match arguments.command {
+        Completed::Hetmp => with_values(command),
+        Completed::Hetrun | Completed::Oshrun => launcher(),
+    };
     clap_complete::generate(arguments.shell, &mut command, name, &mut script);
     Output {
         text: String::from_utf8_lossy(&script).into_owned(),
         ..Output::default()
     }
 }
+
+/// What shells offer for an option's value. The option may take more: a schedule has numbers behind its name.
+fn with_values(command: clap::Command) -> clap::Command {
+    let offer = |arg: Arg| {
+        let value = arg.get_value_names().and_then(|names| names.first());
+        let value = value.map_or("", |name| name.as_str()).to_owned();
+        let words = match value.as_str() {
+            "SCHEDULE" => SCHEDULES.to_vec(),
+            "WORD" => vec!["time", "energy", "edp"],
+            "NODES" => vec!["dsm:2"],
+            _ => crate::simulate::names(arg.get_id().as_str()),
+        };
+        match value.as_str() {
+            _ if !words.is_empty() => arg.value_parser(PossibleValuesParser::new(words)),
+            "FILE" => arg.value_hint(ValueHint::FilePath),
+            "PROGRAM" => arg.value_hint(ValueHint::CommandWithArguments),
+            _ => arg,
+        }
+    };
+    command.mut_args(offer).mut_subcommands(with_values)
+}
+
+/// The names of schedules.
+const SCHEDULES: [&str; 11] = [
+    "hetprobe",
+    "hetprobe-i",
+    "cross-dynamic",
+    "static-csr",
+    "aid-static",
+    "aid-hybrid",
+    "aid-dynamic",
+    "static",
+    "dynamic",
+    "guided",
+    "auto",
+];
 
 /// Writes the pages.
 pub(crate) fn man(arguments: &Man, command: clap::Command) -> Output {
@@ -144,4 +182,21 @@ fn literally(text: &str) -> String {
             format!("{guard}{line}\n")
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SCHEDULES;
+    use hetmp_sched::schedule::Schedule;
+
+    #[test]
+    fn schedules_that_shells_offer_are_schedules() {
+        for name in SCHEDULES {
+            let numbers = if name == "static-csr" { ":3,1" } else { "" };
+            assert!(
+                Schedule::parse(&format!("{name}{numbers}")).is_ok(),
+                "{name}"
+            );
+        }
+    }
 }

@@ -62,6 +62,40 @@ fn found_nodes_are_accepted_when_told() {
     assert_eq!(told["HETMP_NODES"], syntax);
 }
 
+/// Each CPU of the nodes has its square, and each node its label.
+#[test]
+fn nodes_are_drawn() {
+    let found = json(&hetmp(&["info", "--json"], None));
+    let allowed: Vec<u64> = found["allowed"]
+        .as_array()
+        .expect("CPUs")
+        .iter()
+        .filter_map(Value::as_u64)
+        .collect();
+    let told = format!("cores={},speed=0.5,name=slow", allowed[0]);
+    let path = std::env::temp_dir().join(format!("hetmp-info-{}.svg", std::process::id()));
+    let file = path.to_str().expect("text");
+    for (nodes, squares) in [(None, allowed.len()), (Some(told.as_str()), 1)] {
+        let output = hetmp(&["info", "--svg", file], nodes);
+        assert_eq!(text(&output.stderr), "");
+        let drawn = std::fs::read_to_string(&path).expect("a picture");
+        assert_eq!(drawn.matches("text-anchor").count(), squares, "{drawn}");
+        assert!(
+            drawn.starts_with("<svg ") && drawn.ends_with("</svg>\n"),
+            "{drawn}"
+        );
+        assert_eq!(
+            drawn.contains("node 0 (slow), slowed to 0.5"),
+            nodes.is_some(),
+            "{drawn}"
+        );
+    }
+    let _ = std::fs::remove_file(&path);
+    let output = hetmp(&["info", "--svg", "/no/such/file"], None);
+    assert!(text(&output.stderr).starts_with("hetmp: --svg: '/no/such/file': "));
+    assert!(!output.status.success());
+}
+
 #[test]
 fn told_nodes_show() {
     let found = json(&hetmp(&["info", "--json"], None));

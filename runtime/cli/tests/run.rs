@@ -481,7 +481,16 @@ fn pages_and_completions_name_every_command() {
             .output()
             .expect("hetmp runs");
         assert!(out.status.success());
-        assert!(text(&out.stdout).contains("profile-file"), "{shell}");
+        let script = text(&out.stdout);
+        // Options, and values of options.
+        for word in [
+            "profile-file",
+            "cross-dynamic",
+            "xeon-thunderx-rdma",
+            "energy",
+        ] {
+            assert!(script.contains(word), "{shell} {word}: {script}");
+        }
         for launcher in ["hetrun", "oshrun"] {
             let out = Command::new(env!("CARGO_BIN_EXE_hetmp"))
                 .args(["completions", shell, launcher])

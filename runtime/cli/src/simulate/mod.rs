@@ -76,6 +76,17 @@ pub(crate) struct Arguments {
     show: Option<String>,
 }
 
+/// The shipped names that the option of this name takes, for shells.
+pub(crate) fn names(option: &str) -> Vec<&'static str> {
+    let of = |what: What| what.shipped().iter().map(|(name, _)| *name);
+    match option {
+        "platform" => of(What::Platform).collect(),
+        "workload" => of(What::Workload).chain(["all"]).collect(),
+        "show" => of(What::Platform).chain(of(What::Workload)).collect(),
+        _ => Vec::new(),
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Output {
     match answer(arguments) {
         Ok(output) => output,
