@@ -36,7 +36,9 @@ pub(crate) fn compile_by(compiler: &str, source: &str, options: &[&str]) -> File
 #[allow(dead_code, reason = "each test uses what it needs of this file")]
 pub(crate) fn compile_text(compiler: &str, name: &str, text: &str, options: &[&str]) -> File {
     let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::write(&source, text).expect("the program can be written");
+    if std::fs::read_to_string(&source).ok().as_deref() != Some(text) {
+        std::fs::write(&source, text).expect("the program can be written");
+    }
     compile_file(Some(compiler), &source, options).1
 }
 
@@ -50,6 +52,15 @@ fn program(source: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/programs")
         .join(source)
+}
+
+/// Whether an earlier run compiled `output` from `source` as it is, by the compiler as it is.
+fn is_current(output: &Path, source: &Path, compiler: &str) -> bool {
+    let changed = |path: &Path| path.metadata().and_then(|m| m.modified()).ok();
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let compiler = std::env::split_paths(&paths).find_map(|dir| changed(&dir.join(compiler)));
+    let made = changed(output);
+    compiler.is_some() && made > compiler && made > changed(source)
 }
 
 /// By `compiler`, or by gcc's for the source's language.
@@ -66,13 +77,20 @@ fn compile_file(compiler: Option<&str>, source: &Path, options: &[&str]) -> (Pat
         name.push_str(option);
     }
     let output: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name.replace('/', "_"));
+    if is_current(&output, source, compiler) {
+        let file = File::read(&output);
+        return (output, file);
+    }
+    // Renamed into place: what a compiler left half written is not current.
+    let mut fresh = output.clone().into_os_string();
+    fresh.push(format!("{:?}", std::thread::current().id()));
     let mut command = Command::new(compiler);
     command
         .arg("-fopenmp")
         .args(options)
         .arg(source)
         .arg("-o")
-        .arg(&output)
+        .arg(&fresh)
         .arg("-lm");
     if compiler == "gfortran" {
         command.arg("-J").arg(env!("CARGO_TARGET_TMPDIR"));
@@ -83,6 +101,7 @@ fn compile_file(compiler: Option<&str>, source: &Path, options: &[&str]) -> (Pat
         "{command:?}: {}",
         String::from_utf8_lossy(&result.stderr)
     );
+    std::fs::rename(&fresh, &output).expect("the program can be put into place");
     let file = File::read(&output);
     (output, file)
 }
