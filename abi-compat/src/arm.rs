@@ -1,6 +1,6 @@
-//! Programs for 64-bit Arm, made by a cross compiler and run by an emulator of programs, in place of this machine's own:
-//! `HETMP_TEST_MACHINE=aarch64` (scripts/test's step `cross`). Emulation shows what code computes. It does not show what weakly
-//! ordered memory may do, nor how long anything takes.
+//! Programs for 64-bit Arm, made by a cross compiler and run by an emulator of programs, in place of this machine's
+//! own: `HETMP_TEST_MACHINE=aarch64` (scripts/test's step `cross`). Emulation shows what code computes. It does not
+//! show what weakly ordered memory may do, nor how long anything takes.
 
 use crate::suite::find_in_path;
 use std::path::{Path, PathBuf};
@@ -42,8 +42,8 @@ pub fn compiler(name: &str) -> String {
     }
 }
 
-/// What is started to run `program` with `args`, and how long that may take. The environment is the program's: the emulator
-/// is linked statically, so what is preloaded does not concern it.
+/// What is started to run `program` with `args`, and how long that may take. The environment is the program's: the
+/// emulator is linked statically, so what is preloaded does not concern it.
 ///
 /// # Errors
 /// There is no emulator.

@@ -1,5 +1,5 @@
-//! Compiles C programs that use our own headers (most tests preload the library instead), and makes the libraries that they
-//! link with.
+//! Compiles C programs that use our own headers (most tests preload the library instead), and makes the libraries that
+//! they link with.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use std::process::Command;
 
 use crate::library;
 
-/// A folder in the target directory that has `library` under both of its names and the libraries of its interfaces. Tests that may
-/// run at the same time pass different values of `name`, so that each has a folder of its own.
+/// A folder in the target directory that has `library` under both of its names and the libraries of its interfaces.
+/// Tests that may run at the same time pass different values of `name`, so that each has a folder of its own.
 ///
 /// # Errors
 /// One line about the file that cannot be copied.

@@ -108,8 +108,9 @@ pub fn all(folder: &Path) -> Result<Vec<Case>, String> {
 
 /// Programs that reach their lever only when gcc compiles them. In the first two, clang keeps the thread number
 /// in the region's frame, of which functions of the C library get an address: another guard. In the third,
-/// clang guards the last index by a flag, which the scan of the code does not follow. In the fourth, clang hands the thread's number on in a
-/// register that a function saves by `push`. The others are about loops that gcc divides itself.
+/// clang guards the last index by a flag, which the scan of the code does not follow. In the fourth, clang hands the
+/// thread's number on in a register that a function saves by `push`. The others are about loops that gcc divides
+/// itself.
 const OF_GCC_ALONE: [&str; 7] = [
     "static_callback.c",
     "static_callback_unknown.c",

@@ -2,9 +2,9 @@
 //!
 //! clang's programs ask the dynamic linker for `libomp.so.5`. Where another release of LLVM owns that name in the
 //! system's library folder, the linker finds that release's runtime. A comparison would then be with a library that
-//! these programs were not made for. So every program that is compared gets the folder of clang 19's own runtime at link
-//! time, as a runtime path: unlike an environment variable it needs nobody who sets it, and `LD_LIBRARY_PATH` still
-//! comes first, by which a program is run under libhetmp.so.
+//! these programs were not made for. So every program that is compared gets the folder of clang 19's own runtime at
+//! link time, as a runtime path: unlike an environment variable it needs nobody who sets it, and `LD_LIBRARY_PATH`
+//! still comes first, by which a program is run under libhetmp.so.
 
 use crate::{elf, suite::find_in_path};
 use std::path::{Path, PathBuf};

@@ -147,8 +147,8 @@ pub fn run_watched(program: &Program<'_>, watch: impl FnOnce(libc::pid_t)) -> io
             err.try_clone()?
         })
         .process_group(0);
-    // The nodes of a software DSM keep the program's memory in files of 64 GiB and more, empty for the most part. The limit
-    // counts their size.
+    // The nodes of a software DSM keep the program's memory in files of 64 GiB and more, empty for the most part. The
+    // limit counts their size.
     let nodes = program
         .env
         .iter()

@@ -334,10 +334,25 @@ const HEAD: &str = "%%MatrixMarket matrix coordinate real general\n";
 #[test]
 fn matrix_market_files_are_read() {
     for (name, text) in [
-        ("general.mtx", format!("{HEAD}% comment\n\n3 3 5\n1 1 2.5\n2 1 -1e-1\n3 3 4\n1 3 9\n3 2 1\n")),
-        ("symmetric.mtx", "%%MatrixMarket MATRIX Coordinate pattern SYMMETRIC\n4 4 4\n2 1\n3 2\n4 1\n4 4\n".to_owned()),
-        ("integer.mtx", "%%MatrixMarket matrix coordinate integer general\r\n2 2 3\r\n1 1 3\r\n2 1 1\r\n2 2 2\r\n".to_owned()),
-        ("duplicates.mtx", format!("{HEAD}2 2 4\n1 1 1\n1 1 1\n2 1 .5\n2 1 .5\n")),
+        (
+            "general.mtx",
+            format!("{HEAD}% comment\n\n3 3 5\n1 1 2.5\n2 1 -1e-1\n3 3 4\n1 3 9\n3 2 1\n"),
+        ),
+        (
+            "symmetric.mtx",
+            "%%MatrixMarket MATRIX Coordinate pattern SYMMETRIC\n4 4 4\n2 1\n3 2\n4 1\n4 4\n"
+                .to_owned(),
+        ),
+        (
+            "integer.mtx",
+            "%%MatrixMarket matrix coordinate integer general\r\n2 2 3\r\n1 1 3\r\n2 1 1\r\n2 2 \
+            2\r\n"
+                .to_owned(),
+        ),
+        (
+            "duplicates.mtx",
+            format!("{HEAD}2 2 4\n1 1 1\n1 1 1\n2 1 .5\n2 1 .5\n"),
+        ),
         ("empty.mtx", format!("{HEAD}5 5 0\n")),
     ] {
         let path = file(name, text);
@@ -522,7 +537,8 @@ fn the_header_compiles_as_c_and_cxx() {
     );
     let cxx = file(
         "only_the_header.cc",
-        "#include <hetmp/device.h>\nint use(hetmp_device_queue *q, uint64_t *d) { return hetmp_p64(q, 0, d, 1) + hetmp_quiet(q); }\n",
+        "#include <hetmp/device.h>\nint use(hetmp_device_queue *q, uint64_t *d) { return hetmp_p64(q, 0, d, 1) + \
+            hetmp_quiet(q); }\n",
     );
     for compiler in ["gcc", "clang"] {
         for standard in ["-std=c99", "-std=c11", "-std=c17", "-std=gnu2x"] {

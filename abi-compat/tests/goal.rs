@@ -13,8 +13,9 @@
 //! | `file` | the argument is the name of a file; rank 0 writes the line there; the job's status does not matter |
 //! | `ends=STATUS TEXT` | ends with this status, and with `TEXT` on standard error; prints no line |
 //!
-//! The engines `kernel` and `nic` have programs of their own, `c-tests/goal-kernel`, and tests of their own ([`kernel`],
-//! [`nic`]); `nic` runs the programs of `c-tests/goal` too. Programs of MPI are in `c-tests/mpi` ([`mpi`]).
+//! The engines `kernel` and `nic` have programs of their own, `c-tests/goal-kernel`, and tests of their own
+//! ([`kernel`], [`nic`]); `nic` runs the programs of `c-tests/goal` too. Programs of MPI are in `c-tests/mpi`
+//! ([`mpi`]).
 
 use hetmp_abi_compat::{exec, library, sample};
 use libtest_mimic::{Arguments, Failed, Trial};

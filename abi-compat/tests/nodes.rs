@@ -102,7 +102,8 @@ fn every_schedule_runs_every_iteration_once() {
     }
 }
 
-/// Whatever schedule of ours takes the place of libgomp's: no thread gets an iteration that comes before those that it has had.
+/// Whatever schedule of ours takes the place of libgomp's: no thread gets an iteration that comes before those that it
+/// has had.
 #[test]
 fn the_iterations_of_each_thread_ascend() {
     let Some(cpus) = cpus() else { return };
@@ -157,9 +158,9 @@ int main(void) {
 }
 "#;
 
-/// Threads that have wandered off come back with the next region, and none is bound there. A thread may be taken elsewhere between
-/// the region's start and its look, so most of the rounds count. The last two digits: inner regions of one thread, one by the limit
-/// on active levels and one by a clause.
+/// Threads that have wandered off come back with the next region, and none is bound there. A thread may be taken
+/// elsewhere between the region's start and its look, so most of the rounds count. The last two digits: inner regions
+/// of one thread, one by the limit on active levels and one by a clause.
 const WANDERED: &str = r#"
 #define _GNU_SOURCE
 #include <omp.h>
@@ -254,8 +255,8 @@ fn places_decide_before_nodes() {
     assert!(out.ends_with(" 1\n"), "{out}");
 }
 
-/// The number that a program is told, and the size of its next team: at first, with teams that may be smaller, and with a number
-/// that the program sets.
+/// The number that a program is told, and the size of its next team: at first, with teams that may be smaller, and with
+/// a number that the program sets.
 const TOLD: &str = r#"
 #include <omp.h>
 #include <stdio.h>
@@ -502,8 +503,8 @@ fn a_child_of_fork_has_nodes_too() {
     }
 }
 
-/// Barriers level by level, which a team takes where its nodes are far apart: here by an emulated distance. Programs with
-/// barriers, tasks at barriers, regions inside regions, teams of changing sizes, cancellation.
+/// Barriers level by level, which a team takes where its nodes are far apart: here by an emulated distance. Programs
+/// with barriers, tasks at barriers, regions inside regions, teams of changing sizes, cancellation.
 #[test]
 fn barriers_over_far_nodes() {
     let Some(cpus) = cpus() else { return };

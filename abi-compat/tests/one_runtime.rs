@@ -90,8 +90,8 @@ fn succeed(path: &str, args: &[&str]) {
     exec::succeed(path, args, &[], LIMIT);
 }
 
-/// Builds the library `lib<name>.so` of one part in `s`. It needs the runtime of `compiler`, or another runtime that the
-/// flags in `more` name.
+/// Builds the library `lib<name>.so` of one part in `s`. It needs the runtime of `compiler`, or another runtime that
+/// the flags in `more` name.
 fn part(s: &Scratch, compiler: &str, name: &str, more: &[&str]) -> String {
     let source = source(s, &format!("{name}.c"), &PART.replace("NAME", name));
     let file = s.path(&format!("lib{name}.so"));
@@ -361,8 +361,8 @@ for line in open("/proc/self/maps"):
         print("mapped", line.split()[-1])
 "#;
 
-/// Processes of one compiler, and a Python process with parts by both. For each: its command, the arguments, and what its
-/// parts say in teams of three threads.
+/// Processes of one compiler, and a Python process with parts by both. For each: its command, the arguments, and what
+/// its parts say in teams of three threads.
 fn processes(s: &Scratch) -> Vec<(String, Vec<String>, String)> {
     let mut all = Vec::new();
     for compiler in ["gcc", clang::CLANG] {

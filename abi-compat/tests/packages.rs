@@ -460,7 +460,8 @@ print(module.total(), hetmp.loaded())""" % sys.argv[1],
     # Too late for this interpreter, in time for those that it starts.
     """%env LD_PRELOAD={hetmp.library()}
 print(hetmp.loaded())
-print(subprocess.run([sys.executable, '-c', 'import hetmp; print(hetmp.loaded())'], capture_output=True, text=True).stdout)""",
+child = [sys.executable, '-c', 'import hetmp; print(hetmp.loaded())']
+print(subprocess.run(child, capture_output=True, text=True).stdout)""",
 ]
 for name in ("python3", "hetmp"):
     manager, client = start_new_kernel(kernel_name=name, startup_timeout=300)
@@ -477,8 +478,8 @@ for name in ("python3", "hetmp"):
     print(name, [line for line in "".join(said).split("\n") if line and not line.startswith("env:")])
 "#;
 
-/// The usual kernel runs on libgomp, whatever a cell sets; ours from the start. A kernel's own runtime is one thing, that of
-/// the programs it starts another.
+/// The usual kernel runs on libgomp, whatever a cell sets; ours from the start. A kernel's own runtime is one thing,
+/// that of the programs it starts another.
 fn in_a_notebook(s: &Scratch, python: &str, module: &str) {
     let fetch = [
         "-m",

@@ -1,7 +1,8 @@
 //! Programs that have rights their caller lacks: set-user-id programs, started by another user. Nothing that the
 //! caller's environment names may be loaded, executed, read, written or connected to; numbers that size the work count.
 //!
-//! One test scans the sources instead: only one room reads the environment, and that room looks at the process's rights.
+//! One test scans the sources instead: only one room reads the environment, and that room looks at the process's
+//! rights.
 //!
 //! The programs need root (who makes them) and a user without rights (who starts them). Without root they are skipped.
 
@@ -162,8 +163,8 @@ const READERS: [&str; 3] = [
     "dsm-preload/src/start.rs",
 ];
 
-/// Where files are opened by name: `core::file`, for all; and files of the kernel's (`/proc`, `/sys`, `/dev`), whose names
-/// are fixed. `outputs.rs` is a command's, and tries before a program runs whether its files can be written.
+/// Where files are opened by name: `core::file`, for all; and files of the kernel's (`/proc`, `/sys`, `/dev`), whose
+/// names are fixed. `outputs.rs` is a command's, and tries before a program runs whether its files can be written.
 const OPENERS: [&str; 18] = [
     "cli/src/hetrun/main.rs",
     "cli/src/info.rs",
@@ -185,8 +186,8 @@ const OPENERS: [&str; 18] = [
     "shmem/src/queue/guard.rs",
 ];
 
-/// The lines of the sources of `runtime/` that are loaded into programs, and of the commands if `cli`, which have one of
-/// these words; without comments, tests and examples. Returns the files.
+/// The lines of the sources of `runtime/` that are loaded into programs, and of the commands if `cli`, which have one
+/// of these words; without comments, tests and examples. Returns the files.
 fn files_with(words: &[&str], cli: bool) -> Vec<String> {
     let runtime = library::root().join("runtime");
     let mut found = Vec::new();

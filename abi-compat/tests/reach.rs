@@ -147,8 +147,8 @@ fn a_table_of_reach_results_and_ratios() {
     assert_eq!(ending, exec::Ending::Exit(1), "{said}");
     assert!(said.contains("libgomp: not over after 1 s"), "{said}");
 
-    // A program that is not there prints the same under both libraries, and so does a program that crashes at once: these are
-    // no equal results.
+    // A program that is not there prints the same under both libraries, and so does a program that crashes at once:
+    // these are no equal results.
     for (command, words) in [
         ("gone=./no-such-program", "status 127"),
         (

@@ -1,5 +1,5 @@
-//! The examples of README.md and of the pages for beginners, run as they stand there: with an empty home, an environment of three variables, and a program
-//! that gcc compiled. The examples with `pip` are in `packages.rs`.
+//! The examples of README.md and of the pages for beginners, run as they stand there: with an empty home, an
+//! environment of three variables, and a program that gcc compiled. The examples with `pip` are in `packages.rs`.
 
 use hetmp_abi_compat::readme::examples;
 use hetmp_abi_compat::{exec, library};
@@ -31,8 +31,8 @@ int main(void) {
 }
 "#;
 
-/// A folder as after `git clone` and `cargo build --release`, which is the home as well. `scripts/install` there is that
-/// of the repository, with the library under test.
+/// A folder as after `git clone` and `cargo build --release`, which is the home as well. `scripts/install` there is
+/// that of the repository, with the library under test.
 struct Clone(PathBuf);
 
 impl Clone {
@@ -143,7 +143,8 @@ fn programs_run_as_the_first_pages_say() {
     assert_eq!(runs, 2, "{shown}");
 }
 
-/// The schedules of the page's table as somebody would write them: each without what stands in brackets, and with all of it.
+/// The schedules of the page's table as somebody would write them: each without what stands in brackets, and with all
+/// of it.
 fn schedules() -> Vec<String> {
     let text = fs::read_to_string(library::root().join("docs/schedules.md")).unwrap();
     let rows = text
@@ -258,7 +259,11 @@ fn the_commands_do_what_the_page_says() {
     // Before a first run.
     let shown = clone.run("hetmp which ./your-program");
     assert!(
-        shown.starts_with("OpenMP runtimes (") && shown.contains("  replaced by LD_PRELOAD=libhetmp.so (hetmp run) and by hetmp's folder in LD_LIBRARY_PATH\n"),
+        shown.starts_with("OpenMP runtimes (")
+            && shown.contains(
+                "  replaced by LD_PRELOAD=libhetmp.so (hetmp run) \
+            and by hetmp's folder in LD_LIBRARY_PATH\n"
+            ),
         "{shown}"
     );
 
@@ -286,7 +291,8 @@ fn the_commands_do_what_the_page_says() {
     }
 
     // The names under which programs of clang find the library.
-    if clone.run("command -v clang >/dev/null && clang -fopenmp -O2 p.c -o of-clang -ldl 2>/dev/null && echo built || :")
+    if clone.run("command -v clang >/dev/null && clang -fopenmp -O2 p.c -o of-clang -ldl 2>/dev/null && echo built || \
+        :")
         == "built\n"
     {
         let shown = clone.run("LD_LIBRARY_PATH=~/hetmp/lib ./of-clang");

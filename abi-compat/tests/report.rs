@@ -581,7 +581,8 @@ fn a_full_trace_says_so() {
     for bad in ["15", "x", "", "99999999999"] {
         let env = [("HETMP_TRACE", "t"), ("HETMP_TRACE_EVENTS", bad)];
         let said = stderr(&scratch.run(&program, &[""], &env));
-        let line = format!("hetmp: HETMP_TRACE_EVENTS: '{bad}': not a whole number in range (expected an integer from 16 to 16777216)");
+        let line = format!("hetmp: HETMP_TRACE_EVENTS: '{bad}': not a whole number in range (expected an integer from \
+            16 to 16777216)");
         assert!(bad.is_empty() || said.starts_with(&line), "{said}");
     }
 }

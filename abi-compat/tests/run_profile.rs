@@ -1,5 +1,5 @@
-//! `hetmp run --profile`, for programs built by both compilers: what is measured is compared with what the program does by
-//! construction, and lines with the comments of the source.
+//! `hetmp run --profile`, for programs built by both compilers: what is measured is compared with what the program does
+//! by construction, and lines with the comments of the source.
 
 use hetmp_abi_compat::scratch::Scratch;
 use hetmp_abi_compat::{clang, exec, library};
@@ -67,8 +67,8 @@ fn profile(s: &Scratch, words: &[&str], status: exec::Ending) -> (String, Vec<Va
     (text, processes)
 }
 
-/// Is a row's line this one? gcc gives the call that opens some regions the line of the statement before, and clang that of
-/// some loops the line after the pragma.
+/// Is a row's line this one? gcc gives the call that opens some regions the line of the statement before, and clang
+/// that of some loops the line after the pragma.
 fn is_at(row: &Value, line: u64) -> bool {
     number(&row["line"]).abs_diff(line) <= 1
 }

@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | `auto` | 1, 2, 4 and 7 PEs with the default transport of this machine, and each way to build the program |
 //! | `emulated`, `tcp` | the engines of `HETMP_NIC`, 2 and 4 PEs |
-//! | `ofi` | where `HETMP_TEST_FABRIC` names providers of libfabric: all programs over these, 2 and 4 PEs, and with three endpoints in each (`scripts/fabric`) |
+//! | `ofi` | all programs over the providers of `HETMP_TEST_FABRIC`, with 1 and 3 endpoints (`scripts/fabric`) |
 //! | `endpoints` | those with contexts or threads over three endpoints of libfabric |
 //! | `check` | `HETMP_CHECK=1`, 3 PEs: the checker must not report anything in a correct program |
 //! | `asan` | the program under the address and undefined behaviour sanitizers |
@@ -16,12 +16,12 @@
 //! | `oshmem` | programs that use only 1.4, also on Open MPI's library: the output must be the same |
 //! | `races` | a program without a fence: the model shows the wrong result, and its checker reports it |
 //! | `waits` | `OMP_WAIT_POLICY` and related variables, with OpenMP in the program and without |
-//! | `errors`, `ends` | mistakes, and PEs that die: the lines on standard error, the time to the job's end, the status |
+//! | `errors`, `ends` | mistakes, and PEs that die: the lines on standard error, the time to the end, the status |
 //!
 //! Variables for longer runs: `HETMP_TEST_SEEDS=N` is the number of seeds (2), `HETMP_TEST_COMPUTE=SECONDS` the time in
 //! which a PE calls nothing (3), `HETMP_TEST_TIMES=N` multiplies the repetitions in programs, `HETMP_TEST_FULL=1` runs
-//! `emulated`, `tcp`, `check`, `asan` with all numbers of PEs. `HETMP_TEST_FABRIC="tcp shm"` runs all programs over these
-//! providers of libfabric. `HETMP_TEST_PREFIX=DIR` tests the installation in DIR.
+//! `emulated`, `tcp`, `check`, `asan` with all numbers of PEs. `HETMP_TEST_FABRIC="tcp shm"` runs all programs over
+//! these providers of libfabric. `HETMP_TEST_PREFIX=DIR` tests the installation in DIR.
 
 #[path = "shmem/ends.rs"]
 mod ends;
@@ -311,8 +311,8 @@ fn sample(group: &'static str, launcher: Launcher, programs: &[Program]) -> Vec<
         .collect()
 }
 
-/// Checks that a program prints the same lines under Open MPI's library and under ours. On Debian 12, Open MPI's crashes
-/// in `shmem_finalize`, after the program's output. So its status does not count.
+/// Checks that a program prints the same lines under Open MPI's library and under ours. On Debian 12, Open MPI's
+/// crashes in `shmem_finalize`, after the program's output. So its status does not count.
 fn peer(program: &Program) -> Result<(), Failed> {
     let theirs = program.build(&program.builds[0], Library::OpenMpi)?;
     let ours = program.build(&program.builds[0], Library::Ours)?;

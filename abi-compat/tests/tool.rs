@@ -1,7 +1,7 @@
 //! The tool interface (OMPT): a tool that counts events, under programs built by both compilers.
 //!
-//! The tool also checks what the interface promises of every event: that data are 0 at the begin and kept to the end, that
-//! the current task and region can be asked for, that it is known from where the program called.
+//! The tool also checks what the interface promises of every event: that data are 0 at the begin and kept to the end,
+//! that the current task and region can be asked for, that it is known from where the program called.
 
 use hetmp_abi_compat::scratch::Scratch;
 use hetmp_abi_compat::{clang, exec, library};
@@ -158,8 +158,8 @@ fn a_program_by_clang_is_seen_as_by_libomp() {
     check_both(&ours);
     let theirs = run(&program, false, &env);
     let mut theirs = events(&theirs);
-    // libomp does not tell the ends of its threads before it ends the tool. How many chunks a guided loop has depends on
-    // who comes when, and so does whether a task has to wait for another one.
+    // libomp does not tell the ends of its threads before it ends the tool. How many chunks a guided loop has depends
+    // on who comes when, and so does whether a task has to wait for another one.
     for events in [&mut ours, &mut theirs] {
         events.retain(|name, _| {
             !name.starts_with("thread_end")
@@ -291,7 +291,8 @@ fn commands_reach_the_tool() {
     let s = Scratch::in_target("tool-control");
     let tool = tool(&s);
     let main = s.path("control.c");
-    let text = "#include <omp.h>\n#include <stdio.h>\nint main(void) { printf(\"%d\\n\", omp_control_tool(omp_control_tool_flush, 4, NULL)); }\n";
+    let text = "#include <omp.h>\n#include <stdio.h>\nint main(void) { printf(\"%d\\n\", \
+        omp_control_tool(omp_control_tool_flush, 4, NULL)); }\n";
     std::fs::write(&main, text).expect("a source");
     let program = s.path("control");
     exec::succeed(

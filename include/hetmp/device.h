@@ -173,10 +173,10 @@ typedef struct hetmp_device_queue {
     /* The library's end; NULL: the queue is not open. */
     void *host;
 } hetmp_device_queue;
-/* Opens a queue of `depth` descriptors (rounded up to a power of two, 2 to 65536) on the host, for operations on the PEs
- * of `team`. Not collective. Programs call hetmp_device_queue_open or hetmp_device_queue_open_flags instead, which add the
- * layout number and the size of the structure that the program was compiled with; others are refused. Returns 0, or
- * a negative HETMP_DEVICE_ constant; then *queue is not open. */
+/* Opens a queue of `depth` descriptors (rounded up to a power of two, 2 to 65536) on the host, for operations on the
+ * PEs of `team`. Not collective. Programs call hetmp_device_queue_open or hetmp_device_queue_open_flags instead, which
+ * add the layout number and the size of the structure that the program was compiled with; others are refused. Returns
+ * 0, or a negative HETMP_DEVICE_ constant; then *queue is not open. */
 int hetmp_device_queue_open_layout(shmem_team_t team,
                                    size_t depth,
                                    unsigned int flags,
@@ -196,8 +196,8 @@ void hetmp_device_doorbell(void *host);
 void hetmp_device_wait(void *host, uint64_t done);
 /* The text of a return value of these functions; never NULL. */
 const char *hetmp_device_error_text(int status);
-/* Symmetric memory that a device caches (see "Caches" above), as by shmem_malloc (collective; NULL for 0 bytes or a full
- * heap), in whole pages. shmem_free and shmem_realloc take it; after the latter it is ordinary memory. */
+/* Symmetric memory that a device caches (see "Caches" above), as by shmem_malloc (collective; NULL for 0 bytes or a
+ * full heap), in whole pages. shmem_free and shmem_realloc take it; after the latter it is ordinary memory. */
 void *hetmp_device_malloc_cached(size_t bytes);
 /* Writes cached memory back from inside of a kernel; nobody else writes to it meanwhile. */
 void hetmp_device_flush(const void *address, size_t bytes);

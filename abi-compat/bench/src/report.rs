@@ -191,7 +191,8 @@ impl Report {
             s.plain_none_ms, s.added_base_ms, s.added_ours_ms
         );
         println!(
-            "  main to the end of the first region (2 threads): {peer} {:.1}, ours {:.1} us ({:.2}); second region {:.2}, {:.2} us",
+            "  main to the end of the first region (2 threads): {peer} {:.1}, ours {:.1} us ({:.2}); second region \
+                {:.2}, {:.2} us",
             s.first_base_us,
             s.first_ours_us,
             s.first_ours_us / s.first_base_us,
@@ -250,7 +251,8 @@ impl Report {
         let count = |keep: fn(&Row) -> bool| measured().filter(|row| keep(row)).count();
         if measured().count() > 0 {
             println!(
-                "{} rows: {} at most 1.00, {} up to {CLOSE}, {} above within noise, {} up to {BOUND}, {} above; geometric mean {:.2}; {} below resolution, {} failed",
+                "{} rows: {} at most 1.00, {} up to {CLOSE}, {} above within noise, {} up to {BOUND}, {} above; \
+                    geometric mean {:.2}; {} below resolution, {} failed",
                 self.rows.len(),
                 count(|row| row.ratio <= 1.0),
                 count(|row| row.ratio > 1.0 && row.ratio <= CLOSE),

@@ -102,8 +102,8 @@ fn the_benchmark_measures_every_mode() {
         let (whole, compute) = (of(name, mode), of(&format!("{name}: compute"), mode));
         // 1022 x 1024 points at 20 Gpoints/s.
         assert!(compute >= 0.0523, "{mode}: {compute} ms");
-        // The whole is one PE's, the parts are the mean over PEs, which on a busy machine do not begin and end together: after
-        // 50 iterations the sum was seen to be 1.12 of the whole.
+        // The whole is one PE's, the parts are the mean over PEs, which on a busy machine do not begin and end
+        // together: after 50 iterations the sum was seen to be 1.12 of the whole.
         assert!(sum <= 2.0 * whole, "{mode}: {sum} of {whole} ms");
         assert!(compute < sum, "{mode}: {compute} of {sum} ms");
     }

@@ -181,7 +181,8 @@ fn generics(table: &[Family]) -> String {
                  #define HETMP_SHMEM_ctx_{generic}_(ctx, {list}) \\\n    \
                  _Generic(*({chosen}), HETMP_SHMEM_{word}_(shmem_ctx_, _{what}))(ctx, {list})\n\
                  #define shmem_{generic}(...) \\\n    \
-                 HETMP_SHMEM_PICK{n}_(__VA_ARGS__, HETMP_SHMEM_ctx_{generic}_, HETMP_SHMEM_{generic}_, 0)(__VA_ARGS__)\n"
+                 HETMP_SHMEM_PICK{n}_(__VA_ARGS__, HETMP_SHMEM_ctx_{generic}_, HETMP_SHMEM_{generic}_, \
+                 0)(__VA_ARGS__)\n"
             );
         } else {
             let _ = write!(

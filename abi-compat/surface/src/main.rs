@@ -1,4 +1,5 @@
-//! `shmem-surface`: writes the files that come from the table of OpenSHMEM routines and from cbindgen, or says which are out of date.
+//! `shmem-surface`: writes the files that come from the table of OpenSHMEM routines and from cbindgen, or says which
+//! are out of date.
 
 use clap::Parser;
 use hetmp_abi_compat::library;

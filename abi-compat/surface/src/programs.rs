@@ -89,7 +89,8 @@ pub fn callers(table: &[Family]) -> String {
             let list = list.join(", ");
             let _ = write!(
                 body,
-                "    {{ static {0} v[2]; const {0} *c = v; volatile {0} *w = v; (void)c; (void)w; (void)shmem_{generic}({list});\n      \
+                "    {{ static {0} v[2]; const {0} *c = v; volatile {0} *w = v; (void)c; (void)w; \
+                    (void)shmem_{generic}({list});\n      \
                  check(\"shmem_{generic}\", \"shmem_{1}_{what}\");",
                 t.basic, t.name
             );

@@ -143,8 +143,8 @@ fn regions_run_whole_on_another_node_if_asked() {
             said.contains(&format!("whole on node {node} 60 times")),
             "{said}"
         );
-        // `hetmp report` shows them apart from those at the origin and across. Of a program that ends while something holds
-        // the report's locks for long, the last checkpoint is what there is.
+        // `hetmp report` shows them apart from those at the origin and across. Of a program that ends while something
+        // holds the report's locks for long, the last checkpoint is what there is.
         let mut table = table_of(&report);
         for _ in 0..3 {
             if !table.contains("without a word") {
@@ -158,7 +158,8 @@ fn regions_run_whole_on_another_node_if_asked() {
     }
 }
 
-/// A schedule that gives all to one node says where regions run; one with a ratio too few or too many is refused as ever.
+/// A schedule that gives all to one node says where regions run; one with a ratio too few or too many is refused as
+/// ever.
 #[test]
 fn a_schedule_for_one_node_forces_regions_there() {
     let program = compile("c-tests/dsm/elsewhere.c", &["-DSCHEDULE"]);
@@ -192,9 +193,9 @@ fn a_schedule_for_one_node_forces_regions_there() {
     }
 }
 
-/// The origin is ten times as slow as the other node: the program's regions are tried at the origin, across and whole on
-/// the other node, and give the same everywhere. (Where they end is decided by times, and tested with times that are given:
-/// `crossing/whole.rs` of the scheduler.)
+/// The origin is ten times as slow as the other node: the program's regions are tried at the origin, across and whole
+/// on the other node, and give the same everywhere. (Where they end is decided by times, and tested with times that are
+/// given: `crossing/whole.rs` of the scheduler.)
 #[test]
 fn regions_that_move_between_nodes_give_the_same() {
     let program = compile("c-tests/dsm/elsewhere.c", &["-DSPEEDS"]);
@@ -229,9 +230,9 @@ fn first_node_has_more(got: &Output, expected: &Output) {
     assert!(threads[0] > threads[1], "{threads:?}: {said}");
 }
 
-/// `speed=` for each node: a region's static loops are divided in proportion, with more threads than cores. That goes by the
-/// processor's time, which other work on the machine hardly changes, and each part takes many times as long as a part must to
-/// count.
+/// `speed=` for each node: a region's static loops are divided in proportion, with more threads than cores. That goes
+/// by the processor's time, which other work on the machine hardly changes, and each part takes many times as long as a
+/// part must to count.
 #[test]
 #[ignore = "measures times: a quiet machine is needed"]
 fn unlike_nodes_get_unlike_parts() {
@@ -363,8 +364,8 @@ fn nodes_of_two_kinds_of_cores() {
     }
 }
 
-/// What opens a region, and the thread that waits for the others at its end, write nothing in the page of the region's data.
-/// Two threads on a node: the origin's first one waits for the second, while the other node's threads still read.
+/// What opens a region, and the thread that waits for the others at its end, write nothing in the page of the region's
+/// data. Two threads on a node: the origin's first one waits for the second, while the other node's threads still read.
 #[test]
 fn a_region_costs_each_node_a_fault() {
     let program = compile("c-tests/dsm/read_region.c", &[]);

@@ -37,7 +37,8 @@ fn calls_that_cannot_be_fail_and_say_so() {
     }
 }
 
-/// In containers whose profile forbids userfaultfd, page faults are caught by signals. Who asks for userfaultfd gets one line.
+/// In containers whose profile forbids userfaultfd, page faults are caught by signals. Who asks for userfaultfd gets
+/// one line.
 #[test]
 fn a_refused_userfaultfd_is_one_line() {
     let program = compile("c-tests/dsm/shared.c", &["-DREFUSED"]);
@@ -168,8 +169,8 @@ fn nobody_runs(program: &Path) {
     }
 }
 
-/// A node's process is killed while the nodes start: at once, or so many microseconds later, when the nodes find each other or
-/// the program runs already.
+/// A node's process is killed while the nodes start: at once, or so many microseconds later, when the nodes find each
+/// other or the program runs already.
 #[test]
 fn a_node_that_ends_while_the_nodes_start_ends_the_program() {
     let library = compile("c-tests/dsm/starting.c", &["-shared", "-fPIC"]);
@@ -236,7 +237,8 @@ fn nodes_end_with_the_origin() {
     }
 }
 
-/// Handlers of signals run, also for a fault of the program's own; a region that changes the folder and the locale stays.
+/// Handlers of signals run, also for a fault of the program's own; a region that changes the folder and the locale
+/// stays.
 #[test]
 fn handlers_of_programs_run() {
     for nodes in [2, 3] {
@@ -249,8 +251,8 @@ fn handlers_of_programs_run() {
     }
 }
 
-/// However a node ends while a region runs or between regions, and wherever the other threads wait then, the program ends
-/// with one line.
+/// However a node ends while a region runs or between regions, and wherever the other threads wait then, the program
+/// ends with one line.
 #[test]
 fn a_node_that_ends_in_a_region_ends_the_program() {
     let program = compile("c-tests/dsm/failures.c", &["-DENDS"]);
@@ -273,8 +275,8 @@ fn a_node_that_ends_in_a_region_ends_the_program() {
     }
 }
 
-/// Signal handlers, locks of POSIX and C++, files that a region opens, the working directory, the locale: programs do what
-/// they do without nodes.
+/// Signal handlers, locks of POSIX and C++, files that a region opens, the working directory, the locale: programs do
+/// what they do without nodes.
 #[test]
 fn what_programs_do_beside_regions_works() {
     let file = built("ordinary");
@@ -436,8 +438,8 @@ fn an_allocator_of_the_program_is_refused_with_one_line() {
     }
 }
 
-/// What ended threads had is used again. And `setuid`, `setgid` and `daemon`, which would end or leave processes behind within the C
-/// library, are refused.
+/// What ended threads had is used again. And `setuid`, `setgid` and `daemon`, which would end or leave processes behind
+/// within the C library, are refused.
 #[test]
 fn threads_come_and_go_and_credentials_stay() {
     let program = compile("c-tests/dsm/short_threads.c", &[]);

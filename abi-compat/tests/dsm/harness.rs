@@ -99,7 +99,8 @@ pub(crate) fn hetrun_finds_the_library() -> bool {
     both
 }
 
-/// `program` as `nodes` processes that hetrun starts. All regions cross that may, and the program's report says which did.
+/// `program` as `nodes` processes that hetrun starts. All regions cross that may, and the program's report says which
+/// did.
 pub(crate) fn by_hetrun(program: &Path, nodes: u32) -> Output {
     by_hetrun_with(program, nodes, &[], &[])
 }
@@ -176,8 +177,8 @@ pub(crate) fn skipped(output: &Output) -> bool {
 /// Page faults are caught by signals.
 pub(crate) const BY_SIGNALS: [(&str, &str); 1] = [("HETMP_DSM", "sigsegv")];
 
-/// Checks that the output is the same as under libgomp, and that every node had page faults. Returns what the library said;
-/// `None` if this machine cannot run nodes.
+/// Checks that the output is the same as under libgomp, and that every node had page faults. Returns what the library
+/// said; `None` if this machine cannot run nodes.
 pub(crate) fn same(source: &str, args: &[&str], nodes: u32) -> Option<String> {
     same_with(source, args, nodes, &[])
 }

@@ -1,4 +1,5 @@
-//! Programs with libraries of their own: their variables are shared like the program's, and their constructors run once.
+//! Programs with libraries of their own: their variables are shared like the program's, and their constructors run
+//! once.
 
 use crate::harness::{
     by_hetrun, compile_by, hetrun_finds_the_library, is_same, prints_the_same, run, skipped,
@@ -8,8 +9,8 @@ use hetmp_abi_compat::library::fresh;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The program `main`, linked with a library by its path, both compiled by `compiler`. `None`, after a line, if there is no such
-/// compiler. `flags`: for both; `-no-pie` is for the program only.
+/// The program `main`, linked with a library by its path, both compiled by `compiler`. `None`, after a line, if there
+/// is no such compiler. `flags`: for both; `-no-pie` is for the program only.
 fn with_library(compiler: &str, main: &str, flags: &[&str]) -> Option<PathBuf> {
     if Command::new(compiler).arg("--version").output().is_err() {
         println!("skipped: {compiler} is not installed");
@@ -32,8 +33,8 @@ fn compilers(main: &str) -> [String; 2] {
 
 const PROGRAMS: [&str; 2] = ["c-tests/dsm/library_main.c", "c-tests/dsm/library_main.cpp"];
 
-/// Regions of the library, and regions of the program that call the library, cross. `-no-pie`: the program has a copy of the
-/// library's variable. The library's calls are bound at their first use, or at the start.
+/// Regions of the library, and regions of the program that call the library, cross. `-no-pie`: the program has a copy
+/// of the library's variable. The library's calls are bound at their first use, or at the start.
 #[test]
 fn libraries_of_programs_are_shared() {
     for main in PROGRAMS {

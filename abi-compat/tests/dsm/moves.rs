@@ -4,8 +4,8 @@
 use crate::harness::{compile, prints_the_same, run, skipped};
 use std::path::Path;
 
-/// Runs the program. Of each phase it names, in how many of the last ten executions iterations ran elsewhere, and in how many
-/// some ran at the origin. `None` if this machine cannot run nodes.
+/// Runs the program. Of each phase it names, in how many of the last ten executions iterations ran elsewhere, and in
+/// how many some ran at the origin. `None` if this machine cannot run nodes.
 fn phases(program: &Path, args: &[&str], nodes: &str) -> Option<Vec<(u32, u32)>> {
     let program = program.to_path_buf();
     let expected = run(&program, args, 0, &[]);
@@ -31,8 +31,8 @@ fn phases(program: &Path, args: &[&str], nodes: &str) -> Option<Vec<(u32, u32)>>
     Some(said.lines().filter_map(counts).collect())
 }
 
-/// The region leaves a slow origin, across or whole. Then its iterations take eighty times as long on the other node, and
-/// less than before at the origin: its time at home is measured again, and it stays there.
+/// The region leaves a slow origin, across or whole. Then its iterations take eighty times as long on the other node,
+/// and less than before at the origin: its time at home is measured again, and it stays there.
 #[test]
 #[ignore = "measures times: a quiet machine is needed"]
 fn a_region_leaves_the_origin_and_comes_back() {

@@ -62,7 +62,8 @@ fn what_the_runtime_hands_out_crosses() {
     }
 }
 
-/// Under `OMP_THREAD_LIMIT`, a region that crosses or runs whole on another node gives back what it took from the limit.
+/// Under `OMP_THREAD_LIMIT`, a region that crosses or runs whole on another node gives back what it took from the
+/// limit.
 #[test]
 fn regions_give_their_threads_back_to_the_limit() {
     let limit = ("OMP_THREAD_LIMIT", "6");
@@ -129,7 +130,8 @@ fn deep_regions_take_little_of_the_stack() {
     }
 }
 
-/// Threads on other nodes have the floating-point modes of the thread that opens the region, however page faults are caught.
+/// Threads on other nodes have the floating-point modes of the thread that opens the region, however page faults are
+/// caught.
 #[test]
 fn floating_point_modes_hold_on_all_nodes() {
     same("c-tests/float_traps.c", &[], 2);
@@ -357,8 +359,8 @@ fn threads_of_all_nodes_show_their_affinity() {
     }
 }
 
-/// A region with fewer threads than the one before waits for its own tasks only, and a thread that has no part in it stays
-/// out of the next one until that is open.
+/// A region with fewer threads than the one before waits for its own tasks only, and a thread that has no part in it
+/// stays out of the next one until that is open.
 #[test]
 fn tasks_of_regions_of_changing_size() {
     for by in ["uffd", "sigsegv"] {

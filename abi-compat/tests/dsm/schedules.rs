@@ -21,8 +21,8 @@ fn under(
     run(&program.to_path_buf(), args, nodes, &more)
 }
 
-/// Each node keeps the pages of its part: once the parts are decided, a lap over an array of 256 pages costs hardly a fault
-/// beside those of a region's start and end. Handed out on demand, a lap moves some 30 pages of it or more.
+/// Each node keeps the pages of its part: once the parts are decided, a lap over an array of 256 pages costs hardly a
+/// fault beside those of a region's start and end. Handed out on demand, a lap moves some 30 pages of it or more.
 #[test]
 #[ignore = "measures times: a quiet machine is needed"]
 fn a_settled_loop_leaves_pages_where_they_are() {
@@ -60,8 +60,8 @@ fn a_settled_loop_leaves_pages_where_they_are() {
     }
 }
 
-/// `static-csr` gives each node what the user says, from the first execution on. (A node that comes very late loses its part
-/// to others: so the best of some laps counts.)
+/// `static-csr` gives each node what the user says, from the first execution on. (A node that comes very late loses its
+/// part to others: so the best of some laps counts.)
 #[test]
 fn given_ratios_divide_loops_among_nodes() {
     let program = compile("c-tests/dsm/blocks.c", &["-DGIVEN"]);
@@ -108,8 +108,8 @@ fn chunks_of_a_clause_stay_whole() {
     }
 }
 
-/// A loop has no barrier at its beginning. A node whose only thread comes when the loop is over had its part executed by others. The thread
-/// that executes the last iteration then executes no other.
+/// A loop has no barrier at its beginning. A node whose only thread comes when the loop is over had its part executed
+/// by others. The thread that executes the last iteration then executes no other.
 #[test]
 fn a_part_that_nobody_comes_for_is_executed() {
     let program = compile("c-tests/dsm/blocks.c", &["-DLATE"]);
@@ -159,7 +159,8 @@ fn parts_follow_the_speeds_of_nodes() {
         prints_the_same(&got, &expected);
         let said = String::from_utf8_lossy(&got.stderr);
         let first = first_part(&said);
-        // 909 of 1000 is what the speeds come to. What a slow node waits for pages is slow, too, where all pages are new.
+        // 909 of 1000 is what the speeds come to. What a slow node waits for pages is slow, too, where all pages are
+        // new.
         assert!((700..1000).contains(&first), "{schedule}: {said}");
     }
 }
@@ -209,8 +210,8 @@ fn a_schedule_that_the_program_sets_holds_on_all_nodes() {
     }
 }
 
-/// Pages go to and fro at nearly each of two million iterations. The origin sees that in the first moments of the trial, and
-/// runs the rest alone.
+/// Pages go to and fro at nearly each of two million iterations. The origin sees that in the first moments of the
+/// trial, and runs the rest alone.
 #[test]
 fn a_trial_that_only_moves_pages_ends_early() {
     let program = compile("c-tests/dsm/scattered.c", &[]);

@@ -1,11 +1,12 @@
-//! Programs whose page faults are caught by signals (`HETMP_DSM=sigsegv`), and what the kernel reads and writes for them.
+//! Programs whose page faults are caught by signals (`HETMP_DSM=sigsegv`), and what the kernel reads and writes for
+//! them.
 
 use crate::harness::{built, compile, finish, hetrun_finds_the_library, is_same, run, same_with};
 use crate::harness::{compile_by, prints_the_same, same, skipped, BY_SIGNALS};
 use std::process::Command;
 
-/// Buffers, structures and texts of system calls lie in pages that another node wrote last; so do those of calls that the
-/// C library makes by itself, what a new process is started with, and the stacks of signal handlers.
+/// Buffers, structures and texts of system calls lie in pages that another node wrote last; so do those of calls that
+/// the C library makes by itself, what a new process is started with, and the stacks of signal handlers.
 #[test]
 fn system_calls_reach_pages_of_other_nodes() {
     let file = |nodes: u32| format!("{}", built(&format!("system-calls-{nodes}")).display());
@@ -71,8 +72,9 @@ fn programs_print_what_they_print() {
     same_with("c-tests/dsm/memory.c", &[], 3, &more);
 }
 
-/// A program in C++ that uses shared pointers has the C library's variable of that name in its own data, which the library
-/// reads and writes whenever a thread starts: also when the nodes start. The pointers count with atomic instructions then. And `OMP_STACKSIZE` is for threads of all nodes.
+/// A program in C++ that uses shared pointers has the C library's variable of that name in its own data, which the
+/// library reads and writes whenever a thread starts: also when the nodes start. The pointers count with atomic
+/// instructions then. And `OMP_STACKSIZE` is for threads of all nodes.
 #[test]
 fn threads_start_beside_the_programs_data() {
     for (compiler, source, flags, setting) in [

@@ -161,7 +161,8 @@ fn stopped_without(engine: &str) -> Result<(), Failed> {
     verdict(&program, 4, &out)
 }
 
-/// Where processes map each other's memory and go without schedules, what the stopped rank gave is there for the others.
+/// Where processes map each other's memory and go without schedules, what the stopped rank gave is there for the
+/// others.
 fn stopped_direct(engine: &str) -> Result<(), Failed> {
     let (program, path) = program("stopped")?;
     let flags = scratch().join(format!("direct-stopped-{engine}"));
@@ -183,8 +184,8 @@ fn hostile() -> Result<(), Failed> {
     for pair in sent.split(", ") {
         let (name, n) = pair.split_once(' ').ok_or("a name and a number")?;
         let n: u64 = n.parse().map_err(|_| format!("{pair}: a number"))?;
-        // Repeated messages of the job itself, after a loss, are duplicates too. On a busy machine the system drops some frames
-        // before the program sees them.
+        // Repeated messages of the job itself, after a loss, are duplicates too. On a busy machine the system drops
+        // some frames before the program sees them.
         let all = at_one[name];
         if all * 100 < n * 95 || (name == "bad" || name == "foreign") && all > n {
             return Err(format!("{pair} were sent: {at_one:?}").into());
@@ -313,8 +314,10 @@ fn bad_network() -> Result<PathBuf, String> {
     Ok(object)
 }
 
-/// A shell whose loopback device has packets of `$LONGEST` bytes, and loses and doubles packets by the program `$OBJECT`.
-const BAD: &str = "ip link set lo mtu $LONGEST up && tc qdisc add dev lo clsact && tc filter add dev lo egress bpf direct-action \
+/// A shell whose loopback device has packets of `$LONGEST` bytes, and loses and doubles packets by the program
+/// `$OBJECT`.
+const BAD: &str = "ip link set lo mtu $LONGEST up && tc qdisc add dev lo clsact && tc filter add dev lo egress bpf \
+    direct-action \
     object-file $OBJECT section classifier && exec \"$0\" \"$@\"";
 
 /// 5 of 100 packets lost, 5 of 100 twice: exact results, and every rank has asked again and was asked.
@@ -485,8 +488,8 @@ fn ip(args: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Ranks on hosts of their own, with real addresses. Where one of their interfaces takes shorter packets than the others, all
-/// ranks send what that one takes.
+/// Ranks on hosts of their own, with real addresses. Where one of their interfaces takes shorter packets than the
+/// others, all ranks send what that one takes.
 fn hosts(longest: &[u32]) -> Result<(), Failed> {
     let (program, path) = program("in_kernel")?;
     let (hosts, n) = (Hosts::new(longest)?, longest.len() as u32);

@@ -132,8 +132,8 @@ fn same(mpi: Mpi, engine: &str, arguments: &[&str], ranks: &[u32]) -> Result<(),
         if ours.ending != exec::Ending::Exit(0) || !passed {
             return Err(format!("{ranks} ranks: {}", shown(&ours)).into());
         }
-        // MPICH's ranks spin for whole time slices while they wait. Where ranks outnumber cores, the program alone takes a
-        // minute on a loaded machine.
+        // MPICH's ranks spin for whole time slices while they wait. Where ranks outnumber cores, the program alone
+        // takes a minute on a loaded machine.
         if mpi.name != "mpich" || *ranks <= 2 {
             let plain = mpi.run(*ranks, &path, arguments, None, &[]);
             if plain.ending != exec::Ending::Exit(0) || ours.stdout != plain.stdout {
@@ -187,7 +187,8 @@ fn wrong_program(mpi: Mpi) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A program that opens MPI after its start: one line, and with MPI in `LD_PRELOAD` behind the library GOAL runs its collectives.
+/// A program that opens MPI after its start: one line, and with MPI in `LD_PRELOAD` behind the library GOAL runs its
+/// collectives.
 fn late(mpi: Mpi) -> Result<(), Failed> {
     let bin = scratch().join("bin");
     fs::create_dir_all(&bin).map_err(|e| e.to_string())?;
@@ -213,7 +214,8 @@ fn late(mpi: Mpi) -> Result<(), Failed> {
     let text = String::from_utf8_lossy(&out.stderr).into_owned();
     let line = text.lines().find_map(|l| {
         let named = l.strip_prefix(
-            "hetmp: libhetmp_mpi.so: program that opens MPI after its start: MPI is not there yet (expected LD_PRELOAD of this library and then of ",
+            "hetmp: libhetmp_mpi.so: program that opens MPI after its start: MPI is not there yet (expected \
+                LD_PRELOAD of this library and then of ",
         )?;
         named.strip_suffix(')')
     });
@@ -230,8 +232,8 @@ fn late(mpi: Mpi) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A collective that fails beside a barrier and messages that do not, under each function that waits or tests: the error is
-/// reported once, and nothing is lost.
+/// A collective that fails beside a barrier and messages that do not, under each function that waits or tests: the
+/// error is reported once, and nothing is lost.
 fn failed(mpi: Mpi) -> Result<(), Failed> {
     let path = mpi.build("failed")?;
     let ways = "wait test waitall testall waitany testany waitsome testsome status";
@@ -247,8 +249,8 @@ fn failed(mpi: Mpi) -> Result<(), Failed> {
     Ok(())
 }
 
-/// What MPI refuses is refused with the library as without it, and so on with the other edges; and the library runs what can be
-/// run.
+/// What MPI refuses is refused with the library as without it, and so on with the other edges; and the library runs
+/// what can be run.
 fn edges(mpi: Mpi) -> Result<(), Failed> {
     let path = mpi.build("edges")?;
     let verbose = [("HETMP_VERBOSE", "1")];

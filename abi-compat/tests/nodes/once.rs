@@ -12,7 +12,13 @@ const ONCE: &str = r#"
 #include <stdio.h>
 enum { N = 256 };
 static double cell[N], out[N];
-#define A(n) { double d = x * (n + 0.25) + y; if (d > n) y = sqrt(fabs(d)) - n * 1e-3; else x = x * 0.75 + cell[(s >> 3) & (N - 1)] * 1e-9 + n * 1e-4; s = s * 1664525u + n; if (s & 64) x -= y * (n * 1e-5); }
+#define A(n) { \
+    double d = x * (n + 0.25) + y; \
+    if (d > n) y = sqrt(fabs(d)) - n * 1e-3; \
+    else x = x * 0.75 + cell[(s >> 3) & (N - 1)] * 1e-9 + n * 1e-4; \
+    s = s * 1664525u + n; \
+    if (s & 64) x -= y * (n * 1e-5); \
+}
 #define B(n) A(n) A(n + 1) A(n + 2) A(n + 3) A(n + 4) A(n + 5) A(n + 6) A(n + 7)
 int main(void)
 {

@@ -24,8 +24,8 @@ int main(void) {
 }
 "#;
 
-/// A program asks for a signal at every floating-point exception, inexact results among them, and uses integers only: what
-/// the schedules compute on the program's threads must not raise one.
+/// A program asks for a signal at every floating-point exception, inexact results among them, and uses integers only:
+/// what the schedules compute on the program's threads must not raise one.
 #[test]
 fn the_programs_traps_do_not_meet_our_arithmetic() {
     let Some(cpus) = cpus() else { return };

@@ -42,7 +42,8 @@ fn bad_values_cost_one_line_each() {
         assert_eq!(
             lines,
             [format!(
-                "hetmp: HETMP_SCHEDULE: 'static-csr:3,2,1': 3 ratios for 2 nodes (expected one for each); {holds} is used"
+                "hetmp: HETMP_SCHEDULE: 'static-csr:3,2,1': 3 ratios for 2 nodes (expected one for each); {holds} is \
+                    used"
             )]
         );
     }
@@ -189,7 +190,8 @@ fn distances_that_are_none() {
         let out = scratch.run(&program, &[], &[("HETMP_FAR", far)]);
         assert_eq!(out.ending, Ending::Exit(0));
         let want = format!(
-            "hetmp: HETMP_FAR: '{far}': not understood (expected NEAR,FAR or NEAR,FAR,flat, in microseconds up to 1000000, FAR at least NEAR)\n"
+            "hetmp: HETMP_FAR: '{far}': not understood (expected NEAR,FAR or NEAR,FAR,flat, in microseconds up to \
+                1000000, FAR at least NEAR)\n"
         );
         assert_eq!(text(&out.stderr), want);
     }

@@ -104,9 +104,9 @@ fn gcc(scratch: &Scratch, text: &str, name: &str, flags: &[&str]) -> PathBuf {
     file
 }
 
-/// The program opens no region itself. It is told a number that its library and its regions live up to; and the number of
-/// threads where the library has thread-local variables, tasks, or a way of its own to wait, is large, or was opened while the
-/// program ran.
+/// The program opens no region itself. It is told a number that its library and its regions live up to; and the number
+/// of threads where the library has thread-local variables, tasks, or a way of its own to wait, is large, or was opened
+/// while the program ran.
 #[test]
 fn small_libraries_that_the_program_is_linked_with_take_part() {
     if !two_cpus() {

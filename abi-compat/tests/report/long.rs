@@ -4,8 +4,8 @@ use super::scratch::{list, stderr, two_cpus, Scratch};
 use super::BOTH;
 use hetmp_abi_compat::exec::Ending;
 
-/// Two iterations compute for 1.4 s each, all others for almost no time. Of 16 pieces on two threads these are in the second
-/// piece of each thread: when they begin, short pieces have ended, and others are left.
+/// Two iterations compute for 1.4 s each, all others for almost no time. Of 16 pieces on two threads these are in the
+/// second piece of each thread: when they begin, short pieces have ended, and others are left.
 const LONG: &str = r#"
 #include <stdio.h>
 #include <time.h>

@@ -56,8 +56,8 @@ fn ends(
     Err(format!("{args:?} with {env:?}: ended after {took:?}").into())
 }
 
-/// A PE ends with status 0 in the middle of the job, and the others wait for it. After some seconds they print a line and
-/// end.
+/// A PE ends with status 0 in the middle of the job, and the others wait for it. After some seconds they print a line
+/// and end.
 fn left_alone(env: &'static [(&'static str, &'static str)]) -> Result<(), Failed> {
     for (place, says) in [
         ("barriers", "shmem_barrier_all "),

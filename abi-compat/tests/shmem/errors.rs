@@ -130,8 +130,8 @@ const MISTAKES: &[Mistake] = &[
     checked("malloc-and-barrier", &["shmem_malloc", "shmem_barrier_all"]),
 ];
 
-/// True for a line that hetrun itself adds. Before a PE has joined the job, or after it has left, the library prints its
-/// own line, and hetrun adds one about the process's end.
+/// True for a line that hetrun itself adds. Before a PE has joined the job, or after it has left, the library prints
+/// its own line, and hetrun adds one about the process's end.
 fn by_hetrun(line: &str) -> bool {
     line.starts_with("hetmp: rank ") && line.ends_with(": ended with status 1")
 }
@@ -142,7 +142,8 @@ fn said(out: &Outcome) -> Vec<&str> {
     all.filter(|l| !by_hetrun(l)).collect()
 }
 
-/// Checks the lines. With `by_each`, every PE may print the same line, before it hears that another one has ended the job.
+/// Checks the lines. With `by_each`, every PE may print the same line, before it hears that another one has ended the
+/// job.
 fn judge(out: &Outcome, parts: &[&str], by_each: bool) -> Result<(), String> {
     match out.ending {
         Ending::Exit(status) if status != 0 => {}
@@ -250,8 +251,8 @@ pub(crate) fn trials() -> Vec<Trial> {
             move || bad_variable(name, value),
         ));
     }
-    // These bad values end the job. For the heap's size, the specification demands it. With another memory model than the
-    // user asked for, wrong programs would pass.
+    // These bad values end the job. For the heap's size, the specification demands it. With another memory model than
+    // the user asked for, wrong programs would pass.
     for (name, value, part) in [
         (
             "SHMEM_SYMMETRIC_SIZE",

@@ -1,5 +1,5 @@
-//! PEs on two hosts, which are network name spaces joined by a pair of virtual interfaces. The tests are ignored if this
-//! user may not create name spaces.
+//! PEs on two hosts, which are network name spaces joined by a pair of virtual interfaces. The tests are ignored if
+//! this user may not create name spaces.
 
 use super::launch::Command;
 use super::program::{self, Library};
@@ -226,8 +226,8 @@ fn by_ssh(name: &str) -> Result<(), Failed> {
     verdict(&program, 4, &out, true).map_err(|why| format!("{name} over ssh: {why}").into())
 }
 
-/// The link to the second host goes down in the middle of a job that came there through `sshd`: no connection ends. hetrun
-/// says which host is gone, and the PEs there end as well.
+/// The link to the second host goes down in the middle of a job that came there through `sshd`: no connection ends.
+/// hetrun says which host is gone, and the PEs there end as well.
 fn cut_off() -> Result<(), Failed> {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let network = Network::new().ok_or("no network name spaces can be made")?;

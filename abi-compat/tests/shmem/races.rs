@@ -1,5 +1,6 @@
-//! A program puts data, then a flag, without a fence between them, under the model of a GPU's memory. The checker reports
-//! both operations in every run, and other mistakes with the memory of a GPU by their place. Without the checker, some seeds show wrong data. With a fence, neither happens.
+//! A program puts data, then a flag, without a fence between them, under the model of a GPU's memory. The checker
+//! reports both operations in every run, and other mistakes with the memory of a GPU by their place. Without the
+//! checker, some seeds show wrong data. With a fence, neither happens.
 
 use super::launch::{find, Command, Ending, Launcher, Outcome};
 use super::program::{self, Library};

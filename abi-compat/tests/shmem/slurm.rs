@@ -1,6 +1,6 @@
-//! Jobs under Slurm. The tests start Slurm's daemons on the loopback interface, with a key, a configuration and ports of
-//! their own. The tests are shown as ignored if `slurmctld`, `slurmd`, `munged` and `srun` are not installed, or if this
-//! user is not root, which slurmd needs to start jobs as any user.
+//! Jobs under Slurm. The tests start Slurm's daemons on the loopback interface, with a key, a configuration and ports
+//! of their own. The tests are shown as ignored if `slurmctld`, `slurmd`, `munged` and `srun` are not installed, or if
+//! this user is not root, which slurmd needs to start jobs as any user.
 
 use super::launch::{self, Command, Ending, Outcome};
 use super::program::{self, Library};
@@ -108,8 +108,8 @@ impl Cluster {
         None
     }
 
-    /// [`Cluster::start`], for all tests. The thread of the first test may end before the other tests have, and the kernel
-    /// ends the daemons with the thread that has started them. So a thread starts them that never ends.
+    /// [`Cluster::start`], for all tests. The thread of the first test may end before the other tests have, and the
+    /// kernel ends the daemons with the thread that has started them. So a thread starts them that never ends.
     fn start_for_all() -> Option<Cluster> {
         let (tell, told) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
@@ -316,8 +316,8 @@ fn parent(pid: i32) -> Option<i32> {
         .ok()
 }
 
-/// PEs on the node that a list names, as a step of an allocation: the first step's PEs end, the second step's are a job of
-/// their own.
+/// PEs on the node that a list names, as a step of an allocation: the first step's PEs end, the second step's are a job
+/// of their own.
 fn steps_on_a_list(mpi: &str) -> Result<(), Failed> {
     let program = program::named("setup");
     let path = program.build(&program.builds[0], Library::Ours)?;
@@ -363,7 +363,8 @@ pub(crate) fn trials() -> Vec<Trial> {
             .iter()
             .all(|t| tool(t).is_some());
     if !possible {
-        eprintln!("skipped: slurm/: needs root, and slurmctld slurmd slurm-client munge (scripts/setup leaves services out)");
+        eprintln!("skipped: slurm/: needs root, and slurmctld slurmd slurm-client munge (scripts/setup leaves \
+            services out)");
     }
     let mut all = Vec::new();
     for mpi in ["pmi2", "pmix"] {

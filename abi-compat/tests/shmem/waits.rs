@@ -1,5 +1,5 @@
-//! `OMP_WAIT_POLICY` and related variables mean the same in a program with OpenSHMEM alone and in one with OpenSHMEM and
-//! OpenMP. With `HETMP_VERBOSE`, every PE prints once how long its waits spin.
+//! `OMP_WAIT_POLICY` and related variables mean the same in a program with OpenSHMEM alone and in one with OpenSHMEM
+//! and OpenMP. With `HETMP_VERBOSE`, every PE prints once how long its waits spin.
 
 use super::launch::Ending;
 use super::program::{self, Library};

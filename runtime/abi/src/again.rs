@@ -87,7 +87,8 @@ pub(crate) unsafe fn begin_with_both(argv: *const *const c_char) {
     // What a constructor of the program's own has done to files, it would do again.
     if let Some(library) = hetmp_core::program::constructed_library() {
         refuse(format_args!(
-            "HETMP_NODES: '{nodes}': library {library} has constructors, which have run (expected LD_PRELOAD={}:{}, or hetmp run --nodes {nodes})",
+            "HETMP_NODES: '{nodes}': library {library} has constructors, which have run (expected LD_PRELOAD={}:{}, \
+                or hetmp run --nodes {nodes})",
             beside.display(),
             String::from_utf8_lossy(&before)
         ));
@@ -103,8 +104,8 @@ pub(crate) unsafe fn begin_with_both(argv: *const *const c_char) {
     ));
 }
 
-/// Gives the process the name that `ps` and `pgrep` expect: the kernel named it after the link by which it was executed.
-/// Forgets the mark, which is of no use to children.
+/// Gives the process the name that `ps` and `pgrep` expect: the kernel named it after the link by which it was
+/// executed. Forgets the mark, which is of no use to children.
 fn name_as_the_program() {
     std::env::remove_var(OsStr::from_bytes(MARK.to_bytes()));
     let path = std::fs::read_link("/proc/self/exe").unwrap_or_default();

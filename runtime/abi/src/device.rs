@@ -1,9 +1,10 @@
 //! `hetmp/device.h`: the functions of device-side posting that run on the host. All other functions of the header
 //! are inline and compiled into the program.
 //!
-//! The documentation of each entry is the program's, too: `abi-compat/surface` writes it and the prototype into the header.
-//! Each entry calls one function of [`hetmp_shmem::device`], or of [`cached`] and [`caches`] for a device's cached memory. "The header" in the SAFETY comments means the inline
-//! functions of `hetmp/device.h`, which are the only callers of the entries that it does not document.
+//! The documentation of each entry is the program's, too: `abi-compat/surface` writes it and the prototype into the
+//! header. Each entry calls one function of [`hetmp_shmem::device`], or of [`cached`] and [`caches`] for a device's
+//! cached memory. "The header" in the SAFETY comments means the inline functions of `hetmp/device.h`, which are the
+//! only callers of the entries that it does not document.
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 use hetmp_shmem::cached;
@@ -16,10 +17,10 @@ crate::entry::api!(
     "hetmp_device_queue_open_layout",
     hetmp_device_queue_open_layout
 );
-/// Opens a queue of `depth` descriptors (rounded up to a power of two, 2 to 65536) on the host, for operations on the PEs
-/// of `team`. Not collective. Programs call hetmp_device_queue_open or hetmp_device_queue_open_flags instead, which add the
-/// layout number and the size of the structure that the program was compiled with; others are refused. Returns 0, or
-/// a negative HETMP_DEVICE_ constant; then *queue is not open.
+/// Opens a queue of `depth` descriptors (rounded up to a power of two, 2 to 65536) on the host, for operations on the
+/// PEs of `team`. Not collective. Programs call hetmp_device_queue_open or hetmp_device_queue_open_flags instead, which
+/// add the layout number and the size of the structure that the program was compiled with; others are refused. Returns
+/// 0, or a negative HETMP_DEVICE_ constant; then *queue is not open.
 unsafe extern "C" fn hetmp_device_queue_open_layout(
     team: Team,
     depth: usize,
@@ -97,8 +98,8 @@ crate::entry::api!(
     "hetmp_device_malloc_cached",
     hetmp_device_malloc_cached
 );
-/// Symmetric memory that a device caches (see "Caches" above), as by shmem_malloc (collective; NULL for 0 bytes or a full
-/// heap), in whole pages. shmem_free and shmem_realloc take it; after the latter it is ordinary memory.
+/// Symmetric memory that a device caches (see "Caches" above), as by shmem_malloc (collective; NULL for 0 bytes or a
+/// full heap), in whole pages. shmem_free and shmem_realloc take it; after the latter it is ordinary memory.
 extern "C" fn hetmp_device_malloc_cached(bytes: usize) -> *mut c_void {
     cached::malloc("hetmp_device_malloc_cached", bytes).cast()
 }

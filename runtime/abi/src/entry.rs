@@ -98,9 +98,9 @@ macro_rules! export {
     };
 }
 
-/// As [`export`], for an entry whose events tell a tool where the program called it: while there is an observer, the stub
-/// notes that place first. While there is none, the stub jumps to `plain`, which need not look for observers again. That
-/// counts for locks: what is read beside a locked instruction waits for that instruction.
+/// As [`export`], for an entry whose events tell a tool where the program called it: while there is an observer, the
+/// stub notes that place first. While there is none, the stub jumps to `plain`, which need not look for observers
+/// again. That counts for locks: what is read beside a locked instruction waits for that instruction.
 macro_rules! export_watched {
     ($name:ident, $plain:ident, $export:expr, $node:tt, $at:tt) => {
         $crate::entry::watched_stub!(($name, $plain), $export, $node, $at);
@@ -108,8 +108,8 @@ macro_rules! export_watched {
     };
 }
 
-/// As [`export`], for an entry without arguments whose answer may depend on where it is called: once some region has such
-/// calls, the stub jumps to `from`, with its return address as the argument.
+/// As [`export`], for an entry without arguments whose answer may depend on where it is called: once some region has
+/// such calls, the stub jumps to `from`, with its return address as the argument.
 macro_rules! export_placed {
     ($name:ident, $from:ident, $export:expr, $node:tt, $at:tt) => {
         $crate::entry::placed_stub!(($name, $from), $export, $node, $at);
@@ -117,8 +117,8 @@ macro_rules! export_placed {
     };
 }
 
-/// Defines `for_libomp!`, which exports a name once more at libomp's only node, if the name's own node is one of these and
-/// the version its default.
+/// Defines `for_libomp!`, which exports a name once more at libomp's only node, if the name's own node is one of these
+/// and the version its default.
 macro_rules! also_at_libomps_node {
     ($d:tt $($node:tt)+) => {
         macro_rules! for_libomp {
@@ -206,13 +206,13 @@ macro_rules! placed_stub {
     };
 }
 
-/// Exports the function `$f` as `$export`, a name of an interface that is not OpenMP's, at the interface's version node and
-/// at `HETMP_ENGINE`. Both are hidden versions (`@`, not `@@`): the loader binds to them only what asks for the version by
-/// name. So a preload of this library never takes the place of a function of the same name in the program or in a library
-/// of its own. docs/dev/names.md says who asks for which node.
+/// Exports the function `$f` as `$export`, a name of an interface that is not OpenMP's, at the interface's version node
+/// and at `HETMP_ENGINE`. Both are hidden versions (`@`, not `@@`): the loader binds to them only what asks for the
+/// version by name. So a preload of this library never takes the place of a function of the same name in the program or
+/// in a library of its own. docs/dev/names.md says who asks for which node.
 ///
-/// The names are aliases, and cost no jump. The assembler defines them in the object that holds the function, so the macro
-/// must be called in the function's module.
+/// The names are aliases, and cost no jump. The assembler defines them in the object that holds the function, so the
+/// macro must be called in the function's module.
 macro_rules! api {
     ("HETMP_ENGINE", $export:expr, $f:path) => {
         core::arch::global_asm!(

@@ -84,8 +84,8 @@ unsafe fn free(at: *mut Key, free: impl FnOnce(Key) -> Result<()>) -> c_int {
     code(free(key))
 }
 
-/// Adds an operation to a graph, and stores the operation's number in `op`. A null `op` is accepted: the program
-/// does not need the number.
+/// Adds an operation to a graph, and stores the operation's number in `op`. `op` may be null: then nobody
+/// needs the number.
 ///
 /// # Safety
 /// `op` is null, or a variable that may be written and that no other thread uses meanwhile.

@@ -1,5 +1,5 @@
-//! The instructions of entries' stubs, for each processor. All are parts of a template of `global_asm!`, in which `{observers}`
-//! and other names are `sym` operands.
+//! The instructions of entries' stubs, for each processor. All are parts of a template of `global_asm!`, in which
+//! `{observers}` and other names are `sym` operands.
 
 #[cfg(target_arch = "x86_64")]
 mod here {
@@ -61,7 +61,8 @@ mod here {
     macro_rules! note {
         () => {
             concat!(
-                "stp x29, x30, [sp, #-16]!\n.cfi_adjust_cfa_offset 16\n.cfi_rel_offset x29, 0\n.cfi_rel_offset x30, 8\n",
+                "stp x29, x30, [sp, #-16]!\n.cfi_adjust_cfa_offset 16\n.cfi_rel_offset x29, 0\n.cfi_rel_offset x30, \
+                    8\n",
                 "bl hetmp_note\n",
                 "ldp x29, x30, [sp], #16\n.cfi_adjust_cfa_offset -16\n.cfi_restore x29\n.cfi_restore x30"
             )

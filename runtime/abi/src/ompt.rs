@@ -350,9 +350,9 @@ unsafe extern "C" fn noted(caller: usize, frame: usize, pointer: usize) {
 }
 
 // The call of an entry looks at the byte of `hetmp_core::observers`, and comes here if the byte is not 0. All registers
-// that may hold arguments are kept, except those for floating-point numbers: no entry that comes here has such arguments.
-// On the stack: the address in the entry, above it the address in the program (x86-64); the program's frame pointer, above it
-// the address in the program (AArch64).
+// that may hold arguments are kept, except those for floating-point numbers: no entry that comes here has such
+// arguments. On the stack: the address in the entry, above it the address in the program (x86-64); the program's frame
+// pointer, above it the address in the program (AArch64).
 #[cfg(target_arch = "x86_64")]
 core::arch::global_asm!(
     ".pushsection .text.hetmp_entry, \"ax\", @progbits",

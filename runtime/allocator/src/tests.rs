@@ -223,8 +223,8 @@ fn a_forked_child_allocates_whatever_other_threads_did() {
     };
     for round in 0..10 {
         hold(round % 2 == 0);
-        // SAFETY: the child uses this allocator, whose blocks it may touch, and ends by _exit. It allocates by the C library
-        // for `Vec`, whose fork handlers make that good.
+        // SAFETY: the child uses this allocator, whose blocks it may touch, and ends by _exit. It allocates by the C
+        // library for `Vec`, whose fork handlers make that good.
         let child = unsafe { libc::fork() };
         assert!(child >= 0);
         if child == 0 {

@@ -453,7 +453,8 @@ mod tests {
             let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
             assert_eq!(flags, libc::FD_CLOEXEC);
         }
-        // A program that closes the descriptors of its own accord, and opens a file in their place, ends no process of ours.
+        // A program that closes the descriptors of its own accord, and opens a file in their place, ends no process of
+        // ours.
         let file = File::open("/proc/self/maps").expect("it is there");
         // SAFETY: both are open, and the second one is this test's.
         assert_eq!(unsafe { libc::dup2(file.as_raw_fd(), fds[0]) }, fds[0]);

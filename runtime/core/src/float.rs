@@ -5,7 +5,8 @@
 //! program's own threads. Such a computation may well raise an exception where its source does not: the compiler
 //! takes the default environment for granted, and divides before it tests the divisor.
 //!
-//! To the program a region or a loop is no call of the C library, so `errno` stays, too, whatever the runtime asks the system.
+//! To the program a region or a loop is no call of the C library, so `errno` stays, too, whatever the runtime asks the
+//! system.
 
 /// Computes `f` in the default environment: no exception traps, and numbers are rounded to nearest. Afterwards the
 /// thread's modes and flags and its `errno` are what they were. `f` calls nothing of the program's.

@@ -1,5 +1,5 @@
-//! A process of ours beside the program's, a command of the installation, which does for a process of a job what must not,
-//! or cannot, be done inside of the program.
+//! A process of ours beside the program's, a command of the installation, which does for a process of a job what must
+//! not, or cannot, be done inside of the program.
 //!
 //! The two share a socket, which is the helper's standard input. The helper ends when the program's process has ended,
 //! however that comes about, because then the socket closes. [`start`] and [`receive`] are for the program's process;
@@ -45,8 +45,9 @@ fn command(name: &str) -> Option<PathBuf> {
         .or_else(|| (!crate::env::is_privileged()).then(|| PathBuf::from(name)))
 }
 
-/// Starts the command `name` of the installation with these arguments. Returns this process's end of the socket, and the child: it ends as soon as the
-/// helper has put itself [apart], so that a program that waits for all its children never sees one of ours.
+/// Starts the command `name` of the installation with these arguments. Returns this process's end of the socket, and
+/// the child: it ends as soon as the helper has put itself [apart], so that a program that waits for all its children
+/// never sees one of ours.
 ///
 /// # Errors
 /// One line: what failed and what is needed.
@@ -128,12 +129,12 @@ pub fn receive(socket: &UnixStream) -> io::Result<(String, Vec<OwnedFd>)> {
     ))
 }
 
-/// Lets this thread use every processor that the system lets it have. A launcher binds each rank to a processor of its own
-/// (Open MPI does so by default), and what the rank starts inherits that: a helper could then work only while its rank does
-/// not.
+/// Lets this thread use every processor that the system lets it have. A launcher binds each rank to a processor of its
+/// own (Open MPI does so by default), and what the rank starts inherits that: a helper could then work only while its
+/// rank does not.
 fn take_all_processors() {
-    // SAFETY: a set of bits, which lives through the call. The call concerns this thread only. The system itself leaves out
-    // processors that do not exist or that the control group does not have; if it refuses, the thread stays bound.
+    // SAFETY: a set of bits, which lives through the call. The call concerns this thread only. The system itself leaves
+    // out processors that do not exist or that the control group does not have; if it refuses, the thread stays bound.
     unsafe {
         let mut all: libc::cpu_set_t = core::mem::zeroed();
         for cpu in 0..libc::CPU_SETSIZE as usize {
@@ -143,8 +144,8 @@ fn take_all_processors() {
     }
 }
 
-/// Leaves the process that the rank has started: that one ends, and its child goes on as nobody's child, on any processor.
-/// True in the child.
+/// Leaves the process that the rank has started: that one ends, and its child goes on as nobody's child, on any
+/// processor. True in the child.
 ///
 /// # Errors
 /// The system's.

@@ -7,8 +7,8 @@
 //!   * memory that processes share: [`segment`], [`statics`];
 //!   * threads and the system: [`thread`], [`tls`] (the per-thread self pointer), [`aside`] (more stack for a while),
 //!     [`sys`] (system calls);
-//!   * the program: [`object`] (loaded files and their functions), [`program`] (what it was linked with), [`float`] (its
-//!     floating-point modes and flags, which our arithmetic leaves alone);
+//!   * the program: [`object`] (loaded files and their functions), [`program`] (what it was linked with), [`float`]
+//!     (its floating-point modes and flags, which our arithmetic leaves alone);
 //!   * the machine: [`topo`], [`quota`], [`calibration`], [`counters`], [`power`], [`slow`] (emulated slow cores);
 //!   * the job: [`mod@bootstrap`], [`helper`] (a process of ours beside the program's), [`keeper`] (descriptors of ours
 //!     out of the program's reach);

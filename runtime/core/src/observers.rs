@@ -1,8 +1,8 @@
 //! Who observes the threads of this process: one word, so that code which tells observers of an event costs one load
 //! and one test while there are none.
 //!
-//! **Data in**: [`begin`] and [`end`], from [`crate::trace`], from the engine that attaches a tool, and from the engine's
-//! part for regions across nodes.
+//! **Data in**: [`begin`] and [`end`], from [`crate::trace`], from the engine that attaches a tool, and from the
+//! engine's part for regions across nodes.
 //! **Data out**: [`any`] and [`has`].
 
 use core::sync::atomic::{AtomicU8, Ordering};

@@ -14,8 +14,8 @@ pub fn wants_libomp() -> bool {
     ANSWER.get_or_init(|| asks_for_version(&|name| name == LIBOMP))
 }
 
-/// True if the program's own file, or a library of its own, needs a symbol of libgomp or libomp. False for a shell, or for
-/// `timeout`, that will start such a program.
+/// True if the program's own file, or a library of its own, needs a symbol of libgomp or libomp. False for a shell, or
+/// for `timeout`, that will start such a program.
 #[must_use]
 pub fn uses_openmp() -> bool {
     any_object(&|info, is_program| {
@@ -32,14 +32,14 @@ pub fn uses_openmp() -> bool {
 }
 
 /// The stack that a thread has by default in the runtimes that this library replaces, in bytes; `None`: what the thread
-/// library gives. libgomp leaves it to that. libomp takes the process's limit (`ulimit -s`), but no more than 64 MiB. Where
-/// loaded objects ask for both runtimes, the larger stack serves both.
+/// library gives. libgomp leaves it to that. libomp takes the process's limit (`ulimit -s`), but no more than 64 MiB.
+/// Where loaded objects ask for both runtimes, the larger stack serves both.
 #[must_use]
 pub fn default_stack() -> Option<usize> {
     const MOST: u64 = 64 << 20;
     let asks = |node: &dyn Fn(&[u8]) -> bool| {
-        // SAFETY: the loader's record of an object that stays loaded during the call. Its dynamic section says where its
-        // tables lie.
+        // SAFETY: the loader's record of an object that stays loaded during the call. Its dynamic section says where
+        // its tables lie.
         any_object(&|info, _| unsafe { needs(&tables(info), node) })
     };
     if !asks(&|name| name == LIBOMP) {
@@ -61,8 +61,8 @@ pub fn default_stack() -> Option<usize> {
     (!libgomp || limit.rlim_cur == libc::RLIM_INFINITY).then_some(libomp)
 }
 
-/// The path of a library of the program's own, loaded at its start, that has constructors. (One, which compilers add to every
-/// library and which does nothing, is not counted.)
+/// The path of a library of the program's own, loaded at its start, that has constructors. (One, which compilers add to
+/// every library and which does nothing, is not counted.)
 #[must_use]
 pub fn constructed_library() -> Option<String> {
     let found = core::cell::RefCell::new(None);
@@ -209,13 +209,14 @@ struct Vernaux {
 
 fn asks_for_version(wanted: &dyn Fn(&[u8]) -> bool) -> bool {
     any_object(&|info, is_program| {
-        // SAFETY: the loader's record of an object that stays loaded during the call. Its dynamic section says where its
-        // tables lie.
+        // SAFETY: the loader's record of an object that stays loaded during the call. Its dynamic section says where
+        // its tables lie.
         is_program && unsafe { needs(&tables(info), wanted) }
     })
 }
 
-/// Is `wanted` true of any loaded object? Its second argument says whether the object is the program, which comes first.
+/// Is `wanted` true of any loaded object? Its second argument says whether the object is the program, which comes
+/// first.
 fn any_object(wanted: &dyn Fn(&libc::dl_phdr_info, bool) -> bool) -> bool {
     struct Search<'a> {
         wanted: &'a dyn Fn(&libc::dl_phdr_info, bool) -> bool,
@@ -252,8 +253,8 @@ unsafe fn headers(info: &libc::dl_phdr_info) -> &[libc::Elf64_Phdr] {
     if info.dlpi_phdr.is_null() {
         return &[];
     }
-    // SAFETY: `visit` hands in the loader's record of an object that stays loaded while the loader calls back, with as many
-    // headers as the record says.
+    // SAFETY: `visit` hands in the loader's record of an object that stays loaded while the loader calls back, with as
+    // many headers as the record says.
     unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) }
 }
 

@@ -25,12 +25,12 @@
 //!
 //! # What a program can notice
 //!
-//! The process takes a real-time signal: the first below `SIGRTMAX - 4` that has its default action. If the program takes
-//! it later, the next free one serves; of ticks that were set before, the program's handler may get one for each thread,
-//! with `si_code` `SI_TIMER`. The handler leaves `errno` alone and restarts interrupted calls. Linux still ends some calls with `EINTR` (signal(7)): `poll`, `select`, `epoll_wait`,
-//! `nanosleep`, and waits on semaphores with a timeout. A program that does not expect this must not run on emulated
-//! nodes. A program that blocks all signals is slowed at `leave` only. Only threads of slowed nodes, inside user
-//! code, see any of this.
+//! The process takes a real-time signal: the first below `SIGRTMAX - 4` that has its default action. If the program
+//! takes it later, the next free one serves; of ticks that were set before, the program's handler may get one for each
+//! thread, with `si_code` `SI_TIMER`. The handler leaves `errno` alone and restarts interrupted calls. Linux still ends
+//! some calls with `EINTR` (signal(7)): `poll`, `select`, `epoll_wait`, `nanosleep`, and waits on semaphores with a
+//! timeout. A program that does not expect this must not run on emulated nodes. A program that blocks all signals is
+//! slowed at `leave` only. Only threads of slowed nodes, inside user code, see any of this.
 
 use crate::float;
 use crate::sys::ticks;

@@ -1,11 +1,12 @@
 //! How long waits spin: what the environment says, read in one place for every engine.
 //!
-//! OpenMP, OpenSHMEM, GOAL and message queues share one waiting policy ([`crate::park`]). A program may use one of them or
-//! several, in any order, and `OMP_WAIT_POLICY` means the same to all of them. So no engine says how long waits spin: the
-//! first one to start has the policy ask here ([`Policy::join`](crate::park::Policy::join)).
+//! OpenMP, OpenSHMEM, GOAL and message queues share one waiting policy ([`crate::park`]). A program may use one of them
+//! or several, in any order, and `OMP_WAIT_POLICY` means the same to all of them. So no engine says how long waits
+//! spin: the first one to start has the policy ask here ([`Policy::join`](crate::park::Policy::join)).
 //!
-//! `GOMP_SPINCOUNT` (turns) wins over `KMP_BLOCKTIME` (a time), which wins over `KMP_LIBRARY` and `OMP_WAIT_POLICY` (words). A
-//! value that is not understood changes nothing. OpenMP, which complains about bad values, reads them by the same functions.
+//! `GOMP_SPINCOUNT` (turns) wins over `KMP_BLOCKTIME` (a time), which wins over `KMP_LIBRARY` and `OMP_WAIT_POLICY`
+//! (words). A value that is not understood changes nothing. OpenMP, which complains about bad values, reads them by the
+//! same functions.
 
 use crate::env::text::Cursor;
 use crate::env::{snapshot, Snapshot};

@@ -41,8 +41,8 @@ pub fn range() -> Range<usize> {
 }
 
 /// The pages of an object's writable segments, without those that become read-only after relocation: ranges in
-/// ascending order, with room between any two. `headers`: the object's program headers, loaded with `base` added to their
-/// addresses.
+/// ascending order, with room between any two. `headers`: the object's program headers, loaded with `base` added to
+/// their addresses.
 #[must_use]
 pub fn writable(base: usize, headers: &[libc::Elf64_Phdr]) -> Vec<Range<usize>> {
     let at = |h: &libc::Elf64_Phdr| base.wrapping_add(h.p_vaddr as usize);

@@ -11,8 +11,8 @@ pub fn errno() -> libc::c_int {
     unsafe { *libc::__errno_location() }
 }
 
-/// Calls `f`, and leaves the calling thread's `errno` as it was: to the program a barrier or a region is no call of the C
-/// library. `f` stays on its thread.
+/// Calls `f`, and leaves the calling thread's `errno` as it was: to the program a barrier or a region is no call of the
+/// C library. `f` stays on its thread.
 #[inline]
 pub fn keeping_errno<R>(f: impl FnOnce() -> R) -> R {
     let saved = errno();
@@ -157,7 +157,8 @@ pub fn process_cpu_ns() -> u64 {
     cpu_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// A clock of the processor's time that the calling thread has taken, for others to look at while the thread lives ([`cpu_ns`]).
+/// A clock of the processor's time that the calling thread has taken, for others to look at while the thread lives
+/// ([`cpu_ns`]).
 pub fn thread_cpu_clock() -> libc::clockid_t {
     let mut clock = 0;
     // SAFETY: the calling thread exists, and the pointer is to a live variable.
@@ -214,7 +215,8 @@ pub fn ticks() -> u64 {
     unsafe {
         core::arch::x86_64::_rdtsc()
     }
-    // The counter's rate is that of the board, 19 MHz to 1 GHz. Limits in ticks are for some GHz, so it counts in steps.
+    // The counter's rate is that of the board, 19 MHz to 1 GHz. Limits in ticks are for some GHz, so it counts in
+    // steps.
     #[cfg(target_arch = "aarch64")]
     {
         let (count, rate): (u64, u64);

@@ -38,8 +38,9 @@ pub fn start(name: &CStr, body: impl FnOnce() + Send + 'static) -> io::Result<Th
     begin(name, None, Box::new(own))
 }
 
-/// Like [`start`], for a thread that runs the program's code, on a stack of `stack` bytes. Faults of memory are not blocked
-/// there, nor in the caller meanwhile: the C library may use a variable of the program's, whose page a handler has to bring.
+/// Like [`start`], for a thread that runs the program's code, on a stack of `stack` bytes. Faults of memory are not
+/// blocked there, nor in the caller meanwhile: the C library may use a variable of the program's, whose page a handler
+/// has to bring.
 ///
 /// # Errors
 /// The system has no room for another thread, or no thread can have such a stack.

@@ -1,10 +1,10 @@
 //! What each thread did, and when: one track of fixed size for each thread.
 //!
-//! While tracing is off, a hook costs one relaxed load ([`on`], a bit of [`crate::observers`]). While it is on, a thread
-//! writes into its own track only: no lock, no shared cache line. Where a track is full, `log` says what becomes of it.
-//! Regions and decisions have a log of their own, so that no number of chunks pushes them out. Events that have begun and
-//! not ended stand on a small stack beside the logs, so that a program which ends or crashes inside a region shows where
-//! each thread was.
+//! While tracing is off, a hook costs one relaxed load ([`on`], a bit of [`crate::observers`]). While it is on, a
+//! thread writes into its own track only: no lock, no shared cache line. Where a track is full, `log` says what becomes
+//! of it. Regions and decisions have a log of their own, so that no number of chunks pushes them out. Events that have
+//! begun and not ended stand on a small stack beside the logs, so that a program which ends or crashes inside a region
+//! shows where each thread was.
 //!
 //! **Data in**: [`open`], [`close`], [`chunk`], [`note`] from the engines, and the monotonic clock.
 //! **Data out**: [`read`], at any time and from any thread. Nothing here knows a file format.
@@ -95,7 +95,8 @@ pub struct Thread {
 
 /// Words in an event: the head, what, begin, end, a, b.
 const WORDS: usize = 6;
-/// The head holds the kind in 8 bits, the node in 16, and from this bit on how many more chunks were joined to the first.
+/// The head holds the kind in 8 bits, the node in 16, and from this bit on how many more chunks were joined to the
+/// first.
 const MORE: u64 = 1 << 24;
 /// The most threads that are traced. Events of further threads are counted as lost.
 const MOST_THREADS: usize = 1024;

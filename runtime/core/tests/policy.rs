@@ -1,5 +1,5 @@
-//! The waiting policy of a process with an engine of threads and an engine of processes: a process of its own, since the
-//! policy is the process'.
+//! The waiting policy of a process with an engine of threads and an engine of processes: a process of its own, since
+//! the policy is the process'.
 #![cfg(not(loom))]
 
 use hetmp_core::park::Policy;

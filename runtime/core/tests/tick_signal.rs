@@ -1,5 +1,5 @@
-//! Threads of slow nodes that look for a new signal at the same time, since the program has taken the one that they had.
-//! In a process of its own: the wrong signal at its default action ends the process.
+//! Threads of slow nodes that look for a new signal at the same time, since the program has taken the one that they
+//! had. In a process of its own: the wrong signal at its default action ends the process.
 
 use hetmp_core::slow::SlowThread;
 use std::sync::Barrier;

@@ -54,7 +54,7 @@ refused! {
         setgroups(count: usize, groups: *const u32), initgroups(user: *const c_char, group: u32);
 }
 
-/// `dlopen`. While nodes run only system libraries are accepted, and libraries that the program has loaded at its start,
+/// `dlopen`. While nodes run, this opens only system libraries, and libraries that the program has loaded at its start,
 /// because nodes do not share the data of a library that is loaded later.
 ///
 /// # Safety

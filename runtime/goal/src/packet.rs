@@ -99,7 +99,7 @@ pub enum Packet<P = Payload> {
         /// The message.
         payload: P,
     },
-    /// A message that waits at its sender until it is accepted.
+    /// A message that waits at its sender until its receiver asks for it.
     Offer {
         /// For the matching.
         label: Label,

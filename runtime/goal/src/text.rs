@@ -13,7 +13,7 @@
 //! ```
 //!
 //! `requires` waits for completion, `irequires` for the beginning. `tag N` may be left out (then it is 0), and so may
-//! a label that nothing refers to. `cpu N` and `nic N` are accepted and ignored. Comments are as in C, or from `#` to
+//! a label that nothing refers to. `cpu N` and `nic N` are read and ignored. Comments are as in C, or from `#` to
 //! the end of the line. A `calc` takes nanoseconds.
 //!
 //! Such schedules have lengths and no addresses: messages consist of zeros, and what arrives is dropped

@@ -169,7 +169,8 @@ mod tests {
         let platform = Platform::from_env(Some(b"sw26010,scale=100000")).expect("platform");
         let engines: Vec<Engine> = (0..8).map(|_| Engine::new(&platform, &MEMORY)).collect();
         let began = monotonic_ns();
-        // 28000 bytes keep the memory busy for 0.1 s, and one engine for 0.35 s: four each, and the memory's time has no hole.
+        // 28000 bytes keep the memory busy for 0.1 s, and one engine for 0.35 s: four each, and the memory's time has
+        // no hole.
         for engine in &engines {
             for _ in 0..4 {
                 engine.start(28_000);

@@ -268,8 +268,8 @@ impl End {
         n > 1 && bytes >= n as usize * self.stride.get()
     }
 
-    /// How many messages were sent and not released. Any thread may ask; it sees what was written before a message counts, and
-    /// may write after one no longer counts.
+    /// How many messages were sent and not released. Any thread may ask; it sees what was written before a message
+    /// counts, and may write after one no longer counts.
     pub fn queued(&self, memory: &impl Memory) -> usize {
         let released = memory.released().load(Ordering::Acquire);
         self.slots_between(released, memory.sent().load(Ordering::Acquire))

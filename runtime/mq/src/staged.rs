@@ -6,7 +6,9 @@
 //! | master to slave | | slave to master | |
 //! | --- | --- | --- | --- |
 //! | master slot | slave slot | slave slot | master slot |
-//! | Idle, Locked, Ready, Tran, Idle | Idle, Tran, Ready, Locked, Idle | Idle, Locked, Ready, Tran, Idle | Idle, Tran, Ready, Locked, Idle |
+//! | Idle, Locked, Ready, Tran | Idle, Tran, Ready, Locked | Idle, Locked, Ready, Tran | Idle, Tran, Ready, Locked |
+//!
+//! After the last state a slot is Idle again.
 //!
 //! The two directions are one machine, with source and destination swapped. Both sides read the list of the master's
 //! slots (MState in the paper). The slave's list, and every position, belong to one side alone. Only the slave starts

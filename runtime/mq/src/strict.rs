@@ -192,7 +192,8 @@ fn describe(address: usize) -> Option<String> {
             let held = "between allocating and sending or receiving and releasing";
             return Some(if r[4].load(Ordering::Relaxed) == End::Master as usize {
                 format!(
-                    "slot {slot} at the master, of a queue of slave {slave}: touched only by the master, {held}; slaves \
+                    "slot {slot} at the master, of a queue of slave {slave}: touched only by the master, {held}; \
+                        slaves \
                      use DMA"
                 )
             } else {

@@ -156,7 +156,8 @@ pub fn start(
     };
     let most = api::check_cluster(cluster).map_or(0, |_| api::platform().max_slaves);
     report::warn(format_args!(
-        "mStartSlaveThreads cluster {cluster} slaves {n}: {error}, {} (expected clusters 0 to {}, 1 to {most} slaves that do not run, and a function)",
+        "mStartSlaveThreads cluster {cluster} slaves {n}: {error}, {} (expected clusters 0 to {}, 1 to {most} slaves \
+            that do not run, and a function)",
         error.c_name().to_string_lossy(),
         i64::from(api::platform().clusters) - 1,
     ));
@@ -178,7 +179,8 @@ pub fn destroy(asked: i32, cluster: i32, id: u64) {
 fn group(call: &str, cluster: i32, id: u64, result: Result<(), Error>) {
     if let Err(error) = result {
         report::warn(format_args!(
-            "{call} cluster {cluster} group {id}: {error}, {} (expected what mStartSlaveThreads returned, until mDestroySlaveThreads)",
+            "{call} cluster {cluster} group {id}: {error}, {} (expected what mStartSlaveThreads returned, until \
+                mDestroySlaveThreads)",
             error.c_name().to_string_lossy()
         ));
     }

@@ -161,7 +161,8 @@ fn complain(queue: &Queue, side: Side) {
                 None => "which runs".to_owned(),
             };
             report::warn(format_args!(
-                "queue \"{name}\": the master has waited 10 s for slave {slave} {what} it, {doing}: a call of that slave ends \
+                "queue \"{name}\": the master has waited 10 s for slave {slave} {what} it, {doing}: a call of that \
+                    slave ends \
                  the wait, as does HETMP_MQ_TIMEOUT=seconds"
             ));
         }
@@ -172,7 +173,8 @@ fn complain(queue: &Queue, side: Side) {
                 "release a message of"
             };
             report::warn(format_args!(
-                "queue \"{name}\": slave {slave} has waited 10 s for the master to {what} it: a call of the master ends the \
+                "queue \"{name}\": slave {slave} has waited 10 s for the master to {what} it: a call of the master \
+                    ends the \
                  wait, as does HETMP_MQ_TIMEOUT=seconds"
             ));
         }
@@ -230,7 +232,8 @@ impl Watch {
             if slave.runs() && slave.abandoned().is_none() && self.stuck(i, slave, None) {
                 if let Some((queue, _)) = slave.waits_on() {
                     report::warn(format_args!(
-                        "queue \"{}\": slave {} waits on it, and the master for the slave's end: the slave's call returns \
+                        "queue \"{}\": slave {} waits on it, and the master for the slave's end: the slave's call \
+                            returns \
                          MQ_DEADLOCK",
                         queue.shown_name(),
                         slave.number

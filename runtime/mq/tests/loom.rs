@@ -98,8 +98,8 @@ fn the_number_of_messages_orders_what_was_written_before() {
     });
 }
 
-/// Sends `n` messages through a ring of `slots` usable slots. Each side sleeps if it cannot go on. Message i has `length(i)`
-/// bytes.
+/// Sends `n` messages through a ring of `slots` usable slots. Each side sleeps if it cannot go on. Message i has
+/// `length(i)` bytes.
 fn through_ring(slots: u32, n: u64, length: fn(u64) -> u32) {
     let model = Arc::new(Model::new(slots as usize + 1));
     let receiver = {

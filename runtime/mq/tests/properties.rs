@@ -63,7 +63,9 @@ proptest! {
         lengths in prop::collection::vec(prop_oneof![4 => Just(u32::MAX), 1 => 0..200u32], 1..40),
     ) {
         let stride = Shape::stride(bytes);
-        prop_assert!(stride >= bytes && stride < bytes + Shape::alignment(bytes) && stride % Shape::alignment(bytes) == 0 && Shape::alignment(bytes) >= 8);
+        let alignment = Shape::alignment(bytes);
+        prop_assert!(stride >= bytes && stride < bytes + alignment);
+        prop_assert!(stride % alignment == 0 && alignment >= 8);
         let shape = Shape { first: FIRST, stride, slots: slots + 1, msg_bytes: bytes };
         let ring = Ring {
             sent: AtomicUsize::new(FIRST),

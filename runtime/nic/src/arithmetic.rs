@@ -162,8 +162,8 @@ fn elements<const N: usize>(bytes: &[u8]) -> &[[u8; N]] {
 /// Whole elements of `N` bytes, for writing.
 #[inline(always)]
 fn elements_mut<const N: usize>(bytes: &mut [u8]) -> &mut [[u8; N]] {
-    // SAFETY: `len / N` arrays of `N` bytes lie within the slice, and arrays of bytes need no alignment. The slice is borrowed
-    // as long as they are.
+    // SAFETY: `len / N` arrays of `N` bytes lie within the slice, and arrays of bytes need no alignment. The slice is
+    // borrowed as long as they are.
     unsafe { core::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len() / N) }
 }
 

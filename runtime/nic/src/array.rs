@@ -50,8 +50,8 @@ impl<T: Shareable> Array<T> {
     /// The array at `*at`. Moves `*at` to the end of the array.
     ///
     /// # Safety
-    /// `*at` is aligned to 128 bytes, and valid for [`Array::bytes`] of `len` as long as the process lives; it was zero,
-    /// and since then only arrays of the same type and length wrote there.
+    /// `*at` is aligned to 128 bytes, and valid for [`Array::bytes`] of `len` as long as the process lives; it was
+    /// zero, and since then only arrays of the same type and length wrote there.
     pub(crate) unsafe fn at(at: &mut *mut u8, len: usize) -> Array<T> {
         debug_assert!(align_of::<T>() <= 128 && *at as usize % 128 == 0);
         let array = Array {

@@ -316,8 +316,9 @@ impl Domain {
         }
     }
 
-    /// The domain of `rank` in the process of its adapter, which maps the same blocks. The rank registers in memory of its own,
-    /// so the adapter looks regions up as peers do: in what the rank publishes, within windows that it has mapped itself.
+    /// The domain of `rank` in the process of its adapter, which maps the same blocks. The rank registers in memory of
+    /// its own, so the adapter looks regions up as peers do: in what the rank publishes, within windows that it has
+    /// mapped itself.
     ///
     /// # Safety
     /// As for `Domain::own_at`.

@@ -125,7 +125,8 @@ impl fmt::Display for RegisterError {
             ),
             RegisterError::Window { base, len } => write!(
                 f,
-                "region {base:#x} of {len} bytes: peers do not map it (expected memory of a segment, or no rights for peers)"
+                "region {base:#x} of {len} bytes: peers do not map it (expected memory of a segment, or no rights for \
+                    peers)"
             ),
         }
     }

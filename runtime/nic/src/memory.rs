@@ -71,8 +71,8 @@ pub fn compute(
         };
         let result = apply(op, element, &mut a[..n], &b[..n]);
         let done = result.map_or_else(|e| e.element * size, |()| n);
-        // SAFETY: `to` is `target.start() + at`, and `done` is at most `n`: `at + n` is within the span, which keeps its region
-        // registered.
+        // SAFETY: `to` is `target.start() + at`, and `done` is at most `n`: `at + n` is within the span, which keeps
+        // its region registered.
         unsafe { copy(a.as_ptr(), to, done) };
         result.map_err(|e| DivisionByZero {
             element: at / size + e.element,

@@ -327,8 +327,8 @@ impl Templates {
         &self.statics
     }
 
-    /// The whole descriptor of a shape: patching a template has to give the same words. `None` where `d` is of another kind
-    /// of operation.
+    /// The whole descriptor of a shape: patching a template has to give the same words. `None` where `d` is of another
+    /// kind of operation.
     pub fn full(&self, shape: Shape, d: impl Changes) -> Option<Descriptor> {
         let (peer, work) = d.work(shape, &self.statics)?;
         Some(Descriptor {

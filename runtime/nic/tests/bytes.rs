@@ -275,7 +275,9 @@ proptest! {
                     templates.full(shape, words)
                 }
                 _ => {
-                    let d = Descriptor { queue_pair: 11, peer, signalled: true, count: None, count_source: false, work: other };
+                    let d = Descriptor {
+                        queue_pair: 11, peer, signalled: true, count: None, count_source: false, work: other,
+                    };
                     slot = d.encode();
                     templates.overwritten(0);
                     continue;

@@ -81,7 +81,8 @@ fn calls_that_cross_end_in_one_stream() {
 #[test]
 fn strangers_get_nothing_and_keep_nobody_waiting() {
     let (engines, heaps, keys, addresses) = job(2);
-    // More connections than a rank serves at a time. Some send half a greeting, one sends the greeting and a proof of another job.
+    // More connections than a rank serves at a time. Some send half a greeting, one sends the greeting and a proof of
+    // another job.
     let mut idle: Vec<TcpStream> = (0..100)
         .map(|_| TcpStream::connect(addresses[1]).expect("listening"))
         .collect();

@@ -486,8 +486,8 @@ fn without_a_fence_puts_overtake_each_other_and_with_one_they_do_not() {
     assert!(wrong > 0, "the model reorders nothing");
 }
 
-/// A fence for one target, after a large put to another target. A fence that waited for all targets would take as long as
-/// the large put.
+/// A fence for one target, after a large put to another target. A fence that waited for all targets would take as long
+/// as the large put.
 #[test]
 fn a_fence_touches_one_target_only() {
     let model = Model {

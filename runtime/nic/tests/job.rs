@@ -66,8 +66,8 @@ impl Exchange for Files {
     fn abort(&mut self, _status: i32, _message: &str) {}
 }
 
-/// The numbers of events that the rank of this process was told of, by kind (memory, messages, counts), and the ports of
-/// all events as bits.
+/// The numbers of events that the rank of this process was told of, by kind (memory, messages, counts), and the ports
+/// of all events as bits.
 #[derive(Default)]
 struct Came {
     memory: AtomicU64,
@@ -182,8 +182,8 @@ fn receive(job: &Job, port: u8) -> (u32, u32, Vec<u8>) {
     (m.source, m.tag, m.bytes().to_vec())
 }
 
-/// Messages to ports, counts, regions that are registered and deregistered, and an operation that waits for a count from
-/// the peer.
+/// Messages to ports, counts, regions that are registered and deregistered, and an operation that waits for a count
+/// from the peer.
 fn everything(job: &'static Job, came: &Came) {
     let engine: &dyn Engine = job.queues().expect("an engine");
     let (me, other) = (job.rank(), 1 - job.rank());
@@ -246,8 +246,8 @@ fn everything(job: &'static Job, came: &Came) {
         job.domain().counters().value(counter) >= Some(10)
     });
 
-    // The region is deregistered. Operations that are posted to it afterwards must not write. Both ranks meet before and
-    // after, by messages.
+    // The region is deregistered. Operations that are posted to it afterwards must not write. Both ranks meet before
+    // and after, by messages.
     let mut meet = |tag| {
         qp.send_inline(other, 1, tag, b"").expect("fits");
         assert_eq!(receive(job, 1).1, tag);
@@ -332,9 +332,9 @@ fn everything(job: &'static Job, came: &Came) {
     qp.quiet().expect("valid");
 }
 
-/// An allreduce of two ranks, of which all operations are posted in advance. Each rank sends its vector. When the peer's
-/// vector has come and the own one has left, the rank adds the two, and sends the sum to the peer. A round begins when the
-/// peer's sum of the last round has come.
+/// An allreduce of two ranks, of which all operations are posted in advance. Each rank sends its vector. When the
+/// peer's vector has come and the own one has left, the rank adds the two, and sends the sum to the peer. A round
+/// begins when the peer's sum of the last round has come.
 fn reductions(job: &'static Job, _: &Came) {
     const ROUNDS: u64 = 60;
     const BYTES: usize = 8192;

@@ -95,9 +95,9 @@ unsafe impl Sync for Buffers {}
 // SAFETY: cells may change threads; loom finds accesses that are not ordered.
 unsafe impl Send for Buffers {}
 
-/// The engine reads the sources of two operations. It reports that the second one's source was read before that operation
-/// is done, then completes both. Once the initiator sees the queue flushed, it writes to both sources. If one operation
-/// were counted twice, the initiator would write while the engine reads the other source.
+/// The engine reads the sources of two operations. It reports that the second one's source was read before that
+/// operation is done, then completes both. Once the initiator sees the queue flushed, it writes to both sources. If one
+/// operation were counted twice, the initiator would write while the engine reads the other source.
 #[test]
 fn a_flushed_buffer_is_not_read_any_more() {
     bounded(3, || {
@@ -206,8 +206,8 @@ fn no_operation_runs_in_memory_after_its_deregistration() {
     });
 }
 
-/// A reader of a board gets a report whole or not at all, while the entry is written anew. The first report has the stamp and
-/// the words 1, the second 2.
+/// A reader of a board gets a report whole or not at all, while the entry is written anew. The first report has the
+/// stamp and the words 1, the second 2.
 #[test]
 fn reports_of_an_entry_never_mix() {
     bounded(3, || {

@@ -196,7 +196,8 @@ fn add(remote: Remote, operand: u64) -> Atomic {
     }
 }
 
-/// Both ranks at the same time: puts with signals to each other, gets of the data that arrived, and atomics on one word.
+/// Both ranks at the same time: puts with signals to each other, gets of the data that arrived, and atomics on one
+/// word.
 fn exchange(r: &Rank) {
     const ROUNDS: u64 = 200;
     const WORDS: usize = 512;
@@ -295,8 +296,8 @@ fn a_program_that_orders_is_right_on_device_memory() {
     );
 }
 
-/// Rank 0 writes data and a flag, with a fence and without. Rank 1 waits for the flag, and asks the checker for writes that
-/// were not ordered before it.
+/// Rank 0 writes data and a flag, with a fence and without. Rank 1 waits for the flag, and asks the checker for writes
+/// that were not ordered before it.
 #[test]
 fn a_flag_without_a_fence_is_named_at_the_rank_that_waited_for_it() {
     two(

@@ -176,8 +176,8 @@ fn pair(words: usize) -> ([Tcp; 2], [Vec<u64>; 2], TemplateKeys) {
     (engines, heaps, keys)
 }
 
-/// A thread that waits moves the sockets' data itself. When it then computes, no thread does so: the engine's own thread
-/// must notice that and take over.
+/// A thread that waits moves the sockets' data itself. When it then computes, no thread does so: the engine's own
+/// thread must notice that and take over.
 #[test]
 fn a_rank_that_computes_after_it_waited_serves_its_peers() {
     let (engines, heaps, keys) = pair(8);
@@ -249,8 +249,8 @@ fn beside() {
 
 #[test]
 fn initiators_that_wait_beside_each_other_all_get_on() {
-    // First with spinning, then as under a passive wait policy. This setting holds for the whole program; its other tests
-    // work with both.
+    // First with spinning, then as under a passive wait policy. This setting holds for the whole program; its other
+    // tests work with both.
     for spins in [300_000, 0] {
         Policy::set_spins(spins, spins.min(100));
         beside();
@@ -258,7 +258,8 @@ fn initiators_that_wait_beside_each_other_all_get_on() {
     Policy::set_spins(300_000, 100);
 }
 
-/// A rank that waits for a change of its memory calls `progress` in a loop. Bytes then arrive without the engine's thread.
+/// A rank that waits for a change of its memory calls `progress` in a loop. Bytes then arrive without the engine's
+/// thread.
 #[test]
 fn a_rank_that_looks_for_progress_takes_what_arrives() {
     let (engines, heaps, keys) = pair(8);
@@ -278,8 +279,8 @@ fn a_rank_that_looks_for_progress_takes_what_arrives() {
     drop((qp, engines));
 }
 
-/// One initiator sleeps in `poll`, others sleep and wait for that one. All of them fail when the peer is lost; operations
-/// to the third rank do not.
+/// One initiator sleeps in `poll`, others sleep and wait for that one. All of them fail when the peer is lost;
+/// operations to the third rank do not.
 #[test]
 fn a_peer_that_dies_fails_all_who_wait_for_it_and_nobody_else() {
     let (l, addresses) = listeners(3);

@@ -3,8 +3,8 @@
 //! A thread that stops running the program's code calls [`Thread::leave_program`], and
 //! [`Thread::enter_program`] with the same reason before it goes on. All code that observes threads is called
 //! from here: emulated slowness (waiting is not work, and takes the same time on a slow core), the comparison
-//! of threads' times, and traces. If none of these is on, each call is a test or two. Tools learn of the same moments in
-//! [`crate::tool`], which needs to know which construct it is.
+//! of threads' times, and traces. If none of these is on, each call is a test or two. Tools learn of the same moments
+//! in [`crate::tool`], which needs to know which construct it is.
 //!
 //! Short calls that never wait (a chunk of a dynamic loop, a free lock) do not cross the boundary.
 

@@ -151,7 +151,8 @@ fn watch_forks() {
         return;
     };
     let page = ManuallyDrop::new(page).as_mut_ptr();
-    // SAFETY: `MADV_WIPEONFORK` only sets how the new page is inherited, which is never unmapped; zero bytes are an atomic.
+    // SAFETY: `MADV_WIPEONFORK` only sets how the new page is inherited, which is never unmapped; zero bytes are an
+    // atomic.
     unsafe {
         if libc::madvise(page.cast(), 4096, libc::MADV_WIPEONFORK) != 0 {
             // Linux before 4.14: only the handler notices forks, so not those made by raw system calls.

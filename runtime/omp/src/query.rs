@@ -42,8 +42,8 @@ pub fn num_threads() -> i32 {
     Thread::try_current().map_or_else(not_known_yet, |th| th.nthreads() as i32)
 }
 
-/// Some virtual team has had a region that prints its number of threads. The entry `omp_get_num_threads` tests this byte by its
-/// address. Relaxed: the byte is set before the real threads of that team start.
+/// Some virtual team has had a region that prints its number of threads. The entry `omp_get_num_threads` tests this
+/// byte by its address. Relaxed: the byte is set before the real threads of that team start.
 pub static PRINTED: AtomicU8 = AtomicU8::new(0);
 
 /// From now on the entry passes its return address to [`num_threads_at`].
@@ -51,8 +51,8 @@ pub(crate) fn printed_begins() {
     PRINTED.store(1, Ordering::Relaxed);
 }
 
-/// `omp_get_num_threads`, where the call returns to this address: the user of a program that prints the number does not read how many
-/// virtual threads there are.
+/// `omp_get_num_threads`, where the call returns to this address: the user of a program that prints the number does not
+/// read how many virtual threads there are.
 #[must_use]
 pub fn num_threads_at(return_address: usize) -> i32 {
     let Some(th) = Thread::try_current() else {
@@ -67,7 +67,8 @@ pub fn num_threads_at(return_address: usize) -> i32 {
     }
 }
 
-/// The number of threads around a thread that has not used the runtime. A tool begins with the program's first question.
+/// The number of threads around a thread that has not used the runtime. A tool begins with the program's first
+/// question.
 #[cold]
 fn not_known_yet() -> i32 {
     attach::attach();
@@ -147,9 +148,9 @@ pub fn in_explicit_task() -> bool {
     Thread::try_current().is_some_and(|th| !th.task().is_implicit())
 }
 
-/// `omp_get_num_procs`: the number of CPUs that the calling thread may use, counted anew each time as libgomp does, or only
-/// once as libomp does ([`processors::count_once`]). With places, where a bound thread may use only its own, the number that the
-/// process could use at its start.
+/// `omp_get_num_procs`: the number of CPUs that the calling thread may use, counted anew each time as libgomp does, or
+/// only once as libomp does ([`processors::count_once`]). With places, where a bound thread may use only its own, the
+/// number that the process could use at its start.
 #[must_use]
 pub fn num_procs() -> i32 {
     virtual_team::told_cores();

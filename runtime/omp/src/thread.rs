@@ -285,7 +285,8 @@ impl Thread {
         unsafe { self.busy.get().as_ref() }.unwrap_or(&self.own_busy)
     }
 
-    /// Puts the thread on `seat` of `team`, which is also its number: gives it a fresh implicit task and a fresh context.
+    /// Puts the thread on `seat` of `team`, which is also its number: gives it a fresh implicit task and a fresh
+    /// context.
     #[inline]
     pub(crate) fn become_member(&self, team: &Team, seat: Seat, nthreads: u32) {
         let m = team.member(seat);

@@ -1,7 +1,7 @@
 //! Makes the file of this process and maps it, and reserves room in it.
 //!
-//! No descriptor stays open: a program that makes itself a daemon closes all descriptors and uses their numbers for files
-//! of its own.
+//! No descriptor stays open: a program that makes itself a daemon closes all descriptors and uses their numbers for
+//! files of its own.
 
 use crate::layout::{Block, Map, Row, MAGIC, PAGE, PAGE_ROWS};
 use core::mem::offset_of;
@@ -95,8 +95,8 @@ impl Output {
     #[cold]
     fn reserve(&self, address: usize) -> Option<()> {
         let offset = address - core::ptr::from_ref(self.map).addr();
-        // Read, too: where a file system cannot promise room, the C library looks at each block and writes it. A link in the
-        // file's place is somebody else's.
+        // Read, too: where a file system cannot promise room, the C library looks at each block and writes it. A link
+        // in the file's place is somebody else's.
         let file = File::options()
             .read(true)
             .write(true)
@@ -177,8 +177,8 @@ pub(crate) fn mapping(file: &File) -> Result<MmapOptions> {
 /// What was mapped by [`mapping`].
 pub(crate) fn mapped(map: &MmapRaw) -> &Map {
     debug_assert!(map.len() == size_of::<Map>());
-    // SAFETY: the mapping is as long as a map, begins at a page, and outlives the reference. Every content is valid, since
-    // all fields are atomic words; other processes and threads use the same atomic operations.
+    // SAFETY: the mapping is as long as a map, begins at a page, and outlives the reference. Every content is valid,
+    // since all fields are atomic words; other processes and threads use the same atomic operations.
     unsafe { &*map.as_ptr().cast() }
 }
 

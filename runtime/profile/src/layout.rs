@@ -44,7 +44,8 @@ pub(crate) struct Head {
     /// When the process used OpenMP for the first time, and when it ended; 0: not yet, or by a signal.
     pub(crate) started: AtomicU64,
     pub(crate) ended: AtomicU64,
-    /// How many sites there are, site 0 included; how many bytes of names; how many threads were ever measured at a time.
+    /// How many sites there are, site 0 included; how many bytes of names; how many threads were ever measured at a
+    /// time.
     pub(crate) sites: AtomicU64,
     pub(crate) names: AtomicU64,
     pub(crate) threads: AtomicU64,

@@ -162,7 +162,8 @@ pub struct Profile {
     pub is_short: bool,
 }
 
-/// Reads a file that the tool has written. `end`: when to cut off what is unfinished, if the process has not noted its end.
+/// Reads a file that the tool has written. `end`: when to cut off what is unfinished, if the process has not noted its
+/// end.
 ///
 /// # Errors
 /// Those of the system, and a sentence for a file that is no profile.
@@ -280,8 +281,8 @@ mod tests {
     use super::*;
 
     fn map() -> Box<Map> {
-        // SAFETY: a map of zeros is valid: it consists of atomic words. The memory is that of one map, of which the system
-        // provides what is touched.
+        // SAFETY: a map of zeros is valid: it consists of atomic words. The memory is that of one map, of which the
+        // system provides what is touched.
         unsafe { Box::from_raw(std::alloc::alloc_zeroed(std::alloc::Layout::new::<Map>()).cast()) }
     }
 

@@ -117,8 +117,8 @@ mod tests {
     use crate::read::Kind;
 
     fn map() -> Box<Map> {
-        // SAFETY: a map of zeros is valid: it consists of atomic words. The memory is that of one map, of which the system
-        // provides what is touched.
+        // SAFETY: a map of zeros is valid: it consists of atomic words. The memory is that of one map, of which the
+        // system provides what is touched.
         unsafe { Box::from_raw(std::alloc::alloc_zeroed(std::alloc::Layout::new::<Map>()).cast()) }
     }
 

@@ -1,7 +1,7 @@
 //! The tool: what the runtime calls at events, and what the account of the calling thread makes of it.
 //!
-//! A child of `fork` shares the file's memory with its parent, and so has to keep out of it: there the tool does nothing.
-//! A program that is executed finds the tool anew, and writes a file of its own.
+//! A child of `fork` shares the file's memory with its parent, and so has to keep out of it: there the tool does
+//! nothing. A program that is executed finds the tool anew, and writes a file of its own.
 
 use crate::file::{self, Output};
 use crate::layout::{Block, Row, ENDED, LIVES};
@@ -33,8 +33,8 @@ static BLOCKS: Mutex<()> = Mutex::new(());
 /// `ompt_get_thread_data`.
 static THREAD_DATA: AtomicUsize = AtomicUsize::new(0);
 
-/// The tool, as `ompt_start_tool` returns it (`ompt_start_tool_result_t`): it writes into a new file in `folder`. A folder
-/// that cannot be written costs a line; then there is no tool.
+/// The tool, as `ompt_start_tool` returns it (`ompt_start_tool_result_t`): it writes into a new file in `folder`. A
+/// folder that cannot be written costs a line; then there is no tool.
 #[must_use]
 pub fn tool(folder: &[u8]) -> Option<*mut c_void> {
     match Output::create(folder) {
@@ -355,7 +355,8 @@ unsafe extern "C" fn sync_region_wait(
         return;
     };
     a.push(part.site, Role::Join);
-    // SAFETY: the runtime passes the word of the region, which has not ended, since this thread has not come to its end.
+    // SAFETY: the runtime passes the word of the region, which has not ended, since this thread has not come to its
+    // end.
     if let Some(region) = unsafe { region(data) } {
         region.arrived.fetch_add(a.now, Relaxed);
         region.arrivals.fetch_add(1, Relaxed);

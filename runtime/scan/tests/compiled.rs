@@ -35,7 +35,7 @@ fn judge(source: &str, options: &[&str], scans: Vec<(String, Scan)>) {
             // A function that calls itself and gives a number back is given up, as unknown code.
             let given_up = name.contains("_recursion_") && scan.calls.unknown;
             if fits.is_ok() && !given_up {
-                wrong.push(format!("{name} is accepted: {scan:?}"));
+                wrong.push(format!("{name} fits, and must not: {scan:?}"));
             }
         } else {
             if fits.is_err() || name.contains("_recursion") && scan.calls.unknown {

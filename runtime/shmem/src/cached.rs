@@ -83,8 +83,8 @@ pub fn malloc(f: &'static str, bytes: usize) -> *mut u8 {
     if !address.is_null() && !world.is_coherent() {
         let at = address as usize - world.heap_range.start;
         let image = image(world, at);
-        // SAFETY: the block was just allocated, so that nobody uses its pages. The fresh pages are as long as the image,
-        // and both stay until `forget` drops the block.
+        // SAFETY: the block was just allocated, so that nobody uses its pages. The fresh pages are as long as the
+        // image, and both stay until `forget` drops the block.
         let memory = unsafe {
             let pages = libc::mmap(
                 address.cast(),
@@ -125,8 +125,8 @@ pub(crate) fn forget(f: &'static str, at: usize) {
     let mut block = blocks.swap_remove(i);
     block.memory.flush();
     let address = world.heap_range.start + at;
-    // SAFETY: the adapter's mapping of the heap is shared and stays. The pages at the address are the block's private ones,
-    // whose content was just written to the image; the program has given the block up.
+    // SAFETY: the adapter's mapping of the heap is shared and stays. The pages at the address are the block's private
+    // ones, whose content was just written to the image; the program has given the block up.
     if let Err(e) = unsafe { map_again(image(world, at) as usize, address, block.len) } {
         fail::die(f, format_args!("PE {}: {} bytes: {e}", world.me, block.len));
     }

@@ -160,8 +160,8 @@ pub(crate) fn call(
     }
 }
 
-/// [`call`] for a broadcast. Its root writes to `dest` of the others as soon as it is called, whether they have called or
-/// not: so it looks whether they still use `dest`.
+/// [`call`] for a broadcast. Its root writes to `dest` of the others as soon as it is called, whether they have called
+/// or not: so it looks whether they still use `dest`.
 #[inline(always)]
 pub(crate) fn broadcast(
     team: &TeamState,
@@ -205,7 +205,8 @@ fn ready(team: &TeamState, f: &'static str, before: &[Vec<u8>], after: &[Vec<u8>
             fail::die(
                 f,
                 format_args!(
-                    "PE {}: dest {dest:#x} of PE {}: written at {:#x} after PE {} had called (expected dest ready on all \
+                    "PE {}: dest {dest:#x} of PE {}: written at {:#x} after PE {} had called (expected dest ready on \
+                        all \
                      members before any calls: a barrier between the two)",
                     team.world.me,
                     team.members[rank].pe,

@@ -80,7 +80,8 @@ pub unsafe fn destroy(f: &'static str, ctx: Ctx) {
         fail::die(
             f,
             format_args!(
-                "PE {}: context SHMEM_CTX_DEFAULT: cannot be destroyed (expected one that shmem_ctx_create or shmem_team_create_ctx made)",
+                "PE {}: context SHMEM_CTX_DEFAULT: cannot be destroyed (expected one that shmem_ctx_create or \
+                    shmem_team_create_ctx made)",
                 world.me
             ),
         );

@@ -515,7 +515,8 @@ pub fn error_text(status: c_int) -> &'static CStr {
         -11 => c"too long for one operation (expected at most 1 GiB)",
         -12 => c"unknown operation of a signal (expected SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD)",
         -13 => {
-            c"unknown comparison (expected SHMEM_CMP_EQ, SHMEM_CMP_NE, SHMEM_CMP_GT, SHMEM_CMP_GE, SHMEM_CMP_LT or SHMEM_CMP_LE)"
+            c"unknown comparison (expected SHMEM_CMP_EQ, SHMEM_CMP_NE, SHMEM_CMP_GT, SHMEM_CMP_GE, SHMEM_CMP_LT or \
+                SHMEM_CMP_LE)"
         }
         NO_RANGE => c"the queue has no range of that number",
         BAD_VERSION => c"hetmp/device.h of another version than the library",

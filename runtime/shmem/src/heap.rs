@@ -40,7 +40,8 @@ fn say_full(f: &'static str, bytes: usize) {
     if world.settings.debug && world.me == 0 {
         let (free, longest) = with(f, |h| h.room());
         hetmp_core::report::warn(format_args!(
-            "{f} {bytes} bytes: null is returned; of the symmetric heap of {} bytes {free} are free, {longest} in one piece (expected a larger SHMEM_SYMMETRIC_SIZE)",
+            "{f} {bytes} bytes: null is returned; of the symmetric heap of {} bytes {free} are free, {longest} in one \
+                piece (expected a larger SHMEM_SYMMETRIC_SIZE)",
             world.heap_range.len()
         ));
     }
@@ -53,7 +54,8 @@ fn offset(f: &'static str, at: *mut u8) -> usize {
     if with(f, |h| h.size_of(off)).is_none() {
         fail::die(
             f,
-            format_args!("PE {}: address {at:p}: not allocated (expected what shmem_malloc, shmem_calloc, shmem_align or shmem_realloc returned)", world.me),
+            format_args!("PE {}: address {at:p}: not allocated (expected what shmem_malloc, shmem_calloc, shmem_align \
+                or shmem_realloc returned)", world.me),
         );
     }
     off
@@ -75,7 +77,10 @@ pub fn malloc_with_hints(f: &'static str, bytes: usize, hints: c_long) -> *mut u
     if hints & !3 != 0 {
         fail::die(
             f,
-            format_args!("hints {hints:#x}: unknown (expected 0, SHMEM_MALLOC_ATOMICS_REMOTE, SHMEM_MALLOC_SIGNAL_REMOTE or both)"),
+            format_args!(
+                "hints {hints:#x}: unknown (expected 0, SHMEM_MALLOC_ATOMICS_REMOTE, \
+                SHMEM_MALLOC_SIGNAL_REMOTE or both)"
+            ),
         );
     }
     malloc(f, bytes)

@@ -25,7 +25,7 @@ pub(crate) struct Settings {
 
 /// Bytes of the symmetric heap by default. Pages are taken only when they are touched.
 const HEAP: usize = 256 << 20;
-/// The largest heap that is accepted, in units of T: half of a process's address space.
+/// The largest heap, in units of T: half of a process's address space.
 const LARGEST_T: u64 = 64;
 
 fn text(name: &str) -> Option<String> {

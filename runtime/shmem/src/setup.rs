@@ -255,7 +255,10 @@ fn start(f: &'static str, requested: c_int) {
 /// Reads a peer's card. The error says why the peer cannot be in one job with `me`, which has `card`.
 fn same(me: u32, card: &Card, pe: u32, note: &[u8]) -> Result<Card, String> {
     let Some(theirs) = Card::parse(note) else {
-        return Err(format!("PE {pe}: it did not say how its memory is laid out (expected a process that calls shmem_init)"));
+        return Err(format!(
+            "PE {pe}: it did not say how its memory is laid out (expected a process that calls \
+            shmem_init)"
+        ));
     };
     if theirs.data != card.data {
         return Err(format!(
@@ -264,7 +267,8 @@ fn same(me: u32, card: &Card, pe: u32, note: &[u8]) -> Result<Card, String> {
         ));
     }
     if theirs.layout != card.layout {
-        return Err(format!("PE {pe}: symmetric heap of {} bytes (expected the same SHMEM_SYMMETRIC_SIZE as PE {me}'s, {} bytes)", theirs.layout.heap, card.layout.heap));
+        return Err(format!("PE {pe}: symmetric heap of {} bytes (expected the same SHMEM_SYMMETRIC_SIZE as PE {me}'s, \
+            {} bytes)", theirs.layout.heap, card.layout.heap));
     }
     Ok(theirs)
 }

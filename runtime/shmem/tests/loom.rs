@@ -19,8 +19,8 @@ fn await_flag(flag: &AtomicU64, value: u64) {
     }
 }
 
-/// Runs `member` as each of `n` members, with few preemptions. More than two members have too many interleavings to try all,
-/// so the model then stops after some time.
+/// Runs `member` as each of `n` members, with few preemptions. More than two members have too many interleavings to try
+/// all, so the model then stops after some time.
 fn model(n: usize, member: impl Fn(usize, &Team) + Send + Sync + Clone + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(if n > 2 { 1 } else { 2 });
@@ -74,8 +74,8 @@ impl Team {
         }
     }
 
-    /// An exchange as in `team/steps.rs`. A member writes the line of this turn without checking that the peer has read the
-    /// line's last content: the turns make sure of that.
+    /// An exchange as in `team/steps.rs`. A member writes the line of this turn without checking that the peer has read
+    /// the line's last content: the turns make sure of that.
     fn exchange(&self, me: usize, step: u64, mine: u64) -> u64 {
         let turn = (step % 2) as usize;
         for r in (0..self.n).filter(|r| *r != me) {

@@ -7,8 +7,10 @@ use super::{table, Bench, Row};
 /// The program as it is.
 pub(super) fn measured(bench: &mut Bench<'_>) -> Result<()> {
     println!("\n## Jacobi 2D, milliseconds an iteration\n");
-    println!("N x N points a PE (weak scaling). The paper, 4 nodes: gio 57 / 40 / 18 % faster than interk at 1K / 2K / 4K (ratios 1.57 / 1.40 / 1.18), level with overlap; ikn slowest.");
-    println!("The second table adds 20 us to every kernel's start, as a GPU has them; a parallel region costs about one.");
+    println!("N x N points a PE (weak scaling). The paper, 4 nodes: gio 57 / 40 / 18 % faster than interk at 1K / 2K \
+        / 4K (ratios 1.57 / 1.40 / 1.18), level with overlap; ikn slowest.");
+    println!("The second table adds 20 us to every kernel's start, as a GPU has them; a parallel region costs about \
+        one.");
     let sizes: &[(u32, u32)] = if bench.args.quick {
         &[(256, 60)]
     } else {
@@ -38,7 +40,8 @@ pub(super) fn measured(bench: &mut Bench<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Runs Jacobi on so many PEs with a grid's size and number of iterations. Milliseconds an iteration: the whole, and its parts.
+/// Runs Jacobi on so many PEs with a grid's size and number of iterations. Milliseconds an iteration: the whole, and
+/// its parts.
 fn relaxed(
     bench: &mut Bench<'_>,
     part: &'static str,
@@ -67,7 +70,8 @@ fn relaxed(
 
 /// Figure 7 of the paper: where the time of an iteration goes.
 fn table_of_parts(rows: &[Row]) {
-    println!("\nWhere the time goes, the mean over workgroups and PEs (launch: a kernel's added start; wait: for halos; meet: the kernel's barriers and the residual):");
+    println!("\nWhere the time goes, the mean over workgroups and PEs (launch: a kernel's added start; wait: for \
+        halos; meet: the kernel's barriers and the residual):");
     println!("\n| grid: part | gio | ikn | interk | overlap |");
     println!("| --- | ---: | ---: | ---: | ---: |");
     for row in rows {
@@ -79,15 +83,17 @@ fn table_of_parts(rows: &[Row]) {
     }
 }
 
-/// Million points a second that the modelled device computes: the paper's MI25 has 484 GB/s of memory bandwidth, of which a
-/// point takes 24 bytes (a double is read, and one is read and written).
+/// Million points a second that the modelled device computes: the paper's MI25 has 484 GB/s of memory bandwidth, of
+/// which a point takes 24 bytes (a double is read, and one is read and written).
 const RATE: &str = "20000";
 
-/// Jacobi where a device computes as fast as the paper's: neighbours' rows are computed and sent, and for all other rows the
-/// time passes that the device would take.
+/// Jacobi where a device computes as fast as the paper's: neighbours' rows are computed and sent, and for all other
+/// rows the time passes that the device would take.
 pub(super) fn modelled(bench: &mut Bench<'_>) -> Result<()> {
     println!("\n## Jacobi 2D on a modelled device, milliseconds an iteration\n");
-    println!("The programs and the engine are real; the device computes 20 Gpoints/s (484 GB/s over 24 bytes, as the paper's GPU) and starts a kernel in 20 us: that time passes, and leaves the cores to others. The paper, 4 nodes: interk / gio 1.57 / 1.40 / 1.18 at 1K / 2K / 4K.");
+    println!("The programs and the engine are real; the device computes 20 Gpoints/s (484 GB/s over 24 bytes, as the \
+        paper's GPU) and starts a kernel in 20 us: that time passes, and leaves the cores to others. The paper, 4 \
+        nodes: interk / gio 1.57 / 1.40 / 1.18 at 1K / 2K / 4K.");
     let sizes: &[(u32, u32)] = if bench.args.quick {
         &[(1024, 50)]
     } else {

@@ -219,12 +219,14 @@ pub fn gio(args: &GioArgs) -> Result<ExitCode> {
     let machine = &bench.report.machine;
     println!("# GPU-initiated OpenSHMEM on CPU threads\n");
     println!(
-        "{}, {} cores, {}, {}; load {} before; HETMP_NIC={}; {rounds} rounds in turns: median (least-most); ratios: median of the rounds'.",
+        "{}, {} cores, {}, {}; load {} before; HETMP_NIC={}; {rounds} rounds in turns: median (least-most); ratios: \
+            median of the rounds'.",
         machine.cpu, machine.cores, machine.kernel, machine.compiler, machine.load_before, args.engine
     );
     if machine.cores < 4 {
         println!(
-            "\nA PE of the paper has a GPU, an adapter and CPU cores. Here {} cores carry the workgroups of all PEs, a thread for \
+            "\nA PE of the paper has a GPU, an adapter and CPU cores. Here {} cores carry the workgroups of all PEs, \
+                a thread for \
              each PE's adapter, and ikn's CPU threads: rows with more of them than cores measure taking turns as well.",
             machine.cores
         );
@@ -273,14 +275,16 @@ fn latency(bench: &mut Bench<'_>) -> Result<()> {
         .partition(|r| r.name.contains("initiators"));
     let (hops, rows): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|r| r.name == "hop");
     println!("\n## Latency of a put, microseconds\n");
-    println!("Posted, executed by the engine, seen to be done. The paper, 4 B: cpu 2.8 us, gio 5.15 us; gio 2 times below ikn, 3 times below interk with an empty kernel.");
+    println!("Posted, executed by the engine, seen to be done. The paper, 4 B: cpu 2.8 us, gio 5.15 us; gio 2 times \
+        below ikn, 3 times below interk with an empty kernel.");
     if let Some(hop) = hops.first().and_then(|r| r.mode("hop")) {
         println!(
             "A cache line's way to the other core and back takes {} us here: the floor.",
             short(2.0 * hop.median())
         );
     }
-    println!("\n| bytes | cpu | gio | built | ikn | interk | launch | ikn / gio | interk / gio | gio / cpu | built / gio |");
+    println!("\n| bytes | cpu | gio | built | ikn | interk | launch | ikn / gio | interk / gio | gio / cpu | built / \
+        gio |");
     println!("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
     for row in &rows {
         print!("| {} ", row.name);
@@ -403,8 +407,10 @@ fn made_matrices(quick: bool) -> &'static [(&'static str, &'static str)] {
 
 fn spts(bench: &mut Bench<'_>) -> Result<()> {
     println!("\n## Sparse triangular solver, milliseconds a solve\n");
-    println!("The paper: gio 38 / 35 / 44 % faster than ikn (1.38 / 1.35 / 1.44) on road_central at 2 / 3 / 4 nodes, up to 3.7 times on small matrices; 70 % parallel efficiency at 4 nodes.");
-    println!("Efficiency: the time of gio on one PE over PEs times its time. Matrices are those of --matrix, and made ones (seeded), like road networks and banded.");
+    println!("The paper: gio 38 / 35 / 44 % faster than ikn (1.38 / 1.35 / 1.44) on road_central at 2 / 3 / 4 nodes, \
+        up to 3.7 times on small matrices; 70 % parallel efficiency at 4 nodes.");
+    println!("Efficiency: the time of gio on one PE over PEs times its time. Matrices are those of --matrix, and made \
+        ones (seeded), like road networks and banded.");
     let (engine, threads) = (bench.args.engine.clone(), bench.args.threads);
     let mut rows = Vec::new();
     let mut efficiencies = Vec::new();
@@ -476,8 +482,10 @@ fn spts(bench: &mut Bench<'_>) -> Result<()> {
 /// The solver with buffers out of the CPU's caches, and with modelled device memory.
 fn uncached(bench: &mut Bench<'_>) -> Result<()> {
     println!("\n## Uncached buffers: the solver, milliseconds a solve\n");
-    println!("uncached: each value that travels is taken out of the CPU's caches after each use (clflush), by its writer and its readers. The paper's GPU: at most 9 % longer.");
-    println!("gpu: HETMP_NIC_MODEL=gpu holds writes back at the target and applies them in any order, as device memory does; its cost is that of the model.\n");
+    println!("uncached: each value that travels is taken out of the CPU's caches after each use (clflush), by its \
+        writer and its readers. The paper's GPU: at most 9 % longer.");
+    println!("gpu: HETMP_NIC_MODEL=gpu holds writes back at the target and applies them in any order, as device \
+        memory does; its cost is that of the model.\n");
     let threads = bench.args.threads;
     let problems: &[&str] = if bench.args.quick {
         &["--road 2000 --solves 2"]

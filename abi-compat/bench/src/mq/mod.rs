@@ -5,8 +5,8 @@
 //! sides of a round. The parts:
 //!
 //! * `bandwidth`: messages to 1 to 64 slaves, divided by hand-written double buffers of the same threads;
-//! * `platform`: the same on the modelled SW26010 and MT-3000, divided by transfers that the slaves start themselves, beside the
-//!   paper's figures;
+//! * `platform`: the same on the modelled SW26010 and MT-3000, divided by transfers that the slaves start themselves,
+//!   beside the paper's figures;
 //! * `spsc`: from one thread to one other, beside rtrb and crossbeam's `ArrayQueue`;
 //! * `apps`: matrix multiplication and password search, with queues and with hand-written buffers.
 //!
@@ -222,7 +222,8 @@ pub fn mq(args: &MqArgs) -> Result<ExitCode> {
     let machine = &bench.report.machine;
     println!("# Message queues\n");
     println!(
-        "{}, {} cores, {}, {}; load {} before; {rounds} rounds in turns: median (least-most); ratios: median of the rounds'.",
+        "{}, {} cores, {}, {}; load {} before; {rounds} rounds in turns: median (least-most); ratios: median of the \
+            rounds'.",
         machine.cpu, machine.cores, machine.kernel, machine.compiler, machine.load_before
     );
     let wants = |part| args.parts.is_empty() || args.parts.contains(&part);

@@ -1,5 +1,5 @@
-//! The paper's bandwidth test on the modelled SW26010 and MT-3000: messages of 16 KiB through queues, compared with transfers that
-//! the slaves start themselves.
+//! The paper's bandwidth test on the modelled SW26010 and MT-3000: messages of 16 KiB through queues, compared with
+//! transfers that the slaves start themselves.
 //!
 //! The model multiplies its times by [`SCALE`]: two cores then have the time to play 64 slaves, and their own speed
 //! does not show. Printed values are divided by [`SCALE`] again.

@@ -1,8 +1,8 @@
 //! Barriers of teams whose nodes are far apart, by emulated distances: level by level beside round all threads.
 //!
-//! A signal within a node is made to take a millisecond (`HETMP_FAR`), which is ten thousand times as long as on a machine,
-//! and one to another node a multiple of that. The threads sleep meanwhile, so two cores carry the threads of many. What is
-//! compared is the library's own code; times are in units of a signal within a node.
+//! A signal within a node is made to take a millisecond (`HETMP_FAR`), which is ten thousand times as long as on a
+//! machine, and one to another node a multiple of that. The threads sleep meanwhile, so two cores carry the threads of
+//! many. What is compared is the library's own code; times are in units of a signal within a node.
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,8 @@ pub(super) fn measure(
     let programs = Programs::build(Compiler::Gcc)?;
     let runtime = Runtime::preloaded(library.to_path_buf());
     println!("\n### (f) Barriers over two nodes that are far apart, emulated\n");
-    println!("In signals within a node ({NEAR_MS} ms here): median (smallest-largest) of {} rounds of {BARRIERS} barriers.\n", args.rounds());
+    println!("In signals within a node ({NEAR_MS} ms here): median (smallest-largest) of {} rounds of {BARRIERS} \
+        barriers.\n", args.rounds());
     println!("| threads | far / near | round all threads | level by level | ratio |");
     println!("| --- | ---: | ---: | ---: | ---: |");
     let mut rows = Vec::new();

@@ -1,7 +1,7 @@
 //! The ten programs of the paper on HetProbe beside our kernels of the same behaviour: gains over one node alone.
 //!
-//! The paper's text has means of groups of programs, and where each ran. Its machine is a Xeon of 16 cores and a ThunderX
-//! of 96, without common memory; here both nodes share memory, so every kernel may gain.
+//! The paper's text has means of groups of programs, and where each ran. Its machine is a Xeon of 16 cores and a
+//! ThunderX of 96, without common memory; here both nodes share memory, so every kernel may gain.
 
 use super::kernel::WHOLE;
 use super::parts::{any, cell, mean, of_part, ALONE, CROSS, CSR, HETPROBE};
@@ -30,7 +30,8 @@ fn place(kernel: &str) -> Option<&'static str> {
 /// Prints the kernels' gains over node 0 alone, from the runs of (a), and the paper's means.
 pub(super) fn beside(report: &Report, speed: f64) {
     println!(
-        "\n### The paper's columns: gain over one node alone (limit {:.2} here; the paper's Xeon has 16 cores, and its ThunderX 96 of about a third of the speed: 3.0)\n",
+        "\n### The paper's columns: gain over one node alone (limit {:.2} here; the paper's Xeon has 16 cores, and \
+            its ThunderX 96 of about a third of the speed: 3.0)\n",
         1.0 + speed
     );
     println!("| kernel | ideal CSR | cross-dynamic | hetprobe | the paper's program ran on |");

@@ -120,7 +120,8 @@ pub(super) fn schedules(
     let shown = variants.len() - 1;
     println!("\n### (a) Schedules on unlike nodes: `schedule(runtime)`, a lap's time, and its ratio to static's\n");
     println!(
-        "| kernel | static, ms | dynamic | ideal CSR | cross-dynamic | aid-static | aid-hybrid | aid-dynamic | hetprobe | hetprobe-i |"
+        "| kernel | static, ms | dynamic | ideal CSR | cross-dynamic | aid-static | aid-hybrid | aid-dynamic | \
+            hetprobe | hetprobe-i |"
     );
     println!("| --- | ---: | --- | --- | --- | --- | --- | --- | --- | --- |");
     for kernel in chosen(args) {
@@ -402,7 +403,8 @@ fn mix(
         )
     });
     println!("\n### (e) Two kernels that prefer different nodes: `schedule(runtime)`\n");
-    println!("| irregularity | phases | static, ms | cross-dynamic, ms | hetprobe, ms | hetprobe-i, ms | hetprobe-i / hetprobe | first lap |");
+    println!("| irregularity | phases | static, ms | cross-dynamic, ms | hetprobe, ms | hetprobe-i, ms | hetprobe-i / \
+        hetprobe | first lap |");
     println!("| ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |");
     let percents: &[u32] = if args.quick {
         &[0, 50, 100]

@@ -162,7 +162,8 @@ async_forms! {
     acc_create_async => acc_create_async_32_h_, acc_create_async_64_h_, acc_create_async_array_h_;
     acc_copyout_async => acc_copyout_async_32_h_, acc_copyout_async_64_h_, acc_copyout_async_array_h_;
     acc_delete_async => acc_delete_async_32_h_, acc_delete_async_64_h_, acc_delete_async_array_h_;
-    acc_update_device_async => acc_update_device_async_32_h_, acc_update_device_async_64_h_, acc_update_device_async_array_h_;
+    acc_update_device_async =>
+        acc_update_device_async_32_h_, acc_update_device_async_64_h_, acc_update_device_async_array_h_;
     acc_update_self_async => acc_update_self_async_32_h_, acc_update_self_async_64_h_, acc_update_self_async_array_h_;
 }
 

@@ -55,8 +55,8 @@ fn layout(bytes: usize, align: usize) -> std::alloc::Layout {
 /// # Safety
 /// `data` is compiled code's descriptor; the other two are registered ones, or null.
 unsafe fn link(data: *mut usize, outer: *mut usize, first: *mut usize, nthreads: u32) {
-    // SAFETY: this function's contract: compiled code's descriptors, whose words both sides may use until the construct's
-    // end. The table at word 5 is one that this function made.
+    // SAFETY: this function's contract: compiled code's descriptors, whose words both sides may use until the
+    // construct's end. The table at word 5 is one that this function made.
     unsafe {
         let mut table: Table = if outer.is_null() || *outer.add(TABLE) == 0 {
             Table::default()

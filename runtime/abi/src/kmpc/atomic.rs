@@ -320,9 +320,10 @@ macro_rules! looks_first {
 
 /// A minimum or maximum for one type, in the plain and the captured form.
 ///
-/// Most calls of a minimum or maximum leave the value as it is, and take a nanosecond. So on x86-64 the stub of the plain form
-/// looks first, with the instructions `$keeps` that jump to `8:` if the variable at `rdx` keeps its value, and calls the function only
-/// if the value changes. A variable that is not aligned is not read in one piece: the function takes it.
+/// Most calls of a minimum or maximum leave the value as it is, and take a nanosecond. So on x86-64 the stub of the
+/// plain form looks first, with the instructions `$keeps` that jump to `8:` if the variable at `rdx` keeps its value,
+/// and calls the function only if the value changes. A variable that is not aligned is not read in one piece: the
+/// function takes it.
 macro_rules! extreme {
     ($module:ident, $type:literal, $t:ty, $op:literal, $cpt:literal, $keeps:literal, $f:expr) => {
         mod $module {
@@ -362,7 +363,8 @@ macro_rules! extremes {
     )+};
 }
 
-// The operand is in `rcx` or `xmm0`. A comparison with a NaN does not jump; the functions then keep the value, as libomp does.
+// The operand is in `rcx` or `xmm0`. A comparison with a NaN does not jump; the functions then keep the value, as
+// libomp does.
 extremes! {
     fixed1_min fixed1_max "fixed1" i8: "cmp byte ptr [rdx], cl\njle 8f" "cmp byte ptr [rdx], cl\njge 8f";
     fixed2_min fixed2_max "fixed2" i16: "cmp word ptr [rdx], cx\njle 8f" "cmp word ptr [rdx], cx\njge 8f";
@@ -566,8 +568,8 @@ entries! {
     }
 }
 
-// By these names `c/atomics.c` takes and gives back the lock of atomic constructs. So these constructs wait as all others
-// do, and tools and nodes are told.
+// By these names `c/atomics.c` takes and gives back the lock of atomic constructs. So these constructs wait as all
+// others do, and tools and nodes are told.
 core::arch::global_asm!(
     ".pushsection .text.hetmp_entry, \"ax\", @progbits",
     ".p2align 4",

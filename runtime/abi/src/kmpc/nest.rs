@@ -1,5 +1,5 @@
-//! Nests of loops that compiled code numbers as one: it asks for the number of iterations, and for the variables' values
-//! in one of them. Bounds must not depend on outer loops.
+//! Nests of loops that compiled code numbers as one: it asks for the number of iterations, and for the variables'
+//! values in one of them. Bounds must not depend on outer loops.
 
 use super::Loc;
 use crate::entry::entries;

@@ -1,5 +1,5 @@
-//! Calls of tasks' functions. A tool may ask for the frame from which the runtime calls the program's code, so the call is
-//! made by a function whose frame is known.
+//! Calls of tasks' functions. A tool may ask for the frame from which the runtime calls the program's code, so the call
+//! is made by a function whose frame is known.
 
 use super::task::{KmpTask, Routine};
 use hetmp_omp::tool::events;

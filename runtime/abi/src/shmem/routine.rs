@@ -1,7 +1,7 @@
 //! One macro for every OpenSHMEM routine.
 //!
-//! A routine `NAME` is exported as `pNAME` and as `NAME` (specification 1.5, section 10): a program or a tool can define
-//! `NAME` itself and call `pNAME`. How these names are exported, and to whom: [`crate::entry::api`].
+//! A routine `NAME` is exported as `pNAME` and as `NAME` (specification 1.5, section 10): a program or a tool can
+//! define `NAME` itself and call `pNAME`. How these names are exported, and to whom: [`crate::entry::api`].
 
 /// Defines routines. In a body, `F` is the routine's C name. The engine's functions take it as their first argument
 /// and name it in error lines.

@@ -146,7 +146,8 @@ pub trait Job: Send {
     ///
     /// # Errors
     /// [`Error::Usage`] for a key put before, or that is not 1 to `MAX_KEY` letters, digits,
-    /// `.`, `-` and `_` (and does not begin with `hetmp.`), or for too long a value; else what happened to the launcher.
+    /// `.`, `-` and `_` (and does not begin with `hetmp.`), or for too long a value; else what happened to the
+    /// launcher.
     fn put(&mut self, key: &str, value: &[u8]) -> Result<(), Error>;
     /// Waits until every process of the job called it; what each put before is then visible to all.
     ///
@@ -261,7 +262,8 @@ impl Keys {
             Ok(())
         } else {
             Err(Error::Usage(format!(
-                "key {key:?}: not a name (expected 1 to {MAX_KEY} letters, digits, '.', '-' and '_', not beginning with 'hetmp.')"
+                "key {key:?}: not a name (expected 1 to {MAX_KEY} letters, digits, '.', '-' and '_', not beginning \
+                    with 'hetmp.')"
             )))
         }
     }

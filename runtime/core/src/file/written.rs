@@ -111,7 +111,8 @@ fn target(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::from_raw_os_error(libc::ELOOP))
 }
 
-/// A new file at `path`, where nothing may be, not even a link. `mode`: who may use it, less what the user's mask takes.
+/// A new file at `path`, where nothing may be, not even a link. `mode`: who may use it, less what the user's mask
+/// takes.
 ///
 /// # Errors
 /// Those of the system; `AlreadyExists`.

@@ -33,8 +33,8 @@ const STATE: u32 = 3;
 #[repr(C)]
 pub struct Flag<const SHARED: bool = false> {
     word: AtomicU32,
-    /// Who last signalled the flag while the machine was contended or threads were young, and on which core ([`note_here`]), or
-    /// [`NOWHERE`]. A hint that may be out of date; nothing is ordered by it.
+    /// Who last signalled the flag while the machine was contended or threads were young, and on which core
+    /// ([`note_here`]), or [`NOWHERE`]. A hint that may be out of date; nothing is ordered by it.
     pub(super) note: core::sync::atomic::AtomicU32,
     #[cfg(loom)]
     kernel: Futex,
@@ -264,8 +264,8 @@ impl<const SHARED: bool> Flag<SHARED> {
         }
     }
 
-    /// A look for work by a thread that has marked the word and announced its sleep. If there is something to do, the thread
-    /// is awake again.
+    /// A look for work by a thread that has marked the word and announced its sleep. If there is something to do, the
+    /// thread is awake again.
     fn poll_announced(&self, poll: &mut dyn FnMut() -> Poll, asleep: &mut dyn FnMut(bool)) -> Poll {
         let found = poll();
         match found {

@@ -26,9 +26,9 @@
 //! running until the next tick or longer: milliseconds in which another core idles. So threads are *young* for some
 //! milliseconds after they were created ([`Policy::creates`]). Until a created thread runs, waits yield, and later they
 //! yield after a short spin. And as on a contended machine, a signaller notes its core; a waiter there sleeps at once,
-//! because the kernel looks for an idle core when a thread is woken, not when it yields. (Not where the waiter itself was the last
-//! to signal, as at a barrier to which threads come last in turns: it says nothing about the others. Two young threads on two cores
-//! would put each other to sleep at every other barrier.)
+//! because the kernel looks for an idle core when a thread is woken, not when it yields. (Not where the waiter itself
+//! was the last to signal, as at a barrier to which threads come last in turns: it says nothing about the others. Two
+//! young threads on two cores would put each other to sleep at every other barrier.)
 //!
 //! Signs 2 and 3 open a *contended* window, in which spins are short. If contention is seen again soon after a window
 //! closes, the next one is twice as long. So a machine that stays loaded is probed ever more rarely, and on a machine
@@ -127,16 +127,16 @@ const LONGEST_WINDOW: u64 = 1_300_000_000;
 
 #[cfg(not(loom))]
 impl Policy {
-    /// An engine of threads begins, in a process that may use `cpus` CPUs (affinity mask and cgroup quota). Engines begin in
-    /// any order. None of them says how long waits spin: the first one has the environment read.
+    /// An engine of threads begins, in a process that may use `cpus` CPUs (affinity mask and cgroup quota). Engines
+    /// begin in any order. None of them says how long waits spin: the first one has the environment read.
     pub fn join(cpus: usize) {
         Self::read_spins();
         POLICY.own_cpus.store(cpus.max(1), Ordering::Relaxed);
         Self::settle_cpus();
     }
 
-    /// An engine of processes begins: `others` besides this one are on this machine, and `cpus` are the CPUs that all of
-    /// them may use. See [`Policy::join`].
+    /// An engine of processes begins: `others` besides this one are on this machine, and `cpus` are the CPUs that all
+    /// of them may use. See [`Policy::join`].
     pub fn join_job(others: usize, cpus: usize) {
         Self::read_spins();
         Self::add_threads(others as isize);
@@ -159,8 +159,8 @@ impl Policy {
         });
     }
 
-    /// Sets the spin lengths in turns, because the program asks for it (`kmp_set_blocktime`): `free` while every thread has a
-    /// core, `throttled` otherwise.
+    /// Sets the spin lengths in turns, because the program asks for it (`kmp_set_blocktime`): `free` while every thread
+    /// has a core, `throttled` otherwise.
     pub fn set_spins(free: u64, throttled: u64) {
         POLICY.free.store(free, Ordering::Relaxed);
         POLICY
@@ -263,8 +263,8 @@ impl Policy {
         sys::ticks() < POLICY.crowded_until.load(Ordering::Relaxed)
     }
 
-    /// How many turns a wait that begins now may spin, and how often it may yield afterwards. `note` says who signalled last,
-    /// and where ([`note_here`]).
+    /// How many turns a wait that begins now may spin, and how often it may yield afterwards. `note` says who signalled
+    /// last, and where ([`note_here`]).
     #[inline]
     pub(super) fn budget(note: u32) -> (u64, u32) {
         if POLICY.young_until.load(Ordering::Relaxed) != 0 {
@@ -365,9 +365,10 @@ impl Spinner {
     /// Another thread looks for the same work ([`Poll::Needless`](super::Poll::Needless)): this one gives its core away
     /// once more and sleeps.
     ///
-    /// A thread that yields uses up its share of the core in useless turns, and the kernel lets it do so: a thread that has
-    /// computed for long waits until the others have had as much. With 32 yields eight threads on two cores, of which one
-    /// makes 1600 tiny tasks, needed some 3 ms, with 8 yields 2.6, with 4 yields 0.5 to 1.8, with one 0.3 to 0.9, with none 0.5 to 1.6.
+    /// A thread that yields uses up its share of the core in useless turns, and the kernel lets it do so: a thread that
+    /// has computed for long waits until the others have had as much. With 32 yields eight threads on two cores, of
+    /// which one makes 1600 tiny tasks, needed some 3 ms, with 8 yields 2.6, with 4 yields 0.5 to 1.8, with one 0.3 to
+    /// 0.9, with none 0.5 to 1.6.
     #[cold]
     pub(super) fn hurry(&mut self) {
         self.left = 0;

@@ -140,7 +140,8 @@ fn while_threads_are_young_waits_leave_the_core_to_others() {
     Policy::runs();
     assert_eq!(Policy::budget(NOWHERE), (0, YIELDS_YOUNG));
     Policy::creates_not(1);
-    // Another thread has signalled on this core. The test may be moved to another core at any moment, but not every time.
+    // Another thread has signalled on this core. The test may be moved to another core at any moment, but not every
+    // time.
     let another = SIGNALLER & !note_here();
     assert!((0..1000).any(|_| Policy::budget(core_here() | another) == (0, 0)));
     // This thread itself was the last to come to a barrier, before it waits at the next one.

@@ -143,8 +143,8 @@ fn measure() -> Calibration {
     }
 }
 
-/// One moment on the tick counter and the clock in ns. A pause between the two readings would falsify the rate, so both are
-/// read several times, and the shortest reading counts.
+/// One moment on the tick counter and the clock in ns. A pause between the two readings would falsify the rate, so both
+/// are read several times, and the shortest reading counts.
 fn both_clocks() -> (u64, u64) {
     let mut best = (u64::MAX, 0, 0);
     for _ in 0..9 {

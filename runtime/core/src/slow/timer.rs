@@ -143,8 +143,9 @@ const NONE: c_int = -1;
 
 /// The signal of this process's ticks, with its handler in place.
 ///
-/// The first below `SIGRTMAX - 4` that has its default action, or our handler already. Debuggers and language runtimes use the last few
-/// signals, and C libraries the first. A program that takes it for itself later keeps it, and the next free one serves.
+/// The first below `SIGRTMAX - 4` that has its default action, or our handler already. Debuggers and language runtimes
+/// use the last few signals, and C libraries the first. A program that takes it for itself later keeps it, and the next
+/// free one serves.
 pub(super) fn signal() -> Option<c_int> {
     let known = SIGNAL.load(Relaxed);
     if known == NONE || known > 0 && is_ours(known) {

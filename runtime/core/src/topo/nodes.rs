@@ -123,8 +123,8 @@ impl fmt::Display for Node {
 pub struct Nodes(Vec<Node>);
 
 impl Nodes {
-    /// The value of `HETMP_NODES` without blanks around it, if it tells the nodes of one process: `dsm:` asks for nodes with
-    /// memory of their own, which processes without OpenMP do not have.
+    /// The value of `HETMP_NODES` without blanks around it, if it tells the nodes of one process: `dsm:` asks for nodes
+    /// with memory of their own, which processes without OpenMP do not have.
     #[must_use]
     pub fn told(value: Option<&[u8]>) -> Option<&[u8]> {
         value
@@ -203,8 +203,8 @@ impl Nodes {
         })
     }
 
-    /// True if it is known that no two nodes share a cache: they are in different memory nodes, or under different caches
-    /// that several cores use. Virtual machines often hide their outer caches; such nodes count as sharing one.
+    /// True if it is known that no two nodes share a cache: they are in different memory nodes, or under different
+    /// caches that several cores use. Virtual machines often hide their outer caches; such nodes count as sharing one.
     pub fn share_no_cache(&self, machine: &Topology) -> bool {
         let kinds = |node: &Node| -> Vec<(usize, Option<usize>)> {
             let mut kinds: Vec<_> = node

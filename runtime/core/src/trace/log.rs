@@ -1,8 +1,8 @@
 //! The ended events of one thread, in room for a fixed number of them.
 //!
 //! A full log becomes coarser rather than shorter: chunks, of which one begins when the other ends, are joined until
-//! the log is about half empty. So a run of millions of chunks is there from its start to its end. Only where that makes
-//! too little room are the oldest events dropped.
+//! the log is about half empty. So a run of millions of chunks is there from its start to its end. Only where that
+//! makes too little room are the oldest events dropped.
 //!
 //! # Memory ordering
 //! One writer, any number of readers, no waiting. `state` holds the number of a turn, and how many events were written

@@ -1,8 +1,9 @@
-//! Puts and gets through the `ofi` engine between two processes, beside libfabric's own programs over the same provider.
+//! Puts and gets through the `ofi` engine between two processes, beside libfabric's own programs over the same
+//! provider.
 //!
 //! * Put and quiet beside a round trip of `fi_pingpong`, which comes with libfabric (Debian: libfabric-bin).
-//! * Many puts or gets, then one quiet, beside `fi_rma_bw` of libfabric's test programs ("fabtests"), which few distributions
-//!   package: `--fabtests DIR` says where it was built.
+//! * Many puts or gets, then one quiet, beside `fi_rma_bw` of libfabric's test programs ("fabtests"), which few
+//!   distributions package: `--fabtests DIR` says where it was built.
 //!
 //! Every row of every round is two new processes, each on one processor, that exchange addresses through this program.
 //! All of them spin while they wait, as libfabric's programs do.
@@ -46,7 +47,8 @@ enum What {
     Get,
     /// [`WINDOW`] puts, then quiet, from one process to the other: nanoseconds of one put.
     Puts,
-    /// [`WINDOW`] gets, then quiet, in both processes at the same time, as `fi_rma_bw -o read` does: nanoseconds of one get.
+    /// [`WINDOW`] gets, then quiet, in both processes at the same time, as `fi_rma_bw -o read` does: nanoseconds of one
+    /// get.
     Gets,
 }
 
@@ -72,8 +74,8 @@ fn unhex(text: &str) -> Vec<u8> {
     (0..text.len() / 2).map(|i| digits(2 * i)).collect()
 }
 
-/// `--fabric RANK PROVIDER WHAT BYTES CALLS`: one of two ranks. Prints its card and the address of its memory, reads those of
-/// the other rank, measures if it is its turn, prints nanoseconds, and is there until its input ends.
+/// `--fabric RANK PROVIDER WHAT BYTES CALLS`: one of two ranks. Prints its card and the address of its memory, reads
+/// those of the other rank, measures if it is its turn, prints nanoseconds, and is there until its input ends.
 pub(crate) fn rank(args: &mut dyn Iterator<Item = String>) {
     let mut next = || args.next().expect("five arguments");
     let rank: u32 = next().parse().expect("a rank");

@@ -64,8 +64,8 @@ impl Cached {
         }
     }
 
-    /// The address of the first of `len` bytes, from byte `from` on, that the program has written since the last boundary
-    /// or flush.
+    /// The address of the first of `len` bytes, from byte `from` on, that the program has written since the last
+    /// boundary or flush.
     pub fn dirty(&self, from: usize, len: usize) -> Option<usize> {
         let clean = self.clean.get(from..from.checked_add(len)?)?;
         clean.iter().enumerate().find_map(|(i, clean)| {

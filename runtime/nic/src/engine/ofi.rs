@@ -15,8 +15,8 @@
 //! | `slots` | what is remembered of each operation that the provider has |
 //! | `links` | everything else, as messages: the requests and replies of the port |
 //!
-//! A rank has one endpoint, or as many as it is told ([`open`]). Each has links, a port and a thread of its own, and talks to the
-//! endpoints of the same place at its peers; queue pairs are dealt to them in turn.
+//! A rank has one endpoint, or as many as it is told ([`open`]). Each has links, a port and a thread of its own, and
+//! talks to the endpoints of the same place at its peers; queue pairs are dealt to them in turn.
 //!
 //! Requests and replies are those of `tcp`, so the target makes the same checks. `drive` and `driven` are those of
 //! `tcp` too: an initiator that waits works on the completion queue itself, and while nobody waits a thread of the
@@ -92,8 +92,8 @@ pub const MOST_ENDPOINTS: u32 = 64;
 
 /// Opens the endpoints of `rank`, through which peers reach `memory`. `provider` is a name that libfabric knows, or
 /// `None` for the most suitable provider. `source` is the address of this machine by which peers reach it. `several`:
-/// the peers are on several machines. `endpoints`: how many, 1 to [`MOST_ENDPOINTS`]; where the provider has not so many,
-/// there are fewer.
+/// the peers are on several machines. `endpoints`: how many, 1 to [`MOST_ENDPOINTS`]; where the provider has not so
+/// many, there are fewer.
 ///
 /// # Errors
 /// One line without the variable's name: the library or provider is missing, or cannot do what is needed.
@@ -277,12 +277,12 @@ impl Opening {
     }
 }
 
-/// The endpoints of one rank, for one another: an operation that one of them holds back may wait for a counter that another
-/// one moves.
+/// The endpoints of one rank, for one another: an operation that one of them holds back may wait for a counter that
+/// another one moves.
 ///
 /// # Memory ordering
-/// The endpoint that moves a counter then rings the others. A doorbell counts, and whoever drives an endpoint looks at the
-/// counters between reading that count and sleeping (see [`Shared`]). So an endpoint sees the counter, or is woken.
+/// The endpoint that moves a counter then rings the others. A doorbell counts, and whoever drives an endpoint looks at
+/// the counters between reading that count and sleeping (see [`Shared`]). So an endpoint sees the counter, or is woken.
 #[derive(Default)]
 struct Siblings(OnceLock<Vec<Weak<Shared<Links>>>>);
 

@@ -65,10 +65,11 @@ pub enum Loss {
 pub struct Vanished {
     /// How long the peer's host may be silent, at least a second.
     pub after: Duration,
-    /// No peer may go as long as this process needs the job. A stream that ends is told, too: later, since a peer's process that
-    /// has ended is its launcher's to report.
+    /// No peer may go as long as this process needs the job. A stream that ends is told, too: later, since a peer's
+    /// process that has ended is its launcher's to report.
     pub needs_all: bool,
-    /// Called with the peer and its address, on the thread that noticed, before operations to a silent peer end in error.
+    /// Called with the peer and its address, on the thread that noticed, before operations to a silent peer end in
+    /// error.
     pub tell: Box<dyn Fn(u32, SocketAddr, Loss) + Send>,
 }
 

@@ -29,8 +29,8 @@ pub fn queue_bytes(depth: usize) -> usize {
     shared_bytes(depth)
 }
 
-/// Where a queue pair lies: in which of the later segments of the rank (0 for the first), at which offset, and with how many
-/// slots.
+/// Where a queue pair lies: in which of the later segments of the rank (0 for the first), at which offset, and with how
+/// many slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queue {
     /// Number of the call of [`Job::segment`], from 0.
@@ -125,8 +125,8 @@ impl Layout {
 }
 
 impl Job {
-    /// This rank and its job, for [`start`] in another process of this machine. `None` if not all ranks are mapped here,
-    /// or this process has an adapter of its own.
+    /// This rank and its job, for [`start`] in another process of this machine. `None` if not all ranks are mapped
+    /// here, or this process has an adapter of its own.
     #[must_use]
     pub fn layout(&self, queue: Queue) -> Option<String> {
         if self.reach != Reach::Nobody {
@@ -172,8 +172,8 @@ impl Bell for Knocker {
 /// The posting end of a queue pair at `at`, for this process's rank.
 ///
 /// # Safety
-/// `at` is aligned to 128 bytes and valid for [`queue_bytes`] of `depth` as long as the process lives; the memory was zero, and
-/// only the adapter that was started for this queue uses it beside the returned end.
+/// `at` is aligned to 128 bytes and valid for [`queue_bytes`] of `depth` as long as the process lives; the memory was
+/// zero, and only the adapter that was started for this queue uses it beside the returned end.
 pub unsafe fn queue_pair(job: &'static Job, at: *mut u8, depth: usize) -> QueuePair {
     let keys = job.keys();
     let statics = Statics {

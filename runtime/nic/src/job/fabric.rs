@@ -131,7 +131,8 @@ impl Fabric {
         Ok(())
     }
 
-    /// Starts the engine, after all ranks have published their endpoints. `vanished`: what to do about hosts that vanish.
+    /// Starts the engine, after all ranks have published their endpoints. `vanished`: what to do about hosts that
+    /// vanish.
     ///
     /// # Errors
     /// One line: a rank has published nothing, or something that the provider does not understand.

@@ -3,7 +3,8 @@
 //! A provider reports a peer's end at best, and the end of a host sends no word. So the lowest rank of each host, its
 //! *leader*, keeps an idle connection to the leader of every other host. The kernels probe these connections
 //! (`SO_KEEPALIVE`), also while the processes compute or are stopped. A probe that stays without an answer ends the
-//! connection, and with that the job. A leader that ends takes its connections along, which says nothing about its host.
+//! connection, and with that the job. A leader that ends takes its connections along, which says nothing about its
+//! host.
 //!
 //! The connections are made in the background. Where they cannot be made (a firewall between the hosts), nothing is
 //! watched, and the job runs all the same.

@@ -197,7 +197,8 @@ impl Joining<'_> {
                 .and_then(|text| Card::parse(&text));
             let Some(theirs) = theirs else {
                 return Err(format!(
-                    "{member} {r}: it did not say where its memory is (expected a process that joins the job in the same way)"
+                    "{member} {r}: it did not say where its memory is (expected a process that joins the job in the \
+                        same way)"
                 ));
             };
             check(r, is_local, &theirs.note)?;
@@ -284,8 +285,8 @@ fn domains(
             let domain = match (r == rank, base.is_null()) {
                 // No peer maps this process's block, so that peers need not learn what lies in a window.
                 (true, _) if alone => Domain::new(request.sizes),
-                // SAFETY: the blocks lie behind the users' memory in segments that stay mapped, are aligned to pages, and
-                // were made for these sizes, which the cards have compared.
+                // SAFETY: the blocks lie behind the users' memory in segments that stay mapped, are aligned to pages,
+                // and were made for these sizes, which the cards have compared.
                 (true, _) => unsafe { Domain::own_at(&blocks, rank, request.sizes) },
                 (false, true) => Domain::view(none),
                 // SAFETY: the blocks lie behind the users' memory in segments that stay mapped, are aligned to

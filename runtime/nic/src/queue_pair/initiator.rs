@@ -186,8 +186,8 @@ impl Initiator {
         self.post_with(|| *words)
     }
 
-    /// As [`Initiator::post_words`], with words that are built once there is room: straight into the slot, where the compiler
-    /// can.
+    /// As [`Initiator::post_words`], with words that are built once there is room: straight into the slot, where the
+    /// compiler can.
     ///
     /// # Errors
     /// [`Full`], and nothing was written.

@@ -124,8 +124,8 @@ pub(crate) fn providers() -> &'static [&'static str] {
     FOUND.get_or_init(|| {
         let memory = vec![0u64; 512].leak();
         let memory = Memory::here(core::ptr::from_mut(&mut memory[0]).cast(), 4096);
-        // Not the provider `sockets`, which libfabric has replaced by `tcp`: in one run (libfabric 1.17), large puts and
-        // gets never ended, and two of its threads read the head of a message again and again.
+        // Not the provider `sockets`, which libfabric has replaced by `tcp`: in one run (libfabric 1.17), large puts
+        // and gets never ended, and two of its threads read the head of a message again and again.
         ["tcp", "shm"]
             .into_iter()
             .filter(|p| {
@@ -227,7 +227,8 @@ impl Job {
     pub(crate) fn queue_pair(&self, rank: usize, depth: usize) -> QueuePair {
         let keys = TemplateKeys {
             local: self.key(rank),
-            // Every rank registered its heap before other memory, so all heaps have the same key, like a symmetric heap.
+            // Every rank registered its heap before other memory, so all heaps have the same key, like a symmetric
+            // heap.
             remote: self.key(0),
         };
         self.engine(rank).queue_pair(depth, keys)

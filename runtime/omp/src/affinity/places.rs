@@ -14,7 +14,7 @@
 use super::{CpuSet, PlaceKind};
 use hetmp_core::env::text::Cursor;
 
-/// Most places that are accepted, as in libgomp.
+/// The largest number of places in a list, as in libgomp.
 const MOST_PLACES: u64 = 65_536;
 
 /// A value of `OMP_PLACES` that is well formed.
@@ -598,9 +598,11 @@ mod tests {
             let _ = parse(v.as_bytes()).map(|s| s.resolve(&eight(), &|_, _| Vec::new(), &mut |_| ()));
         }
 
-        /// The places that `OMP_DISPLAY_ENV` shows are accepted as a value again.
+        /// The places that `OMP_DISPLAY_ENV` shows can be set as a value again.
         #[test]
-        fn shown_places_read_back(sets in proptest::collection::vec(proptest::collection::btree_set(0usize..8, 1..5), 1..6)) {
+        fn shown_places_read_back(
+            sets in proptest::collection::vec(proptest::collection::btree_set(0usize..8, 1..5), 1..6),
+        ) {
             let places: Vec<CpuSet> = sets.into_iter().map(|s| s.into_iter().collect()).collect();
             let text = show(&places);
             prop_assert_eq!(read(&text, &eight()), Ok((text.clone(), 0)));

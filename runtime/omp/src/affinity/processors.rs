@@ -3,8 +3,8 @@
 use crate::init;
 use std::sync::OnceLock;
 
-/// The number of CPUs that the calling thread could use at the first call. libomp counts when the program first asks or first
-/// needs other threads.
+/// The number of CPUs that the calling thread could use at the first call. libomp counts when the program first asks or
+/// first needs other threads.
 pub(crate) fn count_once() -> usize {
     static COUNT: OnceLock<usize> = OnceLock::new();
     *COUNT.get_or_init(|| allowed_now().unwrap_or_else(|| init::globals().allowed.count()))

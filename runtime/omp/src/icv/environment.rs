@@ -321,7 +321,8 @@ impl Source<'_> {
         }
     }
 
-    /// See [`super::globals::Ours::schedule_instead`]. A bad `OMP_SCHEDULE` costs no line here: `HETMP_SCHEDULE` won over it.
+    /// See [`super::globals::Ours::schedule_instead`]. A bad `OMP_SCHEDULE` costs no line here: `HETMP_SCHEDULE` won
+    /// over it.
     fn schedule_instead(&mut self, schedule_given: bool, as_libomp: bool) -> Schedule {
         let unset = Self::schedule_unset(as_libomp);
         let Some(name) = self.present_form("OMP_SCHEDULE").filter(|_| schedule_given) else {

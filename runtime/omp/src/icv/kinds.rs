@@ -10,7 +10,8 @@ pub enum StaticLoops {
     /// As virtual teams, if one of hetmp's schedules is selected and may gain by it.
     #[default]
     Auto,
-    /// Like `Auto`, and regions that no virtual team fits get uneven parts. For programs that do not rely on equal ones.
+    /// Like `Auto`, and regions that no virtual team fits get uneven parts. For programs that do not rely on equal
+    /// ones.
     Uneven,
     /// Like `Auto`, and also in regions whose program asks for a number of threads, which virtual threads
     /// then exceed.

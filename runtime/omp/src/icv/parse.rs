@@ -195,7 +195,7 @@ pub(super) fn acc_dimensions(value: &[u8]) -> [i32; 3] {
             continue;
         }
         match at.signed() {
-            // Values up to UINT_MAX are accepted and wrap.
+            // Values up to UINT_MAX are valid, and wrap.
             Number::Value(v) if u32::try_from(v).is_ok() => *dim = v as i32,
             _ => break,
         }

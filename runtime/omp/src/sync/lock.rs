@@ -34,8 +34,8 @@ fn contended(lock: &Lock) {
     });
 }
 
-/// How a thread waits for any lock of the program: `try_take` takes the lock if it is free, `take` waits for it. A thread
-/// of an emulated slow core stops its clock meanwhile: waiting is not work.
+/// How a thread waits for any lock of the program: `try_take` takes the lock if it is free, `take` waits for it. A
+/// thread of an emulated slow core stops its clock meanwhile: waiting is not work.
 fn wait(th: Option<&Thread>, try_take: &mut dyn FnMut() -> bool, take: &dyn Fn()) {
     if let Some(th) = th {
         // Another virtual thread of the same real thread may hold the lock. If the real thread waited for it,

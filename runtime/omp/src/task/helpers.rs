@@ -1,11 +1,12 @@
-//! Threads that run a team's tasks without being in its current region: workers in the dock, and threads that fulfill an
-//! event. The team may change, and its next region begin, only while there are none.
+//! Threads that run a team's tasks without being in its current region: workers in the dock, and threads that fulfill
+//! an event. The team may change, and its next region begin, only while there are none.
 //!
 //! # Memory ordering
-//! A helper registers, passes a fence, and then looks whether the region is still open. Who ends a region closes it, passes a
-//! fence, and then looks for helpers. So either the helper finds the region closed, or it is waited for (store buffering: on
-//! AArch64 without LSE not even a sequentially consistent addition keeps a later load behind it). Opening the next region is a
-//! release, looking whether one is open an acquire: a helper that sees it open sees its number, too.
+//! A helper registers, passes a fence, and then looks whether the region is still open. Who ends a region closes it,
+//! passes a fence, and then looks for helpers. So either the helper finds the region closed, or it is waited for (store
+//! buffering: on AArch64 without LSE not even a sequentially consistent addition keeps a later load behind it). Opening
+//! the next region is a release, looking whether one is open an acquire: a helper that sees it open sees its number,
+//! too.
 
 use crossbeam_utils::CachePadded;
 use hetmp_core::sync::{fence, AtomicBool, AtomicU32, Ordering};

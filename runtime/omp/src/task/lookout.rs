@@ -24,8 +24,8 @@ use hetmp_core::sync::{AtomicU64, Ordering};
 /// There is a lookout.
 const HELD: u64 = 1 << 63;
 
-/// How long a lookout is trusted after its last look, in units of 256 ticks: some 100 us at 2.6 GHz, longer than it takes to
-/// wake a thread on an idle core.
+/// How long a lookout is trusted after its last look, in units of 256 ticks: some 100 us at 2.6 GHz, longer than it
+/// takes to wake a thread on an idle core.
 const FRESH: u32 = 1000;
 
 /// When a lookout of which region last looked for tasks.

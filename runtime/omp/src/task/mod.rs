@@ -4,8 +4,8 @@
 //! * [`run`]: making a task (deferred, or run at once) and what happens when it ends.
 //! * `deque`: one deque per team member, and one queue per team for prioritised tasks. `queue` puts tasks
 //!   there and takes them out.
-//! * `wait`: all waits for tasks, which run other tasks meanwhile. `offer`: what a race detector needs there. `sleep` and
-//!   `lookout`: who sleeps there, and who is woken for a new task.
+//! * `wait`: all waits for tasks, which run other tasks meanwhile. `offer`: what a race detector needs there. `sleep`
+//!   and `lookout`: who sleeps there, and who is woken for a new task.
 //! * [`submit`]: tasks whose record the program fills in itself.
 //! * [`depend`] (the graph is in `siblings`), `event`, [`group`], [`privates`], [`taskloop`]: the clauses.
 //!

@@ -3,8 +3,8 @@
 //! A race detector sees that two tasks may overlap only where two threads execute them. A thread that makes a few tiny
 //! tasks and then waits for them has executed all of them before another thread of its team has woken up. So while
 //! such a tool is attached, a thread that waits leaves its own tasks to the others for a moment: until one of them has
-//! taken a task. A thief takes one task at a time then, and leaves the next one to others for a moment, too: else it has
-//! executed all of them before their maker's thread has a core again.
+//! taken a task. A thief takes one task at a time then, and leaves the next one to others for a moment, too: else it
+//! has executed all of them before their maker's thread has a core again.
 //!
 //! Where the others are busy, the moment passes in vain. Each such moment is half as long as the one before, so that a
 //! program loses some milliseconds at most, and a few microseconds a region.

@@ -69,8 +69,8 @@ impl Team {
         self.tell_sleepers(m, |waiter| unsafe { &*parent }.is_or_descends_from(waiter));
     }
 
-    /// Wakes a member, if any sleeps, for tasks that were just queued at `m`. A member that waits inside of a task is woken if
-    /// that task `suits`.
+    /// Wakes a member, if any sleeps, for tasks that were just queued at `m`. A member that waits inside of a task is
+    /// woken if that task `suits`.
     #[inline]
     fn tell_sleepers(&self, m: &Member, suits: impl Fn(*const ()) -> bool) {
         // The task must be visible before sleepers are counted. A sleeper counts itself before its last look
@@ -125,8 +125,8 @@ impl Team {
         }
     }
 
-    /// Member `m` is awake, and has something to do: takes down its announcement. If others relied on it and there are more
-    /// tasks, another thread is woken.
+    /// Member `m` is awake, and has something to do: takes down its announcement. If others relied on it and there are
+    /// more tasks, another thread is woken.
     #[cold]
     pub(super) fn attend(&self, m: &Member) {
         if m.sleep.withdraw(&self.tasks.sleepers) {

@@ -37,8 +37,8 @@ pub(crate) struct Depot<T> {
     full: UnsafeCell<Vec<*mut T>>,
 }
 
-// SAFETY: the vector is only touched with the lock held, and free records may go from one thread to another: the contract of
-// `Record`.
+// SAFETY: the vector is only touched with the lock held, and free records may go from one thread to another: the
+// contract of `Record`.
 unsafe impl<T: Record> Sync for Depot<T> {}
 
 impl<T: Record> Depot<T> {
@@ -123,7 +123,8 @@ impl<T: Record> Recycler<T> {
         if magazine.is_null() {
             magazine = T::depot().take()?;
         }
-        // SAFETY: the magazine is this thread's spare one or came whole from the depot; its records are free, hence live.
+        // SAFETY: the magazine is this thread's spare one or came whole from the depot; its records are free, hence
+        // live.
         self.loaded.set(unsafe { (*magazine).next().get() });
         self.count.set(ROUNDS - 1);
         Some(magazine)

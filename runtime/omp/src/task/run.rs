@@ -494,8 +494,8 @@ pub(crate) unsafe fn execute(th: &Thread, t: *const Task) {
     unsafe { body_ended(th, task, skip) };
 }
 
-/// The body of a deferred task has ended, or was left out (`skip`). Completes the task, unless its event is not fulfilled
-/// yet.
+/// The body of a deferred task has ended, or was left out (`skip`). Completes the task, unless its event is not
+/// fulfilled yet.
 ///
 /// # Safety
 /// Called once for each deferred task, after its body.

@@ -2,15 +2,15 @@
 //!
 //! A thread that is about to sleep marks the flag it sleeps on, announces itself, and looks for work a last
 //! time (`park::Flag::wait_polling` keeps that order). A thread that makes work looks for announcements
-//! afterwards, takes one down, and nudges its flag. Where the thread is woken for a task, and threads outnumber cores, it
-//! is the team's [lookout](super::lookout) from then on.
+//! afterwards, takes one down, and nudges its flag. Where the thread is woken for a task, and threads outnumber cores,
+//! it is the team's [lookout](super::lookout) from then on.
 //!
 //! # A wake-up is a debt
-//! Who leaves a ready task behind and goes to work has seen to it that a sleeper wakes which may begin the task, or that a
-//! thread is awake which will look. A thread that was woken for a task, or was the lookout, is the one that others rely
-//! on. So before it does anything but look (it begins a task, or its wait is over, or it may begin none of the queued
-//! tasks and sleeps again), it wakes the next sleeper if there are tasks left: it [*passes on*](Sleepers::wake_one) the
-//! wake-up.
+//! Who leaves a ready task behind and goes to work has seen to it that a sleeper wakes which may begin the task, or
+//! that a thread is awake which will look. A thread that was woken for a task, or was the lookout, is the one that
+//! others rely on. So before it does anything but look (it begins a task, or its wait is over, or it may begin none of
+//! the queued tasks and sleeps again), it wakes the next sleeper if there are tasks left: it
+//! [*passes on*](Sleepers::wake_one) the wake-up.
 //!
 //! # Memory ordering
 //! 1. Announcing ends with a sequentially consistent fence, and looking begins with one. Either the sleeper's
@@ -18,8 +18,8 @@
 //! 2. Taking an announcement down is an exchange. It acquires the announcement, and so the mark that was made
 //!    before: the nudge finds the mark, and no thread sleeps on without an announcement.
 //! 3. A lookout that is about to sleep stops being one before the fence of 1, so that its last look comes after that.
-//! 4. A thread without an announcement need not be nudged, be it a lookout or not: it polls again before it sleeps, after
-//!    the fence of 1.
+//! 4. A thread without an announcement need not be nudged, be it a lookout or not: it polls again before it sleeps,
+//!    after the fence of 1.
 
 use super::lookout::Lookout;
 use crossbeam_utils::CachePadded;
@@ -71,9 +71,10 @@ impl Sleepers {
         self.count.store(0, Ordering::Relaxed);
     }
 
-    /// Wakes one of `others` for tasks that were queued before the caller passed a fence. Where threads outnumber cores,
-    /// `crowd` is the region's number and the time, and nobody is woken while there is a lookout. A thread that waits inside
-    /// of a task is woken if no other one can be, and only if the task `suits`: some queued task descends from it.
+    /// Wakes one of `others` for tasks that were queued before the caller passed a fence. Where threads outnumber
+    /// cores, `crowd` is the region's number and the time, and nobody is woken while there is a lookout. A thread that
+    /// waits inside of a task is woken if no other one can be, and only if the task `suits`: some queued task descends
+    /// from it.
     #[cold]
     pub(crate) fn wake_one<'a>(
         &self,
@@ -90,8 +91,8 @@ impl Sleepers {
                 if !self.lookout.take(region, now) || others.clone().any(|s| s.call(self)) {
                     return;
                 }
-                // They all woke up meanwhile. Some may sleep again, and a task that was queued while this thread had the
-                // part has woken nobody.
+                // They all woke up meanwhile. Some may sleep again, and a task that was queued while this thread had
+                // the part has woken nobody.
                 self.lookout.leave();
                 fence(Ordering::SeqCst);
                 if self.any() {
@@ -127,9 +128,9 @@ impl Sleep {
         }
     }
 
-    /// Announces a sleep on `flag`, which is marked already and lives as long as this object. A lookout stops being one.
-    /// True if the thread was woken for a task that it may not begin: its last look will not find the task, so that it has
-    /// to pass on the wake-up.
+    /// Announces a sleep on `flag`, which is marked already and lives as long as this object. A lookout stops being
+    /// one. True if the thread was woken for a task that it may not begin: its last look will not find the task, so
+    /// that it has to pass on the wake-up.
     #[must_use]
     pub(crate) fn announce(&self, all: &Sleepers, flag: &Flag, wants: Wants) -> bool {
         self.on
@@ -154,9 +155,9 @@ impl Sleep {
         before == LOOKING && state == ASLEEP_INSIDE
     }
 
-    /// Takes the announcement down without a nudge: its thread is awake. True if makers of tasks may have relied on this
-    /// thread: it has to pass on the wake-up. A lookout announces its sleep before its last look, so that an announced thread
-    /// may have been one until then.
+    /// Takes the announcement down without a nudge: its thread is awake. True if makers of tasks may have relied on
+    /// this thread: it has to pass on the wake-up. A lookout announces its sleep before its last look, so that an
+    /// announced thread may have been one until then.
     #[must_use]
     pub(crate) fn withdraw(&self, all: &Sleepers) -> bool {
         let before = self.state.swap(AWAKE, Ordering::SeqCst);
@@ -181,7 +182,8 @@ impl Sleep {
         self.state.load(Ordering::Relaxed) >= ASLEEP
     }
 
-    /// The calling thread has looked for tasks and found none. It becomes the lookout, if there is none. Is it the lookout?
+    /// The calling thread has looked for tasks and found none. It becomes the lookout, if there is none. Is it the
+    /// lookout?
     pub(crate) fn look_out(&self, all: &Sleepers, region: u32, now: u32) -> bool {
         match self.state.load(Ordering::Relaxed) {
             AWAKE if all.lookout.take(region, now) => self.state.store(LOOKING, Ordering::Relaxed),
@@ -211,8 +213,8 @@ impl Sleep {
         self.state.load(Ordering::SeqCst) == ASLEEP
     }
 
-    /// [`nudge`](Self::nudge) for a task, if the thread may begin any. Where threads outnumber cores it is the lookout, for
-    /// which the caller has taken the part.
+    /// [`nudge`](Self::nudge) for a task, if the thread may begin any. Where threads outnumber cores it is the lookout,
+    /// for which the caller has taken the part.
     fn call(&self, all: &Sleepers) -> bool {
         self.wants_any() && self.take_down(all, ASLEEP, LOOKING)
     }

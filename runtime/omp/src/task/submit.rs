@@ -180,10 +180,10 @@ pub unsafe fn submit(th: &Thread, data: *mut u8, how: &Submission<'_>) {
     unsafe { run::launch(th, team, parent, t, depends, here || run::crowded(th)) };
 }
 
-/// Is a task of this thread, which is alone in its team, to run at once? It could as well wait in the queue, but programs of
-/// the compilers that submit tasks know their runtime to run them at once. Not if the task would have to wait for another
-/// one, whose event only its maker may fulfill. And not if each task makes the next: the tasks of a chain, each inside of
-/// the one before, could be too many for the stack.
+/// Is a task of this thread, which is alone in its team, to run at once? It could as well wait in the queue, but
+/// programs of the compilers that submit tasks know their runtime to run them at once. Not if the task would have to
+/// wait for another one, whose event only its maker may fulfill. And not if each task makes the next: the tasks of a
+/// chain, each inside of the one before, could be too many for the stack.
 #[inline]
 fn runs_alone(th: &Thread, parent: &Task, depends: &[Dependence]) -> bool {
     /// Explicit tasks that may be inside of each other.
@@ -224,8 +224,8 @@ pub unsafe fn enter(th: &Thread, data: *mut u8, is_final: bool, untied: bool) {
 }
 
 /// Counts an undeferred task that completes only when its event is fulfilled. Its maker waits for the end of its body
-/// alone (OpenMP 5.1, "undeferred task"), and may be the one that fulfills the event later. From then on the task is like
-/// a deferred one.
+/// alone (OpenMP 5.1, "undeferred task"), and may be the one that fulfills the event later. From then on the task is
+/// like a deferred one.
 ///
 /// # Safety
 /// Nobody else knows of `t`, whose body has not begun.

@@ -24,7 +24,8 @@ fn announce(th: &Thread, flag: &Flag, wants: Wants, yes: bool) {
     }
 }
 
-/// Takes down the announcement of member `m`, which something other than a nudge has woken, or ends its part as the lookout.
+/// Takes down the announcement of member `m`, which something other than a nudge has woken, or ends its part as the
+/// lookout.
 #[cold]
 pub(crate) fn wake_up(team: &Team, m: &Member) {
     team.attend(m);
@@ -311,8 +312,8 @@ pub(crate) fn drain(th: &Thread, epoch: u32) {
     }
 }
 
-/// Waits in a barrier of several processes until it is `over`, and runs tasks of this process meanwhile. The thread that
-/// came last waits in [`drain`].
+/// Waits in a barrier of several processes until it is `over`, and runs tasks of this process meanwhile. The thread
+/// that came last waits in [`drain`].
 pub(crate) fn at_barrier(th: &Thread, over: impl Fn() -> bool) {
     struct Waiting<'a, D: Fn() -> bool> {
         th: &'a Thread,

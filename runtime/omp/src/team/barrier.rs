@@ -60,8 +60,8 @@ impl Signals {
         self.done.reset(join);
     }
 
-    /// Forgets all signals of barriers: the last one was number `epoch`. May be called only while no other thread uses the
-    /// team.
+    /// Forgets all signals of barriers: the last one was number `epoch`. May be called only while no other thread uses
+    /// the team.
     pub(crate) fn reset_rounds(&self, epoch: u32) {
         for r in &self.rounds {
             r.reset(epoch);
@@ -212,10 +212,10 @@ impl Barrier {
     /// Central barrier number `epoch` of `n` threads. `with` may end the wait early ([`Poll::Leave`]). Then
     /// the barrier is incomplete, and must be reset before its next use.
     ///
-    /// Once there may be work the thread sleeps on the flag `own`, which it shares with nobody: the caller who came last
-    /// nudges those that are announced. For a nudge means one thread, and wakes all that sleep on the flag. Suppose that
-    /// they shared it, one of them has looked for work and is about to sleep, and is nudged. Another one wakes up, finds
-    /// nothing to do, and marks the flag anew: the first falls asleep, and everybody relies on it.
+    /// Once there may be work the thread sleeps on the flag `own`, which it shares with nobody: the caller who came
+    /// last nudges those that are announced. For a nudge means one thread, and wakes all that sleep on the flag.
+    /// Suppose that they shared it, one of them has looked for work and is about to sleep, and is nudged. Another one
+    /// wakes up, finds nothing to do, and marks the flag anew: the first falls asleep, and everybody relies on it.
     #[inline]
     pub(crate) fn central(&self, epoch: u32, n: u32, own: &Flag, with: &mut dyn Pastime) {
         self.central_batch(epoch, 1, n, own, with);

@@ -1,5 +1,5 @@
-//! What a new thread has from the thread that creates it: CPU mask, signal mask, scheduling policy, floating-point modes.
-//! Programs set these for a thread and count on them in the workers of its teams.
+//! What a new thread has from the thread that creates it: CPU mask, signal mask, scheduling policy, floating-point
+//! modes. Programs set these for a thread and count on them in the workers of its teams.
 
 use crate::init;
 

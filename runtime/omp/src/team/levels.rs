@@ -1,8 +1,8 @@
 //! The barrier of teams whose threads are on several nodes that are far apart.
 //!
-//! [`super::routes`] says who signals whom. The barrier is a spread one ([`super::barrier`]) with flags of its own: what
-//! is said there of epochs holds here, because each flag has one thread that signals and one that waits, and because no
-//! thread passes before all have come.
+//! [`super::routes`] says who signals whom. The barrier is a spread one ([`super::barrier`]) with flags of its own:
+//! what is said there of epochs holds here, because each flag has one thread that signals and one that waits, and
+//! because no thread passes before all have come.
 
 use super::barrier::{wait_on, Pastime};
 use super::routes::Routes;
@@ -90,7 +90,8 @@ impl Levels {
         self.routes.is_some()
     }
 
-    /// Forgets all signals: the last barrier was number `epoch`. May be called only while no other thread uses the team.
+    /// Forgets all signals: the last barrier was number `epoch`. May be called only while no other thread uses the
+    /// team.
     pub(crate) fn reset(&self, epoch: u32) {
         for signal in &self.flags {
             signal.flag.reset(epoch);
@@ -149,8 +150,8 @@ impl Levels {
 
     /// `signal` was seen: lets the time pass that it takes to come here, where distances are emulated.
     ///
-    /// The thread sleeps, so that two cores can carry the threads of a large machine, whose signals then take as many times as
-    /// long as the emulated ones.
+    /// The thread sleeps, so that two cores can carry the threads of a large machine, whose signals then take as many
+    /// times as long as the emulated ones.
     #[cfg(not(loom))]
     #[inline]
     fn travel(&self, signal: &Signal, far: bool) {

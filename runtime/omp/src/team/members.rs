@@ -79,8 +79,8 @@ pub(crate) struct Shared {
     pub(crate) tool: TeamRecord,
 }
 
-/// Calls of `omp_get_num_threads` in the region of a virtual team whose answer is printed and used for nothing else, and that answer: the
-/// size of the team that the program would have otherwise.
+/// Calls of `omp_get_num_threads` in the region of a virtual team whose answer is printed and used for nothing else,
+/// and that answer: the size of the team that the program would have otherwise.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Printed {
     pub(crate) calls: Told,
@@ -147,8 +147,8 @@ pub struct Member {
     pub(crate) placement: Cell<(u32, u32, u32)>,
     /// The node that this thread belongs to, plus one. 0 while no nodes are in use.
     pub(crate) node: Cell<u32>,
-    /// By which number a virtual thread holds old nestable locks ([`crate::sync::lock`]); 0: it never did. Touched by this
-    /// thread only.
+    /// By which number a virtual thread holds old nestable locks ([`crate::sync::lock`]); 0: it never did. Touched by
+    /// this thread only.
     pub(crate) identity: Cell<u32>,
 }
 
@@ -236,8 +236,8 @@ impl Team {
         self.singles.restart(singles);
     }
 
-    /// Sends away the helpers of the last region, and forgets who sleeps and the tasks that were. May be called only while no
-    /// task is left.
+    /// Sends away the helpers of the last region, and forgets who sleeps and the tasks that were. May be called only
+    /// while no task is left.
     pub(crate) fn dismiss(&self) {
         self.tasks.quiesce();
         self.forget_tasks();
@@ -247,8 +247,8 @@ impl Team {
         }
     }
 
-    /// Whether all tasks of `phase` are complete. Called while all members are in the barrier of that phase, or none is in
-    /// the team.
+    /// Whether all tasks of `phase` are complete. Called while all members are in the barrier of that phase, or none is
+    /// in the team.
     pub(crate) fn quiescent(&self, phase: usize) -> bool {
         let members = self.in_use();
         let mut finished = self.tasks.finished_outside[phase].load(Ordering::Acquire);
@@ -262,9 +262,9 @@ impl Team {
         finished == created
     }
 
-    /// Forgets how many tasks members made and finished. A member may finish the tasks of another: only over all members of a
-    /// region both counts are equal. So a region with fewer threads would wait for tasks that a thread without a part
-    /// in it has finished long ago. May be called only while no task is left.
+    /// Forgets how many tasks members made and finished. A member may finish the tasks of another: only over all
+    /// members of a region both counts are equal. So a region with fewer threads would wait for tasks that a thread
+    /// without a part in it has finished long ago. May be called only while no task is left.
     fn forget_tasks(&self) {
         for finished in &self.tasks.finished_outside {
             finished.store(0, Ordering::Relaxed);
@@ -308,8 +308,8 @@ impl Team {
         self.works.restart();
     }
 
-    /// Chooses the barrier for the nodes on which the team's `n` threads are now, which are so far apart. May be called only
-    /// while no worker is in the team.
+    /// Chooses the barrier for the nodes on which the team's `n` threads are now, which are so far apart. May be called
+    /// only while no worker is in the team.
     #[cold]
     pub(super) fn arrange(&mut self, n: u32, distance: Distance) {
         let epoch = self.members[0].epoch.get();

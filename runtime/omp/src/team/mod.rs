@@ -3,9 +3,10 @@
 //! * `placement`: every region begins here; decides how a region runs.
 //! * `region`: start, barriers and end of an ordinary team, as its primary thread does them. `worker` has
 //!   the other threads' side.
-//! * `members`: the data of a team. `pool`: the worker threads. `spare`: pools of threads that have ended; `inherited`: whom
-//!   these fit.
-//! * [`barrier`]: how threads wait for each other in a barrier; `levels` and `routes` for teams over nodes that are far apart. `suspend`: what virtual threads do instead.
+//! * `members`: the data of a team. `pool`: the worker threads. `spare`: pools of threads that have ended; `inherited`:
+//!   whom these fit.
+//! * [`barrier`]: how threads wait for each other in a barrier; `levels` and `routes` for teams over nodes that are far
+//!   apart. `suspend`: what virtual threads do instead.
 
 pub(crate) mod barrier;
 mod inherited;

@@ -63,8 +63,8 @@ pub(crate) unsafe fn at_home(th: &Thread, region: &Region, first: Option<Prepare
     }
 }
 
-/// What a node of a distributed shared memory does all its life, unless it is the origin: it runs parts of regions, and regions that
-/// are to run here alone.
+/// What a node of a distributed shared memory does all its life, unless it is the origin: it runs parts of regions, and
+/// regions that are to run here alone.
 pub fn serve_node() -> ! {
     across::serve(at_home)
 }

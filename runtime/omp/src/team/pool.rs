@@ -144,7 +144,8 @@ impl Pool {
         } else {
             None
         };
-        // Announced all at once: a worker that begins while others are still created must not spin on the creator's core.
+        // Announced all at once: a worker that begins while others are still created must not spin on the creator's
+        // core.
         Policy::creates(wanted as usize - self.workers.len());
         while (self.workers.len() as u32) < wanted {
             let slot = Box::into_raw(Box::new(Slot {

@@ -7,7 +7,8 @@
 //! 2. **Cross.** Threads of the same rank in their nodes disseminate from node to node. As many ranks do so as the
 //!    smallest node has threads, all at the same time. Where nodes have equal sizes, this is the end: no thread leads,
 //!    and no thread has to be told by a leader.
-//! 3. **Tell.** In larger nodes, the threads that have crossed tell the others: each tells one, then both tell one, and so on.
+//! 3. **Tell.** In larger nodes, the threads that have crossed tell the others: each tells one, then both tell one, and
+//!    so on.
 //!
 //! libHetMP's two levels have one leader a node, who crosses alone: reports to him take as many signals as the first
 //! level here, and so does his telling the others.

@@ -1,13 +1,14 @@
 //! Pools of threads that have ended, kept for threads that the program makes later.
 //!
 //! A server makes a thread for each request, and each of them opens regions. To create a pool's workers for each such
-//! thread, and to end them with the thread, takes longer than short regions do. libomp keeps its workers for all threads
-//! of the process. libgomp ends them with the thread that had them, and runs their destructors of thread-local objects
-//! then. So pools are kept only where the program expects libomp.
+//! thread, and to end them with the thread, takes longer than short regions do. libomp keeps its workers for all
+//! threads of the process. libgomp ends them with the thread that had them, and runs their destructors of thread-local
+//! objects then. So pools are kept only where the program expects libomp.
 //!
 //! **What workers have from their creator.** A new thread has the CPU mask, the signal mask, the scheduling policy and
-//! the floating-point modes of the thread that creates it, and programs count on that for workers. A pool is taken only by
-//! a thread that has these properties as the creator of its workers had them ([`Inherited`](super::inherited::Inherited)).
+//! the floating-point modes of the thread that creates it, and programs count on that for workers. A pool is taken only
+//! by a thread that has these properties as the creator of its workers had them
+//! ([`Inherited`](super::inherited::Inherited)).
 //!
 //! **Data in**: [`keep`], when a thread ends. **Data out**: [`take`], when a thread opens its first region.
 

@@ -91,8 +91,8 @@ fn look() -> bool {
 }
 
 /// The value of an environment variable; empty if it is not set, and in set-user-id programs, which must not load what
-/// their users name. Read without the runtime's snapshot of the environment: that is taken at the first call that needs a
-/// control variable, and a program that has only used locks so far may still set variables.
+/// their users name. Read without the runtime's snapshot of the environment: that is taken at the first call that needs
+/// a control variable, and a program that has only used locks so far may still set variables.
 fn variable(name: &CStr) -> Vec<u8> {
     // SAFETY: a program that changes the environment while another thread uses OpenMP for the first time is wrong for
     // the other variables, too. The value is copied at once.
@@ -126,8 +126,8 @@ fn start() -> bool {
     init::once();
     // SAFETY: a tool keeps what `ompt_start_tool` returned until the process ends, and only this thread uses it now.
     let (initialize, data) = unsafe { ((*tool).initialize, &raw mut (*tool).data) };
-    // SAFETY: the tool's own function, with the arguments that the interface says: the lookup, the number of the initial
-    // device (there are no others), and the tool's word.
+    // SAFETY: the tool's own function, with the arguments that the interface says: the lookup, the number of the
+    // initial device (there are no others), and the tool's word.
     let wanted = initialize.is_some_and(|f| unsafe { f(offer.lookup, 0, data) } != 0);
     if !wanted {
         log.line(format_args!("the tool's initialize declined"));
@@ -165,7 +165,8 @@ pub(super) fn end() {
     if tool.is_null() {
         return;
     }
-    // SAFETY: a tool keeps what `ompt_start_tool` returned until the process ends. The swap gave it to this thread alone.
+    // SAFETY: a tool keeps what `ompt_start_tool` returned until the process ends. The swap gave it to this thread
+    // alone.
     unsafe {
         if let Some(finalize) = (*tool).finalize {
             finalize(&raw mut (*tool).data);
@@ -173,7 +174,8 @@ pub(super) fn end() {
     }
 }
 
-/// The tool of this library, if there is a folder for its files. It comes first, since the user has asked for nothing else.
+/// The tool of this library, if there is a folder for its files. It comes first, since the user has asked for nothing
+/// else.
 fn ours(folder: &[u8], log: &Log) -> Option<*mut Tool> {
     if folder.is_empty() {
         return None;
@@ -287,7 +289,8 @@ impl Log {
                 Ok(file) => Log::File(file),
                 Err(error) => {
                     report::warn(format_args!(
-                        "OMP_TOOL_VERBOSE_INIT: {}: {error} (expected disabled, stdout, stderr or a file that can be written)",
+                        "OMP_TOOL_VERBOSE_INIT: {}: {error} (expected disabled, stdout, stderr or a file that can be \
+                            written)",
                         quoted(value)
                     ));
                     Log::Nowhere

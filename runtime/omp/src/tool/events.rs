@@ -2,10 +2,10 @@
 //! attached ([`super::on`]).
 //!
 //! # What follows what
-//! A region: *parallel begin* in the thread that opens it; in each of its threads *implicit task begin*, then whatever the
-//! code meets, then the barrier at the end (*sync region* and in it *sync region wait*) and *implicit task end*; last
-//! *parallel end* in the thread that opened it. A worker need not wait at the end of a region: its wait ends when it has
-//! reported, which may be after *parallel end*. So a worker gets no data of the region there.
+//! A region: *parallel begin* in the thread that opens it; in each of its threads *implicit task begin*, then whatever
+//! the code meets, then the barrier at the end (*sync region* and in it *sync region wait*) and *implicit task end*;
+//! last *parallel end* in the thread that opened it. A worker need not wait at the end of a region: its wait ends when
+//! it has reported, which may be after *parallel end*. So a worker gets no data of the region there.
 
 use super::callbacks::{self, Dependence};
 use super::interface::{
@@ -47,9 +47,9 @@ impl Thread {
     }
 }
 
-/// Notes from where the program has called the runtime: the return address, the canonical frame address, and the content
-/// of the register for frame pointers. Called by entries while any observer is there. The first call in the process looks
-/// for a tool.
+/// Notes from where the program has called the runtime: the return address, the canonical frame address, and the
+/// content of the register for frame pointers. Called by entries while any observer is there. The first call in the
+/// process looks for a tool.
 pub fn note(caller: usize, frame: usize, pointer: usize) {
     /// The largest frame of a caller. A register that does not point so near above the call holds something else: the
     /// program was compiled without frame pointers.
@@ -188,8 +188,8 @@ pub(crate) fn part_ends(th: &Thread) {
     );
 }
 
-/// A worker has reported that its part of a region is over. The region may have ended, and its records may be in use for
-/// another one.
+/// A worker has reported that its part of a region is over. The region may have ended, and its records may be in use
+/// for another one.
 #[cold]
 pub(crate) fn worker_leaves(th: &Thread) {
     let (task, none) = (&raw const th.tool.kept, core::ptr::null());

@@ -1,14 +1,14 @@
 //! The events of leagues of teams. Every function here is called only while a tool is attached ([`super::on`]).
 //!
 //! # What follows what
-//! *Parallel begin* with the flag of a league; for each team *implicit task begin* of its initial task, and in it, as libomp
-//! does, a region of one thread (*parallel begin*, *implicit task begin*) in which the team's code runs; the ends in the
-//! opposite order.
+//! *Parallel begin* with the flag of a league; for each team *implicit task begin* of its initial task, and in it, as
+//! libomp does, a region of one thread (*parallel begin*, *implicit task begin*) in which the team's code runs; the
+//! ends in the opposite order.
 //!
 //! # One record for several tasks
 //! The engine runs all teams of a league in the task that meets the league. So the tool's words of the initial and the
-//! implicit task lie here, and while a team's code runs that task's record and that region's hold the words of the team's
-//! implicit task and region. They are exchanged back afterwards.
+//! implicit task lie here, and while a team's code runs that task's record and that region's hold the words of the
+//! team's implicit task and region. They are exchanged back afterwards.
 
 use super::callbacks;
 use super::interface::{

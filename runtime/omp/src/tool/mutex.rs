@@ -1,5 +1,5 @@
-//! The events of locks, critical sections, atomics with a lock, and `ordered`. Every function here is called only while a
-//! tool is attached ([`super::on`]).
+//! The events of locks, critical sections, atomics with a lock, and `ordered`. Every function here is called only while
+//! a tool is attached ([`super::on`]).
 
 use super::callbacks;
 use super::interface::{Mutex, Scope};

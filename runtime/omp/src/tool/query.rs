@@ -28,7 +28,8 @@ fn known() -> Option<&'static Thread> {
     }
 }
 
-/// What the calling thread does, and what it waits for. A thread that the runtime does not know runs the program's code.
+/// What the calling thread does, and what it waits for. A thread that the runtime does not know runs the program's
+/// code.
 #[must_use]
 pub fn state() -> (State, u64) {
     known().map_or((State::WorkSerial, 0), |th| {

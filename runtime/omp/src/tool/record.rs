@@ -3,8 +3,8 @@
 use super::interface::{Chunk, Data, Frame, State, Work};
 use core::cell::Cell;
 
-/// Nanoseconds that a thread first waits for others to take its tasks, and again after a task was taken. To wake a thread takes
-/// about 50 us, many times as long where a detector has instrumented the program.
+/// Nanoseconds that a thread first waits for others to take its tasks, and again after a task was taken. To wake a
+/// thread takes about 50 us, many times as long where a detector has instrumented the program.
 pub(crate) const PATIENCE: u32 = 2_000_000;
 
 /// The tool's part of a thread. Only the thread itself uses it.
@@ -28,16 +28,18 @@ pub(crate) struct ThreadRecord {
     pub(super) yields: Cell<bool>,
     /// The worksharing construct that the thread is in, its count, and where the program entered it.
     pub(super) work: Cell<Option<(Work, u64, usize)>>,
-    /// The data of a worker's implicit task, from the worker's report at the join to the end of its part. The task's own
-    /// record may belong to the next region by then.
+    /// The data of a worker's implicit task, from the worker's report at the join to the end of its part. The task's
+    /// own record may belong to the next region by then.
     pub(super) kept: Data,
     /// The tool knows the thread.
     pub(super) begun: Cell<bool>,
     /// The program itself calls the primary thread's part of the region that the thread opens next.
     pub(super) opens: Cell<bool>,
-    /// How long the thread offers its tasks to others, in nanoseconds, and the number of the region in which it did so last.
+    /// How long the thread offers its tasks to others, in nanoseconds, and the number of the region in which it did so
+    /// last.
     pub(crate) patience: Cell<(u32, u32)>,
-    /// How long the thread leaves others' tasks to further threads, and the number of the region in which it stole last.
+    /// How long the thread leaves others' tasks to further threads, and the number of the region in which it stole
+    /// last.
     pub(crate) thief: Cell<(u32, u32)>,
 }
 
@@ -149,8 +151,8 @@ impl TaskRecord {
     }
 }
 
-/// What is around a team's implicit task: the team's initial task, and the task that meets the league, whose own record is
-/// the implicit task's meanwhile. On the stack of the thread that runs the team.
+/// What is around a team's implicit task: the team's initial task, and the task that meets the league, whose own record
+/// is the implicit task's meanwhile. On the stack of the thread that runs the team.
 #[derive(Debug)]
 pub(super) struct Around {
     pub(super) league: *const Data,

@@ -223,8 +223,8 @@ pub(crate) fn group_ends(th: &Thread, wait: impl FnOnce()) {
     th.goes(before);
 }
 
-/// Begins (`begins`) or ends a taskloop of `count` iterations. Returns where the program called for the loop; the call that
-/// ends the taskloop gets that place back.
+/// Begins (`begins`) or ends a taskloop of `count` iterations. Returns where the program called for the loop; the call
+/// that ends the taskloop gets that place back.
 #[cold]
 pub fn work_of_taskloop(th: &Thread, begins: bool, count: u64, caller: usize) -> usize {
     let caller = if begins { th.called_from() } else { caller };

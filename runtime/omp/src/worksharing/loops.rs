@@ -31,8 +31,8 @@ pub(crate) fn prepare(work: &Work, th: &Thread, nthreads: u32, l: &Loop) {
     prepare_in(work, th, (th.team(), nthreads), l, run);
 }
 
-/// Prepares the node of a loop of `team`, which has `nthreads` threads. The calling thread need not be in this team yet. `run`:
-/// the schedule of `schedule(runtime)`.
+/// Prepares the node of a loop of `team`, which has `nthreads` threads. The calling thread need not be in this team
+/// yet. `run`: the schedule of `schedule(runtime)`.
 fn prepare_in(work: &Work, th: &Thread, (team, nthreads): (&Team, u32), l: &Loop, run: RunSched) {
     let n = l.bounds.trip_count();
     work.bounds.set(l.bounds);
@@ -65,8 +65,8 @@ fn prepare_in(work: &Work, th: &Thread, (team, nthreads): (&Team, u32), l: &Loop
         plain => plain,
     };
     if nthreads == 1 && !(kind == SchedKind::Dynamic && tool::on()) {
-        // The team has one thread, which gets the whole loop at once. A tool that looks for the chunks of a dynamic loop
-        // finds them nevertheless, as under libomp.
+        // The team has one thread, which gets the whole loop at once. A tool that looks for the chunks of a dynamic
+        // loop finds them nevertheless, as under libomp.
         work.kind.set(Handing::Static);
         work.chunk.set(0);
         return;
@@ -356,7 +356,8 @@ pub fn end_cancel(th: &Thread) -> bool {
 /// Prepares the first construct of a region that crosses nodes, on this node, if it is a loop.
 fn prepare_first(th: &Thread, team: &Team, work: &Work, nthreads: u32, first: &Construct) {
     if let Construct::Loop(l) = first {
-        // The thread that opens another node's part has control variables of its own. Those of the region are the origin's.
+        // The thread that opens another node's part has control variables of its own. Those of the region are the
+        // origin's.
         let icv = if team.is_across() {
             team.shared.icv.get()
         } else {

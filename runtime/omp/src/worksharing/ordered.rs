@@ -10,8 +10,8 @@
 //!
 //! # Across nodes
 //! If some of the team's threads are in other processes, the origin keeps the turn, and threads wait for it and pass it
-//! on by messages. The node's word then holds the loop's number, with all bits inverted: so it is never the number of an
-//! iteration, and a thread that looks at the word finds that it has to wait.
+//! on by messages. The node's word then holds the loop's number, with all bits inverted: so it is never the number of
+//! an iteration, and a thread that looks at the word finds that it has to wait.
 //!
 //! # Waiting
 //! A thread that waits for its turn has left the program (`Reason::Order`). If it emulates a slow core, its

@@ -1,15 +1,17 @@
 //! Which thread executes a `single` construct.
 //!
-//! Every thread meets the same `single` constructs in the same order, and counts them itself. The team has one more count: how
-//! many of them have been taken. The thread that raises the team's count from its own number to the next takes the construct.
+//! Every thread meets the same `single` constructs in the same order, and counts them itself. The team has one more
+//! count: how many of them have been taken. The thread that raises the team's count from its own number to the next
+//! takes the construct.
 //!
-//! With more threads than cores, a thread that gets a core again is often thousands of constructs behind. The first one that it
-//! finds taken tells it the team's count, and up to that count it takes nothing: it passes these constructs without a look at
-//! the cache line for which the threads in front compete.
+//! With more threads than cores, a thread that gets a core again is often thousands of constructs behind. The first one
+//! that it finds taken tells it the team's count, and up to that count it takes nothing: it passes these constructs
+//! without a look at the cache line for which the threads in front compete.
 //!
 //! # Memory ordering
-//! Everything is relaxed. The construct passes no data between threads, and only one exchange can find a given count, since the
-//! count never falls within a region. A count that a thread remembers is too low at worst: then the thread looks again.
+//! Everything is relaxed. The construct passes no data between threads, and only one exchange can find a given count,
+//! since the count never falls within a region. A count that a thread remembers is too low at worst: then the thread
+//! looks again.
 
 use crossbeam_utils::CachePadded;
 use hetmp_core::sync::{AtomicU64, Ordering};
@@ -40,7 +42,8 @@ impl Singles {
         Singles(CachePadded::new(AtomicU64::new(0)))
     }
 
-    /// Sets the count for a region that begins: 0, or [`Singles::NEVER`]. May be called only while no thread is in the team.
+    /// Sets the count for a region that begins: 0, or [`Singles::NEVER`]. May be called only while no thread is in the
+    /// team.
     #[inline]
     pub(crate) fn restart(&self, from: u64) {
         // The line is usually in another core's cache, so it is written only where it must be.
@@ -49,7 +52,8 @@ impl Singles {
         }
     }
 
-    /// Steps over the thread's next construct. Returns how far the thread is then, and whether it executes the construct.
+    /// Steps over the thread's next construct. Returns how far the thread is then, and whether it executes the
+    /// construct.
     #[inline]
     pub(crate) fn step(&self, met: Met) -> (Met, bool) {
         let Met { count, taken } = met;
@@ -57,8 +61,8 @@ impl Singles {
         if count < taken {
             return (Met { count: next, taken }, false);
         }
-        // Usually another thread has taken the construct. Then a load is enough, and the line stays in the cache of the thread
-        // in front, which writes it again at its next construct.
+        // Usually another thread has taken the construct. Then a load is enough, and the line stays in the cache of the
+        // thread in front, which writes it again at its next construct.
         let seen = self.0.load(Ordering::Relaxed);
         if seen != count {
             let met = Met {

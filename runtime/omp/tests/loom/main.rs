@@ -5,8 +5,8 @@
 //! this test as they are. The code around them (a task's body, a queue) is written anew here, as small as
 //! possible, with its steps in the engine's order. Comments name the place in the engine.
 //!
-//! [`barriers`]: barriers and joins of each kind. [`sleeping`]: who sleeps, and who wakes whom. [`records`]: when tasks are freed,
-//! and how they are counted.
+//! [`barriers`]: barriers and joins of each kind. [`sleeping`]: who sleeps, and who wakes whom. [`records`]: when tasks
+//! are freed, and how they are counted.
 #![cfg(loom)]
 #![allow(dead_code, reason = "each model uses a part of the engine's files")]
 

@@ -194,8 +194,8 @@ fn a_team_is_freed_only_when_nobody_fulfills_an_event_of_its_tasks() {
 /// The mask of a flag's epoch.
 const MASK: u32 = u32::MAX >> 1;
 
-/// `DockPastime::help` against what the primary thread does. The team's shape and its tasks are plain data, which tells the
-/// region that it belongs to.
+/// `DockPastime::help` against what the primary thread does. The team's shape and its tasks are plain data, which tells
+/// the region that it belongs to.
 fn help(change: fn(&Helpers)) {
     bounded(3, move || {
         let helpers = Helpers::new();

@@ -241,8 +241,8 @@ impl Pastime for OwnWork<'_> {
 
 #[test]
 fn a_nudge_reaches_its_thread_beside_others_in_a_barrier() {
-    // The others, for whom there is nothing, wake up, too, or come to sleep just then. The first thread may be between its
-    // last look and its sleep.
+    // The others, for whom there is nothing, wake up, too, or come to sleep just then. The first thread may be between
+    // its last look and its sleep.
     bounded(2, || {
         let s = Arc::new((
             Barrier::new(),

@@ -101,7 +101,8 @@ pub(crate) fn total(f: &'static str, bytes: usize, size: usize) -> usize {
             let me = world::need(f).me;
             fail::die(
                 f,
-                format_args!("PE {me}: {bytes} bytes of each of {size} PEs: too much (expected a size that fits into memory)"),
+                format_args!("PE {me}: {bytes} bytes of each of {size} PEs: too much (expected a size that fits into \
+                    memory)"),
             )
         }
     }
@@ -116,7 +117,8 @@ fn array(f: &'static str, n: usize, elem: usize) -> usize {
             let me = world::need(f).me;
             fail::die(
                 f,
-                format_args!("PE {me}: {n} elements of {elem} bytes: too much (expected an array that fits into memory)"),
+                format_args!("PE {me}: {n} elements of {elem} bytes: too much (expected an array that fits into \
+                    memory)"),
             )
         }
     }

@@ -43,14 +43,15 @@ pub(crate) const PHASES: u32 = 32;
 /// as rarely as possible, and all flags travel at the same time. Larger teams use rounds of doubling distance, and
 /// trees.
 pub(crate) const FLAT: usize = 16;
-/// The same where members tell by messages, each of which costs processor time on both sides. Where 16 PEs share two cores, 64
-/// messages in four rounds take two thirds of the time of 240 in one; with 8 PEs one round is still faster.
+/// The same where members tell by messages, each of which costs processor time on both sides. Where 16 PEs share two
+/// cores, 64 messages in four rounds take two thirds of the time of 240 in one; with 8 PEs one round is still faster.
 const FLAT_BY_MESSAGES: usize = 8;
 
 /// Waits until all members have called it.
 ///
-/// Beyond [`FLAT`] members (by messages: beyond [`FLAT_BY_MESSAGES`]) this is a dissemination barrier: in round `r`, member
-/// `i` tells `i + 2^r` and hears from `i - 2^r`. After all rounds every member has heard from all others, directly or through others.
+/// Beyond [`FLAT`] members (by messages: beyond [`FLAT_BY_MESSAGES`]) this is a dissemination barrier: in round `r`,
+/// member `i` tells `i + 2^r` and hears from `i - 2^r`. After all rounds every member has heard from all others,
+/// directly or through others.
 #[inline(always)]
 pub(crate) fn sync<G: Tell>(g: &G) {
     let n = g.size();

@@ -1,4 +1,5 @@
-//! The checker of the modelled memory (`HETMP_NIC_MODEL=gpu,check`): what it has noticed, said by a thread of the program.
+//! The checker of the modelled memory (`HETMP_NIC_MODEL=gpu,check`): what it has noticed, said by a thread of the
+//! program.
 //!
 //! | mistake | noticed by |
 //! | --- | --- |
@@ -7,10 +8,11 @@
 //! | a source that is changed too early | the adapter ([`Sources`]) |
 //! | cached memory that was not written back | the put ([`crate::caches`]) |
 //!
-//! **Nothing is said about a program that is right.** Unordered data matter only if they are read before the order comes
-//! about. So a pair of writes on the board is a suspicion, which the guard confirms when the data are read. The suspicion
-//! is dropped at the next wait that succeeds and when all PEs meet; or if the data are waited for, because then they are a
-//! flag themselves. Where the system allows no guard, pairs whose data were not waited for are reported at the meeting.
+//! **Nothing is said about a program that is right.** Unordered data matter only if they are read before the order
+//! comes about. So a pair of writes on the board is a suspicion, which the guard confirms when the data are read. The
+//! suspicion is dropped at the next wait that succeeds and when all PEs meet; or if the data are waited for, because
+//! then they are a flag themselves. Where the system allows no guard, pairs whose data were not waited for are reported
+//! at the meeting.
 
 use super::guard::{self, Guard, Read, Why};
 use super::{lock, site};
@@ -175,10 +177,12 @@ impl Checker {
         let expected = if dirty.in_kernel {
             "hetmp_device_flush before the put, or the put after hetmp_device_kernel_end"
         } else {
-            "hetmp_device_kernel_begin before what a kernel writes, and hetmp_device_flush or hetmp_device_kernel_end before the put"
+            "hetmp_device_kernel_begin before what a kernel writes, and hetmp_device_flush or hetmp_device_kernel_end \
+                before the put"
         };
         say(format_args!(
-            "PE {}: put of {len} bytes to PE {peer} at {}: the source {:#x} is cached memory that was written at {:#x} {} \
+            "PE {}: put of {len} bytes to PE {peer} at {}: the source {:#x} is cached memory that was written at \
+                {:#x} {} \
              and not flushed (expected {expected})",
             world.me,
             site::name(site),
@@ -209,7 +213,8 @@ fn text(world: &World, a: &Access) -> String {
 
 fn unordered(world: &World, race: &Race, read: &str) -> ! {
     say(format_args!(
-        "PE {}: the flag {:#x} may be seen before the data: by PE {}, {}, then {}{read} (expected a fence or quiet between \
+        "PE {}: the flag {:#x} may be seen before the data: by PE {}, {}, then {}{read} (expected a fence or quiet \
+            between \
          the two, or a put with signal)",
         world.me,
         world.address(race.flag.address).unwrap_or(0),
@@ -228,7 +233,8 @@ fn read_early(world: &World, read: &Read) -> ! {
             &format!("; {:#x} was read at {place}", read.address),
         ),
         Why::Under(initiator, put) => say(format_args!(
-            "PE {}: {:#x} was read at {place} while a write was on its way: by PE {initiator}, {} (expected the read after \
+            "PE {}: {:#x} was read at {place} while a write was on its way: by PE {initiator}, {} (expected the read \
+                after \
              the wait for a flag or signal behind the data, and the put after the target has told that it has read)",
             world.me,
             read.address,

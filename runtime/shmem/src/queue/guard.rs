@@ -1,14 +1,14 @@
 //! Notices reads of memory into which a put is on its way, for the checker.
 //!
-//! The program's views of the heap and of static data are registered with a userfaultfd. Where a put is on its way, or was
-//! left unordered, [`Guard::arm`] takes the pages out of the program's page table; their content stays where it is. The
-//! next access to such a page stops its thread, and the guard's thread looks which byte it was: if that is one of the
-//! put's, it notes the place in the program. Then it gives the page back. So an access is noticed at most once between
-//! two calls of `arm`, and never one that did not happen.
+//! The program's views of the heap and of static data are registered with a userfaultfd. Where a put is on its way, or
+//! was left unordered, [`Guard::arm`] takes the pages out of the program's page table; their content stays where it is.
+//! The next access to such a page stops its thread, and the guard's thread looks which byte it was: if that is one of
+//! the put's, it notes the place in the program. Then it gives the page back. So an access is noticed at most once
+//! between two calls of `arm`, and never one that did not happen.
 //!
 //! **The guard's thread must not touch the program's memory**, which only it can give back. That includes memory that a
-//! program's own `malloc` manages. So it allocates nothing, and all that it uses lies in this library's own variables, in
-//! the job's segment, or on its stack.
+//! program's own `malloc` manages. So it allocates nothing, and all that it uses lies in this library's own variables,
+//! in the job's segment, or on its stack.
 
 use super::lock;
 use super::site::{self, Code};
@@ -91,8 +91,8 @@ pub(super) fn start(world: &World, board: &Board) -> Option<&'static Guard> {
             at,
         };
         let words = &mut [view.start as u64, view.len as u64, REGISTER_MINOR, 0];
-        // Where the library is a part of the program's file, its variables lie in the program's data, and the guard's thread
-        // would wait for itself.
+        // Where the library is a part of the program's file, its variables lie in the program's data, and the guard's
+        // thread would wait for itself.
         let own = range.contains(&(&raw const GUARD as usize));
         let whole = view.len != 0 && view.start % PAGE == 0 && !own;
         (whole && call(file, UFFDIO_REGISTER, words)).then_some(view)
@@ -126,8 +126,8 @@ fn call(file: c_int, request: libc::c_ulong, words: &mut [u64]) -> bool {
 }
 
 impl Guard {
-    /// From now on the next access to data that the program cannot know to be there is noticed: to puts on their way, and
-    /// to `suspects`.
+    /// From now on the next access to data that the program cannot know to be there is noticed: to puts on their way,
+    /// and to `suspects`.
     pub(super) fn arm(&self, suspects: &[Race]) {
         // Copied first: while the lock is held, this thread must not wait for the guard's thread.
         let mut list = [None; SUSPECTS];
@@ -161,8 +161,8 @@ impl Guard {
             if caches::touches(from, end - from) {
                 return;
             }
-            // SAFETY: shared pages of the segment, whose file keeps their content. Cached blocks, whose pages are private,
-            // were excluded; the program does not make one of memory into which a put is on its way.
+            // SAFETY: shared pages of the segment, whose file keeps their content. Cached blocks, whose pages are
+            // private, were excluded; the program does not make one of memory into which a put is on its way.
             unsafe { libc::madvise(from as *mut c_void, end - from, libc::MADV_DONTNEED) };
         }
     }
@@ -220,8 +220,8 @@ impl Guard {
         }
     }
 
-    /// Where a thread that has stopped is in the program; `None` if this library reads on the program's behalf, as waits
-    /// do.
+    /// Where a thread that has stopped is in the program; `None` if this library reads on the program's behalf, as
+    /// waits do.
     fn place(&self, thread: u32) -> Option<usize> {
         let (stack, code) = registers(thread)?;
         if self.code.own.contains(&code) {
@@ -245,8 +245,8 @@ impl Guard {
     }
 }
 
-/// The stack pointer and the code address of a thread of this process that waits in the system: the last two words of its
-/// `syscall` file.
+/// The stack pointer and the code address of a thread of this process that waits in the system: the last two words of
+/// its `syscall` file.
 fn registers(thread: u32) -> Option<(usize, usize)> {
     let mut path = *b"/proc/self/task/0000000000/syscall\0";
     let mut rest = thread;

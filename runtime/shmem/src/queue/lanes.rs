@@ -146,8 +146,8 @@ impl Lanes {
     ) -> R {
         let places = self.places();
         if self.exclusive {
-            // SAFETY: the context is exclusive: the program lets one thread at a time call with it (`SHMEM_CTX_PRIVATE`,
-            // `SHMEM_CTX_SERIALIZED`), so that nobody else has this place.
+            // SAFETY: the context is exclusive: the program lets one thread at a time call with it
+            // (`SHMEM_CTX_PRIVATE`, `SHMEM_CTX_SERIALIZED`), so that nobody else has this place.
             let lane = unsafe { &mut *places[0].lane.get() };
             let lane = lane.get_or_insert_with(|| {
                 self.used.store(1, Ordering::Relaxed);
@@ -203,8 +203,8 @@ impl Lanes {
             let i = left.trailing_zeros() as usize;
             left &= left - 1;
             if self.exclusive {
-                // SAFETY: the context is exclusive: the program lets one thread at a time call with it, so that nobody else
-                // has this place.
+                // SAFETY: the context is exclusive: the program lets one thread at a time call with it, so that nobody
+                // else has this place.
                 if let Some(lane) = unsafe { &mut *places[i].lane.get() } {
                     visit(lane);
                 }

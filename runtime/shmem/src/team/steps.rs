@@ -154,8 +154,8 @@ impl Exchange<'_> {
         let (team, turn) = (self.team, self.turn);
         let (n, id, me) = (team.world.n, team.id, team.rank);
         let to = &team.members[rank];
-        // SAFETY: `data` holds `bytes`, at most a page (`exchange`'s contract). The member's cell of this turn is this PE's to
-        // write: the member read it before it took part in the exchange before the last.
+        // SAFETY: `data` holds `bytes`, at most a page (`exchange`'s contract). The member's cell of this turn is this
+        // PE's to write: the member read it before it took part in the exchange before the last.
         unsafe {
             if to.base.is_null() {
                 let line = control::cell_at(n, id, me)

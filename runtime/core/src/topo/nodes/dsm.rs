@@ -43,7 +43,8 @@ pub fn members(value: &str, count: usize) -> Result<Vec<Member>, String> {
     let all = speeds.or_else(|| parts.map(nodes).collect());
     all.filter(|all| all.len() == count).ok_or_else(|| {
         format!(
-            "not a speed for each node (expected behind dsm:{count} speed=S for each of {count} nodes, {MIN_SPEED} to 1, or for each cores=LIST[,speed=S][+cores=...])"
+            "not a speed for each node (expected behind dsm:{count} speed=S for each of {count} nodes, {MIN_SPEED} to \
+                1, or for each cores=LIST[,speed=S][+cores=...])"
         )
     })
 }

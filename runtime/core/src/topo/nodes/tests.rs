@@ -395,7 +395,8 @@ proptest! {
     }
 
     #[test]
-    fn no_file_panics(content in "(\\[\\[node\\]\\]\n|cores = \"?[0-9,-]{0,5}\"?\n|speed = [{}0-9a-z.= ]{0,9}\n|.){0,8}") {
+    fn no_file_panics(content in "(\\[\\[node\\]\\]\n|cores = \"?[0-9,-]{0,5}\"?\n|speed = [{}0-9a-z.= \
+        ]{0,9}\n|.){0,8}") {
         if let Err(error) = file(&content, &bare("0-9")) {
             prop_assert_eq!(error.lines().count(), 1);
         }

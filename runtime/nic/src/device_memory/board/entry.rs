@@ -8,9 +8,9 @@ const BUSY: u64 = u64::MAX;
 /// The stamp, and the words behind it.
 ///
 /// # Memory ordering
-/// A writer takes the entry by its stamp, passes a release fence, writes the words, and releases the entry with the new stamp.
-/// A reader acquires the stamp, reads the words, passes an acquire fence, and looks whether the stamp is the same. The two
-/// fences meet: a reader that has read a word of the new report finds that the old stamp is gone.
+/// A writer takes the entry by its stamp, passes a release fence, writes the words, and releases the entry with the new
+/// stamp. A reader acquires the stamp, reads the words, passes an acquire fence, and looks whether the stamp is the
+/// same. The two fences meet: a reader that has read a word of the new report finds that the old stamp is gone.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry<'a>(pub(crate) &'a [AtomicU64]);
 

@@ -1,10 +1,10 @@
 //! The next put to each peer, made ready while the provider has no room for it.
 //!
-//! The provider `shm` carries one short put to a peer at a time. Such a put is a matter of two looks, one on each side, so that
-//! whatever this rank does between the end of one put and the start of the next is time that nothing uses. Therefore a put
-//! that finds no room is checked and kept here, and the completion that makes room hands it over at once, before anything
-//! is written down about the put that ended. Until then nobody asks the provider again: each question takes a lock that the
-//! target needs for its work.
+//! The provider `shm` carries one short put to a peer at a time. Such a put is a matter of two looks, one on each side,
+//! so that whatever this rank does between the end of one put and the start of the next is time that nothing uses.
+//! Therefore a put that finds no room is checked and kept here, and the completion that makes room hands it over at
+//! once, before anything is written down about the put that ended. Until then nobody asks the provider again: each
+//! question takes a lock that the target needs for its work.
 //!
 //! For providers that keep write after write there are [lanes](super::lane) instead, and this keeps nothing.
 

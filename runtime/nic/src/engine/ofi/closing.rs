@@ -1,9 +1,9 @@
 //! When an endpoint's objects are closed.
 //!
-//! Two ranks may live in one process, as in this crate's tests. The provider `shm` then gives both the same mapping of an
-//! endpoint's queues: a message to an endpoint that was closed a moment ago writes to memory that is gone. So the objects of
-//! such endpoints are closed together, when the last of the process has ended; until then, late messages lie in queues that
-//! nobody reads. Endpoints in processes of their own have mappings of their own, and close at once.
+//! Two ranks may live in one process, as in this crate's tests. The provider `shm` then gives both the same mapping of
+//! an endpoint's queues: a message to an endpoint that was closed a moment ago writes to memory that is gone. So the
+//! objects of such endpoints are closed together, when the last of the process has ended; until then, late messages lie
+//! in queues that nobody reads. Endpoints in processes of their own have mappings of their own, and close at once.
 
 use super::abi::{Av, Cq, Domain, Ep, Fabric, Fid};
 use core::ptr::null_mut;

@@ -1,12 +1,12 @@
 //! Something to sleep on, for providers that have nothing (`shm`, whose peers are on this machine).
 //!
-//! Every rank has a page, in which it says that it is about to sleep, and a socket to sleep on. A rank that has handed the
-//! provider something for a peer looks into the peer's page, and writes to the socket of a peer that sleeps. As long as
-//! nobody sleeps, that costs a fence and a load for each peer.
+//! Every rank has a page, in which it says that it is about to sleep, and a socket to sleep on. A rank that has handed
+//! the provider something for a peer looks into the peer's page, and writes to the socket of a peer that sleeps. As
+//! long as nobody sleeps, that costs a fence and a load for each peer.
 //!
 //! # Memory ordering
-//! A sleeper stores `asleep`, then looks once more for what has come, then sleeps. A sender first hands its operation to
-//! the provider, then loads `asleep`. Sequentially consistent fences lie between the two steps on both sides. So the
+//! A sleeper stores `asleep`, then looks once more for what has come, then sleeps. A sender first hands its operation
+//! to the provider, then loads `asleep`. Sequentially consistent fences lie between the two steps on both sides. So the
 //! sleeper finds the operation, or the sender finds the sleeper.
 
 use core::sync::atomic::{fence, AtomicU32, Ordering};

@@ -44,8 +44,8 @@ pub(super) struct Facts {
     /// Bytes arrive through a stream that the target's process reads, so that a word may arrive in two parts. The
     /// provider `shm` copies them from memory to memory, a word in one piece.
     pub(super) streams: bool,
-    /// At most one write of up to [`Facts::inject`] bytes is on its way to a peer; the next one is refused until the peer's
-    /// process has answered (`shm`: a write that has to say when it has landed goes through one buffer).
+    /// At most one write of up to [`Facts::inject`] bytes is on its way to a peer; the next one is refused until the
+    /// peer's process has answered (`shm`: a write that has to say when it has landed goes through one buffer).
     pub(super) one_write: bool,
     /// How many receives may be posted.
     pub(super) receives: usize,
@@ -108,8 +108,8 @@ impl Posted {
     }
 }
 
-/// What the provider is to say of a write, and when the write's source may be written again: at that word, if nothing else
-/// is said.
+/// What the provider is to say of a write, and when the write's source may be written again: at that word, if nothing
+/// else is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tell {
     /// That the bytes have left.
@@ -186,8 +186,8 @@ impl Endpoint {
                 let suits = |i: &*mut Info| {
                     // SAFETY: an entry of a live list.
                     let inet = unsafe { FI_SOCKADDR.contains(&(**i).addr_format) };
-                    // The provider `shm` keeps writes in order only by leaving reads to the target's process. Without that
-                    // order, who reads copies the bytes, and need not wait for a target that computes.
+                    // The provider `shm` keeps writes in order only by leaving reads to the target's process. Without
+                    // that order, who reads copies the bytes, and need not wait for a target that computes.
                     let here = !several && order == FI_ORDER_SAS;
                     (inet || source.is_none()) && (here || provider_of(*i) != "shm")
                 };
@@ -215,7 +215,8 @@ impl Endpoint {
             .is_empty();
         Err(match provider {
             Some(_) if exists => format!(
-                "this provider has no ordered messages with remote memory access between these processes (expected one of {accepted})"
+                "this provider has no ordered messages with remote memory access between these processes (expected \
+                    one of {accepted})"
             ),
             Some(_) => format!("libfabric has no such provider here (expected one of {accepted})"),
             None => "libfabric has no provider with messages and remote memory access here".to_owned(),

@@ -1,14 +1,14 @@
 //! The puts of a rank to one peer, of which one vouches for those before it.
 //!
-//! A put is over when its bytes are in the target's memory. If every put has the provider say so, the target sends an answer
-//! for each: over TCP a system call more on both sides, a third of what a put of 4 KiB costs. Where the provider keeps
-//! write after write, one answer is enough for several puts: once a put has arrived, so have all puts to the same peer
-//! that were handed to the provider before. The earlier ones are *silent*: of them the provider says only that their
-//! sources may be written again.
+//! A put is over when its bytes are in the target's memory. If every put has the provider say so, the target sends an
+//! answer for each: over TCP a system call more on both sides, a third of what a put of 4 KiB costs. Where the provider
+//! keeps write after write, one answer is enough for several puts: once a put has arrived, so have all puts to the same
+//! peer that were handed to the provider before. The earlier ones are *silent*: of them the provider says only that
+//! their sources may be written again.
 //!
-//! Nobody knows whether another put will follow. So the latest put is *held* until the next one comes, and goes without a word
-//! then, or until the initiator has nothing more for this peer, and goes as the one that vouches. A silent put therefore
-//! always has a put behind it that vouches.
+//! Nobody knows whether another put will follow. So the latest put is *held* until the next one comes, and goes without
+//! a word then, or until the initiator has nothing more for this peer, and goes as the one that vouches. A silent put
+//! therefore always has a put behind it that vouches.
 
 use super::slots::Slot;
 use core::ffi::c_void;
@@ -76,7 +76,8 @@ impl Lane {
         self.posted
     }
 
-    /// The put with this number has arrived, and with it the earlier ones. Takes the silent ones off the list, one by one.
+    /// The put with this number has arrived, and with it the earlier ones. Takes the silent ones off the list, one by
+    /// one.
     pub(super) fn vouched(&mut self, number: u64) -> Option<*mut Slot> {
         let first = self.silent.front()?;
         if first.number > number {

@@ -79,8 +79,8 @@ impl Library {
             return Err("libfabric is not loaded into a privileged process".to_owned());
         }
         let handle = with_own_handlers(|| {
-            // SAFETY: loads a library whose name is fixed; its constructors run, as in any program that is linked with it.
-            // It is never unloaded.
+            // SAFETY: loads a library whose name is fixed; its constructors run, as in any program that is linked with
+            // it. It is never unloaded.
             unsafe { libc::dlopen(NAME.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) }
         });
         if handle.is_null() {

@@ -1,4 +1,5 @@
-//! An endpoint with its memory, slots and lanes: messages, and the provider's completions. Puts and gets begin in [`begin`].
+//! An endpoint with its memory, slots and lanes: messages, and the provider's completions. Puts and gets begin in
+//! [`begin`].
 //!
 //! Only the job's memory of a peer is reached this way: all ranks know its key and bounds, it is never deregistered,
 //! and it has no counter. Every other operation is a request, which the peer's software checks and executes.
@@ -358,8 +359,8 @@ impl Rma {
             return;
         };
         let peer = self.targets[rank].peer;
-        // SAFETY: `begin` found the source in bounds. Its initiator leaves it alone until it hears that the source is free.
-        // Slots live as long as the endpoint.
+        // SAFETY: `begin` found the source in bounds. Its initiator leaves it alone until it hears that the source is
+        // free. Slots live as long as the endpoint.
         let posted = unsafe {
             self.endpoint.write(
                 put.from,
@@ -411,16 +412,16 @@ impl Rma {
         }
     }
 
-    /// Hands the put that was held for a rank to the provider. `follows`: another put to this rank will be handed over next,
-    /// which can vouch for this one. If the result is `Busy`, the put is still held.
+    /// Hands the put that was held for a rank to the provider. `follows`: another put to this rank will be handed over
+    /// next, which can vouch for this one. If the result is `Busy`, the put is still held.
     fn let_go(&mut self, rank: usize, follows: bool) -> Posted {
         let Some(put) = self.lanes.get_mut(rank).and_then(|l| l.held.take()) else {
             return Posted::Yes;
         };
         let silent = follows && self.lanes[rank].may_be_silent(put.len);
         let peer = self.targets[rank].peer;
-        // SAFETY: `begin` found the source in bounds. Its initiator leaves it alone until it hears that the source is free.
-        // Slots live as long as the endpoint.
+        // SAFETY: `begin` found the source in bounds. Its initiator leaves it alone until it hears that the source is
+        // free. Slots live as long as the endpoint.
         let posted = unsafe {
             self.endpoint.write(
                 put.from,
@@ -459,7 +460,8 @@ impl Rma {
         posted
     }
 
-    /// True if a put to this rank is held. Nothing else may be sent to that rank before: fences rely on the provider's order.
+    /// True if a put to this rank is held. Nothing else may be sent to that rank before: fences rely on the provider's
+    /// order.
     pub(super) fn holds_back(&self, rank: usize) -> bool {
         self.lanes.get(rank).is_some_and(|l| l.held.is_some())
     }

@@ -139,8 +139,8 @@ fn writes_and_reads_of_memory_on_this_machine() {
         return;
     };
 
-    // A word goes as a write, which takes half the time of a message and its reply. While it is under way the next short
-    // ones go as messages: the provider takes one such write at a time.
+    // A word goes as a write, which takes half the time of a message and its reply. While it is under way the next
+    // short ones go as messages: the provider takes one such write at a time.
     let (word, short, long) = (put(&a, &b, 8), put(&a, &b, SHORT), put(&a, &b, SHORT + 1));
     assert!(a.rma.takes(&word) && a.rma.takes(&short) && a.rma.takes(&long));
     a.begin(&mut b, &word);

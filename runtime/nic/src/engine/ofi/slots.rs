@@ -1,7 +1,7 @@
 //! What is remembered of the operations that the provider has, one slot for each.
 //!
-//! A slot's address is the context of its operation: a completion leads back to the slot. Slots are never moved or freed,
-//! since the provider may use their contexts until the endpoint is closed.
+//! A slot's address is the context of its operation: a completion leads back to the slot. Slots are never moved or
+//! freed, since the provider may use their contexts until the endpoint is closed.
 
 use super::endpoint::Region;
 use core::ffi::c_void;

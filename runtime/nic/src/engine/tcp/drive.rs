@@ -6,8 +6,8 @@
 //! while little is under way writes to the socket itself.
 //!
 //! The engine's thread takes over when no initiator has waited for [`NAP`]. So a rank that computes answers its peers
-//! too, at worst that much later than a rank that waits. Where one wait follows another, the thread looks more rarely, up
-//! to [`BUSY_NAP`]: each look takes the core from an initiator that shares it, for some 10 us.
+//! too, at worst that much later than a rank that waits. Where one wait follows another, the thread looks more rarely,
+//! up to [`BUSY_NAP`]: each look takes the core from an initiator that shares it, for some 10 us.
 
 use super::wires::Watch;
 use crate::engine::Domain;
@@ -94,9 +94,9 @@ impl Sleeper {
 ///   `bells` before it takes what was posted, and compares the count again after it has let go of `driving`, and
 ///   after it has marked itself asleep. Sequentially consistent fences lie between these steps on both sides. So a
 ///   doorbell finds the wires free, or is seen by the thread that had them, or finds a sleeper to wake.
-/// * An initiator raises `sessions`, then takes and changes the wires, and in `let_go` looks whether the thread is asleep.
-///   The thread marks itself asleep, then compares `sessions`. The same fences lie between. So the thread does not sleep
-///   over a `watch` that an initiator has overtaken without being woken.
+/// * An initiator raises `sessions`, then takes and changes the wires, and in `let_go` looks whether the thread is
+///   asleep. The thread marks itself asleep, then compares `sessions`. The same fences lie between. So the thread does
+///   not sleep over a `watch` that an initiator has overtaken without being woken.
 /// * `driving` (acquire, release) passes the wires from one thread to the next.
 pub(in crate::engine) struct Shared<W> {
     pub(in crate::engine) rank: u32,

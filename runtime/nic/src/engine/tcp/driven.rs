@@ -10,8 +10,8 @@ use hetmp_core::thread;
 use std::io;
 use std::sync::Arc;
 
-/// Triggered operations run by themselves, and all operations make progress while the initiator computes: the engine has a
-/// thread.
+/// Triggered operations run by themselves, and all operations make progress while the initiator computes: the engine
+/// has a thread.
 pub(in crate::engine) const ABILITIES: Abilities = Abilities {
     triggered: true,
     asynchronous: true,

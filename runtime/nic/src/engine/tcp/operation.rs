@@ -17,8 +17,8 @@ pub(super) struct Operation {
     pub(super) freed: bool,
     /// Pieces that went out and have no reply yet.
     pub(super) open: u32,
-    /// The first thing that went wrong. The initiator hears of it once the other pieces are answered: until then replies
-    /// may still write to the operation's buffers.
+    /// The first thing that went wrong. The initiator hears of it once the other pieces are answered: until then
+    /// replies may still write to the operation's buffers.
     pub(super) failure: Option<Failure>,
     /// The value that the operation fetched.
     pub(super) value: u64,

@@ -1,5 +1,5 @@
-//! What a port keeps for one peer: operations that wait to leave, bytes to be sent, the window, and requests of the peer
-//! that could not be answered yet.
+//! What a port keeps for one peer: operations that wait to leave, bytes to be sent, the window, and requests of the
+//! peer that could not be answered yet.
 
 use super::direct::{Exit, Kept};
 use super::frame::{descriptor_bytes, Decoder, Header, Kind, HEADER_BYTES, PIECE_BYTES};
@@ -100,8 +100,8 @@ impl Peer {
         }
     }
 
-    /// Appends a request with the bytes `piece` of a source, of which `cost` goes off the window. Every request names the
-    /// whole operation, so that the target can check all of it before the first byte is written.
+    /// Appends a request with the bytes `piece` of a source, of which `cost` goes off the window. Every request names
+    /// the whole operation, so that the target can check all of it before the first byte is written.
     pub(super) fn push_request(
         &mut self,
         header: &Header,
@@ -118,8 +118,8 @@ impl Peer {
         }
         with_source(source, |from, n| {
             assert!(piece.end <= n);
-            // SAFETY: `from` is valid for `n` bytes: `source` holds them, or the span that keeps their region registered.
-            // The piece was just checked to lie within.
+            // SAFETY: `from` is valid for `n` bytes: `source` holds them, or the span that keeps their region
+            // registered. The piece was just checked to lie within.
             unsafe { append(&mut self.out, from.add(piece.start), piece.len()) }
         });
     }
@@ -151,8 +151,8 @@ impl Peer {
         };
         self.out.extend_from_slice(&header.encode());
         if let Some((span, offset)) = read.filter(|_| n > 0) {
-            // SAFETY: the span keeps its region registered while it lives, and `n` was cut to what the span has behind the
-            // offset.
+            // SAFETY: the span keeps its region registered while it lives, and `n` was cut to what the span has behind
+            // the offset.
             unsafe { append(&mut self.out, span.start().add(offset), n) };
         }
         Ok(())
@@ -185,8 +185,8 @@ impl Peer {
 unsafe fn append(out: &mut Vec<u8>, from: *const u8, n: usize) {
     out.reserve(n);
     let at = out.len();
-    // SAFETY: `reserve` made room for `n` bytes behind `at`, and the copy writes them before the length covers them. That
-    // the source is valid was checked by `push_request` and `push_reply`, the two callers.
+    // SAFETY: `reserve` made room for `n` bytes behind `at`, and the copy writes them before the length covers them.
+    // That the source is valid was checked by `push_request` and `push_reply`, the two callers.
     unsafe {
         memory::copy(from, out.as_mut_ptr().add(at), n);
         out.set_len(at + n);

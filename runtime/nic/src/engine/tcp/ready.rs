@@ -1,7 +1,8 @@
-//! Asks the kernel which of a rank's streams have bytes. The answer costs as much as there are such streams, however many
-//! there are in all.
+//! Asks the kernel which of a rank's streams have bytes. The answer costs as much as there are such streams, however
+//! many there are in all.
 //!
-//! With `poll` every look goes through all streams: in a job of 64 ranks on two cores that was most of a barrier's time.
+//! With `poll` every look goes through all streams: in a job of 64 ranks on two cores that was most of a barrier's
+//! time.
 
 use hetmp_core::descriptor::apart;
 use std::io;
@@ -58,8 +59,8 @@ impl Ready {
         self.control(libc::EPOLL_CTL_ADD, peer, stream)
     }
 
-    /// Removes a stream, which must still be open. Closing alone would not remove a stream that a forked child has open,
-    /// too: the set would find it for ever.
+    /// Removes a stream, which must still be open. Closing alone would not remove a stream that a forked child has
+    /// open, too: the set would find it for ever.
     pub(super) fn remove(&mut self, peer: usize, stream: RawFd) {
         let _ = self.control(libc::EPOLL_CTL_DEL, peer, stream);
     }

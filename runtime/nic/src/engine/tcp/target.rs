@@ -19,8 +19,8 @@ pub(super) enum Done<'a> {
     Refused(Failure),
 }
 
-/// Executes the target's half of a request from rank `from`: `part` was found for it, and `bytes` are its piece, at `offset`
-/// of the operation's. `counted` becomes true if a counter moved.
+/// Executes the target's half of a request from rank `from`: `part` was found for it, and `bytes` are its piece, at
+/// `offset` of the operation's. `counted` becomes true if a counter moved.
 pub(super) fn execute<'a>(
     domain: &'a Domain,
     from: u32,

@@ -66,8 +66,8 @@ pub(super) fn gone(job: &Job) {
     }
 }
 
-/// Writes a file once all PEs run, and never ends by itself. With `busy`, all PEs meet at barriers again and again; without,
-/// all wait for a value that never comes.
+/// Writes a file once all PEs run, and never ends by itself. With `busy`, all PEs meet at barriers again and again;
+/// without, all wait for a value that never comes.
 pub(super) fn vanish(busy: bool) {
     let flag: *mut u64 = room(1);
     collective::barrier_all(F);

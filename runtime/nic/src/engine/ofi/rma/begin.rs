@@ -1,5 +1,5 @@
-//! Which operations the provider executes in a peer's memory by itself, and how they begin: the part of [`Rma`] that the link asks
-//! before a request is built.
+//! Which operations the provider executes in a peer's memory by itself, and how they begin: the part of [`Rma`] that
+//! the link asks before a request is built.
 //!
 //! What this part refuses goes as a request. What it begins ends in the completions that the parent module takes.
 
@@ -147,7 +147,8 @@ impl Direct for Rma {
                     },
                     (Err(e), _) => Posted::Failed(e),
                 };
-                // Bytes of the descriptor itself are gone when this returns. Memory is there until it is said to be free.
+                // Bytes of the descriptor itself are gone when this returns. Memory is there until it is said to be
+                // free.
                 let stays = matches!(local, LocalPart::Read(_));
                 if posted == Posted::Busy && stays && self.ahead.may_wait(rank) {
                     return match self.describe(slot, from, n) {

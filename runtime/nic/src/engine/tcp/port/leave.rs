@@ -138,11 +138,11 @@ impl<D: Direct> Port<D> {
         true
     }
 
-    /// Begins an operation by the other way as soon as its descriptor was taken, without a place in its peer's line. False: it
-    /// needs one, because something stands before it, or because it cannot go yet, or not by this way.
+    /// Begins an operation by the other way as soon as its descriptor was taken, without a place in its peer's line.
+    /// False: it needs one, because something stands before it, or because it cannot go yet, or not by this way.
     ///
-    /// A get of 4 KiB takes 629 instructions of this engine that way, and 682 through the line; the time of both was the same within
-    /// the spread.
+    /// A get of 4 KiB takes 629 instructions of this engine that way, and 682 through the line; the time of both was
+    /// the same within the spread.
     pub(super) fn begin_at_once(&mut self, q: usize, taken: &Taken) -> bool {
         let Ok(d) = &taken.work else {
             return false;
@@ -268,8 +268,8 @@ impl<D: Direct> Port<D> {
                 Ok(LocalPart::Write(to)) if gets => {
                     let at = request.offset as usize;
                     debug_assert!(at + content.len() <= to.len());
-                    // SAFETY: `to` has the length of the whole get. `send_piece` cut the request out of that length, and the
-                    // content is as long as the request's piece.
+                    // SAFETY: `to` has the length of the whole get. `send_piece` cut the request out of that length,
+                    // and the content is as long as the request's piece.
                     unsafe { memory::copy(content.as_ptr(), to.start().add(at), content.len()) }
                 }
                 Ok(LocalPart::Write(to)) => {
