@@ -48,6 +48,30 @@ pub fn settings<T>(name: &str, all: Vec<T>) -> Vec<T> {
     }
 }
 
+/// One of the settings in a short run, which the name decides: for what many tests vary in the same way, such as the
+/// number of processes.
+///
+/// # Panics
+/// As [`settings`].
+#[must_use]
+pub fn one<T>(name: &str, all: Vec<T>) -> Vec<T> {
+    if is_short() {
+        chosen(name, all, 1)
+    } else {
+        all
+    }
+}
+
+/// Whether this run is a short one.
+///
+/// # Panics
+/// As [`settings`].
+#[must_use]
+pub fn is_short() -> bool {
+    let asked = number("HETMP_TEST_SETTINGS").unwrap_or_else(|why| panic!("hetmp: {why}"));
+    asked.is_some()
+}
+
 fn chosen<T>(name: &str, all: Vec<T>, few: usize) -> Vec<T> {
     let count = all.len();
     let few = few.min(count);

@@ -3,7 +3,7 @@
 //!
 //! `HETMP_TEST_PREFIX=DIR` tests what is installed there.
 
-use hetmp_abi_compat::{exec, library, suite};
+use hetmp_abi_compat::{exec, library, sample, suite};
 use hetmp_nic::descriptor::{
     Atomic, AtomicOp, Descriptor, Fetch, Inline, Key, Local, Remote, Signal, SignalOp, Source,
     Width, Words, Work,
@@ -134,7 +134,7 @@ const CASES: usize = 15;
 #[test]
 fn posting_from_threads_on_every_engine() {
     for env in SETTINGS {
-        for pes in [1, 2, 4] {
+        for pes in sample::one(&format!("posting{env:?}"), vec![1, 2, 4]) {
             let out = passes("c-tests/device/device.c", pes, &[], env);
             assert_eq!(out.lines().count(), CASES, "{out}");
         }
@@ -144,7 +144,7 @@ fn posting_from_threads_on_every_engine() {
 #[test]
 fn waits_contexts_and_collectives_inside_of_kernels_on_every_engine() {
     for env in SETTINGS {
-        for pes in [1, 2, 3, 5] {
+        for pes in sample::one(&format!("group{env:?}"), vec![1, 2, 3, 5]) {
             let out = passes("c-tests/device/group.c", pes, &[], env);
             assert_eq!(out.lines().count(), 8, "{out}");
         }
@@ -154,7 +154,7 @@ fn waits_contexts_and_collectives_inside_of_kernels_on_every_engine() {
 /// The checker has nothing to say about the header's own signals.
 #[test]
 fn collectives_inside_of_kernels_pass_the_checker_with_any_seed() {
-    for seed in 1..4 {
+    for seed in sample::settings("checked", (1..4).collect::<Vec<u32>>()) {
         let model = format!("gpu,seed={seed},check");
         for case in ["several_words", "barriers", "collectives", "reductions"] {
             let env = [("HETMP_NIC_MODEL", model.as_str())];
@@ -165,7 +165,7 @@ fn collectives_inside_of_kernels_pass_the_checker_with_any_seed() {
 
 #[test]
 fn programs_that_fence_pass_on_device_memory_with_any_seed() {
-    for seed in 1..6 {
+    for seed in sample::settings("fenced", (1..6).collect::<Vec<u32>>()) {
         let model = format!("gpu,seed={seed},check");
         for case in ["fences", "signals", "atomics", "full_queue"] {
             let env = [("HETMP_NIC_MODEL", model.as_str())];
@@ -280,7 +280,7 @@ fn all_right(out: &str) {
 fn jacobi_is_equal_to_the_last_bit_in_every_mode_on_every_engine() {
     let mut residuals = Vec::new();
     for env in SETTINGS {
-        for pes in [1, 2, 4] {
+        for pes in sample::one(&format!("jacobi{env:?}"), vec![1, 2, 4]) {
             let pes_text = pes.to_string();
             // 60 rows in all, however many PEs: the result must not depend on their number either.
             let args = ["--strong", "--size", "60", "--iterations", "45"];
@@ -310,7 +310,7 @@ fn jacobi_of_unusual_shapes() {
 #[test]
 fn the_solver_is_right_in_every_mode_on_every_engine() {
     for env in SETTINGS {
-        for pes in [1, 2, 4] {
+        for pes in sample::one(&format!("solver{env:?}"), vec![1, 2, 4]) {
             for args in [
                 "--road 3000 --block 64",
                 "--road 2000 --seed 5",
@@ -425,7 +425,7 @@ fn random_matrix_market_files_never_crash() {
     let spts = program("c-tests/apps/spts.c");
     let path = folder().join("fuzz.mtx");
     let (mut solved, mut said) = (0, 0);
-    for _ in 0..150 {
+    for _ in 0..if sample::is_short() { 40 } else { 150 } {
         let mut bytes = good.clone().into_bytes();
         for _ in 0..=random(4) {
             let at = random(bytes.len());

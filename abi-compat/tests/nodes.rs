@@ -111,17 +111,19 @@ fn the_iterations_of_each_thread_ascend() {
     let program = scratch.compile(&library::root().join("c-tests/nodes_order.c"));
     let unlike = format!("cores={},speed=1;cores={},speed=0.33", cpus[0], cpus[1]);
     for schedule in SCHEDULES.map(|s| s.trim_start_matches("nonmonotonic:")) {
-        for nodes in ["2", &unlike] {
-            for threads in ["2", "5"] {
-                let env = [
-                    ("OMP_SCHEDULE", schedule),
-                    ("HETMP_NODES", nodes),
-                    ("OMP_NUM_THREADS", threads),
-                ];
-                let out = scratch.run(&program, &[], &env);
-                let what = format!("{schedule} {nodes} {threads} threads");
-                assert_eq!(text(&out.stdout), "ok\n", "{what}: {}", out.ending);
-            }
+        let settings = ["2", &unlike].into_iter();
+        let settings = settings
+            .flat_map(|nodes| [(nodes, "2"), (nodes, "5")])
+            .collect();
+        for (nodes, threads) in sample::settings(&format!("order{schedule}"), settings) {
+            let env = [
+                ("OMP_SCHEDULE", schedule),
+                ("HETMP_NODES", nodes),
+                ("OMP_NUM_THREADS", threads),
+            ];
+            let out = scratch.run(&program, &[], &env);
+            let what = format!("{schedule} {nodes} {threads} threads");
+            assert_eq!(text(&out.stdout), "ok\n", "{what}: {}", out.ending);
         }
     }
 }

@@ -172,8 +172,15 @@ fn trial(
 ) -> Trial {
     let program = program.clone();
     let name = format!("{group}/{}", program.name);
+    // Every program runs in the first group, so that in a short run the others need not try all numbers of PEs.
+    let few = group != "auto" || program.slow;
     Trial::test(name.clone(), move || {
-        for setting in samples::settings(&name, settings(&program)) {
+        let all = settings(&program);
+        let settings = match few {
+            true => samples::one(&name, all),
+            false => samples::settings(&name, all),
+        };
+        for setting in settings {
             run(&program, &setting)?;
         }
         Ok(())

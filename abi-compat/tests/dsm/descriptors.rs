@@ -5,6 +5,7 @@ use crate::harness::{
     same_by_clang, same_with, skipped, BY_SIGNALS,
 };
 use hetmp_abi_compat::library::fresh;
+use hetmp_abi_compat::sample;
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -15,7 +16,7 @@ const SOURCE: &str = "c-tests/dsm/closes.c";
 
 #[test]
 fn programs_may_close_what_they_did_not_open() {
-    for nodes in [2, 3] {
+    for nodes in sample::one("programs_may_close_what_they_did_not_open", vec![2, 3]) {
         same_with(SOURCE, &[], nodes, &[]);
         same_with(SOURCE, &[], nodes, &BY_SIGNALS);
         same_by_clang(SOURCE, &[], nodes, &[]);

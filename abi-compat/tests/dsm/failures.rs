@@ -3,6 +3,7 @@
 use crate::harness::{
     built, compile, finish, is_same, preload, prints_the_same, run, same, same_by_clang, skipped,
 };
+use hetmp_abi_compat::sample;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::Command;
@@ -176,7 +177,10 @@ fn a_node_that_ends_while_the_nodes_start_ends_the_program() {
     let library = compile("c-tests/dsm/starting.c", &["-shared", "-fPIC"]);
     let library = library.to_str().expect("a path");
     let program = compile("c-tests/dsm/starting_main.c", &[library]);
-    for nodes in [2, 3] {
+    for nodes in sample::one(
+        "a_node_that_ends_while_the_nodes_start_ends_the_program",
+        vec![2, 3],
+    ) {
         for after in ["0", "150", "400", "1000", "2000", "4000", "8000", "20000"] {
             let got = run(
                 &program,
@@ -209,7 +213,7 @@ fn a_node_that_ends_while_the_nodes_start_ends_the_program() {
 #[test]
 fn nodes_end_with_the_origin() {
     let program = compile("c-tests/dsm/failures.c", &["-DORIGIN"]);
-    for nodes in [2, 3] {
+    for nodes in sample::one("nodes_end_with_the_origin", vec![2, 3]) {
         for what in ["replace", "origin"] {
             let got = run(&program, &[what], nodes, &[("HETMP_DSM_TRUST", "1")]);
             if skipped(&got) {
@@ -241,7 +245,7 @@ fn nodes_end_with_the_origin() {
 /// stays.
 #[test]
 fn handlers_of_programs_run() {
-    for nodes in [2, 3] {
+    for nodes in sample::one("handlers_of_programs_run", vec![2, 3]) {
         let by_gcc = same("c-tests/dsm/signals.c", &[], nodes);
         let by_clang = same_by_clang("c-tests/dsm/signals.c", &[], nodes, &[]);
         for said in [by_gcc, by_clang].into_iter().flatten() {
@@ -260,7 +264,7 @@ fn a_node_that_ends_in_a_region_ends_the_program() {
     for what in [
         "barrier", "lock", "critical", "page", "exit", "exec", "idle",
     ] {
-        for nodes in [2, 3] {
+        for nodes in sample::one(what, vec![2, 3]) {
             let got = run(&program, &[what], nodes, &trust);
             if skipped(&got) {
                 return;
@@ -280,7 +284,7 @@ fn a_node_that_ends_in_a_region_ends_the_program() {
 #[test]
 fn what_programs_do_beside_regions_works() {
     let file = built("ordinary");
-    for nodes in [2, 3] {
+    for nodes in sample::one("what_programs_do_beside_regions_works", vec![2, 3]) {
         let name = format!("{}-{nodes}-{}", file.display(), std::process::id());
         same("c-tests/dsm/ordinary.cpp", &[&name], nodes);
         same_by_clang("c-tests/dsm/ordinary.cpp", &[&name], nodes, &[]);
@@ -307,7 +311,7 @@ fn locks_of_one_process_stay_at_home_even_if_trusted() {
 #[test]
 fn exhausted_memory_is_refused() {
     let program = compile("c-tests/dsm/exhausted.c", &[]);
-    for nodes in [2, 4] {
+    for nodes in sample::one("exhausted_memory_is_refused", vec![2, 4]) {
         let got = run(&program, &[], nodes, &[]);
         if skipped(&got) {
             return;

@@ -6,6 +6,7 @@ use crate::harness::{
 };
 use hetmp_abi_compat::clang::CLANG;
 use hetmp_abi_compat::library::fresh;
+use hetmp_abi_compat::sample;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -45,7 +46,7 @@ fn libraries_of_programs_are_shared() {
                 };
                 let expected = run(&program, &[], 0, &[]);
                 assert!(expected.status.success(), "without nodes");
-                for nodes in [2, 3] {
+                for nodes in sample::one(&format!("{compiler:?}{main}{flags:?}"), vec![2, 3]) {
                     let got = run(&program, &[], nodes, &[]);
                     if skipped(&got) {
                         return;
@@ -70,7 +71,7 @@ fn libraries_of_started_processes_are_shared() {
                 continue;
             };
             let expected = run(&program, &[], 0, &[]);
-            for nodes in [2, 3] {
+            for nodes in sample::one(&format!("{compiler:?}{main}"), vec![2, 3]) {
                 let got = by_hetrun(&program, nodes);
                 if skipped(&got) {
                     return;

@@ -3,6 +3,7 @@
 use crate::harness::{
     compile, is_same, prints_the_same, run, same, same_by_clang, same_with, skipped, BY_SIGNALS,
 };
+use hetmp_abi_compat::sample;
 
 #[test]
 fn ep_on_two_and_three_nodes() {
@@ -57,7 +58,7 @@ fn constructs_on_two_and_four_nodes() {
 
 #[test]
 fn what_the_runtime_hands_out_crosses() {
-    for nodes in [2, 3, 4] {
+    for nodes in sample::one("what_the_runtime_hands_out_crosses", vec![2, 3, 4]) {
         same("c-tests/dsm/shared.c", &[], nodes);
     }
 }
@@ -87,15 +88,15 @@ fn regions_give_their_threads_back_to_the_limit() {
 
 #[test]
 fn ordered_loops_cross() {
-    for nodes in [2, 3] {
+    for nodes in sample::one("ordered_loops_cross", vec![2, 3]) {
         same("c-tests/dsm/ordered.c", &[], nodes);
         same_by_clang("c-tests/dsm/ordered.c", &[], nodes, &[]);
     }
 }
 
-/// Runs the program on 2, 3 and 4 nodes, by both compilers. Every region crosses.
+/// Runs the program on 2, 3 and 4 nodes (in short runs on one of these numbers), by both compilers. Every region crosses.
 fn crosses(source: &str) {
-    for nodes in [2, 3, 4] {
+    for nodes in sample::one(source, vec![2, 3, 4]) {
         for got in [
             same(source, &[], nodes),
             same_by_clang(source, &[], nodes, &[]),
@@ -122,7 +123,7 @@ fn loops_whose_iterations_wait_for_others_cross() {
 fn deep_regions_take_little_of_the_stack() {
     let program = compile("c-tests/parallel_deep_stack.c", &[]);
     let expected = run(&program, &[], 0, &[]);
-    for nodes in [2, 3] {
+    for nodes in sample::one("deep_regions_take_little_of_the_stack", vec![2, 3]) {
         let got = run(&program, &[], nodes, &[]);
         if !skipped(&got) {
             prints_the_same(&got, &expected);
@@ -165,7 +166,7 @@ fn what_may_be_cancelled_stays() {
 /// The last region stays: the initial task holds the lock.
 #[test]
 fn nestable_locks_cross() {
-    for nodes in [2, 3, 4] {
+    for nodes in sample::one("nestable_locks_cross", vec![2, 3, 4]) {
         same("c-tests/dsm/nest.c", &[], nodes);
         same_by_clang("c-tests/dsm/nest.c", &[], nodes, &[]);
     }
@@ -194,7 +195,7 @@ fn what_tasks_call_is_read() {
 /// clang's regions: a function with as many arguments as the region has shared variables.
 #[test]
 fn programs_by_clang_cross() {
-    for nodes in [2, 3, 4] {
+    for nodes in sample::one("programs_by_clang_cross", vec![2, 3, 4]) {
         same_by_clang("c-tests/dsm/shared.c", &[], nodes, &[]);
         same_by_clang("c-tests/dsm/clang.c", &[], nodes, &[]);
     }
@@ -282,7 +283,7 @@ fn a_raw_fork_changes_nothing() {
 
 #[test]
 fn files_that_are_mapped_to_be_read() {
-    for nodes in [2, 3] {
+    for nodes in sample::one("files_that_are_mapped_to_be_read", vec![2, 3]) {
         let said = same("c-tests/dsm/files.c", &[], nodes);
         // The program maps a file with MAP_SHARED, too.
         let copies = |said: String| said.matches("mmap MAP_SHARED of a file: a copy").count();
@@ -308,7 +309,10 @@ fn common_blocks_of_fortran() {
 fn threads_are_in_processes_with_memory_of_their_own() {
     let program = compile("c-tests/dsm/nodes.c", &[]);
     let trust = [("HETMP_DSM_TRUST", "1")];
-    for nodes in [2, 4] {
+    for nodes in sample::one(
+        "threads_are_in_processes_with_memory_of_their_own",
+        vec![2, 4],
+    ) {
         let got = run(&program, &[], nodes, &trust);
         if skipped(&got) {
             return;
@@ -349,7 +353,7 @@ fn threads_of_all_nodes_show_their_affinity() {
     };
     let expected = run(&program, &[], 0, &shown);
     assert_eq!(lines(&expected).len(), 7, "{expected:?}");
-    for nodes in [2, 3] {
+    for nodes in sample::one("threads_of_all_nodes_show_their_affinity", vec![2, 3]) {
         let got = run(&program, &[], nodes, &shown);
         if skipped(&got) {
             return;
@@ -364,7 +368,7 @@ fn threads_of_all_nodes_show_their_affinity() {
 #[test]
 fn tasks_of_regions_of_changing_size() {
     for by in ["uffd", "sigsegv"] {
-        for nodes in [2, 3] {
+        for nodes in sample::one(&format!("sizes {by}"), vec![2, 3]) {
             same_with("c-tests/dsm/sizes.c", &[], nodes, &[("HETMP_DSM", by)]);
         }
     }
@@ -374,7 +378,7 @@ fn tasks_of_regions_of_changing_size() {
 #[test]
 fn paused_nodes_have_new_threads() {
     for by in ["uffd", "sigsegv"] {
-        for nodes in [2, 3] {
+        for nodes in sample::one(&format!("pause {by}"), vec![2, 3]) {
             same_with("c-tests/dsm/pause.c", &[], nodes, &[("HETMP_DSM", by)]);
         }
     }

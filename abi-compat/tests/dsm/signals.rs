@@ -3,6 +3,7 @@
 
 use crate::harness::{built, compile, finish, hetrun_finds_the_library, is_same, run, same_with};
 use crate::harness::{compile_by, prints_the_same, same, skipped, BY_SIGNALS};
+use hetmp_abi_compat::sample;
 use std::process::Command;
 
 /// Buffers, structures and texts of system calls lie in pages that another node wrote last; so do those of calls that
@@ -10,7 +11,7 @@ use std::process::Command;
 #[test]
 fn system_calls_reach_pages_of_other_nodes() {
     let file = |nodes: u32| format!("{}", built(&format!("system-calls-{nodes}")).display());
-    for nodes in [2, 3] {
+    for nodes in sample::one("system_calls_reach_pages_of_other_nodes", vec![2, 3]) {
         same("c-tests/dsm/system_calls.c", &[&file(nodes)], nodes);
         same_with(
             "c-tests/dsm/system_calls.c",
@@ -24,7 +25,7 @@ fn system_calls_reach_pages_of_other_nodes() {
 /// Threads are cancelled in system calls, masks of signals last, and `vfork` works.
 #[test]
 fn threads_are_cancelled_in_system_calls() {
-    for nodes in [2, 3] {
+    for nodes in sample::one("threads_are_cancelled_in_system_calls", vec![2, 3]) {
         same("c-tests/dsm/cancelled.c", &[], nodes);
         same_with("c-tests/dsm/cancelled.c", &[], nodes, &BY_SIGNALS);
     }
@@ -63,7 +64,7 @@ fn programs_print_what_they_print() {
         ("c-tests/kernels/ep.c", &["S"]),
         ("c-tests/kernels/cg.c", &["S"]),
     ] {
-        for nodes in [2, 4] {
+        for nodes in sample::one(source, vec![2, 4]) {
             same_with(source, arguments, nodes, &BY_SIGNALS);
         }
     }
@@ -100,7 +101,7 @@ fn threads_start_beside_the_programs_data() {
         let program = compile_by(compiler, source, &[flags]);
         let expected = run(&program, &[], 0, &[setting]);
         for by in ["uffd", "sigsegv"] {
-            for nodes in [2, 4] {
+            for nodes in sample::one(&format!("{source}{by}"), vec![2, 4]) {
                 let got = run(&program, &[], nodes, &[setting, ("HETMP_DSM", by)]);
                 if !skipped(&got) {
                     prints_the_same(&got, &expected);

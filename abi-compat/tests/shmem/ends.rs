@@ -59,26 +59,34 @@ fn ends(
 /// A PE ends with status 0 in the middle of the job, and the others wait for it. After some seconds they print a line
 /// and end.
 fn left_alone(env: &'static [(&'static str, &'static str)]) -> Result<(), Failed> {
-    for (place, says) in [
+    let places = [
         ("barriers", "shmem_barrier_all "),
         ("wait", "shmem_long_wait_until "),
         ("lock", "shmem_set_lock "),
-    ] {
-        let what = format!("exit-{place}");
-        let out = job(3, &[&what, "2", "0"], env)?;
-        let lines: Vec<&str> = out.stderr.lines().collect();
-        let said = lines.len() == 1
-            && lines[0].starts_with("hetmp: ")
-            && lines[0].contains(says)
-            && lines[0].contains("PE 2 ")
-            && lines[0].contains("without shmem_finalize")
-            && lines[0].contains("(expected ");
-        if out.ending != Ending::Exit(1) || !said || !out.left.is_empty() {
-            return Err(format!("{what} with {env:?}: {:?} {}", out.left, shown(&out)).into());
-        }
-        if out.took > Duration::from_secs(60) {
-            return Err(format!("{what} with {env:?}: ended after {:?}", out.took).into());
-        }
+    ];
+    // All of these jobs wait for seconds: beside each other.
+    std::thread::scope(|s| {
+        let jobs = places.map(|(place, says)| s.spawn(move || left_alone_at(place, says, env)));
+        jobs.into_iter()
+            .try_for_each(|job| job.join().expect("no panic"))
+    })
+}
+
+fn left_alone_at(place: &str, says: &str, env: &[(&str, &str)]) -> Result<(), Failed> {
+    let what = format!("exit-{place}");
+    let out = job(3, &[&what, "2", "0"], env)?;
+    let lines: Vec<&str> = out.stderr.lines().collect();
+    let said = lines.len() == 1
+        && lines[0].starts_with("hetmp: ")
+        && lines[0].contains(says)
+        && lines[0].contains("PE 2 ")
+        && lines[0].contains("without shmem_finalize")
+        && lines[0].contains("(expected ");
+    if out.ending != Ending::Exit(1) || !said || !out.left.is_empty() {
+        return Err(format!("{what} with {env:?}: {:?} {}", out.left, shown(&out)).into());
+    }
+    if out.took > Duration::from_secs(60) {
+        return Err(format!("{what} with {env:?}: ended after {:?}", out.took).into());
     }
     Ok(())
 }

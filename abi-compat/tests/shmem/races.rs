@@ -6,6 +6,7 @@ use super::launch::{find, Command, Ending, Launcher, Outcome};
 use super::program::{self, Library};
 use super::{number, shown};
 use hetmp_abi_compat::library;
+use hetmp_abi_compat::sample;
 use libtest_mimic::{Failed, Trial};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -121,7 +122,8 @@ fn mistake(case: &str, part: &str, marks: &[&str]) -> Result<(), Failed> {
 /// Programs of the same file that are right, however much they look like mistakes.
 fn nothing_said() -> Result<(), Failed> {
     let path = build("mistakes")?;
-    for seed in 1..=3 * number("HETMP_TEST_SEEDS", 3) {
+    let seeds = (1..=3 * number("HETMP_TEST_SEEDS", 3)).collect();
+    for seed in sample::settings("nothing_said", seeds) {
         for case in [
             "right", "flushed", "acked", "unread", "flags", "polled", "page",
         ] {
@@ -172,6 +174,9 @@ fn seen(name: &str) -> Result<(), Failed> {
         let right = stale(&racy(&path, &model, &["fence"]))?;
         if right != 0 {
             return Err(format!("{model}: {right} stale in spite of the fence").into());
+        }
+        if wrong > 0 && seed >= 4 && sample::is_short() {
+            break;
         }
     }
     if wrong == 0 {
