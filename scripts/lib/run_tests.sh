@@ -59,10 +59,13 @@ run)
     folder=$(mktemp -d)
     trap 'rm -rf "$folder"' EXIT
     trap 'exit 130' INT TERM
-    awk -v product="$product" '
+    # What took longest the last time begins first, so that nothing long runs alone at the end.
+    touch "$list.seconds"
+    awk -F '\t' -v product="$product" '
         BEGIN { split("differential static_loops simd shmem goal jobs", names); for (n in names) own[names[n]] }
-        product == "-" ? !($3 in own) : $1 == product { print NR }' "$list" |
-        xargs -P "${HETMP_TEST_FILES:-2}" -I NUMBER "$0" one "$list" NUMBER "$folder" "$@"
+        FILENAME != ARGV[2] { took[$1] = $2; next }
+        product == "-" ? !($3 in own) : $1 == product { print took[$2 "/" $3] + 0 "\t" FNR }' "$list.seconds" "$list" |
+        sort -rn | cut -f 2 | xargs -P "${HETMP_TEST_FILES:-2}" -I NUMBER "$0" one "$list" NUMBER "$folder" "$@"
     # Of xargs' status, nothing says which. A file that crashes names no test.
     unsteady=0
     : >>"$folder/again"
@@ -87,6 +90,7 @@ LINE
     ;;
 one)
     line=$(sed -n "$3p" "$2")
+    list=$2
     number=$3
     folder=$4
     shift 4
@@ -110,6 +114,7 @@ LINE
         status=$?
     fi
     took=$(($(date +%s) - began))
+    printf '%s\t%s\n' "$crate/$name" "$took" >>"$list.seconds"
     # Few enough to be a matter of load, not of the change.
     if [ "$status" != 0 ]; then
         sed -n 's/^test \(.*[^ ]\) *\.\.\. FAILED$/\1/p' "$folder/$number" >"$folder/$number.names"
