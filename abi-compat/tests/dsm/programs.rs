@@ -1,7 +1,8 @@
 //! What programs on several nodes do is what they do without: constructs, memory, files, languages.
 
 use crate::harness::{
-    compile, is_same, prints_the_same, run, same, same_by_clang, same_with, skipped, BY_SIGNALS,
+    by_hetrun_with, compile, faults_in, hetrun_finds_the_library, is_same, prints_the_same, run,
+    same, same_by_clang, same_with, skipped, BY_SIGNALS,
 };
 use hetmp_abi_compat::sample;
 
@@ -32,9 +33,33 @@ fn programs_know_that_they_have_threads() {
     }
 }
 
-/// Pages that come along with others, if asked.
+/// What a node wanted together before comes together: a fault brings what would take many.
 #[test]
-fn pages_come_along_if_asked() {
+fn pages_that_are_wanted_together_come_together() {
+    let program = compile("c-tests/dsm/sweeps.c", &[]);
+    let expected = run(&program, &[], 0, &[]);
+    let said = |ahead: &str, by: Option<&str>| {
+        let ahead = ("HETMP_DSM_AHEAD", ahead);
+        let got = match by {
+            Some(by) => run(&program, &[], 2, &[ahead, ("HETMP_DSM", by)]),
+            None => by_hetrun_with(&program, 2, &[], &[ahead]),
+        };
+        (!skipped(&got)).then(|| is_same(&got, &expected, 2))
+    };
+    let hetrun = hetrun_finds_the_library().then_some(None);
+    for by in [Some("uffd"), Some("sigsegv")].into_iter().chain(hetrun) {
+        let (Some(alone), Some(together)) = (said("off", by), said("on", by)) else {
+            continue;
+        };
+        assert!(alone.contains(" 0 pages along"), "{by:?}: {alone}");
+        let faults = (faults_in(&alone), faults_in(&together));
+        assert!(2 * faults.1 < faults.0, "{by:?}: {faults:?}: {together}");
+    }
+}
+
+/// No page comes along with others, if asked.
+#[test]
+fn pages_come_alone_if_asked() {
     for (source, args, nodes) in [
         ("c-tests/kernels/cg.c", &["S"][..], 3),
         ("c-tests/dsm/constructs.c", &[], 3),
@@ -42,7 +67,7 @@ fn pages_come_along_if_asked() {
         // The flag says nothing to the program: tests run at the same time, so each has a file of its own.
         let program = compile(source, &["-DAHEAD"]);
         let expected = run(&program, args, 0, &[]);
-        let got = run(&program, args, nodes, &[("HETMP_DSM_AHEAD", "on")]);
+        let got = run(&program, args, nodes, &[("HETMP_DSM_AHEAD", "off")]);
         if skipped(&got) {
             return;
         }

@@ -343,7 +343,7 @@ fn a_page_of_its_own() {
 /// other one stayed.
 fn report_of_nodes() -> Value {
     let traffic = |reads: u64, writes: u64, pages: u64, taken: u64, ns: u64| {
-        json!({"read_faults": reads, "write_faults": writes, "bytes_sent": pages * 4096,
+        json!({"read_faults": reads, "write_faults": writes, "pages_along": 7, "bytes_sent": pages * 4096,
             "pages_taken_away": taken, "waited_ns": ns})
     };
     let region = |symbol: &str, more: Value| {
@@ -392,10 +392,10 @@ fn a_page_shows_what_nodes_fetched() {
     for part in [
         "Distributed shared memory on 2 nodes",
         // Each node over the whole program, a region over its nodes, and that region on one of them.
-        &row(&["11", "22", "12 KiB", "44", "5.00 ms"]),
-        &row(&["66", "77", "32 KiB", "99", "15.0 ms"]),
-        &row(&["47", "77", "24 KiB", "99", "4.00 ms"]),
-        &row(&["1", "46", "57", "16 KiB", "68", "3.00 ms"]),
+        &row(&["11", "22", "7", "12 KiB", "44", "5.00 ms"]),
+        &row(&["66", "77", "7", "32 KiB", "99", "15.0 ms"]),
+        &row(&["47", "77", "14", "24 KiB", "99", "4.00 ms"]),
+        &row(&["1", "46", "57", "7", "16 KiB", "68", "3.00 ms"]),
         "<b>across</b> <span class=\"soft\">4 runs, mean 2.00 ms</span>",
         "<b>whole on node 1</b> <span class=\"soft\">2 runs, mean 3.00 ms</span>",
         "<b>at the origin</b> <span class=\"soft\">5 runs, mean 100 us</span>",

@@ -81,7 +81,7 @@ pub(crate) fn cpus_told(members: &[Member]) -> Vec<CpuSet> {
 
 /// Do pages come along with others (`HETMP_DSM_AHEAD`)?
 pub(crate) fn ahead() -> bool {
-    chosen("HETMP_DSM_AHEAD", c"HETMP_DSM_AHEAD", env::switch).unwrap_or(false)
+    chosen("HETMP_DSM_AHEAD", c"HETMP_DSM_AHEAD", env::switch).unwrap_or(true)
 }
 
 /// Is the origin, too, to stay on CPUs of its own (`HETMP_DSM_CPUS`)? Then nodes of one machine behave as machines do.

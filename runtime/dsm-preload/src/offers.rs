@@ -18,11 +18,12 @@ pub(crate) struct Table {
     ask: extern "C" fn(u32, *mut u64),
     /// Is the address in memory that all nodes share?
     is_shared: extern "C" fn(usize) -> bool,
-    /// Writes nine words about the node that the first argument names, those of another node as they were when its
+    /// Writes ten words about the node that the first argument names, those of another node as they were when its
     /// part of the last region ended (at the origin only). Five counts: read faults that asked another node, write faults
     /// that asked another node, pages sent, pages taken away, and the nanoseconds from a fault's arrival to the
     /// page's, summed over faults. Then the three words that the node asked with when its part ended. Then the pages of
-    /// its own that this node, whatever the argument is, has touched so far.
+    /// its own that this node, whatever the argument is, has touched so far. Then a sixth count: pages that came along with
+    /// others.
     counts: extern "C" fn(u32, *mut u64),
     /// Called by the origin when the program ends: the other nodes may end.
     leave: extern "C" fn(),
@@ -50,7 +51,7 @@ extern "C" fn ask(op: u32, words: *mut u64) {
         // SAFETY: `hetmp-omp` passes the address of three words of its own.
         let mut given = unsafe { words.read() };
         if op == Op::Done {
-            together().hand_in(given);
+            together().hand_in([given, [along(), 0, 0]]);
             given = packed();
         }
         // SAFETY: `hetmp-omp` passes the address of three words of its own.
@@ -71,6 +72,11 @@ fn packed() -> [u64; 3] {
     ]
 }
 
+/// The pages of this node that came along with others.
+fn along() -> u64 {
+    (together().driver().counts().along).load(Ordering::Relaxed)
+}
+
 extern "C" fn is_shared(address: usize) -> bool {
     together().driver().space().page_of(address).is_some()
 }
@@ -81,13 +87,13 @@ extern "C" fn allocate(size: usize, align: usize) -> *mut u8 {
 
 extern "C" fn counts(node: u32, words: *mut u64) {
     let together = together();
-    let [faults, pages, waited] = if node == u32::from(together.driver().me()) {
-        packed()
+    let [[a, b, c], [told, ..]] = together.handed_in(node as u8);
+    let ([faults, pages, waited], along) = if node == u32::from(together.driver().me()) {
+        (packed(), along())
     } else {
-        together.told(node as u8)
+        (together.told(node as u8), told)
     };
     let low = |w: u64| w & u64::from(u32::MAX);
-    let [a, b, c] = together.handed_in(node as u8);
     let n = [
         faults >> 32,
         low(faults),
@@ -98,9 +104,10 @@ extern "C" fn counts(node: u32, words: *mut u64) {
         b,
         c,
         (together.driver().counts().touched).load(Ordering::Relaxed),
+        along,
     ];
-    // SAFETY: `hetmp-omp` passes the address of nine words of its own.
-    unsafe { words.cast::<[u64; 9]>().write(n) };
+    // SAFETY: `hetmp-omp` passes the address of ten words of its own.
+    unsafe { words.cast::<[u64; 10]>().write(n) };
 }
 
 /// Tells launched nodes that the program ends. (Forked nodes notice the origin's end without that.)
@@ -122,7 +129,7 @@ pub(crate) fn table(with: &'static Together, launched: bool) -> &'static Table {
     LAUNCHED.store(launched, Ordering::Relaxed);
     let driver = with.driver();
     Box::leak(Box::new(Table {
-        version: 6,
+        version: 7,
         me: driver.me().into(),
         nodes: driver.nodes().into(),
         ask,

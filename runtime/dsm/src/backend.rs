@@ -57,12 +57,12 @@ pub trait Backend: Send + Sync {
     /// The system refuses: page faults cannot be watched any more.
     fn next_fault(&self) -> std::io::Result<Fault>;
 
-    /// Sets what threads of this node may do with the page at `address` of the view. After the return no
-    /// thread can do more than that. A thread may still fault although it has the right.
+    /// Sets what threads of this node may do with `pages` pages from `address` of the view on, all in one range. After the
+    /// return no thread can do more than that. A thread may still fault although it has the right.
     ///
     /// # Errors
     /// The system refuses.
-    fn protect(&self, address: usize, access: Access) -> std::io::Result<()>;
+    fn protect(&self, address: usize, pages: usize, access: Access) -> std::io::Result<()>;
 
     /// Lets threads write `pages` pages from `address` on. This node is the home of these pages, and no node
     /// ever asked for them.
@@ -74,8 +74,8 @@ pub trait Backend: Send + Sync {
         Ok(())
     }
 
-    /// Lets threads that faulted on the page try again.
-    fn wake(&self, address: usize);
+    /// Lets threads that faulted on the pages try again.
+    fn wake(&self, address: usize, pages: usize);
 }
 
 pub(crate) fn no_uffd(error: &std::io::Error) -> String {

@@ -23,6 +23,10 @@ pub struct Counts {
     pub touched: AtomicU64,
     /// Nanoseconds from the arrival of a fault that asked another node to its page's, summed over faults.
     pub waited_ns: AtomicU64,
+    /// Pages that came along with others, before a thread wanted them.
+    pub along: AtomicU64,
+    /// Times that this node's threads have met those of the others: beginnings and ends of regions, and barriers.
+    pub(crate) phase: AtomicU64,
 }
 
 /// The counts of `nodes` nodes, in memory that processes forked later share with this one. Never unmapped.

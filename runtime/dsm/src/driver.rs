@@ -43,7 +43,7 @@ pub struct Settings {
     pub backend: Option<Kind>,
     /// The origin, too, always stays on its own CPUs, if the nodes have CPUs of their own.
     pub apart: bool,
-    /// Nodes of one machine that go through data page by page get several pages with one fault.
+    /// Pages come along with others.
     pub ahead: bool,
 }
 
@@ -279,6 +279,7 @@ unsafe fn begin(
             backend,
             link,
             counts,
+            settings.ahead,
         )))),
         (None, Some(forked), Some(last)) if me == 0 => {
             watched.push(last);

@@ -18,7 +18,6 @@
 //! its first owner. An *access* is what a node may do with its copy: nothing, read, or read and write. A *hold* keeps
 //! a page that was just granted until the thread that asked has used it.
 
-mod ahead;
 pub mod backend;
 mod counts;
 pub mod directory;
@@ -31,6 +30,7 @@ mod pages;
 mod prompt;
 pub mod protocol;
 mod server;
+mod sets;
 pub mod space;
 pub mod tables;
 pub mod together;

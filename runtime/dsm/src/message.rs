@@ -1,10 +1,12 @@
-//! The messages of nodes about a page, and their bytes.
+//! The messages of nodes about a page, and their bytes. Messages of one kind about successive pages travel as one.
 #![forbid(unsafe_code)]
 
 use crate::{Access, NodeId, MAX_NODES};
 
 /// Bytes of an encoded message.
 pub const BYTES: usize = 16;
+/// Most pages that one encoded message is about.
+pub const BULK: u32 = 64;
 
 /// One message about one page. [`Want`](Message::Want) begins a transaction and [`Taken`](Message::Taken)
 /// ends it. The home runs one transaction at a time for a page. So two messages about the same page between
@@ -71,8 +73,23 @@ impl Message {
         }
     }
 
-    /// The message's bytes: kind, access, node, zeros; then the page's number, least significant byte first.
-    pub fn encode(&self) -> [u8; BYTES] {
+    /// The same message about another page.
+    #[must_use]
+    pub fn about(self, page: u64) -> Message {
+        match self {
+            Message::Want { access, .. } => Message::Want { page, access },
+            Message::Pass { to, access, .. } => Message::Pass { page, to, access },
+            Message::Page { access, .. } => Message::Page { page, access },
+            Message::Drop { .. } => Message::Drop { page },
+            Message::Dropped { .. } => Message::Dropped { page },
+            Message::Grant { .. } => Message::Grant { page },
+            Message::Taken { .. } => Message::Taken { page },
+        }
+    }
+
+    /// The bytes of this message and the same about pages behind it, `count` in all, from 1 to [`BULK`]: kind, access,
+    /// node, zero; then the number of those behind it and the page's number, least significant byte first.
+    pub fn encode(&self, count: u32) -> [u8; BYTES] {
         let (kind, access, node) = match *self {
             Message::Want { access, .. } => (1, access, 0),
             Message::Pass { access, to, .. } => (2, access, to),
@@ -84,14 +101,18 @@ impl Message {
         };
         let mut bytes = [0; BYTES];
         bytes[..3].copy_from_slice(&[kind, access as u8, node]);
+        bytes[4..8].copy_from_slice(&(count - 1).to_le_bytes());
         bytes[8..].copy_from_slice(&self.page().to_le_bytes());
         bytes
     }
 
-    /// The message with these bytes; `None` unless [`encode`](Message::encode) makes exactly these.
-    pub fn decode(bytes: &[u8]) -> Option<Message> {
+    /// The message with these bytes, and the number of pages; `None` unless [`encode`](Message::encode) makes exactly these.
+    pub fn decode(bytes: &[u8]) -> Option<(Message, u32)> {
         let bytes: [u8; BYTES] = bytes.try_into().ok()?;
         let page = u64::from_le_bytes(bytes[8..].try_into().ok()?);
+        let behind = u32::from_le_bytes(bytes[4..8].try_into().ok()?);
+        page.checked_add(behind.into())?;
+        let count = behind.checked_add(1).filter(|n| *n <= BULK)?;
         let access = match bytes[1] {
             1 => Access::Read,
             2 => Access::Write,
@@ -109,6 +130,6 @@ impl Message {
             7 => Message::Taken { page },
             _ => return None,
         };
-        (message.encode() == bytes).then_some(message)
+        (message.encode(count) == bytes).then_some((message, count))
     }
 }

@@ -1,11 +1,16 @@
 //! The pages of this node, where each node serves its own: by messages to and from the other nodes.
 //!
+//! What a node will want next is asked for with what it wants ([`crate::sets`]). Of what is to be done at a time, the same for
+//! successive pages is done together: one change of protection, one message, one transfer.
+//!
 //! The program's own threads never run this code: a thread that faults sleeps in the kernel (or in the signal
 //! handler) until its page is there. So nothing in this file runs on a shared stack or needs a shared page.
 
 use crate::backend::Backend;
 use crate::counts::Counts;
 use crate::holds::{Holds, Length};
+use crate::message::BULK;
+use crate::sets::{Run, Sets};
 use crate::space::Space;
 use crate::{Access, Action, Message, Node, NodeId};
 use core::sync::atomic::Ordering;
@@ -30,8 +35,62 @@ struct Core {
     out: Vec<Action>,
     /// Pages that this node has asked another one for, and when it did.
     asked: Vec<(u64, u64)>,
+    /// Pages that this node has asked another one for before a thread wanted them.
+    along: BTreeMap<u64, Access>,
+    /// What this node wants next.
+    sets: Sets,
+    /// What is to be done.
+    batch: Batch,
     /// How often nodes asked for each page whose home this node is.
     wanted: BTreeMap<u64, u64>,
+}
+
+/// What is to be done to successive pages, in this order: changes of protection, wakes, messages.
+#[derive(Default)]
+struct Batch {
+    protect: Option<Run>,
+    wake: Option<Run>,
+    /// Receiver, message about the first page, number of pages.
+    mail: Vec<(NodeId, Message, u32)>,
+}
+
+impl Batch {
+    fn send(&mut self, to: NodeId, message: Message) {
+        let goes_on = |m: &&mut (NodeId, Message, u32)| {
+            let next = m.1.page() + u64::from(m.2);
+            m.0 == to && m.2 < BULK && m.1.about(next) == message
+        };
+        match self.mail.iter_mut().rev().find(goes_on) {
+            Some((.., count)) => *count += 1,
+            None => self.mail.push((to, message, 1)),
+        }
+    }
+
+    /// Is there a message about the page?
+    fn tells_of(&self, page: u64) -> bool {
+        let about =
+            |m: &(NodeId, Message, u32)| (m.1.page()..m.1.page() + u64::from(m.2)).contains(&page);
+        self.mail.iter().any(about)
+    }
+}
+
+/// Adds a page to a run, if it is the next one of it.
+fn extend(run: &mut Option<Run>, page: u64, access: Access, space: &Space) -> bool {
+    match run {
+        Some(r) if r.pages().end == page && r.access == access && space.rest(r.first) > r.count => {
+            r.count += 1;
+            true
+        }
+        Some(_) => false,
+        None => {
+            *run = Some(Run {
+                first: page,
+                count: 1,
+                access,
+            });
+            true
+        }
+    }
 }
 
 /// See the [module](self).
@@ -43,6 +102,8 @@ pub(crate) struct Pages {
     /// Taken after `core` where both are.
     link: &'static Mutex<QueuePair>,
     counts: &'static Counts,
+    /// Pages come along with others.
+    ahead: bool,
     core: Mutex<Core>,
 }
 
@@ -63,6 +124,7 @@ impl Pages {
         backend: Box<dyn Backend>,
         link: &'static Mutex<QueuePair>,
         counts: &'static Counts,
+        ahead: bool,
     ) -> Pages {
         let core = Core {
             node: Node::new(me, nodes, space.homes()),
@@ -70,6 +132,9 @@ impl Pages {
             due: Vec::new(),
             out: Vec::new(),
             asked: Vec::new(),
+            along: BTreeMap::new(),
+            sets: Sets::default(),
+            batch: Batch::default(),
             wanted: BTreeMap::new(),
         };
         Pages {
@@ -79,6 +144,7 @@ impl Pages {
             backend,
             link,
             counts,
+            ahead,
             core: Mutex::new(core),
         }
     }
@@ -138,8 +204,29 @@ impl Pages {
             if core.node.is_untouched(page) && core.node.access(page) == Access::Write {
                 self.touch(core, page);
             }
+            let wants =
+                core.node.access(page) < fault.access && core.node.wanted(page) == Access::None;
             core.node.fault(page, fault.access, &mut core.out);
             self.carry_out(core);
+            if self.ahead && wants {
+                let phase = self.counts.phase.load(Ordering::Relaxed);
+                for run in core.sets.fault(phase, page, fault.access) {
+                    self.ask_along(core, run);
+                }
+                self.carry_out(core);
+            }
+        }
+    }
+
+    /// Asks for pages that no thread has asked for yet.
+    fn ask_along(&self, core: &mut Core, run: Run) {
+        for page in (self.space.pieces(run, u64::MAX)).flat_map(Run::pages) {
+            let node = &mut core.node;
+            if node.access(page) < run.access && node.wanted(page) == Access::None {
+                node.fault(page, run.access, &mut core.out);
+                core.along.insert(page, run.access);
+                self.counts.along.fetch_add(1, Ordering::Relaxed);
+            }
         }
     }
 
@@ -162,14 +249,16 @@ impl Pages {
 
     /// Takes a message of the page protocol.
     pub(crate) fn receive(&self, from: NodeId, bytes: &[u8]) {
-        let Some(message) = Message::decode(bytes) else {
+        let Some((message, count)) = Message::decode(bytes) else {
             self.fail(format_args!(
                 "{bytes:?} of node {from}: unknown (expected a message of the page protocol)"
             ));
         };
         let mut guard = self.lock();
         let core = &mut *guard;
-        self.accept(core, from, message);
+        for i in 0..u64::from(count) {
+            self.accept(core, from, message.about(message.page() + i));
+        }
         self.carry_out(core);
     }
 
@@ -201,9 +290,9 @@ impl Pages {
             } else {
                 core.due.swap_remove(i);
                 core.node.release(page, &mut core.out);
-                self.carry_out(core);
             }
         }
+        self.carry_out(core);
         next
     }
 
@@ -216,32 +305,66 @@ impl Pages {
                 Action::Send { to, message } if to == self.me => {
                     self.accept(core, to, message);
                 }
-                Action::Send { to, message } => self.post(to, message),
+                Action::Send { to, message } => core.batch.send(to, message),
                 Action::Protect { page, access } => {
                     if access == Access::None {
                         self.counts.lost.fetch_add(1, Ordering::Relaxed);
                     }
-                    if let Err(e) = self.backend.protect(self.address(page), access) {
-                        self.fail(format_args!(
-                            "protection of address {:#x}: {e}",
-                            self.address(page)
-                        ));
+                    // What was said of the page must be said before it changes again.
+                    if core.batch.tells_of(page) {
+                        self.perform(&mut core.batch);
+                    }
+                    if !extend(&mut core.batch.protect, page, access, &self.space) {
+                        self.protect(&mut core.batch);
+                        extend(&mut core.batch.protect, page, access, &self.space);
                     }
                 }
                 Action::Wake { page } => {
-                    if let Some(i) = core.asked.iter().position(|a| a.0 == page) {
+                    let asked = core.asked.iter().position(|a| a.0 == page);
+                    let along = core.along.remove(&page);
+                    if let Some(i) = asked {
                         let (_, since) = core.asked.swap_remove(i);
                         let waited = sys::monotonic_ns().saturating_sub(since);
                         self.counts.waited_ns.fetch_add(waited, Ordering::Relaxed);
                     }
-                    if core.node.is_held(page) {
+                    if let (Some(access), None) = (along, asked) {
+                        core.sets.came(page, access);
+                        // No thread waits for it, so that it need not be held.
+                        core.node.release(page, &mut core.out);
+                    } else if core.node.is_held(page) {
                         core.holds.begin(page);
                     }
-                    self.backend.wake(self.address(page));
+                    let any = Access::None;
+                    if !extend(&mut core.batch.wake, page, any, &self.space) {
+                        self.protect(&mut core.batch);
+                        extend(&mut core.batch.wake, page, any, &self.space);
+                    }
                 }
             }
         }
         core.out.clear();
+        self.perform(&mut core.batch);
+    }
+
+    /// Changes what is to be changed of protections, and wakes whom it concerns.
+    fn protect(&self, batch: &mut Batch) {
+        if let Some(run) = batch.protect.take() {
+            let address = self.address(run.first);
+            let done = (self.backend).protect(address, run.count as usize, run.access);
+            if let Err(e) = done {
+                self.fail(format_args!("protection of address {address:#x}: {e}"));
+            }
+        }
+        if let Some(run) = batch.wake.take() {
+            (self.backend).wake(self.address(run.first), run.count as usize);
+        }
+    }
+
+    fn perform(&self, batch: &mut Batch) {
+        self.protect(batch);
+        for (to, message, count) in batch.mail.drain(..) {
+            self.post(to, message, count);
+        }
     }
 
     fn address(&self, page: u64) -> usize {
@@ -253,16 +376,15 @@ impl Pages {
         }
     }
 
-    fn post(&self, to: NodeId, message: Message) {
-        let bytes = message.encode();
+    fn post(&self, to: NodeId, message: Message, count: u32) {
         let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
         if let Message::Page { page, .. } = message {
-            self.counts.sent.fetch_add(1, Ordering::Relaxed);
+            self.counts.sent.fetch_add(count.into(), Ordering::Relaxed);
             let offset = page * PAGE as u64;
             let here = self.alias as u64 + offset;
-            link.put(to.into(), offset, here, PAGE as u32);
+            link.put(to.into(), offset, here, count * PAGE as u32);
             link.fence(to.into());
         }
-        let _ = link.send_inline(to.into(), PORT, TAG, &bytes);
+        let _ = link.send_inline(to.into(), PORT, TAG, &message.encode(count));
     }
 }

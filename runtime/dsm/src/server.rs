@@ -11,19 +11,21 @@
 //! delivers a message at once instead of sending it. That is one of the orders in which messages may come, and the
 //! protocol is checked for all of them.
 //!
-//! If asked, a node that goes through new data page by page gets several pages with one fault ([`crate::ahead`]).
+//! What a node will want next comes along with what it wants ([`crate::sets`]), after the thread that faulted has been woken.
+//! Pages in succession that change hands in the same way are moved together: system calls for one page take
+//! longer than its bytes.
 //!
 //! If a node is killed, its pages are still in its file, which the origin maps. So the origin can go on using
 //! them for as long as it needs to report that node's end.
 
 mod view;
 
-use crate::ahead::Ahead;
 use crate::backend::uffd::Uffd;
 use crate::backend::Fault;
 use crate::counts::Counts;
 use crate::holds::{Holds, Length};
 use crate::pages::TOUCHED;
+use crate::sets::{Run, Sets};
 use crate::space::Space;
 use crate::{Access, Action, Message, Node, NodeId};
 use core::sync::atomic::Ordering;
@@ -31,7 +33,7 @@ use hetmp_core::segment::PAGE;
 use hetmp_core::{report, sys};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use view::{Bytes, View};
+use view::{Bytes, Pages, View, BULK};
 
 /// Looks at the lock before the server sleeps for it: about as long as a transaction takes.
 const LOOKS: u32 = 2000;
@@ -55,19 +57,44 @@ struct Core {
     /// For each thread of the server: holders of pages, and the pages that another node waits for until the hold
     /// ends.
     due: Vec<Vec<(NodeId, u64)>>,
-    /// Messages that are not delivered yet: sender, receiver, message.
+    /// Messages that are not delivered yet: sender, receiver, message. All are about one page.
     mail: VecDeque<(NodeId, NodeId, Message)>,
     out: Vec<Action>,
-    /// The page of the last [`Message::Page`] that is not delivered yet. There is at most one: all mail is
+    /// What is to be done to the page that the mail is about.
+    steps: Steps,
+    /// The pages of the last [`Message::Page`] that is not delivered yet. There is at most one for a page: all mail is
     /// about one page, since it is delivered before the lock is released, and a page has one transaction
     /// at a time.
     bytes: Box<Bytes>,
     asked: Vec<Asked>,
     /// By node: what it wants next.
-    ahead: Vec<Ahead>,
+    sets: Vec<Sets>,
     /// How often nodes asked for each page of the origin.
     wanted: BTreeMap<u64, u64>,
 }
+
+/// What is done to a page of a node's: the state machine's actions, with what they meant for the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// The page's bytes are copied from the node.
+    Read,
+    /// The page goes away from the node, which had these rights. `read`: its bytes are copied first.
+    Take {
+        was: Access,
+        read: bool,
+    },
+    /// The node gets the page, with the bytes that were copied last.
+    Give(Access),
+    AllowWrites,
+    ForbidWrites,
+    /// The node has the right already.
+    Refresh(Access),
+    /// Threads that waited for the page go on, as the change of its protection has told them.
+    Woken,
+}
+
+/// Steps in their order, each with its node. In bulk they are the same for all pages.
+type Steps = Vec<(NodeId, Step)>;
 
 impl PageServer {
     /// The server of all nodes of a job. For each node: its userfaultfd, and where the origin maps its file.
@@ -90,9 +117,10 @@ impl PageServer {
             due: vec![Vec::new(); nodes.len()],
             mail: VecDeque::new(),
             out: Vec::new(),
-            bytes: Box::new(Bytes([0; PAGE])),
+            steps: Vec::new(),
+            bytes: Box::new(Bytes([[0; PAGE]; BULK])),
             asked: Vec::new(),
-            ahead: vec![Ahead::default(); nodes.len()],
+            sets: vec![Sets::default(); nodes.len()],
             wanted: BTreeMap::new(),
         };
         let views = nodes
@@ -141,14 +169,26 @@ impl PageServer {
     pub(crate) fn serve(&self, node: NodeId) -> ! {
         let view = &self.views[usize::from(node)];
         let mut wait = None;
+        // What is to come along. A thread that waits goes before what does not fit in one turn.
+        let mut along: VecDeque<Run> = VecDeque::new();
         loop {
-            let fault = match view.next_fault(wait) {
+            let now = (!along.is_empty()).then_some(0);
+            let fault = match view.next_fault(now.or(wait)) {
                 Ok(fault) => fault,
                 Err(e) => self.fail(node, format_args!("page faults cannot be read: {e}")),
             };
             let mut core = self.lock();
             if let Some(fault) = fault {
-                self.fault(&mut core, node, fault);
+                along.extend(self.fault(&mut core, node, fault));
+            }
+            let mut pages = 0;
+            while let Some(&run) = along.front() {
+                pages += run.count;
+                if pages > BULK as u64 {
+                    break;
+                }
+                along.pop_front();
+                self.bring(&mut core, node, run);
             }
             wait = self.end_holds(&mut core, node);
         }
@@ -164,7 +204,8 @@ impl PageServer {
         Some((self.address(0, page), requests))
     }
 
-    fn fault(&self, core: &mut Core, node: NodeId, fault: Fault) {
+    /// Serves a fault. Returns what is to come along with the page, in runs of at most [`BULK`] pages of one range.
+    fn fault(&self, core: &mut Core, node: NodeId, fault: Fault) -> Vec<Run> {
         let Some(page) = self.space.page_of(fault.address) else {
             self.fail(
                 node,
@@ -187,8 +228,9 @@ impl PageServer {
         counter.fetch_add(1, Ordering::Relaxed);
         if before == Access::Write && machine.is_untouched(page) {
             self.touch(core, node, page);
-            return;
+            return Vec::new();
         }
+        let wants = before < fault.access && machine.wanted(page) == Access::None;
         if before < fault.access {
             let known = |a: &Asked| (a.0, a.1) == (node, page);
             if !core.asked.iter().any(known) {
@@ -199,35 +241,62 @@ impl PageServer {
         machine.fault(page, fault.access, &mut core.out);
         self.carry_out(core, node, before);
         self.deliver(core, node);
-        if self.ahead && before < fault.access {
-            let more = core.ahead[usize::from(node)].fault(page, fault.access);
-            let came = (1..=more).take_while(|i| self.bring(core, node, page + i, fault.access));
-            let came = came.count() as u64;
-            core.ahead[usize::from(node)].came(page, came);
+        self.perform(core, page, 1);
+        if !self.ahead || !wants {
+            return Vec::new();
         }
+        let phase = counts.phase.load(Ordering::Relaxed);
+        let along = core.sets[usize::from(node)].fault(phase, page, fault.access);
+        let pieces = along
+            .into_iter()
+            .flat_map(|run| self.space.pieces(run, BULK as u64));
+        pieces.collect()
     }
 
-    /// Gives the node a page before it faults. False if the page must not come now: the node has it, its address does not
-    /// follow, or a holder keeps it or waits for it.
-    fn bring(&self, core: &mut Core, node: NodeId, page: u64, access: Access) -> bool {
-        let address = |page: u64| self.space.address_of(page);
-        let follows = address(page - 1).map(|a| a + PAGE) == address(page);
-        let machine = &core.nodes[usize::from(node)];
-        let before = machine.access(page);
-        if !follows || before >= access || machine.wanted(page) != Access::None {
+    /// Gives the node pages before it faults, but for those that must not come now: the node has it, or a holder keeps it
+    /// or waits for it. Pages that change hands in the same way are moved together.
+    fn bring(&self, core: &mut Core, node: NodeId, run: Run) {
+        let mut came = 0;
+        // The first page of those that are to be moved next, their number, and the steps.
+        let (mut first, mut count, mut steps) = (run.first, 0, Vec::new());
+        for page in run.pages() {
+            if self.may_come(core, node, page, run.access) {
+                let machine = &mut core.nodes[usize::from(node)];
+                let before = machine.access(page);
+                machine.fault(page, run.access, &mut core.out);
+                self.carry_out(core, node, before);
+                self.deliver(core, node);
+                // No thread waits for it, so that it need not be held.
+                core.nodes[usize::from(node)].release(page, &mut core.out);
+                core.sets[usize::from(node)].came(page, run.access);
+                came += 1;
+            }
+            if core.steps == steps && first + count == page {
+                count += 1;
+            } else {
+                core::mem::swap(&mut core.steps, &mut steps);
+                self.perform(core, first, count);
+                (first, count) = (page, 1);
+            }
+            core.steps.clear();
+        }
+        core.steps = steps;
+        self.perform(core, first, count);
+        let counts = &self.counts[usize::from(node)];
+        counts.along.fetch_add(came, Ordering::Relaxed);
+    }
+
+    /// May the node get a page that none of its threads has asked for? Ends the holds of it that are over.
+    fn may_come(&self, core: &mut Core, node: NodeId, page: u64, access: Access) -> bool {
+        let has = |n: &Node| n.number() == node && n.access(page) >= access;
+        let waits = |n: &Node| n.is_demanded(page) || n.wanted(page) != Access::None;
+        let held = |n: &Node| n.is_held(page) && core.holds[usize::from(n.number())].left(page) > 0;
+        if core.nodes.iter().any(|n| has(n) || waits(n) || held(n)) {
             return false;
         }
-        let kept = |n: &Node| {
-            let held = n.is_held(page) && core.holds[usize::from(n.number())].left(page) > 0;
-            held || n.is_demanded(page) || n.wanted(page) != Access::None
-        };
-        if core.nodes.iter().any(kept) {
-            return false;
+        for machine in &mut core.nodes {
+            machine.release(page, &mut core.out);
         }
-        let machine = &mut core.nodes[usize::from(node)];
-        machine.fault(page, access, &mut core.out);
-        self.carry_out(core, node, before);
-        self.deliver(core, node);
         true
     }
 
@@ -297,77 +366,104 @@ impl PageServer {
             machine.release(page, &mut core.out);
             self.carry_out(core, node, before);
             self.deliver(core, thread);
+            self.perform(core, page, 1);
         }
         next
     }
 
-    /// Carries out the actions of the node's state machine, all about one page. `before`: what the node could do
-    /// with the page before.
+    /// Takes the actions of the node's state machine, all about one page: messages to the mail, and the rest to the steps.
+    /// `before`: what the node could do with the page before.
     fn carry_out(&self, core: &mut Core, node: NodeId, before: Access) {
-        let actions = core::mem::take(&mut core.out);
-        let view = &self.views[usize::from(node)];
-        let counts = &self.counts[usize::from(node)];
-        // The page's bytes are in `core.bytes` already.
         let mut is_read = false;
-        for (i, action) in actions.iter().enumerate() {
-            let done = match *action {
+        for (i, action) in core.out.iter().enumerate() {
+            let step = match *action {
                 Action::Send { to, message } => {
-                    if let Message::Page { page, .. } = message {
-                        counts.sent.fetch_add(1, Ordering::Relaxed);
-                        if !is_read {
-                            view.read(page, &mut core.bytes);
-                        }
-                    }
                     core.mail.push_back((node, to, message));
-                    continue;
-                }
-                Action::Protect { page, access } => {
-                    let address = self.address(node, page);
-                    let done = match (before, access) {
-                        (_, Access::None) => {
-                            counts.lost.fetch_add(1, Ordering::Relaxed);
-                            // The bytes leave with the page, so read them now if they are to be sent.
-                            let next = actions.get(i + 1);
-                            is_read = matches!(
-                                next,
-                                Some(Action::Send {
-                                    message: Message::Page { .. },
-                                    ..
-                                })
-                            );
-                            let into = is_read.then_some(&mut *core.bytes);
-                            view.take(page, address, before, into)
-                        }
-                        (Access::None, _) => view.give(page, address, access, &core.bytes),
-                        (Access::Read, Access::Write) => view.allow_writes(address),
-                        (Access::Write, Access::Read) => view.forbid_writes(address),
-                        (Access::Read | Access::Write, _) => view.refresh(address, access),
-                    };
-                    done.map_err(|e| (page, e))
-                }
-                Action::Wake { page } => {
-                    // The change of the page's protection has woken the threads.
-                    let known = |a: &Asked| (a.0, a.1) == (node, page);
-                    let now = sys::monotonic_ns();
-                    if let Some(i) = core.asked.iter().position(known) {
-                        let (_, _, since) = core.asked.swap_remove(i);
-                        let waited = now.saturating_sub(since);
-                        counts.waited_ns.fetch_add(waited, Ordering::Relaxed);
+                    if !matches!(message, Message::Page { .. }) || is_read {
+                        continue;
                     }
-                    if core.nodes[usize::from(node)].is_held(page) {
-                        core.holds[usize::from(node)].begin_at(page, now);
+                    Step::Read
+                }
+                Action::Protect { access, .. } => match (before, access) {
+                    (was, Access::None) => {
+                        // The bytes leave with the page, so they are read now if they are to be sent.
+                        let next = core.out.get(i + 1);
+                        is_read = matches!(
+                            next,
+                            Some(Action::Send {
+                                message: Message::Page { .. },
+                                ..
+                            })
+                        );
+                        Step::Take { was, read: is_read }
                     }
-                    continue;
+                    (Access::None, _) => Step::Give(access),
+                    (Access::Read, Access::Write) => Step::AllowWrites,
+                    (Access::Write, Access::Read) => Step::ForbidWrites,
+                    (Access::Read | Access::Write, _) => Step::Refresh(access),
+                },
+                Action::Wake { .. } => Step::Woken,
+            };
+            core.steps.push((node, step));
+        }
+        core.out.clear();
+    }
+
+    /// Does to `count` pages from `first` on, all in one range, what the steps say, and forgets the steps.
+    fn perform(&self, core: &mut Core, first: u64, count: u64) {
+        let steps = core::mem::take(&mut core.steps);
+        for &(node, step) in &steps {
+            let view = &self.views[usize::from(node)];
+            let counts = &self.counts[usize::from(node)];
+            let pages = Pages {
+                first,
+                address: self.address(node, first),
+                count: count as usize,
+            };
+            let done = match step {
+                Step::Read => {
+                    counts.sent.fetch_add(count, Ordering::Relaxed);
+                    view.read(pages, &mut core.bytes);
+                    Ok(())
+                }
+                Step::Take { was, read } => {
+                    counts.lost.fetch_add(count, Ordering::Relaxed);
+                    if read {
+                        counts.sent.fetch_add(count, Ordering::Relaxed);
+                    }
+                    view.take(pages, was, read.then_some(&mut *core.bytes))
+                }
+                Step::Give(access) => view.give(pages, access, &core.bytes),
+                Step::AllowWrites => view.allow_writes(pages),
+                Step::ForbidWrites => view.forbid_writes(pages),
+                Step::Refresh(access) => view.refresh(pages, access),
+                Step::Woken => {
+                    for page in first..first + count {
+                        self.woken(core, node, page);
+                    }
+                    Ok(())
                 }
             };
-            if let Err((page, e)) = done {
-                self.fail(
-                    node,
-                    format_args!("page at {:#x}: {e}", self.address(node, page)),
-                );
+            if let Err(e) = done {
+                self.fail(node, format_args!("page at {:#x}: {e}", pages.address));
             }
         }
-        core.out = actions;
-        core.out.clear();
+        core.steps = steps;
+        core.steps.clear();
+    }
+
+    /// The node's threads that waited for the page go on.
+    fn woken(&self, core: &mut Core, node: NodeId, page: u64) {
+        let known = |a: &Asked| (a.0, a.1) == (node, page);
+        let now = sys::monotonic_ns();
+        if let Some(i) = core.asked.iter().position(known) {
+            let (_, _, since) = core.asked.swap_remove(i);
+            let waited = now.saturating_sub(since);
+            let counts = &self.counts[usize::from(node)];
+            counts.waited_ns.fetch_add(waited, Ordering::Relaxed);
+        }
+        if core.nodes[usize::from(node)].is_held(page) {
+            core.holds[usize::from(node)].begin_at(page, now);
+        }
     }
 }

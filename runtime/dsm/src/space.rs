@@ -5,6 +5,7 @@
 //! whose protection is the state of coherence), and as a whole elsewhere (the *alias*, through which the
 //! runtime and the peers' engines read and write pages, whatever the program may do with them).
 
+use crate::sets::Run;
 use crate::NodeId;
 use hetmp_core::segment::PAGE;
 use std::io;
@@ -83,6 +84,28 @@ impl Space {
         (offset < r.len).then_some(r.start + offset)
     }
 
+    /// The pages from `page` on to the end of its range; 0 if there is no such page.
+    pub(crate) fn rest(&self, page: u64) -> u64 {
+        let after = self.ranges.partition_point(|(first, _)| *first <= page);
+        let range = after.checked_sub(1).and_then(|i| self.ranges.get(i));
+        range.map_or(0, |(first, r)| (first + r.pages()).saturating_sub(page))
+    }
+
+    /// The run's pages that there are, in runs of at most `most` pages of one range.
+    pub(crate) fn pieces(&self, run: Run, most: u64) -> impl Iterator<Item = Run> + '_ {
+        let (mut first, end) = (run.first, run.pages().end);
+        core::iter::from_fn(move || {
+            let count = self.rest(first).min(end - first).min(most);
+            let piece = Run {
+                first,
+                count,
+                ..run
+            };
+            first += count;
+            (count > 0).then_some(piece)
+        })
+    }
+
     /// Which node is home of which page.
     pub fn homes(&self) -> crate::Homes {
         let mut runs = self.ranges.iter().filter(|(_, r)| r.len > 0);
@@ -159,6 +182,8 @@ mod tests {
             assert_eq!(s.page_of(at + PAGE - 1), Some(page));
         }
         assert_eq!(s.address_of(5), None);
+        let rest: Vec<u64> = (0..6).map(|p| s.rest(p)).collect();
+        assert_eq!(rest, [2, 1, 3, 2, 1, 0]);
         assert_eq!((s.homes().of(1), s.homes().of(2)), (0, 2));
     }
 }

@@ -23,8 +23,10 @@ use state::{Effect, State, Tag, Unexpected, SLOTS};
 pub use state::{Op, Words, ONE};
 use std::sync::{Mutex, PoisonError};
 
-/// The tag of the message in which a node hands in [`Together::hand_in`]'s words, before its [`Op::Done`].
+/// The first tag of the messages in which a node hands in [`Together::hand_in`]'s words, before its [`Op::Done`].
 const HANDED_IN: u32 = 100;
+/// The number of such messages.
+const MORE: usize = 2;
 
 const FREE: u32 = 0;
 const CLAIMED: u32 = 1;
@@ -59,7 +61,7 @@ pub struct Together {
     /// What each node told with its last [`Op::Done`]. Program threads read this without a lock.
     told: [[AtomicU64; 3]; MAX_NODES],
     /// What each node handed in before that; for this node, what it is to hand in.
-    handed_in: [[AtomicU64; 3]; MAX_NODES],
+    handed_in: [[[AtomicU64; 3]; MAX_NODES]; MORE],
 }
 
 /// Relaxed: the effect of the message, the answer to `Join`, publishes the words.
@@ -90,15 +92,16 @@ pub fn start(driver: &'static Driver) -> Result<&'static Together, String> {
         bell: LocalBell::local(),
         state: Mutex::new(State::new(driver.me(), driver.nodes())),
         told: [const { [const { AtomicU64::new(0) }; 3] }; MAX_NODES],
-        handed_in: [const { [const { AtomicU64::new(0) }; 3] }; MAX_NODES],
+        handed_in: [const { [const { [const { AtomicU64::new(0) }; 3] }; MAX_NODES] }; MORE],
     }));
     driver.on_message(Box::new(|from, tag, bytes| {
         let mut words = [0; 3];
         for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
             *word = bytes.iter().rev().fold(0, |w, b| w << 8 | u64::from(*b));
         }
-        if tag == HANDED_IN {
-            if let Some(to) = together.handed_in.get(usize::from(from)) {
+        let more = tag.checked_sub(HANDED_IN).map(|i| i as usize);
+        if let Some(all) = more.and_then(|i| together.handed_in.get(i)) {
+            if let Some(to) = all.get(usize::from(from)) {
                 store(to, words);
             }
             return;
@@ -134,17 +137,30 @@ impl Together {
     }
 
     /// Words that this node's next [`Op::Done`] takes to the origin beside its own.
-    pub fn hand_in(&self, words: Words) {
-        store(&self.handed_in[usize::from(self.driver.me())], words);
+    pub fn hand_in(&self, words: [Words; MORE]) {
+        for (all, words) in self.handed_in.iter().zip(words) {
+            store(&all[usize::from(self.driver.me())], words);
+        }
     }
 
     /// What the node handed in before its last [`Op::Done`]; zeros before the first one.
-    pub fn handed_in(&self, node: NodeId) -> Words {
-        self.handed_in.get(usize::from(node)).map_or([0; 3], load)
+    pub fn handed_in(&self, node: NodeId) -> [Words; MORE] {
+        let of =
+            |all: &[[AtomicU64; 3]; MAX_NODES]| all.get(usize::from(node)).map_or([0; 3], load);
+        [of(&self.handed_in[0]), of(&self.handed_in[1])]
     }
 
     /// Makes a request and waits for its answer. May be called on a shared stack.
     pub fn ask(&self, op: Op, words: Words) -> Words {
+        let answer = self.answer_to(op, words);
+        if matches!(op, Op::Fork | Op::Join | Op::Next | Op::Barrier) {
+            // Nodes have met here: what they want from now on is another set of pages.
+            self.driver.counts().phase.fetch_add(1, Ordering::Relaxed);
+        }
+        answer
+    }
+
+    fn answer_to(&self, op: Op, words: Words) -> Words {
         if let Some((place, looks)) = self.driver.meeting() {
             match op {
                 Op::Barrier => {
@@ -198,7 +214,9 @@ impl Together {
                 let op = slot.op.load(Ordering::Relaxed);
                 if op == Op::Done as u32 {
                     let own = self.handed_in(self.driver.me());
-                    self.send(0, HANDED_IN, own);
+                    for (tag, words) in (HANDED_IN..).zip(own) {
+                        self.send(0, tag, words);
+                    }
                 }
                 let run = |s: &mut State, out: &mut Vec<Effect>| match Op::of(op) {
                     Some(op) => s.request(i, op, words, out),

@@ -142,8 +142,30 @@ fn setting(homes: Homes, threads: &[(NodeId, &Program)]) -> Setting {
                 (*node, all)
             })
             .collect(),
+        bulk: Vec::new(),
         timed: true,
     }
+}
+
+/// The setting, in which nodes also ask for these pages in bulk.
+fn with_bulk(setting: Setting, bulk: &[(NodeId, &[(u64, Access)])]) -> Setting {
+    Setting {
+        bulk: bulk.iter().map(|(n, pages)| (*n, pages.to_vec())).collect(),
+        ..setting
+    }
+}
+
+/// Two nodes that write both pages and read what the other wrote. Each asks once for both in bulk: one to write, one to read.
+fn bulks() -> Setting {
+    let homes = Homes::all_at(0).then(1, 1);
+    let both: &Program = &[&[(0, Write), (1, Read)], &[(0, Read)]];
+    with_bulk(
+        setting(homes, &[(0, both), (1, &[&[(1, Write)]])]),
+        &[
+            (0, &[(0, Read), (1, Write)]),
+            (1, &[(0, Write), (1, Write)]),
+        ],
+    )
 }
 
 fn untimed(setting: &Setting) -> Setting {
@@ -231,9 +253,17 @@ fn migratory_pages() {
     println!("{} states", check_all(untimed(&adds()), true));
 }
 
+/// Bulk requests at any time, of what threads use and of what they do not.
+#[test]
+fn pages_in_bulk() {
+    println!("{} states", check(bulks()));
+    let upgrades = with_bulk(upgrades(), &[(1, &[(0, Write)])]);
+    println!("{} states", check(upgrades));
+}
+
 #[test]
 fn whatever_happened_the_end_is_reachable() {
-    for small in [crossing(), upgrades(), threads(), adds()] {
+    for small in [crossing(), upgrades(), threads(), adds(), bulks()] {
         println!("{} states", end_stays_reachable(&untimed(&small)));
     }
 }

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Setting, World};
+use hetmp_dsm::message::BULK;
 use hetmp_dsm::{Access, Homes, Message};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -20,7 +21,7 @@ fn access() -> impl Strategy<Value = Access> {
     prop_oneof![Just(Access::Read), Just(Access::Write)]
 }
 
-/// Up to 4 nodes with up to 2 threads each, up to 5 pages, instructions of 1 to 4 pages.
+/// Up to 4 nodes with up to 2 threads each, up to 5 pages, instructions of 1 to 4 pages, and up to 7 requests in bulk.
 fn settings() -> impl Strategy<Value = Setting> {
     (2..=4u8, 1..=5u64).prop_flat_map(|(nodes, pages)| {
         let instruction = prop::collection::btree_map(0..pages, access(), 1..=4)
@@ -29,8 +30,12 @@ fn settings() -> impl Strategy<Value = Setting> {
         let thread = (0..nodes, prop::collection::vec(instruction, 0..12));
         let threads = prop::collection::vec(thread, 1..=2 * usize::from(nodes));
         let homes = prop::collection::vec(0..nodes, pages as usize);
-        (threads, homes, any::<bool>()).prop_map(move |(threads, homes, timed)| Setting {
+        let pages = prop::collection::vec((0..pages, access()), 1..=5);
+        let bulk = prop::collection::vec((0..nodes, pages), 0..8);
+        let all = (threads, homes, bulk, any::<bool>());
+        all.prop_map(move |(threads, homes, bulk, timed)| Setting {
             nodes,
+            bulk,
             homes: homes[1..]
                 .iter()
                 .zip(1u64..)
@@ -72,7 +77,7 @@ proptest! {
     }
 
     #[test]
-    fn messages_come_back_and_other_bytes_do_not(bytes in prop::collection::vec(0..9u8, 0..20), page: u64, to in 0..64u8, write: bool) {
+    fn messages_come_back_and_other_bytes_do_not(bytes in prop::collection::vec(0..9u8, 0..20), page in 0..u64::MAX - 64, to in 0..64u8, write: bool, count in 1..=BULK) {
         let access = if write { Access::Write } else { Access::Read };
         for m in [
             Message::Want { page, access },
@@ -83,13 +88,15 @@ proptest! {
             Message::Grant { page },
             Message::Taken { page },
         ] {
-            prop_assert_eq!(Message::decode(&m.encode()), Some(m));
-            let mut other = m.encode();
+            prop_assert_eq!(Message::decode(&m.encode(count)), Some((m, count)));
+            prop_assert_eq!(m.about(page + 1).about(page), m);
+            let mut other = m.encode(count);
             other[3] = 1;
             prop_assert_eq!(Message::decode(&other), None);
+            prop_assert_eq!(Message::decode(&m.encode(BULK + 1)), None);
         }
-        if let Some(m) = Message::decode(&bytes) {
-            prop_assert_eq!(&m.encode()[..], &bytes[..]);
+        if let Some((m, count)) = Message::decode(&bytes) {
+            prop_assert_eq!(&m.encode(count)[..], &bytes[..]);
         }
     }
 
@@ -102,7 +109,7 @@ proptest! {
             bytes[..3].copy_from_slice(&[kind, access, to]);
             bytes[8] = page as u8;
             let mut out = Vec::new();
-            if let Some(message) = Message::decode(&bytes) {
+            if let Some((message, _)) = Message::decode(&bytes) {
                 if node.receive(from, message, &mut out).is_err() {
                     break;
                 }

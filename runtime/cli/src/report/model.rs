@@ -40,6 +40,9 @@ pub(super) struct Dsm {
 pub(super) struct Traffic {
     pub(super) read_faults: u64,
     pub(super) write_faults: u64,
+    /// Reports of older versions do not have it.
+    #[serde(default)]
+    pub(super) pages_along: u64,
     pub(super) bytes_sent: u64,
     pub(super) pages_taken_away: u64,
     pub(super) waited_ns: u64,
@@ -50,6 +53,7 @@ impl core::iter::Sum for Traffic {
         all.fold(Traffic::default(), |a, b| Traffic {
             read_faults: a.read_faults + b.read_faults,
             write_faults: a.write_faults + b.write_faults,
+            pages_along: a.pages_along + b.pages_along,
             bytes_sent: a.bytes_sent + b.bytes_sent,
             pages_taken_away: a.pages_taken_away + b.pages_taken_away,
             waited_ns: a.waited_ns + b.waited_ns,

@@ -146,10 +146,11 @@ fn regions(all: &Resolved, out: &mut String) {
 }
 
 /// The cells of a row that tell a node's or a region's traffic.
-fn traffic(t: Traffic) -> [String; 5] {
+fn traffic(t: Traffic) -> [String; 6] {
     [
         t.read_faults.to_string(),
         t.write_faults.to_string(),
+        t.pages_along.to_string(),
         format!("{} KiB", t.bytes_sent / 1024),
         t.pages_taken_away.to_string(),
         time(t.waited_ns),
@@ -173,6 +174,7 @@ fn dsm(all: &Resolved, out: &mut String) {
             ">node",
             ">read faults",
             ">write faults",
+            ">along",
             ">sent",
             ">taken away",
             ">waited",
@@ -209,6 +211,7 @@ fn dsm(all: &Resolved, out: &mut String) {
             ">mean",
             ">read faults",
             ">write faults",
+            ">along",
             ">sent",
             ">taken away",
             ">waited",

@@ -313,9 +313,9 @@ const OTHERS: &[Variable] = &[
         .help("The CPUs of regions that stay at the origin of dsm:N: all, or its own, as if the nodes were machines.")
         .spec("hetmp"),
     hetmp("HETMP_DSM_AHEAD", Kind::Word)
-        .default("off")
+        .default("on")
         .accepts("on or off")
-        .help("Fetches several pages with one fault where a node of dsm:N goes through data page by page.")
+        .help("Pages that a node of dsm:N will want next come along with one that it wants.")
         .spec("hetmp"),
     hetmp("HETMP_DSM_TRUST", Kind::Boolean)
         .default("false")

@@ -173,7 +173,7 @@ impl Backend for &'static Sigsegv {
         Ok(Fault { address, access })
     }
 
-    fn protect(&self, address: usize, access: Access) -> io::Result<()> {
+    fn protect(&self, address: usize, pages: usize, access: Access) -> io::Result<()> {
         let mut may = match access {
             Access::None => libc::PROT_NONE,
             Access::Read => libc::PROT_READ,
@@ -184,19 +184,21 @@ impl Backend for &'static Sigsegv {
         if access != Access::None && range.is_some_and(|(_, r)| r.executable) {
             may |= libc::PROT_EXEC;
         }
-        match self.set(address, PAGE, may) {
+        match self.set(address, pages * PAGE, may) {
             Err(e) if e.raw_os_error() == Some(libc::ENOMEM) => {
                 self.forget()?;
-                self.set(address, PAGE, may)
+                self.set(address, pages * PAGE, may)
             }
             done => done,
         }
     }
 
-    fn wake(&self, address: usize) {
-        let place = self.place(address);
-        place.fetch_add(1, Ordering::SeqCst);
-        raw::futex_wake(place);
+    fn wake(&self, address: usize, pages: usize) {
+        for page in 0..pages.min(PLACES) {
+            let place = self.place(address + page * PAGE);
+            place.fetch_add(1, Ordering::SeqCst);
+            raw::futex_wake(place);
+        }
     }
 }
 
@@ -233,13 +235,15 @@ mod tests {
         let watched = unsafe { Sigsegv::start(&space, 1) }.expect("a watched view");
         for page in (0..PAGES).step_by(2) {
             let address = start + page * PAGE;
-            watched.protect(address, Access::Write).expect("protected");
+            watched
+                .protect(address, 1, Access::Write)
+                .expect("protected");
             let word: *mut u64 = core::ptr::with_exposed_provenance_mut(address);
             // SAFETY: the page is in the mapping, and may be written now.
             unsafe { word.write_volatile(7) };
         }
         // The first pages have lost their rights meanwhile. They can be given back.
-        watched.protect(start, Access::Read).expect("protected");
+        watched.protect(start, 1, Access::Read).expect("protected");
         let word: *const u64 = core::ptr::with_exposed_provenance(start);
         // SAFETY: the page is in the mapping, and may be read now.
         assert_eq!(unsafe { word.read_volatile() }, 7);

@@ -147,23 +147,26 @@ impl Uffd {
         call(&self.file, request, words)
     }
 
-    /// Takes away the right to write a page.
-    pub(crate) fn forbid_writes(&self, address: usize) -> io::Result<()> {
-        self.write_protect(address, WP_PROTECT)
+    /// Takes away the right to write pages.
+    pub(crate) fn forbid_writes(&self, address: usize, pages: usize) -> io::Result<()> {
+        self.write_protect(address, pages, WP_PROTECT)
     }
 
-    /// Gives back the right to write a page, and wakes the threads that wait for it.
-    pub(crate) fn allow_writes_and_wake(&self, address: usize) -> io::Result<()> {
-        self.call(UFFDIO_WRITEPROTECT, &mut [address as u64, PAGE as u64, 0])
+    /// Gives back the right to write pages, and wakes the threads that wait for them.
+    pub(crate) fn allow_writes_and_wake(&self, address: usize, pages: usize) -> io::Result<()> {
+        self.pieces(address, pages, |words| {
+            self.call(UFFDIO_WRITEPROTECT, &mut [words[0], words[1], 0])?;
+            Ok(words[1])
+        })
     }
 
-    /// Removes a page from this process's page tables; its file keeps the page.
-    pub(crate) fn unmap(&self, address: usize) -> io::Result<()> {
+    /// Removes pages from this process's page tables; its file keeps them.
+    pub(crate) fn unmap(&self, address: usize, pages: usize) -> io::Result<()> {
         // SAFETY: the driver and the page server name only pages of the view, whose content stays in the file.
         let done = unsafe {
             libc::madvise(
                 core::ptr::with_exposed_provenance_mut(address),
-                PAGE,
+                pages * PAGE,
                 libc::MADV_DONTNEED,
             )
         };
@@ -173,27 +176,76 @@ impl Uffd {
         Ok(())
     }
 
-    /// Puts the file's page in place, where none is, and wakes the threads that wait for it. `readable`: for reading
+    /// Puts the file's pages in place, where none are, and wakes the threads that wait for them. `readable`: for reading
     /// only.
-    pub(crate) fn map_and_wake(&self, address: usize, readable: bool) -> io::Result<()> {
+    pub(crate) fn map_and_wake(
+        &self,
+        address: usize,
+        pages: usize,
+        readable: bool,
+    ) -> io::Result<()> {
         let mode = if readable { CONTINUE_WP } else { 0 };
-        self.call(UFFDIO_CONTINUE, &mut [address as u64, PAGE as u64, mode, 0])
+        self.pieces(address, pages, |[at, len]| {
+            let words = &mut [at, len, mode, 0];
+            self.partly(UFFDIO_CONTINUE, words).map(|()| words[3])
+        })
     }
 
-    /// Gives the file a page that it does not have, with these bytes, puts the page in place, and wakes the threads that
-    /// wait for it. `readable`: for reading only.
+    /// Gives the file pages that it does not have, with these bytes, puts the pages in place, and wakes the threads that
+    /// wait for them. `readable`: for reading only.
     pub(crate) fn copy_and_wake(
         &self,
         address: usize,
-        bytes: &[u8; PAGE],
+        bytes: &[[u8; PAGE]],
         readable: bool,
     ) -> io::Result<()> {
         let from = bytes.as_ptr().expose_provenance() as u64;
         let mode = if readable { COPY_WP } else { 0 };
-        self.call(
-            UFFDIO_COPY,
-            &mut [address as u64, from, PAGE as u64, mode, 0],
-        )
+        self.pieces(address, bytes.len(), |[at, len]| {
+            let words = &mut [at, from + (at - address as u64), len, mode, 0];
+            self.partly(UFFDIO_COPY, words).map(|()| words[4])
+        })
+    }
+
+    /// Makes a call that may stop before its end, and then says in its last word how far it came.
+    fn partly(&self, request: libc::c_ulong, words: &mut [u64]) -> io::Result<()> {
+        loop {
+            // SAFETY: as in `call`.
+            let done = unsafe { libc::ioctl(self.file.as_raw_fd(), request, words.as_mut_ptr()) };
+            if done == 0 {
+                return Ok(());
+            }
+            let error = io::Error::last_os_error();
+            let some = words.last().is_some_and(|w| (*w as i64) > 0);
+            match error.raw_os_error() {
+                Some(libc::EAGAIN) if some => return Ok(()),
+                // Another thread changes the mappings of the process. Try again.
+                Some(libc::EAGAIN) => std::thread::yield_now(),
+                _ => return Err(error),
+            }
+        }
+    }
+
+    /// Calls `step` with an address and a length until all pages are done; it returns the bytes that it has done. A call over
+    /// the border of two mappings, such as a stack's guard, is refused (ENOENT): there pages go one at a time.
+    fn pieces(
+        &self,
+        address: usize,
+        pages: usize,
+        mut step: impl FnMut([u64; 2]) -> io::Result<u64>,
+    ) -> io::Result<()> {
+        let (mut at, end) = (address as u64, (address + pages * PAGE) as u64);
+        let mut most = end - at;
+        while at < end {
+            match step([at, most.min(end - at)]) {
+                Ok(done) => at += done,
+                Err(e) if e.raw_os_error() == Some(libc::ENOENT) && most > PAGE as u64 => {
+                    most = PAGE as u64;
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
     }
 
     fn read_fault(&self) -> io::Result<Option<Fault>> {
@@ -264,24 +316,38 @@ impl Uffd {
         }
     }
 
-    fn write_protect(&self, address: usize, mode: u64) -> io::Result<()> {
+    fn write_protect(&self, address: usize, pages: usize, mode: u64) -> io::Result<()> {
         // Protecting wakes no thread, and the kernel refuses the flag there.
         let quietly = if mode == WP_PROTECT { 0 } else { WP_DONTWAKE };
-        let words = &mut [address as u64, PAGE as u64, mode | quietly];
-        self.call(UFFDIO_WRITEPROTECT, words)
+        self.pieces(address, pages, |[at, len]| {
+            self.call(UFFDIO_WRITEPROTECT, &mut [at, len, mode | quietly])?;
+            Ok(len)
+        })
     }
 
-    /// Puts the file's page in place, unless a page is in place already.
-    fn put_in_place(&self, address: usize, mode: u64) -> io::Result<()> {
-        loop {
-            let words = &mut [address as u64, PAGE as u64, mode | CONTINUE_DONTWAKE, 0];
-            match self.call(UFFDIO_CONTINUE, words) {
-                Err(e) if e.raw_os_error() == Some(libc::EEXIST) => return Ok(()),
+    /// Puts the file's pages in place, where none are in place already.
+    fn put_in_place(&self, address: usize, pages: usize, mode: u64) -> io::Result<()> {
+        let one = PAGE as u64;
+        self.pieces(address, pages, |[at, len]| {
+            let words = &mut [at, len, mode | CONTINUE_DONTWAKE, 0];
+            match self
+                .partly(UFFDIO_CONTINUE, words)
+                .map_err(|e| (e.raw_os_error(), e))
+            {
+                Ok(()) => Ok(words[3]),
+                // Pages differ: one at a time.
+                Err((Some(libc::EEXIST | libc::EFAULT), _)) if len > one => {
+                    Err(io::Error::from_raw_os_error(libc::ENOENT))
+                }
+                Err((Some(libc::EEXIST), _)) => Ok(one),
                 // No thread ever touched the page, so the file does not have it yet.
-                Err(e) if e.raw_os_error() == Some(libc::EFAULT) => self.make(address),
-                other => return other,
+                Err((Some(libc::EFAULT), _)) => {
+                    self.make(at as usize);
+                    Ok(0)
+                }
+                Err((_, e)) => Err(e),
             }
-        }
+        })
     }
 
     /// Makes the file have the page, filled with zeros.
@@ -309,16 +375,16 @@ impl Backend for Uffd {
         }
     }
 
-    fn protect(&self, address: usize, access: Access) -> io::Result<()> {
+    fn protect(&self, address: usize, pages: usize, access: Access) -> io::Result<()> {
         match access {
-            Access::None => self.unmap(address),
+            Access::None => self.unmap(address, pages),
             Access::Read => {
-                self.write_protect(address, WP_PROTECT)?;
-                self.put_in_place(address, CONTINUE_WP)
+                self.write_protect(address, pages, WP_PROTECT)?;
+                self.put_in_place(address, pages, CONTINUE_WP)
             }
             Access::Write => {
-                self.write_protect(address, 0)?;
-                self.put_in_place(address, 0)
+                self.write_protect(address, pages, 0)?;
+                self.put_in_place(address, pages, 0)
             }
         }
     }
@@ -330,14 +396,14 @@ impl Backend for Uffd {
         let words = &mut [address as u64, len, ZEROPAGE_DONTWAKE, 0];
         match self.call(UFFDIO_ZEROPAGE, words) {
             Err(e) if matches!(e.raw_os_error(), Some(libc::EEXIST | libc::ENOENT)) => {
-                (0..pages).try_for_each(|i| self.put_in_place(address + i * PAGE, 0))
+                self.put_in_place(address, pages, 0)
             }
             done => done,
         }
     }
 
-    fn wake(&self, address: usize) {
-        let words = &mut [address as u64, PAGE as u64];
+    fn wake(&self, address: usize, pages: usize) {
+        let words = &mut [address as u64, (pages * PAGE) as u64];
         // The call fails only for a range that is not registered.
         let _ = self.call(UFFDIO_WAKE, words);
     }

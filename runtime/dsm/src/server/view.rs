@@ -12,9 +12,20 @@ use crate::Access;
 use hetmp_core::segment::PAGE;
 use std::io;
 
-/// The bytes of a page on their way from one node to another.
+/// Pages that are moved with one call.
+pub(super) const BULK: usize = crate::message::BULK as usize;
+
+/// The bytes of pages on their way from one node to another.
 #[repr(align(4096))]
-pub(super) struct Bytes(pub(super) [u8; PAGE]);
+pub(super) struct Bytes(pub(super) [[u8; PAGE]; BULK]);
+
+/// Successive pages of one range, at most [`BULK`], at their address.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pages {
+    pub(super) first: u64,
+    pub(super) address: usize,
+    pub(super) count: usize,
+}
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -50,85 +61,81 @@ impl View {
         self.uffd.next_fault_within(ns)
     }
 
-    fn alias_of(&self, page: u64) -> *mut u8 {
-        self.alias.wrapping_add(page as usize * PAGE)
+    fn alias_of(&self, pages: Pages) -> *mut u8 {
+        self.alias.wrapping_add(pages.first as usize * PAGE)
     }
 
-    /// Copies the page's bytes from the node, which may read the page and not write it, or from the origin's file.
-    pub(super) fn read(&self, page: u64, into: &mut Bytes) {
-        // SAFETY: the alias maps the node's whole file, and no thread of the node may write the page now.
+    /// Copies the pages' bytes from the node, which may read the pages and not write them, or from the origin's file.
+    pub(super) fn read(&self, pages: Pages, into: &mut Bytes) {
+        let into = into.0[..pages.count].as_mut_ptr();
+        // SAFETY: the alias maps the node's whole file, and no thread of the node may write the pages now.
         unsafe {
-            self.alias_of(page)
-                .copy_to_nonoverlapping(into.0.as_mut_ptr(), PAGE);
+            self.alias_of(pages)
+                .copy_to_nonoverlapping(into.cast(), pages.count * PAGE);
         }
     }
 
-    /// Takes away the right to write the page.
-    pub(super) fn forbid_writes(&self, address: usize) -> io::Result<()> {
-        unless_gone(self.uffd.forbid_writes(address))
+    /// Takes away the right to write the pages.
+    pub(super) fn forbid_writes(&self, pages: Pages) -> io::Result<()> {
+        unless_gone(self.uffd.forbid_writes(pages.address, pages.count))
     }
 
-    /// Gives back the right to write a page that the node may read, and wakes the threads that wait for it. (If
-    /// the page is not in the page tables, the threads fault again.)
-    pub(super) fn allow_writes(&self, address: usize) -> io::Result<()> {
-        unless_gone(self.uffd.allow_writes_and_wake(address))
+    /// Gives back the right to write pages that the node may read, and wakes the threads that wait for them. (If
+    /// a page is not in the page tables, the threads fault again.)
+    pub(super) fn allow_writes(&self, pages: Pages) -> io::Result<()> {
+        unless_gone(self.uffd.allow_writes_and_wake(pages.address, pages.count))
     }
 
-    /// Takes the page away. `was`: what the node could do with it. `into` gets the page's bytes.
+    /// Takes the pages away. `was`: what the node could do with them. `into` gets the pages' bytes.
     pub(super) fn take(
         &self,
-        page: u64,
-        address: usize,
+        pages: Pages,
         was: Access,
         into: Option<&mut Bytes>,
     ) -> io::Result<()> {
         if self.own {
-            self.uffd.unmap(address)?;
+            self.uffd.unmap(pages.address, pages.count)?;
             if let Some(into) = into {
-                self.read(page, into);
+                self.read(pages, into);
             }
             return Ok(());
         }
         if let Some(into) = into {
             // No write may come between the copy and the removal.
             if was == Access::Write {
-                self.forbid_writes(address)?;
+                self.forbid_writes(pages)?;
             }
-            self.read(page, into);
+            self.read(pages, into);
         }
+        let (at, len) = (self.alias_of(pages), pages.count * PAGE);
         // SAFETY: the alias maps the node's whole file.
-        let done = unsafe { libc::madvise(self.alias_of(page).cast(), PAGE, libc::MADV_REMOVE) };
+        let done = unsafe { libc::madvise(at.cast(), len, libc::MADV_REMOVE) };
         if done != 0 {
             return Err(io::Error::last_os_error());
         }
         Ok(())
     }
 
-    /// Gives the node the page, which it could not use, with these bytes, and wakes the threads that wait for it.
-    pub(super) fn give(
-        &self,
-        page: u64,
-        address: usize,
-        access: Access,
-        bytes: &Bytes,
-    ) -> io::Result<()> {
+    /// Gives the node the pages, which it could not use, with these bytes, and wakes the threads that wait for them.
+    pub(super) fn give(&self, pages: Pages, access: Access, bytes: &Bytes) -> io::Result<()> {
         let readable = access == Access::Read;
+        let bytes = &bytes.0[..pages.count];
         if self.own {
-            // SAFETY: the alias maps the whole file, and no thread of the origin can use the page now.
+            // SAFETY: the alias maps the whole file, and no thread of the origin can use the pages now.
             unsafe {
-                self.alias_of(page)
-                    .copy_from_nonoverlapping(bytes.0.as_ptr(), PAGE);
+                self.alias_of(pages)
+                    .copy_from_nonoverlapping(bytes.as_ptr().cast(), pages.count * PAGE);
             }
-            return self.uffd.map_and_wake(address, readable);
+            return self.uffd.map_and_wake(pages.address, pages.count, readable);
         }
-        unless_gone(self.uffd.copy_and_wake(address, &bytes.0, readable))
+        unless_gone(self.uffd.copy_and_wake(pages.address, bytes, readable))
     }
 
-    /// Puts a page in place to which the node has the right, and wakes the threads that wait for it.
-    pub(super) fn refresh(&self, address: usize, access: Access) -> io::Result<()> {
+    /// Puts pages in place to which the node has the right, and wakes the threads that wait for them.
+    pub(super) fn refresh(&self, pages: Pages, access: Access) -> io::Result<()> {
         use crate::backend::Backend as _;
-        unless_gone(self.uffd.protect(address, access))?;
-        self.uffd.wake(address);
+        unless_gone(self.uffd.protect(pages.address, pages.count, access))?;
+        self.uffd.wake(pages.address, pages.count);
         Ok(())
     }
 
@@ -137,7 +144,7 @@ impl View {
     pub(super) fn first_touch(&self, address: usize, pages: usize) -> io::Result<()> {
         use crate::backend::Backend as _;
         unless_gone(self.uffd.first_touch(address, pages))?;
-        self.uffd.wake(address);
+        self.uffd.wake(address, 1);
         Ok(())
     }
 }

@@ -4,7 +4,7 @@
 //! memory that has no copies.
 
 use hetmp_dsm::{Access, Action, Homes, Message, Node, NodeId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The pages that one instruction needs, and how it accesses each of them.
 pub(crate) type Instruction = Vec<(u64, Access)>;
@@ -16,6 +16,9 @@ pub(crate) struct Setting {
     pub(crate) homes: Homes,
     /// For each thread: its node, and its instructions.
     pub(crate) threads: Vec<(NodeId, Vec<Instruction>)>,
+    /// Pages that a node asks for in bulk, once, at any time, although no thread waits for them. Each page is a message of
+    /// its own here: what travels as one message arrives in one of the orders that are tried.
+    pub(crate) bulk: Vec<(NodeId, Vec<(u64, Access)>)>,
     /// If true, a hold ends only after its page was used, or when nothing else can happen: holds last longer
     /// than transfers. Otherwise a hold may end at any time.
     pub(crate) timed: bool,
@@ -50,6 +53,9 @@ pub(crate) struct World {
     /// The content of a memory without copies.
     pub(crate) memory: BTreeMap<u64, u8>,
     pub(crate) threads: Vec<Thread>,
+    /// Which of the setting's bulks were asked for; and the pages that were and did not come, by node.
+    pub(crate) asked: Vec<bool>,
+    pub(crate) along: BTreeSet<(NodeId, u64)>,
     /// Steps since the last executed instruction.
     pub(crate) since: u16,
     /// The first error.
@@ -62,6 +68,7 @@ pub(crate) enum Step {
     Fault(usize),
     Execute(usize),
     Release(NodeId, u64),
+    Bulk(usize),
 }
 
 impl World {
@@ -81,6 +88,8 @@ impl World {
                 };
                 setting.threads.len()
             ],
+            asked: vec![false; setting.bulk.len()],
+            along: BTreeSet::new(),
             since: 0,
             wrong: None,
         }
@@ -129,6 +138,8 @@ impl World {
                 Some(Some(_)) => steps.push(Step::Fault(t)),
             }
         }
+        let bulks = (self.asked.iter().enumerate()).filter(|(_, asked)| !**asked);
+        steps.extend(bulks.map(|(i, _)| Step::Bulk(i)));
         let quiet = steps.is_empty();
         for node in &self.nodes {
             let n = node.number();
@@ -196,6 +207,18 @@ impl World {
                 self.nodes[usize::from(node)].release(page, &mut out);
                 node
             }
+            Step::Bulk(i) => {
+                self.asked[i] = true;
+                let (node, pages) = &setting.bulk[i];
+                for &(page, access) in pages {
+                    let machine = &mut self.nodes[usize::from(*node)];
+                    if machine.access(page) < access && machine.wanted(page) == Access::None {
+                        machine.fault(page, access, &mut out);
+                        self.along.insert((*node, page));
+                    }
+                }
+                *node
+            }
         };
         self.act(setting, node, &out);
         self.network.sort();
@@ -220,10 +243,18 @@ impl World {
                     self.copies[usize::from(node)].insert(page, (access, content));
                 }
                 Action::Wake { page } => {
+                    let mut waited = false;
                     for (t, thread) in self.threads.iter_mut().enumerate() {
                         if setting.threads[t].0 == node && thread.waiting == Some(page) {
                             thread.waiting = None;
+                            waited = true;
                         }
+                    }
+                    // A page that no thread waits for is not held.
+                    if self.along.remove(&(node, page)) && !waited {
+                        let mut out = Vec::new();
+                        self.nodes[usize::from(node)].release(page, &mut out);
+                        self.act(setting, node, &out);
                     }
                 }
             }

@@ -2,9 +2,9 @@
 
 use super::table::{counts, Table};
 
-/// Events of one node, the first words that [`Table::counts`] writes; and the last one.
+/// Events of one node, the counts that [`Table::counts`] writes; and what this node has touched.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts([u64; 5], u64);
+pub(super) struct Counts([u64; 6], u64);
 
 impl Counts {
     /// Faults that asked another node for a page to read.
@@ -32,6 +32,11 @@ impl Counts {
         self.0[4]
     }
 
+    /// Pages that came along with others.
+    pub(super) fn along(self) -> u64 {
+        self.0[5]
+    }
+
     /// This node's.
     pub(super) fn own(t: &Table) -> Counts {
         Counts::of(t, t.me)
@@ -39,7 +44,8 @@ impl Counts {
 
     pub(super) fn of(t: &Table, node: u32) -> Counts {
         let words = counts(t, node);
-        Counts(core::array::from_fn(|i| words[i]), words[8])
+        let [a, b, c, d, e, .., touched, along] = words;
+        Counts([a, b, c, d, e, along], touched)
     }
 
     /// Faults that asked another node.
@@ -65,9 +71,10 @@ impl Counts {
 
     pub(super) fn text(self) -> String {
         format!(
-            "{} read faults, {} write faults, {} KiB moved, {} pages taken away, {} us waited",
+            "{} read faults, {} write faults, {} pages along, {} KiB moved, {} pages taken away, {} us waited",
             self.reads(),
             self.writes(),
+            self.along(),
             self.sent() * 4,
             self.lost(),
             self.waited_ns() / 1000
@@ -76,9 +83,10 @@ impl Counts {
 
     pub(super) fn json(self) -> String {
         format!(
-            "\"read_faults\":{},\"write_faults\":{},\"bytes_sent\":{},\"pages_taken_away\":{},\"waited_ns\":{}",
+            "\"read_faults\":{},\"write_faults\":{},\"pages_along\":{},\"bytes_sent\":{},\"pages_taken_away\":{},\"waited_ns\":{}",
             self.reads(),
             self.writes(),
+            self.along(),
             self.sent() * 4096,
             self.lost(),
             self.waited_ns()

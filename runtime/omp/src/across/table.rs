@@ -7,7 +7,7 @@ use once_cell::race::OnceRef;
 #[repr(C)]
 #[derive(Debug)]
 pub struct Table {
-    /// 6: both libraries must have the same number here.
+    /// 7: both libraries must have the same number here.
     pub(crate) version: u32,
     /// This node's number. The origin is 0.
     pub(crate) me: u32,
@@ -18,11 +18,12 @@ pub struct Table {
     pub(crate) ask: extern "C" fn(u32, *mut u64),
     /// Is the address in memory that all nodes share?
     pub(crate) is_shared: extern "C" fn(usize) -> bool,
-    /// Writes nine words about the node that the first argument names, those of another node as they were when its
+    /// Writes ten words about the node that the first argument names, those of another node as they were when its
     /// part of the last region ended (at the origin only). Five counts: read faults that asked another node, write faults
     /// that asked another node, pages sent, pages taken away, and the nanoseconds from a fault's arrival to the
     /// page's, summed over faults. Then the three words that the node asked with when its part ended. Then the pages of
-    /// its own that this node, whatever the argument is, has touched so far.
+    /// its own that this node, whatever the argument is, has touched so far. Then a sixth count: pages that came along with
+    /// others.
     pub(crate) counts: extern "C" fn(u32, *mut u64),
     /// Called by the origin when the program ends: the other nodes may end.
     pub(crate) leave: extern "C" fn(),
@@ -34,7 +35,7 @@ pub struct Table {
     pub(crate) free: unsafe extern "C" fn(*mut libc::c_void),
 }
 
-pub(super) const VERSION: u32 = 6;
+pub(super) const VERSION: u32 = 7;
 
 // Requests. Their numbers are those of `hetmp_dsm::together::Op`.
 pub(super) const FORK: u32 = 1;
@@ -95,13 +96,13 @@ pub(super) fn ask(table: &Table, op: u32, words: [u64; 3]) -> [u64; 3] {
 
 /// The words that `node` asked with when its part of the last region ended.
 pub(super) fn words(table: &Table, node: u32) -> [u64; 3] {
-    let [.., a, b, c, _] = counts(table, node);
+    let [.., a, b, c, _, _] = counts(table, node);
     [a, b, c]
 }
 
 /// What [`Table::counts`] says of `node`.
-pub(super) fn counts(table: &Table, node: u32) -> [u64; 9] {
-    let mut words = [0; 9];
+pub(super) fn counts(table: &Table, node: u32) -> [u64; 10] {
+    let mut words = [0; 10];
     (table.counts)(node, words.as_mut_ptr());
     words
 }

@@ -9,15 +9,16 @@ use crate::source::Source;
 use std::fmt::Write as _;
 
 /// The titles of [`traffic`]'s cells.
-const TRAFFIC: &str = "<th class=\"n\">Read faults<th class=\"n\">Write faults<th class=\"n\">Sent\
+const TRAFFIC: &str = "<th class=\"n\">Read faults<th class=\"n\">Write faults<th class=\"n\">Along<th class=\"n\">Sent\
      <th class=\"n\">Taken away<th class=\"n\">Waited";
 
 /// The cells of a row that tell a node's or a region's traffic.
 fn traffic(t: Traffic) -> String {
     format!(
-        "<td class=\"n\">{}<td class=\"n\">{}<td class=\"n\">{} KiB<td class=\"n\">{}<td class=\"n\">{}",
+        "<td class=\"n\">{}<td class=\"n\">{}<td class=\"n\">{}<td class=\"n\">{} KiB<td class=\"n\">{}<td class=\"n\">{}",
         t.read_faults,
         t.write_faults,
+        t.pages_along,
         t.bytes_sent / 1024,
         t.pages_taken_away,
         time(t.waited_ns)
@@ -40,7 +41,7 @@ pub(super) fn dsm(all: &Resolved, out: &mut String) {
     let _ = write!(
         out,
         "<h2>Distributed shared memory on {} nodes</h2>\n<p class=\"soft\">Faults are those that asked another node \
-         for a page. Taken away: pages that other nodes asked for. Waited: from a fault to its page, summed over \
+         for a page. Along: pages that came with others. Taken away: pages that other nodes asked for. Waited: from a fault to its page, summed over \
          faults. Bars: each node's share of that time.</p>\n<div class=\"scroll\"><table><tr><th>Node{TRAFFIC}</tr>\n",
         dsm.nodes.len()
     );
