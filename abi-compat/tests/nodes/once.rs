@@ -60,4 +60,10 @@ fn a_region_that_runs_once_is_read_before() {
     let by = report["reach"]["by"].as_array().unwrap();
     let levers: Vec<&str> = by.iter().filter_map(|p| p["lever"].as_str()).collect();
     assert_eq!(levers, ["virtual-team"], "{report}");
+    let spent = |field: &str| report["reach"][field].as_u64().unwrap();
+    assert!(
+        (1..spent("allowed_ns")).contains(&spent("looked_ns")),
+        "{report}"
+    );
+    assert_eq!(spent("lost_ns"), 0, "{report}");
 }

@@ -8,7 +8,7 @@
 //!
 //! While a region's executions are even, ever fewer are observed; while they are uneven, as many as observing may cost.
 //!
-//! **A short region** has another reason to be looked at: a team of one thread (`crate::alone`) saves some
+//! **A short region** has another reason to be looked at: a team of one thread ([`crate::gain`]) saves some
 //! tenths of a microsecond in each execution.
 //!
 //! Pure: no clock.
@@ -48,9 +48,6 @@ pub struct Seen {
     pub most_ns: f64,
     /// Mean time in the program's code over all threads.
     pub mean_ns: f64,
-    /// What the region would have taken if each thread had had a share in proportion to its speed in this execution: the harmonic
-    /// mean of the threads' times.
-    pub best_ns: f64,
 }
 
 /// What is known of one region while no node differs from another.
@@ -150,7 +147,6 @@ mod tests {
             elapsed_ns: most_ns + 500.0,
             most_ns,
             mean_ns,
-            ..Seen::default()
         }
     }
 

@@ -1,38 +1,39 @@
-//! Is a region faster as a virtual team or as an ordinary one?
+//! Is a region faster as a virtual team or as an ordinary one, or on one thread?
 //!
 //! A virtual team (see [`crate::virtual_team`]) reaches loops that no schedule reaches otherwise. It also
 //! costs something: more calls, more borders between threads, switches of stacks. Where nodes are unlike, the
 //! gain is mostly far above the cost. In a region of some microseconds, in a region with no more pieces than
 //! threads, or where all nodes are alike, there is only the cost. So both ways are tried, and the better one
-//! is kept until the next trial.
+//! is kept until the next trial. A short region is then tried on one thread, too: to start others takes some tenths of
+//! a microsecond where they are awake, and some ten microseconds where they sleep.
 //!
-//! **Times decide**, of two kinds:
-//! - An execution as a virtual team tells what an ordinary team would have taken: with equal shares it ends
-//!   with the slowest thread ([`Run::equal_ns`]). This compares both ways in one execution, whatever its
-//!   size, but misses what an ordinary team saves.
-//! - Executions one way and the other are measured from outside. These decide where they agree among
-//!   themselves. They do not agree where the region has another size each time.
+//! **One trial** compares any two ways: by pairs of executions, one after the other ([`ratio`]). Which of the two
+//! comes first changes from pair to pair, since a region may have two sizes in turns. A way wins beyond two errors.
+//! Besides, an execution as a virtual team tells by itself what an ordinary team would have taken: with equal shares
+//! it ends with the slowest thread ([`Run::equal_ns`]). Where this promises much, virtual teams come first, as many
+//! regions run a few times only.
 //!
-//! A region may settle for ordinary teams and later run at a size for which a virtual team was never tried.
-//! It is then tried again at once.
+//! **What trials lose is bounded** by the process's ledger, whose balance comes with each [`Turn`]; what a trial has
+//! lost is returned at its end. A pair that is known to lose more than is left is not begun, and the better way as far
+//! as is known is kept.
 //!
-//! **A third way** for short regions is to run all of the region on the thread that opens it. Starting
-//! threads and waiting for them takes some tenths of a microsecond where they are awake, and some ten
-//! microseconds where they sleep; many regions have less work than that. Once the two ways above are
-//! compared, the better one is compared with one thread, if the region was short (`crate::alone`).
-//!
-//! **Noise is no fact.** An execution during which a thread lost its core ([`Run::disturbed`]) is left out,
-//! unless many in a row are disturbed. No verdict is final: the losing way is tried again after a number of
-//! executions. This number doubles each time the trial says the same, and is large enough that a trial which
-//! loses costs no more than a hundredth of the time.
+//! **Noise is no fact.** A pair of which an execution was disturbed ([`Run::disturbed`]) counts for a part only, so
+//! that more of them are needed. No verdict is final: there is another trial after a number of executions, which
+//! doubles each time the trial says the same. If the time of the chosen way leaves its [`band`] for several
+//! executions, all begins anew; if a virtual team's paces no longer promise a gain, the next trial comes at once.
 //!
 //! Pure: no clock, no lock. The driver asks [`Gain::turn`] before an execution and brings the measurement
 //! after it.
 
-mod trial;
+mod band;
+mod ratio;
 
-use crate::alone::{Comparison, Verdict, Watch};
-use trial::{better, Promise, Samples, MOST_SAMPLES, SAMPLES};
+use crate::limits::{
+    DISTURBED, FIRST_PERIOD, FIRST_REST, INTERRUPTED, INTERRUPT_NS, LONGEST_PERIOD, LONGEST_REST,
+    MEMORY, MOST_PAIRS, SHORT_NS, SYSTEMATIC,
+};
+use band::Band;
+use ratio::{Estimate, Ratio};
 
 /// One way to run a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,115 +54,61 @@ pub struct Run {
     /// Nanoseconds that equal shares would have taken on the same threads; 0 where this is not known. Only
     /// for virtual teams.
     pub equal_ns: f64,
-    /// Nanoseconds that ideal shares, in proportion to the observed speeds of the threads, would have taken.
-    pub best_ns: f64,
+    /// Threads were suspended at barriers.
+    pub suspended: bool,
     /// A thread lost its core for a part of the execution that matters.
     pub disturbed: bool,
 }
 
-/// If equal shares would have taken this many times as long as the virtual team did, the virtual team is
-/// taken to win until a trial says otherwise.
-const EVIDENT: f64 = 1.15;
-/// If equal shares take at most this many times as long as ideal shares and as the virtual team, a virtual
-/// team gains nothing.
-const NOTHING: f64 = 1.05;
-/// Virtual teams for each ordinary one in a region's first trial, as long as the estimate speaks for them.
-const VIRTUALS: usize = 2;
-/// A comparison with one thread is followed by this many times as many executions without one.
-const REST_AFTER_COMPARISON: u32 = 8;
-/// Disturbed executions that a trial leaves out; further ones count.
-const PATIENCE: u32 = 12;
-/// Most virtual teams between two ordinary ones of a trial.
-const LONGEST_PAUSE: u32 = 16;
-/// Executions between the first two trials.
-const FIRST_PERIOD: u32 = 32;
-/// Most executions between two trials, as long as trials are cheap.
-const LONGEST_PERIOD: u32 = 8192;
-/// A trial may cost this part of the time until the next one.
-const TRIAL_COST: f64 = 0.01;
-/// Most executions between two trials, whatever a trial costs...
-const RAREST: f64 = 2e5;
-/// ...and after a virtual team came to harm.
-const RAREST_AFTER_HARM: f64 = 1e9;
-/// An ordinary team that takes this many times as long as the longest virtual team that was tried has a new
-/// size...
-const NEW_SIZE: f64 = 2.0;
-/// ...if it takes at least this number of nanoseconds.
-const WORTH_A_TRIAL_NS: f64 = 20_000.0;
-/// Executions in a row that must be as long as that where nothing was tried yet.
-const IN_A_ROW: u32 = 3;
-/// Virtual teams that a trial for a new size may run without meeting that size.
-const MISSES: u32 = 10;
-/// Executions of a settled region that may pass unmeasured: at first, and at most.
-const FIRST_REST: u32 = 5;
-const LONGEST_REST: u32 = 127;
-/// A settled virtual team is tried again when its estimated gain has fallen to this part of the gain at the
-/// last trial, and is no longer evident.
-const FALLEN: f64 = 0.8;
-/// Weight of the older estimates in a settled region.
-const MEMORY: f64 = 0.9;
-
+/// What the driver says before an execution.
 #[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    /// A team of one is right for this region.
+    pub may_be_alone: bool,
+    /// Nanoseconds that trials may still lose.
+    pub left_ns: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Both ways are tried.
-    Trial,
-    /// The better of both ways, `rival`, is compared with one thread alone. `lost_ns`: nanoseconds that the
-    /// comparison of the two ways has lost.
-    Alone {
-        rival: Way,
-        lost_ns: f64,
-        so_far: Comparison,
-    },
-    /// One way is kept for `left` further executions.
-    Settled {
-        way: Way,
-        left: u32,
-        /// How many of them may pass unmeasured.
-        rest: u32,
-    },
+    /// The region has not run yet as a virtual team.
+    New,
+    /// Virtual and ordinary teams are compared.
+    Teams,
+    /// The better of both teams is compared with one thread alone.
+    Alone,
+    /// The better way is kept for `left` further executions, `rest` of which may pass unmeasured.
+    Settled { left: u32, rest: u32 },
 }
 
 /// What is known about the gain of one region.
 #[derive(Clone, Copy, Debug)]
 pub struct Gain {
     state: State,
-    /// A virtual team has run in this trial. Its first execution does not count: it touches memory for the
-    /// first time, or goes by shares that were learned long ago.
-    warm: bool,
-    /// In the trial's first virtual team the threads were alike and nothing was to be gained: the nanoseconds
-    /// that it took.
-    hopeless: Option<f64>,
-    virtuals: Samples,
-    ordinaries: Samples,
-    /// Sums over recent virtual teams: nanoseconds taken, and nanoseconds that equal shares would have taken
-    /// in the same executions.
-    estimate: (f64, f64),
-    /// The quotient of the estimate (equal shares over taken) when the last trial ended.
-    promised: f64,
-    /// The largest execution that a virtual team was tried for, by its `equal_ns`; and the size that the
-    /// running trial is for.
-    tried_ns: f64,
-    wanted_ns: f64,
-    misses: u32,
-    patience: u32,
-    /// Virtual teams before the trial's next ordinary one, after an ordinary one was disturbed; and how many there were after
-    /// the last such one.
-    pause: u32,
-    last_pause: u32,
-    /// The way that the last trial found to be better.
-    verdict: Option<Way>,
-    /// Executions until the next trial.
+    /// Ordinary team to virtual team: measured, and concluded from virtual teams.
+    teams: Ratio,
+    equal: Ratio,
+    suspended: bool,
+    /// The better team to one thread.
+    alone: Ratio,
+    /// The better team, and the better way.
+    team: Way,
+    best: Way,
+    is_judged: bool,
+    /// The running pair: its finished execution, and whether it was disturbed.
+    first: Option<(Way, f64, bool)>,
+    /// Pairs of the running comparison.
+    pairs: u32,
+    /// Nanoseconds of the last execution of each way that counted.
+    last_ns: [f64; 3],
+    /// Executions until the next trial, once settled.
     period: u32,
-    /// A virtual team came to harm: the nanoseconds that it lost.
-    harm_ns: Option<f64>,
-    /// The caller allows a team of one for this region.
+    /// Nanoseconds that a virtual team has lost by coming to harm.
+    harm_ns: f64,
+    /// When the region settled, the paces of its virtual team promised a gain.
+    promised: bool,
     may_be_alone: bool,
-    /// The region was settled without a trial ([`Gain::expect_loss`]): how many executions in a row were long enough for one.
-    supposed: Option<u32>,
-    /// In the running trial: the region had one size before.
-    one_size: bool,
-    /// Watches for overlong executions while one thread runs the region.
-    watch: Watch,
+    band: Band,
 }
 
 impl Default for Gain {
@@ -175,78 +122,144 @@ impl Gain {
     #[must_use]
     pub const fn new() -> Self {
         Gain {
-            state: State::Trial,
-            warm: false,
-            hopeless: None,
-            virtuals: Samples::new(),
-            ordinaries: Samples::new(),
-            estimate: (0.0, 0.0),
-            promised: 0.0,
-            tried_ns: 0.0,
-            wanted_ns: 0.0,
-            misses: 0,
-            patience: PATIENCE,
-            pause: 0,
-            last_pause: 0,
-            verdict: None,
+            state: State::New,
+            teams: Ratio::NONE,
+            equal: Ratio::NONE,
+            suspended: false,
+            alone: Ratio::NONE,
+            team: Way::Virtual,
+            best: Way::Virtual,
+            is_judged: false,
+            first: None,
+            pairs: 0,
+            last_ns: [0.0; 3],
             period: FIRST_PERIOD,
-            harm_ns: None,
+            harm_ns: 0.0,
+            promised: false,
             may_be_alone: false,
-            supposed: None,
-            one_size: false,
-            watch: Watch::new(),
+            band: Band::NONE,
         }
     }
 
-    /// The region is not to be tried yet: a trial would lose about `lost_ns` nanoseconds, and an execution as an ordinary team
-    /// takes `usual_ns`. The trial comes when it is small beside the time that the region has run, or when an execution is
-    /// clearly longer than `worth_ns`.
-    pub fn expect_loss(&mut self, lost_ns: f64, usual_ns: f64, worth_ns: f64) {
-        self.tried_ns = worth_ns;
-        self.supposed = Some(0);
-        self.settle(Way::Ordinary, lost_ns, usual_ns, RAREST);
-    }
-
-    /// The last executions as an ordinary team, before the trial goes on, took so many nanoseconds.
-    pub fn remember_ordinaries(&mut self, ns: &[f64]) {
-        ns.iter().for_each(|&ns| self.ordinaries.add(ns));
-        self.one_size = self.ordinaries.are_alike();
-    }
-
-    /// The way of the next execution. `may_be_alone`: the caller allows a team of one for this region.
-    pub fn turn(&mut self, may_be_alone: bool) -> Way {
-        self.may_be_alone = may_be_alone;
-        match &mut self.state {
-            State::Settled { way, left, .. } => match left.checked_sub(1) {
-                Some(fewer) if may_be_alone || *way != Way::Alone => {
+    /// The way of the next execution.
+    pub fn turn(&mut self, turn: Turn) -> Way {
+        self.may_be_alone = turn.may_be_alone;
+        if let State::Settled { left, .. } = &mut self.state {
+            match left.checked_sub(1) {
+                Some(fewer) if turn.may_be_alone || self.best != Way::Alone => {
                     *left = fewer;
-                    return *way;
+                    return self.best;
                 }
                 _ => self.begin_trial(),
-            },
-            State::Alone { rival, so_far, .. } if may_be_alone => {
-                return if so_far.wants_alone() {
-                    Way::Alone
-                } else {
-                    *rival
-                };
             }
-            State::Alone { .. } => self.begin_trial(),
-            State::Trial => {}
         }
-        self.next_in_trial()
+        if self.state == State::Alone && !turn.may_be_alone {
+            self.keep(self.team);
+            return self.best;
+        }
+        if self.state == State::New {
+            return Way::Virtual;
+        }
+        if let Some((way, ..)) = self.first {
+            let (one, other) = self.ways();
+            return if way == one { other } else { one };
+        }
+        if turn.left_ns <= 0.0 || self.sure_loss_ns() > turn.left_ns {
+            self.keep(self.unharmful());
+            return self.best;
+        }
+        self.next_of_pair()
+    }
+
+    /// The ways that are compared.
+    fn ways(&self) -> (Way, Way) {
+        match self.state {
+            State::Alone => (Way::Alone, self.team),
+            _ => (Way::Virtual, Way::Ordinary),
+        }
+    }
+
+    /// The first way of a new pair.
+    fn next_of_pair(&self) -> Way {
+        let (one, other) = self.ways();
+        if self.pairs == 0 {
+            // Most regions run a few times only.
+            return self.favourite();
+        }
+        // Each order equally often, and with no period that a region may have, too.
+        if self.pairs.count_ones() % 2 == 0 {
+            one
+        } else {
+            other
+        }
+    }
+
+    /// What is known of the running comparison: the log ratio of the second way's time to the first one's.
+    fn estimate(&self) -> Option<Estimate> {
+        if self.state == State::Alone {
+            return self.alone.estimate();
+        }
+        let concluded = self.equal.concluded(self.suspended);
+        match (self.teams.estimate(), concluded) {
+            (Some(measured), Some(concluded)) => Some(measured.and(concluded)),
+            (measured, concluded) => measured.or(concluded),
+        }
+    }
+
+    /// The way that is better as far as is known.
+    fn favourite(&self) -> Way {
+        let (one, other) = self.ways();
+        match self.estimate() {
+            _ if self.harm_ns > 0.0 => other,
+            Some(e) if e.mean > 0.0 => one,
+            // The first execution told nothing: it was so short that one thread ran all pieces, or the other was still
+            // starting. A region that runs a few times only is better off with a second one before the comparison.
+            None => one,
+            Some(_) => other,
+        }
+    }
+
+    /// The same where no more can be tried. What was measured counts more than what was concluded.
+    fn unharmful(&self) -> Way {
+        let (one, other) = self.ways();
+        match self.teams.estimate() {
+            Some(e) if self.state == State::Teams && e.is_clear() => {
+                if e.mean > 0.0 {
+                    one
+                } else {
+                    other
+                }
+            }
+            _ => self.favourite(),
+        }
+    }
+
+    /// Nanoseconds that a pair of the running comparison loses at least, as far as is known beyond two errors.
+    fn sure_loss_ns(&self) -> f64 {
+        if self.harm_ns > 0.0 {
+            return self.harm_ns;
+        }
+        let (one, other) = self.ways();
+        let known = [one, other].map(|way| self.last_ns[way as usize]);
+        let shorter = known.into_iter().filter(|&ns| ns > 0.0);
+        let shorter = shorter.fold(f64::INFINITY, f64::min);
+        let factor = self.estimate().map_or(1.0, |e| e.least().exp());
+        if shorter.is_finite() {
+            shorter * (factor - 1.0)
+        } else {
+            0.0
+        }
     }
 
     /// Takes the executions that may run `this` way without another [`Gain::turn`], and returns their number.
     /// They count as run.
     pub fn take_rest(&mut self, this: Way) -> u32 {
+        let strays = self.band.strays();
         match &mut self.state {
-            // All of them: the driver times each execution of a team of one (see `longest_alone_ns`).
-            State::Settled { way, left, .. } if *way == this && this == Way::Alone => {
-                core::mem::take(left)
-            }
-            State::Settled { way, left, rest } if *way == this => {
-                let taken = (*left).min(*rest);
+            State::Settled { left, rest } if self.best == this => {
+                // All of a team of one: the driver times each of its executions (see `longest_alone_ns`).
+                let most = if this == Way::Alone { u32::MAX } else { *rest };
+                let taken = if strays { 0 } else { (*left).min(most) };
                 *left -= taken;
                 *rest = (*rest * 2 + 1).min(LONGEST_REST);
                 taken
@@ -265,338 +278,178 @@ impl Gain {
     /// much?
     #[must_use]
     pub fn is_in_haste(&self) -> bool {
-        matches!(self.state, State::Alone { .. })
+        self.state == State::Alone
     }
 
-    /// Nanoseconds. An execution by one thread that takes longer must be brought to [`Gain::learn_alone`],
+    /// Nanoseconds. An execution by one thread that takes longer must be brought to [`Gain::learn`],
     /// even if it is among the executions that [`Gain::take_rest`] gave away.
     #[must_use]
     pub fn longest_alone_ns(&self) -> f64 {
-        self.watch.longest_ns()
+        self.band.upper_ns().max(INTERRUPT_NS)
     }
 
-    /// Learns from an execution by one thread. `unused`: how many of the executions that [`Gain::take_rest`]
-    /// gave away have not taken place; these are given back.
-    pub fn learn_alone(&mut self, run: &Run, unused: u32) {
-        if !self.counts(run) {
-            if let State::Settled { left, .. } = &mut self.state {
-                *left += unused;
-            }
-            return;
+    /// `unused` of the executions that [`Gain::take_rest`] gave away have not taken place, as one of them took long.
+    pub fn give_back(&mut self, unused: u32) {
+        if let State::Settled { left, .. } = &mut self.state {
+            *left += unused;
         }
-        match &mut self.state {
-            State::Trial => {}
-            State::Alone { so_far, .. } => {
-                so_far.add_alone(run.elapsed_ns);
-                self.conclude_alone();
+    }
+
+    /// Learns from an execution. Returns the nanoseconds that trials have lost by it.
+    pub fn learn(&mut self, way: Way, run: &Run) -> f64 {
+        let ns = run.elapsed_ns;
+        let disturbed = run.disturbed || self.is_in_haste() && ns > INTERRUPTED * SHORT_NS;
+        if let (State::Settled { .. }, true) = (self.state, disturbed) {
+            return 0.0;
+        }
+        self.last_ns[way as usize] = ns;
+        if way == Way::Virtual {
+            self.harm_ns = 0.0;
+            self.suspended |= run.suspended;
+            // Other processes slow equal shares down as well. But a first execution may have waited for a thread to
+            // start.
+            if run.equal_ns > 0.0 && !(disturbed && self.state == State::New) {
+                if let State::Settled { .. } = self.state {
+                    self.equal.fade(MEMORY);
+                }
+                self.equal.add(ns, run.equal_ns, 1.0);
             }
-            State::Settled { left, .. } => {
-                *left += unused;
-                if self.watch.is_too_long(run.elapsed_ns, *left) {
+        }
+        match self.state {
+            State::Settled { .. } => {
+                let broken = way == Way::Virtual && self.promised && !self.promises();
+                if self.band.leaves(ns) {
+                    self.begin_anew();
+                } else if broken {
                     self.begin_trial();
-                    self.wanted_ns = run.elapsed_ns;
+                }
+                0.0
+            }
+            State::New => {
+                self.state = State::Teams;
+                // It touches memory for the first time. Where it promises a gain, or tells nothing (it was so short
+                // that one thread ran all pieces, or the other was still starting), there is a second virtual team
+                // before the comparison.
+                let told = self.equal.concluded(self.suspended);
+                let promising = told.is_none_or(|e| e.is_clear() && e.mean > 0.0);
+                self.first = (!promising).then_some((way, ns, disturbed));
+                0.0
+            }
+            State::Teams | State::Alone => self.learn_of_pair(way, ns, disturbed),
+        }
+    }
+
+    fn learn_of_pair(&mut self, way: Way, ns: f64, disturbed: bool) -> f64 {
+        let (one, other) = self.ways();
+        let (one_ns, other_ns, part) = match self.first.take() {
+            Some((before, ns_before, was)) if before != way => {
+                let part = part(disturbed || was);
+                if way == other {
+                    (ns_before, ns, part)
+                } else {
+                    (ns, ns_before, part)
                 }
             }
-        }
-    }
-
-    fn conclude_alone(&mut self) {
-        let State::Alone {
-            rival,
-            lost_ns,
-            so_far,
-        } = self.state
-        else {
-            return;
+            _ => {
+                self.first = (way == one || way == other).then_some((way, ns, disturbed));
+                return 0.0;
+            }
         };
-        let way = match so_far.verdict() {
-            Verdict::Open => return,
-            Verdict::Alone => Way::Alone,
-            Verdict::Rival => rival,
+        let ratio = if self.state == State::Alone {
+            &mut self.alone
+        } else {
+            &mut self.teams
         };
-        let lost = lost_ns + so_far.lost_ns();
-        if way == Way::Alone {
-            self.watch = Watch::over(&so_far);
-            self.settle(way, lost, so_far.alone_ns(), RAREST);
-        } else {
-            let usual = self.usual_ns(way);
-            self.settle(way, lost, usual, RAREST);
+        if self.pairs == 0 {
+            ratio.forget();
         }
-        // Where both take equally long, nothing is lost by the comparison but its clocks; and as the verdict is often the other
-        // one the next time, the period stays short.
-        if let State::Settled { left, .. } = &mut self.state {
-            *left = (*left).max(so_far.runs() * REST_AFTER_COMPARISON);
+        ratio.add(one_ns, other_ns, part);
+        self.pairs += 1;
+        let Some(e) = self.estimate() else { return 0.0 };
+        if !e.is_clear() && self.pairs < MOST_PAIRS {
+            return 0.0;
         }
-    }
-
-    /// Median nanoseconds of an execution of `way`.
-    fn usual_ns(&self, way: Way) -> f64 {
-        match way {
-            Way::Virtual => self.virtuals.middle(),
-            Way::Ordinary | Way::Alone => self.ordinaries.middle(),
-        }
-    }
-
-    /// `way` is the better of virtual and ordinary team, and finding this out has lost `lost_ns` nanoseconds.
-    fn prefer(&mut self, way: Way, lost_ns: f64) {
-        let usual = self.usual_ns(way);
-        if self.may_be_alone && Comparison::is_for(usual) {
-            self.state = State::Alone {
-                rival: way,
-                lost_ns,
-                so_far: Comparison::new(),
-            };
-        } else {
-            self.settle(way, lost_ns, usual, RAREST);
-        }
-    }
-
-    fn begin_trial(&mut self) {
-        self.state = State::Trial;
-        self.supposed = None;
-        self.one_size = false;
-        self.warm = false;
-        self.hopeless = None;
-        self.virtuals.len = 0;
-        self.ordinaries.len = 0;
-        // Halved but not forgotten: where sizes differ, a trial may meet only small ones.
-        self.estimate.0 *= 0.5;
-        self.estimate.1 *= 0.5;
-        self.wanted_ns = 0.0;
-        self.misses = 0;
-        self.patience = PATIENCE;
-        self.pause = 0;
-        self.last_pause = 0;
-    }
-
-    fn next_in_trial(&self) -> Way {
-        if self.harm_ns.is_some() {
-            // Measure an ordinary execution first: the cost of a trial is a multiple of its time.
-            return Way::Ordinary;
-        }
-        if !self.warm {
-            return Way::Virtual;
-        }
-        if self.hopeless.is_some() {
-            return Way::Ordinary;
-        }
-        if self.pause > 0 {
-            return Way::Virtual;
-        }
-        let (v, o) = (self.virtuals.len, self.ordinaries.len);
-        if v == 0 && self.estimate.1 <= 0.0 {
-            // The first execution told nothing: it was so short that one thread ran all pieces, or the other was still
-            // starting. A region that runs a few times only is better off with a second one before the comparison.
-            return Way::Virtual;
-        }
-        if self.misses_size() && o >= SAMPLES {
-            return Way::Virtual;
-        }
-        if self.promises(EVIDENT) {
-            // The estimate already speaks for the virtual team: run as few ordinary teams as possible.
-            if v < MOST_SAMPLES {
-                Way::Virtual
-            } else {
-                Way::Ordinary
-            }
-        } else if o <= v && (v >= MOST_SAMPLES || !self.is_likely() || (o + 1) * VIRTUALS <= v) {
-            Way::Ordinary
-        } else {
-            Way::Virtual
-        }
-    }
-
-    /// Is this a region's first trial, and does the estimate speak for virtual teams, if not clearly? Many regions run no more
-    /// than ten times, so that each ordinary team of such a trial is a large part of all.
-    fn is_likely(&self) -> bool {
-        self.verdict.is_none() && self.promises(1.0)
-    }
-
-    /// Is the trial for a size that no virtual team has run yet?
-    fn misses_size(&self) -> bool {
-        self.wanted_ns > self.tried_ns * NEW_SIZE
-    }
-
-    /// Does the estimate say that equal shares would take at least `factor` times as long?
-    fn promises(&self, factor: f64) -> bool {
-        let (took, equal) = self.estimate;
-        equal > 0.0 && equal >= took * factor
-    }
-
-    /// Learns from an execution as a virtual team.
-    pub fn learn_virtual(&mut self, run: &Run) {
-        let settled = !self.is_in_trial();
-        self.pause = self.pause.saturating_sub(1);
-        if !self.counts(run) {
-            return;
-        }
-        if run.equal_ns > 0.0 {
-            if settled {
-                self.estimate.0 *= MEMORY;
-                self.estimate.1 *= MEMORY;
-            }
-            self.estimate.0 += run.elapsed_ns;
-            self.estimate.1 += run.equal_ns;
-            self.tried_ns = self.tried_ns.max(run.equal_ns);
-        } else if self.warm {
-            // Not the first execution, which may have waited for threads to start.
-            self.tried_ns = self.tried_ns.max(run.elapsed_ns);
-        }
-        if settled {
-            // As long as the gain is evident, a trial would say the same and cost ordinary teams.
-            let limit = (self.promised * FALLEN).min(EVIDENT);
-            if self.verdict == Some(Way::Virtual) && !self.promises(limit) {
-                self.begin_trial();
-            }
-            return;
-        }
-        if self.learn_rival(Way::Virtual, run) {
-            return;
-        }
-        if self.misses_size() {
-            self.misses += 1;
-            if self.misses > MISSES {
-                self.tried_ns = self.wanted_ns;
-            }
-        }
-        if !self.warm {
-            self.warm = true;
-            let alike = run.equal_ns > 0.0 && run.equal_ns <= run.best_ns * NOTHING;
-            if alike && run.equal_ns <= run.elapsed_ns * NOTHING && !self.misses_size() {
-                self.hopeless = Some(run.elapsed_ns);
-            }
-            return;
-        }
-        self.virtuals.add(run.elapsed_ns);
-        self.conclude();
-    }
-
-    /// Learns from an execution as an ordinary team.
-    pub fn learn_ordinary(&mut self, run: &Run) {
-        let settled = !self.is_in_trial();
-        if !self.counts(run) {
-            if matches!(self.state, State::Trial) {
-                self.postpone();
-            }
-            return;
-        }
-        if settled {
-            let mut new = run.elapsed_ns > self.tried_ns * NEW_SIZE;
-            if let Some(in_a_row) = &mut self.supposed {
-                *in_a_row = if new { *in_a_row + 1 } else { 0 };
-                // One may be long because its threads lost their cores.
-                new = *in_a_row >= IN_A_ROW;
-            }
-            if new && self.tried_ns > 0.0 && run.elapsed_ns > WORTH_A_TRIAL_NS {
-                self.begin_trial();
-                self.wanted_ns = run.elapsed_ns;
-            }
-            return;
-        }
-        if self.learn_rival(Way::Ordinary, run) {
-            return;
-        }
-        self.ordinaries.add(run.elapsed_ns);
-        if let Some(harm) = self.harm_ns.take() {
-            self.tried_ns = f64::INFINITY;
-            self.settle(Way::Ordinary, harm, run.elapsed_ns, RAREST_AFTER_HARM);
-        } else if let Some(took) = self.hopeless {
-            if run.elapsed_ns <= took {
-                self.prefer(Way::Ordinary, took - run.elapsed_ns);
-            } else {
-                // The ordinary team was slower after all: try in earnest.
-                self.hopeless = None;
-            }
-        } else {
-            self.conclude();
-        }
-    }
-
-    /// An ordinary team of a trial was disturbed, and must be repeated. On a busy machine the next one will most likely be
-    /// disturbed, too. Where the estimate says that the virtual team is clearly better, ever more of these come first.
-    fn postpone(&mut self) {
-        self.last_pause = if self.promises(EVIDENT) {
-            (self.last_pause * 2).clamp(1, LONGEST_PAUSE)
-        } else {
-            1
-        };
-        self.pause = self.last_pause;
-    }
-
-    /// Takes an execution for the comparison with one thread, if that is going on. Returns whether it is.
-    fn learn_rival(&mut self, this: Way, run: &Run) -> bool {
-        let State::Alone { rival, so_far, .. } = &mut self.state else {
-            return false;
-        };
-        if *rival == this {
-            so_far.add_rival(run.elapsed_ns);
-            self.conclude_alone();
-        }
-        true
+        // What another process has taken is not lost by the trial.
+        let each = one_ns.min(other_ns) * (e.mean.abs().exp() - 1.0) * part;
+        let lost = each * f64::from(self.pairs);
+        self.conclude(if e.mean > 0.0 { one } else { other });
+        lost
     }
 
     /// A virtual team came to harm and lost about `ns` nanoseconds (its threads waited for each other in a
-    /// way that the runtime does not see).
-    pub fn learn_harm(&mut self, ns: f64) {
-        self.begin_trial();
-        self.harm_ns = Some(ns);
+    /// way that the runtime does not see). Returns what trials have lost by it.
+    pub fn learn_harm(&mut self, ns: f64) -> f64 {
+        self.begin_anew();
+        self.harm_ns = ns;
+        self.keep(Way::Ordinary);
+        ns
     }
 
-    /// Does this execution count? A disturbed one does not, until a trial has run out of patience.
-    fn counts(&mut self, run: &Run) -> bool {
-        let disturbed = run.disturbed || self.is_in_haste() && !Comparison::counts(run.elapsed_ns);
-        if disturbed && (!self.is_in_trial() || self.patience > 0) {
-            self.patience = self.patience.saturating_sub(1);
-            return false;
-        }
-        true
+    /// Do the paces of virtual teams say that equal shares would take longer?
+    fn promises(&self) -> bool {
+        let told = self.equal.estimate();
+        told.is_some_and(|e| e.mean > SYSTEMATIC)
     }
 
-    fn conclude(&mut self) {
-        let (v, o) = (&self.virtuals, &self.ordinaries);
-        if v.len == 0 || o.len == 0 || self.misses_size() {
-            return;
+    /// The running comparison has found the better of its two ways.
+    fn conclude(&mut self, way: Way) {
+        let usual_ns = self.last_ns[way as usize];
+        self.pairs = 0;
+        if self.state == State::Teams {
+            self.team = way;
+            if self.may_be_alone && usual_ns <= SHORT_NS {
+                self.state = State::Alone;
+                return;
+            }
         }
-        let promise = if self.promises(EVIDENT) {
-            Promise::Evident
-        } else if self.promises(1.0) {
-            Promise::Some
+        self.period = if self.is_judged && self.best == way {
+            (self.period * 2).min(LONGEST_PERIOD)
         } else {
-            Promise::None
+            FIRST_PERIOD
         };
-        let Some(way) = better(v, o, promise, self.one_size) else {
-            return;
-        };
-        let (better, worse) = match way {
-            Way::Virtual => (v, o),
-            Way::Ordinary | Way::Alone => (o, v),
-        };
-        let lost = (worse.middle() - better.middle()).max(0.0) * worse.len as f64;
-        self.prefer(way, lost);
+        self.is_judged = true;
+        self.keep(way);
     }
 
-    /// Ends the trial. `way` was found to be better; the trial has lost about `lost_ns` nanoseconds, and an
-    /// execution of `way` usually takes `usual_ns`.
-    fn settle(&mut self, way: Way, lost_ns: f64, usual_ns: f64, rarest: f64) {
-        if self.verdict == Some(way) {
-            self.period = (self.period * 2).min(LONGEST_PERIOD);
-        } else if self.verdict.is_some() {
-            self.period = FIRST_PERIOD;
+    /// Keeps `way` until the next trial.
+    fn keep(&mut self, way: Way) {
+        if self.state == State::Alone {
+            self.pairs = 0;
         }
-        self.verdict = Some(way);
-        let repeats = f64::from(self.period) / f64::from(FIRST_PERIOD);
-        let affordable = lost_ns / (TRIAL_COST * usual_ns.max(1.0)) * repeats.min(16.0);
-        let left = f64::from(self.period).max(affordable.min(rarest)) as u32;
-        self.promised = if self.estimate.0 > 0.0 {
-            self.estimate.1 / self.estimate.0
-        } else {
-            0.0
-        };
+        self.best = way;
+        self.first = None;
+        self.promised = self.promises();
+        self.band.settle(self.last_ns[way as usize]);
         self.state = State::Settled {
-            way,
-            left,
+            left: self.period,
             rest: FIRST_REST,
         };
+    }
+
+    /// Begins a trial, or continues one that would have cost too much.
+    fn begin_trial(&mut self) {
+        self.state = State::Teams;
+        self.first = None;
+    }
+
+    /// The region is another one than before.
+    fn begin_anew(&mut self) {
+        self.begin_trial();
+        self.pairs = 0;
+        self.teams = Ratio::NONE;
+        self.equal = Ratio::NONE;
+        self.alone = Ratio::NONE;
+        self.is_judged = false;
+        self.period = FIRST_PERIOD;
+    }
+}
+
+/// For which part of a pair one with a disturbed execution counts.
+fn part(disturbed: bool) -> f64 {
+    if disturbed {
+        DISTURBED
+    } else {
+        1.0
     }
 }
 

@@ -22,7 +22,6 @@
 #![forbid(unsafe_code)]
 
 pub mod aid;
-pub(crate) mod alone;
 pub mod blocks;
 pub mod cache;
 pub mod cross_dynamic;
@@ -37,6 +36,7 @@ pub mod fixed;
 pub mod gain;
 pub mod hetprobe;
 pub mod irregular;
+pub(crate) mod limits;
 pub mod nest;
 pub mod placement;
 pub mod plain;
@@ -46,7 +46,6 @@ pub mod profile;
 pub mod ranges;
 pub mod record;
 pub mod schedule;
-pub mod segments;
 pub mod simulate;
 pub mod virtual_team;
 pub mod watch;

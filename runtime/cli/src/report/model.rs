@@ -99,6 +99,13 @@ pub(super) struct Node {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Reach {
+    /// What looking at regions has taken and trials have lost, of what both may. Missing in reports of older versions.
+    #[serde(default)]
+    pub(super) looked_ns: u64,
+    #[serde(default)]
+    pub(super) lost_ns: u64,
+    #[serde(default)]
+    pub(super) allowed_ns: u64,
     pub(super) by: Vec<Part>,
 }
 

@@ -90,6 +90,16 @@ fn reach(all: &Resolved, out: &mut String) {
         rows: rows.collect(),
     }
     .print(out);
+    if reach.looked_ns + reach.lost_ns > 0 {
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            out,
+            "To look at regions took {}, to try ways of running them {} (at most {}).",
+            time(reach.looked_ns),
+            time(reach.lost_ns),
+            time(reach.allowed_ns)
+        );
+    }
 }
 
 fn regions(all: &Resolved, out: &mut String) {

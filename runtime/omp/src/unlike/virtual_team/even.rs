@@ -11,25 +11,17 @@ use crate::team::region::{self as team, Region};
 use crate::thread::Thread;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use hetmp_sched::even::{Even, Seen};
-use hetmp_sched::segments::Segments;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 /// What is known, by address of the outlined function and number of threads.
-static KNOWN: Mutex<BTreeMap<(usize, u32), Unread>> = Mutex::new(BTreeMap::new());
-
-/// A region whose code is not read yet.
-#[derive(Debug, Default)]
-struct Unread {
-    seen: Even,
-    segments: Segments,
-}
+static KNOWN: Mutex<BTreeMap<(usize, u32), Even>> = Mutex::new(BTreeMap::new());
 
 /// Have the region's threads waited so long for each other that it is to be looked at?
 pub(super) fn is_to_be_looked_at(code: usize, threads: u32) -> bool {
     KNOWN.lock().is_ok_and(|known| {
         let region = known.get(&(code, threads));
-        region.is_some_and(|region| region.seen.is_to_be_looked_at())
+        region.is_some_and(Even::is_to_be_looked_at)
     })
 }
 
@@ -42,16 +34,7 @@ pub(super) fn learn(
 ) -> u32 {
     KNOWN.lock().map_or(0, |mut known| {
         let region = known.entry((code, threads)).or_default();
-        region.segments.see(seen, barriers);
-        region.seen.see(seen, barriers, may_pass)
-    })
-}
-
-/// What the observed executions of a region have shown about its barriers.
-pub(super) fn segments(code: usize, threads: u32) -> Segments {
-    KNOWN.lock().map_or(Segments::default(), |known| {
-        let region = known.get(&(code, threads));
-        region.map_or(Segments::default(), |region| region.segments)
+        region.see(seen, barriers, may_pass)
     })
 }
 
@@ -60,9 +43,6 @@ pub(super) fn after_fork() -> bool {
     KNOWN.try_lock().is_ok()
 }
 
-/// Ticks in which a thread's speed is expressed: far more than a region takes.
-const LONG: u64 = 1 << 56;
-
 /// An execution whose threads are timed.
 struct Timed {
     entry: Outlined,
@@ -70,8 +50,6 @@ struct Timed {
     /// Ticks that the threads spent in the program's code: the largest, and the sum.
     most: AtomicU64,
     sum: AtomicU64,
-    /// Sum of the threads' speeds, in executions of their parts in [`LONG`] ticks.
-    speeds: AtomicU64,
     /// Barriers that the threads have passed.
     barriers: AtomicU32,
 }
@@ -99,9 +77,6 @@ unsafe extern "C" fn run(timed: *mut libc::c_void) {
     timed.barriers.store(barriers, Ordering::Relaxed);
     timed.most.fetch_max(busy, Ordering::Relaxed);
     timed.sum.fetch_add(busy, Ordering::Relaxed);
-    // Not more than a 256th of what fits, each: a thread without work counts as very fast, not as infinitely fast.
-    let speed = LONG / busy.max(256);
-    timed.speeds.fetch_add(speed, Ordering::Relaxed);
 }
 
 /// What an ordinary team's execution has shown.
@@ -111,8 +86,6 @@ pub(super) struct Observed {
     /// Ticks that threads spent in the program's code: the largest, and the mean.
     pub(super) most: u64,
     pub(super) mean: u64,
-    /// Ticks that the best shares would have taken.
-    pub(super) best: u64,
     /// Barriers that each thread has passed.
     pub(super) barriers: u32,
 }
@@ -127,7 +100,6 @@ pub(super) unsafe fn ordinary(th: &Thread, region: &Region) -> Observed {
         data: region.data,
         most: AtomicU64::new(0),
         sum: AtomicU64::new(0),
-        speeds: AtomicU64::new(0),
         barriers: AtomicU32::new(0),
     };
     let watched = Region {
@@ -143,7 +115,6 @@ pub(super) unsafe fn ordinary(th: &Thread, region: &Region) -> Observed {
         threads,
         most: timed.most.load(Ordering::Relaxed),
         mean: timed.sum.load(Ordering::Relaxed) / count,
-        best: LONG / (timed.speeds.load(Ordering::Relaxed) / count).max(1),
         barriers: timed.barriers.load(Ordering::Relaxed),
     }
 }

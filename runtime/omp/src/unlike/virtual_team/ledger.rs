@@ -1,8 +1,10 @@
 //! What looking at regions has cost this process, and what it may cost.
 //!
 //! There is one account for all of it. Whoever looks (reads code, copies functions) enters what that took of the
-//! processor's time, so that other processes, which may hold the core meanwhile, do not count. As long as something is left,
-//! a region is looked at before its execution; after that only beside the program ([`super::reader`]).
+//! processor's time, so that other processes, which may hold the core meanwhile, do not count. Whoever tries ways of a region enters
+//! what the worse way has lost ([`hetmp_sched::gain`]). As long as something is left,
+//! a region is looked at before its execution, and ways are tried; after that code is read only beside the program
+//! ([`super::reader`]).
 
 use crate::unlike::modes;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -14,23 +16,55 @@ const ALLOWANCE_NS: u64 = 20_000_000;
 /// ...or one part in so many of the time that the program has run, if that is more.
 const ONE_IN: u64 = 100;
 
-// Relaxed: a sum that carries no other data.
-static SPENT_NS: AtomicU64 = AtomicU64::new(0);
+// Relaxed: sums that carry no other data.
+static LOOKED_NS: AtomicU64 = AtomicU64::new(0);
+static LOST_NS: AtomicU64 = AtomicU64::new(0);
+
+/// The account, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Balance {
+    /// The processor's time that looking at code has taken.
+    pub(crate) looked: u64,
+    /// What trials have lost.
+    pub(crate) lost: u64,
+    pub(crate) allowed: u64,
+}
+
+impl Balance {
+    pub(crate) fn now() -> Balance {
+        Balance {
+            looked: LOOKED_NS.load(Ordering::Relaxed),
+            lost: LOST_NS.load(Ordering::Relaxed),
+            allowed: allowed_after(modes::ran_ns()),
+        }
+    }
+
+    fn left(self) -> u64 {
+        self.allowed
+            .saturating_sub(self.looked)
+            .saturating_sub(self.lost)
+    }
+}
 
 /// What is left of the allowance, in nanoseconds. Without floating point: the program may have set its modes.
 pub(super) fn left_ns() -> u64 {
-    left_of(SPENT_NS.load(Ordering::Relaxed), modes::ran_ns())
+    Balance::now().left()
 }
 
-fn left_of(spent_ns: u64, ran_ns: u64) -> u64 {
-    ALLOWANCE_NS.max(ran_ns / ONE_IN).saturating_sub(spent_ns)
+fn allowed_after(ran_ns: u64) -> u64 {
+    ALLOWANCE_NS.max(ran_ns / ONE_IN)
+}
+
+/// Enters nanoseconds that a trial has lost.
+pub(super) fn charge(ns: f64) {
+    LOST_NS.fetch_add(ns as u64, Ordering::Relaxed);
 }
 
 /// Runs `look`, and enters what it takes of the calling thread's time.
 pub(super) fn spend<R>(look: impl FnOnce() -> R) -> R {
     let began = thread_cpu_ns();
     let result = look();
-    SPENT_NS.fetch_add(thread_cpu_ns().saturating_sub(began), Ordering::Relaxed);
+    LOOKED_NS.fetch_add(thread_cpu_ns().saturating_sub(began), Ordering::Relaxed);
     result
 }
 
@@ -41,9 +75,18 @@ mod tests {
     #[test]
     fn the_allowance_is_a_fixed_time_and_a_part_of_long_ones() {
         const S: u64 = 1_000_000_000;
-        assert_eq!(left_of(0, 0), 20_000_000);
-        assert_eq!(left_of(15_000_000, S), 5_000_000);
-        assert_eq!(left_of(90_000_000, S), 0);
-        assert_eq!(left_of(90_000_000, 10 * S), 10_000_000);
+        let left = |looked, lost, ran_ns| {
+            let allowed = allowed_after(ran_ns);
+            Balance {
+                looked,
+                lost,
+                allowed,
+            }
+            .left()
+        };
+        assert_eq!(left(0, 0, 0), 20_000_000);
+        assert_eq!(left(15_000_000, 1_000_000, S), 4_000_000);
+        assert_eq!(left(10_000_000, 80_000_000, S), 0);
+        assert_eq!(left(10_000_000, 80_000_000, 10 * S), 10_000_000);
     }
 }

@@ -8,9 +8,8 @@
 //! * [`announce`]: the number of threads that the program is told.
 //! * [`fit`]: does the region's machine code allow a virtual team (`hetmp-scan`)?
 //! * [`regions`]: what its executions have shown, and whether a virtual team gains ([`hetmp_sched::gain`]).
-//!   [`disturbance`]: which measurements do not count. [`unasked`]: regions of which enough is known.
-//!   [`barriers`]: what barriers cost there.
-//! * [`even`]: regions that are not examined, as their threads take equally long. [`ledger`]: what examining has cost.
+//!   [`disturbance`]: which measurements count for little. [`unasked`]: regions of which enough is known.
+//! * [`even`]: regions that are not examined, as their threads take equally long. [`ledger`]: what examining and trials have cost.
 //!   [`reader`]: the thread that reads code.
 //! * [`plan`]: which of these ways a region takes. [`parallel`]: runs it that way.
 //! * [`run`]: the team, and how it runs a region. [`job`]: what the team is told, and what it has measured.
@@ -30,7 +29,6 @@
 //! Otherwise a region looks at one byte (`modes::watches`).
 
 mod announce;
-mod barriers;
 mod construct;
 mod disturbance;
 mod even;
@@ -39,7 +37,7 @@ mod fiber;
 mod fit;
 mod job;
 mod join;
-mod ledger;
+pub(crate) mod ledger;
 pub(crate) mod lever;
 pub(crate) mod parallel;
 mod plan;

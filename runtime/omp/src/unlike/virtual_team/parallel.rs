@@ -159,11 +159,6 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
         float::apart(|| plan(th, &sized))
     };
     let (lever, threads, pieces, size) = match plan {
-        Plan::Observe => {
-            drop(prepare);
-            // SAFETY: `placement` passes a region that compiled code made for all threads.
-            return unsafe { timed(th, region) };
-        }
         Plan::Virtual {
             fibers,
             suspends,
@@ -295,7 +290,6 @@ unsafe fn timed(th: &Thread, region: &Region) -> u32 {
             elapsed_ns: elapsed_ns as f64,
             most_ns: ns(seen.most),
             mean_ns: ns(seen.mean),
-            best_ns: ns(seen.best),
         };
         let key = (address, region.nthreads);
         even::learn(key, &times, seen.barriers, may_pass)
@@ -310,12 +304,7 @@ unsafe fn timed(th: &Thread, region: &Region) -> u32 {
     report::region(
         address,
         RegionRun {
-            lever: Lever::Plain(if modes::regions() & EVEN != 0 {
-                Guard::Even
-            } else {
-                // Its barriers are counted before a virtual team is tried.
-                Guard::Short
-            }),
+            lever: Lever::Plain(Guard::Even),
             threads,
             pieces: 0,
             elapsed_ns,

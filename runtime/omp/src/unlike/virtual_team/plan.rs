@@ -9,15 +9,12 @@ use crate::icv::{ProcBind, StaticLoops, UNLIMITED_THREADS};
 use crate::init;
 use crate::team::region::{Form, Region};
 use crate::thread::Thread;
-use crate::unlike::modes::{self, EVEN, FORCE, LEVERS, SPARING, WIDE};
-use hetmp_core::float;
+use crate::unlike::modes::{self, EVEN, FORCE, LEVERS, WIDE};
 use hetmp_scan::Told;
 use hetmp_sched::virtual_team::pieces;
 
 /// The way of one execution of a region.
 pub(super) enum Plan {
-    /// As an ordinary team whose threads are timed, to see what there is to gain.
-    Observe,
     Ordinary {
         lever: Lever,
         /// `Some`: its time is compared with another way's. `Some(true)`: it is too short to ask the system
@@ -236,14 +233,6 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
         && (!asked || known.fit.divides_freely == Some(true))
         && announce::is_in_program(address);
     let fibers = !known.fit.waits_for_nobody;
-    if fibers && must == Must::Gain && mode & (EVEN | SPARING) != 0 {
-        let seen = even::segments(address, region.nthreads);
-        if seen.are_known() {
-            float::apart(|| regions::expect(address, region.nthreads, seen));
-        } else if regions::is_doubtful(address, region.nthreads) {
-            return Ok(Plan::Observe);
-        }
-    }
     let (turn, trial) = regions::turn(address, region.nthreads, must, may_be_one);
     let haste = trial == Trial::InHaste;
     let (alone, trial) = match turn {

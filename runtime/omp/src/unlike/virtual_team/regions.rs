@@ -7,12 +7,11 @@ use super::fit::Fit;
 use super::job::{Expanded, Outcome};
 use super::lever::Guard;
 use super::uneven::Uneven;
-use super::{barriers, ledger, reader};
+use super::{ledger, reader};
 use crate::team::region::Region;
 use crate::unlike::modes;
 use core::sync::atomic::{AtomicU64, Ordering};
-use hetmp_sched::gain::{Gain, Run, Way};
-use hetmp_sched::segments::Segments;
+use hetmp_sched::gain::{self, Gain, Run, Way};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
@@ -38,10 +37,6 @@ pub(super) struct Knowledge {
     why: Guard,
     /// How many more times one thread runs the region without looking at the clock.
     alone: u32,
-    /// What its ordinary executions have shown, if it has barriers and was short.
-    segments: Option<Segments>,
-    /// Nanoseconds of its shortest execution as a virtual team whose threads have stacks of their own.
-    least_fibers_ns: Option<u64>,
 }
 
 /// How the next execution runs.
@@ -79,31 +74,14 @@ impl Knowledge {
             gain: Gain::new(),
             why: Guard::NoGain,
             alone: 0,
-            segments: None,
-            least_fibers_ns: None,
         }
     }
 
-    /// The ordinary executions of the region, which has barriers, have shown this.
-    fn expect(&mut self, seen: Segments) {
-        if self.segments.is_some() {
-            return;
-        }
-        self.segments = Some(seen);
-        if let Some(cost) = self.least_fibers_ns.and_then(|ns| seen.cost_in(ns as f64)) {
-            barriers::learn(cost);
-        }
-        let cost = barriers::cost();
-        let lost = seen.expected_loss_ns(cost);
-        if lost > 0.0 {
-            let (usual, worth) = (seen.least_ns(), seen.worth_ns(cost));
-            self.gain.expect_loss(lost, usual, worth);
-        } else {
-            self.gain.remember_ordinaries(seen.last());
-        }
-    }
-
-    fn turn(&mut self, must: Must, may_be_one: bool) -> Turn {
+    fn turn(&mut self, must: Must, may_be_alone: bool, left_ns: f64) -> Turn {
+        let turn = |may_be_alone| gain::Turn {
+            may_be_alone,
+            left_ns,
+        };
         match (self.guard, must) {
             // At the announced size the region must run as virtual threads.
             (None | Some(Guard::Tasks), Must::BeVirtual) if !self.waited => {
@@ -111,7 +89,7 @@ impl Knowledge {
                     self.alone = fewer;
                     return Turn::Alone { measure: false };
                 }
-                return match self.gain.turn(false) {
+                return match self.gain.turn(turn(false)) {
                     Way::Virtual => Turn::Virtual,
                     Way::Ordinary | Way::Alone => Turn::Alone { measure: true },
                 };
@@ -126,7 +104,7 @@ impl Knowledge {
             }
             (None, Must::Gain) => {}
         }
-        match self.gain.turn(may_be_one) {
+        match self.gain.turn(turn(may_be_alone)) {
             Way::Virtual => Turn::Virtual,
             Way::Ordinary => Turn::Ordinary(self.why),
             Way::Alone => Turn::TeamOfOne,
@@ -139,7 +117,8 @@ impl Knowledge {
         self.fit.any_size.is_ok() && !self.fit.told.any() || self.fit.asks_for_no_number
     }
 
-    fn learn_virtual(&mut self, ns: u64, outcome: &Outcome, disturbed: bool, force: bool) {
+    /// Learns from an execution as a virtual team. Returns the nanoseconds that trials have lost by it.
+    fn learn_virtual(&mut self, ns: u64, outcome: &Outcome, disturbed: bool, force: bool) -> f64 {
         self.suspends |= outcome.suspended;
         if outcome.tasks && !force {
             self.guard = Some(Guard::Tasks);
@@ -150,8 +129,7 @@ impl Knowledge {
             Expanded::Stuck { certain } => {
                 self.waited |= certain;
                 self.why = Guard::Waits;
-                self.gain.learn_harm(ns as f64);
-                return;
+                return self.gain.learn_harm(ns as f64);
             }
         }
         let work: u64 = outcome.runners.iter().map(|r| r.0).sum();
@@ -163,7 +141,6 @@ impl Knowledge {
         };
         // With equal shares the region ends with its slowest thread.
         let slowest = paces().fold(0.0, f64::max);
-        let speeds: f64 = paces().map(|pace| 1.0 / pace.max(1.0)).sum();
         if !disturbed {
             self.why = if work < SHORT_NS {
                 Guard::Short
@@ -176,31 +153,26 @@ impl Knowledge {
         // While the program's first region runs, one thread may still be starting, and the other runs all pieces. How fast
         // the late thread is, and so what equal shares would have taken, is not known then.
         let all_begun = outcome.runners.iter().all(|r| r.1 > 0);
+        // To wake the team takes as long either way, and longer where other processes have the cores. What lies between fibers' calls
+        // is their own.
+        let longest = outcome.runners.iter().map(|r| r.0).max().unwrap_or(0);
+        let around = if outcome.suspended {
+            0
+        } else {
+            ns.saturating_sub(longest)
+        };
         let equal_ns = if all_begun {
-            slowest * f64::from(pieces) / threads
+            slowest * f64::from(pieces) / threads + around as f64
         } else {
             0.0
         };
-        if outcome.suspended && all_begun {
-            // One that was disturbed took longer than it needs: the least of all is right even so.
-            let least = self.least_fibers_ns.map_or(ns, |least| least.min(ns));
-            self.least_fibers_ns = Some(least);
-            barriers::note(least);
-            let cost = self.segments.and_then(|seen| seen.cost_in(ns as f64));
-            if let (Some(cost), false) = (cost, disturbed) {
-                barriers::learn(cost);
-            }
-        }
-        self.gain.learn_virtual(&Run {
+        let run = Run {
             elapsed_ns: ns as f64,
             equal_ns,
-            best_ns: if all_begun && speeds > 0.0 {
-                f64::from(pieces) / speeds
-            } else {
-                0.0
-            },
+            suspended: outcome.suspended,
             disturbed,
-        });
+        };
+        self.gain.learn(Way::Virtual, &run)
     }
 }
 
@@ -304,22 +276,6 @@ fn unloads() -> u64 {
     subs
 }
 
-/// What the ordinary executions of a region with barriers have shown.
-pub(super) fn expect(address: usize, threads: u32, seen: Segments) {
-    if let Some(region) = lock().get_mut(&(address, threads)) {
-        region.expect(seen);
-    }
-}
-
-/// May the barriers of a region, which was read, cost more than it gains? It is short as a virtual team, or the region
-/// that was last tried was, as a program's regions often are of one kind.
-pub(super) fn is_doubtful(address: usize, threads: u32) -> bool {
-    lock().get(&(address, threads)).is_some_and(|region| {
-        let least = region.least_fibers_ns;
-        region.segments.is_none() && least.map_or_else(barriers::are_doubtful, barriers::is_short)
-    })
-}
-
 /// [`Knowledge::smaller_fits`] for the function at `address`.
 pub(super) fn smaller_fits(address: usize, threads: u32) -> bool {
     lock()
@@ -332,7 +288,7 @@ pub(super) fn smaller_fits(address: usize, threads: u32) -> bool {
 pub(super) fn turn(address: usize, threads: u32, must: Must, may_be_one: bool) -> (Turn, Trial) {
     match lock().get_mut(&(address, threads)) {
         Some(region) => {
-            let turn = region.turn(must, may_be_one);
+            let turn = region.turn(must, may_be_one, ledger::left_ns() as f64);
             let trial = match &region.gain {
                 gain if gain.is_in_haste() => Trial::InHaste,
                 gain if gain.is_in_trial() => Trial::Careful,
@@ -366,7 +322,16 @@ pub(super) fn learn_virtual(
     force: bool,
 ) {
     if let Some(region) = lock().get_mut(&(address, threads)) {
-        region.learn_virtual(ns, outcome, disturbed, force);
+        ledger::charge(region.learn_virtual(ns, outcome, disturbed, force));
+    }
+}
+
+/// An execution of a team whose threads are not measured one by one.
+fn whole(ns: u64, disturbed: bool) -> Run {
+    Run {
+        elapsed_ns: ns as f64,
+        disturbed,
+        ..Run::default()
     }
 }
 
@@ -375,12 +340,8 @@ pub(super) fn learn_virtual(
 pub(super) fn learn_alone(address: usize, threads: u32, run: Alone) {
     if let Some(region) = lock().get_mut(&(address, threads)) {
         region.suspends |= run.suspended;
-        region.gain.learn_ordinary(&Run {
-            elapsed_ns: run.ns as f64,
-            equal_ns: 0.0,
-            best_ns: 0.0,
-            disturbed: run.disturbed,
-        });
+        let run = whole(run.ns, run.disturbed);
+        ledger::charge(region.gain.learn(Way::Ordinary, &run));
         region.alone = region.gain.take_rest(Way::Ordinary);
     }
 }
@@ -391,12 +352,7 @@ pub(super) fn learn_ordinary(address: usize, threads: u32, ns: u64, disturbed: b
     let Some(region) = all.get_mut(&(address, threads)) else {
         return 0;
     };
-    region.gain.learn_ordinary(&Run {
-        elapsed_ns: ns as f64,
-        equal_ns: 0.0,
-        best_ns: 0.0,
-        disturbed,
-    });
+    ledger::charge(region.gain.learn(Way::Ordinary, &whole(ns, disturbed)));
     region.gain.take_rest(Way::Ordinary)
 }
 
@@ -424,13 +380,8 @@ pub(super) fn learn_team_of_one(
             longest_ns: 0.0,
         };
     };
-    let run = Run {
-        elapsed_ns: ns as f64,
-        equal_ns: 0.0,
-        best_ns: 0.0,
-        disturbed,
-    };
-    region.gain.learn_alone(&run, unused);
+    region.gain.give_back(unused);
+    ledger::charge(region.gain.learn(Way::Alone, &whole(ns, disturbed)));
     RestAlone {
         times: region.gain.take_rest(Way::Alone),
         longest_ns: region.gain.longest_alone_ns(),
@@ -445,6 +396,8 @@ pub(super) fn after_fork() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const LEFT_NS: f64 = 20e6;
 
     fn outcome(runners: &[(u64, u32)], substantial: u32) -> Outcome {
         Outcome {
@@ -470,26 +423,14 @@ mod tests {
     /// Runs a region that takes `ns` as a virtual team and `ordinary` as an ordinary one. Returns the way
     /// that it settles for.
     fn play(k: &mut Knowledge, ns: u64, outcome: &Outcome, ordinary: u64, runs: u32) -> Turn {
-        let alone = ordinary * 2;
-        let mut last = Turn::Virtual;
+        let (mut last, mut left_ns) = (Turn::Virtual, LEFT_NS);
         for _ in 0..runs {
-            last = k.turn(Must::Gain, false);
-            match last {
+            last = k.turn(Must::Gain, false, left_ns);
+            left_ns -= match last {
                 Turn::Virtual => k.learn_virtual(ns, outcome, false, false),
-                Turn::TeamOfOne => k.gain.learn_alone(
-                    &Run {
-                        elapsed_ns: alone as f64,
-                        ..Run::default()
-                    },
-                    0,
-                ),
-                Turn::Ordinary(_) | Turn::Alone { .. } => k.gain.learn_ordinary(&Run {
-                    elapsed_ns: ordinary as f64,
-                    equal_ns: 0.0,
-                    best_ns: 0.0,
-                    disturbed: false,
-                }),
-            }
+                _ => k.gain.learn(Way::Ordinary, &whole(ordinary, false)),
+            };
+            left_ns += (if last == Turn::Virtual { ns } else { ordinary }) as f64 / 100.0;
         }
         last
     }
@@ -513,7 +454,7 @@ mod tests {
     #[test]
     fn a_thread_that_came_too_late_is_not_taken_for_a_fast_one() {
         let mut k = fresh();
-        assert_eq!(k.turn(Must::Gain, false), Turn::Virtual);
+        assert_eq!(k.turn(Must::Gain, false, LEFT_NS), Turn::Virtual);
         let late = outcome(&[(2_000_000, 16), (0, 0)], 16);
         k.learn_virtual(5_400_000, &late, false, false);
         // Further executions show that the late thread has a third of the speed. A program of two dozen executions runs most of
@@ -544,13 +485,13 @@ mod tests {
             k.guard = guard;
             for _ in 0..1000 {
                 assert!(matches!(
-                    k.turn(Must::BeVirtual, false),
+                    k.turn(Must::BeVirtual, false, LEFT_NS),
                     Turn::Virtual | Turn::Alone { .. }
                 ));
             }
         }
         k.guard = None;
-        assert_eq!(k.turn(Must::BeTested, false), Turn::Virtual);
+        assert_eq!(k.turn(Must::BeTested, false, LEFT_NS), Turn::Virtual);
     }
 
     #[test]
@@ -558,9 +499,12 @@ mod tests {
         let mut k = fresh();
         let mut waits = outcome(&[(1, 8), (1, 8)], 16);
         waits.expanded = Expanded::Stuck { certain: true };
-        k.turn(Must::Gain, false);
+        k.turn(Must::Gain, false, LEFT_NS);
         k.learn_virtual(1_000_000_000, &waits, false, true);
-        assert_eq!(k.turn(Must::BeTested, false), Turn::Ordinary(Guard::Waits));
+        assert_eq!(
+            k.turn(Must::BeTested, false, LEFT_NS),
+            Turn::Ordinary(Guard::Waits)
+        );
         let end = play(&mut k, 1_000_000_000, &waits, 1_000_000, 1000);
         assert_eq!(end, Turn::Ordinary(Guard::Waits));
         // Further trials may lose a hundredth of the time.

@@ -24,6 +24,7 @@ mod trace_file;
 use super::known;
 use crate::icv::{Globals, SchedKind};
 use crate::init;
+use crate::unlike::virtual_team::ledger::Balance;
 use crate::unlike::{modes, nodes};
 use core::sync::atomic::{AtomicBool, Ordering};
 use ending::{patiently, Ending};
@@ -132,6 +133,18 @@ extern "C" fn at_exit() {
             for summary in all.summaries.values() {
                 float::apart(|| warn(format_args!("{}", summary.total())));
             }
+        }
+        let spent = Balance::now();
+        if spent.looked + spent.lost > 0 {
+            let ms = |ns: u64| ns as f64 / 1e6;
+            float::apart(|| {
+                warn(format_args!(
+                    "to look at regions took {:.1} ms, to try ways of running them {:.1} ms (at most {:.1} ms)",
+                    ms(spent.looked),
+                    ms(spent.lost),
+                    ms(spent.allowed)
+                ));
+            });
         }
     }
     float::apart(|| write(Ending::Exit));

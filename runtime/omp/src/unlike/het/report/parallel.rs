@@ -4,6 +4,7 @@ use super::ending::patiently;
 use super::json::{comma, number, quoted};
 use super::place::{self, Place, Symbols};
 use crate::across::said;
+use crate::unlike::virtual_team::ledger::Balance;
 use crate::unlike::virtual_team::lever::{Guard, Lever};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -213,6 +214,7 @@ impl Regions {
 
     /// The part of all regions' time under each lever and each guard, as a JSON object.
     pub(super) fn reach_json(&self, out: &mut String) {
+        let spent = Balance::now();
         let mut by: BTreeMap<Lever, Times> = BTreeMap::new();
         let mut all = Times::default();
         for way in self.0.values().flat_map(|r| &r.ways) {
@@ -229,8 +231,8 @@ impl Regions {
         }
         let _ = write!(
             out,
-            "{{\"runs\":{},\"elapsed_ns\":{},\"by\":[",
-            all.runs, all.sum
+            "{{\"runs\":{},\"elapsed_ns\":{},\"looked_ns\":{},\"lost_ns\":{},\"allowed_ns\":{},\"by\":[",
+            all.runs, all.sum, spent.looked, spent.lost, spent.allowed
         );
         for (i, (kind, t)) in by.iter().enumerate() {
             let _ = write!(out, "{}\n  {{", comma(i));

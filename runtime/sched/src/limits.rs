@@ -1,0 +1,44 @@
+//! The numbers of the judge ([`crate::gain`]) that are choices.
+//!
+//! "Lives" are the tests of that module: whole lives of regions with invented times, which say how many executions each
+//! way gets. "Untuned" says that no experiment has chosen a number.
+
+/// Error of the log ratio of a single pair, before anything is known of the spread: many regions have executions whose
+/// sizes differ by such a factor. Lives pass with 0.3 and with 0.35.
+pub(crate) const ONE_PAIR: f64 = 0.3;
+/// Log ratios beyond this (a factor of 15) count as this: an execution that lost its core unnoticed may take any time.
+/// At 1.4, lives of many sizes went by the wrong ones: what is cut off at both ends is not balanced there.
+pub(crate) const MOST_APART: f64 = 2.7;
+/// What is concluded from the paces of a virtual team's threads is wrong by this log ratio where threads do not wait
+/// for each other (untuned)...
+pub(crate) const SYSTEMATIC: f64 = 0.15;
+/// ...and by this where they are suspended at barriers. NPB SP, class S: 1.4 concluded where 0.25 was measured.
+pub(crate) const SUSPENDED: f64 = 0.5;
+/// What an earlier trial has measured counts for this part in the next one. At a quarter, the life of a region of five
+/// sizes had 16 % of its executions the worse way, and less than 10 % at a half.
+pub(crate) const FORGET: f64 = 0.5;
+/// A trial of so many pairs ends with what it has found. Untuned: a difference that is not clear by then is not felt.
+pub(crate) const MOST_PAIRS: u32 = 12;
+/// Executions between two trials: the first time, and at most. Untuned: the ledger bounds what trials cost.
+pub(crate) const FIRST_PERIOD: u32 = 32;
+pub(crate) const LONGEST_PERIOD: u32 = 8192;
+/// A pair of which a thread lost its core counts for this part of one. A single one is never enough, since twice
+/// `ONE_PAIR / DISTURBED` is more than `MOST_APART`: at a quarter, one of eight runs of a program beside 20 busy
+/// processes kept ordinary teams from its first, disturbed pair on.
+pub(crate) const DISTURBED: f64 = 0.2;
+/// Executions of a settled region that may pass unmeasured: at first, and at most. Untuned: a change is seen later.
+pub(crate) const FIRST_REST: u32 = 5;
+pub(crate) const LONGEST_REST: u32 = 127;
+/// Regions that take longer than this, in nanoseconds, are not compared with one thread. Untuned: two threads that
+/// wake up in 10 us are faster from 20 us on.
+pub(crate) const SHORT_NS: f64 = 10_000.0;
+/// An execution of this many times `SHORT_NS` was interrupted: asking the system would take longer. Untuned.
+pub(crate) const INTERRUPTED: f64 = 5.0;
+/// Nanoseconds that a timer's interrupt may take, no reason to look at a region that one thread runs. Untuned.
+pub(crate) const INTERRUPT_NS: f64 = 1_500.0;
+/// A settled region has changed if so many executions in a row leave this band (a log ratio, a factor of 2) around the
+/// usual time, or two standard deviations, whichever is wider. One or two of them may have lost their cores. Untuned.
+pub(crate) const BAND: f64 = core::f64::consts::LN_2;
+pub(crate) const STRAYS: i32 = 3;
+/// Weight of the older executions in what is usual. Untuned: lives that grow are noticed before the band has widened.
+pub(crate) const MEMORY: f64 = 0.94;
