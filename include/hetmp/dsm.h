@@ -18,6 +18,13 @@ struct hetmp_across;
  * False if the table is of another version: the program then runs on this process alone. */
 bool hetmp_across_install(const struct hetmp_across *table);
 
+/* May the calling thread load a library of the program's own now? Its variables will be at the origin only. If true,
+ * hetmp_across_loaded must follow. */
+bool hetmp_across_loading(void);
+
+/* The library was loaded, or could not be. True for the first one that was: no region crosses from then on. */
+bool hetmp_across_loaded(bool was_loaded);
+
 /* Runs a node that does not run main: the calling process takes part in regions until the program
  * ends. Does not return. */
 void hetmp_across_node(void);

@@ -28,11 +28,15 @@ fn calls_that_cannot_be_fail_and_say_so() {
     let said = String::from_utf8_lossy(&got.stderr);
     assert_eq!(
         String::from_utf8_lossy(&got.stdout),
-        "fork Function not implemented\ndlopen refused\nsystem library opened\nshared file refused\n\
+        "fork Function not implemented\ndlopen opened\nsystem library opened\nshared file refused\n\
          private file some text\nfrom a shell\nsystem 0, sum 4\n",
         "{said}"
     );
-    for text in ["hetmp: fork: ", "hetmp: dlopen ", "hetmp: mmap: MAP_SHARED"] {
+    for text in [
+        "hetmp: fork: ",
+        "hetmp: dlopen: ",
+        "hetmp: mmap: MAP_SHARED",
+    ] {
         let lines = said.lines().filter(|l| l.contains(text)).count();
         assert_eq!(lines, 1, "{text}: {said}");
     }
@@ -372,7 +376,7 @@ fn fork_and_dlopen_in_a_region_are_refused() {
         ("fork", "hetmp: fork: HETMP_NODES=dsm takes no other way"),
         (
             "dlopen",
-            "hetmp: dlopen /nowhere.so: the program's own library",
+            "hetmp: dlopen: '/nowhere.so': the program's own library, in a region",
         ),
     ] {
         let got = run(&program, &[what, "/nowhere.so"], 2, &trust);
@@ -387,6 +391,41 @@ fn fork_and_dlopen_in_a_region_are_refused() {
             "{said}"
         );
         assert_eq!(said.matches(line).count(), 4, "{said}");
+    }
+}
+
+/// Plugins: their variables are at the origin only, and so are all regions after they were loaded.
+#[test]
+fn after_a_library_of_the_programs_own_no_region_crosses() {
+    let source = "c-tests/dsm/late_library.c";
+    let program = compile(source, &["-ldl"]);
+    let library = compile(source, &["-DPLUGIN", "-shared", "-fPIC"]);
+    let args = [library.to_str().expect("a name")];
+    let expected = run(&program, &args, 0, &[]);
+    let alone = "stack here\nmapping ends here\nprocesses 1\nnot found\nprocesses 1\nsum 10208, kept 3\nprocesses 1\n";
+    assert_eq!(String::from_utf8_lossy(&expected.stdout), alone);
+    for backend in ["uffd", "sigsegv"] {
+        let env = [
+            ("HETMP_DSM", backend),
+            ("HETMP_DSM_CROSS", "always"),
+            ("HETMP_DSM_TRUST", "1"),
+        ];
+        let got = run(&program, &args, 2, &env);
+        if skipped(&got) {
+            continue;
+        }
+        let said = String::from_utf8_lossy(&got.stderr);
+        assert!(got.status.success(), "{backend}: {said}");
+        assert_eq!(
+            String::from_utf8_lossy(&got.stdout),
+            alone.replacen("processes 1", "processes 2", 2),
+            "{backend}: {said}"
+        );
+        assert_eq!(
+            said.matches("regions stay at the origin").count(),
+            1,
+            "{said}"
+        );
     }
 }
 

@@ -32,6 +32,18 @@ pub(crate) unsafe extern "C" fn hetmp_across_install(
     hetmp_omp::across::install(unsafe { &*table })
 }
 
+crate::entry::api!("HETMP_ENGINE", "hetmp_across_loading", hetmp_across_loading);
+/// May the calling thread load a library of the program's own now? If so, `hetmp_across_loaded` must follow.
+pub(crate) extern "C" fn hetmp_across_loading() -> bool {
+    hetmp_omp::across::may_library_come()
+}
+
+crate::entry::api!("HETMP_ENGINE", "hetmp_across_loaded", hetmp_across_loaded);
+/// The library `was_loaded`, or could not be. Returns whether it is the first one: no region crosses from then on.
+pub(crate) extern "C" fn hetmp_across_loaded(was_loaded: bool) -> bool {
+    hetmp_omp::across::library_came(was_loaded)
+}
+
 crate::entry::api!("HETMP_ENGINE", "hetmp_across_node", hetmp_across_node);
 /// What a node other than the origin does instead of the program's `main`; never returns.
 pub(crate) extern "C" fn hetmp_across_node() -> ! {

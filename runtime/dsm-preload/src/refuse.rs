@@ -1,9 +1,8 @@
-//! Calls that cannot do their work while several processes are one program: `fork`, those that change who the process acts for,
-//! and `dlopen`. And the end of a process that
-//! cannot go on.
+//! Calls that cannot do their work, or not everywhere, while several processes are one program: `fork`, those that change who
+//! the process acts for, and `dlopen`. And the end of a process that cannot go on.
 
 use crate::malloc::set_errno;
-use crate::place;
+use crate::{place, start};
 use core::ffi::{c_char, c_void};
 use hetmp_core::report;
 use libc::c_int;
@@ -54,37 +53,47 @@ refused! {
         setgroups(count: usize, groups: *const u32), initgroups(user: *const c_char, group: u32);
 }
 
-/// `dlopen`. While nodes run, this opens only system libraries, and libraries that the program has loaded at its start,
-/// because nodes do not share the data of a library that is loaded later.
+type Open = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
+
+/// `dlopen`. While nodes run, the data of a library of the program's own that was not there at the start is at the origin
+/// only. So such a library is loaded at the origin, while no region crosses, and no region crosses from then on.
 ///
 /// # Safety
 /// The same as for the C library's function: `name` is null or a C string.
 #[no_mangle]
 pub(crate) unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void {
-    if place::started() && !name.is_null() {
-        // SAFETY: `name` is a C string: this function's contract, and it is not null.
-        let text = unsafe { core::ffi::CStr::from_ptr(name) }.to_string_lossy();
-        // A library that is loaded already, as one of those with which the program was linked, is shared like them.
-        // SAFETY: the C library's function has this type, and `name` is a C string.
-        let is_loaded = unsafe {
-            let real: unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void =
-                core::mem::transmute(next(c"dlopen"));
-            let found = real(name, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
-            !found.is_null() && libc::dlclose(found) == 0
-        };
-        if !is_loaded && !hetmp_core::program::is_system_library(&text) {
-            report::warn(format_args!(
-                "dlopen {text}: the program's own library (expected system libraries under HETMP_NODES=dsm)"
-            ));
-            return core::ptr::null_mut();
-        }
+    // SAFETY: the C library's function has this type.
+    let real: Open = unsafe { core::mem::transmute(next(c"dlopen")) };
+    // SAFETY: the program's own arguments.
+    let open = || unsafe { real(name, flags) };
+    if !place::started() || name.is_null() {
+        return open();
     }
-    // SAFETY: the C library's function has this type, and gets the program's own arguments.
-    unsafe {
-        let real: unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void =
-            core::mem::transmute(next(c"dlopen"));
-        real(name, flags)
+    // SAFETY: `name` is a C string: this function's contract, and it is not null.
+    let text = unsafe { core::ffi::CStr::from_ptr(name) }.to_string_lossy();
+    // A library that is loaded already, as one of those with which the program was linked, is shared like them.
+    // SAFETY: `name` is a C string.
+    let is_loaded = unsafe {
+        let found = real(name, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        !found.is_null() && libc::dlclose(found) == 0
+    };
+    if is_loaded || hetmp_core::program::is_system_library(&text) {
+        return open();
     }
+    if !start::may_load() {
+        report::warn(format_args!(
+            "dlopen: '{text}': the program's own library, in a region on several nodes (expected loading it elsewhere)"
+        ));
+        return core::ptr::null_mut();
+    }
+    let found = open();
+    if start::loaded(!found.is_null()) {
+        report::warn(format_args!(
+            "dlopen: '{text}': the program's own library, loaded after the nodes of HETMP_NODES=dsm started (expected before): \
+             all regions stay at the origin from now on"
+        ));
+    }
+    found
 }
 
 /// Ends the process with one line.

@@ -88,6 +88,14 @@ pub(crate) fn is_guard(address: usize) -> bool {
     })
 }
 
+/// Makes the calling thread's stack end where one of the mappings in `/proc/self/maps` ends: R takes that end for its stack's.
+pub(crate) fn end_mapping() {
+    let end = kernel::control_block().next_multiple_of(UNIT);
+    // Whether a page is in a dump makes no difference but that it is a mapping of its own. A refusal is no harm.
+    // SAFETY: the advice changes nothing for who uses the page.
+    unsafe { libc::syscall(libc::SYS_madvise, end, PAGE, libc::MADV_DONTDUMP) };
+}
+
 /// Frees the stack that begins at this unit. Its guard stays: most stacks are as long as those before them.
 fn free(unit: usize) {
     let stack = &ALL[unit];

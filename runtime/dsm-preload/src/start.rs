@@ -47,6 +47,48 @@ fn engine_function(name: &CStr) -> Option<usize> {
     (at != 0).then_some(at)
 }
 
+/// May this thread load a library of the program's own now? Then [`loaded`] must follow.
+pub(crate) fn may_load() -> bool {
+    engine_function(c"hetmp_across_loading").is_some_and(|at| {
+        // SAFETY: `libhetmp.so` defines the function with this type.
+        let may: extern "C" fn() -> bool = unsafe { core::mem::transmute(at) };
+        may()
+    })
+}
+
+/// The library that [`may_load`] was asked for is there, or could not be loaded. Returns whether it is the first one.
+pub(crate) fn loaded(was_loaded: bool) -> bool {
+    engine_function(c"hetmp_across_loaded").is_some_and(|at| {
+        // SAFETY: `libhetmp.so` defines the function with this type.
+        let note: extern "C" fn(bool) -> bool = unsafe { core::mem::transmute(at) };
+        note(was_loaded)
+    })
+}
+
+/// Sets `__libc_stack_end`, which the loader sets to where the first thread's stack begins: in the loader, and in a program
+/// that has a copy. R and some garbage collectors look there to know how deep their stack is, so it names the stack of `main`.
+fn set_stack_end(at: usize) {
+    let all = objects();
+    for scope in [libc::RTLD_DEFAULT, libc::RTLD_NEXT] {
+        // SAFETY: the name is a C string.
+        let word = unsafe { libc::dlsym(scope, c"__libc_stack_end".as_ptr()) };
+        let page = word.addr() & !(PAGE - 1);
+        // Both lie among what is read-only after relocation, in whole pages.
+        let is_kept = |o: &Object| o.relro.contains(&word.addr()) && page + PAGE <= o.relro.end;
+        if !all.iter().any(is_kept) {
+            continue;
+        }
+        // SAFETY: the page is mapped, its protection is known, and nodes do not share it. The word is one of the loader's.
+        unsafe {
+            let may = |what: c_int| libc::syscall(libc::SYS_mprotect, page, PAGE, what) == 0;
+            if may(libc::PROT_READ | libc::PROT_WRITE) {
+                word.cast::<usize>().write(at);
+                may(libc::PROT_READ);
+            }
+        }
+    }
+}
+
 /// Tells `libhetmp.so`, which has not read the environment yet, what nodes of one process there are in this one.
 fn describe(mut text: String) {
     text.push('\0');
@@ -412,6 +454,9 @@ extern "C-unwind" fn run(begin: *mut c_void) -> *mut c_void {
     unsafe {
         let b = &*begin.cast::<Begin>();
         b.locals.copy_to_this_thread();
+        stacks::end_mapping();
+        // The thread's control block lies at the upper end of its stack.
+        set_stack_end(kernel::control_block());
         let [init, fini, loader, stack] = b.rest;
         (b.start)(b.main, b.argc, b.argv, init, fini, loader, stack);
     }

@@ -4,6 +4,8 @@
 //! section costs what it costs without nodes: the process's own lock. While one crosses, the section's lock is
 //! the origin's lock manager, by message. One section must not be guarded by both at the same time. So a region
 //! does not cross while a thread is in a section, or waits for one, that the process's own lock guards.
+//!
+//! A library that the program loads while the nodes run has its variables at the origin only. From then on no region crosses.
 
 use super::table::{lock, table, unlock};
 use crate::thread::Thread;
@@ -19,6 +21,10 @@ use hetmp_core::report;
 static CROSSING: AtomicBool = AtomicBool::new(false);
 /// Threads in, or waiting for, sections that the process's own locks guard.
 static INSIDE: AtomicU32 = AtomicU32::new(0);
+/// Libraries of the program's own that are being loaded; read and written as `INSIDE` is.
+static LOADING: AtomicU32 = AtomicU32::new(0);
+/// One was loaded. Stored before `LOADING` falls, so whoever then reads 0 there reads this too.
+static LOADED: AtomicBool = AtomicBool::new(false);
 
 /// Makes the calling thread the one that opens regions that cross. False if a region crosses already, or if a
 /// thread is in a section that the process's own lock guards.
@@ -26,11 +32,34 @@ pub(super) fn begin_crossing() -> bool {
     if CROSSING.swap(true, Ordering::SeqCst) {
         return false;
     }
-    let free = INSIDE.load(Ordering::SeqCst) == 0;
+    let free =
+        INSIDE.load(Ordering::SeqCst) == 0 && LOADING.load(Ordering::SeqCst) == 0 && !has_loaded();
     if !free {
         end_crossing();
     }
     free
+}
+
+/// Notes that a library is about to be loaded. False while a region crosses.
+pub(super) fn begin_loading() -> bool {
+    LOADING.fetch_add(1, Ordering::SeqCst);
+    let free = !CROSSING.load(Ordering::SeqCst);
+    if !free {
+        LOADING.fetch_sub(1, Ordering::SeqCst);
+    }
+    free
+}
+
+/// The library that [`begin_loading`] was called for `was_loaded`, or could not be. Returns whether it is the first.
+pub(super) fn end_loading(was_loaded: bool) -> bool {
+    let first = was_loaded && !LOADED.swap(true, Ordering::SeqCst);
+    LOADING.fetch_sub(1, Ordering::SeqCst);
+    first
+}
+
+/// The program has loaded a library of its own while the nodes ran.
+pub(super) fn has_loaded() -> bool {
+    LOADED.load(Ordering::SeqCst)
 }
 
 /// The region that crossed is over.

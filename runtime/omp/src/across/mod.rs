@@ -46,7 +46,7 @@ use crate::worksharing::kinds::SchedKind;
 use admit::Verdict;
 use counts::Counts;
 use early::Trial;
-use hetmp_core::{float, topo};
+use hetmp_core::{float, sys, topo};
 use hetmp_scan::Form;
 use hetmp_sched::crossing::blocks::parts;
 use hetmp_sched::crossing::division::{equal_parts, Part};
@@ -195,6 +195,31 @@ unsafe fn admitted(
         Place::Node(_) => ways::crossed(code, n, ns, Lever::Elsewhere),
     }
     n
+}
+
+/// May the calling thread load a library of the program's own now? If so, [`library_came`] must follow. On other nodes, and
+/// in regions while one crosses, it may not: the library's variables would be on one node only.
+pub fn may_library_come() -> bool {
+    let Some(t) = table::table() else {
+        return true;
+    };
+    let th = Thread::current();
+    while t.me == 0 {
+        if critical::begin_loading() {
+            return true;
+        }
+        if th.depth.get() != 0 || th.team().level() != 0 {
+            break;
+        }
+        // Another thread of the program has opened the region that crosses.
+        sys::yield_now();
+    }
+    false
+}
+
+/// The library `was_loaded`, or could not be. Returns whether it is the first one.
+pub fn library_came(was_loaded: bool) -> bool {
+    critical::end_loading(was_loaded)
 }
 
 /// Ends the threads of all nodes that wait for regions which cross. The calling thread is in no region. (If another thread of
@@ -403,6 +428,8 @@ fn unfit(t: &Table, th: &Thread, region: &Region) -> Option<&'static str> {
         Some("it is inside another region")
     } else if region.nthreads < t.nodes {
         Some("it has fewer threads than there are nodes")
+    } else if critical::has_loaded() {
+        Some("the program has loaded a library after the nodes started")
     } else if weigh::mode() == weigh::Mode::Never {
         Some("HETMP_DSM_CROSS=never")
     } else if !is_shared(here()) {
