@@ -226,7 +226,7 @@ fn rows(body: &[&str], forms: &[String]) -> String {
                 .replace("$($a: $t),*", &arguments)
                 .replace("$($a: $t,)*", &format!("{arguments},"))
                 .replace("$(, $a: $t)*", &format!(", {arguments}"))
-                .replace("$(-> $r)?", result.trim_end_matches([',', '{', ' ']))
+                .replace("$(-> $r)?", result.trim_matches([',', '{', ' ']))
                 .replace('$', "");
             out += &format!("#[no_mangle] pub extern \"C\" fn {name}{form} {{}}\n");
         }
@@ -272,9 +272,10 @@ mod tests {
 
     #[test]
     fn entries_of_macros_are_seen() {
-        let source = "macro_rules! three {\n($name:ident) => {\nextern \"C\" fn $name($one: c_int $(, $a: $t)*) $(-> $r)? {\n}\n\
-            extern \"C\" fn $other($($a: $t,)* last: u8) -> c_int {\n};\n}\nthree! {\n    /// One.\n    \
-            a b (one, x: u16) -> u32,\n    body\n}\nothers! {\n    extern \"C\" fn c() {\n    }\n}\n";
+        let source = "macro_rules! three {\n    ($name:ident) => {\n        extern \"C\" fn $name($one: c_int $(, $a: $t)*) \
+            $(-> $r)? {\n        }\n        extern \"C\" fn $other($($a: $t,)* last: u8) -> c_int {\n        }\n    };\n}\n\
+            three! {\n    /// One.\n    a b (one, x: u16) -> u32,\n    body\n}\n\
+            others! {\n    extern \"C\" fn c() {\n    }\n}\n";
         let seen =
             "    /// One.\n#[no_mangle] pub extern \"C\" fn a(one: c_int ,  x: u16) -> u32 {}\n\
             #[no_mangle] pub extern \"C\" fn b( x: u16, last: u8) -> c_int {}\n\
