@@ -9,9 +9,10 @@
 //!
 //! This crate follows the machine code of the function from the two queries
 //! on. It owns a table of the runtime's entries ([`entry`]), an abstract
-//! interpretation of x86-64 code, and the views of the process's own mapped
-//! objects ([`loaded`]) and of files ([`file`]), and the bytes of copies whose loops are divided otherwise (`uneven`). Its data comes from an [`Image`]; what goes out is one
-//! [`Scan`]. It executes and changes nothing.
+//! interpretation of x86-64 code, the views of the process's own mapped
+//! objects ([`loaded`]) and of files ([`mod@file`]), and the bytes of copies whose
+//! loops are divided otherwise (`uneven`). Its data comes from an [`Image`]; what
+//! goes out is one [`Scan`]. It executes and changes nothing.
 //!
 //! **What is claimed.** [`Use::Arithmetic`] means: on every path that the
 //! decoder sees, the number reaches no address, no store outside of the stack

@@ -10,7 +10,7 @@
 //!
 //! and asks nobody. In the copy, code of ours takes the place of the division and of the branch. For a part that is to go from
 //! `f` to `e` that code leaves `q = e - f` and `r = f - q * id`, and goes on as if `id >= r`: the program's own code then makes
-//! `first = f` and `end = e` of them, in whatever form the compiler wrote that down. Where the parts lie comes from a [`Table`],
+//! `first = f` and `end = e` of them, in whatever form the compiler wrote that down. Where the parts lie comes from a table,
 //! as fractions of `n`. So all loops of the function are divided alike, as loops of one length must be in which iterations
 //! of one thread rely on each other. The number of threads, their numbers and what each of them keeps for itself are the program's own.
 //!

@@ -12,11 +12,11 @@ pub enum Place {
     Home,
     /// On all nodes.
     Across,
-    /// Whole on this node, which is not the origin. Only where [`Crossings::probing`] or [`Crossings::whole`] made the
+    /// Whole on this node, which is not the origin. Only where `Crossings::probing` or `Crossings::whole` made the
     /// rule.
     Node(usize),
     /// At home, but for a small part on each of the other nodes, which is measured and reported by
-    /// [`Crossings::probed`]; the same part each time. Only where [`Crossings::probing`] made the rule.
+    /// `Crossings::probed`; the same part each time. Only where `Crossings::probing` made the rule.
     Probe,
 }
 
