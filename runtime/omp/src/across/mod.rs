@@ -204,17 +204,17 @@ pub fn may_library_come() -> bool {
         return true;
     };
     let th = Thread::current();
-    while t.me == 0 {
-        if critical::begin_loading() {
+    let may_wait = t.me == 0 && th.depth.get() == 0 && th.team().level() == 0;
+    loop {
+        if t.me == 0 && critical::begin_loading() {
             return true;
         }
-        if th.depth.get() != 0 || th.team().level() != 0 {
-            break;
+        if !may_wait {
+            return false;
         }
         // Another thread of the program has opened the region that crosses.
         sys::yield_now();
     }
-    false
 }
 
 /// The library `was_loaded`, or could not be. Returns whether it is the first one.
