@@ -99,7 +99,7 @@ pub fn succeed(path: &str, args: &[&str], env: &[(&str, &str)], limit: Duration)
 }
 
 /// The caller's environment without the variables that steer an OpenMP or OpenACC
-/// runtime or the dynamic loader.
+/// runtime or the dynamic loader. The user's cache stays out of it.
 pub fn scrubbed_environment() -> Vec<(OsString, OsString)> {
     std::env::vars_os()
         .filter(|(name, _)| {
@@ -110,6 +110,7 @@ pub fn scrubbed_environment() -> Vec<(OsString, OsString)> {
             .iter()
             .any(|p| name.starts_with(p))
         })
+        .chain([("HETMP_CACHE".into(), "off".into())])
         .collect()
 }
 

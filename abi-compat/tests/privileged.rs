@@ -109,6 +109,8 @@ fn what_the_caller_names_is_neither_run_nor_read_nor_written() {
         // Files that are written.
         ("HETMP_REPORT", written.as_str()),
         ("HETMP_PROFILE", written.as_str()),
+        ("HETMP_CACHE", written.as_str()),
+        ("XDG_CACHE_HOME", written.as_str()),
         ("HETMP_TRACE", written.as_str()),
         ("HETMP_TIMES", written.as_str()),
         ("OMP_TOOL_VERBOSE_INIT", written.as_str()),

@@ -54,6 +54,8 @@ enum Command {
     Info(info::Arguments),
     /// Writes the man pages of all commands into a folder
     Man(pages::Man),
+    /// Reads the code of programs or Python packages beforehand, so that no run has to
+    Prepare(which::prepare::Arguments),
     /// Shows the file that a program left under HETMP_REPORT
     Report(report::Arguments),
     /// Runs a program on hetmp
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         Command::Completions(arguments) => pages::completions(&arguments, Arguments::command()),
         Command::Info(arguments) => info::run(&arguments),
         Command::Man(arguments) => pages::man(&arguments, Arguments::command()),
+        Command::Prepare(arguments) => which::prepare::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),

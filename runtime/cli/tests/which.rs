@@ -421,6 +421,57 @@ fn distribution(site: &Path, name: &str, files: &str) {
     fs::write(info.join("RECORD"), files).expect("a record");
 }
 
+/// `hetmp prepare` finds the regions that `hetmp which` counts, and reaches as many.
+#[test]
+fn what_is_prepared_is_what_is_counted() {
+    let folder = folder("prepared");
+    let (source, program) = (folder.join("program.c"), folder.join("program"));
+    fs::write(
+        &source,
+        SOURCE.to_owned() + "int main(void) { divided(); scheduled(); numbered(); tasked(); }\n",
+    )
+    .expect("a source");
+    compile("gcc", &[], &source, &program);
+    let counted = found(&[text(&program)], None);
+    let verdicts = counted["parts"][0]["verdicts"]
+        .as_object()
+        .expect("verdicts");
+    let of = |word: &str| verdicts.get(word).and_then(Value::as_u64).unwrap_or(0);
+    let all: u64 = verdicts.keys().map(|word| of(word)).sum();
+    let reached = of("any-size") + of("dispatched");
+    let prepare = |cache: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hetmp"));
+        let command = command
+            .arg("prepare")
+            .arg(&program)
+            .env("HETMP_CACHE", cache);
+        command.output().expect("hetmp runs")
+    };
+    let cache = folder.join("cache");
+    let said = String::from_utf8(prepare(&cache).stdout).expect("UTF-8");
+    let path = program.display();
+    assert_eq!(
+        said,
+        format!("{path}: {all} regions, {reached} reached by the schedules\n")
+    );
+    assert!(reached > 0 && reached < all);
+    assert_eq!(fs::read_dir(&cache).expect("a folder").count(), 1);
+    // Where nothing can be kept, that is said.
+    for (cache, why) in [
+        ("off", "there is no folder"),
+        ("here", "not usable"),
+        (text(&source), "not a folder"),
+    ] {
+        let output = prepare(Path::new(cache));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            said.starts_with("hetmp: HETMP_CACHE: ") && said.contains(why),
+            "{said}"
+        );
+        assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1));
+    }
+}
+
 /// Packages without files of their own: namespaces, which several bring, and development trees, which a .pth file names.
 #[test]
 fn namespaces_and_development_trees() {

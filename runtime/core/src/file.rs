@@ -4,8 +4,10 @@
 //! name either one, and the program would hang before it has begun. So only regular files are read, up to a size that
 //! no file of the kind reaches. How files are written, `written` says.
 
+mod private;
 mod written;
 
+pub use private::Folder;
 pub use written::{create, is_stream, keep, path, put, replace, write};
 
 use std::fs::File;

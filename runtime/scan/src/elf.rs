@@ -54,12 +54,13 @@ enum Slot {
     Relative(u64),
 }
 
-const PT_LOAD: u32 = 1;
+pub(crate) const PT_LOAD: u32 = 1;
 const PT_DYNAMIC: u32 = 2;
 const PT_NOTE: u32 = 4;
 const PT_TLS: u32 = 7;
 const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
 const PF_X: u32 = 1;
+pub(crate) const PF_W: u32 = 2;
 
 const DT_NEEDED: u64 = 1;
 const DT_PLTRELSZ: u64 = 2;
@@ -103,6 +104,45 @@ fn linked(memory: &dyn Memory, target: u64) -> Option<u64> {
     )
 }
 
+/// Whether `address` is in an executable one of `segments`.
+pub(crate) fn is_code(segments: &[Segment], address: u64) -> bool {
+    segments.iter().any(|s| {
+        s.kind == PT_LOAD
+            && s.flags & PF_X != 0
+            && address >= s.start
+            && address - s.start < s.length
+    })
+}
+
+/// The identifier of the build, from the notes.
+pub(crate) fn build_id(memory: &dyn Memory, segments: &[Segment]) -> Option<Vec<u8>> {
+    let notes = segments.iter().filter(|s| s.kind == PT_NOTE);
+    notes.filter_map(|segment| noted(memory, segment)).last()
+}
+
+fn noted(memory: &dyn Memory, segment: &Segment) -> Option<Vec<u8>> {
+    let bytes = memory.from(segment.start)?;
+    let bytes = &bytes[..bytes.len().min(segment.length as usize)];
+    let mut found = None;
+    let mut at = 0;
+    while let (Some(name), Some(length), Some(kind)) = (
+        u32_at(bytes, at),
+        u32_at(bytes, at + 4),
+        u32_at(bytes, at + 8),
+    ) {
+        let name_at = at + 12;
+        let padded = |n: u32| (n as usize).div_ceil(4) * 4;
+        let data_at = name_at + padded(name);
+        if kind == 3 && bytes.get(name_at..name_at + 4) == Some(b"GNU\0") {
+            if let Some(id) = bytes.get(data_at..data_at + length as usize) {
+                found = Some(id.to_vec());
+            }
+        }
+        at = data_at + padded(length);
+    }
+    found
+}
+
 impl Tables {
     /// Reads an object that is mapped at `base` (what is added to the
     /// addresses in its file).
@@ -115,10 +155,10 @@ impl Tables {
             match segment.kind {
                 PT_TLS => tables.has_tls = true,
                 PT_GNU_EH_FRAME => tables.eh_frame_header = Some(segment.start),
-                PT_NOTE => tables.read_notes(memory, segment),
                 _ => {}
             }
         }
+        tables.build_id = build_id(memory, &segments).unwrap_or_default();
         let dynamic = segments.iter().find(|s| s.kind == PT_DYNAMIC).copied();
         tables.segments = segments;
         if let Some(dynamic) = dynamic {
@@ -129,35 +169,12 @@ impl Tables {
 
     /// Whether there is code at `address`.
     pub fn is_code(&self, address: u64) -> bool {
-        self.segments.iter().any(|s| {
-            s.kind == PT_LOAD
-                && s.flags & PF_X != 0
-                && address >= s.start
-                && address - s.start < s.length
-        })
+        is_code(&self.segments, address)
     }
 
-    fn read_notes(&mut self, memory: &dyn Memory, segment: &Segment) {
-        let Some(bytes) = memory.from(segment.start) else {
-            return;
-        };
-        let bytes = &bytes[..bytes.len().min(segment.length as usize)];
-        let mut at = 0;
-        while let (Some(name), Some(length), Some(kind)) = (
-            u32_at(bytes, at),
-            u32_at(bytes, at + 4),
-            u32_at(bytes, at + 8),
-        ) {
-            let name_at = at + 12;
-            let padded = |n: u32| (n as usize).div_ceil(4) * 4;
-            let data_at = name_at + padded(name);
-            if kind == 3 && bytes.get(name_at..name_at + 4) == Some(b"GNU\0") {
-                if let Some(id) = bytes.get(data_at..data_at + length as usize) {
-                    self.build_id = id.to_vec();
-                }
-            }
-            at = data_at + padded(length);
-        }
+    /// The segments as the object's headers name them.
+    pub(crate) fn segments(&self) -> &[Segment] {
+        &self.segments
     }
 
     fn read_dynamic(&mut self, memory: &dyn Memory, start: u64) {

@@ -1,6 +1,7 @@
 //! ELF files laid out as the loader would, without running them: what `hetmp which` and tests read.
 
 use crate::elf::{Memory, Segment, Tables};
+use crate::kept::Identity;
 use crate::{Callee, Form, Image, Unwind, Why};
 use std::ops::Range;
 
@@ -96,6 +97,11 @@ impl<'a> File<'a> {
         let memory = Content { data, loads };
         let tables = Tables::read(&memory, 0, segments);
         Some(File { memory, tables })
+    }
+
+    /// By what the file is known when it is loaded.
+    pub fn identity(&self) -> Option<Identity> {
+        Identity::of(&self.memory, 0, self.tables.segments())
     }
 
     /// Whether the file has thread-local variables of its own.

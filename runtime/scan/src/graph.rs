@@ -107,6 +107,7 @@ impl Graph {
                     return Err((Why::UnknownCode, at));
                 }
                 let instruction = decoder.decode();
+                image.decoded(at, decoder.ip());
                 if instruction.is_invalid() {
                     return Err((Why::UnknownCode, at));
                 }

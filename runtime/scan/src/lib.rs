@@ -49,6 +49,7 @@ mod findings;
 mod flow;
 #[cfg(target_arch = "x86_64")]
 mod graph;
+pub mod kept;
 mod kmpc;
 pub mod library;
 pub mod loaded;
@@ -192,6 +193,24 @@ pub enum Why {
 }
 
 impl Why {
+    /// All of them, in order.
+    pub(crate) const ALL: [Why; 14] = [
+        Why::Address,
+        Why::Store,
+        Why::Frame,
+        Why::Argument,
+        Why::Branch,
+        Why::Counter,
+        Why::EachThread,
+        Why::NoStaticLoop,
+        Why::UnknownCode,
+        Why::IndirectJump,
+        Why::TooLong,
+        Why::StackPointer,
+        Why::Unwind,
+        Why::NotX86,
+    ];
+
     /// A few words for the report.
     pub fn text(self) -> &'static str {
         match self {
@@ -292,6 +311,9 @@ pub trait Image {
     /// # Errors
     /// [`Why::Unwind`] where there is a record but it is not understood.
     fn unwind(&self, address: u64) -> Result<Option<Unwind>, Why>;
+
+    /// The scan has decoded an instruction in these bytes.
+    fn decoded(&self, _start: u64, _end: u64) {}
 }
 
 /// What the exception tables say about one function.

@@ -2,7 +2,8 @@
 
 use std::ffi::{c_int, c_void, CStr};
 
-use crate::elf::{Memory, Segment, Tables};
+use crate::elf::{is_code, Memory, Segment, Tables};
+use crate::kept::Identity;
 use crate::{Callee, Entry, Image, Unwind, Why};
 
 /// One mapped object: the program or a library.
@@ -55,6 +56,44 @@ impl Memory for Mapped {
         // code are read, which nobody writes after relocation; of the dynamic
         // section and the offset tables only words that relocation wrote.
         Some(unsafe { std::slice::from_raw_parts(address as usize as *const u8, length as usize) })
+    }
+}
+
+/// One mapped object, without the tables whose reading takes time.
+#[derive(Clone, Debug)]
+pub struct Head {
+    /// What is added to the addresses in the file.
+    pub base: u64,
+    /// Whether it has thread-local storage of its own.
+    pub has_tls: bool,
+    segments: Vec<Segment>,
+    memory: Mapped,
+}
+
+impl Head {
+    /// The object that holds `address`, or `None`. It is there as long as [`Loaded::at`] says.
+    pub fn at(address: u64) -> Option<Head> {
+        let (_, base, segments) = Search::of(address)?;
+        Some(Head {
+            base,
+            has_tls: segments.iter().any(|s| s.kind == libc::PT_TLS),
+            memory: Mapped::of(&segments),
+            segments,
+        })
+    }
+
+    /// By what the object is known in other processes.
+    pub fn identity(&self) -> Option<Identity> {
+        Identity::of(&self.memory, self.base, &self.segments)
+    }
+
+    /// The bytes of code at this address of the object's own numbering.
+    pub fn code(&self, offset: u64, length: usize) -> Option<&[u8]> {
+        let address = self.base.wrapping_add(offset);
+        let bytes = self.memory.from(address)?;
+        bytes
+            .get(..length)
+            .filter(|_| is_code(&self.segments, address))
     }
 }
 
@@ -152,6 +191,11 @@ impl Loaded {
         // The end.
         section.extend([0; 4]);
         Some(section)
+    }
+
+    /// [`Head::identity`].
+    pub fn identity(&self) -> Option<Identity> {
+        Identity::of(&self.memory, self.object.base, self.tables.segments())
     }
 
     /// Bytes of code in the object.

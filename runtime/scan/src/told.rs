@@ -30,7 +30,12 @@ impl Told {
     /// How many such calls the region has.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.after.iter().filter(|&&address| address != 0).count()
+        self.addresses().count()
+    }
+
+    /// The return addresses.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = u64> + '_ {
+        self.after.iter().copied().filter(|&address| address != 0)
     }
 
     /// Does a call that returns to this address get the size of the ordinary team?

@@ -5,7 +5,9 @@ mod support;
 
 use std::ffi::CString;
 
-use hetmp_scan::loaded::{object_of, Loaded};
+use hetmp_scan::file::File;
+use hetmp_scan::kept::Reading;
+use hetmp_scan::loaded::{object_of, Head, Loaded};
 use hetmp_scan::{scan, Form, Scan, Use};
 
 /// The same findings at other addresses.
@@ -38,8 +40,14 @@ fn compare(options: &[&str], binding: libc::c_int) {
     assert_eq!(object.path, path.to_str().unwrap());
     assert!((object.start..object.end).contains(&known));
     assert!(!object.has_tls);
-    assert_eq!(object.build_id.len(), 20);
+    let is_named = !options.contains(&"-Wl,--build-id=none");
+    assert_eq!(object.build_id.len(), if is_named { 20 } else { 0 });
     let loaded = Loaded::at(known).expect("its object is found");
+    let head = Head::at(known).expect("its object is found");
+    let data = std::fs::read(&path).unwrap();
+    let kept = File::parse(&data).expect("a file");
+    assert_eq!(loaded.identity(), kept.identity());
+    assert!(kept.identity().is_some() && head.identity() == kept.identity());
     let mut regions = 0;
     for (name, address) in &file.functions {
         if name.contains("._omp_fn.") {
@@ -49,6 +57,13 @@ fn compare(options: &[&str], binding: libc::c_int) {
                 moved(scan(&*file, *address, Form::Data), base),
                 "{name}"
             );
+            // What is read in the file holds in the process, and says the same.
+            for asked in [false, true] {
+                let read = Reading::of(&kept, 0, *address, Form::Data, asked);
+                let again = Reading::of(&loaded, base, address + base, Form::Data, asked);
+                assert_eq!(read, again, "{name}");
+                assert!(read.holds(|offset, length| head.code(offset, length)));
+            }
             regions += 1;
         }
     }
@@ -62,6 +77,7 @@ fn libraries_bound_lazily_and_at_once() {
     compare(&with(&["-Wl,-z,lazy"]), libc::RTLD_LAZY);
     compare(&with(&["-Wl,-z,now"]), libc::RTLD_NOW);
     compare(&with(&["-fno-plt"]), libc::RTLD_NOW);
+    compare(&with(&["-Wl,--build-id=none"]), libc::RTLD_NOW);
 }
 
 #[test]

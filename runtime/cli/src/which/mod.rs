@@ -3,12 +3,13 @@
 //!
 //! * [`part`] reads one file; [`search`] finds, as the dynamic loader does, what else is loaded with it; [`python`] asks
 //!   an interpreter for a package's files.
-//! * [`regions`] counts in a file's code, by the scan that the runtime itself uses.
+//! * [`regions`] counts in a file's code, by the scan that the runtime itself uses. [`prepare`] keeps what that finds.
 //! * [`text`] prints.
 //!
 //! **Data in**: ELF files, ld.so's configuration, what a package's installer wrote down. **Data out**: tables or JSON.
 
 mod part;
+pub(crate) mod prepare;
 mod python;
 mod regions;
 mod search;
@@ -37,15 +38,22 @@ const PYTHON: &str = "python3";
                   it is the package if --python was given (python -m hetmp which does) or the program is a script."
 )]
 pub(crate) struct Arguments {
+    #[command(flatten)]
+    targets: Targets,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What to look at.
+#[derive(Debug, clap::Args)]
+struct Targets {
     /// Programs or shared libraries, by path or as a shell finds them, or Python packages
     #[arg(required = true, value_name = "PROGRAM|PACKAGE")]
     targets: Vec<OsString>,
     /// The interpreter whose packages are meant [default: python3]
     #[arg(long, value_name = "FILE")]
     python: Option<String>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// An OpenMP runtime of the process.
@@ -119,17 +127,24 @@ pub(crate) fn runtime(program: &Path) -> Option<&'static str> {
 }
 
 fn look(arguments: &Arguments) -> Result<Found, String> {
+    let mut found = Found::default();
+    let process = process(&arguments.targets, &mut found)?;
+    found.fill(&process);
+    Ok(found)
+}
+
+/// The files of all targets. Packages of Python are named in `found`.
+fn process(asked: &Targets, found: &mut Found) -> Result<Process, String> {
     let search = Search::new();
     let mut process = Process::default();
-    let mut found = Found::default();
-    let python = arguments.python.as_deref();
-    for target in &arguments.targets {
+    let python = asked.python.as_deref();
+    for target in &asked.targets {
         let file = file(target)?;
         // A script with the name of a package starts it.
         let is_program = target.as_bytes().contains(&b'/')
             || python.is_none() && file.as_deref().is_some_and(elf::is_one);
         if !is_program {
-            match package(target, python, &search, &mut process, &mut found) {
+            match package(target, python, &search, &mut process, found) {
                 Ok(true) => continue,
                 Err(error) if file.is_none() => return Err(error),
                 _ => {}
@@ -146,8 +161,7 @@ fn look(arguments: &Arguments) -> Result<Found, String> {
         let part = Part::read(&path).map_err(|unfit| search::refused("program", &path, &unfit))?;
         search.load(&mut process, part);
     }
-    found.fill(&process);
-    Ok(found)
+    Ok(process)
 }
 
 /// The file that `target` means, `None` where there is none.

@@ -2,7 +2,8 @@
 
 use super::part::{is_openmp, Part};
 use hetmp_scan::file::{File, Site};
-use hetmp_scan::{scan, Entry, Form, Verdict};
+use hetmp_scan::kept::{Reading, Readings};
+use hetmp_scan::{scan, Entry, Form, Scan, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -34,31 +35,19 @@ impl Counts {
     pub(super) fn of(part: &Part) -> Option<Counts> {
         let file = File::parse(&part.data)?;
         let mut counts = Counts::default();
-        let mut regions = BTreeMap::new();
-        let mut hidden = 0;
         for site in file.calls(&is_openmp) {
             counts.add(&site);
-            if opens_region(&site.name) {
-                match site.region() {
-                    Some((address, form)) => {
-                        regions.entry(address).or_insert(form);
-                    }
-                    None => hidden += 1,
-                }
-            }
         }
+        let (regions, hidden) = regions(&file);
         for (&address, &form) in &regions {
             let found = scan(&file, address, form);
             if form == Form::Data {
                 counts.static_inline += found.chunks as usize;
             }
-            // Whatever else a region does: schedules divide the loops that it asks the runtime for.
-            let verdict = if found.calls.contains(Entry::LoopDispatch) {
-                Verdict::Dispatched
-            } else {
-                found.verdict(file.has_thread_locals())
-            };
-            *counts.verdicts.entry(word(verdict)).or_default() += 1;
+            *counts
+                .verdicts
+                .entry(word(verdict(&found, &file)))
+                .or_default() += 1;
         }
         if hidden > 0 {
             *counts.verdicts.entry("not-found").or_default() += hidden;
@@ -113,6 +102,45 @@ impl Counts {
             .collect::<Vec<_>>()
             .join(", ")
     }
+}
+
+/// The regions of a file, and how many calls open one that cannot be told.
+pub(super) fn regions(file: &File) -> (BTreeMap<u64, Form>, usize) {
+    let mut regions = BTreeMap::new();
+    let mut hidden = 0;
+    for site in file.calls(&is_openmp) {
+        match site.region() {
+            Some((address, form)) => {
+                regions.entry(address).or_insert(form);
+            }
+            None => hidden += usize::from(opens_region(&site.name)),
+        }
+    }
+    (regions, hidden)
+}
+
+/// Whatever else a region does: schedules divide the loops that it asks the runtime for.
+fn verdict(found: &Scan, file: &File) -> Verdict {
+    if found.calls.contains(Entry::LoopDispatch) {
+        Verdict::Dispatched
+    } else {
+        found.verdict(file.has_thread_locals())
+    }
+}
+
+/// What is kept of a file's regions for the runtime, and how many of them the schedules reach. `None`: its code is not x86-64,
+/// or nothing tells it from other files.
+pub(super) fn read(part: &Part) -> Option<(Readings, usize)> {
+    let file = File::parse(&part.data)?;
+    let mut readings = Readings::new(file.identity()?);
+    let mut reached = 0;
+    for (address, form) in regions(&file).0 {
+        let reading = Reading::of(&file, 0, address, form, true);
+        let verdict = verdict(&reading.found.scan, &file);
+        reached += usize::from(matches!(verdict, Verdict::AnySize | Verdict::Dispatched));
+        readings.insert(address, form, reading);
+    }
+    Some((readings, reached))
 }
 
 fn opens_region(name: &str) -> bool {

@@ -1,7 +1,9 @@
 //! The copy of the environment that everything else reads.
 
 use once_cell::race::OnceBox;
-use std::ffi::CStr;
+use std::ffi::{CStr, OsStr};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use super::table;
@@ -15,6 +17,8 @@ pub struct Snapshot {
     entries: Vec<Entry>,
     /// Names that are no variable of the table, but begin like libomp's (`KMP_`) or like ours and resemble one.
     unknown: Vec<Box<[u8]>>,
+    /// `XDG_CACHE_HOME` and `HOME`.
+    homes: [Option<Box<[u8]>>; 2],
 }
 
 #[derive(Debug)]
@@ -44,15 +48,27 @@ impl Snapshot {
         self.unknown.iter().map(|name| &**name)
     }
 
+    /// The folder for files of this user that can be made anew, by the XDG Base Directory Specification (0.8), which ignores
+    /// names that are not from the root on.
+    #[must_use]
+    pub fn caches(&self) -> Option<PathBuf> {
+        let [cache, home] = &self.homes;
+        let folder = |name: &Option<Box<[u8]>>| {
+            let path = Path::new(OsStr::from_bytes(name.as_deref()?));
+            path.is_absolute().then(|| path.to_owned())
+        };
+        folder(cache).or_else(|| Some(folder(home)?.join(".cache")))
+    }
+
     /// The snapshot of `lines` (`NAME=value`). With `privileged`, only variables that are
     /// [harmless](Variable::is_harmless) are in it.
     pub(crate) fn from_lines<'a>(lines: impl Iterator<Item = &'a [u8]>, privileged: bool) -> Self {
-        let (mut entries, mut unknown) = (Vec::new(), Vec::new());
+        let (mut entries, mut unknown, mut homes) = (Vec::new(), Vec::new(), [None, None]);
         for line in lines {
             // Most variables of an environment are not ours. The first byte tells for nearly all of them.
             if !matches!(
                 line.first(),
-                Some(b'O' | b'G' | b'A' | b'H' | b'S' | b'K' | b'L')
+                Some(b'O' | b'G' | b'A' | b'H' | b'S' | b'K' | b'L' | b'X')
             ) {
                 continue;
             }
@@ -60,6 +76,12 @@ impl Snapshot {
                 continue;
             };
             let (name, value) = (&line[..equals], &line[equals + 1..]);
+            let home = [&b"XDG_CACHE_HOME"[..], b"HOME"]
+                .iter()
+                .position(|h| name == *h);
+            if let Some(home) = home.filter(|_| !privileged) {
+                homes[home].get_or_insert_with(|| value.into());
+            }
             let Some(variable) = variable_named(name) else {
                 let ours = [&b"HETMP_"[..], b"SHMEM_", b"OMP_", b"GOMP_"];
                 if name.starts_with(b"KMP_")
@@ -78,7 +100,11 @@ impl Snapshot {
                 value: value.into(),
             });
         }
-        Self { entries, unknown }
+        Self {
+            entries,
+            unknown,
+            homes,
+        }
     }
 
     fn of_process() -> Self {
@@ -249,6 +275,23 @@ mod tests {
         assert!(s.get("OMP_DYNAMIC").is_some());
         assert!(s.get("OMP_SCHEDULE").is_some());
         assert_eq!(s.iter().count(), 2);
+    }
+
+    #[test]
+    fn the_folder_for_caches() {
+        let caches = |lines: &[&[u8]], privileged| of(lines, privileged).caches();
+        let home = Some("/home/me/.cache".into());
+        assert_eq!(caches(&[b"HOME=/home/me"], false), home);
+        assert_eq!(caches(&[b"HOME=/home/me", b"XDG_CACHE_HOME="], false), home);
+        assert_eq!(
+            caches(&[b"XDG_CACHE_HOME=x", b"HOME=/home/me"], false),
+            home
+        );
+        let both: &[&[u8]] = &[b"HOME=/home/me", b"XDG_CACHE_HOME=/x"];
+        assert_eq!(caches(both, false), Some("/x".into()));
+        assert_eq!(caches(both, true), None);
+        assert_eq!(caches(&[b"HOME=me"], false), None);
+        assert_eq!(caches(&[], false), None);
     }
 
     #[test]

@@ -363,6 +363,11 @@ const OTHERS: &[Variable] = &[
         .accepts("the name of a file")
         .help("What is learned about loops is read from this file at the start and written at exit.")
         .spec("hetmp"),
+    hetmp("HETMP_CACHE", Kind::Text)
+        .default("$XDG_CACHE_HOME/hetmp, or ~/.cache/hetmp")
+        .accepts("off, or a folder's name from the root on")
+        .help("Keeps what was read in programs' code, so that later runs need not.")
+        .spec("hetmp"),
     hetmp("HETMP_CALIBRATION", Kind::Text)
         .default("not set")
         .accepts("the name of a file written by hetmp calibrate")

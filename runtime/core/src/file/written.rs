@@ -139,6 +139,22 @@ pub fn keep(path: &Path) -> io::Result<File> {
 /// # Errors
 /// Those of the system and of `fill`, and "a link that belongs to another user".
 pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    write_as(path, 0o666, fill)
+}
+
+/// [`put`] for this user's eyes only.
+///
+/// # Errors
+/// As for [`write()`].
+pub(crate) fn put_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_as(path, 0o600, |out| out.write_all(bytes))
+}
+
+fn write_as(
+    path: &Path,
+    mode: u32,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
     let target = target(path)?;
     // A pipe or a device cannot be replaced, and must not be. The name is used as it is: a pipe behind
     // /dev/stdout has no path of its own.
@@ -147,7 +163,7 @@ pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
         fill(&mut out)?;
         return out.flush();
     }
-    let (beside, file) = beside(&target)?;
+    let (beside, file) = beside(&target, mode)?;
     let mut out = BufWriter::with_capacity(1 << 16, file);
     let done = fill(&mut out)
         .and_then(|()| out.flush())
@@ -176,7 +192,7 @@ pub fn replace(path: &Path) -> io::Result<File> {
     if is_stream(path) {
         return Stream::open(path).map(|stream| stream.0);
     }
-    let (beside, file) = beside(&target)?;
+    let (beside, file) = beside(&target, 0o666)?;
     match fs::rename(&beside, &target) {
         Ok(()) => Ok(file),
         Err(error) => {
@@ -186,18 +202,18 @@ pub fn replace(path: &Path) -> io::Result<File> {
     }
 }
 
-/// A new file of this process beside `target`, and its path.
-fn beside(target: &Path) -> io::Result<(PathBuf, File)> {
+/// A new file of this process beside `target`, and its path. `mode` as for [`create`].
+fn beside(target: &Path, mode: u32) -> io::Result<(PathBuf, File)> {
     let mut name = target.as_os_str().as_bytes().to_vec();
     name.extend_from_slice(format!(".{}.tmp", std::process::id()).as_bytes());
     let beside = PathBuf::from(OsString::from_vec(name));
-    let file = create(&beside, 0o666).or_else(|error| {
+    let file = create(&beside, mode).or_else(|error| {
         if error.kind() != io::ErrorKind::AlreadyExists {
             return Err(error);
         }
         // A process that had the same number before has left this file behind; or it is a link, which goes.
         fs::remove_file(&beside)?;
-        create(&beside, 0o666)
+        create(&beside, mode)
     })?;
     Ok((beside, file))
 }

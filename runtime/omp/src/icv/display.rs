@@ -235,6 +235,7 @@ fn ours(g: &Globals, out: &mut Vec<u8>) {
         "HETMP_PROFILE",
         g.ours.profile.as_deref().unwrap_or(b""),
     );
+    line(out, "HETMP_CACHE", g.ours.cache.as_deref().unwrap_or(b""));
     line(
         out,
         "HETMP_CALIBRATION",

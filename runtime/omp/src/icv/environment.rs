@@ -261,6 +261,7 @@ impl Source<'_> {
             counter: self.file("HETMP_COUNTER"),
             counter_threshold: self.read("HETMP_COUNTER_THRESHOLD", parse::number),
             profile: self.file("HETMP_PROFILE"),
+            cache: self.file("HETMP_CACHE"),
             calibration: self.file("HETMP_CALIBRATION"),
             verbose: self
                 .read("HETMP_VERBOSE", |v| env::switch(v).ok_or(Bad))

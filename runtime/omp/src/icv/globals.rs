@@ -34,6 +34,8 @@ pub struct Ours {
     pub(crate) counter_threshold: Option<f64>,
     /// `HETMP_PROFILE`: a file name.
     pub(crate) profile: Option<Box<[u8]>>,
+    /// `HETMP_CACHE` as it was given; `hetmp_core::file` reads it.
+    pub(crate) cache: Option<Box<[u8]>>,
     /// `HETMP_CALIBRATION`: a file name.
     pub(crate) calibration: Option<Box<[u8]>>,
     /// `HETMP_VERBOSE`.

@@ -1,8 +1,10 @@
 //! Does a region fit a virtual team? The answer comes from its code, before it ever runs.
 
+use super::kept;
 use super::lever::{Guard, Lever};
+use hetmp_scan::kept::Found;
 use hetmp_scan::loaded::Loaded;
-use hetmp_scan::{scan, scan_with_division, Calls, Entry, Form, Scan, Told, Use, Verdict};
+use hetmp_scan::{Calls, Entry, Form, Scan, Told, Use, Verdict};
 
 /// What the code of an outlined function shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,20 +38,27 @@ impl Fit {
     }
 }
 
+/// What an earlier run has seen of the function at `address`, as [`read`] says it.
+pub(super) fn known(address: usize, form: Form, asked: bool) -> Option<Fit> {
+    let (found, has_tls) = kept::find(address, form, asked)?;
+    Some(fit_of(&found, has_tls))
+}
+
 /// Reads the function at `address`, which a compiler outlined in this `form`, on the calling thread's stack, whatever room is there.
 /// `asked`: also examines whether it may be divided into more pieces than the program asked for.
 pub(super) fn read(address: usize, form: Form, asked: bool) -> Fit {
     let Some(object) = Loaded::at(address as u64) else {
         return Fit::never(Guard::Unscanned);
     };
-    let has_tls = object.object().has_tls;
-    if !asked {
-        return judge(&scan(&object, address as u64, form), has_tls);
-    }
-    let (scan, divides_freely) = scan_with_division(&object, address as u64, form);
-    let fit = judge(&scan, has_tls);
+    let found = kept::read(&object, address, form, asked);
+    fit_of(&found, object.object().has_tls)
+}
+
+fn fit_of(found: &Found, has_tls: bool) -> Fit {
+    let fit = judge(&found.scan, has_tls);
+    let divides = found.divides.map(|divides| divides.is_ok());
     Fit {
-        divides_freely: Some(fit.any_size.is_ok() && divides_freely.is_ok()),
+        divides_freely: divides.map(|divides| fit.any_size.is_ok() && divides),
         ..fit
     }
 }

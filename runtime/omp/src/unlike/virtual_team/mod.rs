@@ -10,7 +10,7 @@
 //! * [`regions`]: what its executions have shown, and whether a virtual team gains ([`hetmp_sched::gain`]).
 //!   [`disturbance`]: which measurements count for little. [`unasked`]: regions of which enough is known.
 //! * [`even`]: regions that are not examined, as their threads take equally long. [`ledger`]: what examining and trials have cost.
-//!   [`reader`]: the thread that reads code.
+//!   [`reader`]: the thread that reads code. [`kept`]: what earlier runs have read.
 //! * [`plan`]: which of these ways a region takes. [`parallel`]: runs it that way.
 //! * [`run`]: the team, and how it runs a region. [`job`]: what the team is told, and what it has measured.
 //! * [`fiber`]: the team's real threads (*runners*), and stacks that they can leave. [`stacks`]: how runners
@@ -37,6 +37,7 @@ mod fiber;
 mod fit;
 mod job;
 mod join;
+mod kept;
 pub(crate) mod ledger;
 pub(crate) mod lever;
 pub(crate) mod parallel;

@@ -3,7 +3,7 @@
 //! A region is read when it is first to be looked at, from its first instruction to the last in one go: mostly in some tenths of a millisecond.
 //! Who opens the region waits for that, so that already the first execution, which may be the only one, runs as
 //! the code allows. But it waits only while reading takes no more than what is left in the [`ledger`]. After that the reader is at it beside the
-//! program, as the least of its threads (`nice` 19), and the verdict serves a later execution.
+//! program, as the least of its threads (`nice` 19), and the verdict serves a later execution. What an earlier run has read is not read.
 //!
 //! **When the code is there.** The program itself is never unloaded, so that its code can be read at any time. Other objects' code is
 //! there for certain only while one of its regions is open. So their regions are read by whoever opens
@@ -61,6 +61,9 @@ fn lock() -> MutexGuard<'static, Reader> {
 /// What the function at `code` shows, which is being opened; `None`: it is not known yet. `asked` as for [`fit::read`]. `must`: reads it now, whatever that
 /// takes.
 pub(super) fn read(code: usize, form: Form, asked: bool, must: bool) -> Option<Fit> {
+    if let Some(fit) = aside::run(|| fit::known(code, form, asked)) {
+        return Some(fit);
+    }
     let here = || ledger::spend(|| aside::run(|| fit::read(code, form, asked)));
     if must {
         return Some(here());

@@ -7,7 +7,7 @@ use super::fit::Fit;
 use super::job::{Expanded, Outcome};
 use super::lever::Guard;
 use super::uneven::Uneven;
-use super::{ledger, reader};
+use super::{kept, ledger, reader};
 use crate::team::region::Region;
 use crate::unlike::modes;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -204,6 +204,7 @@ pub(super) fn of(region: &Region, asked: bool, told: bool) -> Option<Knowledge> 
     if unloaded() {
         // The code of another object may now be at a known address.
         lock().clear();
+        kept::forget();
     }
     let known = lock().get(&(address, threads)).copied();
     let answered = |k: &Knowledge| !asked || k.fit.divides_freely.is_some();

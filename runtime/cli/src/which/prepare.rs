@@ -1,0 +1,69 @@
+//! `hetmp prepare`: reads the code of all regions beforehand, and keeps what it finds where the runtime looks for it.
+
+use super::{regions, Found, Targets};
+use crate::Output;
+use hetmp_core::file::Folder;
+use std::fmt::Write as _;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    args_override_self = true,
+    after_help = "The runtime reads a region's code when it first opens, on unlike nodes, and keeps what it finds in the folder of \
+                  HETMP_CACHE [default: $XDG_CACHE_HOME/hetmp or ~/.cache/hetmp]. This does it for all regions at once. A \
+                  program that is built anew is another one."
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    targets: Targets,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Output {
+    match prepare(arguments) {
+        Ok(text) => Output {
+            text,
+            ..Output::default()
+        },
+        Err(error) => Output::refuse(error),
+    }
+}
+
+fn prepare(arguments: &Arguments) -> Result<String, String> {
+    let folder = Folder::of_caches()?;
+    let none = "HETMP_CACHE: there is no folder for caches (expected HOME or HETMP_CACHE with a folder's name)";
+    let folder = folder.ok_or(none)?;
+    let process = super::process(&arguments.targets, &mut Found::default())?;
+    let mut out = String::new();
+    for file in &process.files {
+        let part = &file.part;
+        if part.is.is_some() || part.asks.is_empty() {
+            continue;
+        }
+        let path = part.path.display();
+        let Some((readings, reached)) = regions::read(part) else {
+            // Writing to a String cannot fail.
+            let _ = writeln!(
+                out,
+                "{path}: not prepared (no code for x86-64, or too large without a build-id)"
+            );
+            continue;
+        };
+        let name = readings.identity().name();
+        folder.put(&name, &readings.bytes()).map_err(|error| {
+            let folder = folder.path().display();
+            format!("HETMP_CACHE: '{folder}': {error} (expected a folder of your own that can be written to)")
+        })?;
+        let _ = writeln!(
+            out,
+            "{path}: {} regions, {reached} reached by the schedules",
+            readings.len()
+        );
+    }
+    if out.is_empty() {
+        let _ = writeln!(
+            out,
+            "{} files, and none of them uses OpenMP",
+            process.files.len()
+        );
+    }
+    Ok(out)
+}
