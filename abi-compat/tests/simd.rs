@@ -437,7 +437,13 @@ fn stands_alone() -> Result<(), String> {
 fn every_operation() -> Result<(), String> {
     let root = library::root();
     let read = |file: &str| fs::read_to_string(root.join(file)).map_err(|e| format!("{file}: {e}"));
-    let defined = Regex::new(r"HETMP_SIMD_FN [\w ]+\*? ?HETMP_OP\((\w+)\)\(").expect("valid");
+    let defined =
+        Regex::new(r"HETMP_SIMD_FN [\w ]+\*? ?HETMP_OP\((\w+)\)\(|(?m)^HETMP_MASKED\((\w+)\)$")
+            .expect("valid");
+    let name_of = |found: &regex::Captures| match found.get(2) {
+        Some(of) => format!("MASK_{}", of.as_str()),
+        None => found[1].to_owned(),
+    };
     let named = Regex::new(r"OP\((\w+)\)|(?:NARY|MOVES\d|COMPARE|REDUCE|SHIFT_ONE)\((\w+),")
         .expect("valid");
     let mut untested = BTreeSet::new();
@@ -460,8 +466,9 @@ fn every_operation() -> Result<(), String> {
         for header in headers {
             for found in defined.captures_iter(&read(&format!("include/hetmp/simd/{header}"))?) {
                 count += 1;
-                if !tested.contains(&found[1]) {
-                    untested.insert(format!("{header}: {}", &found[1]));
+                let op = name_of(&found);
+                if !tested.contains(&op) {
+                    untested.insert(format!("{header}: {op}"));
                 }
             }
         }
@@ -478,9 +485,9 @@ fn every_operation() -> Result<(), String> {
     ] {
         for found in defined.captures_iter(&read(&format!("include/hetmp/simd/{header}"))?) {
             for name in types {
-                let op = &found[1];
+                let op = name_of(&found);
                 // Averages and rotations are of unsigned types only, ABS of signed ones.
-                let has = match op {
+                let has = match op.as_str() {
                     "AVG" | "ROTL" | "ROTR" | "ROTLV" | "ROTRV" => *name == "VUF32",
                     "ABS" => *name == "VIF32",
                     _ => true,
@@ -515,6 +522,19 @@ fn every_operation() -> Result<(), String> {
     }
     if count < 35 {
         return Err(format!("only {count} conversions found"));
+    }
+    let made = Regex::new(r"(?m)^#ifndef HETMP_OWN_(V\w+?)(_MULEVEN)?$").expect("valid");
+    let tests = read("c-tests/simd/wider.h")?;
+    for found in made.captures_iter(&read("include/hetmp/simd/wider.h")?) {
+        let (name, product) = (&found[1], found.get(2).is_some());
+        let call = if product {
+            format!("PRODUCTS({name}, ")
+        } else {
+            format!("_{name}")
+        };
+        if !tests.contains(&call) {
+            untested.insert(format!("wider.h: {}", &found[0]));
+        }
     }
     if untested.is_empty() {
         Ok(())

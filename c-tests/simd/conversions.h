@@ -167,33 +167,6 @@ static void test_bits(void) {
     AS_8(VF64, double) AS_16(VF64, double) AS_32(VF64, double) AS_64(VF64, double)
 }
 
-/* Sums over neighbours; a quarter of the numbers are the lowest and the highest. */
-static void test_sums(void) {
-    uint8_t x[_VU8_SIZE], y[_VU8_SIZE];
-    int16_t a[_VI16_SIZE], b[_VI16_SIZE];
-    uint64_t sad[_VU64_SIZE];
-    int32_t dot[_VI32_SIZE];
-    for (int i = 0; i < _VU8_SIZE; i++) {
-        x[i] = (uint8_t)(random64() % 4 ? random64() : random64() % 2 ? 255 : 0);
-        y[i] = (uint8_t)(random64() % 4 ? random64() : random64() % 2 ? 255 : 0);
-    }
-    for (int i = 0; i < _VI16_SIZE; i++) {
-        a[i] = (int16_t)(random64() % 4 ? (int)random64() : INT16_MIN);
-        b[i] = (int16_t)(random64() % 4 ? (int)random64() : INT16_MIN);
-    }
-    _VU64_STORE(sad, _VU8_SAD(_VU8_LOAD(x), _VU8_LOAD(y)));
-    _VI32_STORE(dot, _VI16_DOT(_VI16_LOAD(a), _VI16_LOAD(b)));
-    for (int i = 0; i < _VU64_SIZE; i++) {
-        uint64_t want = 0;
-        for (int k = 8 * i; k < 8 * i + 8; k++)
-            want += (uint64_t)abs(x[k] - y[k]);
-        EXPECT("VU8_SAD", sad[i] == want);
-    }
-    for (int i = 0; i < _VI32_SIZE; i++)
-        EXPECT("VI16_DOT", dot[i] == (int32_t)((uint32_t)(a[2 * i] * b[2 * i]) +
-                                               (uint32_t)(a[2 * i + 1] * b[2 * i + 1])));
-}
-
 static void test_conversions(void) {
     widens_VI8_VI16();
     widens_VU8_VU16();
@@ -241,6 +214,4 @@ static void test_conversions(void) {
     converts_VF64_VU64();
     for (int trial = 0; trial < 20; trial++)
         test_bits();
-    for (int trial = 0; trial < 400; trial++)
-        test_sums();
 }

@@ -337,6 +337,37 @@ __attribute__((noinline)) static void F(test_memory)(void) {
 REDUCE(REDUCE_MIN, x < y ? x : y)
 REDUCE(REDUCE_MAX, x > y ? x : y)
 
+/* With a mask: what the operation gives by itself, or what was there. It is compared with plain C elsewhere. */
+#define MASKED(op, call, alone) \
+    __attribute__((noinline)) static void F(P(test_, op))(void) { \
+        for (size_t trial = 0; trial < TRIALS; trial++) { \
+            L whole[N]; \
+            F(fill)(trial); \
+            const V va = OP(LOADA)(a), vb = OP(LOADA)(b), vc = OP(LOADA)(c); \
+            const MASK m = OP(LT)(vb, vc); \
+            OP(STORE)(whole, alone); \
+            OP(STOREA)(got, call); \
+            for (int i = 0; i < N; i++) { \
+                const L want = b[i] < c[i] ? whole[i] : c[i]; \
+                checks++; \
+                if (!(b[i] < c[i] ? F(same)(got[i], want) : F(same_bits)(got[i], want))) \
+                    wrong(STR(T), #op, i, &got[i], &want, sizeof want, &a[i], &b[i], &c[i]); \
+            } \
+        } \
+    }
+MASKED(MASK_ADD, OP(MASK_ADD)(vc, m, va, vb), OP(ADD)(va, vb))
+MASKED(MASK_SUB, OP(MASK_SUB)(vc, m, va, vb), OP(SUB)(va, vb))
+MASKED(MASK_MUL, OP(MASK_MUL)(vc, m, va, vb), OP(MUL)(va, vb))
+MASKED(MASK_DIV, OP(MASK_DIV)(vc, m, va, vb), OP(DIV)(va, vb))
+MASKED(MASK_MIN, OP(MASK_MIN)(vc, m, va, vb), OP(MIN)(va, vb))
+MASKED(MASK_MAX, OP(MASK_MAX)(vc, m, va, vb), OP(MAX)(va, vb))
+MASKED(MASK_MULADD, OP(MASK_MULADD)(vc, m, va, vb, va), OP(MULADD)(va, vb, va))
+#if !IS_FLOAT
+MASKED(MASK_REM, OP(MASK_REM)(vc, m, va, vb), OP(REM)(va, vb))
+MASKED(MASK_ADDS, OP(MASK_ADDS)(vc, m, va, vb), OP(ADDS)(va, vb))
+MASKED(MASK_SUBS, OP(MASK_SUBS)(vc, m, va, vb), OP(SUBS)(va, vb))
+#endif
+
 #if IS_FLOAT
 #include "float_ops.h"
 #else
@@ -368,6 +399,18 @@ static void P(test_, T)(void) {
     F(test_memory)();
     F(test_REDUCE_MIN)();
     F(test_REDUCE_MAX)();
+    F(test_MASK_ADD)();
+    F(test_MASK_SUB)();
+    F(test_MASK_MUL)();
+    F(test_MASK_DIV)();
+    F(test_MASK_MIN)();
+    F(test_MASK_MAX)();
+    F(test_MASK_MULADD)();
+#if !IS_FLOAT
+    F(test_MASK_REM)();
+    F(test_MASK_ADDS)();
+    F(test_MASK_SUBS)();
+#endif
     F(test_class)();
 }
 
@@ -403,6 +446,7 @@ static void P(test_, T)(void) {
 #undef MOVES2
 #undef COMPARE
 #undef REDUCE
+#undef MASKED
 #undef T
 #undef L
 #undef W

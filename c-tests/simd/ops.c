@@ -95,6 +95,7 @@
 #define IS_SIGNED 1
 #include "lane_ops.h"
 #include "conversions.h"
+#include "wider.h"
 
 /* A text that is right on every backend, whatever the shape of 32-bit integers is. */
 static void test_relations(void) {
@@ -157,5 +158,6 @@ int main(void) {
     test_VF32();
     test_VF64();
     test_conversions();
+    test_wider();
     return verdict();
 }

@@ -161,6 +161,7 @@ fn meanings() -> Result<String, String> {
             "Conversions",
             "Full names, since two types are in them",
         ),
+        ("wider.h", "Products, sums and floats of 16 bits", ""),
     ] {
         let header = library::root().join("include/hetmp/simd").join(file);
         let header =

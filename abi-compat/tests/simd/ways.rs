@@ -71,7 +71,7 @@ pub(crate) const WAYS: &[Way] = &[
     way("g++", "-O0 -march=x86-64-v4", "avx512", 512, AVX512),
     way(
         "clang",
-        "-O0 -march=x86-64-v4 -mavx512vbmi -mavx512vbmi2",
+        "-O0 -march=x86-64-v4 -mavx512vbmi -mavx512vbmi2 -mavx512vnni",
         "avx512",
         512,
         VBMI2,
@@ -122,7 +122,7 @@ pub(crate) const WAYS: &[Way] = &[
     way(ARM_GXX, "-O0", "neon", 128, Machine::Arm(0)),
     way(
         "clang",
-        "--target=aarch64-linux-gnu -O0",
+        "--target=aarch64-linux-gnu -O0 -march=armv8.2-a+dotprod",
         "neon",
         128,
         Machine::Arm(0),
@@ -148,13 +148,13 @@ pub(crate) const WAYS: &[Way] = &[
         128,
         Machine::Arm(128),
     ),
-    more(way(
+    way(
         "clang",
         "--target=aarch64-linux-gnu -O0 -march=armv8.2-a+sve -msve-vector-bits=256",
         "sve",
         256,
         Machine::Arm(256),
-    )),
+    ),
     more(way(
         ARM_GCC,
         "-O0 -march=armv8.2-a+sve -msve-vector-bits=1024",

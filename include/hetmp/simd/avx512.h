@@ -468,3 +468,9 @@ HETMP_X1(VU32, CLZ, hetmp_mi, lzcnt_epi32)
 HETMP_X1(VI64, CLZ, hetmp_mi, lzcnt_epi64)
 HETMP_X1(VU64, CLZ, hetmp_mi, lzcnt_epi64)
 #endif
+#ifdef __AVX512VNNI__
+#define HETMP_OWN_VI16_DOTADD 1
+HETMP_SIMD_FN _VI32 _VI16_DOTADD(_VI16 a, _VI16 b, _VI32 c) {
+    return (_VI32)_mm512_dpwssd_epi32((__m512i)c, (__m512i)a, (__m512i)b);
+}
+#endif

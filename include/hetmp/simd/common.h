@@ -94,6 +94,7 @@
 #undef HETMP_C
 
 #include "convert.h"
+#include "wider.h"
 
 /* SET(x0, x1, ...): lane 0 is x0, and so on; lanes that are not given are 0. */
 #define _VF32_SET(...) (__extension__(_VF32){__VA_ARGS__})

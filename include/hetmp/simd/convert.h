@@ -345,20 +345,3 @@ HETMP_F64_TO_HALF(VU32, hetmp_half_VU32, uint32_t, 0, UINT32_MAX)
 #undef HETMP_F32_TO_S
 #undef HETMP_F32_TO_U
 #undef HETMP_F64_WITHIN
-
-/* _VU8_SAD(a, b): a _VU64; each lane is the sum of the absolute differences of its 8 bytes.
- * _VI16_DOT(a, b): a _VI32; lane i is a[2 i] * b[2 i] + a[2 i + 1] * b[2 i + 1], modulo 2 to the 32. */
-#ifndef HETMP_OWN_VU8_SAD
-HETMP_SIMD_FN _VU64 _VU8_SAD(_VU8 a, _VU8 b) {
-    const _VU16 apart = (_VU16)_VU8_ABSDIFF(a, b);
-    _VU64 sum = (_VU64)((apart & 0xff) + (apart >> 8));
-    sum += sum >> 32;
-    return (sum + (sum >> 16)) & 0xffff;
-}
-#endif
-#ifndef HETMP_OWN_VI16_DOT
-HETMP_SIMD_FN _VI32 _VI16_DOT(_VI16 a, _VI16 b) {
-    const _VI32 even = _VI32_MUL((_VI32)((_VU32)a << 16) >> 16, (_VI32)((_VU32)b << 16) >> 16);
-    return _VI32_ADD(even, _VI32_MUL((_VI32)a >> 16, (_VI32)b >> 16));
-}
-#endif

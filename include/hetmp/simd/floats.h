@@ -116,8 +116,7 @@ HETMP_SIMD_FN HETMP_V HETMP_OP(MAX)(HETMP_V a, HETMP_V b) {
 #endif
 
 /* MINNUM(a, b) MAXNUM: minimumNumber and maximumNumber of IEEE 754-2019: the number if one is
- * a NaN, quiet or signalling, a NaN if both are; -0 is less than 0. Five instructions and more: Arm's
- * own FMINNM is minNum of IEEE 754-2008, which makes a NaN of a signalling one. */
+ * a NaN, quiet or signalling, a NaN if both are; -0 is less than 0. */
 #if !HETMP_OWN(MINNUM)
 HETMP_SIMD_FN HETMP_V HETMP_OP(MINNUM)(HETMP_V a, HETMP_V b) {
     /* Of equal numbers only zeroes can differ in bits, and then in the sign alone. */

@@ -376,6 +376,28 @@ HETMP_SIMD_FN size_t HETMP_OP(COMPRESS_STORE)(HETMP_L *p, HETMP_M m, HETMP_V v) 
 #include "ints.h"
 #endif
 
+/* MASK_ADD(r, m, a, b) MASK_SUB MASK_MUL MASK_DIV MASK_MIN MASK_MAX, MASK_MULADD(r, m, a, b, c); of integers MASK_REM
+ * MASK_ADDS MASK_SUBS, too: the operation where m is true, r elsewhere. */
+#define HETMP_MASKED(op) \
+    HETMP_SIMD_FN HETMP_V HETMP_NAME(HETMP_T, _MASK_##op)(HETMP_V r, HETMP_M m, HETMP_V a, HETMP_V b) { \
+        return HETMP_OP(SELECT)(m, HETMP_NAME(HETMP_T, _##op)(a, b), r); \
+    }
+HETMP_MASKED(ADD)
+HETMP_MASKED(SUB)
+HETMP_MASKED(MUL)
+HETMP_MASKED(DIV)
+HETMP_MASKED(MIN)
+HETMP_MASKED(MAX)
+#if HETMP_SIMD_PASTE(HETMP_CLASS_, HETMP_C) != HETMP_CLASS_F
+HETMP_MASKED(REM)
+HETMP_MASKED(ADDS)
+HETMP_MASKED(SUBS)
+#endif
+HETMP_SIMD_FN HETMP_V HETMP_OP(MASK_MULADD)(HETMP_V r, HETMP_M m, HETMP_V a, HETMP_V b, HETMP_V c) {
+    return HETMP_OP(SELECT)(m, HETMP_OP(MULADD)(a, b, c), r);
+}
+#undef HETMP_MASKED
+
 /* REDUCE_ADD(v) REDUCE_MIN REDUCE_MAX: ADD, MIN or MAX of all lanes, in this order: lane i
  * with lane i + SIZE/2, the results likewise, until one is left. REDUCE_AND(v) REDUCE_OR
  * REDUCE_XOR: integers only. */

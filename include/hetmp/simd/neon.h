@@ -203,6 +203,48 @@ HETMP_SIMD_FN _VI32 _VI16_DOT(_VI16 a, _VI16 b) {
     return (_VI32)vpaddq_s32(vmull_s16(vget_low_s16(x), vget_low_s16(y)), vmull_high_s16(x, y));
 }
 
+#define HETMP_AMULTIPLY(A, B, C, from, to, W) \
+    HETMP_SIMD_FN _##B _##A##_MULEVEN(_##A a, _##A b) { \
+        return (_##B)vmull_##from(vmovn_##to((C)a), vmovn_##to((C)b)); \
+    } \
+    HETMP_SIMD_FN _##B _##A##_MULODD(_##A a, _##A b) { \
+        return (_##B)vmull_##from(vshrn_n_##to((C)a, W), vshrn_n_##to((C)b, W)); \
+    }
+#define HETMP_OWN_VI8_MULEVEN 1
+#define HETMP_OWN_VU8_MULEVEN 1
+#define HETMP_OWN_VI16_MULEVEN 1
+#define HETMP_OWN_VU16_MULEVEN 1
+#define HETMP_OWN_VI32_MULEVEN 1
+#define HETMP_OWN_VU32_MULEVEN 1
+HETMP_AMULTIPLY(VI8, VI16, int16x8_t, s8, s16, 8)
+HETMP_AMULTIPLY(VU8, VU16, uint16x8_t, u8, u16, 8)
+HETMP_AMULTIPLY(VI16, VI32, int32x4_t, s16, s32, 16)
+HETMP_AMULTIPLY(VU16, VU32, uint32x4_t, u16, u32, 16)
+HETMP_AMULTIPLY(VI32, VI64, int64x2_t, s32, s64, 32)
+HETMP_AMULTIPLY(VU32, VU64, uint64x2_t, u32, u64, 32)
+#undef HETMP_AMULTIPLY
+#ifdef __ARM_FEATURE_DOTPROD
+#define HETMP_OWN_VI8_DOTADD 1
+#define HETMP_OWN_VU8_DOTADD 1
+HETMP_SIMD_FN _VI32 _VI8_DOTADD(_VI8 a, _VI8 b, _VI32 c) {
+    return (_VI32)vdotq_s32((int32x4_t)c, (int8x16_t)a, (int8x16_t)b);
+}
+HETMP_SIMD_FN _VU32 _VU8_DOTADD(_VU8 a, _VU8 b, _VU32 c) {
+    return (_VU32)vdotq_u32((uint32x4_t)c, (uint8x16_t)a, (uint8x16_t)b);
+}
+#endif
+#define HETMP_OWN_VF32_FROM_F16 1
+#define HETMP_OWN_VF32_TO_F16 1
+HETMP_SIMD_FN _VF32 _VF32_FROM_F16_LO(_VU16 v) {
+    return (_VF32)vcvt_f32_f16(vget_low_f16(vreinterpretq_f16_u16((uint16x8_t)v)));
+}
+HETMP_SIMD_FN _VF32 _VF32_FROM_F16_HI(_VU16 v) {
+    return (_VF32)vcvt_high_f32_f16(vreinterpretq_f16_u16((uint16x8_t)v));
+}
+HETMP_SIMD_FN _VU16 _VF32_TO_F16(_VF32 lo, _VF32 hi) {
+    return (_VU16)vreinterpretq_u16_f16(vcvt_high_f16_f32(vcvt_f16_f32((float32x4_t)lo), (float32x4_t)hi));
+}
+
 #define HETMP_OWN_S_ADDS 1
 #define HETMP_OWN_S_SUBS 1
 #define HETMP_OWN_U_ADDS 1

@@ -100,6 +100,34 @@ HETMP_VINTS(HETMP_V2, ABSDIFF, svabd)
 HETMP_VINTS(HETMP_V2_BARE, ADDS, svqadd)
 HETMP_VINTS(HETMP_V2_BARE, SUBS, svqsub)
 
+#define HETMP_OWN_VI8_DOTADD 1
+#define HETMP_OWN_VU8_DOTADD 1
+HETMP_SIMD_FN _VI32 _VI8_DOTADD(_VI8 a, _VI8 b, _VI32 c) {
+    return (_VI32)(hetmp_sv_VI32)svdot_s32((hetmp_sv_VI32)c, (hetmp_sv_VI8)a, (hetmp_sv_VI8)b);
+}
+HETMP_SIMD_FN _VU32 _VU8_DOTADD(_VU8 a, _VU8 b, _VU32 c) {
+    return (_VU32)(hetmp_sv_VU32)svdot_u32((hetmp_sv_VU32)c, (hetmp_sv_VU8)a, (hetmp_sv_VU8)b);
+}
+/* A float of 16 bits stands in the lower half of a lane of 32. */
+#define HETMP_OWN_VF32_FROM_F16 1
+#define HETMP_OWN_VF32_TO_F16 1
+HETMP_SIMD_FN _VF32 hetmp_from_f16(_VU32 v) {
+    return (_VF32)(hetmp_sv_VF32)svcvt_f32_f16_x(HETMP_PG(32), svreinterpret_f16_u32((hetmp_sv_VU32)v));
+}
+HETMP_SIMD_FN _VU16 hetmp_to_f16(_VF32 v) {
+    const svfloat16_t r = svcvt_f16_f32_x(HETMP_PG(32), (hetmp_sv_VF32)v);
+    return (_VU16)(hetmp_sv_VU16)svreinterpret_u16_f16(r);
+}
+HETMP_SIMD_FN _VF32 _VF32_FROM_F16_LO(_VU16 v) {
+    return hetmp_from_f16((_VU32)(hetmp_sv_VU32)svunpklo_u32((hetmp_sv_VU16)v));
+}
+HETMP_SIMD_FN _VF32 _VF32_FROM_F16_HI(_VU16 v) {
+    return hetmp_from_f16((_VU32)(hetmp_sv_VU32)svunpkhi_u32((hetmp_sv_VU16)v));
+}
+HETMP_SIMD_FN _VU16 _VF32_TO_F16(_VF32 lo, _VF32 hi) {
+    return (_VU16)(hetmp_sv_VU16)svuzp1_u16((hetmp_sv_VU16)hetmp_to_f16(lo), (hetmp_sv_VU16)hetmp_to_f16(hi));
+}
+
 #define HETMP_OWN_S_ABS 1
 HETMP_V1(VI8, ABS, hetmp_sv_VI8, 8, svabs_s8)
 HETMP_V1(VI16, ABS, hetmp_sv_VI16, 16, svabs_s16)
@@ -209,6 +237,8 @@ HETMP_VCOMPRESS(VI64, 64, hetmp_sv_VI64, s64)
 HETMP_VCOMPRESS(VU64, 64, hetmp_sv_VU64, u64)
 #undef HETMP_VCOMPRESS
 
+/* clang 14 cannot compile these, and LOAD3 of 19 gives wrong lanes: it has the common text's shuffles. */
+#ifndef __clang__
 #define HETMP_OWN_F_LOAD2 1
 #define HETMP_OWN_S_LOAD2 1
 #define HETMP_OWN_U_LOAD2 1
@@ -266,6 +296,7 @@ HETMP_VSTRUCTS(VU64, uint64_t, 64, hetmp_sv_VU64, svuint64, u64)
 HETMP_VSTRUCTS(VF32, float, 32, hetmp_sv_VF32, svfloat32, f32)
 HETMP_VSTRUCTS(VF64, double, 64, hetmp_sv_VF64, svfloat64, f64)
 #undef HETMP_VSTRUCTS
+#endif
 
 #define HETMP_OWN_F_GATHER 1
 #define HETMP_OWN_F_SCATTER 1

@@ -99,14 +99,71 @@ HETMP_SIMD_FN _VI32 _VI16_DOT(_VI16 a, _VI16 b) {
 HETMP_X2(VI16, MULHI, hetmp_mi, mulhi_epi16)
 HETMP_X2(VU16, MULHI, hetmp_mi, mulhi_epu16)
 
-/* Two products of even lanes at a time, their upper halves woven together. */
+/* Products of the even lanes; the odd ones are shifted down before. */
+#define HETMP_XPRODUCTS(A, B, name) \
+    HETMP_SIMD_FN _##B _##A##_MULEVEN(_##A a, _##A b) { \
+        return (_##B)HETMP_MM(name)((hetmp_mi)a, (hetmp_mi)b); \
+    } \
+    HETMP_SIMD_FN _##B _##A##_MULODD(_##A a, _##A b) { \
+        return _##A##_MULEVEN((_##A)((_VU64)a >> 32), (_##A)((_VU64)b >> 32)); \
+    }
+#define HETMP_OWN_VU32_MULEVEN 1
+HETMP_XPRODUCTS(VU32, VU64, mul_epu32)
+#if HETMP_SIMD_BITS > 128 || defined(__SSE4_1__)
+#define HETMP_OWN_VI32_MULEVEN 1
+HETMP_XPRODUCTS(VI32, VI64, mul_epi32)
+#endif
+#undef HETMP_XPRODUCTS
 #define HETMP_OWN_VU32_MULHI 1
 HETMP_SIMD_FN _VU32 _VU32_MULHI(_VU32 a, _VU32 b) {
-    const _VU64 even = (_VU64)HETMP_MM(mul_epu32)((hetmp_mi)a, (hetmp_mi)b);
-    const _VU64 odd =
-        (_VU64)HETMP_MM(mul_epu32)((hetmp_mi)((_VU64)a >> 32), (hetmp_mi)((_VU64)b >> 32));
-    return (_VU32)((even >> 32) | (odd & 0xffffffff00000000u));
+    return (_VU32)((_VU32_MULEVEN(a, b) >> 32) | (_VU32_MULODD(a, b) & 0xffffffff00000000u));
 }
+/* Of a sum of two products one is of 0. */
+#define HETMP_OWN_VI16_MULEVEN 1
+HETMP_SIMD_FN _VI32 _VI16_MULEVEN(_VI16 a, _VI16 b) { return _VI16_DOT((_VI16)((_VU32)a & 0xffffu), b); }
+HETMP_SIMD_FN _VI32 _VI16_MULODD(_VI16 a, _VI16 b) { return _VI16_DOT((_VI16)((_VU32)a & 0xffff0000u), b); }
+#define HETMP_OWN_VU16_MULEVEN 1
+HETMP_SIMD_FN _VU32 _VU16_MULEVEN(_VU16 a, _VU16 b) {
+    return ((_VU32)(a * b) & 0xffffu) | (_VU32)_VU16_MULHI(a, b) << 16;
+}
+HETMP_SIMD_FN _VU32 _VU16_MULODD(_VU16 a, _VU16 b) {
+    return (_VU32)(a * b) >> 16 | ((_VU32)_VU16_MULHI(a, b) & 0xffff0000u);
+}
+
+/* The halves of a vector, and a vector of halves, for what converts between 16 and 32 bits. */
+#if HETMP_SIMD_BITS == 128
+#define HETMP_XLO(v) ((__m128i)(v))
+#define HETMP_XHI(v) _mm_unpackhi_epi64((__m128i)(v), (__m128i)(v))
+#define HETMP_XBOTH(lo, hi) _mm_unpacklo_epi64(lo, hi)
+#elif HETMP_SIMD_BITS == 256
+#define HETMP_XLO(v) _mm256_castsi256_si128((__m256i)(v))
+#define HETMP_XHI(v) _mm256_extracti128_si256((__m256i)(v), 1)
+#define HETMP_XBOTH(lo, hi) _mm256_inserti128_si256(_mm256_castsi128_si256(lo), hi, 1)
+#else
+#define HETMP_XLO(v) _mm512_castsi512_si256((__m512i)(v))
+#define HETMP_XHI(v) _mm512_extracti64x4_epi64((__m512i)(v), 1)
+#define HETMP_XBOTH(lo, hi) _mm512_inserti64x4(_mm512_castsi256_si512(lo), hi, 1)
+#endif
+#if HETMP_SIMD_BITS == 512 || defined(__F16C__)
+#define HETMP_OWN_VF32_FROM_F16 1
+#define HETMP_OWN_VF32_TO_F16 1
+HETMP_SIMD_FN _VF32 _VF32_FROM_F16_LO(_VU16 v) { return (_VF32)HETMP_MM(cvtph_ps)(HETMP_XLO(v)); }
+HETMP_SIMD_FN _VF32 _VF32_FROM_F16_HI(_VU16 v) { return (_VF32)HETMP_MM(cvtph_ps)(HETMP_XHI(v)); }
+HETMP_SIMD_FN _VU16 _VF32_TO_F16(_VF32 lo, _VF32 hi) {
+    return (_VU16)HETMP_XBOTH(HETMP_MM(cvtps_ph)((hetmp_mf)lo, _MM_FROUND_TO_NEAREST_INT),
+                              HETMP_MM(cvtps_ph)((hetmp_mf)hi, _MM_FROUND_TO_NEAREST_INT));
+}
+#endif
+/* Wider registers interleave their parts, not the whole. */
+#if HETMP_SIMD_BITS > 128
+#define HETMP_OWN_VF32_FROM_BF16 1
+HETMP_SIMD_FN _VF32 _VF32_FROM_BF16_LO(_VU16 v) {
+    return (_VF32)HETMP_MM(slli_epi32)(HETMP_MM(cvtepu16_epi32)(HETMP_XLO(v)), 16);
+}
+HETMP_SIMD_FN _VF32 _VF32_FROM_BF16_HI(_VU16 v) {
+    return (_VF32)HETMP_MM(slli_epi32)(HETMP_MM(cvtepu16_epi32)(HETMP_XHI(v)), 16);
+}
+#endif
 
 #define HETMP_OWN_VI16_MIN 1
 #define HETMP_OWN_VI16_MAX 1
