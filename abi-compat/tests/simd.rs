@@ -21,13 +21,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use mutants::{Mutant, MUTANTS};
-use ways::{way, Machine, Way, ANY, ARM_GCC, AVX2, AVX512, WAYS};
+use ways::{way, Machine, Way, ANY, ARM_GCC, AVX2, AVX512, POWER_GCC, RISCV_GCC, WAYS};
 
 /// Settings that the header refuses, each with the line that it prints.
 const REFUSED: &[(&str, &str)] = &[
     (
         "-DHETMP_SIMD_BACKEND=altivec",
-        "hetmp: HETMP_SIMD_BACKEND: not usable (expected sse2, avx2, avx512, neon, sve, sw26010, mt3000 or generic)",
+        "hetmp: HETMP_SIMD_BACKEND: not usable (expected sse2, avx2, avx512, neon, sve, rvv, sw26010, mt3000 or generic)",
     ),
     (
         "-DHETMP_SIMD_BACKEND=avx2 -mno-avx2",
@@ -44,6 +44,10 @@ const REFUSED: &[(&str, &str)] = &[
     (
         "-DHETMP_SIMD_BACKEND=sve",
         "hetmp: HETMP_SIMD_BACKEND sve: needs -march=...+sve",
+    ),
+    (
+        "-DHETMP_SIMD_BACKEND=rvv",
+        "hetmp: HETMP_SIMD_BACKEND rvv: needs -march=rv64gcv",
     ),
     (
         "-DHETMP_SIMD_WIDTH=384",
@@ -155,15 +159,22 @@ fn trial(
     }
 }
 
-fn missing(way: &Way) -> Option<String> {
-    let arm = matches!(way.machine, Machine::Arm(_));
-    if arm != cfg!(target_arch = "aarch64") && !arm {
-        return (!cfg!(target_arch = "x86_64")).then(|| "needs an x86-64 machine".to_owned());
+/// The cross compiler, whose C library clang takes too, and the emulator. None for this machine's own code.
+fn emulation(machine: Machine) -> Option<(&'static str, &'static str)> {
+    match machine {
+        Machine::X86(_) => None,
+        Machine::Arm(_) => Some((ARM_GCC, "qemu-aarch64-static")),
+        Machine::RiscV(_) => Some((RISCV_GCC, "qemu-riscv64-static")),
+        Machine::Power => Some((POWER_GCC, "qemu-ppc64le-static")),
     }
+}
+
+fn missing(way: &Way) -> Option<String> {
     let mut programs = vec![way.compiler];
-    if arm {
-        // clang uses the C library of the cross compiler.
-        programs.extend([ARM_GCC, "qemu-aarch64-static"]);
+    match emulation(way.machine) {
+        None if !cfg!(target_arch = "x86_64") => return Some("needs an x86-64 machine".to_owned()),
+        None => {}
+        Some((compiler, emulator)) => programs.extend([compiler, emulator]),
     }
     programs
         .into_iter()
@@ -183,9 +194,9 @@ fn which(program: &str) -> Option<PathBuf> {
 /// Whether this processor, or the emulator, can run code for `machine`.
 fn runs_here(machine: Machine) -> bool {
     match machine {
-        Machine::X86("") | Machine::Arm(_) => true,
-        Machine::X86(feature) => fs::read_to_string("/proc/cpuinfo")
+        Machine::X86(feature) if !feature.is_empty() => fs::read_to_string("/proc/cpuinfo")
             .is_ok_and(|text| text.split_ascii_whitespace().any(|word| word == feature)),
+        _ => true,
     }
 }
 
@@ -243,14 +254,14 @@ fn compile(way: &Way, source: &str, extra: &str, include: &Path) -> Result<PathB
     if !way.backend.is_empty() {
         args.push(format!("-DEXPECT_BACKEND=\"{}\"", way.backend));
     }
-    if matches!(way.machine, Machine::Arm(_)) {
+    if emulation(way.machine).is_some() {
         args.push("-static".to_owned());
     }
     if way.compiler.ends_with("++") {
         args.extend(words("-x c++"));
     }
     args.push(source.to_owned());
-    args.extend(words("-x none -o"));
+    args.push("-o".to_owned());
     args.push(to.display().to_string());
     args.push("-lm".to_owned());
     match run(way.compiler, &args)? {
@@ -266,20 +277,28 @@ fn include() -> PathBuf {
 fn start(way: &Way, program: &Path, args: &[&str]) -> Result<(bool, String), String> {
     let program = program.display().to_string();
     let args = args.iter().map(|a| (*a).to_owned());
-    match way.machine {
-        Machine::X86(_) => run(&program, &args.collect::<Vec<_>>()),
-        Machine::Arm(bits) => {
+    let cpu = match way.machine {
+        Machine::Arm(bits) if bits > 0 => {
             let mut cpu = String::from("max");
-            if bits > 0 {
-                for width in [128, 256, 512, 1024] {
-                    let on = if width <= bits { "on" } else { "off" };
-                    cpu += &format!(",sve{width}={on}");
-                }
-                cpu += &format!(",sve-default-vector-length={}", bits / 8);
+            for width in [128, 256, 512, 1024] {
+                let on = if width <= bits { "on" } else { "off" };
+                cpu += &format!(",sve{width}={on}");
             }
+            cpu + &format!(",sve-default-vector-length={}", bits / 8)
+        }
+        Machine::RiscV(bits) if bits > 0 => {
+            format!("rv64,v=true,vext_spec=v1.0,vlen={bits},elen=64")
+        }
+        Machine::RiscV(_) => "rv64".to_owned(),
+        Machine::Power => "power9".to_owned(),
+        Machine::Arm(_) | Machine::X86(_) => "max".to_owned(),
+    };
+    match emulation(way.machine) {
+        None => run(&program, &args.collect::<Vec<_>>()),
+        Some((_, emulator)) => {
             let mut all = vec!["-cpu".to_owned(), cpu, program];
             all.extend(args);
-            run("qemu-aarch64-static", &all)
+            run(emulator, &all)
         }
     }
 }
@@ -303,19 +322,20 @@ fn check(way: &Way, source: &str, extra: &str) -> Result<(), String> {
 /// Checks the kernels' results, and that their machine code calls no functions.
 fn kernels(way: &Way) -> Result<(), String> {
     let program = compile(way, "c-tests/bench/simd_kernels.c", "", &include())?;
-    let objdump = match way.machine {
-        Machine::X86(_) => "objdump",
-        Machine::Arm(_) => "aarch64-linux-gnu-objdump",
+    let objdump = match emulation(way.machine) {
+        None => "objdump".to_owned(),
+        Some((compiler, _)) => compiler.replace("gcc", "objdump"),
     };
     let (_, listing) = run(
-        objdump,
+        &objdump,
         &[
             "-d".to_owned(),
             "--no-show-raw-insn".to_owned(),
             program.display().to_string(),
         ],
     )?;
-    let call = Regex::new(r"\t(call|bl|blr|jmp|b) .*<([^+>]*)>").expect("a valid expression");
+    let call =
+        Regex::new(r"\t(call|bl|blr|jmp|b|jal|jalr|j)\s.*<([^+>]*)>").expect("a valid expression");
     for kernel in ["saxpy", "dot", "mandelbrot", "md5", "sha256"] {
         let name = format!("simd_{kernel}");
         // A mangled C++ name has our name in it, after the length and before the parameters.

@@ -1,4 +1,4 @@
-/* Portable SIMD: one vocabulary for SSE2, AVX2, AVX-512, NEON, SVE, SW26010, MT-3000,
+/* Portable SIMD: one vocabulary for SSE2, AVX2, AVX-512, NEON, SVE, RVV, SW26010, MT-3000,
  * and vectors of any width up to 1024 bits on any machine.
  *
  *     for (; i + _VF32_SIZE <= n; i += _VF32_SIZE)
@@ -39,7 +39,7 @@
  *
  * BACKEND. The widest that the compiler may use (-mavx2, -march=native, ...):
  *     avx512 (512 bits; needs F, BW, DQ and VL), avx2 (256), sse2 (128),
- *     sve (-msve-vector-bits=N, N <= 1024), neon (128), else generic (128)
+ *     sve (-msve-vector-bits=N, N <= 1024), neon (128), rvv (clang 19, -mrvv-vector-bits=N), else generic (128)
  * -DHETMP_SIMD_BACKEND=NAME forces one, -DHETMP_SIMD_WIDTH=BITS (128, 256, 512,
  * 1024) chooses a width: a native backend of that width if there is one, else
  * generic, which serves any width on any machine. So a program for 1024-bit
@@ -56,7 +56,7 @@
  *     missing there; _VF32_TO_VF64(v) and _VF64_TO_VF32(v) take whole vectors.
  *   - What the chips' arithmetic does not do, no text here can promise: MT-3000's takes
  *     denormals for zeroes, says its library of elementary functions.
- * SVE code for N bits needs a machine that runs at exactly N.
+ * SVE and RVV code for N bits needs a machine that runs at exactly N.
  * Code of different backends must not share an inline function of yours that takes
  * or returns vectors: keep one backend a source file, or make such functions static.
  */
@@ -96,6 +96,7 @@
 #define HETMP_SIMD_ID_sve 6
 #define HETMP_SIMD_ID_sw26010 7
 #define HETMP_SIMD_ID_mt3000 8
+#define HETMP_SIMD_ID_rvv 9
 
 #define HETMP_SIMD_PASTE_(a, b) a##b
 #define HETMP_SIMD_PASTE(a, b) HETMP_SIMD_PASTE_(a, b)
@@ -126,11 +127,16 @@
 #else
 #define HETMP_SIMD_SVE_BITS 0
 #endif
+#if defined(__riscv_v_fixed_vlen)
+#define HETMP_SIMD_RVV_BITS __riscv_v_fixed_vlen
+#else
+#define HETMP_SIMD_RVV_BITS 0
+#endif
 
 #ifdef HETMP_SIMD_BACKEND
 #define HETMP_SIMD_ID HETMP_SIMD_PASTE(HETMP_SIMD_ID_, HETMP_SIMD_BACKEND)
 #if HETMP_SIMD_ID == 0
-#error "hetmp: HETMP_SIMD_BACKEND: not usable (expected sse2, avx2, avx512, neon, sve, sw26010, mt3000 or generic)"
+#error "hetmp: HETMP_SIMD_BACKEND: not usable (expected sse2, avx2, avx512, neon, sve, rvv, sw26010, mt3000 or generic)"
 #endif
 #elif HETMP_SIMD_CAN_AVX512 && HETMP_SIMD_FITS(512)
 #define HETMP_SIMD_ID HETMP_SIMD_ID_avx512
@@ -140,6 +146,8 @@
 #define HETMP_SIMD_ID HETMP_SIMD_ID_sse2
 #elif HETMP_SIMD_SVE_BITS && HETMP_SIMD_SVE_BITS <= 1024 && HETMP_SIMD_FITS(HETMP_SIMD_SVE_BITS)
 #define HETMP_SIMD_ID HETMP_SIMD_ID_sve
+#elif HETMP_SIMD_RVV_BITS && HETMP_SIMD_RVV_BITS <= 1024 && HETMP_SIMD_FITS(HETMP_SIMD_RVV_BITS)
+#define HETMP_SIMD_ID HETMP_SIMD_ID_rvv
 #elif defined(__ARM_NEON) && defined(__aarch64__) && HETMP_SIMD_FITS(128)
 #define HETMP_SIMD_ID HETMP_SIMD_ID_neon
 #else
@@ -176,6 +184,12 @@
 #endif
 #define HETMP_SIMD_BITS HETMP_SIMD_SVE_BITS
 #define HETMP_SIMD_NAME "sve"
+#elif HETMP_SIMD_ID == HETMP_SIMD_ID_rvv
+#if HETMP_SIMD_RVV_BITS == 0 || HETMP_SIMD_RVV_BITS > 1024
+#error "hetmp: HETMP_SIMD_BACKEND rvv: needs -march=rv64gcv and -mrvv-vector-bits=128, 256, 512 or 1024"
+#endif
+#define HETMP_SIMD_BITS HETMP_SIMD_RVV_BITS
+#define HETMP_SIMD_NAME "rvv"
 #elif HETMP_SIMD_ID == HETMP_SIMD_ID_sw26010
 #define HETMP_SIMD_BITS 256
 #define HETMP_SIMD_NAME "sw26010"
@@ -242,7 +256,8 @@
 
 /* Whether _FMA is one instruction; where it is not, it is exact but slow. */
 #if defined(__FMA__) || defined(__aarch64__) || HETMP_SIMD_ID == HETMP_SIMD_ID_avx512 || \
-    HETMP_SIMD_ID == HETMP_SIMD_ID_sw26010 || HETMP_SIMD_ID == HETMP_SIMD_ID_mt3000
+    HETMP_SIMD_ID == HETMP_SIMD_ID_rvv || HETMP_SIMD_ID == HETMP_SIMD_ID_sw26010 || \
+    HETMP_SIMD_ID == HETMP_SIMD_ID_mt3000
 #define HETMP_SIMD_FAST_FMA 1
 #else
 #define HETMP_SIMD_FAST_FMA 0
@@ -254,6 +269,8 @@
 #elif HETMP_SIMD_ID == HETMP_SIMD_ID_sve
 #include <arm_neon.h>
 #include <arm_sve.h>
+#elif HETMP_SIMD_ID == HETMP_SIMD_ID_rvv
+#include <riscv_vector.h>
 #elif defined(__ARM_NEON)
 #include <arm_neon.h>
 #endif
@@ -287,6 +304,8 @@
 #include "simd/neon.h"
 #elif HETMP_SIMD_ID == HETMP_SIMD_ID_sve
 #include "simd/sve.h"
+#elif HETMP_SIMD_ID == HETMP_SIMD_ID_rvv
+#include "simd/rvv.h"
 #elif HETMP_SIMD_ID == HETMP_SIMD_ID_sw26010
 #include "simd/sw26010.h"
 #elif HETMP_SIMD_ID == HETMP_SIMD_ID_mt3000

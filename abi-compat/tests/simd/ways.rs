@@ -7,6 +7,10 @@ pub(crate) enum Machine {
     X86(&'static str),
     /// 64-bit Arm, emulated, with SVE vectors of this many bits (0: without SVE).
     Arm(u32),
+    /// 64-bit RISC-V, emulated, with vectors of this many bits (0: without).
+    RiscV(u32),
+    /// 64-bit POWER, little-endian, emulated.
+    Power,
 }
 
 /// One way to compile the tests.
@@ -43,6 +47,9 @@ pub(crate) const fn more(mut way: Way) -> Way {
 }
 
 pub(crate) const ARM_GCC: &str = "aarch64-linux-gnu-gcc";
+pub(crate) const RISCV_GCC: &str = "riscv64-linux-gnu-gcc";
+pub(crate) const POWER_GCC: &str = "powerpc64le-linux-gnu-gcc";
+pub(crate) const CLANG_19: &str = "clang-19";
 pub(crate) const ARM_GXX: &str = "aarch64-linux-gnu-g++";
 /// As old as the chips' toolchains.
 pub(crate) const GCC_7: &str = "gcc-7";
@@ -155,6 +162,29 @@ pub(crate) const WAYS: &[Way] = &[
         256,
         Machine::Arm(256),
     ),
+    way(
+        CLANG_19,
+        "--target=riscv64-linux-gnu -O2 -march=rv64gcv_zvl128b -mrvv-vector-bits=zvl -include c-tests/simd/qemu_7.h",
+        "rvv",
+        128,
+        Machine::RiscV(128),
+    ),
+    way(
+        CLANG_19,
+        "--target=riscv64-linux-gnu -O0 -march=rv64gcv_zvl256b -mrvv-vector-bits=zvl -include c-tests/simd/qemu_7.h",
+        "rvv",
+        256,
+        Machine::RiscV(256),
+    ),
+    way(POWER_GCC, "-O1", "generic", 128, Machine::Power),
+    more(way(
+        CLANG_19,
+        "--target=riscv64-linux-gnu -O1 -march=rv64gcv_zvl512b -mrvv-vector-bits=zvl -include c-tests/simd/qemu_7.h",
+        "rvv",
+        512,
+        Machine::RiscV(512),
+    )),
+    more(way(RISCV_GCC, "-O1", "generic", 128, Machine::RiscV(0))),
     more(way(
         ARM_GCC,
         "-O0 -march=armv8.2-a+sve -msve-vector-bits=1024",
