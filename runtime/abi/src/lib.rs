@@ -39,6 +39,7 @@ static AT_LOAD: extern "C" fn(c_int, *const *const c_char) = at_load;
 
 extern "C" fn at_load(_count: c_int, arguments: *const *const c_char) {
     ompt::offer();
+    hetmp_core::whole::watch();
     // SAFETY: At the program's start no other thread exists. If the library is opened later: constructors of any
     // library may read the environment, so a program must not let another thread change it during `dlopen`.
     if unsafe { env::live(c"OMP_DISPLAY_ENV") }.is_some() {

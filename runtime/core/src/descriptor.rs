@@ -4,8 +4,8 @@
 //! messages would go into its files. So our descriptors get numbers that programs do not meet: they come after those of an
 //! `fd_set`, and after the limit of open descriptors that processes usually have.
 
+use crate::whole::Mutex;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
-use std::sync::{Mutex, PoisonError};
 
 /// The first number of ours. The kernel keeps a table up to the highest one: 64 KiB for twice this number.
 const FIRST: RawFd = 4096;
@@ -32,7 +32,7 @@ fn move_up(held: &OwnedFd) -> Option<OwnedFd> {
 fn with_higher_limit<T>(body: impl FnOnce() -> Option<T>) -> Option<T> {
     // Two threads would take each other's limit for the process's.
     static LOCK: Mutex<()> = Mutex::new(());
-    let _held = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    let _held = LOCK.lock();
     let mut old = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,

@@ -6,7 +6,7 @@
 //!     loom's). No other crate sleeps by a system call of its own;
 //!   * memory that processes share: [`segment`], [`statics`];
 //!   * threads and the system: [`thread`], [`tls`] (the per-thread self pointer), [`aside`] (more stack for a while),
-//!     [`sys`] (system calls);
+//!     [`whole`] (what children of `fork` find), [`sys`] (system calls);
 //!   * the program: [`object`] (loaded files and their functions), [`program`] (what it was linked with), [`float`]
 //!     (its floating-point modes and flags, which our arithmetic leaves alone);
 //!   * the machine: [`topo`], [`quota`], [`calibration`], [`counters`], [`power`], [`slow`] (emulated slow cores);
@@ -53,3 +53,4 @@ pub mod tls;
 pub mod toml;
 pub mod topo;
 pub mod trace;
+pub mod whole;

@@ -82,7 +82,7 @@ impl Place {
         };
         // SAFETY: the callback has the signature that is asked for, does not unwind, and gets the
         // search that lives across the call.
-        unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
+        unsafe { crate::whole::each_object(visit, (&raw mut search).cast()) };
         search.found
     }
 }

@@ -243,7 +243,7 @@ fn any_object(wanted: &dyn Fn(&libc::dl_phdr_info, bool) -> bool) -> bool {
     };
     // SAFETY: the callback has the signature that is asked for, does not unwind, and gets the search that
     // lives across the call.
-    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
+    unsafe { crate::whole::each_object(visit, (&raw mut search).cast()) };
     search.found
 }
 

@@ -36,7 +36,7 @@ pub fn range() -> Range<usize> {
         1
     }
     // SAFETY: the callback matches what is passed to it, which lives through the call.
-    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut found).cast()) };
+    unsafe { crate::whole::each_object(visit, (&raw mut found).cast()) };
     found
 }
 

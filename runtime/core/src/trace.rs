@@ -18,8 +18,8 @@ mod log;
 use self::log::Log;
 use crate::observers::{self, TRACE};
 use crate::sys::{gettid, monotonic_ns};
+use crate::whole::Mutex;
 use core::sync::atomic::{fence, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use std::sync::Mutex;
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,9 +225,7 @@ pub fn note(kind: Kind, what: u64, a: u64, b: u64) {
 /// Keeps a text for the trace and returns its number. After `MOST_TEXTS` texts every further one gets the number of
 /// the last, which says so.
 pub fn text(line: &str) -> u64 {
-    let Ok(mut texts) = TEXTS.lock() else {
-        return 0;
-    };
+    let mut texts = TEXTS.lock();
     if texts.len() + 1 == MOST_TEXTS {
         texts.push("(more decisions than the trace keeps texts)".to_owned());
     } else if texts.len() < MOST_TEXTS {
@@ -239,11 +237,7 @@ pub fn text(line: &str) -> u64 {
 /// The text with the number `id`.
 #[must_use]
 pub fn text_of(id: u64) -> Option<String> {
-    TEXTS
-        .try_lock()
-        .ok()?
-        .get(usize::try_from(id).ok()?)
-        .cloned()
+    TEXTS.try_lock()?.get(usize::try_from(id).ok()?).cloned()
 }
 
 /// Events that were lost because no track or stack had room.

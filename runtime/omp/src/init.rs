@@ -13,7 +13,7 @@ use hetmp_core::env::text::quoted;
 use hetmp_core::park::Policy;
 use hetmp_core::spins::{self, WaitPolicy};
 use hetmp_core::topo::{self, Topology};
-use hetmp_core::{env, program, quota, report};
+use hetmp_core::{env, program, quota, report, whole};
 use memmap2::MmapMut;
 use once_cell::race::OnceRef;
 use std::sync::OnceLock;
@@ -35,6 +35,7 @@ pub fn globals() -> &'static Globals {
 /// Initialises the runtime, once.
 #[cold]
 pub fn once() -> &'static Globals {
+    let _whole = whole::stretch();
     let globals = GLOBALS.get_or_init(|| hetmp_core::float::apart(start));
     if PUBLISHED.set(globals).is_ok() {
         introduce(globals);

@@ -412,6 +412,7 @@ impl Thread {
 #[cold]
 #[inline(never)]
 fn adopt() -> &'static Thread {
+    let _whole = hetmp_core::whole::stretch();
     let tool = hetmp_core::sys::keeping_errno(|| {
         init::once();
         binding::check();

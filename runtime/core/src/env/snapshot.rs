@@ -1,10 +1,10 @@
 //! The copy of the environment that everything else reads.
 
+use crate::whole::Mutex;
 use once_cell::race::OnceBox;
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use super::table;
 use super::variable::{Suffixes, Variable};
@@ -134,10 +134,7 @@ impl Snapshot {
             Some(unsafe { CStr::from_ptr(line) }.to_bytes())
         });
         // Held for the copy only, which mostly has nothing to do.
-        let presets = PRESETS
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .clone();
+        let presets = PRESETS.lock().clone();
         let preset = presets.iter().map(|line| &**line);
         Self::from_lines(preset.chain(lines), privileged)
     }
@@ -209,9 +206,7 @@ static PRESETS: Mutex<Vec<Box<[u8]>>> = Mutex::new(Vec::new());
 /// Puts `line` (`NAME=value`) in front of the environment. Once the snapshot is taken, does nothing and returns
 /// false.
 pub fn preset(line: &[u8]) -> bool {
-    let mut presets = PRESETS
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut presets = PRESETS.lock();
     let early = SNAPSHOT.get().is_none();
     if early {
         // `Snapshot::get` takes the first of several values, and the program's last call has to win.

@@ -4,7 +4,7 @@ use super::format::{self, Fields, NativeId};
 use crate::init;
 use crate::thread::Thread;
 use hetmp_core::report;
-use std::sync::Mutex;
+use hetmp_core::whole::{Held, Mutex};
 
 static AFFINITY_FORMAT: Mutex<Option<Box<[u8]>>> = Mutex::new(None);
 
@@ -22,10 +22,8 @@ pub fn with_affinity_format<R>(read: impl FnOnce(&[u8]) -> R) -> R {
     }
 }
 
-fn lock_format() -> std::sync::MutexGuard<'static, Option<Box<[u8]>>> {
-    AFFINITY_FORMAT
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
+fn lock_format() -> Held<'static, Option<Box<[u8]>>> {
+    AFFINITY_FORMAT.lock()
 }
 
 /// Runs `write` with the values of an affinity format's fields for the calling thread.

@@ -5,7 +5,7 @@ use crate::init;
 use crate::worksharing::posts::Announced;
 use core::cell::{Cell, RefCell};
 use hetmp_core::lock::Lock;
-use std::sync::Mutex;
+use hetmp_core::whole::{Held, Mutex};
 
 /// Clauses that were passed ahead, and state for the end of the current construct.
 #[derive(Debug)]
@@ -194,10 +194,8 @@ pub(super) fn helper_numbers() -> usize {
     }
 }
 
-pub(super) fn numbers_taken() -> std::sync::MutexGuard<'static, Vec<bool>> {
-    TAKEN
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
+pub(super) fn numbers_taken() -> Held<'static, Vec<bool>> {
+    TAKEN.lock()
 }
 
 /// The highest number that a thread of the process has or had, not counting helpers' numbers.

@@ -15,8 +15,8 @@ use core::ptr;
 use hetmp_core::hash::HashMap;
 use hetmp_core::report;
 use hetmp_core::sync::{AtomicUsize, Ordering};
+use hetmp_core::whole::Mutex;
 use libc::c_void;
-use std::sync::Mutex;
 
 /// `omp_null_allocator`: stands for the default allocator of the data environment.
 pub(crate) const NULL: usize = 0;
@@ -454,16 +454,12 @@ static NOTED: Mutex<HashMap<usize, ()>> =
 /// Notes that `block`, unless null, came from an allocator.
 pub fn note(block: *mut c_void) {
     if !block.is_null() {
-        if let Ok(mut noted) = NOTED.lock() {
-            noted.insert(block.addr(), ());
-        }
+        NOTED.lock().insert(block.addr(), ());
     }
 }
 
 /// Was [`note`] called for `block`? Removes the note: the caller is about to free or move the block, and
 /// notes the new one.
 pub fn take_note(block: *mut c_void) -> bool {
-    NOTED
-        .lock()
-        .is_ok_and(|mut noted| noted.remove(&block.addr()).is_some())
+    NOTED.lock().remove(&block.addr()).is_some()
 }

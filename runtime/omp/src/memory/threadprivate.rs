@@ -10,8 +10,8 @@ use crate::thread::Thread;
 use core::ffi::c_void;
 use hetmp_core::hash::HashMap;
 use hetmp_core::report;
+use hetmp_core::whole::Mutex;
 use std::alloc::Layout;
-use std::sync::Mutex;
 
 #[derive(Debug)]
 struct Variable {
@@ -23,9 +23,7 @@ struct Variable {
 static VARIABLES: Mutex<Option<HashMap<usize, Variable>>> = Mutex::new(None);
 
 fn with_variable<R>(address: usize, f: impl FnOnce(&mut Variable) -> R) -> R {
-    let mut variables = VARIABLES
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut variables = VARIABLES.lock();
     let v = variables
         .get_or_insert_with(HashMap::default)
         .entry(address)

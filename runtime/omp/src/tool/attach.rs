@@ -16,10 +16,11 @@ use core::ffi::{c_char, c_int, c_uint, c_void, CStr};
 use core::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 use hetmp_core::env::text::quoted;
 use hetmp_core::observers::{self, TOOL, UNASKED};
+use hetmp_core::whole::Mutex;
 use hetmp_core::{report, sys};
 use std::ffi::CString;
 use std::io::Write as _;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 /// The function by which the tool asks for entry points (`ompt_function_lookup_t`).
 pub type Lookup = unsafe extern "C" fn(*const c_char) -> Option<unsafe extern "C" fn()>;
@@ -76,7 +77,7 @@ fn look() -> bool {
     if STARTER.load(Ordering::Relaxed) == me {
         return false;
     }
-    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one = ONE.lock();
     if !observers::has(UNASKED) {
         return observers::has(TOOL);
     }

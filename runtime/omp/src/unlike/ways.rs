@@ -8,12 +8,14 @@ use crate::team::region::{Prepare, Region};
 use crate::team::spare;
 use crate::thread::Thread;
 use hetmp_core::park::Policy;
+use hetmp_core::whole;
 use std::sync::Once;
 
 /// Sets up what the environment asks for, before the first region that is looked at.
 #[cold]
 fn prepare() {
     static PREPARED: Once = Once::new();
+    let _whole = whole::stretch();
     PREPARED.call_once(|| {
         hetmp_core::float::apart(|| {
             het::configure(init::globals());
@@ -90,6 +92,6 @@ pub(crate) fn after_fork(th: &Thread) {
     spare::after_fork();
     virtual_team::parallel::after_fork(th);
     Policy::set_threads(1);
-    het::known::after_fork();
+    report::after_fork();
     init::is_child();
 }

@@ -20,9 +20,9 @@ use crate::thread::Thread;
 use attached::Attached;
 use core::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use hetmp_core::report;
+use hetmp_core::whole::{Held, Mutex};
 use libc::c_void;
 use profile::{Construct, Event, Record};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// `acc_device_t`: the current device of the calling thread.
 const CURRENT: i32 = -1;
@@ -77,8 +77,8 @@ fn here<R>(f: impl FnOnce(&Attached) -> R) -> R {
     f(&Thread::current().acc)
 }
 
-fn device() -> MutexGuard<'static, Device> {
-    DEVICE.lock().unwrap_or_else(PoisonError::into_inner)
+fn device() -> Held<'static, Device> {
+    DEVICE.lock()
 }
 
 fn attached() -> bool {

@@ -6,8 +6,8 @@
 use super::{here, HOST};
 use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::report;
+use hetmp_core::whole::{Held, Mutex};
 use std::ffi::{CStr, CString};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The values of `acc_event_t` that the host device has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,8 +118,8 @@ static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
     entries: [const { Vec::new() }; EVENTS],
 });
 
-fn registry() -> MutexGuard<'static, Registry> {
-    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+fn registry() -> Held<'static, Registry> {
+    REGISTRY.lock()
 }
 
 /// The kind of a registration: `acc_register_t`.

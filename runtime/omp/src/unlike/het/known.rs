@@ -9,15 +9,16 @@ use super::report::{self, Summary};
 use super::schedule::{learns, Chosen};
 use super::{profile, settled, source};
 use crate::unlike::nodes;
-use core::sync::atomic::{AtomicPtr, Ordering};
+use hetmp_core::whole::{Held, Mutex};
 use hetmp_sched::blocks::Blocks;
 use hetmp_sched::cache::{Key, Known, ProbeCache};
 use hetmp_sched::decide::Rules;
 use hetmp_sched::placement::Placement;
 use hetmp_sched::record::LoopRecord;
 use hetmp_sched::schedule::Kind;
+use once_cell::race::OnceBox;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// Most parts of executions that are kept for later executions.
 const SPARES: usize = 16;
@@ -57,49 +58,19 @@ impl Regions {
 }
 
 /// The table, made at its first use.
-static REGIONS: AtomicPtr<Mutex<Regions>> = AtomicPtr::new(core::ptr::null_mut());
+static REGIONS: OnceBox<Mutex<Regions>> = OnceBox::new();
 
 fn table() -> &'static Mutex<Regions> {
-    let p = REGIONS.load(Ordering::Acquire);
-    // SAFETY: null, or a box that was leaked below.
-    if let Some(table) = unsafe { p.as_ref() } {
-        return table;
-    }
-    let fresh: *mut Mutex<Regions> = Box::into_raw(Box::default());
-    match REGIONS.compare_exchange(
-        core::ptr::null_mut(),
-        fresh,
-        Ordering::AcqRel,
-        Ordering::Acquire,
-    ) {
-        // SAFETY: the box was leaked above.
-        Ok(_) => unsafe { &*fresh },
-        Err(theirs) => {
-            // SAFETY: no other thread got `fresh`; `theirs` is another thread's leaked box, so not null.
-            unsafe {
-                drop(Box::from_raw(fresh));
-                &*theirs
-            }
-        }
-    }
+    REGIONS.get_or_init(Box::default)
 }
 
-/// No code that can panic runs under this lock, so it is never poisoned.
-fn lock() -> MutexGuard<'static, Regions> {
-    table().lock().expect("no panic under this lock")
+fn lock() -> Held<'static, Regions> {
+    table().lock()
 }
 
 /// The table for the report at exit; `None` if another thread, which may run on, holds the lock.
-pub(super) fn at_exit() -> Option<MutexGuard<'static, Regions>> {
-    table().try_lock().ok()
-}
-
-/// Called in the child of a fork: a thread that does not exist here may have held the lock.
-pub(crate) fn after_fork() {
-    report::after_fork();
-    if !REGIONS.load(Ordering::Relaxed).is_null() && table().try_lock().is_err() {
-        REGIONS.store(core::ptr::null_mut(), Ordering::Release);
-    }
+pub(super) fn at_exit() -> Option<Held<'static, Regions>> {
+    table().try_lock()
 }
 
 /// Takes or makes the memory and state of one execution, which divides `blocks`.

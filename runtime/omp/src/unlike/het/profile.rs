@@ -23,6 +23,7 @@ use hetmp_core::file;
 use hetmp_core::float;
 use hetmp_core::object;
 use hetmp_core::report::warn;
+use hetmp_core::whole::{patiently, Held, Mutex};
 use hetmp_sched::cache::{Key, ProbeCache};
 use hetmp_sched::placement::Placement;
 use hetmp_sched::profile::{Place, Profile, Regions, Setting};
@@ -35,7 +36,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Largest size of a file, in bytes: a larger one was not written by hetmp.
@@ -167,16 +168,9 @@ fn take_over(state: &State, cache: &mut ProbeCache, key: &Key, team: &Placement)
 }
 
 impl State {
-    /// The regions that were met; `None` if the lock cannot be had. (In the child of a fork the thread that
-    /// should release it may not exist.)
-    fn places(&self) -> Option<MutexGuard<'_, Places>> {
-        for _ in 0..10_000 {
-            if let Ok(all) = self.places.try_lock() {
-                return Some(all);
-            }
-            std::thread::yield_now();
-        }
-        None
+    /// The regions that were met; `None` if the lock cannot be had: the thread that holds it may have crashed.
+    fn places(&self) -> Option<Held<'_, Places>> {
+        patiently(|| self.places.try_lock())
     }
 
     /// The names of a region of this process in the file.

@@ -25,6 +25,7 @@
 //! (Examples that take part: libimagequant, and FFTW's libfftw3_omp, whose program opens no region itself.) A library that was
 //! opened while the program ran does not take part: others may be opened later, after the number was told.
 
+use super::object;
 use crate::icv::{Icv, UNLIMITED_THREADS};
 use crate::init;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -106,8 +107,8 @@ pub(super) fn is_in_program(address: usize) -> bool {
 /// Looks for the program's addresses. True if they are known now.
 #[cold]
 fn find_program() -> bool {
-    let first = Loaded::starts().into_iter().next();
-    let Some(program) = first.and_then(Loaded::at) else {
+    let first = object::starts().into_iter().next();
+    let Some(program) = first.and_then(object::at) else {
         return false;
     };
     note_program(&program);
@@ -155,8 +156,8 @@ fn is_open_to_us() -> bool {
     {
         return false;
     }
-    let mut starts = Loaded::starts();
-    let Some(program) = starts.first().copied().and_then(Loaded::at) else {
+    let mut starts = object::starts();
+    let Some(program) = starts.first().copied().and_then(object::at) else {
         return false;
     };
     note_program(&program);
@@ -168,7 +169,7 @@ fn is_open_to_us() -> bool {
     let own = starts.iter().copied().filter(|&start| start <= here).max();
     starts.remove(0);
     starts.retain(|&start| Some(start) != own);
-    let libraries: Vec<Loaded> = starts.into_iter().filter_map(Loaded::at).collect();
+    let libraries: Vec<Loaded> = starts.into_iter().filter_map(object::at).collect();
     let (opening, others): (Vec<&Loaded>, Vec<&Loaded>) =
         libraries.iter().partition(|library| opens_regions(library));
     if opening.is_empty() && !opens_regions(&program) {

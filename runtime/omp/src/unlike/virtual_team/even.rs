@@ -10,19 +10,18 @@ use crate::team::members::Outlined;
 use crate::team::region::{self as team, Region};
 use crate::thread::Thread;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use hetmp_core::whole::Mutex;
 use hetmp_sched::even::{Even, Seen};
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 
 /// What is known, by address of the outlined function and number of threads.
 static KNOWN: Mutex<BTreeMap<(usize, u32), Even>> = Mutex::new(BTreeMap::new());
 
 /// Have the region's threads waited so long for each other that it is to be looked at?
 pub(super) fn is_to_be_looked_at(code: usize, threads: u32) -> bool {
-    KNOWN.lock().is_ok_and(|known| {
-        let region = known.get(&(code, threads));
-        region.is_some_and(Even::is_to_be_looked_at)
-    })
+    let known = KNOWN.lock();
+    let region = known.get(&(code, threads));
+    region.is_some_and(Even::is_to_be_looked_at)
 }
 
 /// Learns from an execution with so many barriers. Returns how many executions may pass unobserved, 0 unless any `may_pass`.
@@ -32,15 +31,9 @@ pub(super) fn learn(
     barriers: u32,
     may_pass: bool,
 ) -> u32 {
-    KNOWN.lock().map_or(0, |mut known| {
-        let region = known.entry((code, threads)).or_default();
-        region.see(seen, barriers, may_pass)
-    })
-}
-
-/// Called in the child of a fork. False: a thread that does not exist here held the lock.
-pub(super) fn after_fork() -> bool {
-    KNOWN.try_lock().is_ok()
+    let mut known = KNOWN.lock();
+    let region = known.entry((code, threads)).or_default();
+    region.see(seen, barriers, may_pass)
 }
 
 /// An execution whose threads are timed.

@@ -75,7 +75,7 @@ pub(super) fn look_again() {
     }
     let mut adds = 0u64;
     // SAFETY: `count` gets the address of `adds`, which outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(count), (&raw mut adds).cast()) };
+    unsafe { hetmp_core::whole::each_object(count, (&raw mut adds).cast()) };
     if SEEN.swap(adds, Ordering::Relaxed) != adds && GET.load(Ordering::Relaxed) == ABSENT {
         GET.store(core::ptr::null_mut(), Ordering::Relaxed);
     }
@@ -107,7 +107,7 @@ fn loaded_library() -> Option<CString> {
     }
     let mut found: Option<CString> = None;
     // SAFETY: `look` gets the address of `found`, which outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut found).cast()) };
+    unsafe { hetmp_core::whole::each_object(look, (&raw mut found).cast()) };
     found
 }
 

@@ -1,9 +1,8 @@
 //! Does a region fit a virtual team? The answer comes from its code, before it ever runs.
 
-use super::kept;
 use super::lever::{Guard, Lever};
+use super::{kept, object};
 use hetmp_scan::kept::Found;
-use hetmp_scan::loaded::Loaded;
 use hetmp_scan::{Calls, Entry, Form, Scan, Told, Use, Verdict};
 
 /// What the code of an outlined function shows.
@@ -47,7 +46,7 @@ pub(super) fn known(address: usize, form: Form, asked: bool) -> Option<Fit> {
 /// Reads the function at `address`, which a compiler outlined in this `form`, on the calling thread's stack, whatever room is there.
 /// `asked`: also examines whether it may be divided into more pieces than the program asked for.
 pub(super) fn read(address: usize, form: Form, asked: bool) -> Fit {
-    let Some(object) = Loaded::at(address as u64) else {
+    let Some(object) = object::at(address as u64) else {
         return Fit::never(Guard::Unscanned);
     };
     let found = kept::read(&object, address, form, asked);

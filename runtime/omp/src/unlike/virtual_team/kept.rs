@@ -5,18 +5,19 @@
 //! what other processes have written meanwhile. Each writer puts a whole file in place; of two that write at once the later one wins.
 //! Whatever is wrong with folder or file costs at most a line: the code is then read as without them.
 
+use super::object;
 use crate::init;
 use crate::unlike::modes;
 use core::sync::atomic::{AtomicU32, Ordering};
 use hetmp_core::file::Folder;
 use hetmp_core::report::warn;
+use hetmp_core::whole::{patiently, Held, Mutex};
 use hetmp_core::{float, sys};
 use hetmp_scan::kept::{Found, Identity, Reading, Readings, Unfit, LARGEST};
-use hetmp_scan::loaded::{Head, Loaded};
+use hetmp_scan::loaded::Loaded;
 use hetmp_scan::Form;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, TryLockError};
 
 /// What is kept of one object.
 #[derive(Debug)]
@@ -45,16 +46,9 @@ static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
 static READ: AtomicU32 = AtomicU32::new(0);
 static KNOWN: AtomicU32 = AtomicU32::new(0);
 
-/// `None` if the lock cannot be had. (In the child of a fork the thread that should release it may not exist.)
-fn lock() -> Option<MutexGuard<'static, Option<Kept>>> {
-    for _ in 0..10_000 {
-        match KEPT.try_lock() {
-            Ok(kept) => return Some(kept),
-            Err(TryLockError::Poisoned(kept)) => return Some(kept.into_inner()),
-            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
-        }
-    }
-    None
+/// `None` if the lock cannot be had: the thread that holds it may have crashed.
+fn lock() -> Option<Held<'static, Option<Kept>>> {
+    patiently(|| KEPT.try_lock())
 }
 
 impl Kept {
@@ -144,7 +138,7 @@ pub(super) fn find(address: usize, form: Form, asked: bool) -> Option<(Found, bo
     }
     sys::keeping_errno(|| {
         // Without the lock: the loader has one, too, which it holds while constructors open regions.
-        let head = Head::at(address as u64)?;
+        let head = object::head_at(address as u64)?;
         let mut kept = lock()?;
         let kept = kept.get_or_insert_with(Kept::new);
         let offset = (address as u64).wrapping_sub(head.base);

@@ -40,6 +40,7 @@ mod join;
 mod kept;
 pub(crate) mod ledger;
 pub(crate) mod lever;
+mod object;
 pub(crate) mod parallel;
 mod plan;
 mod reader;

@@ -60,13 +60,8 @@ pub(crate) fn after_fork(th: &Thread) {
     if let Ok(mut team) = th.virtual_team.try_borrow_mut() {
         core::mem::forget(team.take());
     }
-    if !watchdog::after_fork()
-        || !regions::after_fork()
-        || !even::after_fork()
-        || !reader::after_fork()
-    {
-        modes::forget_levers();
-    }
+    watchdog::after_fork();
+    reader::after_fork();
 }
 
 /// A region that its code or its clauses keep from virtual teams runs this many times before it is looked at

@@ -14,6 +14,7 @@ use super::{announce, ledger};
 use crate::team::region::Form;
 use core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use core::time::Duration;
+use hetmp_core::whole::{self, Held};
 use hetmp_core::{aside, sys, thread};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
@@ -46,16 +47,19 @@ struct Reader {
     beside: bool,
 }
 
-static READER: Mutex<Reader> = Mutex::new(Reader {
-    jobs: Vec::new(),
-    runs: false,
-    tid: 0,
-    beside: false,
-});
+impl Reader {
+    const IDLE: Reader = Reader {
+        jobs: Vec::new(),
+        runs: false,
+        tid: 0,
+        beside: false,
+    };
+}
 
-/// No code that can panic runs under this lock.
-fn lock() -> MutexGuard<'static, Reader> {
-    READER.lock().unwrap_or_else(|e| e.into_inner())
+static READER: whole::Mutex<Reader> = whole::Mutex::new(Reader::IDLE);
+
+fn lock() -> Held<'static, Reader> {
+    READER.lock()
 }
 
 /// What the function at `code` shows, which is being opened; `None`: it is not known yet. `asked` as for [`fit::read`]. `must`: reads it now, whatever that
@@ -189,9 +193,9 @@ impl Job {
     }
 }
 
-/// Called in the child of a fork. False: it must not read, since a thread that does not exist here was reading.
-pub(super) fn after_fork() -> bool {
-    READER.try_lock().is_ok_and(|reader| !reader.runs)
+/// Called in the child of a fork, in which the thread does not exist: nobody ends what it had begun.
+pub(super) fn after_fork() {
+    *lock() = Reader::IDLE;
 }
 
 #[cfg(all(test, not(loom), not(miri)))]

@@ -11,9 +11,9 @@ use super::{kept, ledger, reader};
 use crate::team::region::Region;
 use crate::unlike::modes;
 use core::sync::atomic::{AtomicU64, Ordering};
+use hetmp_core::whole::{Held, Mutex};
 use hetmp_sched::gain::{self, Gain, Run, Way};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard};
 
 /// Nanoseconds in the program's code, summed over all threads. If a region that gains nothing takes less, the
 /// reason is reported as "short".
@@ -191,9 +191,8 @@ type Key = (usize, u32);
 
 static REGIONS: Mutex<BTreeMap<Key, Knowledge>> = Mutex::new(BTreeMap::new());
 
-/// No code that can panic runs under this lock.
-fn lock() -> MutexGuard<'static, BTreeMap<Key, Knowledge>> {
-    REGIONS.lock().unwrap_or_else(|e| e.into_inner())
+fn lock() -> Held<'static, BTreeMap<Key, Knowledge>> {
+    REGIONS.lock()
 }
 
 /// What is known about `region`, which is being opened, at its number of threads; `None`: its code is still being read. `asked`: the
@@ -273,7 +272,7 @@ fn unloads() -> u64 {
     }
     let mut subs = 0u64;
     // SAFETY: `count` gets the address of `subs`, which outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(count), (&raw mut subs).cast()) };
+    unsafe { hetmp_core::whole::each_object(count, (&raw mut subs).cast()) };
     subs
 }
 
@@ -387,11 +386,6 @@ pub(super) fn learn_team_of_one(
         times: region.gain.take_rest(Way::Alone),
         longest_ns: region.gain.longest_alone_ns(),
     }
-}
-
-/// Called in the child of a fork. False: a thread that does not exist here held the lock.
-pub(super) fn after_fork() -> bool {
-    REGIONS.try_lock().is_ok()
 }
 
 #[cfg(test)]

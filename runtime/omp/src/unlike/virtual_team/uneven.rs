@@ -14,6 +14,7 @@
 //! memory to become executable, regions keep equal parts. Copies stay until the process ends, also those of objects that were
 //! unloaded, which are never called again. All of them together take 64 MiB at most.
 
+use super::object;
 use crate::boundary::Reason;
 use crate::team::members::Outlined;
 use crate::team::region::{self as team, Region};
@@ -21,8 +22,8 @@ use crate::thread::Thread;
 use crate::unlike::nodes;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use hetmp_core::float;
+use hetmp_core::whole::Mutex;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 
 /// Most bytes of all copies.
 const MOST: usize = 64 << 20;
@@ -148,7 +149,7 @@ impl Uneven {
 
     /// The shares of the next execution, and whether little is known about them.
     fn shares(&self, tested: bool) -> (Vec<f64>, bool) {
-        let mut shares = self.shares.lock().unwrap_or_else(|e| e.into_inner());
+        let mut shares = self.shares.lock();
         let execution = shares.executions;
         shares.executions = execution.saturating_add(1);
         if tested {
@@ -174,7 +175,7 @@ impl Uneven {
             .map(|(share, &busy)| share * (mean / busy as f64).powf(pace));
         let next = normalized(raw.collect());
         note_speeds(shares, busy);
-        self.shares.lock().unwrap_or_else(|e| e.into_inner()).of = next;
+        self.shares.lock().of = next;
     }
 
     /// Writes the table that the copy reads.
@@ -238,8 +239,7 @@ fn skewed(threads: u32, execution: u32) -> Vec<f64> {
 
 /// What is known about the nodes of a team's threads from other regions.
 fn first_shares(threads: u32) -> Vec<f64> {
-    // No code that can panic runs under this lock.
-    let speeds = SPEEDS.lock().unwrap_or_else(|e| e.into_inner());
+    let speeds = SPEEDS.lock();
     let of = (0..threads).map(|t| {
         speeds
             .get(&nodes::of_thread(t as usize))
@@ -257,7 +257,7 @@ fn note_speeds(shares: &[f64], busy: &[u64]) {
         .map(|(share, &busy)| share / busy as f64)
         .collect();
     let mean = paces.iter().sum::<f64>() / paces.len() as f64;
-    let mut speeds = SPEEDS.lock().unwrap_or_else(|e| e.into_inner());
+    let mut speeds = SPEEDS.lock();
     for (t, pace) in paces.iter().enumerate() {
         let speed = speeds.entry(nodes::of_thread(t)).or_insert(pace / mean);
         *speed += 0.25 * (pace / mean - *speed);
@@ -267,10 +267,9 @@ fn note_speeds(shares: &[f64], busy: &[u64]) {
 /// Makes a copy and puts it into memory of its own.
 #[cfg(target_arch = "x86_64")]
 fn copy(code: usize, threads: u32) -> Option<Uneven> {
-    use hetmp_scan::loaded::Loaded;
     use hetmp_scan::uneven::{Plan, FRACTIONS_AT};
     const PAGE: usize = 4096;
-    let object = Loaded::at(code as u64)?;
+    let object = object::at(code as u64)?;
     let plan = Plan::of(&object, code as u64).ok()?;
     let (lowest, length) = plan.span();
     // The same place in a page, for the alignment of loops.

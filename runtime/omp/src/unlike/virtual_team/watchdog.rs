@@ -24,7 +24,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::lock::Brief;
 use hetmp_core::report;
 use hetmp_core::sys::{self, monotonic_ns};
-use std::sync::{Mutex, MutexGuard};
+use hetmp_core::whole::{Held, Mutex};
 
 /// How often the watchdog looks.
 const LOOK_MS: u64 = 20;
@@ -77,8 +77,8 @@ static TEAMS: Mutex<Vec<Known>> = Mutex::new(Vec::new());
 /// The watchdog's thread exists. Set under the lock of the list.
 static STARTED: AtomicBool = AtomicBool::new(false);
 
-fn teams() -> MutexGuard<'static, Vec<Known>> {
-    TEAMS.lock().unwrap_or_else(|e| e.into_inner())
+fn teams() -> Held<'static, Vec<Known>> {
+    TEAMS.lock()
 }
 
 /// Adds a new team, which stays at its address.
@@ -302,17 +302,10 @@ fn cpu_ns(r: &Runner) -> Option<u64> {
     Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// Called in the child of a fork, which has no watchdog. False: a thread that does not exist here held the
-/// list, so there can be no watchdog.
-pub(super) fn after_fork() -> bool {
+/// Called in the child of a fork, which has no watchdog.
+pub(super) fn after_fork() {
     STARTED.store(false, Ordering::SeqCst);
-    match TEAMS.try_lock() {
-        Ok(mut teams) => {
-            teams.clear();
-            true
-        }
-        Err(_) => false,
-    }
+    teams().clear();
 }
 
 #[cfg(test)]

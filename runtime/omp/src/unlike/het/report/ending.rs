@@ -20,15 +20,3 @@ impl fmt::Display for Ending {
         }
     }
 }
-
-/// Tries for a tenth of a second. A lock is normally held for a microsecond; a thread that crashed holds it
-/// for ever.
-pub(super) fn patiently<T>(mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
-    for _ in 0..1000 {
-        if let Some(it) = attempt() {
-            return Some(it);
-        }
-        std::thread::sleep(core::time::Duration::from_micros(100));
-    }
-    None
-}

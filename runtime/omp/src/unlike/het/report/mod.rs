@@ -27,19 +27,19 @@ use crate::init;
 use crate::unlike::virtual_team::ledger::Balance;
 use crate::unlike::{modes, nodes};
 use core::sync::atomic::{AtomicBool, Ordering};
-use ending::{patiently, Ending};
+use ending::Ending;
 use hetmp_core::file;
 use hetmp_core::float;
 use hetmp_core::report::warn;
 use hetmp_core::sys::keeping_errno;
 use hetmp_core::sys::monotonic_ns;
 use hetmp_core::trace;
+use hetmp_core::whole::{patiently, Mutex};
 use json::{comma, maybe, number, quoted};
 pub(super) use loops::Summary;
 pub(crate) use parallel::RegionRun;
 use place::Symbols;
 use std::fmt::Write as _;
-use std::sync::Mutex;
 
 /// Format version of the report's file.
 const FORMAT: u32 = 1;
@@ -91,7 +91,7 @@ fn introduce(kind: SchedKind) {
 }
 
 /// Called in the child of a fork.
-pub(super) fn after_fork() {
+pub(crate) fn after_fork() {
     WANTED.store(false, Ordering::Relaxed);
     trace::stop();
 }
@@ -152,7 +152,7 @@ extern "C" fn at_exit() {
 
 /// Writes the files. False when there is nothing more to write, now or later.
 fn write(ending: Ending) -> bool {
-    let Some(mut over) = patiently(|| WRITER.try_lock().ok()) else {
+    let Some(mut over) = patiently(|| WRITER.try_lock()) else {
         return false;
     };
     if *over {

@@ -1,14 +1,13 @@
 //! Parallel regions: how often each ran, how long, and in which way.
 
-use super::ending::patiently;
 use super::json::{comma, number, quoted};
 use super::place::{self, Place, Symbols};
 use crate::across::said;
 use crate::unlike::virtual_team::ledger::Balance;
 use crate::unlike::virtual_team::lever::{Guard, Lever};
+use hetmp_core::whole::{patiently, Held, Mutex};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::{Mutex, MutexGuard};
 
 /// Most ways of one region that are counted apart. A program that asks for another number of threads each
 /// time must not fill the memory.
@@ -94,20 +93,17 @@ pub(super) struct Regions(BTreeMap<usize, Region>);
 static REGIONS: Mutex<Regions> = Mutex::new(Regions(BTreeMap::new()));
 
 /// The table; `None` if the thread that holds it does not release it in time. A crashed thread never does.
-pub(super) fn table() -> Option<MutexGuard<'static, Regions>> {
-    patiently(|| REGIONS.try_lock().ok())
+pub(super) fn table() -> Option<Held<'static, Regions>> {
+    patiently(|| REGIONS.try_lock())
 }
 
 pub(super) fn add(address: usize, run: RegionRun) {
-    // No code that can panic runs under this lock.
-    let lock = || REGIONS.lock().ok();
-    let Some(mut all) = lock() else { return };
+    let mut all = REGIONS.lock();
     if !all.0.contains_key(&address) {
         drop(all);
         // See `place` for why no lock may be held.
         let place = place::of(address as u64);
-        let Some(again) = lock() else { return };
-        all = again;
+        all = REGIONS.lock();
         all.0.entry(address).or_insert(Region {
             place,
             ways: Vec::new(),

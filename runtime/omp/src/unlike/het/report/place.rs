@@ -7,10 +7,10 @@
 
 use super::json::{maybe, quoted};
 use hetmp_core::object;
+use hetmp_core::whole::Mutex;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::Mutex;
 
 /// A place in the program.
 #[derive(Debug)]
@@ -26,13 +26,11 @@ static PLACES: Mutex<BTreeMap<u64, &'static Place>> = Mutex::new(BTreeMap::new()
 
 /// The place of `address`. Kept for ever: a program has only as many as it has loops and regions.
 pub(crate) fn of(address: u64) -> &'static Place {
-    // No code that can panic runs under this lock.
-    let known = || PLACES.lock().ok();
-    if let Some(place) = known().and_then(|all| all.get(&address).copied()) {
+    if let Some(place) = PLACES.lock().get(&address).copied() {
         return place;
     }
     let place: &'static Place = Box::leak(Box::new(Place::find(address)));
-    known().map_or(place, |mut all| *all.entry(address).or_insert(place))
+    PLACES.lock().entry(address).or_insert(place)
 }
 
 impl Place {
