@@ -17,7 +17,8 @@
         _Pragma("omp parallel for reduction(+ : s)") for (int i = 0; i < n; i++) s += i; \
         return s - k; \
     }
-#define REGIONS(k) REGION(k##0) REGION(k##1) REGION(k##2) REGION(k##3) REGION(k##4) REGION(k##5) REGION(k##6) REGION(k##7)
+#define REGIONS(k) \
+    REGION(k##0) REGION(k##1) REGION(k##2) REGION(k##3) REGION(k##4) REGION(k##5) REGION(k##6) REGION(k##7)
 #define NAMES(k) sum##k##0, sum##k##1, sum##k##2, sum##k##3, sum##k##4, sum##k##5, sum##k##6, sum##k##7
 REGIONS(1) REGIONS(2) REGIONS(3) REGIONS(4) REGIONS(5) REGIONS(6) REGIONS(7)
 static long (*const sums[])(int) = {NAMES(1), NAMES(2), NAMES(3), NAMES(4), NAMES(5), NAMES(6), NAMES(7)};

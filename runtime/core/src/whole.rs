@@ -24,8 +24,8 @@ static FORKS: AtomicU32 = AtomicU32::new(0);
 /// The process that the two counts are of.
 static PROCESS: AtomicI32 = AtomicI32::new(0);
 
-/// Has forks wait. To be called when the library is loaded: before any thread is within a stretch, and so early that the
-/// handlers which other libraries add run before ours, and may use the runtime.
+/// Has forks wait. To be called when the library is loaded: before any thread is within a stretch, and so early that
+/// the handlers which other libraries add run before ours, and may use the runtime.
 pub fn watch() {
     let mut key = NONE;
     // SAFETY: a live place for the key. The handlers can be called at any time, since the library is never unloaded.
@@ -53,8 +53,8 @@ fn depth(key: libc::pthread_key_t) -> usize {
 }
 
 fn set_depth(key: libc::pthread_key_t, depth: usize) {
-    // SAFETY: the key was created, and has no destructor that would follow the value. Where the system has no memory for
-    // it, the thread counts as outside.
+    // SAFETY: the key was created, and has no destructor that would follow the value. Where the system has no memory
+    // for it, the thread counts as outside.
     unsafe { libc::pthread_setspecific(key, core::ptr::without_provenance(depth)) };
 }
 
@@ -63,8 +63,8 @@ extern "C" fn before() {
         // A child that was made past the handlers has its parent's counts.
         renew();
     }
-    // Sequentially consistent, here and in `stretch`: of a thread that comes to a stretch and one that forks, at least one
-    // sees the other.
+    // Sequentially consistent, here and in `stretch`: of a thread that comes to a stretch and one that forks, at least
+    // one sees the other.
     FORKS.fetch_add(1, Ordering::SeqCst);
     let own = u32::from(depth(KEY.load(Ordering::Relaxed)) > 0);
     patiently(|| (INSIDE.load(Ordering::SeqCst) <= own).then_some(()));
@@ -136,8 +136,8 @@ impl Drop for Stretch {
     }
 }
 
-/// A lock that children of `fork` find free, with data that is whole. What panics in tests while it holds the lock leaves it
-/// free, too.
+/// A lock that children of `fork` find free, with data that is whole. What panics in tests while it holds the lock
+/// leaves it free, too.
 #[derive(Debug, Default)]
 pub struct Mutex<T>(std::sync::Mutex<T>);
 
