@@ -13,9 +13,10 @@
 //! it ends with the slowest thread ([`Run::equal_ns`]). Where this promises much, virtual teams come first, as many
 //! regions run a few times only.
 //!
-//! **What trials lose is bounded** by the process's ledger, whose balance comes with each [`Turn`]; what a trial has
-//! lost is returned at its end. A pair that is known to lose more than is left is not begun, and the better way as far
-//! as is known is kept.
+//! **What trials lose is bounded** by the process's ledger, whose balance comes with each [`Turn`]. What a trial has lost,
+//! as far as is known, is returned after each pair, so that the ledger never lags behind by more than a pair. An
+//! execution of the worse way that is known to lose more than is left does not take place, and the better way as far as
+//! is known is kept.
 //!
 //! **Noise is no fact.** A pair of which an execution was disturbed ([`Run::disturbed`]) counts for a part only, so
 //! that more of them are needed. No verdict is final: there is another trial after a number of executions, which
@@ -99,6 +100,9 @@ pub struct Gain {
     first: Option<(Way, f64, bool)>,
     /// Pairs of the running comparison.
     pairs: u32,
+    /// Nanoseconds of the shorter executions of these pairs, and what the ledger knows these pairs to have lost.
+    tried_ns: f64,
+    charged_ns: f64,
     /// Nanoseconds of the last execution of each way that counted.
     last_ns: [f64; 3],
     /// Executions until the next trial, once settled.
@@ -132,6 +136,8 @@ impl Gain {
             is_judged: false,
             first: None,
             pairs: 0,
+            tried_ns: 0.0,
+            charged_ns: 0.0,
             last_ns: [0.0; 3],
             period: FIRST_PERIOD,
             harm_ns: 0.0,
@@ -160,15 +166,19 @@ impl Gain {
         if self.state == State::New {
             return Way::Virtual;
         }
-        if let Some((way, ..)) = self.first {
-            let (one, other) = self.ways();
-            return if way == one { other } else { one };
-        }
-        if turn.left_ns <= 0.0 || self.sure_loss_ns() > turn.left_ns {
+        let (one, other) = self.ways();
+        let next = match self.first {
+            Some((way, ..)) if way == one => other,
+            Some(_) => one,
+            None => self.next_of_pair(),
+        };
+        // Where the worse way has had its turn, the pair costs no more.
+        let loses = self.first.is_none() || next != self.unharmful();
+        if loses && (turn.left_ns <= 0.0 || self.sure_loss_ns() > turn.left_ns) {
             self.keep(self.unharmful());
             return self.best;
         }
-        self.next_of_pair()
+        next
     }
 
     /// The ways that are compared.
@@ -295,7 +305,7 @@ impl Gain {
         }
     }
 
-    /// Learns from an execution. Returns the nanoseconds that trials have lost by it.
+    /// Learns from an execution. Returns by how many nanoseconds more, or fewer, trials are now known to have lost.
     pub fn learn(&mut self, way: Way, run: &Run) -> f64 {
         let ns = run.elapsed_ns;
         let disturbed = run.disturbed || self.is_in_haste() && ns > INTERRUPTED * SHORT_NS;
@@ -365,15 +375,21 @@ impl Gain {
         }
         ratio.add(one_ns, other_ns, part);
         self.pairs += 1;
-        let Some(e) = self.estimate() else { return 0.0 };
-        if !e.is_clear() && self.pairs < MOST_PAIRS {
-            return 0.0;
-        }
         // What another process has taken is not lost by the trial.
-        let each = one_ns.min(other_ns) * (e.mean.abs().exp() - 1.0) * part;
-        let lost = each * f64::from(self.pairs);
-        self.conclude(if e.mean > 0.0 { one } else { other });
-        lost
+        self.tried_ns += one_ns.min(other_ns) * part;
+        let Some(e) = self.estimate() else { return 0.0 };
+        let lost_ns = self.tried_ns * (e.mean.abs().exp() - 1.0);
+        let more_ns = lost_ns - self.charged_ns;
+        self.charged_ns = lost_ns;
+        if e.is_clear() || self.pairs >= MOST_PAIRS {
+            self.conclude(if e.mean > 0.0 { one } else { other });
+        }
+        more_ns
+    }
+
+    /// The next pair is the first one of a comparison.
+    fn no_pairs(&mut self) {
+        (self.pairs, self.tried_ns, self.charged_ns) = (0, 0.0, 0.0);
     }
 
     /// A virtual team came to harm and lost about `ns` nanoseconds (its threads waited for each other in a
@@ -394,7 +410,7 @@ impl Gain {
     /// The running comparison has found the better of its two ways.
     fn conclude(&mut self, way: Way) {
         let usual_ns = self.last_ns[way as usize];
-        self.pairs = 0;
+        self.no_pairs();
         if self.state == State::Teams {
             self.team = way;
             if self.may_be_alone && usual_ns <= SHORT_NS {
@@ -414,7 +430,7 @@ impl Gain {
     /// Keeps `way` until the next trial.
     fn keep(&mut self, way: Way) {
         if self.state == State::Alone {
-            self.pairs = 0;
+            self.no_pairs();
         }
         self.best = way;
         self.first = None;
@@ -435,7 +451,7 @@ impl Gain {
     /// The region is another one than before.
     fn begin_anew(&mut self) {
         self.begin_trial();
-        self.pairs = 0;
+        self.no_pairs();
         self.teams = Ratio::NONE;
         self.equal = Ratio::NONE;
         self.alone = Ratio::NONE;

@@ -11,6 +11,16 @@ fn run(elapsed_ns: f64, equal_ns: f64) -> Run {
     }
 }
 
+/// Numbers from 0 to 1.
+fn chance(mut state: u64) -> impl FnMut() -> f64 {
+    move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as f64 / f64::from(1u32 << 31)
+    }
+}
+
 const RICH: Turn = Turn {
     may_be_alone: false,
     left_ns: f64::INFINITY,
@@ -107,6 +117,57 @@ fn trials_lose_no_more_than_the_ledger_allows() {
     }
 }
 
+/// A busy machine, where times differ so much that trials need many pairs: between two of them, no more may be lost than
+/// what is left and a single pair.
+#[test]
+fn what_is_lost_is_charged_while_a_trial_runs() {
+    let mut trials_stopped = 0;
+    for seed in 1..=50u64 {
+        let mut chance = chance(seed);
+        let mut gain = Gain::new();
+        let (mut left_ns, mut executions) = (20e6, [(0u32, 0.0f64); 2]);
+        while gain.state == State::New || gain.is_in_trial() {
+            let way = gain.turn(Turn { left_ns, ..RICH });
+            if !gain.is_in_trial() {
+                break;
+            }
+            let usual_ns = if way == Way::Virtual { 13e6 } else { 10e6 };
+            let ns = usual_ns * (1.0 + 3.0 * chance());
+            left_ns -= gain.learn(way, &run(ns, 0.0));
+            let all = &mut executions[usize::from(way != Way::Virtual)];
+            *all = (all.0 + 1, all.1 + ns);
+        }
+        // A pair of these loses at most 42 ms.
+        assert!(left_ns > -42e6, "seed {seed}: {left_ns} left");
+        trials_stopped += u32::from(left_ns <= 0.0 && !gain.is_judged);
+    }
+    assert!(trials_stopped > 5, "{trials_stopped} of 50");
+}
+
+/// Who has spent all may finish a pair by the better way, but not by the worse one.
+#[test]
+fn the_second_execution_of_a_pair_is_not_free_of_charge() {
+    let settled = |favours: Way| {
+        let mut gain = Gain::new();
+        let equal_ns = if favours == Way::Virtual { 3e6 } else { 0.3e6 };
+        for _ in 0..2 {
+            if gain.turn(RICH) == Way::Virtual {
+                gain.learn(Way::Virtual, &run(1e6, equal_ns));
+            }
+        }
+        gain
+    };
+    let poor = Turn {
+        left_ns: 0.0,
+        ..RICH
+    };
+    let mut gain = settled(Way::Virtual);
+    assert_eq!(gain.turn(poor), Way::Virtual);
+    assert!(!gain.is_in_trial());
+    let mut gain = settled(Way::Ordinary);
+    assert_eq!(gain.turn(poor), Way::Ordinary);
+}
+
 #[test]
 fn what_was_found_is_tried_again() {
     let mut life = Life::default();
@@ -121,13 +182,7 @@ fn what_was_found_is_tried_again() {
 #[test]
 fn disturbed_runs_count_for_little_but_they_count() {
     let lives = (1..=200u64).map(|seed| {
-        let (mut gain, mut state) = (Gain::new(), seed);
-        let mut chance = || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as f64 / f64::from(1u32 << 31)
-        };
+        let (mut gain, mut chance) = (Gain::new(), chance(seed));
         let mut ordinary = 0;
         for _ in 0..300 {
             let way = gain.turn(RICH);

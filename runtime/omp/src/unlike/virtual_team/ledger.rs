@@ -2,12 +2,12 @@
 //!
 //! There is one account for all of it. Whoever looks (reads code, copies functions) enters what that took of the
 //! processor's time, so that other processes, which may hold the core meanwhile, do not count. Whoever tries ways of a region enters
-//! what the worse way has lost ([`hetmp_sched::gain`]). As long as something is left,
+//! after each pair of executions what the worse way has lost so far ([`hetmp_sched::gain`]). As long as something is left,
 //! a region is looked at before its execution, and ways are tried; after that code is read only beside the program
 //! ([`super::reader`]).
 
 use crate::unlike::modes;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use hetmp_core::sys::thread_cpu_ns;
 
 /// Nanoseconds that looking may take in every process. Regions of 8 KB, of which long programs may have a single one that runs once, take
@@ -18,7 +18,8 @@ const ONE_IN: u64 = 100;
 
 // Relaxed: sums that carry no other data.
 static LOOKED_NS: AtomicU64 = AtomicU64::new(0);
-static LOST_NS: AtomicU64 = AtomicU64::new(0);
+/// Signed: what is taken back is rounded, too.
+static LOST_NS: AtomicI64 = AtomicI64::new(0);
 
 /// The account, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +35,7 @@ impl Balance {
     pub(crate) fn now() -> Balance {
         Balance {
             looked: LOOKED_NS.load(Ordering::Relaxed),
-            lost: LOST_NS.load(Ordering::Relaxed),
+            lost: LOST_NS.load(Ordering::Relaxed).max(0) as u64,
             allowed: allowed_after(modes::ran_ns()),
         }
     }
@@ -55,9 +56,9 @@ fn allowed_after(ran_ns: u64) -> u64 {
     ALLOWANCE_NS.max(ran_ns / ONE_IN)
 }
 
-/// Enters nanoseconds that a trial has lost.
+/// Enters nanoseconds that a trial has lost; takes back what it is now known not to have lost, if negative.
 pub(super) fn charge(ns: f64) {
-    LOST_NS.fetch_add(ns as u64, Ordering::Relaxed);
+    LOST_NS.fetch_add(ns as i64, Ordering::Relaxed);
 }
 
 /// Runs `look`, and enters what it takes of the calling thread's time.
