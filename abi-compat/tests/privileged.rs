@@ -121,12 +121,16 @@ fn what_the_caller_names_is_neither_run_nor_read_nor_written() {
         ("HETMP_JOB", "nowhere:0:00"),
         ("PMI_FD", "0"),
     ] {
-        let schedule = ("OMP_SCHEDULE", "dynamic,4");
-        assert_eq!(
-            program.run(&[two, schedule, (name, value)]),
-            expected,
-            "{name}={value}"
-        );
+        // Under the second one regions' code is read, and would be kept.
+        for schedule in ["dynamic,4", "hetprobe"] {
+            let schedule = ("OMP_SCHEDULE", schedule);
+            let force = ("HETMP_STATIC", "force");
+            assert_eq!(
+                program.run(&[two, schedule, force, (name, value)]),
+                expected,
+                "{name}={value}"
+            );
+        }
         assert!(!Path::new(&written).exists(), "{name} wrote a file");
     }
 }

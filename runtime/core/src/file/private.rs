@@ -5,7 +5,7 @@
 //! caller lacks has no such folder.
 
 use super::written::put_private;
-use crate::env;
+use crate::env::{self, Snapshot};
 use std::fs::{DirBuilder, Metadata};
 use std::io::{Error, ErrorKind, Result};
 use std::os::unix::ffi::OsStrExt as _;
@@ -45,10 +45,11 @@ impl Folder {
     /// # Errors
     /// What the variable has is no folder's name: the line to be said.
     pub fn of_caches() -> core::result::Result<Option<Folder>, String> {
-        if env::is_privileged() {
-            return Ok(None);
-        }
-        let snapshot = env::snapshot();
+        Folder::named_in(env::snapshot())
+    }
+
+    /// A privileged process's snapshot has neither of the names.
+    fn named_in(snapshot: &Snapshot) -> core::result::Result<Option<Folder>, String> {
         let name = snapshot.get("HETMP_CACHE").unwrap_or_default();
         let path = Path::new(std::ffi::OsStr::from_bytes(name));
         match name.trim_ascii() {
@@ -229,6 +230,25 @@ mod tests {
             assert!(folder.put("a", b"text").is_err());
         }
         fs::remove_dir_all(&above).unwrap();
+    }
+
+    #[test]
+    fn whoever_has_rights_that_its_caller_lacks_has_no_folder() {
+        let named = |lines: &[&[u8]], privileged| {
+            Folder::named_in(&Snapshot::from_lines(lines.iter().copied(), privileged))
+        };
+        let of = |path: &str, named| {
+            let path = path.into();
+            Ok(Some(Folder { path, named }))
+        };
+        let by_name: &[&[u8]] = &[b"HETMP_CACHE=/c", b"HOME=/home/me"];
+        let usual: &[&[u8]] = &[b"XDG_CACHE_HOME=/x"];
+        assert_eq!(named(by_name, false), of("/c", true));
+        assert_eq!(named(usual, false), of("/x/hetmp", false));
+        for lines in [by_name, usual, &[b"HETMP_CACHE=here"]] {
+            assert_eq!(named(lines, true), Ok(None));
+        }
+        assert!(named(&[b"HETMP_CACHE=here"], false).is_err());
     }
 
     #[test]
