@@ -101,7 +101,7 @@ fn check_counts(part: &Value, by_runtime: u64, inline: u64) {
     assert_eq!(number(part, "tasks"), 1, "{part}");
     let verdicts = &part["verdicts"];
     for (verdict, count) in [
-        ("any-size", 1),
+        ("virtual-team", 1),
         ("dispatched", 2),
         ("thread-number", 1),
         ("tasks", 1),
@@ -157,7 +157,7 @@ fn regions_that_a_loop_opens() {
     let all = found(&[text(&binary)], None);
     let part = &all["parts"][0];
     assert_eq!(number(part, "regions"), 2, "{part}");
-    assert_eq!(number(&part["verdicts"], "any-size"), 2, "{part}");
+    assert_eq!(number(&part["verdicts"], "virtual-team"), 2, "{part}");
 }
 
 #[test]
@@ -438,7 +438,7 @@ fn what_is_prepared_is_what_is_counted() {
         .expect("verdicts");
     let of = |word: &str| verdicts.get(word).and_then(Value::as_u64).unwrap_or(0);
     let all: u64 = verdicts.keys().map(|word| of(word)).sum();
-    let reached = of("any-size") + of("dispatched");
+    let reached = of("virtual-team") + of("dispatched");
     let prepare = |cache: &Path| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hetmp"));
         let command = command

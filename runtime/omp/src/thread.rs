@@ -24,7 +24,7 @@ use crate::tool::record::ThreadRecord;
 use crate::tool::{self, attach, life};
 use crate::unlike::het::settled::Settled;
 use crate::unlike::slow::SlowState;
-use crate::unlike::virtual_team::lever::Opened;
+use crate::unlike::virtual_team::opened::Opened;
 use crate::unlike::virtual_team::unasked::Unasked;
 use crate::worksharing::singles::Met;
 use crate::worksharing::work::{Cursor, Work, WorkPos};

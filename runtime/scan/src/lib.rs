@@ -79,13 +79,12 @@ pub mod uneven;
 mod unwind;
 #[cfg(target_arch = "x86_64")]
 mod value;
-mod verdict;
+mod ways;
 
 pub use entry::Entry;
 #[cfg(target_arch = "x86_64")]
 pub use taken::{reach, Reach};
 pub use told::Told;
-pub use verdict::Verdict;
 
 /// How a compiler outlines regions: what the runtime hands to the function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

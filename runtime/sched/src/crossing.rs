@@ -47,12 +47,13 @@ mod place;
 mod probe;
 mod region;
 
+use crate::ways::Reason;
 use place::{Probing, TOUCH_NS};
 use probe::{LATER, PROBES, PROBE_COST};
 use region::{Region, WEIGHT};
 use std::collections::BTreeMap;
 
-pub use place::{Place, Probed, Why};
+pub use place::{Place, Probed};
 pub use region::Shown;
 
 /// Part of the time in regions that the first trial may cost.
@@ -216,14 +217,14 @@ impl Crossings {
     /// Where the region's next execution runs. Report its time by [`Crossings::ran`].
     pub fn next(&mut self, region: usize) -> Place {
         let why = self.why(region);
-        let better = why == Why::Faster && self.whole;
-        if matches!(why, Why::Waiting | Why::Slower) || better {
+        let better = why == Reason::Faster && self.whole;
+        if matches!(why, Reason::Untried | Reason::Slower) || better {
             self.consider(region);
         }
         match (self.why(region), &self.phase) {
             // A short region that stayed would take its pages back home, and from there the others would fetch them.
             (
-                Why::Short,
+                Reason::Short,
                 Phase::Trial {
                     place: place @ Place::Node(_),
                     ..
@@ -233,10 +234,11 @@ impl Crossings {
                     ..
                 },
             ) => *place,
-            (Why::Trial | Why::Faster, Phase::Trial { place, .. } | Phase::Kept { place, .. }) => {
-                *place
-            }
-            (Why::Waiting | Why::Slower, Phase::Probe { .. }) if self.wants_probe(region) => {
+            (
+                Reason::Tried | Reason::Faster,
+                Phase::Trial { place, .. } | Phase::Kept { place, .. },
+            ) => *place,
+            (Reason::Untried | Reason::Slower, Phase::Probe { .. }) if self.wants_probe(region) => {
                 Place::Probe
             }
             _ => Place::Home,
@@ -285,21 +287,21 @@ impl Crossings {
     }
 
     /// Why the region's next execution runs where it runs.
-    pub fn why(&self, region: usize) -> Why {
+    pub fn why(&self, region: usize) -> Reason {
         let Some(r) = self.regions.get(&region) else {
-            return Why::Unmeasured;
+            return Reason::Unmeasured;
         };
         if r.home_runs < self.home_runs() {
-            Why::Unmeasured
+            Reason::Unmeasured
         } else if !self.may_gain(r) {
-            Why::Short
+            Reason::Short
         } else {
             match self.phase {
-                _ if r.out => Why::Slower,
-                Phase::Home | Phase::Probe { .. } if r.tried => Why::Slower,
-                Phase::Home | Phase::Probe { .. } => Why::Waiting,
-                Phase::Trial { .. } => Why::Trial,
-                Phase::Kept { .. } => Why::Faster,
+                _ if r.out => Reason::Slower,
+                Phase::Home | Phase::Probe { .. } if r.tried => Reason::Slower,
+                Phase::Home | Phase::Probe { .. } => Reason::Untried,
+                Phase::Trial { .. } => Reason::Tried,
+                Phase::Kept { .. } => Reason::Faster,
             }
         }
     }

@@ -49,3 +49,4 @@ pub mod schedule;
 pub mod simulate;
 pub mod virtual_team;
 pub mod watch;
+pub mod ways;

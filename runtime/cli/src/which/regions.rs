@@ -3,8 +3,9 @@
 use super::part::{is_openmp, Part};
 use hetmp_scan::file::{File, Site};
 use hetmp_scan::kept::{Reading, Readings};
-use hetmp_scan::{scan, Entry, Form, Scan, Verdict};
-use serde::Serialize;
+use hetmp_scan::{scan, Entry, Form, Scan};
+use hetmp_sched::ways::{Reason, Way};
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// Numbers of places in one file's code.
@@ -22,8 +23,9 @@ pub(super) struct Counts {
     pub(super) static_inline: usize,
     /// Tasks and taskloops.
     pub(super) tasks: usize,
-    /// Regions by what their code lets the schedules do.
-    pub(super) verdicts: BTreeMap<&'static str, usize>,
+    /// Regions by the way that their code allows, with the words of reports (docs/static-loops.md).
+    #[serde(serialize_with = "by_word")]
+    pub(super) verdicts: BTreeMap<Way, usize>,
 }
 
 /// libomp's number for `schedule(runtime)`, and the bits of modifiers beside it.
@@ -44,13 +46,11 @@ impl Counts {
             if form == Form::Data {
                 counts.static_inline += found.chunks as usize;
             }
-            *counts
-                .verdicts
-                .entry(word(verdict(&found, &file)))
-                .or_default() += 1;
+            *counts.verdicts.entry(way(&found, &file)).or_default() += 1;
         }
         if hidden > 0 {
-            *counts.verdicts.entry("not-found").or_default() += hidden;
+            let way = Way::Ordinary(Reason::NotFound);
+            counts.verdicts.insert(way, hidden);
         }
         Some(counts)
     }
@@ -82,26 +82,32 @@ impl Counts {
 
     /// Regions that are divided, or whose loops are.
     pub(super) fn reached(&self) -> usize {
-        ["any-size", "dispatched"]
-            .iter()
-            .filter_map(|word| self.verdicts.get(word))
-            .sum()
+        let reached = self.verdicts.iter().filter(|(&way, _)| is_reached(way));
+        reached.map(|(_, count)| count).sum()
     }
 
-    /// The others, by the guard that keeps them.
+    /// The others, by the reason that keeps them.
     pub(super) fn kept(&self) -> String {
-        let mut kept: Vec<(&str, usize)> = self
+        let mut kept: Vec<(Way, usize)> = self
             .verdicts
             .iter()
-            .filter(|(word, _)| !["any-size", "dispatched"].contains(word))
-            .map(|(word, count)| (*word, *count))
+            .map(|(&way, &count)| (way, count))
+            .filter(|&(way, _)| !is_reached(way))
             .collect();
-        kept.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+        kept.sort_by_key(|&(way, count)| (std::cmp::Reverse(count), way.word()));
         kept.iter()
-            .map(|(word, count)| format!("{word} {count}"))
+            .map(|(way, count)| format!("{} {count}", way.word()))
             .collect::<Vec<_>>()
             .join(", ")
     }
+}
+
+fn is_reached(way: Way) -> bool {
+    !matches!(way, Way::Ordinary(_))
+}
+
+fn by_word<S: Serializer>(ways: &BTreeMap<Way, usize>, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(ways.iter().map(|(way, count)| (way.word(), count)))
 }
 
 /// The regions of a file, and how many calls open one that cannot be told.
@@ -120,11 +126,11 @@ pub(super) fn regions(file: &File) -> (BTreeMap<u64, Form>, usize) {
 }
 
 /// Whatever else a region does: schedules divide the loops that it asks the runtime for.
-fn verdict(found: &Scan, file: &File) -> Verdict {
+fn way(found: &Scan, file: &File) -> Way {
     if found.calls.contains(Entry::LoopDispatch) {
-        Verdict::Dispatched
+        Way::Dispatched
     } else {
-        found.verdict(file.has_thread_locals())
+        found.way(file.has_thread_locals())
     }
 }
 
@@ -136,8 +142,7 @@ pub(super) fn read(part: &Part) -> Option<(Readings, usize)> {
     let mut reached = 0;
     for (address, form) in regions(&file).0 {
         let reading = Reading::of(&file, 0, address, form, true);
-        let verdict = verdict(&reading.found.scan, &file);
-        reached += usize::from(matches!(verdict, Verdict::AnySize | Verdict::Dispatched));
+        reached += usize::from(is_reached(way(&reading.found.scan, &file)));
         readings.insert(address, form, reading);
     }
     Some((readings, reached))
@@ -146,20 +151,4 @@ pub(super) fn read(part: &Part) -> Option<(Readings, usize)> {
 fn opens_region(name: &str) -> bool {
     matches!(name, "__kmpc_fork_call" | "__kmpc_fork_call_if")
         || name.starts_with("GOMP_parallel") && name != "GOMP_parallel_end"
-}
-
-/// As the report names guards (docs/static-loops.md).
-fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::AnySize => "any-size",
-        Verdict::Dispatched => "dispatched",
-        Verdict::NoLoop => "no-loop",
-        Verdict::ThreadNumber => "thread-number",
-        Verdict::Unscanned => "unscanned",
-        Verdict::ThreadLocal => "thread-local",
-        Verdict::Waits => "waits",
-        Verdict::Tasks => "tasks",
-        Verdict::Ordered => "ordered",
-        Verdict::Unforeseen => "unforeseen",
-    }
 }

@@ -6,6 +6,7 @@ use core::cell::RefCell;
 use hetmp_core::report;
 use hetmp_scan::loaded::Loaded;
 use hetmp_scan::{scan, Callee, Entry, Form, Image, Scan, Unwind, Why};
+use hetmp_sched::ways::Reason;
 use once_cell::race::OnceBool;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -397,7 +398,24 @@ struct Known {
     /// The region may reach thread-local variables of the program.
     keeps: bool,
     /// Why the region stayed at the origin, as last reported to the user; `None` if it could cross.
-    stays: Option<&'static str>,
+    stays: Option<Stays>,
+}
+
+/// Why a region stays at the origin.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stays {
+    For(Reason),
+    /// What its code does. A program has few regions, and they are read once.
+    Code(&'static str),
+}
+
+impl Stays {
+    fn text(self) -> &'static str {
+        match self {
+            Stays::For(reason) => reason.sentence(),
+            Stays::Code(text) => text,
+        }
+    }
 }
 
 /// What is known of all regions, by the address of their code.
@@ -413,7 +431,8 @@ static KNOWN: Mutex<(BTreeMap<usize, Known>, Kept)> = Mutex::new((
 /// Why the last region with this code had to stay at the origin, or `Some(None)` if it could cross; `None` if there was none.
 pub(super) fn why(code: usize) -> Option<Option<&'static str>> {
     // A thread that crashed may hold the lock.
-    Some(KNOWN.try_lock().ok()?.0.get(&code)?.stays)
+    let stays = KNOWN.try_lock().ok()?.0.get(&code)?.stays;
+    Some(stays.map(Stays::text))
 }
 
 /// Where regions ran that may have left values in thread-local variables.
@@ -432,7 +451,7 @@ struct Kept {
 
 /// Whether a region crosses nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum Crossing {
     /// It runs at the origin.
     Stays,
     /// It may run at the origin or across nodes, this time and another time in the other place.
@@ -446,7 +465,7 @@ pub(super) enum Verdict {
 ///
 /// Under `HETMP_VERBOSE` the user is told what was found when the region is first met, and again each time
 /// the answer changes.
-pub(super) fn admit(code: usize, form: Form, unfit: Option<&'static str>) -> Verdict {
+pub(super) fn admit(code: usize, form: Form, unfit: Option<Reason>) -> Crossing {
     let mut guard = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let (all, kept) = &mut *guard;
     let say = |why: &dyn core::fmt::Display| {
@@ -461,20 +480,19 @@ pub(super) fn admit(code: usize, form: Form, unfit: Option<&'static str>) -> Ver
         Known {
             crosses: judged.is_ok(),
             keeps,
-            // A program has few regions, and they are read once.
-            stays: judged.err().map(|why| &*why.leak()),
+            stays: judged.err().map(|why| Stays::Code(why.leak())),
         }
     });
     let stays = if known.crosses {
-        unfit.or((known.keeps && kept.at_origin)
-            .then_some("its thread-local variables have values of a region that stayed there"))
+        let reason = unfit.or((known.keeps && kept.at_origin).then_some(Reason::KeptValues));
+        reason.map(Stays::For)
     } else {
         known.stays
     };
     let crosses = stays.is_none();
     if news || known.stays != stays {
         match stays {
-            Some(why) => say(&format_args!("at the origin: {why}")),
+            Some(why) => say(&format_args!("at the origin: {}", why.text())),
             None if known.keeps => say(&"on all nodes"),
             None => say(&"may cross nodes"),
         }
@@ -492,9 +510,9 @@ pub(super) fn admit(code: usize, form: Form, unfit: Option<&'static str>) -> Ver
         }
     }
     match (crosses, known.keeps) {
-        (false, _) => Verdict::Stays,
-        (true, false) => Verdict::MayCross,
-        (true, true) => Verdict::Crosses,
+        (false, _) => Crossing::Stays,
+        (true, false) => Crossing::MayCross,
+        (true, true) => Crossing::Crosses,
     }
 }
 
@@ -546,7 +564,7 @@ fn decide(found: &Scan, limit: Option<Why>, names: Vec<String>) -> Result<(), St
         return Err(format!("{name} is not done across nodes"));
     }
     if found.calls.contains(Entry::Cancel) && crate::init::globals().cancellation {
-        return Err("it may be cancelled (OMP_CANCELLATION)".to_owned());
+        return Err(Reason::Cancellation.sentence().to_owned());
     }
     if let Some(entry) = found.calls.entries().find(|e| !may_work(*e)) {
         return Err(format!("{entry:?} is not done across nodes"));

@@ -9,7 +9,8 @@ use crate::init;
 use crate::team::region::{Form, Region};
 use crate::thread::Thread;
 use hetmp_scan::loaded::Loaded;
-use hetmp_scan::{divides_freely, scan, Verdict};
+use hetmp_scan::{divides_freely, scan};
+use hetmp_sched::ways::Way;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -48,7 +49,7 @@ fn read(code: usize, form: Form) -> Read {
         let has_tls = object.object().has_tls;
         let scan = scan(&object, code as u64, form);
         // Only virtual teams answer calls that print the number of threads otherwise than others.
-        scan.verdict(has_tls) == Verdict::AnySize && !scan.told.any()
+        scan.way(has_tls) == Way::Virtual && !scan.told.any()
     });
     Read {
         any_size,

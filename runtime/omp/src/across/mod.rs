@@ -37,13 +37,12 @@ pub(crate) mod shares;
 pub mod table;
 mod weigh;
 
-use crate::boundary::Reason;
+use crate::boundary;
 use crate::team::region::Region;
 use crate::thread::Thread;
-use crate::unlike::virtual_team::lever::Lever;
 use crate::unlike::ways;
 use crate::worksharing::kinds::SchedKind;
-use admit::Verdict;
+use admit::Crossing;
 use counts::Counts;
 use early::Trial;
 use hetmp_core::{float, sys, topo};
@@ -51,6 +50,7 @@ use hetmp_scan::Form;
 use hetmp_sched::crossing::blocks::parts;
 use hetmp_sched::crossing::division::{equal_parts, Part};
 use hetmp_sched::crossing::Place;
+use hetmp_sched::ways::{Reason, Way};
 use local::{Construct, On, Opening, Prepare, LOCAL, MOST_NODES};
 
 pub use local::Home;
@@ -124,19 +124,19 @@ pub(crate) unsafe fn parallel(
         return home();
     };
     // What stays here may be a region inside of thousands of others, which lie on this stack. So all else has frames of its own.
-    match verdict(t, th, region) {
-        Verdict::Stays => home(),
+    match crossing(t, th, region) {
+        Crossing::Stays => home(),
         // SAFETY: the function may be called with the data: this function's contract.
-        Verdict::MayCross => unsafe { admitted(t, th, region, first, home, true) },
+        Crossing::MayCross => unsafe { admitted(t, th, region, first, home, true) },
         // SAFETY: the function may be called with the data: this function's contract.
-        Verdict::Crosses => unsafe { admitted(t, th, region, first, home, false) },
+        Crossing::Crosses => unsafe { admitted(t, th, region, first, home, false) },
     }
 }
 
 /// May `region` cross nodes?
 #[cold]
 #[inline(never)]
-fn verdict(t: &Table, th: &Thread, region: &Region) -> Verdict {
+fn crossing(t: &Table, th: &Thread, region: &Region) -> Crossing {
     admit::admit(region.code, region.form, unfit(t, th, region))
 }
 
@@ -191,8 +191,8 @@ unsafe fn admitted(
     }
     match place {
         Place::Home | Place::Probe => said::stayed(code, ns),
-        Place::Across => ways::crossed(code, n, ns, Lever::Across),
-        Place::Node(_) => ways::crossed(code, n, ns, Lever::Elsewhere),
+        Place::Across => ways::crossed(code, n, ns, Way::Across),
+        Place::Node(_) => ways::crossed(code, n, ns, Way::Elsewhere),
     }
     n
 }
@@ -298,7 +298,7 @@ unsafe fn cross(
     threads: Option<Vec<u32>>,
     trial: Option<Trial>,
 ) -> (u32, Shown) {
-    th.leave_program(Reason::Fork);
+    th.leave_program(boundary::Reason::Fork);
     let began = weigh::now();
     let before = Counts::own(t);
     // What the program printed before the region must come out first. SAFETY: null means all streams.
@@ -328,7 +328,7 @@ unsafe fn cross(
         &parts,
     );
     critical::end_crossing();
-    th.enter_program(Reason::Fork);
+    th.enter_program(boundary::Reason::Fork);
     let part = |node: usize| {
         let words = if node == 0 {
             own
@@ -392,7 +392,7 @@ unsafe fn elsewhere(
     first: Option<(Prepare, Construct)>,
     node: u32,
 ) -> (u32, Shown) {
-    th.leave_program(Reason::Fork);
+    th.leave_program(boundary::Reason::Fork);
     let began = weigh::now();
     let before = Counts::own(t);
     // What the program printed before the region must come out first. SAFETY: null means all streams.
@@ -411,31 +411,31 @@ unsafe fn elsewhere(
     below(while_others, t, entry, data, &opening);
     said::elsewhere(t, region.code, weigh::now() - began, before, node);
     critical::end_crossing();
-    th.enter_program(Reason::Fork);
+    th.enter_program(boundary::Reason::Fork);
     (region.nthreads, None)
 }
 
 /// Why this execution of the region must stay at the origin, whatever its code is; `None` if there is no
 /// reason.
-fn unfit(t: &Table, th: &Thread, region: &Region) -> Option<&'static str> {
+fn unfit(t: &Table, th: &Thread, region: &Region) -> Option<Reason> {
     // Code by clang is called by a function of this library, which passes the arguments on.
     let is_called_as_made = region.entry as usize == region.code || region.form == Form::Numbers;
     let is_plain = is_called_as_made && region.group.is_null() && th.league.get() == (0, 0);
     let is_shared = |address: usize| (t.is_shared)(address);
     if !is_plain {
-        Some("it is not of the plain kind")
+        Some(Reason::OtherKind)
     } else if t.me != 0 || th.depth.get() != 0 || th.team().level() != 0 {
-        Some("it is inside another region")
+        Some(Reason::Nested)
     } else if region.nthreads < t.nodes {
-        Some("it has fewer threads than there are nodes")
+        Some(Reason::FewThreads)
     } else if critical::has_loaded() {
-        Some("the program has loaded a library after the nodes started")
+        Some(Reason::Library)
     } else if weigh::mode() == weigh::Mode::Never {
-        Some("HETMP_DSM_CROSS=never")
+        Some(Reason::Never)
     } else if !is_shared(here()) {
-        Some("its opener's stack is not shared")
+        Some(Reason::OwnStack)
     } else if !(region.data.is_null() || is_shared(region.data.addr())) {
-        Some("its data is not in shared memory")
+        Some(Reason::OwnData)
     } else {
         None
     }

@@ -13,8 +13,9 @@ use crate::worksharing::kinds::SchedKind;
 use hetmp_core::{report, sys};
 use hetmp_sched::crossing::blocks::Blocks;
 use hetmp_sched::crossing::division::{Division, Part};
-use hetmp_sched::crossing::{Crossings, Place, Why};
+use hetmp_sched::crossing::{Crossings, Place};
 use hetmp_sched::schedule::Kind;
+use hetmp_sched::ways::Reason;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -259,8 +260,8 @@ pub(super) fn why(code: usize) -> Option<String> {
     let all = WEIGHED.try_lock().ok()?;
     let rule = &all.as_ref()?.rule;
     Some(match (rule.why(code), rule.kept_at()) {
-        (Why::Faster, Place::Node(node)) => format!("faster on node {node}"),
-        (why, _) => why.text().to_owned(),
+        (Reason::Faster, Place::Node(node)) => format!("faster on node {node}"),
+        (reason, _) => reason.sentence().to_owned(),
     })
 }
 

@@ -1,7 +1,6 @@
 //! Regions that are looked at: the set-up before the first of them, and the entrance to their ways.
 
 use super::het::report::{self, RegionRun};
-use super::virtual_team::lever::Lever;
 use super::{het, modes, virtual_team};
 use crate::init;
 use crate::team::region::{Prepare, Region};
@@ -9,6 +8,7 @@ use crate::team::spare;
 use crate::thread::Thread;
 use hetmp_core::park::Policy;
 use hetmp_core::whole;
+use hetmp_sched::ways::Way;
 use std::sync::Once;
 
 /// Sets up what the environment asks for, before the first region that is looked at.
@@ -42,7 +42,7 @@ pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepar
 /// A region of `threads` threads has run on other nodes of a distributed shared memory, for `ns` nanoseconds: notes
 /// it for the report, if one is wanted.
 #[cold]
-pub(crate) fn crossed(code: usize, threads: u32, ns: u64, lever: Lever) {
+pub(crate) fn crossed(code: usize, threads: u32, ns: u64, way: Way) {
     if !modes::watches() {
         return;
     }
@@ -51,7 +51,7 @@ pub(crate) fn crossed(code: usize, threads: u32, ns: u64, lever: Lever) {
     }
     if report::wanted() {
         let run = RegionRun {
-            lever,
+            way,
             threads,
             pieces: 0,
             elapsed_ns: ns,

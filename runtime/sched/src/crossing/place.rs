@@ -20,37 +20,6 @@ pub enum Place {
     Probe,
 }
 
-/// Why a region runs where it runs, for reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// Its time at home is not known yet.
-    Unmeasured,
-    /// At home it takes less time than crossing costs.
-    Short,
-    /// The time spent so far does not allow a trial (yet).
-    Waiting,
-    /// A trial is under way.
-    Trial,
-    /// The regions that cross are faster across.
-    Faster,
-    /// It is slower across, by its own time or with the other regions.
-    Slower,
-}
-
-impl Why {
-    /// A few words for the user.
-    pub fn text(self) -> &'static str {
-        match self {
-            Why::Unmeasured => "its time at home is not known yet",
-            Why::Short => "shorter than crossing costs",
-            Why::Waiting => "no trial yet",
-            Why::Trial => "tried",
-            Why::Faster => "faster across",
-            Why::Slower => "slower across",
-        }
-    }
-}
-
 /// What makes nodes and link known before anything was measured.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Probing {

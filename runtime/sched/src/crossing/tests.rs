@@ -87,7 +87,7 @@ fn a_region_that_gains_crosses_and_stays_there() {
     let before = w.across;
     w.steps(100);
     assert_eq!(w.across, before + 100);
-    assert_eq!(w.rule.why(0), Why::Faster);
+    assert_eq!(w.rule.why(0), Reason::Faster);
     let (home, across) = w.rule.times(0);
     assert_eq!((home, across), (4_000_000, 2_300_000));
 }
@@ -110,7 +110,7 @@ fn a_region_that_loses_is_tried_ever_more_seldom() {
     assert!((2..30).contains(&tried.len()), "{tried:?}");
     let home = w.home() * 20_000.0;
     assert!(w.total < 1.05 * home, "{}", w.total / home);
-    assert_eq!(w.rule.why(0), Why::Slower);
+    assert_eq!(w.rule.why(0), Reason::Slower);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn short_regions_are_never_tried() {
     let mut w = World::new(&[short]);
     w.steps(10_000);
     assert_eq!(w.across, 0);
-    assert_eq!(w.rule.why(0), Why::Short);
+    assert_eq!(w.rule.why(0), Reason::Short);
 }
 
 /// Two regions of a time step work on the same arrays. Each loses if it crosses alone.
@@ -147,8 +147,8 @@ fn a_region_that_loses_stays_while_others_cross() {
     };
     let mut w = World::new(&[LONG, bad, LONG]);
     w.steps(500);
-    assert_eq!(w.rule.why(0), Why::Faster);
-    assert_eq!(w.rule.why(1), Why::Slower);
+    assert_eq!(w.rule.why(0), Reason::Faster);
+    assert_eq!(w.rule.why(1), Reason::Slower);
     let best = 500.0 * (2.0 * LONG.steady + bad.home);
     assert!(w.total < 1.05 * best, "{}", w.total / best);
 }
@@ -162,11 +162,14 @@ fn later_regions_have_a_trial_of_their_own() {
     };
     let mut w = World::new(&[bad]);
     w.steps(200);
-    assert_eq!(w.rule.why(0), Why::Slower);
+    assert_eq!(w.rule.why(0), Reason::Slower);
     w.regions.push(LONG);
     w.last.push(Place::Home);
     w.steps(100);
-    assert_eq!((w.rule.why(0), w.rule.why(1)), (Why::Slower, Why::Faster));
+    assert_eq!(
+        (w.rule.why(0), w.rule.why(1)),
+        (Reason::Slower, Reason::Faster)
+    );
 }
 
 /// What the origin fetches between regions counts: a serial part that reads all the data makes crossing lose.
@@ -180,7 +183,7 @@ fn pages_fetched_by_serial_code_count_against_crossing() {
             w.total += 2.5e6;
         }
     }
-    assert_eq!(w.rule.why(0), Why::Slower);
+    assert_eq!(w.rule.why(0), Reason::Slower);
     assert!(w.total < 1.05 * 2_000.0 * w.home());
 }
 
@@ -188,11 +191,11 @@ fn pages_fetched_by_serial_code_count_against_crossing() {
 fn a_kept_region_whose_work_shrinks_is_measured_at_home_again() {
     let mut w = World::new(&[LONG]);
     w.steps(50);
-    assert_eq!(w.rule.why(0), Why::Faster);
+    assert_eq!(w.rule.why(0), Reason::Faster);
     w.regions[0].home = 20.0 * US;
     w.regions[0].steady = 200.0 * US;
     w.steps(100);
-    assert_eq!(w.rule.why(0), Why::Short);
+    assert_eq!(w.rule.why(0), Reason::Short);
 }
 
 #[test]
@@ -201,7 +204,7 @@ fn a_kept_region_that_becomes_slow_goes_home() {
     w.steps(50);
     w.regions[0].steady = 9_000.0 * US;
     w.steps(100);
-    assert_eq!(w.rule.why(0), Why::Slower);
+    assert_eq!(w.rule.why(0), Reason::Slower);
 }
 
 struct Random(u64);
@@ -286,12 +289,12 @@ fn large_data_is_moved_for_long_programs_only() {
     w.steps(140);
     assert_eq!(w.across, 0);
     w.steps(60);
-    assert_eq!(w.rule.why(0), Why::Faster);
+    assert_eq!(w.rule.why(0), Reason::Faster);
     // A region cannot touch more pages than it has time for.
     let mut w = World::new(&[LONG]);
     w.rule.data(1 << 30, 0.01);
     w.steps(40);
-    assert_eq!(w.rule.why(0), Why::Faster);
+    assert_eq!(w.rule.why(0), Reason::Faster);
 }
 
 /// Each execution across ends early: the trial is over with the first one, and the region is tried again ever more rarely.
@@ -312,7 +315,7 @@ fn a_trial_that_was_given_up_has_failed() {
         assert!(is_first && home_ns == home as f64 && spare_ns > 0.0);
         rule.ran(7, place, across, 0);
         rule.gave_up(7);
-        assert_eq!((rule.why(7), rule.trial(7)), (Why::Slower, None));
+        assert_eq!((rule.why(7), rule.trial(7)), (Reason::Slower, None));
     }
     assert!((1..12).contains(&trials), "{trials}");
 }

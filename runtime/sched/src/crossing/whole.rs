@@ -321,7 +321,7 @@ fn one_crossing_is_enough_where_home_waits() {
             );
         }
         assert_eq!(crossed, crossings, "{waited}");
-        assert_eq!(rule.why(0), Why::Slower);
+        assert_eq!(rule.why(0), Reason::Slower);
     }
 }
 

@@ -1,22 +1,22 @@
 //! Does a region fit a virtual team? The answer comes from its code, before it ever runs.
 
-use super::lever::{Guard, Lever};
 use super::{kept, object};
 use hetmp_scan::kept::Found;
-use hetmp_scan::{Calls, Entry, Form, Scan, Told, Use, Verdict};
+use hetmp_scan::{Calls, Entry, Form, Scan, Told, Use};
+use hetmp_sched::ways::{Reason, Way};
 
 /// What the code of an outlined function shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fit {
     /// Any number of threads is right, because the number only goes into the bounds of loops. The error says
     /// why this is not known.
-    pub(super) any_size: Result<(), Guard>,
+    pub(super) any_size: Result<(), Reason>,
     /// The code asks neither for the thread number nor for the number of threads.
     pub(super) asks_for_no_number: bool,
     /// Nothing in the code can wait for another thread of the team.
     pub(super) waits_for_nobody: bool,
     /// A virtual team is impossible, at whatever size.
-    pub(super) never: Option<Lever>,
+    pub(super) never: Option<Way>,
     /// The results do not depend on the number of pieces into which loops are divided, even for a program
     /// that asked for a certain number of threads. `None`: not examined yet.
     pub(super) divides_freely: Option<bool>,
@@ -25,12 +25,15 @@ pub(super) struct Fit {
 }
 
 impl Fit {
-    const fn never(guard: Guard) -> Fit {
+    const fn never(way: Way) -> Fit {
         Fit {
-            any_size: Err(guard),
+            any_size: Err(match way {
+                Way::Ordinary(reason) => reason,
+                _ => Reason::NoLoop,
+            }),
             asks_for_no_number: false,
             waits_for_nobody: false,
-            never: Some(Lever::Plain(guard)),
+            never: Some(way),
             divides_freely: None,
             told: Told::NONE,
         }
@@ -47,7 +50,7 @@ pub(super) fn known(address: usize, form: Form, asked: bool) -> Option<Fit> {
 /// `asked`: also examines whether it may be divided into more pieces than the program asked for.
 pub(super) fn read(address: usize, form: Form, asked: bool) -> Fit {
     let Some(object) = object::at(address as u64) else {
-        return Fit::never(Guard::Unscanned);
+        return Fit::never(Way::Ordinary(Reason::Unscanned));
     };
     let found = kept::read(&object, address, form, asked);
     fit_of(&found, object.object().has_tls)
@@ -63,22 +66,13 @@ fn fit_of(found: &Found, has_tls: bool) -> Fit {
 }
 
 fn judge(scan: &Scan, object_has_thread_locals: bool) -> Fit {
-    let any_size = match scan.verdict(object_has_thread_locals) {
-        Verdict::ThreadLocal => return Fit::never(Guard::ThreadLocal),
-        Verdict::Waits => return Fit::never(Guard::Waits),
-        Verdict::Tasks => return Fit::never(Guard::Tasks),
-        Verdict::Ordered => return Fit::never(Guard::Ordered),
-        Verdict::Unforeseen => return Fit::never(Guard::Unforeseen),
-        Verdict::Dispatched => {
-            return Fit {
-                never: Some(Lever::Dispatched),
-                ..Fit::never(Guard::FewPieces)
-            }
+    let any_size = match scan.way(object_has_thread_locals) {
+        Way::Virtual => Ok(()),
+        // At an announced size a virtual team is right even so.
+        Way::Ordinary(reason @ (Reason::Unscanned | Reason::ThreadNumber | Reason::NoLoop)) => {
+            Err(reason)
         }
-        Verdict::AnySize => Ok(()),
-        Verdict::Unscanned => Err(Guard::Unscanned),
-        Verdict::ThreadNumber => Err(Guard::ThreadNumber),
-        Verdict::NoLoop => Err(Guard::FewPieces),
+        way => return Fit::never(way),
     };
     let calls = &scan.calls;
     Fit {
@@ -145,23 +139,23 @@ mod tests {
         let fit = judge(&scan_of(&barrier, 2, Use::Arithmetic, false), false);
         assert!(fit.any_size.is_ok() && !fit.waits_for_nobody);
         let fit = judge(&scan_of(&loops, 1, Use::Arithmetic, true), false);
-        assert_eq!(fit.any_size, Err(Guard::Unscanned));
+        assert_eq!(fit.any_size, Err(Reason::Unscanned));
         assert!(!fit.waits_for_nobody);
         let escapes = Use::Escapes(hetmp_scan::Why::Address, 1);
         let fit = judge(&scan_of(&loops, 1, escapes, false), false);
-        assert_eq!(fit.any_size, Err(Guard::ThreadNumber));
+        assert_eq!(fit.any_size, Err(Reason::ThreadNumber));
         let fit = judge(
             &scan_of(&[Entry::LoopDispatch], 0, Use::Absent, false),
             false,
         );
-        assert_eq!(fit.never, Some(Lever::Dispatched));
-        for (entry, guard) in [
-            (Entry::Task, Guard::Tasks),
-            (Entry::Ordered, Guard::Ordered),
-            (Entry::Target, Guard::Unforeseen),
+        assert_eq!(fit.never, Some(Way::Dispatched));
+        for (entry, reason) in [
+            (Entry::Task, Reason::Tasks),
+            (Entry::Ordered, Reason::Ordered),
+            (Entry::Target, Reason::Unforeseen),
         ] {
             let fit = judge(&scan_of(&[entry], 1, Use::Arithmetic, false), false);
-            assert_eq!(fit.never, Some(Lever::Plain(guard)));
+            assert_eq!(fit.never, Some(Way::Ordinary(reason)));
         }
     }
 }

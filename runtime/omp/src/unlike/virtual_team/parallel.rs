@@ -3,7 +3,7 @@
 
 use super::disturbance::Begun;
 use super::job::{Expanded, How, Outcome};
-use super::lever::{Construct, Guard, Lever, Opened};
+use super::opened::{Construct, Opened};
 use super::plan::{announced, is_left_to_itself, left_alone, plan, Plan};
 use super::run::VirtualTeam;
 use super::unasked::Pass;
@@ -23,6 +23,7 @@ use hetmp_core::sys::{monotonic_ns, ticks};
 use hetmp_scan::Told;
 use hetmp_sched::deal::{self, Deal};
 use hetmp_sched::even::Seen;
+use hetmp_sched::ways::{Reason, Way};
 use std::sync::OnceLock;
 
 /// The number of threads to tell the program (`omp_get_max_threads`), whose variables are `icv`.
@@ -146,14 +147,14 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
     let plan = if first.is_some() {
         Plan::Ordinary {
             // The construct gives a better reason; see the end of this function.
-            lever: Lever::Plain(Guard::Schedule),
+            way: Way::Ordinary(Reason::Schedule),
             compare: None,
             smaller_fits: true,
         }
     } else {
         float::apart(|| plan(th, &sized))
     };
-    let (lever, threads, pieces, size) = match plan {
+    let (way, threads, pieces, size) = match plan {
         Plan::Virtual {
             fibers,
             suspends,
@@ -176,11 +177,11 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
                 }
             };
             match ran {
-                Some(lever) => (lever, threads, pieces, pieces),
+                Some(way) => (way, threads, pieces, pieces),
                 None => {
                     // SAFETY: `placement` passes a region that compiled code made for all threads.
                     let n = unsafe { team::ordinary(th, &sized, None) };
-                    (Lever::Plain(Guard::Unforeseen), n, 0, n)
+                    (Way::Ordinary(Reason::Unforeseen), n, 0, n)
                 }
             }
         }
@@ -192,11 +193,11 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
             // SAFETY: `placement` passes a region that compiled code made for all threads, and `plan` the copy of its
             // function.
             match unsafe { run_uneven(th, region, copy, trial, tested) } {
-                Some(n) => (Lever::Uneven, n, 0, n),
+                Some(n) => (Way::Uneven, n, 0, n),
                 None => {
                     // SAFETY: `placement` passes a region that compiled code made for all threads.
                     let n = unsafe { team::ordinary(th, region, None) };
-                    (Lever::Plain(Guard::Nested), n, 0, n)
+                    (Way::Ordinary(Reason::Nested), n, 0, n)
                 }
             }
         }
@@ -215,10 +216,10 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
                     pass_alone(th, region, rest);
                 }
             });
-            (Lever::Alone, 1, 0, sized.nthreads)
+            (Way::Alone, 1, 0, sized.nthreads)
         }
         Plan::Ordinary {
-            lever,
+            way,
             compare,
             smaller_fits,
         } => {
@@ -233,7 +234,7 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
                     float::apart(|| regions::learn_ordinary(address, sized.nthreads, ns, disturbed))
                 }
                 // It may have been read when it runs next.
-                None if lever == Lever::Plain(Guard::Unread) => 0,
+                None if way == Way::Ordinary(Reason::Unread) => 0,
                 None => LOOK_AGAIN,
             };
             // If another size was announced, a team of this size must be right for any code that may be at
@@ -242,17 +243,17 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
             if !told_apart && lasts && rest != 0 {
                 th.unasked.let_pass(address, region.nthreads, rest);
             }
-            (lever, n, 0, n)
+            (way, n, 0, n)
         }
     };
     drop(prepare);
     if told_apart {
         let divided_ns = divided(th);
-        let lever = construct.lever(lever, threads, divided_ns);
+        let way = construct.way(way, threads, divided_ns);
         report::region(
             address,
             RegionRun {
-                lever,
+                way,
                 threads,
                 pieces,
                 elapsed_ns: monotonic_ns() - started,
@@ -299,7 +300,7 @@ unsafe fn timed(th: &Thread, region: &Region) -> u32 {
     report::region(
         address,
         RegionRun {
-            lever: Lever::Plain(Guard::Even),
+            way: Way::Ordinary(Reason::Even),
             threads,
             pieces: 0,
             elapsed_ns,
@@ -389,11 +390,11 @@ pub(crate) fn close(th: &Thread) {
     }
     if let Some(opened) = th.opened.take() {
         let divided_ns = divided(th);
-        let lever = left_alone(opened.threads).unwrap_or(Guard::Inline);
+        let reason = left_alone(opened.threads).unwrap_or(Reason::Inline);
         let run = RegionRun {
-            lever: opened
+            way: opened
                 .construct
-                .lever(Lever::Plain(lever), opened.threads, divided_ns),
+                .way(Way::Ordinary(reason), opened.threads, divided_ns),
             threads: opened.threads,
             pieces: 0,
             elapsed_ns: monotonic_ns() - opened.started,
@@ -426,7 +427,7 @@ unsafe fn run_alone(
     (measure, was_read, told): (bool, bool, Told),
     runners: u32,
     pieces: u32,
-) -> Option<Lever> {
+) -> Option<Way> {
     // SAFETY: only this thread replaces its team, and not while it is in this region: a region inside of this
     // one is not outermost, and keeps an ordinary team.
     let team = unsafe { &*team_for(th, pieces, runners)? };
@@ -456,7 +457,7 @@ unsafe fn run_alone(
     // made the region's function for all threads, so it may be called for every piece.
     unsafe { VirtualTeam::run(core::ptr::from_ref(team).cast_mut().cast()) };
     drop(watch);
-    let lever = team.lever();
+    let way = team.way();
     let address = region.code;
     if team.is_expanded() {
         let ns = begun.map_or(0, |b| monotonic_ns() - b.1);
@@ -468,11 +469,11 @@ unsafe fn run_alone(
         let learned = regions::Alone {
             ns,
             disturbed: begun.is_disturbed(ns),
-            suspended: lever == Lever::Fibers,
+            suspended: way == Way::Fibers,
         };
         float::apart(|| regions::learn_alone(address, region.nthreads, learned));
     }
-    Some(lever)
+    Some(way)
 }
 
 /// Runs `region` as an ordinary team in its `copy`. Returns its number of threads. `None`: another team is in the copy, and
@@ -522,7 +523,7 @@ unsafe fn run_virtual(
     (trial, was_read, told): (bool, bool, Told),
     runners: u32,
     pieces: u32,
-) -> Option<Lever> {
+) -> Option<Way> {
     let address = region.code;
     let threads = runners as usize;
     let globals = init::globals();
@@ -587,5 +588,5 @@ unsafe fn run_virtual(
             });
         }
     });
-    Some(team.lever())
+    Some(team.way())
 }

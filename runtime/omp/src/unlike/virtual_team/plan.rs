@@ -1,10 +1,10 @@
 //! Which way a region runs, by the user's settings, its clauses, its code and its earlier executions.
 
 use super::job::MOST_PIECES;
-use super::lever::{Guard, Lever};
 use super::regions::{self, Must, Trial, Turn};
 use super::uneven::Uneven;
 use super::{announce, even};
+use crate::across::table;
 use crate::icv::{ProcBind, StaticLoops, UNLIMITED_THREADS};
 use crate::init;
 use crate::team::region::{Form, Region};
@@ -12,11 +12,12 @@ use crate::thread::Thread;
 use crate::unlike::modes::{self, EVEN, FORCE, LEVERS, WIDE};
 use hetmp_scan::Told;
 use hetmp_sched::virtual_team::pieces;
+use hetmp_sched::ways::{Reason, Way};
 
 /// The way of one execution of a region.
 pub(super) enum Plan {
     Ordinary {
-        lever: Lever,
+        way: Way,
         /// `Some`: its time is compared with another way's. `Some(true)`: it is too short to ask the system
         /// whether it was disturbed.
         compare: Option<bool>,
@@ -52,15 +53,24 @@ pub(super) enum Plan {
     },
 }
 
+/// No schedule of hetmp's own divides regions here.
+pub(super) fn off() -> Reason {
+    if table::is_on() {
+        Reason::Origin
+    } else {
+        Reason::Off
+    }
+}
+
 /// The reason why no region of this size is examined, if there is one.
-pub(super) fn left_alone(threads: u32) -> Option<Guard> {
+pub(super) fn left_alone(threads: u32) -> Option<Reason> {
     let globals = init::globals();
     if modes::regions() & LEVERS == 0 {
         let ours = globals.icv.run_sched.kind.is_ours();
-        let off = !ours || globals.ours.static_loops == StaticLoops::Off;
-        return Some(if off { Guard::off() } else { Guard::AlikeNodes });
+        let is_off = !ours || globals.ours.static_loops == StaticLoops::Off;
+        return Some(if is_off { off() } else { Reason::AlikeNodes });
     }
-    (threads == 1).then_some(Guard::OneThread)
+    (threads == 1).then_some(Reason::OneThread)
 }
 
 /// Is `region` one that is not examined yet, because the nodes do not differ by any known property and its threads were
@@ -107,27 +117,27 @@ pub(super) fn announced(th: &Thread, region: &Region) -> Option<u32> {
 pub(super) fn plan(th: &Thread, region: &Region) -> Plan {
     match judge(th, region) {
         Ok(plan) => plan,
-        Err(lever) => uneven(th, region, lever).unwrap_or_else(|| Plan::Ordinary {
-            lever,
+        Err(way) => uneven(th, region, way).unwrap_or_else(|| Plan::Ordinary {
+            way,
             compare: None,
             smaller_fits: regions::smaller_fits(region.code, region.nthreads),
         }),
     }
 }
 
-/// The way of `region`, which is no virtual team because of `lever`, if its threads may have uneven parts.
-fn uneven(th: &Thread, region: &Region, lever: Lever) -> Option<Plan> {
+/// The way of `region`, which is no virtual team because of `way`, if its threads may have uneven parts.
+fn uneven(th: &Thread, region: &Region, way: Way) -> Option<Plan> {
     // Not regions with loops that look at memory until it changes: a thread that waits there looks as if it computed, and its
     // share would follow its waits.
     let of_its_code = matches!(
-        lever,
-        Lever::Plain(
-            Guard::ThreadNumber
-                | Guard::Unscanned
-                | Guard::ThreadLocal
-                | Guard::Asked
-                | Guard::Tasks
-                | Guard::Ordered
+        way,
+        Way::Ordinary(
+            Reason::ThreadNumber
+                | Reason::Unscanned
+                | Reason::ThreadLocal
+                | Reason::Asked
+                | Reason::Tasks
+                | Reason::Ordered
         )
     );
     let mode = modes::regions();
@@ -155,8 +165,8 @@ fn uneven(th: &Thread, region: &Region, lever: Lever) -> Option<Plan> {
             tested,
         },
         // The region does not fit a team of another size.
-        Turn::Ordinary(guard) => Plan::Ordinary {
-            lever: Lever::Plain(guard),
+        Turn::Ordinary(reason) => Plan::Ordinary {
+            way: Way::Ordinary(reason),
             compare: (!tested).then_some(trial == Trial::InHaste),
             smaller_fits: true,
         },
@@ -165,28 +175,28 @@ fn uneven(th: &Thread, region: &Region, lever: Lever) -> Option<Plan> {
 }
 
 /// The way of `region`. The error says what keeps it from being a virtual team.
-fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
-    let no = |guard| Err(Lever::Plain(guard));
+fn judge(th: &Thread, region: &Region) -> Result<Plan, Way> {
+    let no = |reason| Err(Way::Ordinary(reason));
     let mode = modes::regions();
     let globals = init::globals();
-    if let Some(guard) = left_alone(region.nthreads) {
-        return no(guard);
+    if let Some(reason) = left_alone(region.nthreads) {
+        return no(reason);
     }
     if th.team().level() > 0 || th.is_runner() {
-        return no(Guard::Nested);
+        return no(Reason::Nested);
     }
     if globals.cancellation {
-        return no(Guard::Cancellation);
+        return no(Reason::Cancellation);
     }
     if !region.group.is_null() {
-        return no(Guard::Tasks);
+        return no(Reason::Tasks);
     }
     let icv = th.task().icv();
     if icv.thread_limit != UNLIMITED_THREADS {
-        return no(Guard::ThreadLimit);
+        return no(Reason::ThreadLimit);
     }
     if is_bound(th, region) {
-        return no(Guard::Bound);
+        return no(Reason::Bound);
     }
     let address = region.code;
     let asked = is_asked(th, region);
@@ -194,13 +204,13 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
     // number, so that nothing need be known about more pieces. An ordinary team would have that many real threads.
     let is_told = announce::told() == Some(region.nthreads);
     let Some(known) = regions::of(region, asked && !is_told, is_told) else {
-        return no(Guard::Unread);
+        return no(Reason::Unread);
     };
     let must_be_virtual = is_told && (asked || !known.smaller_fits());
     match known.fit.never {
         // A virtual team is of no use to the region, but does no harm either.
-        Some(Lever::Dispatched) if must_be_virtual => {}
-        Some(lever) => return Err(lever),
+        Some(Way::Dispatched) if must_be_virtual => {}
+        Some(way) => return Err(way),
         None => {}
     }
     let runners = region.nthreads.min(globals.available_cpus.max(2));
@@ -209,7 +219,7 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
             if asked && region.nthreads > runners {
                 region.nthreads
             } else if asked && known.fit.divides_freely != Some(true) {
-                return no(Guard::Asked);
+                return no(Reason::Asked);
             } else {
                 pieces(runners, MOST_PIECES)
             }
@@ -217,7 +227,7 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
         // At the size that the program asked for or was told, a virtual team fits any code.
         _ if region.nthreads > runners => region.nthreads,
         Ok(()) => pieces(runners, MOST_PIECES),
-        Err(guard) => return no(guard),
+        Err(reason) => return no(reason),
     };
     let must = if must_be_virtual {
         Must::BeVirtual
@@ -250,8 +260,8 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
             runners,
             pieces,
         }),
-        Turn::Ordinary(guard) => Ok(Plan::Ordinary {
-            lever: Lever::Plain(guard),
+        Turn::Ordinary(reason) => Ok(Plan::Ordinary {
+            way: Way::Ordinary(reason),
             compare: (must == Must::Gain).then_some(haste),
             smaller_fits: !must_be_virtual,
         }),

@@ -5,7 +5,6 @@
 
 use super::fit::Fit;
 use super::job::{Expanded, Outcome};
-use super::lever::Guard;
 use super::uneven::Uneven;
 use super::{kept, ledger, reader};
 use crate::team::region::Region;
@@ -13,6 +12,7 @@ use crate::unlike::modes;
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::whole::{Held, Mutex};
 use hetmp_sched::gain::{self, Gain, Run, Way};
+use hetmp_sched::ways::Reason;
 use std::collections::BTreeMap;
 
 /// Nanoseconds in the program's code, summed over all threads. If a region that gains nothing takes less, the
@@ -26,7 +26,7 @@ pub(super) struct Knowledge {
     /// Its copy with uneven parts, if there can be one; `None`: not examined yet.
     uneven: Option<Option<&'static Uneven>>,
     /// A fact that an execution has shown, for which the region keeps ordinary teams.
-    guard: Option<Guard>,
+    kept: Option<Reason>,
     /// A virtual thread was suspended, so stealing cannot correct the shares.
     pub(super) suspends: bool,
     /// A virtual thread waited in a way that the runtime does not see.
@@ -34,7 +34,7 @@ pub(super) struct Knowledge {
     /// What the times have shown; examined again from time to time.
     gain: Gain,
     /// Why an ordinary team is better, where it is.
-    why: Guard,
+    why: Reason,
     /// How many more times one thread runs the region without looking at the clock.
     alone: u32,
 }
@@ -50,7 +50,7 @@ pub(super) enum Turn {
         measure: bool,
     },
     /// As an ordinary one.
-    Ordinary(Guard),
+    Ordinary(Reason),
     /// As an ordinary team of one thread.
     TeamOfOne,
 }
@@ -68,11 +68,11 @@ impl Knowledge {
         Knowledge {
             fit,
             uneven: None,
-            guard: None,
+            kept: None,
             suspends: false,
             waited: false,
             gain: Gain::new(),
-            why: Guard::NoGain,
+            why: Reason::NoGain,
             alone: 0,
         }
     }
@@ -82,9 +82,9 @@ impl Knowledge {
             may_be_alone,
             left_ns,
         };
-        match (self.guard, must) {
+        match (self.kept, must) {
             // At the announced size the region must run as virtual threads.
-            (None | Some(Guard::Tasks), Must::BeVirtual) if !self.waited => {
+            (None | Some(Reason::Tasks), Must::BeVirtual) if !self.waited => {
                 if let Some(fewer) = self.alone.checked_sub(1) {
                     self.alone = fewer;
                     return Turn::Alone { measure: false };
@@ -94,10 +94,10 @@ impl Knowledge {
                     Way::Ordinary | Way::Alone => Turn::Alone { measure: true },
                 };
             }
-            (Some(guard), _) => return Turn::Ordinary(guard),
+            (Some(reason), _) => return Turn::Ordinary(reason),
             (None, Must::BeVirtual | Must::BeTested) => {
                 return if self.waited {
-                    Turn::Ordinary(Guard::Waits)
+                    Turn::Ordinary(Reason::Waits)
                 } else {
                     Turn::Virtual
                 };
@@ -121,14 +121,14 @@ impl Knowledge {
     fn learn_virtual(&mut self, ns: u64, outcome: &Outcome, disturbed: bool, force: bool) -> f64 {
         self.suspends |= outcome.suspended;
         if outcome.tasks && !force {
-            self.guard = Some(Guard::Tasks);
+            self.kept = Some(Reason::Tasks);
         }
         match outcome.expanded {
             Expanded::No => {}
-            Expanded::Needed => self.guard = Some(Guard::Waits),
+            Expanded::Needed => self.kept = Some(Reason::Waits),
             Expanded::Stuck { certain } => {
                 self.waited |= certain;
-                self.why = Guard::Waits;
+                self.why = Reason::Waits;
                 return self.gain.learn_harm(ns as f64);
             }
         }
@@ -143,11 +143,11 @@ impl Knowledge {
         let slowest = paces().fold(0.0, f64::max);
         if !disturbed {
             self.why = if work < SHORT_NS {
-                Guard::Short
+                Reason::Short
             } else if outcome.substantial as usize <= outcome.runners.len() {
-                Guard::FewPieces
+                Reason::FewPieces
             } else {
-                Guard::NoGain
+                Reason::NoGain
             };
         }
         // While the program's first region runs, one thread may still be starting, and the other runs all pieces. How fast
@@ -434,13 +434,13 @@ mod tests {
     fn reasons_by_name() {
         let even = outcome(&[(1_000_000, 8), (1_000_000, 8)], 16);
         let end = play(&mut fresh(), 1_100_000, &even, 1_000_000, 30);
-        assert_eq!(end, Turn::Ordinary(Guard::NoGain));
+        assert_eq!(end, Turn::Ordinary(Reason::NoGain));
         let few = outcome(&[(1_000_000, 8), (1_000_000, 8)], 2);
         let end = play(&mut fresh(), 1_100_000, &few, 1_000_000, 30);
-        assert_eq!(end, Turn::Ordinary(Guard::FewPieces));
+        assert_eq!(end, Turn::Ordinary(Reason::FewPieces));
         let short = outcome(&[(1000, 8), (1000, 8)], 16);
         let end = play(&mut fresh(), 9000, &short, 2000, 30);
-        assert_eq!(end, Turn::Ordinary(Guard::Short));
+        assert_eq!(end, Turn::Ordinary(Reason::Short));
         let uneven = outcome(&[(1_000_000, 12), (1_000_000, 4)], 16);
         let end = play(&mut fresh(), 1_000_000, &uneven, 2_000_000, 30);
         assert_eq!(end, Turn::Virtual);
@@ -476,8 +476,8 @@ mod tests {
         let mut k = fresh();
         let few = outcome(&[(1000, 8), (1000, 8)], 2);
         play(&mut k, 20_000, &few, 1000, 100);
-        for guard in [None, Some(Guard::Tasks)] {
-            k.guard = guard;
+        for kept in [None, Some(Reason::Tasks)] {
+            k.kept = kept;
             for _ in 0..1000 {
                 assert!(matches!(
                     k.turn(Must::BeVirtual, false, LEFT_NS),
@@ -485,7 +485,7 @@ mod tests {
                 ));
             }
         }
-        k.guard = None;
+        k.kept = None;
         assert_eq!(k.turn(Must::BeTested, false, LEFT_NS), Turn::Virtual);
     }
 
@@ -498,10 +498,10 @@ mod tests {
         k.learn_virtual(1_000_000_000, &waits, false, true);
         assert_eq!(
             k.turn(Must::BeTested, false, LEFT_NS),
-            Turn::Ordinary(Guard::Waits)
+            Turn::Ordinary(Reason::Waits)
         );
         let end = play(&mut k, 1_000_000_000, &waits, 1_000_000, 1000);
-        assert_eq!(end, Turn::Ordinary(Guard::Waits));
+        assert_eq!(end, Turn::Ordinary(Reason::Waits));
         // Further trials may lose a hundredth of the time.
         let even = outcome(&[(1_000_000, 12), (1_000_000, 4)], 16);
         let end = play(&mut k, 1_000_000, &even, 2_000_000, 110_000);

@@ -28,7 +28,6 @@
 
 use super::fiber::{Fiber, Runner, State};
 use super::job::{Expanded, How, Job, Outcome};
-use super::lever::Lever;
 use super::watchdog::{self, Sight};
 use crate::boundary::Reason;
 use crate::init;
@@ -49,6 +48,7 @@ use hetmp_core::park::{Flag, Spinner};
 use hetmp_core::sys::{self, monotonic_ns};
 use hetmp_core::trace::{self, Kind};
 use hetmp_sched::virtual_team::{Blocks, Steal};
+use hetmp_sched::ways::Way;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
@@ -473,11 +473,11 @@ impl VirtualTeam {
     }
 
     /// How the region that has just ended was run.
-    pub(super) fn lever(&self) -> Lever {
+    pub(super) fn way(&self) -> Way {
         if self.suspended.load(Ordering::Relaxed) {
-            Lever::Fibers
+            Way::Fibers
         } else {
-            Lever::VirtualTeam
+            Way::Virtual
         }
     }
 

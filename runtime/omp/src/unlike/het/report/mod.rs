@@ -2,7 +2,7 @@
 //! `HETMP_REPORT`; and which thread did what when, in the file of `HETMP_TRACE`.
 //!
 //! * `loops`: loops that hetmp's own schedules hand out, or that are only timed.
-//! * `parallel`: parallel regions, with the lever or guard under which each ran.
+//! * `parallel`: parallel regions, with the way in which each ran.
 //! * `place`: names for addresses in the program.
 //! * `ending`: how the program ended. `keeper`: writes while the program runs, and when a signal ends it.
 //! * `trace_file`: writes the trace of `hetmp_core::trace` to a file.

@@ -4,8 +4,8 @@ use super::json::{comma, number, quoted};
 use super::place::{self, Place, Symbols};
 use crate::across::said;
 use crate::unlike::virtual_team::ledger::Balance;
-use crate::unlike::virtual_team::lever::{Guard, Lever};
 use hetmp_core::whole::{patiently, Held, Mutex};
+use hetmp_sched::ways::{Reason, Way};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -48,18 +48,19 @@ impl Times {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RegionRun {
     /// In which way the region ran.
-    pub(crate) lever: Lever,
+    pub(crate) way: Way,
     pub(crate) threads: u32,
-    /// Number of virtual threads, for levers that have them.
+    /// Number of virtual threads, in ways that have them.
     pub(crate) pieces: u32,
     pub(crate) elapsed_ns: u64,
     /// Nanoseconds of it spent in loops that hetmp's own schedules divided.
     pub(crate) divided_ns: u64,
 }
 
+/// Executions in one way.
 #[derive(Debug)]
-struct Way {
-    lever: Lever,
+struct Counted {
+    way: Way,
     threads: u32,
     pieces: u32,
     times: Times,
@@ -68,14 +69,14 @@ struct Way {
     divided_ns: u64,
 }
 
-impl Way {
-    /// The lever by which the way is reported. A region that spends most of its time in loops that hetmp's
+impl Counted {
+    /// The way that is reported. A region that spends most of its time in loops that hetmp's
     /// schedules divide counts as reached, although the region itself ran as an ordinary team.
-    fn word(&self) -> Lever {
+    fn reported(&self) -> Way {
         if self.divided_ns > self.times.sum / 2 {
-            Lever::Dispatched
+            Way::Dispatched
         } else {
-            self.lever
+            self.way
         }
     }
 }
@@ -83,7 +84,7 @@ impl Way {
 #[derive(Debug)]
 struct Region {
     place: &'static Place,
-    ways: Vec<Way>,
+    ways: Vec<Counted>,
 }
 
 /// By the address of the outlined function.
@@ -116,14 +117,12 @@ pub(super) fn add(address: usize, run: RegionRun) {
 
 impl Region {
     fn add(&mut self, run: RegionRun) {
-        let (lever, threads) = (run.lever, run.threads);
-        let (pieces, divided_ns) = match lever {
-            Lever::VirtualTeam | Lever::Fibers => (run.pieces, 0),
-            Lever::Dispatched | Lever::Alone | Lever::Uneven | Lever::Across | Lever::Elsewhere => {
-                (0, 0)
-            }
+        let (way, threads) = (run.way, run.threads);
+        let (pieces, divided_ns) = match way {
+            Way::Virtual | Way::Fibers => (run.pieces, 0),
+            Way::Dispatched | Way::Alone | Way::Uneven | Way::Across | Way::Elsewhere => (0, 0),
             // A slow core pays for its last chunk only after it has left the loop.
-            Lever::Plain(_) => (0, run.divided_ns.min(run.elapsed_ns)),
+            Way::Ordinary(_) => (0, run.divided_ns.min(run.elapsed_ns)),
         };
         let full = self.ways.len() >= MOST_WAYS;
         // Search from the end: the way that ran last usually runs next.
@@ -131,17 +130,17 @@ impl Region {
             .ways
             .iter_mut()
             .rev()
-            .find(|w| w.lever == lever && (full || (w.threads, w.pieces) == (threads, pieces)));
+            .find(|w| w.way == way && (full || (w.threads, w.pieces) == (threads, pieces)));
         match found {
-            Some(way) => {
-                way.times.add(run.elapsed_ns);
-                way.divided_ns = way.divided_ns.saturating_add(divided_ns);
+            Some(counted) => {
+                counted.times.add(run.elapsed_ns);
+                counted.divided_ns = counted.divided_ns.saturating_add(divided_ns);
             }
             None => {
                 let mut times = Times::default();
                 times.add(run.elapsed_ns);
-                self.ways.push(Way {
-                    lever,
+                self.ways.push(Counted {
+                    way,
                     threads,
                     pieces,
                     times,
@@ -161,14 +160,14 @@ fn times(out: &mut String, t: &Times) {
     );
 }
 
-/// The lever's name, whether it is a guard, and why it was chosen or not: `why`, or what is true of all its regions.
-fn lever(out: &mut String, lever: Lever, why: Option<&str>) {
+/// The way's word, whether it leaves regions as they are, and why it was chosen: `why`, or what is true of all its regions.
+fn put_way(out: &mut String, way: Way, why: Option<&str>) {
     let _ = write!(
         out,
         "\"lever\":{},\"guard\":{},\"reason\":{}",
-        quoted(lever.name()),
-        matches!(lever, Lever::Plain(_)),
-        quoted(why.unwrap_or(lever.reason()))
+        quoted(way.word()),
+        matches!(way, Way::Ordinary(_)),
+        quoted(why.unwrap_or(way.sentence()))
     );
 }
 
@@ -184,55 +183,55 @@ impl Regions {
             out.push(',');
             times(out, &all);
             out.push_str(",\"ways\":[");
-            for (k, way) in region.ways.iter().enumerate() {
+            for (k, counted) in region.ways.iter().enumerate() {
                 let _ = write!(out, "{}\n   {{", comma(k));
-                let at_origin = way.lever == Lever::Plain(Guard::Origin);
+                let at_origin = counted.way == Way::Ordinary(Reason::Origin);
                 let why = at_origin.then(|| said::why(*code)).flatten();
-                lever(out, way.word(), why.as_deref());
-                let _ = write!(out, ",\"threads\":{},\"virtual_threads\":", way.threads);
-                let _ = match way.pieces {
+                put_way(out, counted.reported(), why.as_deref());
+                let _ = write!(out, ",\"threads\":{},\"virtual_threads\":", counted.threads);
+                let _ = match counted.pieces {
                     0 => write!(out, "null,"),
                     n => write!(out, "{n},"),
                 };
-                let _ = match way.lever {
-                    Lever::Plain(guard) => {
-                        let (name, ns) = (quoted(guard.name()), way.divided_ns);
+                let _ = match counted.way {
+                    Way::Ordinary(reason) => {
+                        let (name, ns) = (quoted(reason.word()), counted.divided_ns);
                         write!(out, "\"divided_ns\":{ns},\"else\":{name},")
                     }
                     _ => write!(out, "\"divided_ns\":null,\"else\":null,"),
                 };
-                times(out, &way.times);
+                times(out, &counted.times);
                 out.push('}');
             }
             out.push_str("]}");
         }
     }
 
-    /// The part of all regions' time under each lever and each guard, as a JSON object.
+    /// The part of all regions' time in each way, as a JSON object.
     pub(super) fn reach_json(&self, out: &mut String) {
         let spent = Balance::now();
-        let mut by: BTreeMap<Lever, Times> = BTreeMap::new();
+        let mut by: BTreeMap<Way, Times> = BTreeMap::new();
         let mut all = Times::default();
-        for way in self.0.values().flat_map(|r| &r.ways) {
-            // Runs are counted under the reported lever; time is counted where it was spent.
-            by.entry(way.word()).or_default().runs += way.times.runs;
-            let rest = way.times.sum.saturating_sub(way.divided_ns);
-            for (lever, ns) in [(way.lever, rest), (Lever::Dispatched, way.divided_ns)] {
+        for counted in self.0.values().flat_map(|r| &r.ways) {
+            // Runs are counted in the reported way; time is counted where it was spent.
+            by.entry(counted.reported()).or_default().runs += counted.times.runs;
+            let rest = counted.times.sum.saturating_sub(counted.divided_ns);
+            for (way, ns) in [(counted.way, rest), (Way::Dispatched, counted.divided_ns)] {
                 if ns > 0 {
-                    let sum = &mut by.entry(lever).or_default().sum;
+                    let sum = &mut by.entry(way).or_default().sum;
                     *sum = sum.saturating_add(ns);
                 }
             }
-            all.merge(&way.times);
+            all.merge(&counted.times);
         }
         let _ = write!(
             out,
             "{{\"runs\":{},\"elapsed_ns\":{},\"looked_ns\":{},\"lost_ns\":{},\"allowed_ns\":{},\"by\":[",
             all.runs, all.sum, spent.looked, spent.lost, spent.allowed
         );
-        for (i, (kind, t)) in by.iter().enumerate() {
+        for (i, (&way, t)) in by.iter().enumerate() {
             let _ = write!(out, "{}\n  {{", comma(i));
-            lever(out, *kind, None);
+            put_way(out, way, None);
             let share = t.sum as f64 / all.sum.max(1) as f64;
             let _ = write!(
                 out,
@@ -249,7 +248,6 @@ impl Regions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::unlike::virtual_team::lever::Guard;
 
     #[test]
     fn times_add_up() {
@@ -260,14 +258,9 @@ mod tests {
         assert_eq!((t.runs, t.sum, t.min, t.max), (3, 17, 3, 9));
     }
 
-    fn run(
-        lever: Lever,
-        (threads, pieces): (u32, u32),
-        elapsed_ns: u64,
-        divided_ns: u64,
-    ) -> RegionRun {
+    fn run(way: Way, (threads, pieces): (u32, u32), elapsed_ns: u64, divided_ns: u64) -> RegionRun {
         RegionRun {
-            lever,
+            way,
             threads,
             pieces,
             elapsed_ns,
@@ -275,16 +268,16 @@ mod tests {
         }
     }
 
-    /// A region under a guard is not lost: its loops may have come to hetmp's schedules by themselves.
+    /// A region with an ordinary team is not lost: its loops may have come to hetmp's schedules by themselves.
     #[test]
     fn divided_loops_in_guarded_regions_are_reached() {
         let mut r = Region {
             place: place::of(32),
             ways: Vec::new(),
         };
-        r.add(run(Lever::Plain(Guard::ThreadNumber), (2, 0), 1000, 950));
-        r.add(run(Lever::Plain(Guard::ThreadNumber), (2, 0), 1000, 1040));
-        r.add(run(Lever::Plain(Guard::Unscanned), (2, 0), 2000, 450));
+        r.add(run(Way::Ordinary(Reason::ThreadNumber), (2, 0), 1000, 950));
+        r.add(run(Way::Ordinary(Reason::ThreadNumber), (2, 0), 1000, 1040));
+        r.add(run(Way::Ordinary(Reason::Unscanned), (2, 0), 2000, 450));
         let all = Regions(BTreeMap::from([(32, r)]));
         let mut out = String::new();
         all.reach_json(&mut out);
@@ -314,14 +307,14 @@ mod tests {
             place: place::of(16),
             ways: Vec::new(),
         };
-        r.add(run(Lever::VirtualTeam, (2, 16), 5, 0));
-        r.add(run(Lever::VirtualTeam, (2, 16), 7, 0));
-        r.add(run(Lever::Plain(Guard::Short), (2, 2), 1, 0));
+        r.add(run(Way::Virtual, (2, 16), 5, 0));
+        r.add(run(Way::Virtual, (2, 16), 7, 0));
+        r.add(run(Way::Ordinary(Reason::Short), (2, 2), 1, 0));
         assert_eq!(r.ways.len(), 2);
         assert_eq!((r.ways[0].pieces, r.ways[0].times.sum), (16, 12));
         assert_eq!(r.ways[1].pieces, 0);
         for threads in 0..1000 {
-            r.add(run(Lever::Plain(Guard::Short), (threads, 1), 1, 0));
+            r.add(run(Way::Ordinary(Reason::Short), (threads, 1), 1, 0));
         }
         assert_eq!(r.ways.len(), MOST_WAYS);
         let runs: u64 = r.ways.iter().map(|w| w.times.runs).sum();

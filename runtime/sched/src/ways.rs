@@ -1,0 +1,189 @@
+//! The ways in which a region can run, and the reasons for a way: the one table of their words.
+//!
+//! The runtime, its report, `hetmp which` and what is said under `HETMP_VERBOSE` take word and sentence from here; a test
+//! compares the table with docs/static-loops.md.
+
+/// An enum whose variants have a word, for tables and files, and a sentence for people.
+macro_rules! table {
+    ($(#[$of_all:meta])* $name:ident { $($(#[$of_one:meta])* $variant:ident $word:literal $sentence:literal,)* }) => {
+        $(#[$of_all])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name {
+            $($(#[$of_one])* #[doc = concat!("`", $word, "`: ", $sentence, ".")] $variant,)*
+        }
+
+        impl $name {
+            /// The whole table.
+            pub const ALL: &'static [$name] = &[$($name::$variant,)*];
+
+            /// One word for tables and files.
+            #[must_use]
+            pub const fn word(self) -> &'static str {
+                match self { $($name::$variant => $word,)* }
+            }
+
+            /// The same in a few words.
+            #[must_use]
+            pub const fn sentence(self) -> &'static str {
+                match self { $($name::$variant => $sentence,)* }
+            }
+        }
+    };
+}
+
+table! {
+    /// Why a region runs as an ordinary team, or where it runs.
+    Reason {
+        Off "off" "not asked for",
+        Origin "origin" "at the origin of the distributed shared memory",
+        AlikeNodes "alike-nodes" "all nodes are alike",
+        /// The nodes do not differ by any known property, so that the region is not examined.
+        Even "even" "its threads take equally long",
+        Unread "unread" "its code is still being read",
+        /// As with `if(false)`, too.
+        OneThread "one-thread" "a team of one thread",
+        Nested "nested" "it is inside another region",
+        Cancellation "cancellation" "it may be cancelled (OMP_CANCELLATION)",
+        /// Or it may do so in code that cannot be followed.
+        ThreadLocal "thread-local" "reaches thread-local variables",
+        /// Or the number of threads; and no larger team was announced.
+        ThreadNumber "thread-number" "uses the thread number for more than loop bounds",
+        /// Only in files of programs that do not run.
+        NotFound "not-found" "its function was not found",
+        /// And no larger team was announced.
+        Unscanned "unscanned" "its code cannot be followed",
+        NoLoop "no-loop" "has no loop that could be divided",
+        ThreadLimit "thread-limit" "the number of threads is limited",
+        Asked "asked" "asks for that many threads, and may count on it",
+        /// By `proc_bind` or `OMP_PLACES`; they may ask where they are.
+        Bound "bound" "its threads are bound to places",
+        Tasks "tasks" "creates tasks",
+        Ordered "ordered" "keeps an order between threads",
+        Waits "waits" "its threads wait for each other unseen",
+        /// Devices, leagues, what is not known. Seen in its code, or found out when it ran.
+        Unforeseen "unforeseen" "called what a virtual thread cannot do",
+        FewPieces "few-pieces" "no more pieces than threads",
+        /// Dividing it costs more than it gains.
+        Short "short" "too short",
+        NoGain "no-gain" "an ordinary team is as fast",
+        /// Between two calls of the runtime, as code of gcc before 4.9 does.
+        Inline "inline" "its primary thread calls the body itself",
+        Sections "sections" "sections, which are not divided",
+        Schedule "schedule" "its loop keeps its own schedule",
+        /// Parts of a league, reductions prepared for a number of threads.
+        OtherKind "other-kind" "it is not of the plain kind",
+        FewThreads "few-threads" "it has fewer threads than there are nodes",
+        Library "library" "the program has loaded a library after the nodes started",
+        Never "never" "HETMP_DSM_CROSS=never",
+        OwnStack "own-stack" "its opener's stack is not shared",
+        OwnData "own-data" "its data is not in shared memory",
+        KeptValues "kept-values" "its thread-local variables have values of a region that stayed there",
+        Unmeasured "unmeasured" "its time at home is not known yet",
+        Untried "untried" "no trial yet",
+        Tried "tried" "tried",
+        Faster "faster" "faster across",
+        /// By its own time or with the other regions.
+        Slower "slower" "slower across",
+    }
+}
+
+/// The way of a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Way {
+    /// As more pieces than threads, called one after the other.
+    Virtual,
+    /// The same with a stack for each, in regions with barriers.
+    Fibers,
+    /// As a team of one: starting other threads and waiting for them would take longer.
+    Alone,
+    /// As an ordinary team whose threads run uneven parts of the compiler's own loops.
+    Uneven,
+    /// As an ordinary team whose loops come to hetmp's schedules by themselves.
+    Dispatched,
+    /// With threads on all nodes of a distributed shared memory.
+    Across,
+    /// Whole on another node of a distributed shared memory.
+    Elsewhere,
+    /// As an ordinary team, for this reason.
+    Ordinary(Reason),
+}
+
+impl Way {
+    /// Those that reach a region.
+    pub const REACHING: [Way; 7] = [
+        Way::Virtual,
+        Way::Fibers,
+        Way::Alone,
+        Way::Uneven,
+        Way::Dispatched,
+        Way::Across,
+        Way::Elsewhere,
+    ];
+
+    /// One word for tables and files.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        self.words().0
+    }
+
+    /// The same in a few words.
+    #[must_use]
+    pub const fn sentence(self) -> &'static str {
+        self.words().1
+    }
+
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Way::Virtual => ("virtual-team", "run as more pieces than threads"),
+            Way::Fibers => (
+                "fibers",
+                "run as more pieces than threads, each with its own stack",
+            ),
+            Way::Alone => ("alone", "run by one thread: shorter than starting others"),
+            Way::Uneven => (
+                "uneven",
+                "each thread's part of a loop has a size of its own",
+            ),
+            Way::Dispatched => (
+                "dispatched",
+                "its loops ask the runtime for their iterations",
+            ),
+            Way::Across => ("across", "on all nodes of the distributed shared memory"),
+            Way::Elsewhere => (
+                "elsewhere",
+                "whole on another node of the distributed shared memory",
+            ),
+            Way::Ordinary(reason) => (reason.word(), reason.sentence()),
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// What regions on one machine are kept for comes first in the table.
+    #[test]
+    fn the_page_has_each_word() {
+        let page = include_str!("../../../docs/static-loops.md");
+        for reason in Reason::ALL
+            .iter()
+            .filter(|&&reason| reason <= Reason::Schedule)
+        {
+            let word = format!("`{}`", reason.word());
+            assert!(page.contains(&word), "{word}");
+        }
+    }
+
+    #[test]
+    fn each_word_means_one_thing() {
+        let ordinary = Reason::ALL.iter().map(|&reason| Way::Ordinary(reason));
+        let all: Vec<Way> = Way::REACHING.into_iter().chain(ordinary).collect();
+        for (i, one) in all.iter().enumerate() {
+            for other in &all[..i] {
+                assert_ne!(one.word(), other.word());
+                assert_ne!(one.sentence(), other.sentence());
+            }
+        }
+    }
+}
