@@ -263,6 +263,53 @@ fn a_second_run_starts_settled() {
     assert_eq!(left, [""; 0], "temporary files");
 }
 
+/// Without a file of one's own, the same lies beside what was read in the program's code.
+#[test]
+fn the_cache_has_what_executions_taught() {
+    let Some(b) = Bench::new("cache") else {
+        return;
+    };
+    let (cache, profile) = (b.dir.join("cache"), b.dir.join("own"));
+    let (cache, profile) = (cache.display().to_string(), profile.display().to_string());
+    let nodes = b.nodes("", ",speed=0.33");
+    let slower = b.nodes("", ",speed=0.25");
+    let settled = |kernels: &[&str], nodes: &str, more: &[(&str, &str)]| -> Vec<bool> {
+        let mut env = vec![("HETMP_NODES", nodes), ("HETMP_CACHE", &cache)];
+        env.extend(more);
+        let all = b.decisions(kernels, &env);
+        all.iter().map(|d| d[0]["learning"] == "settled").collect()
+    };
+    let many = ["alpha", "beta"].repeat(TIMES);
+    assert_eq!(settled(&many, &nodes, &[]), [false, false]);
+    assert_eq!(settled(&["alpha", "beta"], &nodes, &[]), [true, true]);
+    // Not for other nodes, nor beside a file of one's own; and each keeps what the other one has.
+    assert_eq!(settled(&["alpha"; TIMES], &slower, &[]), [false]);
+    let own = [("HETMP_PROFILE", profile.as_str())];
+    assert_eq!(settled(&["alpha"], &nodes, &own), [false]);
+    assert_eq!(
+        settled(&["alpha"], &nodes, &[("HETMP_CACHE", "off")]),
+        [false]
+    );
+    assert_eq!(settled(&["beta"], &nodes, &[]), [true]);
+    assert_eq!(settled(&["alpha"], &slower, &[]), [true]);
+    // A program that is built anew in the same place.
+    b.compile("program", &["-DNOTHING=1", "-O1"]);
+    assert_eq!(settled(&["alpha"], &nodes, &[]), [false]);
+    // A damaged file is as none.
+    for file in fs::read_dir(&cache).unwrap() {
+        let path = file.unwrap().path();
+        let mut bytes = fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(&path, bytes).unwrap();
+    }
+    let env = [("HETMP_NODES", nodes.as_str()), ("HETMP_CACHE", &cache)];
+    let outcome = b.run("program", &["alpha"; TIMES], &env);
+    let said = text(&outcome.stderr);
+    assert!(said.contains("damaged, and written anew"), "{said}");
+    assert_eq!(settled(&["alpha"], &nodes, &[]), [true]);
+}
+
 #[test]
 fn files_that_are_no_profiles() {
     let Some(b) = Bench::new("bad") else { return };

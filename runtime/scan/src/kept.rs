@@ -11,6 +11,9 @@
 //!   is mapped read-only where there is none, and the layout of the segments, which tools that edit linked files change.
 //! - *the scan*: a file names the sources of this crate that it was made by.
 //!
+//! Beside the readings of an object lies what its executions have taught, a text that this crate does not look into. No result
+//! may depend on it: it is about times.
+//!
 //! Bytes in, values out, and the other way round: who keeps the files, and whom to believe, is the caller's business.
 
 use std::cell::RefCell;
@@ -231,6 +234,8 @@ impl Reading {
 pub struct Readings {
     object: Identity,
     all: BTreeMap<(u64, Form), Reading>,
+    /// What executions have taught.
+    pub taught: String,
 }
 
 /// Why bytes are no readings of an object.
@@ -248,6 +253,7 @@ impl Readings {
         Readings {
             object,
             all: BTreeMap::new(),
+            taught: String::new(),
         }
     }
 
@@ -264,6 +270,7 @@ impl Readings {
         let head = readings.head();
         let body = bytes[..end].strip_prefix(&*head).ok_or(Unfit::Other)?;
         let mut source = Source(body);
+        readings.taught = source.text().ok_or(Unfit::Damaged)?;
         while !source.0.is_empty() {
             let (key, reading) = source.reading().ok_or(Unfit::Damaged)?;
             readings.all.insert(key, reading);
@@ -282,6 +289,12 @@ impl Readings {
     /// As [`Readings::parse`] takes them. No more than [`LARGEST`].
     pub fn bytes(&self) -> Vec<u8> {
         let mut out = self.head();
+        let taught = match &*self.taught {
+            long if long.len() > LARGEST / 2 => "",
+            taught => taught,
+        };
+        out.extend((taught.len() as u32).to_le_bytes());
+        out.extend(taught.as_bytes());
         for (&key, reading) in &self.all {
             let before = out.len();
             put(&mut out, key, reading);
@@ -314,7 +327,7 @@ impl Readings {
         }
     }
 
-    /// Puts in all that `newer` has.
+    /// Puts in all readings that `newer` has.
     pub fn merge(&mut self, newer: &Readings) {
         for (&(offset, form), reading) in &newer.all {
             self.insert(offset, form, reading.clone());
@@ -417,6 +430,13 @@ impl Source<'_> {
 
     fn eight(&mut self) -> Option<u64> {
         self.take(8, u64_at)
+    }
+
+    fn text(&mut self) -> Option<String> {
+        let length = self.four()? as usize;
+        let (text, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        String::from_utf8(text.to_vec()).ok()
     }
 
     fn use_(&mut self) -> Option<Use> {
@@ -547,6 +567,7 @@ mod tests {
         (all.found.scan.calls.polls, all.found.scan.chunks) = (true, 3);
         all.found.divides = Some(Err(0x1002));
         readings.insert(0x1001, Form::Data, all);
+        readings.taught = "a text\n".to_owned();
         readings
     }
 
@@ -655,9 +676,14 @@ mod tests {
         for offset in 0..20_000 {
             readings.insert(offset, Form::Data, reading.clone());
         }
+        readings.taught = "x".repeat(LARGEST / 2);
         let bytes = readings.bytes();
         assert!(bytes.len() <= LARGEST);
         let parsed = Readings::parse(&bytes, readings.object.clone()).expect("whole");
         assert!(!parsed.is_empty() && parsed.len() < readings.len());
+        assert_eq!(parsed.taught, readings.taught);
+        readings.taught.push('x');
+        let parsed = Readings::parse(&readings.bytes(), readings.object.clone());
+        assert_eq!(parsed.expect("whole").taught, "");
     }
 }

@@ -116,6 +116,11 @@ impl Profile {
             .map(|(_, r)| r)
     }
 
+    /// Adds what is known of objects that this profile does not have.
+    pub fn append(&mut self, mut other: Profile) {
+        self.sections.append(&mut other.sections);
+    }
+
     /// Whether the profile holds no region.
     #[must_use]
     pub fn is_empty(&self) -> bool {

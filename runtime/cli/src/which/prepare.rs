@@ -3,6 +3,7 @@
 use super::{regions, Found, Targets};
 use crate::Output;
 use hetmp_core::file::Folder;
+use hetmp_scan::kept::{Readings, LARGEST};
 use std::fmt::Write as _;
 
 #[derive(Debug, clap::Args)]
@@ -39,7 +40,7 @@ fn prepare(arguments: &Arguments) -> Result<String, String> {
             continue;
         }
         let path = part.path.display();
-        let Some((readings, reached)) = regions::read(part) else {
+        let Some((mut readings, reached)) = regions::read(part) else {
             // Writing to a String cannot fail.
             let _ = writeln!(
                 out,
@@ -48,6 +49,10 @@ fn prepare(arguments: &Arguments) -> Result<String, String> {
             continue;
         };
         let name = readings.identity().name();
+        // What executions have taught stays.
+        let old = folder.read(&name, LARGEST as u64).ok().flatten();
+        let old = old.and_then(|old| Readings::parse(&old, readings.identity().clone()).ok());
+        readings.taught = old.map_or(String::new(), |old| old.taught);
         folder.put(&name, &readings.bytes()).map_err(|error| {
             let folder = folder.path().display();
             format!("HETMP_CACHE: '{folder}': {error} (expected a folder of your own that can be written to)")

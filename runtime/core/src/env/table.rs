@@ -366,7 +366,7 @@ const OTHERS: &[Variable] = &[
     hetmp("HETMP_CACHE", Kind::Text)
         .default("$XDG_CACHE_HOME/hetmp, or ~/.cache/hetmp")
         .accepts("off, or a folder's name from the root on")
-        .help("Keeps what was read in programs' code, so that later runs need not.")
+        .help("Keeps what was read in programs' code and learned from executions, for later runs.")
         .spec("hetmp"),
     hetmp("HETMP_CALIBRATION", Kind::Text)
         .default("not set")

@@ -5,10 +5,12 @@
 //! * `nodes`: which nodes there are. `place` binds threads to them. `slow` and `speeds` slow threads down,
 //!   `stopwatch` measures how long they are in the program's code, and through [`kernel`] the program tells
 //!   what it runs.
+//! * `kept`: what earlier runs have read and learned.
 //! * `het`: loops under schedules that know of nodes.
 //! * `virtual_team`: regions as more virtual threads than real ones.
 
 pub(crate) mod het;
+mod kept;
 pub mod kernel;
 pub(crate) mod modes;
 pub(crate) mod nodes;

@@ -1,9 +1,12 @@
-//! What was learned about loops is kept from one run of a program to the next (`HETMP_PROFILE`).
+//! What was learned about loops is kept from one run of a program to the next: beside what was read in the object's code
+//! (`HETMP_CACHE`), or in a file of the user's own (`HETMP_PROFILE`).
 //!
-//! The file is read when the first region is looked at, and written when the process ends. It names a region
+//! That file is read when the first region is looked at, and written when the process ends. It names a region
 //! by the build-id of the object that holds it and the offset in that object. So an entry holds for every run
 //! of the same binary, wherever the loader puts it, and for no other binary. It also holds only for the same
 //! nodes and speeds.
+//!
+//! In the cache, an object's part of the same text is in the object's file, which is found as [`kept`] says.
 //!
 //! # Several processes
 //! A process that ends reads the file again, adds what it has learned, and replaces the file by a rename: a
@@ -16,7 +19,7 @@
 
 use super::{known, source};
 use crate::icv::Globals;
-use crate::unlike::{modes, nodes};
+use crate::unlike::{kept, modes, nodes};
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::file;
@@ -47,10 +50,11 @@ type Places = BTreeMap<u64, Option<(String, u64)>>;
 
 #[derive(Debug)]
 struct State {
-    path: PathBuf,
-    /// The profile as it was at the start.
-    loaded: Profile,
-    /// The regions that were met, by address: build-id in hexadecimal, and offset.
+    /// The user's own file; `None`: the cache.
+    path: Option<PathBuf>,
+    /// The profile as it was at the start; the cache's as objects were met.
+    loaded: Mutex<Profile>,
+    /// The regions that were met, by address: the name of their object, which begins with its build-id, and offset.
     places: Mutex<Places>,
     /// A region was found in `loaded`.
     matched: AtomicBool,
@@ -61,7 +65,7 @@ static STATE: OnceLock<State> = OnceLock::new();
 /// Reads the file. Called once, before the first region that is looked at.
 pub(super) fn configure(globals: &Globals) {
     let Some(name) = globals.ours.profile.as_deref() else {
-        return;
+        return begin(None, Profile::default());
     };
     // The program may change its directory.
     let path = PathBuf::from(OsStr::from_bytes(name));
@@ -85,14 +89,20 @@ pub(super) fn configure(globals: &Globals) {
             (Profile::default(), true)
         }
     };
+    // A file of another kind or version stays as it is.
+    if !foreign {
+        begin(Some(path), loaded);
+    }
+}
+
+fn begin(path: Option<PathBuf>, loaded: Profile) {
     let state = State {
         path,
-        loaded,
+        loaded: Mutex::new(loaded),
         places: Mutex::default(),
         matched: AtomicBool::new(false),
     };
-    // A file of another kind or version stays as it is.
-    if STATE.set(state).is_ok() && !foreign {
+    if STATE.set(state).is_ok() {
         // SAFETY: the handler can be called at any time, since the library is never unloaded. If there is no
         // room for another handler, nothing is kept.
         unsafe { libc::atexit(at_exit) };
@@ -128,12 +138,29 @@ fn find(state: &State, address: u64) {
     if known {
         return;
     }
-    let place = object::Place::of(address as usize)
-        .filter(|p| !p.build_id.is_empty())
-        .map(|p| (hexadecimal(&p.build_id), p.offset));
+    let place = match state.path {
+        Some(_) => object::Place::of(address as usize)
+            .filter(|p| !p.build_id.is_empty())
+            .map(|p| (hexadecimal(&p.build_id), p.offset)),
+        None => in_cache(state, address),
+    };
     if let Some(mut all) = state.places() {
         all.insert(address, place);
     }
+}
+
+/// The place of a region whose object is in the cache. What is known of the object is loaded when its first region is met.
+fn in_cache(state: &State, address: u64) -> Option<(String, u64)> {
+    // Nothing is to be learned where nodes are not told apart.
+    if nodes::count() < 2 {
+        return None;
+    }
+    let (object, offset, taught) = kept::place(address as usize)?;
+    // Whole and of this version, as the file that it was in says.
+    if let Ok(profile) = Profile::parse(&taught) {
+        patiently(|| state.loaded.try_lock())?.append(profile);
+    }
+    Some((object, offset))
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
@@ -160,8 +187,10 @@ fn take_over(state: &State, cache: &mut ProbeCache, key: &Key, team: &Placement)
     let Some((setting, place)) = state.locate(key) else {
         return;
     };
-    let known = state.loaded.regions(&setting).and_then(|r| r.get(&place));
-    if let Some(saved) = known {
+    let Some(loaded) = patiently(|| state.loaded.try_lock()) else {
+        return;
+    };
+    if let Some(saved) = loaded.regions(&setting).and_then(|r| r.get(&place)) {
         state.matched.store(true, Ordering::Relaxed);
         cache.restore(*key, saved, team, &source::rules());
     }
@@ -230,35 +259,63 @@ fn save_news() {
             }
         }
     }
+    let Some(loaded) = patiently(|| state.loaded.try_lock()) else {
+        return;
+    };
+    match &state.path {
+        Some(path) => save_in_file(path, state, &loaded, news, nameless),
+        None => save_in_cache(&loaded, news),
+    }
+}
+
+fn save_in_cache(loaded: &Profile, news: BTreeMap<Setting, Regions>) {
+    // A process has one set of nodes, so that each object is there once.
+    for (setting, regions) in news {
+        kept::teach(&setting.object, |text| {
+            let mut profile = Profile::parse(text).unwrap_or_default();
+            profile.merge(&setting, loaded.regions(&setting), regions);
+            profile.trim();
+            profile.to_string()
+        });
+    }
+}
+
+fn save_in_file(
+    path: &Path,
+    state: &State,
+    loaded: &Profile,
+    news: BTreeMap<Setting, Regions>,
+    nameless: bool,
+) {
     if nameless {
         refuse(
-            &state.path,
+            path,
             format_args!("only regions of objects with a build-id are kept (gcc -Wl,--build-id)"),
         );
     }
     if news.is_empty() {
         return;
     }
-    if !state.loaded.is_empty() && !state.matched.load(Ordering::Relaxed) {
+    if !loaded.is_empty() && !state.matched.load(Ordering::Relaxed) {
         refuse(
-            &state.path,
+            path,
             format_args!(
                 "nothing in it is of this program on these nodes; what was learned now is added"
             ),
         );
     }
-    if let Err(error) = save(state, news) {
+    if let Err(error) = save(path, loaded, news) {
         refuse(
-            &state.path,
+            path,
             format_args!("{error} (expected a file that can be written)"),
         );
     }
 }
 
 /// Adds `news` to the file.
-fn save(state: &State, news: BTreeMap<Setting, Regions>) -> io::Result<()> {
-    let _lock = Lock::of(&state.path);
-    let mut profile = match read(&state.path)? {
+fn save(path: &Path, loaded: &Profile, news: BTreeMap<Setting, Regions>) -> io::Result<()> {
+    let _lock = Lock::of(path);
+    let mut profile = match read(path)? {
         None => Profile::default(),
         Some(text) => match Profile::parse(&text) {
             Ok(profile) => profile,
@@ -268,11 +325,11 @@ fn save(state: &State, news: BTreeMap<Setting, Regions>) -> io::Result<()> {
         },
     };
     for (setting, regions) in news {
-        let before = state.loaded.regions(&setting);
+        let before = loaded.regions(&setting);
         profile.merge(&setting, before, regions);
     }
     profile.trim();
-    file::put(&state.path, profile.to_string().as_bytes())
+    file::put(path, profile.to_string().as_bytes())
 }
 
 /// A lock on the file, held as long as this value lives.

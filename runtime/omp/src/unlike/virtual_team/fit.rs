@@ -1,6 +1,8 @@
 //! Does a region fit a virtual team? The answer comes from its code, before it ever runs.
 
-use super::{kept, object};
+use super::object;
+use crate::unlike::kept;
+use hetmp_core::aside;
 use hetmp_scan::kept::Found;
 use hetmp_scan::{Calls, Entry, Form, Scan, Told, Use};
 use hetmp_sched::ways::{Reason, Way};
@@ -54,6 +56,13 @@ pub(super) fn read(address: usize, form: Form, asked: bool) -> Fit {
     };
     let found = kept::read(&object, address, form, asked);
     fit_of(&found, object.object().has_tls)
+}
+
+/// May the region of the function at `code` be divided among any number of ordinary threads, though the program `asked` for a
+/// number? (Only virtual teams answer calls that print the number of threads otherwise than others.)
+pub(crate) fn any_size(code: usize, form: Form, asked: bool) -> bool {
+    let fit = aside::run(|| known(code, form, asked).unwrap_or_else(|| read(code, form, asked)));
+    fit.any_size.is_ok() && !fit.told.any() && (!asked || fit.divides_freely == Some(true))
 }
 
 fn fit_of(found: &Found, has_tls: bool) -> Fit {

@@ -10,7 +10,7 @@
 //! * [`regions`]: what its executions have shown, and whether a virtual team gains ([`hetmp_sched::gain`]).
 //!   [`disturbance`]: which measurements count for little. [`unasked`]: regions of which enough is known.
 //! * [`even`]: regions that are not examined, as their threads take equally long. [`ledger`]: what examining and trials have cost.
-//!   [`reader`]: the thread that reads code. [`kept`]: what earlier runs have read.
+//!   [`reader`]: the thread that reads code.
 //! * [`plan`]: which of these ways a region takes. [`parallel`]: runs it that way.
 //! * [`run`]: the team, and how it runs a region. [`job`]: what the team is told, and what it has measured.
 //! * [`fiber`]: the team's real threads (*runners*), and stacks that they can leave. [`stacks`]: how runners
@@ -34,12 +34,11 @@ mod disturbance;
 mod even;
 mod exceptions;
 mod fiber;
-mod fit;
+pub(crate) mod fit;
 mod job;
 mod join;
-mod kept;
 pub(crate) mod ledger;
-mod object;
+pub(super) mod object;
 pub(crate) mod opened;
 pub(crate) mod parallel;
 mod plan;

@@ -6,9 +6,9 @@
 use super::fit::Fit;
 use super::job::{Expanded, Outcome};
 use super::uneven::Uneven;
-use super::{kept, ledger, reader};
+use super::{ledger, reader};
 use crate::team::region::Region;
-use crate::unlike::modes;
+use crate::unlike::{kept, modes};
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::whole::{Held, Mutex};
 use hetmp_sched::gain::{self, Gain, Run, Way};

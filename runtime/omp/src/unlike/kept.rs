@@ -1,13 +1,15 @@
-//! What earlier runs have read in regions' code, and what this one reads, in files of the user's cache folder (`HETMP_CACHE`): one for
-//! each object. [`hetmp_scan::kept`] says why a reading holds in another process, [`Folder`] whom to believe.
+//! What earlier runs have read in regions' code and learned from executions, and what this one does, in files of the user's cache
+//! folder (`HETMP_CACHE`): one for each object. [`hetmp_scan::kept`] says why a reading holds in another process, [`Folder`] whom
+//! to believe.
 //!
 //! A file is opened when a region of its object would be read, and written when the process ends, if something new was read: then with
 //! what other processes have written meanwhile. Each writer puts a whole file in place; of two that write at once the later one wins.
 //! Whatever is wrong with folder or file costs at most a line: the code is then read as without them.
 
-use super::object;
 use crate::init;
 use crate::unlike::modes;
+use crate::unlike::virtual_team::ledger::Balance;
+use crate::unlike::virtual_team::object;
 use core::sync::atomic::{AtomicU32, Ordering};
 use hetmp_core::file::Folder;
 use hetmp_core::report::warn;
@@ -128,8 +130,48 @@ fn load(folder: &Folder, identity: &Identity, says: bool) -> Readings {
     })
 }
 
+/// Where `address` lies: the name of its object, and its offset there. Also what earlier runs have learned about the object, for who
+/// asks first. `None`: nothing can be kept of it.
+pub(super) fn place(address: usize) -> Option<(String, u64, String)> {
+    sys::keeping_errno(|| {
+        // Without the lock, as in `find`.
+        let head = object::head_at(address as u64)?;
+        let mut kept = lock()?;
+        let kept = kept.get_or_insert_with(Kept::new);
+        let object = kept.object(head.base, || head.identity())?;
+        let taught = core::mem::take(&mut object.old.taught);
+        let offset = (address as u64).wrapping_sub(head.base);
+        Some((object.identity.name(), offset, taught))
+    })
+}
+
+/// Adds what this process has learned about the object of this name: `add` makes a new text of that in the file.
+pub(super) fn teach(name: &str, add: impl FnOnce(&str) -> String) {
+    let kept = lock();
+    let Some(kept) = kept.as_deref().and_then(Option::as_ref) else {
+        return;
+    };
+    let of_name = |object: &&Object| object.identity.name() == name;
+    if let (Some(folder), Some(object)) = (&kept.folder, kept.objects.iter().find(of_name)) {
+        update(folder, &object.identity, |all| {
+            all.taught = add(&all.taught)
+        });
+    }
+}
+
+/// Changes the object's file: what other processes have written there meanwhile stays.
+fn update(folder: &Folder, identity: &Identity, change: impl FnOnce(&mut Readings)) {
+    let mut all = load(folder, identity, false);
+    change(&mut all);
+    let name = identity.name();
+    if let Err(error) = folder.put(&name, &all.bytes()) {
+        let expected = "expected a folder that can be written to";
+        refuse(folder, folder.path(), format_args!("{error} ({expected})"));
+    }
+}
+
 /// What an earlier run has found in the function at `address`, which is being opened, and whether its object has thread-local variables.
-/// `asked` as for [`super::fit::read`].
+/// `asked` as for `virtual_team::fit::read`.
 pub(super) fn find(address: usize, form: Form, asked: bool) -> Option<(Found, bool)> {
     let key = (address, form, asked);
     let is_missed = |kept: &Kept| kept.folder.is_none() || kept.missed.contains(&key);
@@ -163,7 +205,7 @@ pub(super) fn forget() {
     }
 }
 
-/// Reads the function at `address` of `object`, and keeps what was found. `asked` as for [`super::fit::read`].
+/// Reads the function at `address` of `object`, and keeps what was found. `asked` as for `virtual_team::fit::read`.
 pub(super) fn read(object: &Loaded, address: usize, form: Form, asked: bool) -> Found {
     let base = object.object().base;
     let reading = Reading::of(object, base, address as u64, form, asked);
@@ -193,22 +235,15 @@ fn save() {
     };
     if init::globals().ours.verbose {
         let (read, known) = (READ.load(Ordering::Relaxed), KNOWN.load(Ordering::Relaxed));
-        let us = super::ledger::Balance::now().looked / 1000;
+        let us = Balance::now().looked / 1000;
         warn(format_args!(
             "code: {read} functions read, {known} known from earlier runs; looking took {us} us"
         ));
     }
     let Some(folder) = &kept.folder else { return };
     for Object { identity, new, .. } in &kept.objects {
-        if new.is_empty() {
-            continue;
-        }
-        let mut all = load(folder, identity, false);
-        all.merge(new);
-        let name = identity.name();
-        if let Err(error) = folder.put(&name, &all.bytes()) {
-            let expected = "expected a folder that can be written to";
-            refuse(folder, folder.path(), format_args!("{error} ({expected})"));
+        if !new.is_empty() {
+            update(folder, identity, |all| all.merge(new));
         }
     }
 }
