@@ -11,8 +11,8 @@
 //!   is mapped read-only where there is none, and the layout of the segments, which tools that edit linked files change.
 //! - *the scan*: a file names the sources of this crate that it was made by.
 //!
-//! Beside the readings of an object lies what its executions have taught, a text that this crate does not look into. No result
-//! may depend on it: it is about times.
+//! Beside the readings of an object lies what its executions have taught, a text that this crate does not look into.
+//! No result may depend on it: it is about times.
 //!
 //! Bytes in, values out, and the other way round: who keeps the files, and whom to believe, is the caller's business.
 

@@ -1,7 +1,7 @@
 //! The ways in which a region can run, and the reasons for a way: the one table of their words.
 //!
-//! The runtime, its report, `hetmp which` and what is said under `HETMP_VERBOSE` take word and sentence from here; a test
-//! compares the table with docs/static-loops.md.
+//! The runtime, its report, `hetmp which` and what is said under `HETMP_VERBOSE` take word and sentence from here; a
+//! test compares the table with docs/static-loops.md.
 
 /// An enum whose variants have a word, for tables and files, and a sentence for people.
 macro_rules! table {

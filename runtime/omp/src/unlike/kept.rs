@@ -1,6 +1,6 @@
-//! What earlier runs have read in regions' code and learned from executions, and what this one does, in files of the user's cache
-//! folder (`HETMP_CACHE`): one for each object. [`hetmp_scan::kept`] says why a reading holds in another process, [`Folder`] whom
-//! to believe.
+//! What earlier runs have read in regions' code and learned from executions, and what this one does, in files of the
+//! user's cache folder (`HETMP_CACHE`): one for each object. [`hetmp_scan::kept`] says why a reading holds in another
+//! process, [`Folder`] whom to believe.
 //!
 //! A file is opened when a region of its object would be read, and written when the process ends, if something new was read: then with
 //! what other processes have written meanwhile. Each writer puts a whole file in place; of two that write at once the later one wins.
@@ -130,8 +130,8 @@ fn load(folder: &Folder, identity: &Identity, says: bool) -> Readings {
     })
 }
 
-/// Where `address` lies: the name of its object, and its offset there. Also what earlier runs have learned about the object, for who
-/// asks first. `None`: nothing can be kept of it.
+/// Where `address` lies: the name of its object, and its offset there. Also what earlier runs have learned about the
+/// object, for who asks first. `None`: nothing can be kept of it.
 pub(super) fn place(address: usize) -> Option<(String, u64, String)> {
     sys::keeping_errno(|| {
         // Without the lock, as in `find`.

@@ -117,8 +117,8 @@ fn trials_lose_no_more_than_the_ledger_allows() {
     }
 }
 
-/// A busy machine, where times differ so much that trials need many pairs: between two of them, no more may be lost than
-/// what is left and a single pair.
+/// A busy machine, where times differ so much that trials need many pairs: between two of them, no more may be lost
+/// than what is left and a single pair.
 #[test]
 fn what_is_lost_is_charged_while_a_trial_runs() {
     let mut trials_stopped = 0;

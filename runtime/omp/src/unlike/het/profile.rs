@@ -1,5 +1,5 @@
-//! What was learned about loops is kept from one run of a program to the next: beside what was read in the object's code
-//! (`HETMP_CACHE`), or in a file of the user's own (`HETMP_PROFILE`).
+//! What was learned about loops is kept from one run of a program to the next: beside what was read in the object's
+//! code (`HETMP_CACHE`), or in a file of the user's own (`HETMP_PROFILE`).
 //!
 //! That file is read when the first region is looked at, and written when the process ends. It names a region
 //! by the build-id of the object that holds it and the offset in that object. So an entry holds for every run
@@ -149,7 +149,8 @@ fn find(state: &State, address: u64) {
     }
 }
 
-/// The place of a region whose object is in the cache. What is known of the object is loaded when its first region is met.
+/// The place of a region whose object is in the cache. What is known of the object is loaded when its first region is
+/// met.
 fn in_cache(state: &State, address: u64) -> Option<(String, u64)> {
     // Nothing is to be learned where nodes are not told apart.
     if nodes::count() < 2 {

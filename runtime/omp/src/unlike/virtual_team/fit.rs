@@ -58,8 +58,8 @@ pub(super) fn read(address: usize, form: Form, asked: bool) -> Fit {
     fit_of(&found, object.object().has_tls)
 }
 
-/// May the region of the function at `code` be divided among any number of ordinary threads, though the program `asked` for a
-/// number? (Only virtual teams answer calls that print the number of threads otherwise than others.)
+/// May the region of the function at `code` be divided among any number of ordinary threads, though the program
+/// `asked` for a number? (Only virtual teams answer calls that print the number of threads otherwise than others.)
 pub(crate) fn any_size(code: usize, form: Form, asked: bool) -> bool {
     let fit = aside::run(|| known(code, form, asked).unwrap_or_else(|| read(code, form, asked)));
     fit.any_size.is_ok() && !fit.told.any() && (!asked || fit.divides_freely == Some(true))

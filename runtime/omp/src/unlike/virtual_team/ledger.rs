@@ -1,10 +1,10 @@
 //! What looking at regions has cost this process, and what it may cost.
 //!
 //! There is one account for all of it. Whoever looks (reads code, copies functions) enters what that took of the
-//! processor's time, so that other processes, which may hold the core meanwhile, do not count. Whoever tries ways of a region enters
-//! after each pair of executions what the worse way has lost so far ([`hetmp_sched::gain`]). As long as something is left,
-//! a region is looked at before its execution, and ways are tried; after that code is read only beside the program
-//! ([`super::reader`]).
+//! processor's time, so that other processes, which may hold the core meanwhile, do not count. Whoever tries ways of a
+//! region enters after each pair of executions what the worse way has lost so far ([`hetmp_sched::gain`]). As long as
+//! something is left, a region is looked at before its execution, and ways are tried; after that code is read only
+//! beside the program ([`super::reader`]).
 
 use crate::unlike::modes;
 use core::sync::atomic::{AtomicI64, AtomicU64, Ordering};

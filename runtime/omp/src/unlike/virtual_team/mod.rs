@@ -18,7 +18,8 @@
 //!   and C++'s part of it. [`join`]: additional real threads.
 //! * [`uneven`]: regions that keep their teams, in which each thread's part of a loop gets another size.
 //! * [`watchdog`]: finds waits that the runtime does not see.
-//! * [`construct`]: what a combined construct says of its region. [`opened`]: what is noted of both. The words for all this are in [`hetmp_sched::ways`].
+//! * [`construct`]: what a combined construct says of its region. [`opened`]: what is noted of both. The words for
+//!   all this are in [`hetmp_sched::ways`].
 //!
 //! **Data in**: regions from [`crate::team::placement::parallel`], and speeds of nodes from the probe cache
 //! ([`crate::unlike::het::known`]), where a region counts as a loop whose iterations are its virtual threads.

@@ -160,7 +160,8 @@ fn times(out: &mut String, t: &Times) {
     );
 }
 
-/// The way's word, whether it leaves regions as they are, and why it was chosen: `why`, or what is true of all its regions.
+/// The way's word, whether it leaves regions as they are, and why it was chosen: `why`, or what is true of all its
+/// regions.
 fn put_way(out: &mut String, way: Way, why: Option<&str>) {
     let _ = write!(
         out,
