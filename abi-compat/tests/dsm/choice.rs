@@ -432,3 +432,53 @@ fn a_report_says_why_a_region_stayed() {
     assert!(!table.contains("not asked for"), "{table}");
     let _ = std::fs::remove_file(&report);
 }
+
+/// What a report says of the last trial of the only region, if the program was tried across nodes.
+fn trial_of(report: &Path) -> Option<serde_json::Value> {
+    let text = std::fs::read_to_string(report).expect("a report");
+    let all: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let trial = all["dsm"]["regions"][0]["trial"].clone();
+    (!trial.is_null()).then_some(trial)
+}
+
+/// The origin's faults decide: a loop that faults at nearly each iteration is given up half-way, and one that computes long
+/// between faults runs to its end. Other work on the machine may keep a node from its part, so each has some runs.
+#[test]
+fn faults_end_a_trial_that_is_hopeless() {
+    let program = compile("c-tests/dsm/periods.c", &[]);
+    for by in ["uffd", "sigsegv"] {
+        for (arguments, hopeless) in [(&[][..], true), (&["computes"], false)] {
+            let expected = run(&program, arguments, 0, &[]);
+            let report = program.with_extension(format!("{by}-{hopeless}.json"));
+            let more = [
+                ("HETMP_DSM", by),
+                ("HETMP_DSM_CROSS", "auto"),
+                ("OMP_SCHEDULE", "hetprobe"),
+                ("OMP_NUM_THREADS", "2"),
+                ("HETMP_REPORT", report.to_str().expect("a path")),
+            ];
+            let mut seen = Vec::new();
+            let found = (0..8).any(|_| {
+                let got = run(&program, arguments, 2, &more);
+                if skipped(&got) {
+                    return true;
+                }
+                prints_the_same(&got, &expected);
+                let Some(trial) = trial_of(&report) else {
+                    return false;
+                };
+                let period = trial["fault_period_us"].as_f64();
+                let threshold = trial["fault_threshold_us"].as_f64().expect("a number");
+                let fits = match (hopeless, period) {
+                    (true, period) => period.is_some_and(|us| us <= threshold),
+                    (false, period) => period.is_none_or(|us| us > threshold),
+                };
+                let ended_early = trial["ended_early"] == hopeless;
+                seen.push(trial);
+                fits && ended_early && (!hopeless || table_of(&report).contains("ended early"))
+            });
+            assert!(found, "{by}, {arguments:?}: {seen:?}");
+            let _ = std::fs::remove_file(&report);
+        }
+    }
+}

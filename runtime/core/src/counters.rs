@@ -1,12 +1,13 @@
 //! Counters: what a piece of work cost besides time.
 //!
 //! A [`Source`] tells how many instructions, events of one chosen kind, and remote page faults a
-//! thread caused while it ran a piece of a loop. There are three kinds:
+//! thread caused while it ran a piece of a loop. There are four kinds:
 //!
 //! * [`Hardware`] reads the processor's counters through Linux's perf events. Virtual machines and
 //!   containers often have none; then [`Hardware::open`] says why.
 //! * [`Recorded`] takes its counts from a file, so that decisions which depend on counters and faults can be
 //!   reproduced on any machine.
+//! * [`Pages`] asks the software DSM how many pages of other nodes the thread has waited for, and for how long.
 //! * [`NoSource`] counts nothing.
 //!
 //! **Data in**: perf events of the calling thread, or a file. **Data out**: a [`Sample`] for each
@@ -29,6 +30,10 @@ pub struct Reading {
     pub instructions: u64,
     /// Events since the same moment.
     pub events: u64,
+    /// Remote page faults since that moment, and the nanoseconds that they took.
+    pub faults: u64,
+    /// See `faults`.
+    pub waited_ns: u64,
     /// False if the counters could not be read.
     pub valid: bool,
 }
@@ -40,6 +45,8 @@ pub struct Sample {
     pub counts: Option<(u64, u64)>,
     /// Remote page faults; `None` where nodes share memory coherently.
     pub faults: Option<u64>,
+    /// Nanoseconds that the thread waited for the pages; `None` where that is not known.
+    pub waited_ns: Option<u64>,
 }
 
 /// Where counts come from.
@@ -153,6 +160,7 @@ impl Group {
             instructions: word(5),
             events: word(7),
             valid: true,
+            ..Reading::default()
         })
     }
 }
@@ -299,7 +307,7 @@ impl Source for Hardware {
         });
         Sample {
             counts,
-            faults: None,
+            ..Sample::default()
         }
     }
 }
@@ -367,6 +375,7 @@ impl Source for Recorded {
         Sample {
             counts: node.counts.map(|(i, e)| (total(i), total(e))),
             faults: node.faults.map(total),
+            waited_ns: None,
         }
     }
 
@@ -375,9 +384,53 @@ impl Source for Recorded {
     }
 }
 
+/// The faults of a software DSM, as they happen: a function that tells the calling thread's faults so far that asked another
+/// node, and the nanoseconds that it has waited for their pages.
+#[derive(Clone, Copy, Debug)]
+pub struct Pages(pub fn() -> [u64; 2]);
+
+impl Source for Pages {
+    fn start(&self) -> Reading {
+        let [faults, waited_ns] = (self.0)();
+        Reading {
+            faults,
+            waited_ns,
+            valid: true,
+            ..Reading::default()
+        }
+    }
+
+    fn since(&self, start: &Reading, _: usize, _: u64) -> Sample {
+        let now = self.start();
+        Sample {
+            counts: None,
+            faults: Some(now.faults.saturating_sub(start.faults)),
+            waited_ns: Some(now.waited_ns.saturating_sub(start.waited_ns)),
+        }
+    }
+
+    fn counts_faults(&self) -> bool {
+        true
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn faults_as_they_happen() {
+        use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+        static FAULTS: AtomicU64 = AtomicU64::new(5);
+        let source = Pages(|| {
+            let n = FAULTS.fetch_add(2, Relaxed);
+            [n, 10 * n]
+        });
+        let start = source.start();
+        let sample = source.since(&start, 1, 100);
+        assert!(source.counts_faults() && start.valid);
+        assert_eq!((sample.faults, sample.waited_ns), (Some(2), Some(20)));
+    }
 
     #[test]
     fn events_have_names() {

@@ -25,6 +25,9 @@ pub(crate) struct Table {
     /// its own that this node, whatever the argument is, has touched so far. Then a sixth count: pages that came along with
     /// others.
     counts: extern "C" fn(u32, *mut u64),
+    /// Writes two words about the calling thread: its faults that asked another node, and the nanoseconds that it has waited
+    /// for their pages.
+    waits: extern "C" fn(*mut u64),
     /// Called by the origin when the program ends: the other nodes may end.
     leave: extern "C" fn(),
     /// Binds the calling thread to this node's CPUs, if the nodes have CPUs of their own.
@@ -110,6 +113,13 @@ extern "C" fn counts(node: u32, words: *mut u64) {
     unsafe { words.cast::<[u64; 10]>().write(n) };
 }
 
+extern "C" fn waits(words: *mut u64) {
+    let thread = hetmp_core::sys::gettid() as u32;
+    let n = together().driver().counts().of_thread(thread);
+    // SAFETY: `hetmp-omp` passes the address of two words of its own.
+    unsafe { words.cast::<[u64; 2]>().write(n) };
+}
+
 /// Tells launched nodes that the program ends. (Forked nodes notice the origin's end without that.)
 extern "C" fn leave() {
     if LAUNCHED.load(Ordering::Relaxed) {
@@ -129,12 +139,13 @@ pub(crate) fn table(with: &'static Together, launched: bool) -> &'static Table {
     LAUNCHED.store(launched, Ordering::Relaxed);
     let driver = with.driver();
     Box::leak(Box::new(Table {
-        version: 7,
+        version: 8,
         me: driver.me().into(),
         nodes: driver.nodes().into(),
         ask,
         is_shared,
         counts,
+        waits,
         leave,
         stay,
         allocate,

@@ -44,6 +44,8 @@ pub struct Fault {
     pub address: usize,
     /// What the thread wanted: read or write.
     pub access: Access,
+    /// The kernel's number of the thread.
+    pub thread: u32,
 }
 
 /// One way to watch the view's pages.

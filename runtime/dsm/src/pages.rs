@@ -7,7 +7,7 @@
 //! handler) until its page is there. So nothing in this file runs on a shared stack or needs a shared page.
 
 use crate::backend::Backend;
-use crate::counts::Counts;
+use crate::counts::{Counts, Waits};
 use crate::holds::{Holds, Length};
 use crate::message::BULK;
 use crate::sets::{Run, Sets};
@@ -33,8 +33,8 @@ struct Core {
     /// Pages that a peer waits for until their hold ends.
     due: Vec<u64>,
     out: Vec<Action>,
-    /// Pages that this node has asked another one for, and when it did.
-    asked: Vec<(u64, u64)>,
+    /// Threads that wait.
+    waits: Waits,
     /// Pages that this node has asked another one for before a thread wanted them.
     along: BTreeMap<u64, Access>,
     /// What this node wants next.
@@ -131,7 +131,7 @@ impl Pages {
             holds: Holds::new(sys::monotonic_ns(), Length::SENT),
             due: Vec::new(),
             out: Vec::new(),
-            asked: Vec::new(),
+            waits: Waits::default(),
             along: BTreeMap::new(),
             sets: Sets::default(),
             batch: Batch::default(),
@@ -190,16 +190,11 @@ impl Pages {
             };
             let mut guard = self.lock();
             let core = &mut *guard;
-            let counter = if core.node.access(page) >= fault.access {
-                &self.counts.local
-            } else if fault.access == Access::Read {
-                &self.counts.reads
+            if core.node.access(page) < fault.access {
+                self.counts.asks(fault);
+                (core.waits).begin(page, fault.thread, sys::monotonic_ns());
             } else {
-                &self.counts.writes
-            };
-            counter.fetch_add(1, Ordering::Relaxed);
-            if core.node.access(page) < fault.access && core.asked.iter().all(|a| a.0 != page) {
-                core.asked.push((page, sys::monotonic_ns()));
+                self.counts.local.fetch_add(1, Ordering::Relaxed);
             }
             if core.node.is_untouched(page) && core.node.access(page) == Access::Write {
                 self.touch(core, page);
@@ -320,14 +315,9 @@ impl Pages {
                     }
                 }
                 Action::Wake { page } => {
-                    let asked = core.asked.iter().position(|a| a.0 == page);
                     let along = core.along.remove(&page);
-                    if let Some(i) = asked {
-                        let (_, since) = core.asked.swap_remove(i);
-                        let waited = sys::monotonic_ns().saturating_sub(since);
-                        self.counts.waited_ns.fetch_add(waited, Ordering::Relaxed);
-                    }
-                    if let (Some(access), None) = (along, asked) {
+                    let waited = (core.waits).end(page, sys::monotonic_ns(), self.counts);
+                    if let (Some(access), false) = (along, waited) {
                         core.sets.came(page, access);
                         // No thread waits for it, so that it need not be held.
                         core.node.release(page, &mut core.out);

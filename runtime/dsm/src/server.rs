@@ -22,7 +22,7 @@ mod view;
 
 use crate::backend::uffd::Uffd;
 use crate::backend::Fault;
-use crate::counts::Counts;
+use crate::counts::{Counts, Waits};
 use crate::holds::{Holds, Length};
 use crate::pages::TOUCHED;
 use crate::sets::{Run, Sets};
@@ -37,9 +37,6 @@ use view::{Bytes, Pages, View, BULK};
 
 /// Looks at the lock before the server sleeps for it: about as long as a transaction takes.
 const LOOKS: u32 = 2000;
-
-/// A fault that waits for a page of another node: the node, the page, and when the fault arrived.
-type Asked = (NodeId, u64, u64);
 
 /// See the [module](self).
 pub(crate) struct PageServer {
@@ -66,7 +63,8 @@ struct Core {
     /// about one page, since it is delivered before the lock is released, and a page has one transaction
     /// at a time.
     bytes: Box<Bytes>,
-    asked: Vec<Asked>,
+    /// By node: threads that wait.
+    waits: Vec<Waits>,
     /// By node: what it wants next.
     sets: Vec<Sets>,
     /// How often nodes asked for each page of the origin.
@@ -119,7 +117,7 @@ impl PageServer {
             out: Vec::new(),
             steps: Vec::new(),
             bytes: Box::new(Bytes([[0; PAGE]; BULK])),
-            asked: Vec::new(),
+            waits: nodes.iter().map(|_| Waits::default()).collect(),
             sets: vec![Sets::default(); nodes.len()],
             wanted: BTreeMap::new(),
         };
@@ -218,26 +216,18 @@ impl PageServer {
         let counts = &self.counts[usize::from(node)];
         let machine = &mut core.nodes[usize::from(node)];
         let before = machine.access(page);
-        let counter = if before >= fault.access {
-            &counts.local
-        } else if fault.access == Access::Read {
-            &counts.reads
+        if before < fault.access {
+            counts.asks(fault);
+            let waits = &mut core.waits[usize::from(node)];
+            waits.begin(page, fault.thread, sys::monotonic_ns());
         } else {
-            &counts.writes
-        };
-        counter.fetch_add(1, Ordering::Relaxed);
+            counts.local.fetch_add(1, Ordering::Relaxed);
+        }
         if before == Access::Write && machine.is_untouched(page) {
             self.touch(core, node, page);
             return Vec::new();
         }
         let wants = before < fault.access && machine.wanted(page) == Access::None;
-        if before < fault.access {
-            let known = |a: &Asked| (a.0, a.1) == (node, page);
-            if !core.asked.iter().any(known) {
-                core.asked.push((node, page, sys::monotonic_ns()));
-            }
-        }
-        let machine = &mut core.nodes[usize::from(node)];
         machine.fault(page, fault.access, &mut core.out);
         self.carry_out(core, node, before);
         self.deliver(core, node);
@@ -454,14 +444,9 @@ impl PageServer {
 
     /// The node's threads that waited for the page go on.
     fn woken(&self, core: &mut Core, node: NodeId, page: u64) {
-        let known = |a: &Asked| (a.0, a.1) == (node, page);
         let now = sys::monotonic_ns();
-        if let Some(i) = core.asked.iter().position(known) {
-            let (_, _, since) = core.asked.swap_remove(i);
-            let waited = now.saturating_sub(since);
-            let counts = &self.counts[usize::from(node)];
-            counts.waited_ns.fetch_add(waited, Ordering::Relaxed);
-        }
+        let counts = &self.counts[usize::from(node)];
+        core.waits[usize::from(node)].end(page, now, counts);
         if core.nodes[usize::from(node)].is_held(page) {
             core.holds[usize::from(node)].begin_at(page, now);
         }

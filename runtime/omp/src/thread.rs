@@ -9,6 +9,7 @@
 //! touch belongs to a team; the exception is the counter `own_busy`, an atomic. So the other fields are plain
 //! `Cell`s, and `Thread` is not `Sync`.
 
+use crate::across::meter::Watch;
 use crate::ahead::said::{Ahead, Index};
 use crate::host::acc::attached::Attached;
 use crate::icv::UNLIMITED_THREADS;
@@ -32,6 +33,7 @@ use core::any::Any;
 use core::cell::{Cell, OnceCell, RefCell};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, Ordering};
+use hetmp_core::counters::Reading;
 use hetmp_core::program::binding;
 use hetmp_core::tls;
 
@@ -146,6 +148,8 @@ pub struct Thread {
     pub(crate) sections: Cell<u64>,
     /// Ticks that this thread has spun at barriers of regions that cross nodes.
     pub(crate) spun: Cell<u64>,
+    /// Where `across::early` stood when this thread last told what it did.
+    pub(crate) probed: Cell<(Watch, Reading)>,
     /// Clauses that the program passed before the construct to which they belong.
     pub(crate) ahead: Ahead,
     /// This thread's copies of threadprivate variables.
@@ -224,6 +228,7 @@ impl Thread {
             index: Index::new(),
             sections: Cell::new(0),
             spun: Cell::new(0),
+            probed: Cell::default(),
             ahead: Ahead::new(),
             privates: Copies::new(),
             settled: RefCell::new(Settled::new()),

@@ -151,11 +151,6 @@ fn across(arguments: &Arguments, nodes: &str) -> Output {
             "--nodes: '{nodes}': cannot be calibrated (expected dsm:2)"
         ));
     }
-    if let Some(path) = &arguments.out {
-        return Output::refuse(format!(
-            "--out: '{path}': nodes with memory of their own decide by times, and read no file (expected --out without dsm:2)"
-        ));
-    }
     let (way, coupling) = match &*arguments.over {
         "tcp" => (Way::Tcp, "pages of the DSM over TCP"),
         _ => (Way::Auto, "pages of the DSM through memory that both map"),
@@ -165,12 +160,18 @@ fn across(arguments: &Arguments, nodes: &str) -> Output {
         Err(error) => return Output::refuse(error),
     };
     let pairs = [Pair {
-        kinds: ["node 0".to_owned(), "node 1".to_owned()],
+        kinds: ["dsm", "dsm"].map(str::to_owned),
         coupling,
         threshold: link::threshold(&points),
         points,
     }];
     let mut output = Output::default();
+    if let Some(path) = &arguments.out {
+        let text = calibration(&[], &[], &[], &pairs).to_string();
+        output
+            .errors
+            .extend(outputs::write("--out", Path::new(path), &text).err());
+    }
     if let Some(path) = &arguments.svg {
         let drawn =
             svg::draw(&pairs).and_then(|text| outputs::write("--svg", Path::new(path), text));

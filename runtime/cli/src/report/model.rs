@@ -75,11 +75,41 @@ pub(super) struct Crossing {
     pub(super) moved_ns: u64,
     #[serde(default)]
     pub(super) moved_to: u32,
+    /// The last trial. Reports of older versions do not have it.
+    #[serde(default)]
+    pub(super) trial: Option<Trial>,
     pub(super) stayed: u64,
     pub(super) home_ns: u64,
     pub(super) reason: String,
     /// What happened on each node while the region crossed; empty if it never did.
     pub(super) nodes: Vec<Traffic>,
+}
+
+/// What the origin's threads did when it was last tried whether a region gains by crossing.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(super) struct Trial {
+    pub(super) faults: u64,
+    pub(super) fault_period_us: Option<f64>,
+    pub(super) fault_threshold_us: f64,
+    pub(super) ended_early: bool,
+}
+
+impl core::fmt::Display for Trial {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self.fault_period_us {
+            Some(us) => write!(
+                f,
+                "{} faults, {us:.1} of {:.1} us",
+                self.faults, self.fault_threshold_us
+            )?,
+            None => f.write_str("no faults")?,
+        }
+        f.write_str(if self.ended_early {
+            ", ended early"
+        } else {
+            ""
+        })
+    }
 }
 
 /// A page that nodes asked for often.

@@ -206,6 +206,7 @@ fn dsm(all: &Resolved, out: &mut String) {
             mean(r.home_ns, r.stayed),
         ];
         row.extend(traffic(r.nodes.iter().copied().sum()));
+        row.push(r.trial.map_or("-".to_owned(), |t| t.to_string()));
         let function = r.place.symbol.as_ref().unwrap_or(&r.place.region);
         row.extend([function.clone(), r.reason.clone()]);
         row
@@ -225,6 +226,7 @@ fn dsm(all: &Resolved, out: &mut String) {
             ">sent",
             ">taken away",
             ">waited",
+            "fault period in the last trial",
             "function",
             "why",
         ],

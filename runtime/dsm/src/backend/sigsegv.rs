@@ -156,7 +156,14 @@ extern "C-unwind" fn fault(
     let place = watched.place(address);
     // Read the count before the note is written: the change that answers the note must not be missed.
     let seen = place.load(Ordering::Acquire);
-    watched.notes.write(address, write);
+    // SAFETY: a call without arguments.
+    let thread = unsafe { raw::call(libc::SYS_gettid, [0; 6]) } as u32;
+    let access = if write { Access::Write } else { Access::Read };
+    watched.notes.write(Fault {
+        address,
+        access,
+        thread,
+    });
     while place.load(Ordering::Acquire) == seen {
         raw::futex_wait(place, seen);
     }
@@ -168,9 +175,7 @@ impl Backend for &'static Sigsegv {
     }
 
     fn next_fault(&self) -> io::Result<Fault> {
-        let (address, writes) = self.notes.take();
-        let access = if writes { Access::Write } else { Access::Read };
-        Ok(Fault { address, access })
+        Ok(self.notes.take())
     }
 
     fn protect(&self, address: usize, pages: usize, access: Access) -> io::Result<()> {

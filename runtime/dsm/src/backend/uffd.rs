@@ -17,10 +17,14 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 const API: u64 = 0xAA;
 const FEATURE_FLAG_WP: u64 = 1 << 0;
 const FEATURE_MISSING_SHMEM: u64 = 1 << 5;
+const FEATURE_THREAD_ID: u64 = 1 << 8;
 const FEATURE_MINOR_SHMEM: u64 = 1 << 10;
 const FEATURE_WP_SHMEM: u64 = 1 << 12;
-const FEATURES: u64 =
-    FEATURE_FLAG_WP | FEATURE_MISSING_SHMEM | FEATURE_MINOR_SHMEM | FEATURE_WP_SHMEM;
+const FEATURES: u64 = FEATURE_FLAG_WP
+    | FEATURE_MISSING_SHMEM
+    | FEATURE_THREAD_ID
+    | FEATURE_MINOR_SHMEM
+    | FEATURE_WP_SHMEM;
 
 const REGISTER_MISSING: u64 = 1;
 const REGISTER_WP: u64 = 2;
@@ -268,7 +272,7 @@ impl Uffd {
                 _ => Err(error),
             };
         }
-        let [head, flags, address, _] = msg.0;
+        let [head, flags, address, thread] = msg.0;
         if head as u8 != EVENT_PAGEFAULT {
             return Ok(None);
         }
@@ -280,6 +284,8 @@ impl Uffd {
         Ok(Some(Fault {
             address: address as usize,
             access,
+            // In the process's own numbers, and the lower half of the word.
+            thread: thread as u32,
         }))
     }
 

@@ -7,9 +7,8 @@
 //! threads of its own node by atomics and locks in this library's own memory.
 
 use super::blocks::{Blocks, Bounds};
-use super::counts::Counts;
 use super::crew::{wait_until, Begun, Crew};
-use super::early::{Looks, Trial};
+use super::early::{Looks, Probe, Seen, Trial};
 use super::meter::{spun, Meter, Watch};
 use super::shares::{Shape, Shares};
 use super::table::{ask, table, Table, AWAIT, BARRIER, DONE, PASS, POST, TURN};
@@ -154,6 +153,8 @@ pub(super) struct Local {
     /// The origin has given up the region's trial, and runs what is left of its loops.
     gave_up: AtomicBool,
     looks: Looks,
+    /// What threads did in the trial.
+    probe: Probe,
     /// The team of this node's threads.
     team: AtomicPtr<Team>,
     /// Threads started on this node, the one that opens regions at the origin included.
@@ -192,6 +193,7 @@ impl Local {
             loops: AtomicU64::new(0),
             gave_up: AtomicBool::new(false),
             looks: Looks::new(),
+            probe: Probe::new(),
             team: AtomicPtr::new(core::ptr::null_mut()),
             made: AtomicU32::new(0),
             shown: AtomicU32::new(0),
@@ -281,6 +283,7 @@ impl Local {
         team.cross(total, total - threads, singles, opening.icv);
         team.shared.code.set(opening.code);
         self.meter.reset();
+        self.probe.reset();
         self.loops.store(0, Ordering::Relaxed);
         self.gave_up.store(false, Ordering::Relaxed);
         let mut part = Part {
@@ -373,6 +376,10 @@ impl Local {
         if part.show {
             shown::display_affinity(b"");
         }
+        let tried = part.trial.is_some();
+        if tried {
+            float::apart(|| self.probe.begin(th));
+        }
         let watch = Watch::start(th.spun.get());
         th.enter_program(Reason::Fork);
         let data: *mut libc::c_void = core::ptr::with_exposed_provenance_mut(part.data);
@@ -384,6 +391,9 @@ impl Local {
         }
         th.leave_program(Reason::Fork);
         self.meter.ran(watch, th.spun.get());
+        if tried {
+            float::apart(|| self.probe.add(th));
+        }
         let last = self.meet(th, || ());
         th.member().implicit.end_implicit();
         th.restore(&saved);
@@ -523,8 +533,9 @@ pub(super) fn trying(t: &Table) -> Trying {
     };
     if t.me == 0 && !gave_up() && LOCAL.looks.is_due() {
         let hopeless = float::apart(|| {
-            let waited_ns = Counts::own(t).waited_ns();
-            trial.is_hopeless(weigh::now(), waited_ns, LOCAL.crew.threads(), t.nodes)
+            LOCAL.probe.add(Thread::current());
+            let ns = weigh::now().saturating_sub(trial.began);
+            trial.is_hopeless(ns, seen(), LOCAL.crew.threads(), t.nodes)
         });
         LOCAL.gave_up.store(hopeless, Ordering::Relaxed);
     }
@@ -533,6 +544,11 @@ pub(super) fn trying(t: &Table) -> Trying {
         true => Trying::First,
         false => Trying::Again,
     }
+}
+
+/// What this node's threads did in the trial that was opened last.
+pub(super) fn seen() -> Seen {
+    LOCAL.probe.seen()
 }
 
 /// Has the origin given up the trial of the region that was opened last?

@@ -26,8 +26,8 @@ const SPINS: u64 = 150_000;
 
 /// The processor's time that a thread had taken when its part of a region began, and the ticks that it had spun at
 /// barriers. (Not the time by the clock: with more threads than cores, a thread's time is also that of the others.)
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Watch {
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Watch {
     ns: u64,
     spun: u64,
 }
@@ -46,7 +46,7 @@ impl Watch {
         }
     }
 
-    fn ran_ns(self, spun: u64) -> u64 {
+    pub(super) fn ran_ns(self, spun: u64) -> u64 {
         let ns = sys::thread_cpu_ns().saturating_sub(self.ns);
         let spun = spun.wrapping_sub(self.spun) as f64 / ticks_per_ns();
         ns.saturating_sub(spun as u64)

@@ -30,7 +30,7 @@ pub(crate) mod critical;
 mod divide;
 mod early;
 pub(crate) mod local;
-mod meter;
+pub(crate) mod meter;
 pub mod nest;
 pub(crate) mod said;
 pub(crate) mod shares;
@@ -319,6 +319,11 @@ unsafe fn cross(
     let own = LOCAL.words();
     // A refusal costs nothing but time: the thread may run where it may run.
     let _ = topo::set_affinity(&cpus);
+    let tried = trial.map(|tried| said::Tried {
+        seen: local::seen(),
+        threshold_us: tried.threshold_us(local::seen(), t.nodes),
+        ended_early: local::gave_up(),
+    });
     let during = said::crossed(
         t,
         region.code,
@@ -326,6 +331,7 @@ unsafe fn cross(
         before,
         &threads,
         &parts,
+        tried,
     );
     critical::end_crossing();
     th.enter_program(boundary::Reason::Fork);

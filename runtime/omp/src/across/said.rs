@@ -2,6 +2,7 @@
 //! each node had to fetch pages, and which variables these pages hold.
 
 use super::counts::Counts;
+use super::early::Seen;
 use super::table::{ask, table, Table, HOT};
 use super::{admit, weigh};
 use hetmp_core::{object, report};
@@ -12,6 +13,45 @@ use std::sync::{Mutex, PoisonError};
 /// Pages that are listed.
 const HOTTEST: u64 = 10;
 
+/// What came of a trial.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tried {
+    /// What the origin's threads did.
+    pub(super) seen: Seen,
+    pub(super) threshold_us: f64,
+    /// The origin gave the trial up, and ran what was left.
+    pub(super) ended_early: bool,
+}
+
+impl Tried {
+    fn text(&self) -> String {
+        let period = match self.seen.period_us() {
+            Some(us) => format!("{us:.1} us of core time a fault"),
+            None => "no faults".to_owned(),
+        };
+        let end = if self.ended_early {
+            "ended early"
+        } else {
+            "ran whole"
+        };
+        let Seen { faults, .. } = self.seen;
+        let us = self.threshold_us;
+        format!("last trial: {faults} faults of the origin, {period} (threshold {us:.1}), {end}")
+    }
+
+    fn json(&self) -> String {
+        let period = (self.seen.period_us()).map_or("null".to_owned(), |us| format!("{us:.3}"));
+        format!(
+            "{{\"faults\":{},\"ran_ns\":{},\"waited_ns\":{},\"fault_period_us\":{period},\"fault_threshold_us\":{:.3},\"ended_early\":{}}}",
+            self.seen.faults,
+            self.seen.ran_ns,
+            self.seen.waited_ns,
+            self.threshold_us,
+            self.ended_early
+        )
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 struct Row {
     crossed: u64,
@@ -20,6 +60,8 @@ struct Row {
     threads: Vec<u32>,
     /// Parts of its loops in thousandths, by node, if they were divided before they began when it last crossed.
     parts: Vec<u32>,
+    /// The last trial.
+    tried: Option<Tried>,
     stayed: u64,
     home_ns: u64,
     /// Executions whole on another node, and that node, the last one if there were several.
@@ -49,10 +91,12 @@ pub(super) fn crossed(
     before: Counts,
     threads: &[u32],
     parts: &[u32],
+    tried: Option<Tried>,
 ) -> Vec<Counts> {
     left(t, code, before, |row| {
         threads.clone_into(&mut row.threads);
         parts.clone_into(&mut row.parts);
+        row.tried = tried.or(row.tried);
         row.crossed += 1;
         row.across_ns += ns;
     })
@@ -169,6 +213,9 @@ pub(super) fn say(t: &Table) {
             }
             line.push_str(" thousandths");
         }
+        if let Some(tried) = &row.tried {
+            let _ = write!(line, "; {}", tried.text());
+        }
         if row.moved > 0 {
             let _ = write!(
                 line,
@@ -230,7 +277,7 @@ pub(crate) fn json(out: &mut String, place: &mut dyn FnMut(usize, &mut String), 
         place(code, out);
         let _ = write!(
             out,
-            ",\"crossed\":{},\"across_ns\":{},\"threads\":{:?},\"parts\":{:?},\"moved\":{},\"moved_ns\":{},\"moved_to\":{},\"stayed\":{},\"home_ns\":{},\"reason\":\"{}\",\"nodes\":[",
+            ",\"crossed\":{},\"across_ns\":{},\"threads\":{:?},\"parts\":{:?},\"moved\":{},\"moved_ns\":{},\"moved_to\":{},\"trial\":{},\"stayed\":{},\"home_ns\":{},\"reason\":\"{}\",\"nodes\":[",
             row.crossed,
             row.across_ns,
             row.threads,
@@ -238,6 +285,7 @@ pub(crate) fn json(out: &mut String, place: &mut dyn FnMut(usize, &mut String), 
             row.moved,
             row.moved_ns,
             row.moved_to,
+            row.tried.map_or("null".to_owned(), |t| t.json()),
             row.stayed,
             row.home_ns,
             why(code).unwrap_or_default().replace(['"', '\\'], "?")

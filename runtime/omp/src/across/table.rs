@@ -7,7 +7,7 @@ use once_cell::race::OnceRef;
 #[repr(C)]
 #[derive(Debug)]
 pub struct Table {
-    /// 7: both libraries must have the same number here.
+    /// 8: both libraries must have the same number here.
     pub(crate) version: u32,
     /// This node's number. The origin is 0.
     pub(crate) me: u32,
@@ -25,6 +25,9 @@ pub struct Table {
     /// its own that this node, whatever the argument is, has touched so far. Then a sixth count: pages that came along with
     /// others.
     pub(crate) counts: extern "C" fn(u32, *mut u64),
+    /// Writes two words about the calling thread: its faults that asked another node, and the nanoseconds that it has waited
+    /// for their pages.
+    pub(crate) waits: extern "C" fn(*mut u64),
     /// Called by the origin when the program ends: the other nodes may end.
     pub(crate) leave: extern "C" fn(),
     /// Binds the calling thread to this node's CPUs, if the nodes have CPUs of their own.
@@ -35,7 +38,7 @@ pub struct Table {
     pub(crate) free: unsafe extern "C" fn(*mut libc::c_void),
 }
 
-pub(super) const VERSION: u32 = 7;
+pub(super) const VERSION: u32 = 8;
 
 // Requests. Their numbers are those of `hetmp_dsm::together::Op`.
 pub(super) const FORK: u32 = 1;

@@ -4,11 +4,12 @@
 
 use super::counts::Counts;
 use super::divide;
-use super::early::Trial;
+use super::early::{Threshold, Trial};
 use super::table::{table, Table};
 use crate::init;
 use crate::team::region::Region;
 use crate::thread::Thread;
+use crate::unlike::calibrated::calibration;
 use crate::worksharing::kinds::SchedKind;
 use hetmp_core::{report, sys};
 use hetmp_sched::crossing::blocks::Blocks;
@@ -188,8 +189,21 @@ pub(super) fn trial(t: &Table, code: usize) -> Option<Trial> {
         home_ns,
         spare_ns,
         began: now(),
-        waited_ns: Counts::own(t).waited_ns(),
+        threshold: threshold(),
     })
+}
+
+/// The threshold of the link between nodes, as the user has told it or `hetmp calibrate` measured it.
+fn threshold() -> Threshold {
+    /// What the calibration calls such a node.
+    const KIND: &str = "dsm";
+    match init::globals().ours.fault_period_us {
+        Some(us) => Threshold::Told(us),
+        None => {
+            let link = || calibration()?.fault_period_us(&[KIND, KIND].map(str::to_owned));
+            Threshold::Calibrated(link().unwrap_or(0.0))
+        }
+    }
 }
 
 /// Does this schedule divide a loop before it begins?

@@ -9,6 +9,7 @@
 //! * `het`: loops under schedules that know of nodes.
 //! * `virtual_team`: regions as more virtual threads than real ones.
 
+pub(crate) mod calibrated;
 pub(crate) mod het;
 mod kept;
 pub mod kernel;

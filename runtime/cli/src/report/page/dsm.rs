@@ -63,7 +63,7 @@ pub(super) fn dsm(all: &Resolved, out: &mut String) {
         let _ = writeln!(
             out,
             "<h3>Regions that may cross nodes</h3>\n<div class=\"scroll\"><table><tr><th>Region\
-             <th>Where it ran{TRAFFIC}<th><th class=\"why\">Why it last ran there</tr>"
+             <th>Where it ran{TRAFFIC}<th>Fault period in the last trial<th><th class=\"why\">Why it last ran there</tr>"
         );
         for (r, s) in dsm.regions.iter().zip(&all.crossings) {
             region(r, s, out);
@@ -95,10 +95,11 @@ fn ways(r: &Crossing) -> String {
 fn region(r: &Crossing, s: &Source, out: &mut String) {
     let _ = writeln!(
         out,
-        "<tr><td>{}<td class=\"w\">{}{}<td>{}<td>{}</tr>",
+        "<tr><td>{}<td class=\"w\">{}{}<td>{}<td>{}<td>{}</tr>",
         place(s, &r.place),
         ways(r),
         traffic(r.nodes.iter().copied().sum()),
+        r.trial.map_or("-".to_owned(), |t| t.to_string()),
         waits(&r.nodes),
         escape(&r.reason)
     );
@@ -107,7 +108,7 @@ fn region(r: &Crossing, s: &Source, out: &mut String) {
     }
     let _ = write!(
         out,
-        "<tr class=\"more\"><td colspan=\"9\"><details><summary>{} nodes</summary><table>\
+        "<tr class=\"more\"><td colspan=\"10\"><details><summary>{} nodes</summary><table>\
          <tr><th class=\"n\">Node{TRAFFIC}</tr>",
         r.nodes.len()
     );

@@ -4,18 +4,17 @@
 //! source for them ([`active`]). Without a source a probe costs a look at the clock and no more.
 
 use crate::icv::Globals;
+use crate::unlike::calibrated::calibration;
 use crate::unlike::nodes;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use hetmp_core::calibration::{kind_of, Calibration};
+use hetmp_core::calibration::kind_of;
 use hetmp_core::counters::{Event, Hardware, NoSource, Reading, Recorded, Source};
 use hetmp_core::report::warn;
 use hetmp_core::topo::Node;
 use hetmp_sched::decide::{Link, Objective, Rules};
 use hetmp_sched::energy::Power;
 use hetmp_sched::probe::{Counters, Measurement};
-use std::ffi::OsStr;
 use std::fmt;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -105,6 +104,7 @@ impl Started {
             instructions,
             events,
             valid: valid != 0,
+            ..Reading::default()
         };
         let sample = basis.source.since(&start, node, m.iterations);
         m.faults = sample.faults;
@@ -124,17 +124,7 @@ pub(super) fn configure(globals: &Globals) {
         }
     };
     let (source, what) = source(ours.counter.as_deref());
-    let calibration = ours.calibration.as_deref().and_then(|file| {
-        let path = Path::new(OsStr::from_bytes(file));
-        Calibration::read(path)
-            .map_err(|why| {
-                warn(format_args!(
-                    "HETMP_CALIBRATION: '{}': {why}",
-                    path.display()
-                ))
-            })
-            .ok()
-    });
+    let calibration = calibration();
     let mut rules = Rules {
         objective: ours.objective,
         ..Rules::default()
@@ -144,7 +134,7 @@ pub(super) fn configure(globals: &Globals) {
     }
     let nodes: &[Node] = nodes::layout().map_or(&[], |l| &l.nodes);
     let kinds: Vec<String> = nodes.iter().map(kind_of).collect();
-    let calibrated = calibration.as_ref().and_then(|c| c.fault_period_us(&kinds));
+    let calibrated = calibration.and_then(|c| c.fault_period_us(&kinds));
     match ours.fault_period_us {
         // The user's value wins over calibration.
         Some(us) => rules.thresholds.fault_period_us = us,
@@ -161,7 +151,7 @@ pub(super) fn configure(globals: &Globals) {
         nodes
             .iter()
             .zip(&kinds)
-            .map(|(n, kind)| power_of(n, calibration.as_ref().and_then(|c| c.node(kind))))
+            .map(|(n, kind)| power_of(n, calibration.and_then(|c| c.node(kind))))
             .collect()
     };
     let knows = source.is_some();
