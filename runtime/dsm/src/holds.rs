@@ -10,8 +10,8 @@
 //! length would. (Holds that grow with each return of the page, up to 2 ms, made each region of a loop of short
 //! regions take 2.2 ms instead of 0.3 ms, and won nothing where nodes fight.)
 
+use crate::by_page::ByPage;
 use hetmp_core::sys;
-use std::collections::BTreeMap;
 
 /// A hold lasts at least `least` nanoseconds, and less than `least + spread`.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ impl Length {
 pub(crate) struct Holds {
     length: Length,
     /// When the page's hold ends, in nanoseconds of the monotonic clock.
-    until: BTreeMap<u64, u64>,
+    until: ByPage<u64>,
     random: u64,
 }
 
@@ -45,7 +45,7 @@ impl Holds {
     pub(crate) fn new(seed: u64, length: Length) -> Holds {
         Holds {
             length,
-            until: BTreeMap::new(),
+            until: ByPage::default(),
             random: seed | 1,
         }
     }

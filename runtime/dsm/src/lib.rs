@@ -19,6 +19,7 @@
 //! a page that was just granted until the thread that asked has used it.
 
 pub mod backend;
+mod by_page;
 mod counts;
 pub mod directory;
 pub mod driver;

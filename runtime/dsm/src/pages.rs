@@ -7,6 +7,7 @@
 //! handler) until its page is there. So nothing in this file runs on a shared stack or needs a shared page.
 
 use crate::backend::Backend;
+use crate::by_page::ByPage;
 use crate::counts::{Counts, Waits};
 use crate::holds::{Holds, Length};
 use crate::message::BULK;
@@ -17,7 +18,6 @@ use core::sync::atomic::Ordering;
 use hetmp_core::segment::PAGE;
 use hetmp_core::{report, sys};
 use hetmp_nic::engine::QueuePair;
-use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The port of the page protocol and of the messages of [`crate::together`].
@@ -36,13 +36,13 @@ struct Core {
     /// Threads that wait.
     waits: Waits,
     /// Pages that this node has asked another one for before a thread wanted them.
-    along: BTreeMap<u64, Access>,
+    along: ByPage<Access>,
     /// What this node wants next.
     sets: Sets,
     /// What is to be done.
     batch: Batch,
     /// How often nodes asked for each page whose home this node is.
-    wanted: BTreeMap<u64, u64>,
+    wanted: ByPage<u64>,
 }
 
 /// What is to be done to successive pages, in this order: changes of protection, wakes, messages.
@@ -132,10 +132,10 @@ impl Pages {
             due: Vec::new(),
             out: Vec::new(),
             waits: Waits::default(),
-            along: BTreeMap::new(),
+            along: ByPage::default(),
             sets: Sets::default(),
             batch: Batch::default(),
-            wanted: BTreeMap::new(),
+            wanted: ByPage::default(),
         };
         Pages {
             me,

@@ -33,9 +33,9 @@
 //!   page half written.
 #![forbid(unsafe_code)]
 
+use crate::by_page::ByPage;
 use crate::directory::Entry;
 use crate::{Access, Homes, Message, NodeId, MAX_NODES};
-use std::collections::BTreeMap;
 
 /// An action for the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -123,8 +123,8 @@ pub struct Node {
     me: NodeId,
     nodes: NodeId,
     homes: Homes,
-    pages: BTreeMap<u64, Page>,
-    directory: BTreeMap<u64, Entry>,
+    pages: ByPage<Page>,
+    directory: ByPage<Entry>,
 }
 
 impl Node {
@@ -135,8 +135,8 @@ impl Node {
             me,
             nodes,
             homes,
-            pages: BTreeMap::new(),
-            directory: BTreeMap::new(),
+            pages: ByPage::default(),
+            directory: ByPage::default(),
         }
     }
 

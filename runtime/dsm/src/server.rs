@@ -22,6 +22,7 @@ mod view;
 
 use crate::backend::uffd::Uffd;
 use crate::backend::Fault;
+use crate::by_page::ByPage;
 use crate::counts::{Counts, Waits};
 use crate::holds::{Holds, Length};
 use crate::pages::TOUCHED;
@@ -31,7 +32,7 @@ use crate::{Access, Action, Message, Node, NodeId};
 use core::sync::atomic::Ordering;
 use hetmp_core::segment::PAGE;
 use hetmp_core::{report, sys};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use view::{Bytes, Pages, View, BULK};
 
@@ -68,7 +69,7 @@ struct Core {
     /// By node: what it wants next.
     sets: Vec<Sets>,
     /// How often nodes asked for each page of the origin.
-    wanted: BTreeMap<u64, u64>,
+    wanted: ByPage<u64>,
 }
 
 /// What is done to a page of a node's: the state machine's actions, with what they meant for the node.
@@ -119,7 +120,7 @@ impl PageServer {
             bytes: Box::new(Bytes([[0; PAGE]; BULK])),
             waits: nodes.iter().map(|_| Waits::default()).collect(),
             sets: vec![Sets::default(); nodes.len()],
-            wanted: BTreeMap::new(),
+            wanted: ByPage::default(),
         };
         let views = nodes
             .into_iter()

@@ -17,6 +17,7 @@
 //! Pure: faults come in, runs of pages go out.
 #![forbid(unsafe_code)]
 
+use crate::by_page::ByPage;
 use crate::Access;
 use std::collections::BTreeMap;
 
@@ -84,7 +85,7 @@ pub(crate) struct Sets {
     now: Vec<Want>,
     /// By phase: what it wanted then, if it has not wanted any of it since.
     before: BTreeMap<u64, Vec<Want>>,
-    known: BTreeMap<Want, Known>,
+    known: ByPage<Known, Want>,
     successions: Vec<Succession>,
     faults: u64,
 }
