@@ -512,7 +512,7 @@ unsafe impl GlobalAlloc for Allocator {
         let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
         match (Class::of(layout), Class::of(new)) {
             (Some(old), Some(class)) if old == class => return at,
-            (None, None) if layout.align() <= pages::PAGE => {
+            (None, None) if layout.align() <= pages::size() => {
                 // SAFETY: who calls `realloc` passes a mapping that `alloc` made for `layout`.
                 return unsafe { pages::remap(at, layout.size(), size) };
             }

@@ -3,8 +3,11 @@
 
 use core::ptr::null_mut;
 
-/// Bytes of the smallest page; mappings are whole pages.
-pub(super) const PAGE: usize = 4096;
+/// The kernel's page, bytes; mappings are whole pages.
+pub(super) fn size() -> usize {
+    // SAFETY: sysconf has no preconditions. The C library answers from memory, without an allocation.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
+}
 
 /// A call of the kernel, which leaves the program's errno alone. -1: it failed.
 ///
@@ -40,10 +43,10 @@ fn map_pages(len: usize) -> *mut u8 {
 /// memory.
 #[cold]
 pub(super) fn map(len: usize, align: usize) -> *mut u8 {
-    let Some(len) = len.checked_next_multiple_of(PAGE) else {
+    let Some(len) = len.checked_next_multiple_of(size()) else {
         return null_mut();
     };
-    if align <= PAGE {
+    if align <= size() {
         return map_pages(len);
     }
     let Some(room) = len.checked_add(align) else {
@@ -76,7 +79,7 @@ pub(super) unsafe fn unmap(at: *mut u8, len: usize) {
         unsafe {
             call(
                 libc::SYS_munmap,
-                [at as usize, len.next_multiple_of(PAGE), 0, 0],
+                [at as usize, len.next_multiple_of(size()), 0, 0],
                 0,
             )
         };
@@ -90,11 +93,11 @@ pub(super) unsafe fn unmap(at: *mut u8, len: usize) {
 /// `at` is a mapping of [`map`] of `len` bytes. If the result is not null, the old address is not used any more.
 #[cold]
 pub(super) unsafe fn remap(at: *mut u8, len: usize, new: usize) -> *mut u8 {
-    let Some(new) = new.checked_next_multiple_of(PAGE) else {
+    let Some(new) = new.checked_next_multiple_of(size()) else {
         return null_mut();
     };
     let may = libc::MREMAP_MAYMOVE as usize;
-    let a = [at as usize, len.next_multiple_of(PAGE), new, may];
+    let a = [at as usize, len.next_multiple_of(size()), new, may];
     // SAFETY: the mapping is one of `map`; `realloc`, whose block it is, goes on with the address that is returned.
     match unsafe { call(libc::SYS_mremap, a, 0) } {
         -1 => null_mut(),
@@ -108,8 +111,8 @@ pub(super) unsafe fn remap(at: *mut u8, len: usize, new: usize) -> *mut u8 {
 /// Nobody uses the `len` bytes at `at`.
 #[cold]
 pub(super) unsafe fn forget(at: *mut u8, len: usize) {
-    let start = (at as usize + 1).next_multiple_of(PAGE);
-    let end = (at as usize + len) & !(PAGE - 1);
+    let start = (at as usize + 1).next_multiple_of(size());
+    let end = (at as usize + len) & !(size() - 1);
     if end > start {
         let a = [start, end - start, libc::MADV_DONTNEED as usize, 0];
         // SAFETY: who calls has a block that nobody uses, and the pages lie within it.

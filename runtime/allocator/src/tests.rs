@@ -167,10 +167,10 @@ fn large_classes_give_their_pages_back() {
     drop(blocks);
     let resident = |at: *mut u8| {
         let mut pages = [0u8; 40];
-        let start = (at as usize).next_multiple_of(pages::PAGE) + pages::PAGE;
+        let start = (at as usize).next_multiple_of(pages::size()) + pages::size();
         let at = core::ptr::with_exposed_provenance_mut(start);
         // SAFETY: 40 pages within the block, and as many bytes for the answer.
-        let error = unsafe { libc::mincore(at, 40 * pages::PAGE, pages.as_mut_ptr()) };
+        let error = unsafe { libc::mincore(at, 40 * pages::size(), pages.as_mut_ptr()) };
         assert_eq!(error, 0);
         pages.iter().any(|p| p & 1 == 1)
     };

@@ -4,7 +4,7 @@
 //!   * waiting and waking: [`park`] and [`spins`] (threads), [`lock`], [`bell`] (waits for any change, of threads or
 //!     processes), [`handover`] (processes), [`sleep`] (without a fence on the waker's side), [`sync`] (atomics, or
 //!     loom's). No other crate sleeps by a system call of its own;
-//!   * memory that processes share: [`segment`], [`statics`];
+//!   * memory that processes share: [`segment`], [`statics`], [`page`];
 //!   * threads and the system: [`thread`], [`tls`] (the per-thread self pointer), [`aside`] (more stack for a while),
 //!     [`whole`] (what children of `fork` find), [`sys`] (system calls);
 //!   * the program: [`object`] (loaded files and their functions), [`program`] (what it was linked with), [`float`]
@@ -36,6 +36,7 @@ pub mod keeper;
 pub mod lock;
 pub mod object;
 pub mod observers;
+pub mod page;
 pub mod park;
 pub mod power;
 pub mod program;

@@ -6,6 +6,7 @@
 //! belongs to the same user. A segment stays mapped as long as the process lives, because programs
 //! hold pointers into it.
 
+use crate::page;
 use core::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -13,9 +14,6 @@ use std::os::unix::fs::OpenOptionsExt as _;
 
 /// Seals of a file in memory whose length stays as it is.
 const LENGTH: libc::c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW;
-
-/// The size of a page, bytes. Lengths of segments are multiples of it.
-pub const PAGE: usize = 4096;
 
 /// A mapped segment of this process or of a peer.
 #[derive(Debug)]
@@ -32,8 +30,8 @@ unsafe impl Send for Segment {}
 unsafe impl Sync for Segment {}
 
 impl Segment {
-    /// Makes a segment of `len` zero bytes, mapped at a multiple of `align` (a power of two, at least a page).
-    /// `/proc` shows it as `name`.
+    /// Makes a segment of `len` zero bytes, mapped at a multiple of `align` (a power of two, at least a page of the
+    /// kernel). `/proc` shows it as `name`.
     ///
     /// # Errors
     /// There is no memory, or the limit for files is lower.
@@ -154,7 +152,7 @@ pub fn sealed(name: &CStr, len: usize) -> io::Result<OwnedFd> {
 
 /// Maps the file at an address that is a multiple of `align`.
 fn map(file: &OwnedFd, len: usize, align: usize) -> io::Result<*mut u8> {
-    debug_assert!(align.is_power_of_two() && align >= PAGE);
+    debug_assert!(align.is_power_of_two() && align >= page::size());
     let refused = || Err(io::Error::last_os_error());
     // SAFETY: a fresh reservation, which nothing else uses; the file is mapped over its aligned part, and the two
     // ends are unmapped.
@@ -189,7 +187,7 @@ fn map(file: &OwnedFd, len: usize, align: usize) -> io::Result<*mut u8> {
         if base > start {
             libc::munmap(at, base - start);
         }
-        let end = (base + len).next_multiple_of(PAGE);
+        let end = page::ceil(base + len);
         if start + room > end {
             libc::munmap(
                 core::ptr::with_exposed_provenance_mut(end),
@@ -203,14 +201,15 @@ fn map(file: &OwnedFd, len: usize, align: usize) -> io::Result<*mut u8> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::page::LARGEST as PAGE;
 
     #[test]
     fn what_one_mapping_writes_another_one_reads() {
-        let own = Segment::create(c"hetmp-test", 3 * PAGE, 1 << 16).expect("memory");
+        let own = Segment::create(c"hetmp-test", 3 * PAGE, 1 << 20).expect("memory");
         let fd = own.file().expect("its file");
         let peer = Segment::open(std::process::id(), fd, 3 * PAGE, PAGE).expect("this process");
         assert_ne!(own.base(), peer.base());
-        assert_eq!(own.base() as usize % (1 << 16), 0);
+        assert_eq!(own.base() as usize % (1 << 20), 0);
         // SAFETY: both are mapped, and nobody else knows them.
         unsafe {
             own.base().add(2 * PAGE).write(7);

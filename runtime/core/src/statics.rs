@@ -9,7 +9,7 @@
 //!
 //! A forked child gets a private copy, as fork promises ([`Snapshot`]).
 
-use crate::segment::PAGE;
+use crate::page;
 use core::ffi::c_void;
 use core::mem::ManuallyDrop;
 use memmap2::{MmapMut, MmapOptions};
@@ -45,20 +45,25 @@ pub fn range() -> Range<usize> {
 /// their addresses.
 #[must_use]
 pub fn writable(base: usize, headers: &[libc::Elf64_Phdr]) -> Vec<Range<usize>> {
+    in_pages(page::size(), base, headers)
+}
+
+fn in_pages(page: usize, base: usize, headers: &[libc::Elf64_Phdr]) -> Vec<Range<usize>> {
     let at = |h: &libc::Elf64_Phdr| base.wrapping_add(h.p_vaddr as usize);
+    let floor = |address: usize| address & !(page - 1);
     // The loader protects whole pages only: up to the last page that lies wholly inside.
     let mut relro = headers
         .iter()
         .filter(|h| h.p_type == libc::PT_GNU_RELRO)
-        .map(|h| at(h) & !(PAGE - 1)..(at(h) + h.p_memsz as usize) & !(PAGE - 1));
+        .map(|h| floor(at(h))..floor(at(h) + h.p_memsz as usize));
     let relro = relro.next_back().unwrap_or_default();
     let mut parts: Vec<Range<usize>> = Vec::new();
     for h in headers {
         if h.p_type != libc::PT_LOAD || h.p_flags & libc::PF_W == 0 {
             continue;
         }
-        let mut start = at(h) & !(PAGE - 1);
-        let end = (at(h) + h.p_memsz as usize).next_multiple_of(PAGE);
+        let mut start = floor(at(h));
+        let end = (at(h) + h.p_memsz as usize).next_multiple_of(page);
         if relro.contains(&start) {
             start = relro.end.min(end);
         }
@@ -79,16 +84,17 @@ pub fn writable(base: usize, headers: &[libc::Elf64_Phdr]) -> Vec<Range<usize>> 
 /// # Safety
 /// Both are mapped for `len` bytes, a multiple of a page, and page-aligned.
 unsafe fn copy_pages(from: usize, to: *mut u8, len: usize) {
-    const WORDS: usize = PAGE / 8;
-    for at in (0..len).step_by(PAGE) {
+    let page = page::size();
+    let words = page / 8;
+    for at in (0..len).step_by(page) {
         let source = (from + at) as *const u64;
         let target = to.wrapping_add(at).cast::<u64>();
         // SAFETY: who calls has mapped both ranges for the whole length. Volatile, since other threads of the program
         // may write meanwhile.
         unsafe {
-            let any = (0..WORDS).fold(0, |any, i| any | source.add(i).read_volatile());
+            let any = (0..words).fold(0, |any, i| any | source.add(i).read_volatile());
             if any != 0 {
-                for i in 0..WORDS {
+                for i in 0..words {
                     target.add(i).write_volatile(source.add(i).read_volatile());
                 }
             }
@@ -198,6 +204,7 @@ mod tests {
         let w = libc::PF_R | libc::PF_W;
         let code = h(libc::PT_LOAD, libc::PF_R | libc::PF_X, 0x1000, 0x500);
         let relro = |len| h(libc::PT_GNU_RELRO, libc::PF_R, 0x3d98, len);
+        let writable = |base, headers: &[libc::Elf64_Phdr]| in_pages(0x1000, base, headers);
         let found = writable(
             0x10000,
             &[code, h(libc::PT_LOAD, w, 0x3d98, 0x1300), relro(0x268)],
@@ -218,6 +225,15 @@ mod tests {
             ],
         );
         assert_eq!(apart, [0x4000..0x6000, 0x9000..0xa000]);
+        // As linked for pages of up to 64 KiB: a kernel with such pages protects no RELRO part that ends within one.
+        let large = |end: u64| {
+            let data = h(libc::PT_LOAD, w, 0x1fd98, 0x1300);
+            let relro = h(libc::PT_GNU_RELRO, libc::PF_R, 0x1fd98, end - 0x1fd98);
+            in_pages(0x10000, 0, &[data, relro])
+        };
+        let one = |span| vec![span; 1];
+        assert_eq!(large(0x20000), one(0x20000..0x30000));
+        assert_eq!(large(0x1ffff), one(0x10000..0x30000));
     }
 
     #[test]

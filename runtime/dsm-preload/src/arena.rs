@@ -15,7 +15,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crossbeam_utils::Backoff;
-use hetmp_core::segment::PAGE;
+use pages::PAGE;
 
 const MAGIC: u64 = 0x6865_746d;
 const HEADER: usize = 16;

@@ -18,7 +18,7 @@ use crate::place;
 use crate::refuse;
 use crate::start;
 use core::ffi::{c_char, c_int, CStr};
-use hetmp_core::segment::PAGE;
+use pages::PAGE;
 
 /// The first of all constructors (the library is linked with `-z initfirst`).
 #[used]

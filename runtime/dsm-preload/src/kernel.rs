@@ -27,9 +27,9 @@ mod vectors;
 use crate::place;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU8, AtomicUsize, Ordering};
-use hetmp_core::segment::PAGE;
 use libc::{c_int, c_long};
 use pages::backend::sigsegv::{is_guard, number, raw};
+use pages::PAGE;
 use stacks::Record;
 
 /// Are system calls of the program's threads caught?

@@ -8,9 +8,9 @@
 use crate::{kernel, place};
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
-use hetmp_core::segment::PAGE;
 use libc::{c_int, pthread_t};
 use pages::backend::sigsegv;
+use pages::PAGE;
 
 /// Addresses are handed out in such units: stacks keep a distance from each other.
 const UNIT: usize = 2 << 20;

@@ -9,7 +9,6 @@ use crate::{kernel, layout, offers, place, stacks, threads};
 use core::ffi::{c_char, c_void, CStr};
 use hetmp_core::bootstrap::{self, Job};
 use hetmp_core::report;
-use hetmp_core::segment::PAGE;
 use hetmp_core::topo;
 use hetmp_core::topo::nodes::dsm::Member;
 use hetmp_nic::job::Way;
@@ -20,6 +19,7 @@ use pages::fork;
 use pages::space::{Range, Space};
 use pages::tables;
 use pages::together;
+use pages::PAGE;
 
 type Main = extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 type Start = unsafe extern "C" fn(

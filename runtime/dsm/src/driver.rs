@@ -14,12 +14,13 @@ use crate::prompt::{be_prompt, stay_on};
 use crate::server::PageServer;
 use crate::space::Space;
 use crate::NodeId;
+use crate::PAGE;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use hetmp_core::bell::LocalBell;
 use hetmp_core::bootstrap::{through, Job as Exchange};
+use hetmp_core::page;
 use hetmp_core::park::Policy;
 use hetmp_core::report;
-use hetmp_core::segment::PAGE;
 use hetmp_core::topo::{self, CpuSet};
 use hetmp_nic::domain::Sizes;
 use hetmp_nic::engine::QueuePair;
@@ -174,6 +175,12 @@ unsafe fn begin(
     settings: Settings,
     fill: &mut dyn FnMut(*mut u8),
 ) -> Result<&'static Driver, String> {
+    if page::size() != PAGE {
+        return Err(format!(
+            "pages of {} bytes (expected a kernel with pages of {PAGE})",
+            page::size()
+        ));
+    }
     let (mut exchange, forked) = match peers {
         Peers::Forked(forked) => {
             let exchange = through(forked.exchange()).map_err(|e| e.to_string())?;

@@ -40,6 +40,10 @@ pub use counts::Counts;
 pub use message::Message;
 pub use protocol::{Action, Node, Violation};
 
+/// Bytes of a page that nodes hold and pass on. A kernel with larger pages cannot protect one alone, and is refused
+/// ([`driver::start`]).
+pub const PAGE: usize = 4096;
+
 /// A node's number; the origin, which runs `main`, is 0.
 pub type NodeId = u8;
 

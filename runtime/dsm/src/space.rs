@@ -7,7 +7,7 @@
 
 use crate::sets::Run;
 use crate::NodeId;
-use hetmp_core::segment::PAGE;
+use crate::PAGE;
 use std::io;
 
 /// One range of addresses.

@@ -4,11 +4,11 @@
 //! Each test starts this program again as the origin; an environment variable tells it so. A process may fork
 //! only if no other test runs in it.
 
-use hetmp_core::segment::PAGE;
 use hetmp_dsm::backend::{uffd::Uffd, Kind};
 use hetmp_dsm::driver::{self, Driver, Settings};
 use hetmp_dsm::fork;
 use hetmp_dsm::space::{Range, Space};
+use hetmp_dsm::PAGE;
 use hetmp_nic::job::Way;
 use memmap2::MmapMut;
 use std::mem::ManuallyDrop;

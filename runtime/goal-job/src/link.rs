@@ -16,11 +16,13 @@ use crate::direct;
 use crate::ring::{self, Found, HEAD, RING};
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::bell::Bell;
-use hetmp_core::segment::PAGE;
 use hetmp_goal::packet::{Packet, HEADER_BYTES};
 use hetmp_nic::descriptor::{Inline, Key, Local, Remote, Signal, SignalOp, Source, Work};
 use hetmp_nic::engine::QueuePair;
 use std::collections::VecDeque;
+
+/// Parts of a segment begin at multiples of this.
+const PAGE: usize = 4096;
 
 /// How many teams a rank can have. An area takes 273 KiB of addresses.
 pub(crate) const TEAMS: u32 = 64;

@@ -18,8 +18,9 @@
 use crate::offload::{Device, Image, Offload, Refused};
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::keeper::Keeper;
+use hetmp_core::page;
 use hetmp_core::park::Policy;
-use hetmp_core::segment::{Segment, PAGE};
+use hetmp_core::segment::Segment;
 use hetmp_core::{helper, quota, sys};
 use hetmp_goal::schedule::Schedule;
 use hetmp_goal::triggered::{self, Action, Program, Step, ARENA, COUNTERS, ENDED, RUNS, STEPS};
@@ -43,7 +44,7 @@ const DEPTH: usize = RUNS as usize * STEPS;
 const STATUS: usize = 0;
 const COLLECTED: usize = 128;
 /// Offset of the queue pair.
-const QUEUE: usize = PAGE;
+const QUEUE: usize = page::LARGEST;
 
 /// The rank has its adapter.
 const READY: u64 = 1;
@@ -54,7 +55,7 @@ const FAILED: u64 = 2;
 const ROOM: u64 = 1_000_000_000;
 
 fn arenas() -> usize {
-    (QUEUE + apart::queue_bytes(DEPTH)).next_multiple_of(PAGE)
+    (QUEUE + apart::queue_bytes(DEPTH)).next_multiple_of(page::LARGEST)
 }
 
 fn bytes() -> usize {
@@ -118,7 +119,7 @@ pub(crate) fn join(job: &'static Job, port: u8, form: Form) -> Result<Offload, R
         ));
     }
     let segments = job
-        .segment(c"hetmp-goal-nic", bytes(), PAGE)
+        .segment(c"hetmp-goal-nic", bytes(), page::LARGEST)
         .map_err(Refused::Job)?;
     let bases: Box<[*mut u8]> = segments.iter().flatten().map(Segment::base).collect();
     // Never unmapped: peers' adapters write there until the process ends.

@@ -3,17 +3,28 @@
 //! Each slave of each cluster has a store of the platform's size. Queues take their slave slots from it, and
 //! [`Store::allocate`] serves the program's own requests. What does not fit fails, as on the chip. On a strict
 //! platform a store lies at a fixed address, the same in every run, and nothing is mapped around either of its
-//! memories: `BASE + cluster * 512 s + slave * 2 s`, with array memory `s` above scalar memory. `s` is 8 MiB, or more
+//! memories: `base + cluster * 512 s + slave * 2 s`, with array memory `s` above scalar memory. `s` is 8 MiB, or more
 //! where the platform's memories are larger ([`step`]). Slots of queues are guarded there, and lie elsewhere
 //! ([`crate::strict`]); the store keeps the bytes that they take.
 
 use crate::error::Error;
 use crate::platform::Platform;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use hetmp_core::page;
 use std::sync::Mutex;
 
-/// The address of the first strict store.
-pub(crate) const BASE: usize = 0x5a00_0000_0000;
+/// The address of the first strict store: where neither the loader nor the kernel puts anything. A kernel with 39 bits
+/// of addresses has no more than the lower one.
+fn base() -> usize {
+    const HIGH: usize = 0x5a00_0000_0000;
+    const LOW: usize = 0x20_0000_0000;
+    if page::addresses() > HIGH {
+        HIGH
+    } else {
+        LOW
+    }
+}
+
 /// Blocks are aligned to cache lines, which DMA engines prefer.
 const ALIGN: usize = 64;
 /// A cluster's part of the address space has room for this many slaves, the most that a platform may have.
@@ -28,7 +39,7 @@ static STEP: AtomicUsize = AtomicUsize::new(0);
 /// memory of the platform that stays unmapped.
 fn step(platform: &Platform) -> usize {
     let largest = platform.store_bytes(false).max(platform.store_bytes(true));
-    (largest + 4096).next_power_of_two().max(8 << 20)
+    (largest + page::size()).next_power_of_two().max(8 << 20)
 }
 
 /// The two memories of a slave.
@@ -59,7 +70,7 @@ impl Store {
                 let step = step(platform);
                 STEP.store(step, Ordering::Relaxed);
                 let slaves = cluster as usize * SLAVES + slave as usize;
-                BASE + (2 * slaves + usize::from(array)) * step
+                base() + (2 * slaves + usize::from(array)) * step
             } else {
                 0
             };
@@ -201,7 +212,7 @@ fn map(wanted: usize, size: usize) -> Result<usize, Error> {
 #[must_use]
 pub(crate) fn owner_of(address: usize) -> Option<(u32, u32)> {
     let slave = address
-        .checked_sub(BASE)?
+        .checked_sub(base())?
         .checked_div(2 * STEP.load(Ordering::Relaxed))?;
     (slave < CLUSTERS * SLAVES).then_some(((slave / SLAVES) as u32, (slave % SLAVES) as u32))
 }
@@ -238,9 +249,9 @@ mod tests {
         let platform = Platform::from_env(Some(b"mt3000,strict")).expect("platform");
         let store = Store::new(&platform, 3, 23);
         let at = store.allocate(true, 100).expect("fits");
-        assert_eq!(at, BASE + (3 << 32) + (23 << 24) + (1 << 23));
+        assert_eq!(at, base() + (3 << 32) + (23 << 24) + (1 << 23));
         assert_eq!(owner_of(at + 5), Some((3, 23)));
-        assert_eq!(owner_of(BASE - 1), None);
+        assert_eq!(owner_of(base() - 1), None);
     }
 
     /// Each memory has its own addresses, with an unmapped page behind, whatever its size; and all of them fit below
@@ -265,9 +276,12 @@ mod tests {
                 let store = Store::new(&platform, cluster, slave);
                 for kind in 0..if array == 0 { 1 } else { 2 } {
                     let area = store.area(kind == 1);
-                    assert!(area.wanted >= BASE.max(last_end + 4096), "{platform:?}");
+                    assert!(
+                        area.wanted >= base().max(last_end + page::size()),
+                        "{platform:?}"
+                    );
                     last_end = area.wanted + area.size;
-                    assert!(last_end < 0x7000_0000_0000);
+                    assert!(last_end < page::addresses() / 8 * 7);
                 }
             }
         }

@@ -47,8 +47,9 @@ use core::ffi::CStr;
 use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::bootstrap::Job as Exchange;
 use hetmp_core::env::snapshot;
+use hetmp_core::page;
 use hetmp_core::report;
-use hetmp_core::segment::{Segment, PAGE};
+use hetmp_core::segment::Segment;
 use once_cell::race::OnceRef;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -353,7 +354,7 @@ impl Job {
                 WINDOWS - 1
             ));
         }
-        let len = len.next_multiple_of(PAGE);
+        let len = len.next_multiple_of(page::LARGEST);
         let own = Segment::create(name, len, align)
             .map_err(|e| format!("shared memory of {len} bytes: {e}"))?;
         let mut guard = self.lock();

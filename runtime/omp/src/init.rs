@@ -13,7 +13,7 @@ use hetmp_core::env::text::quoted;
 use hetmp_core::park::Policy;
 use hetmp_core::spins::{self, WaitPolicy};
 use hetmp_core::topo::{self, Topology};
-use hetmp_core::{env, program, quota, report, whole};
+use hetmp_core::{env, page, program, quota, report, whole};
 use memmap2::MmapMut;
 use once_cell::race::OnceRef;
 use std::sync::OnceLock;
@@ -148,14 +148,14 @@ fn take_subset(snapshot: &env::Snapshot) {
 
 /// Makes the page by which a child of `fork` finds out that it is one.
 fn watch_forks() {
-    let Ok(page) = MmapMut::map_anon(4096) else {
+    let Ok(page) = MmapMut::map_anon(page::size()) else {
         return;
     };
     let page = ManuallyDrop::new(page).as_mut_ptr();
     // SAFETY: `MADV_WIPEONFORK` only sets how the new page is inherited, which is never unmapped; zero bytes are an
     // atomic.
     unsafe {
-        if libc::madvise(page.cast(), 4096, libc::MADV_WIPEONFORK) != 0 {
+        if libc::madvise(page.cast(), page::size(), libc::MADV_WIPEONFORK) != 0 {
             // Linux before 4.14: only the handler notices forks, so not those made by raw system calls.
             libc::pthread_atfork(None, None, Some(child_of_fork));
         }

@@ -7,6 +7,7 @@ use crate::layout::{Block, Map, Row, MAGIC, PAGE, PAGE_ROWS};
 use core::mem::offset_of;
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::{Relaxed, Release};
+use hetmp_core::page;
 use memmap2::{MmapOptions, MmapRaw};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -34,7 +35,7 @@ impl Output {
             let length = size_of::<Map>();
             file.set_len(length as u64)?;
             let fixed = offset_of!(Map, blocks);
-            allocate(&file, 0, fixed)?;
+            allocate(&file, 0, page::ceil(fixed))?;
             mapping(&file)?.map_raw(&file)
         };
         // Without a map the file holds nothing, and its reader would wonder.
@@ -91,10 +92,12 @@ impl Output {
         self.reserve(core::ptr::from_ref(block).addr())
     }
 
-    /// Has the file system promise room for the page at this address.
+    /// Has the file system promise room for the kernel's pages that hold what is reserved at this address.
     #[cold]
     fn reserve(&self, address: usize) -> Option<()> {
         let offset = address - core::ptr::from_ref(self.map).addr();
+        let offset = page::floor(offset);
+        let length = PAGE.max(page::size()).min(size_of::<Map>() - offset);
         // Read, too: where a file system cannot promise room, the C library looks at each block and writes it. A link
         // in the file's place is somebody else's.
         let file = File::options()
@@ -103,7 +106,7 @@ impl Output {
             .custom_flags(libc::O_NOFOLLOW)
             .open(&self.path)
             .ok();
-        let done = file.and_then(|file| allocate(&file, offset, PAGE).ok());
+        let done = file.and_then(|file| allocate(&file, offset, length).ok());
         if done.is_none() {
             self.give_up();
         }

@@ -14,7 +14,7 @@ use crate::fail;
 use crate::heap;
 use crate::segment::HEAP_ALIGN;
 use crate::world::{self, World};
-use hetmp_core::segment::PAGE;
+use hetmp_core::page;
 use hetmp_nic::device_memory::cached::Cached;
 use std::io;
 use std::ops::Range;
@@ -75,11 +75,14 @@ fn image(world: &World, at: usize) -> *mut u8 {
 /// `hetmp_device_malloc_cached`: like `shmem_malloc`, whole pages.
 pub fn malloc(f: &'static str, bytes: usize) -> *mut u8 {
     collective::same(f, "size", bytes as u64);
-    let Some(whole) = bytes.checked_next_multiple_of(PAGE).filter(|b| *b > 0) else {
+    let Some(whole) = bytes
+        .checked_next_multiple_of(page::size())
+        .filter(|b| *b > 0)
+    else {
         return core::ptr::null_mut();
     };
     let world = world::need(f);
-    let address = heap::allocate(f, whole, PAGE);
+    let address = heap::allocate(f, whole, page::size());
     if !address.is_null() && !world.is_coherent() {
         let at = address as usize - world.heap_range.start;
         let image = image(world, at);

@@ -7,7 +7,7 @@
 //!
 //! [`hetmp_nic::job`] makes and maps the file, and adds its own data at the end.
 
-use hetmp_core::segment::PAGE;
+use hetmp_core::page;
 use std::ops::Range;
 
 /// Sizes of the parts in bytes, all multiples of a page; the same in every PE of a job.
@@ -73,5 +73,5 @@ pub(crate) const HEAP_ALIGN: usize = 2 << 20;
 
 /// Rounds a size up to whole pages.
 fn pages(bytes: usize) -> usize {
-    bytes.next_multiple_of(PAGE)
+    bytes.next_multiple_of(page::LARGEST)
 }

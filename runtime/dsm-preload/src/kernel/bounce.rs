@@ -3,8 +3,8 @@
 use super::table::{Pointer, Size, Way};
 use super::{is_bad, is_shared, without_ours};
 use core::mem::MaybeUninit;
-use hetmp_core::segment::PAGE;
 use pages::backend::sigsegv::raw;
+use pages::PAGE;
 
 /// Bytes that need no mapping of their own.
 const SMALL: usize = 16 << 10;

@@ -3,8 +3,8 @@
 use super::bounce::{map, unmap};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use hetmp_core::segment::PAGE;
 use pages::backend::sigsegv::raw;
+use pages::PAGE;
 
 /// Bytes of a stack, and its alignment. Enough for a handler of the program's that faults, within a call that is caught.
 const LEN: usize = 512 << 10;

@@ -20,9 +20,9 @@ mod wanted;
 
 use super::{Backend, Fault, Kind};
 use crate::space::Space;
+use crate::PAGE;
 use crate::{Access, NodeId};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
-use hetmp_core::segment::PAGE;
 use notes::Notes;
 use once_cell::race::OnceBox;
 use raw::Action;

@@ -10,7 +10,7 @@
 use super::{Backend, Fault, Kind};
 use crate::space::Space;
 use crate::Access;
-use hetmp_core::segment::PAGE;
+use crate::PAGE;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 

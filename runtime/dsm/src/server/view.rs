@@ -9,7 +9,7 @@
 use crate::backend::uffd::Uffd;
 use crate::backend::Fault;
 use crate::Access;
-use hetmp_core::segment::PAGE;
+use crate::PAGE;
 use std::io;
 
 /// Pages that are moved with one call.

@@ -216,7 +216,7 @@ fn begin(settings: &Settings, own: Option<Box<dyn Exchange>>) -> Result<Place, J
         member: "rank",
         name: c"hetmp-goal",
         memory: Layout::new(exchange.size()).bytes(),
-        align: hetmp_core::segment::PAGE,
+        align: hetmp_core::page::LARGEST,
         sizes: sizes(settings),
         way: settings.way,
         model: "",
@@ -289,7 +289,7 @@ fn share(job: &'static Job) -> Result<Place, JoinError> {
     }
     let bytes = Layout::new(job.size()).bytes();
     let segments = job
-        .segment(c"hetmp-goal", bytes, hetmp_core::segment::PAGE)
+        .segment(c"hetmp-goal", bytes, hetmp_core::page::LARGEST)
         .map_err(JoinError::Refused)?;
     let bases: Box<[*mut u8]> = segments
         .iter()

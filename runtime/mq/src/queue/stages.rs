@@ -11,6 +11,7 @@ use crate::store::Store;
 use crate::strict::{End, Guarded};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use hetmp_core::page;
 
 /// Copies messages of a staged queue, on behalf of a slave, or of the master after the slave has ended.
 pub(super) struct Copier<'a> {
@@ -199,7 +200,7 @@ impl Stages {
         let msg_bytes = request.msg_bytes;
         let (m_slots, s_slots) = (request.master_slots as usize, request.slave_slots as usize);
         let slave_stride = msg_bytes.next_multiple_of(64);
-        let page_stride = msg_bytes.next_multiple_of(4096);
+        let page_stride = page::ceil(msg_bytes);
         let slave = key.slave as usize;
         let mut stages = Stages {
             list: (0..m_slots).map(|_| AtomicU64::new(0)).collect(),

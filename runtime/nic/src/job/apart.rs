@@ -15,7 +15,8 @@ use crate::engine::{Bell, QueuePair};
 use crate::queue_pair::{consumer_at, initiator_at, shared_bytes};
 use crate::template::Statics;
 use core::fmt::Write as _;
-use hetmp_core::segment::{Segment, PAGE};
+use hetmp_core::page;
+use hetmp_core::segment::Segment;
 use std::sync::Arc;
 
 /// The first line of a layout.
@@ -134,7 +135,7 @@ impl Job {
         }
         let all = |places: &[Option<Place>]| places.iter().copied().collect::<Option<Vec<_>>>();
         let block = block_bytes(self.sizes, self.size as usize);
-        let first = self.memory.next_multiple_of(PAGE) + block;
+        let first = self.memory.next_multiple_of(page::LARGEST) + block;
         let mut windows = vec![(first, all(&self.cards)?)];
         let later = self
             .segments
@@ -211,7 +212,7 @@ pub fn start(text: &str) -> Result<Adapter, String> {
     for (len, places) in &layout.windows {
         let mut window = Vec::new();
         for (pid, fd) in places {
-            let segment = Segment::open(*pid, *fd, *len, PAGE)
+            let segment = Segment::open(*pid, *fd, *len, page::LARGEST)
                 .map_err(|e| format!("memory of process {pid}: {e}"))?;
             window.push(segment.base());
             // Mapped as long as the process.
@@ -219,7 +220,7 @@ pub fn start(text: &str) -> Result<Adapter, String> {
         }
         bases.push((*len, window));
     }
-    let behind = layout.memory.next_multiple_of(PAGE);
+    let behind = layout.memory.next_multiple_of(page::LARGEST);
     let ranks = bases[0].1.len();
     if bases[0].0 != behind + block_bytes(layout.sizes, ranks) {
         return Err(

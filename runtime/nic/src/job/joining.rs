@@ -8,7 +8,8 @@ use crate::domain::{Arrival, Domain, Domains, Sizes};
 use crate::engine::TemplateKeys;
 use crate::keys::{Memory, Rights};
 use core::sync::atomic::AtomicBool;
-use hetmp_core::segment::{Segment, PAGE};
+use hetmp_core::page;
+use hetmp_core::segment::Segment;
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Under this name a rank publishes where its segment is, with its user's note.
@@ -56,7 +57,7 @@ impl Card {
 
 /// Bytes of a rank's block, which follows its user's memory.
 pub(super) fn block_bytes(sizes: Sizes, ranks: usize) -> usize {
-    Domain::bytes(sizes, ranks).next_multiple_of(PAGE) + BOARD_BYTES
+    Domain::bytes(sizes, ranks).next_multiple_of(page::LARGEST) + BOARD_BYTES
 }
 
 /// A process that has made its segment and does not know the others yet.
@@ -103,7 +104,7 @@ pub fn begin<'a>(
     exchange: &mut dyn Exchange,
 ) -> Result<Joining<'a>, Refused> {
     let mut plan = plan(&request, exchange).map_err(Refused::Way)?;
-    let len = request.memory.next_multiple_of(PAGE)
+    let len = request.memory.next_multiple_of(page::LARGEST)
         + block_bytes(request.sizes, exchange.size() as usize);
     let own = Segment::create(request.name, len, request.align)
         .map_err(|error| Refused::Memory { bytes: len, error })?;
@@ -210,8 +211,8 @@ impl Joining<'_> {
             }
             let segment =
                 if plan.maps() && is_local {
-                    let len =
-                        card.memory.next_multiple_of(PAGE) + block_bytes(card.sizes, size as usize);
+                    let len = card.memory.next_multiple_of(page::LARGEST)
+                        + block_bytes(card.sizes, size as usize);
                     let opened = Segment::open(theirs.pid, theirs.fd, len, request.align);
                     Some(opened.map_err(|e| {
                         format!("{member} {r}: memory of process {}: {e}", theirs.pid)
@@ -263,7 +264,7 @@ fn domains(
     peers: &[Peer],
     handler: &dyn Fn(u32, *mut u8) -> Option<Handler>,
 ) -> (Domains, TemplateKeys) {
-    let behind = request.memory.next_multiple_of(PAGE);
+    let behind = request.memory.next_multiple_of(page::LARGEST);
     let blocks: Vec<*mut u8> = peers
         .iter()
         .map(|p| match &p.segment {

@@ -15,7 +15,7 @@ use super::site::{self, Code};
 use crate::caches;
 use crate::world::World;
 use core::ffi::{c_int, c_void};
-use hetmp_core::segment::PAGE;
+use hetmp_core::page;
 use hetmp_nic::device_memory::board::{Access, Board, Race};
 use std::sync::{Mutex, OnceLock};
 
@@ -87,14 +87,14 @@ pub(super) fn start(world: &World, board: &Board) -> Option<&'static Guard> {
     .map(|(range, at)| {
         let view = View {
             start: range.start,
-            len: range.len() & !(PAGE - 1),
+            len: page::floor(range.len()),
             at,
         };
         let words = &mut [view.start as u64, view.len as u64, REGISTER_MINOR, 0];
         // Where the library is a part of the program's file, its variables lie in the program's data, and the guard's
         // thread would wait for itself.
         let own = range.contains(&(&raw const GUARD as usize));
-        let whole = view.len != 0 && view.start % PAGE == 0 && !own;
+        let whole = view.len != 0 && page::floor(view.start) == view.start && !own;
         (whole && call(file, UFFDIO_REGISTER, words)).then_some(view)
     });
     let guard = GUARD.get_or_init(|| Guard {
@@ -154,10 +154,8 @@ impl Guard {
                 continue;
             };
             let first = view.start + inside;
-            let from = first & !(PAGE - 1);
-            let end = (first + len)
-                .next_multiple_of(PAGE)
-                .min(view.start + view.len);
+            let from = page::floor(first);
+            let end = page::ceil(first + len).min(view.start + view.len);
             if caches::touches(from, end - from) {
                 return;
             }
@@ -187,10 +185,11 @@ impl Guard {
             if flags & FAULT_WRITE == 0 {
                 self.judge(address, thread as u32);
             }
-            let page = address & !(PAGE as u64 - 1);
-            if !call(self.file, UFFDIO_CONTINUE, &mut [page, PAGE as u64, 0, 0]) {
+            let page = page::floor(address as usize) as u64;
+            let size = page::size() as u64;
+            if !call(self.file, UFFDIO_CONTINUE, &mut [page, size, 0, 0]) {
                 // Another thread has got the page already.
-                call(self.file, UFFDIO_WAKE, &mut [page, PAGE as u64]);
+                call(self.file, UFFDIO_WAKE, &mut [page, size]);
             }
         }
     }

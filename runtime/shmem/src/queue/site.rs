@@ -4,7 +4,6 @@
 
 use core::ffi::{c_int, c_void};
 use core::ops::Range;
-use hetmp_core::segment::PAGE;
 use hetmp_nic::device_memory::board;
 use std::sync::OnceLock;
 
@@ -107,8 +106,8 @@ fn first_address() -> u64 {
             libc::getauxval(libc::AT_ENTRY),
         )
     };
-    // The program headers lie in the first page, after the file's header.
-    let start = headers & !(PAGE as u64 - 1);
+    // The program headers follow the file's header, which is at the start of a page, whatever its size.
+    let start = headers & !0xfff;
     if start == 0 {
         return 0;
     }

@@ -5,9 +5,8 @@
 
 use super::raw;
 use crate::backend::Fault;
-use crate::Access;
+use crate::{Access, PAGE};
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use hetmp_core::segment::PAGE;
 
 /// Faults that are noted at a time. With more, threads wait until one is taken.
 const PLACES: usize = 64;

@@ -10,7 +10,8 @@
 //! sleeper finds the operation, or the sender finds the sleeper.
 
 use core::sync::atomic::{fence, AtomicU32, Ordering};
-use hetmp_core::segment::{Segment, PAGE};
+use hetmp_core::page;
+use hetmp_core::segment::Segment;
 use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -40,7 +41,7 @@ const LONGEST_NAME: usize = 107;
 impl Doorbell {
     /// `name` is the socket's, which nobody else on this machine may have.
     pub(super) fn new(name: &[u8]) -> std::io::Result<Doorbell> {
-        let page = Segment::create(c"hetmp-doorbell", PAGE, PAGE)?;
+        let page = Segment::create(c"hetmp-doorbell", page::LARGEST, page::LARGEST)?;
         let socket = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(name)?)?;
         socket.set_nonblocking(true)?;
         Ok(Doorbell {
@@ -116,7 +117,7 @@ impl Knocker {
         }
         let fd = i32::from_le_bytes(*fd);
         Some(Knocker {
-            page: Segment::open(u32::from_le_bytes(*pid), fd, PAGE, PAGE).ok()?,
+            page: Segment::open(u32::from_le_bytes(*pid), fd, page::LARGEST, page::LARGEST).ok()?,
             at: SocketAddr::from_abstract_name(name).ok()?,
         })
     }

@@ -10,7 +10,7 @@
 //! **Machines**: x86-64 and aarch64, with the System V and AAPCS64 calling conventions. On others
 //! [`AVAILABLE`] is false and no stack can be made.
 
-use hetmp_core::sys;
+use hetmp_core::{page, sys};
 use memmap2::{MmapOptions, MmapRaw};
 
 /// The stack pointer of a stack that was left.
@@ -182,13 +182,12 @@ impl Stack {
         if !AVAILABLE {
             return None;
         }
-        const PAGE: usize = 4096;
-        const GUARD: usize = 16 * PAGE;
+        let page = page::size();
         const STEP: usize = 256;
         const MADV_GUARD_INSTALL: libc::c_int = 102;
         let length = bytes
-            .checked_next_multiple_of(PAGE)?
-            .checked_add(GUARD + PAGE)?;
+            .checked_next_multiple_of(page)?
+            .checked_add(page::LARGEST + page)?;
         let saved = sys::errno();
         let mut options = MmapOptions::new();
         let map = options.len(length).stack().no_reserve_swap().map_anon();
@@ -198,8 +197,8 @@ impl Stack {
             unsafe {
                 // Guard pages by madvise (Linux 6.13 and newer) do not divide the mapping. A process may have
                 // 65,530 mappings by default, and neighbouring stacks then count as one.
-                if libc::madvise(base, GUARD, MADV_GUARD_INSTALL) != 0 {
-                    libc::mprotect(base, GUARD, libc::PROT_NONE);
+                if libc::madvise(base, page::LARGEST, MADV_GUARD_INSTALL) != 0 {
+                    libc::mprotect(base, page::LARGEST, libc::PROT_NONE);
                 }
             }
         }
@@ -207,7 +206,7 @@ impl Stack {
         unsafe { *libc::__errno_location() = saved };
         Some(Stack {
             memory: map.ok()?.into(),
-            offset: number as usize % (PAGE / STEP) * STEP,
+            offset: number as usize % (4096 / STEP) * STEP,
         })
     }
 
