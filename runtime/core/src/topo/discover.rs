@@ -160,6 +160,7 @@ fn group(
 /// outermost cache, so here every group is asked.
 fn last_level_caches(cpus: &mut [Cpu], read: &mut Reader) {
     let mut done = CpuSet::new();
+    let mut unknown = Vec::new();
     for at in 0..cpus.len() {
         let id = cpus[at].id;
         if done.contains(id) {
@@ -192,8 +193,33 @@ fn last_level_caches(cpus: &mut [Cpu], read: &mut Reader) {
                     }
                 }
             }
-            None => cpus[at].llc = cpus[at].die,
+            None => unknown.push(at),
         }
+    }
+    if !unknown.is_empty() {
+        clusters(cpus, read, &unknown);
+    }
+}
+
+/// Many Arm kernels do not know their caches, but do know which cores are one cluster, and with that share a cache.
+fn clusters(cpus: &mut [Cpu], read: &mut Reader, unknown: &[usize]) {
+    let clusters = group(cpus, read, |read, id| {
+        read.list(format_args!(
+            "devices/system/cpu/cpu{id}/topology/cluster_cpus_list"
+        ))
+    });
+    for &at in unknown {
+        // A "cluster" of one core is how the kernel says that it knows none.
+        let has_cores = |name: &usize| {
+            let members = cpus
+                .iter()
+                .zip(&clusters)
+                .filter(|(_, c)| **c == Some(*name));
+            members
+                .into_iter()
+                .any(|(cpu, _)| cpu.core != cpus[at].core)
+        };
+        cpus[at].llc = clusters[at].filter(has_cores).unwrap_or(cpus[at].die);
     }
 }
 

@@ -57,7 +57,7 @@ pub struct Cpu {
     pub package: usize,
     /// Its die: the lowest CPU there. Unknown: the package.
     pub die: usize,
-    /// The group that shares its last-level cache: the lowest CPU there. Unknown: the die.
+    /// The group that shares its last-level cache: the lowest CPU there. Unknown: its cluster, or else the die.
     pub llc: usize,
     /// Level of that cache; `None` when unknown.
     pub llc_level: Option<u32>,
@@ -171,6 +171,8 @@ pub fn set_affinity(cpus: &CpuSet) -> std::io::Result<()> {
     }
 }
 
+#[cfg(test)]
+mod boards;
 #[cfg(test)]
 pub(crate) mod fixture;
 #[cfg(test)]

@@ -211,7 +211,11 @@ impl Nodes {
                 .cpus
                 .iter()
                 .filter_map(|id| machine.cpu(id))
-                .map(|cpu| (cpu.numa, shared_cache(cpu, machine)))
+                .map(|cpu| {
+                    // Clusters without a known cache may share an outer one.
+                    let cache = shared_cache(cpu, machine).filter(|_| cpu.llc_level.is_some());
+                    (cpu.numa, cache)
+                })
                 .collect();
             kinds.sort_unstable();
             kinds.dedup();
