@@ -51,6 +51,10 @@ mod flow;
 mod graph;
 pub mod kept;
 mod kmpc;
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, reason = "most of its names are for what reads code")
+)]
 pub mod library;
 pub mod loaded;
 #[cfg(target_arch = "x86_64")]
@@ -386,6 +390,7 @@ pub fn scan_with_division(image: &dyn Image, entry: u64, form: Form) -> (Scan, R
     (scan(image, entry, form), Err(entry))
 }
 
+#[cfg(target_arch = "x86_64")]
 impl Unwind {
     /// Where an exception thrown by the call at `address` continues.
     pub(crate) fn pad(&self, address: u64) -> Option<u64> {

@@ -14,19 +14,20 @@
 //! memory to become executable, regions keep equal parts. Copies stay until the process ends, also those of objects that were
 //! unloaded, which are never called again. All of them together take 64 MiB at most.
 
-use super::object;
 use crate::boundary::Reason;
 use crate::team::members::Outlined;
 use crate::team::region::{self as team, Region};
 use crate::thread::Thread;
 use crate::unlike::nodes;
-use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use hetmp_core::float;
 use hetmp_core::whole::Mutex;
 use std::collections::BTreeMap;
 
-/// Most bytes of all copies.
-const MOST: usize = 64 << 20;
+#[cfg_attr(not(target_arch = "x86_64"), path = "uneven/none.rs")]
+mod copy;
+use copy::Copy;
+
 /// A share is at least this part of an equal one.
 const LEAST: f64 = 0.02;
 /// How fast shares follow the times, once the first ones have told.
@@ -34,16 +35,13 @@ const PACE: f64 = 0.4;
 /// So many executions follow the times at full pace.
 const YOUNG: u32 = 3;
 
-static USED: AtomicUsize = AtomicUsize::new(0);
-
 /// How fast a thread of each node was in other regions, relative to the mean of its team.
 static SPEEDS: Mutex<BTreeMap<u32, f64>> = Mutex::new(BTreeMap::new());
 
 /// A region's copy.
 #[derive(Debug)]
 pub(super) struct Uneven {
-    entry: Outlined,
-    table: usize,
+    copy: Copy,
     threads: u32,
     /// A team is in the copy.
     busy: AtomicBool,
@@ -94,14 +92,17 @@ unsafe extern "C" fn run_timed(timed: *mut libc::c_void) {
 
 impl Uneven {
     /// Makes a copy of the function at `code` for teams of this size. `None`: there can be none.
-    #[cfg(target_arch = "x86_64")]
     pub(super) fn new(code: usize, threads: u32) -> Option<&'static Uneven> {
-        hetmp_core::aside::run(|| copy(code, threads)).map(|copy| &*Box::leak(Box::new(copy)))
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    pub(super) fn new(_code: usize, _threads: u32) -> Option<&'static Uneven> {
-        None
+        let copy = hetmp_core::aside::run(|| Copy::new(code, threads))?;
+        Some(Box::leak(Box::new(Uneven {
+            copy,
+            threads,
+            busy: AtomicBool::new(false),
+            shares: Mutex::new(Shares {
+                of: vec![1.0 / f64::from(threads); threads as usize],
+                executions: 0,
+            }),
+        })))
     }
 
     /// Runs `region` in the copy. `tested`: with shares that differ each time, and are not learned. `None`: the copy is in use by
@@ -115,11 +116,12 @@ impl Uneven {
         }
         let (shares, young) = float::apart(|| {
             let (shares, young) = self.shares(tested);
-            self.write(&shares);
+            // SAFETY: `busy` is held, and the team has not started: nobody is in the copy.
+            unsafe { self.copy.write(&shares) };
             (shares, young)
         });
         let timed = Timed {
-            entry: self.entry,
+            entry: self.copy.entry(),
             data: region.data,
             busy: shares.iter().map(|_| AtomicU64::new(0)).collect(),
         };
@@ -177,37 +179,6 @@ impl Uneven {
         note_speeds(shares, busy);
         self.shares.lock().of = next;
     }
-
-    /// Writes the table that the copy reads.
-    fn write(&self, shares: &[f64]) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            use hetmp_scan::uneven::{fewest, limits, FRACTIONS_AT, WHOLE};
-            let (narrow, wide) = limits(self.threads);
-            let mut fractions = vec![0u64];
-            let mut before = 0.0;
-            for share in &shares[..shares.len() - 1] {
-                before += share;
-                fractions.push(((before * WHOLE as f64) as u64).min(WHOLE));
-            }
-            fractions.push(WHOLE);
-            // SAFETY: the table has room for the head and one fraction more than threads (`copy` made it so), is aligned to a
-            // page, and nobody reads it: `busy` is held, and the team has not started.
-            unsafe {
-                let table = self.table as *mut u8;
-                table.cast::<u32>().write(self.threads);
-                table.cast::<u32>().add(1).write(narrow);
-                table.cast::<u64>().add(1).write(wide);
-                table.cast::<u64>().add(2).write(fewest(self.threads));
-                let to = table.add(FRACTIONS_AT).cast::<u64>();
-                for (n, fraction) in fractions.into_iter().enumerate() {
-                    to.add(n).write(fraction);
-                }
-            }
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = shares;
-    }
 }
 
 /// Shares that sum up to 1, none of them next to nothing.
@@ -261,158 +232,6 @@ fn note_speeds(shares: &[f64], busy: &[u64]) {
     for (t, pace) in paces.iter().enumerate() {
         let speed = speeds.entry(nodes::of_thread(t)).or_insert(pace / mean);
         *speed += 0.25 * (pace / mean - *speed);
-    }
-}
-
-/// Makes a copy and puts it into memory of its own.
-#[cfg(target_arch = "x86_64")]
-fn copy(code: usize, threads: u32) -> Option<Uneven> {
-    use hetmp_scan::uneven::{Plan, FRACTIONS_AT};
-    const PAGE: usize = 4096;
-    let object = object::at(code as u64)?;
-    let plan = Plan::of(&object, code as u64).ok()?;
-    let (lowest, length) = plan.span();
-    // The same place in a page, for the alignment of loops.
-    let offset = lowest as usize % PAGE;
-    let code_length = (offset + length as usize).next_multiple_of(PAGE);
-    let table_length = (FRACTIONS_AT + 8 * (threads as usize + 1)).next_multiple_of(PAGE);
-    let whole = code_length + table_length;
-    if USED.fetch_add(whole, Ordering::Relaxed) + whole > MOST {
-        USED.fetch_sub(whole, Ordering::Relaxed);
-        return None;
-    }
-    let (start, end) = (object.object().start as usize, object.object().end as usize);
-    let memory = Memory::near(start, end, whole)?;
-    let to = memory.at + offset;
-    let distance = (to as i64).checked_sub(lowest as i64)?;
-    let table = memory.at + code_length;
-    let frames = if plan.catches() {
-        Some((
-            register_frames(&object)?,
-            object.frames(plan.addresses(), distance)?,
-        ))
-    } else {
-        None
-    };
-    for (at, bytes) in plan.write(distance, table as u64)? {
-        let at = usize::try_from(at).ok()?;
-        if at < memory.at || at + bytes.len() > table {
-            return None;
-        }
-        // SAFETY: the bytes lie in memory that was mapped for them and that nobody else knows.
-        unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len()) };
-    }
-    // SAFETY: the pages are this function's own; nothing is executed there yet, and nothing written any more.
-    let allowed = unsafe {
-        libc::mprotect(
-            memory.at as *mut libc::c_void,
-            code_length,
-            libc::PROT_READ | libc::PROT_EXEC,
-        )
-    };
-    if allowed != 0 {
-        return None;
-    }
-    let entry = (code as i64).checked_add(distance)? as usize;
-    core::mem::forget(memory);
-    if let Some((register, frames)) = frames {
-        let section: &'static mut [u8] = Vec::leak(frames);
-        // SAFETY: a function of libgcc's that takes the address of an `.eh_frame` section, which lives as long as the process and
-        // describes code that does, too.
-        unsafe { register(section.as_mut_ptr().cast()) };
-    }
-    Some(Uneven {
-        // SAFETY: at `entry` lies the copy of the function at `code`, which gcc outlined with this signature.
-        entry: unsafe { core::mem::transmute::<usize, Outlined>(entry) },
-        table,
-        threads,
-        busy: AtomicBool::new(false),
-        shares: Mutex::new(Shares {
-            of: vec![1.0 / f64::from(threads); threads as usize],
-            executions: 0,
-        }),
-    })
-}
-
-type RegisterFrame = unsafe extern "C" fn(*mut libc::c_void);
-
-/// The function by which the unwinder that the object's exceptions use learns of further code. `None`: it is not known which
-/// unwinder that is, as in an object that has one of its own.
-#[cfg(target_arch = "x86_64")]
-fn register_frames(object: &hetmp_scan::loaded::Loaded) -> Option<RegisterFrame> {
-    if !object.asks_for_name("__gxx_personality_v0") || !object.asks_for_name("_Unwind_Resume") {
-        return None;
-    }
-    // SAFETY: names that end with a zero; the library is not loaded by this call, and is never unloaded where C++ is in use.
-    let found = unsafe {
-        let library = libc::dlopen(
-            c"libgcc_s.so.1".as_ptr(),
-            libc::RTLD_LAZY | libc::RTLD_NOLOAD,
-        );
-        if library.is_null() {
-            return None;
-        }
-        libc::dlsym(library, c"__register_frame".as_ptr())
-    };
-    // SAFETY: libgcc's function of this name has this signature.
-    (!found.is_null())
-        .then(|| unsafe { core::mem::transmute::<*mut libc::c_void, RegisterFrame>(found) })
-}
-
-/// Memory for a copy, given back when dropped.
-#[cfg(target_arch = "x86_64")]
-struct Memory {
-    at: usize,
-    length: usize,
-}
-
-#[cfg(target_arch = "x86_64")]
-impl Memory {
-    /// Memory from which everything in `start..end` can be reached.
-    fn near(start: usize, end: usize, length: usize) -> Option<Memory> {
-        const STEP: usize = 2 << 20;
-        const FAR: usize = 1 << 30;
-        // What lies below a library is mostly free.
-        let below = (1..256).map(|n| start.checked_sub(length.next_multiple_of(STEP) + n * STEP));
-        let above = (1..256).map(|n| end.next_multiple_of(STEP).checked_add(n * STEP));
-        for hint in below.chain(above).flatten() {
-            let hint = hint & !(STEP - 1);
-            let reach = end.max(hint + length) - start.min(hint);
-            if hint == 0 || reach > FAR {
-                continue;
-            }
-            // SAFETY: new memory, at a place where there is none.
-            let at = unsafe {
-                libc::mmap(
-                    hint as *mut libc::c_void,
-                    length,
-                    libc::PROT_READ | libc::PROT_WRITE,
-                    libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE,
-                    -1,
-                    0,
-                )
-            };
-            if at == libc::MAP_FAILED {
-                continue;
-            }
-            let memory = Memory {
-                at: at as usize,
-                length,
-            };
-            // Kernels before 4.17 take the address for a wish.
-            if memory.at == hint {
-                return Some(memory);
-            }
-        }
-        None
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-impl Drop for Memory {
-    fn drop(&mut self) {
-        // SAFETY: the memory is this value's own, and nothing points there.
-        unsafe { libc::munmap(self.at as *mut libc::c_void, self.length) };
     }
 }
 
