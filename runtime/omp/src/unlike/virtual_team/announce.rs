@@ -97,7 +97,8 @@ const UNFIT: [Entry; 6] = [
 
 /// Is `address` in the program itself, which cannot be unloaded?
 pub(super) fn is_in_program(address: usize) -> bool {
-    let end = PROGRAM_END.load(Ordering::Relaxed);
+    // Acquire: who sees the end sees the start, too.
+    let end = PROGRAM_END.load(Ordering::Acquire);
     if end == 0 {
         return find_program() && is_in_program(address);
     }
@@ -117,7 +118,7 @@ fn find_program() -> bool {
 
 fn note_program(program: &Loaded) {
     PROGRAM_START.store(program.object().start as usize, Ordering::Relaxed);
-    PROGRAM_END.store((program.object().end as usize).max(1), Ordering::Relaxed);
+    PROGRAM_END.store((program.object().end as usize).max(1), Ordering::Release);
 }
 
 /// Functions by which threads wait for each other, or leave their core to others.
