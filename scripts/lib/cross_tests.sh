@@ -14,6 +14,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
 passed=0
+skipped=0
 verdict() { # STATUS WHAT
     if [ "$1" = 0 ]; then
         passed=$((passed + 1))
@@ -77,11 +78,28 @@ for name in graphs collectives groups matrix; do
         runs "goal/$name" "$target/release/hetrun" -n 2 scripts/cross aarch64 "$work/program"
 done
 
-# Programs of OpenMP, against libgomp for the same machine.
+# Programs of OpenMP that clang compiled, against its own runtime for the same machine.
 unset CC
+if omp=$(scripts/cross aarch64 libomp) && command -v clang-19 >/dev/null; then
+    for name in parallel_basic parallel_nested loop_dynamic loop_doacross loop_ordered sections_basic \
+        single_copyprivate task_basic task_depend_in_out taskloop_reduction teams_distribute loop_static lock_nest; do
+        clang-19 --target=aarch64-linux-gnu -fopenmp -O2 -I/usr/lib/llvm-19/lib/clang/19/include "c-tests/$name.c" \
+            -L"$omp" -Wl,-rpath,"$omp" -lm -o "$work/program" || { verdict 1 "clang/$name"; continue; }
+        status=0
+        OMP_NUM_THREADS=3 LD_PRELOAD='' timeout 300 scripts/cross aarch64 "$work/program" >"$work/own" || status=$?
+        OMP_NUM_THREADS=3 LD_PRELOAD=$library timeout 300 scripts/cross aarch64 "$work/program" >"$work/out" || status=$?
+        diff "$work/own" "$work/out" || status=1
+        verdict "$status" "clang/$name"
+    done
+else
+    skipped=1
+    echo "skipped: clang's side: no clang-19, or $omp"
+fi
+
+# Programs of OpenMP, against libgomp for the same machine.
 HETMP_TEST_MACHINE=aarch64 HETMP_LIB=$library HETMP_TEST_SETTINGS=1 \
     cargo test --locked --package hetmp-abi-compat --test differential >"$work/out" 2>&1 || failed=$((failed + 1))
 cat "$work/out"
 set -- $(sed -n 's/^test result:.* \([0-9]*\) passed; \([0-9]*\) failed;.*/\1 \2/p' "$work/out")
-echo "$((passed + ${1:-0})) passed, $((failed + ${2:-0})) failed, 0 skipped"
+echo "$((passed + ${1:-0})) passed, $((failed + ${2:-0})) failed, $skipped skipped"
 [ "$failed" = 0 ]

@@ -31,27 +31,12 @@ fi
 
 if [ "$1" = --standard-library ]; then
     [ -d "$root/usr/lib/rustlib" ] || { echo "rust $oldest: is not unpacked (scripts/setup)" >&2; exit 1; }
-    apt=$(mktemp -d)
-    trap 'rm -rf "$apt"' EXIT
-    # apt fetches as a user of its own.
-    chmod 755 "$apt"
-    mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/files"
-    : >"$apt/status"
-    cat >"$apt/apt.conf" <<CONF
-APT::Architectures { "$(dpkg --print-architecture)"; "$2"; };
-APT::Sandbox::User "root";
-Dir::State "$apt";
-Dir::State::status "$apt/status";
-Dir::Cache "$apt";
-CONF
-    export APT_CONFIG="$apt/apt.conf"
-    apt-get -qq update
+    . scripts/lib/other_machine.sh
+    other_machine "$2"
     version=$(apt-cache madison "libstd-rust-web-dev:$2" | awk -v v="$oldest" 'index($3, v ".") == 1 { print $3; exit }')
     [ -n "$version" ] || { echo "rust $oldest: apt has no libstd-rust-web-dev:$2 of this version" >&2; exit 1; }
-    cd "$apt/files"
-    apt-get -qq download "libstd-rust-web-dev:$2=$version"
-    dpkg -x ./*.deb .
-    cp -R usr/lib/rustlib/. "$root/usr/lib/rustlib/"
+    other_files "libstd-rust-web-dev:$2=$version"
+    cp -R "$apt/files/usr/lib/rustlib/." "$root/usr/lib/rustlib/"
     exit 0
 fi
 
