@@ -1,4 +1,4 @@
-//! The programs of `c-tests/`: reads their header lines, compiles them, and runs them
+//! The programs of `c-tests/openmp/`: reads their header lines, compiles them, and runs them
 //! with the settings that the lines ask for. `c-tests/README.md` documents the format.
 
 use crate::arm;
@@ -125,7 +125,7 @@ const OF_GCC_ALONE: [&str; 7] = [
 const SAMPLE: usize = 8;
 
 /// The programs of `cases` that clang compiles too: a sample, or all with `HETMP_COMPILERS=all`. The programs
-/// that `c-tests/not-clang.txt` lists are left out.
+/// that `c-tests/openmp/not-clang.txt` lists are left out.
 ///
 /// # Errors
 /// One line: the list or the variable is wrong.
@@ -135,7 +135,7 @@ pub fn by_clang(cases: &[Case]) -> Result<Vec<Case>, String> {
 }
 
 /// The programs of `cases` that are also compiled by gcc and linked with libomp: a sample, or all with
-/// `HETMP_COMPILERS=all`. The programs that `c-tests/not-libomp.txt` lists are left out.
+/// `HETMP_COMPILERS=all`. The programs that `c-tests/openmp/not-libomp.txt` lists are left out.
 ///
 /// # Errors
 /// One line: the list or the variable is wrong.
@@ -144,7 +144,7 @@ pub fn for_libomp(cases: &[Case]) -> Result<Vec<Case>, String> {
     Ok(more.map(Case::for_libomp).collect())
 }
 
-/// The programs that gcc compiles for 64-bit Arm, without those that `c-tests/not-aarch64.txt` lists.
+/// The programs that gcc compiles for 64-bit Arm, without those that `c-tests/openmp/not-aarch64.txt` lists.
 ///
 /// # Errors
 /// One line: the list is wrong.
@@ -321,7 +321,7 @@ impl Case {
     }
 
     /// Compiles the program, and the libraries that the program opens, with the plain
-    /// system compiler. Files in `cache` that are newer than all files in `c-tests/`
+    /// system compiler. Files in `cache` that are newer than all files in `c-tests/openmp/`
     /// are kept.
     ///
     /// # Errors
@@ -549,9 +549,9 @@ pub fn prefix_lib(library: &Path, cache: &Path) -> Result<PathBuf, String> {
     Ok(dir)
 }
 
-/// The folder of the programs, `c-tests/`.
+/// The folder of the programs, `c-tests/openmp/`.
 pub fn folder() -> PathBuf {
-    library::root().join("c-tests")
+    library::root().join("c-tests/openmp")
 }
 
 /// The kernels. Each form is a case of its own, named `kernels/NAME.FORM`.
@@ -559,7 +559,7 @@ pub fn folder() -> PathBuf {
 /// # Errors
 /// One line that names the file and the header line that is not understood.
 pub fn kernels() -> Result<Vec<Case>, String> {
-    let mut cases = all(&folder().join("kernels"))?;
+    let mut cases = all(&library::root().join("c-tests/kernels"))?;
     for case in &mut cases {
         case.name.insert_str(0, "kernels/");
     }

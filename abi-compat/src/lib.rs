@@ -4,7 +4,7 @@
 //!   those of a built library, and [`coverage`] writes the coverage matrices.
 //! * gcc's own libgomp test suite: [`suite`] unpacks, compiles and runs it; [`dg`] and
 //!   [`selector`] read the DejaGnu directives of its tests.
-//! * The programs in `c-tests/`: [`case`] reads their header lines, compiles and runs
+//! * The programs in `c-tests/openmp/`: [`case`] reads their header lines, compiles and runs
 //!   them; [`compare`] holds their output against that under libgomp.
 //!
 //! [`clang`] knows the runtime that belongs to clang, [`arm`] how programs for another processor are made and run.

@@ -60,7 +60,7 @@ impl Scratch {
             .arg(&program)
             .arg(source)
             .arg("-I")
-            .arg(library::root().join("c-tests"))
+            .arg(library::root().join("c-tests/openmp"))
             .arg("-lm")
             .output()
             .expect("gcc starts");

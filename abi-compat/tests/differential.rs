@@ -7,10 +7,10 @@
 //! with a hard link named `libgomp.so.1`, take turns in bringing the library in.
 //!
 //! Programs in C and C++ are also compiled by clang (`clang/NAME`) and run under libomp and under libhetmp.so: a
-//! sample of `c-tests/` (all with `HETMP_COMPILERS=all`), and the programs in `c-tests/clang/`, which only clang
-//! compiles. `c-tests/not-clang.txt` lists the programs that are left out, and why. A smaller sample is compiled by gcc
+//! sample of `c-tests/` (all with `HETMP_COMPILERS=all`), and the programs in `c-tests/openmp/clang/`, which only clang
+//! compiles. `c-tests/openmp/not-clang.txt` lists the programs that are left out, and why. A smaller sample is compiled by gcc
 //! and linked with libomp (`libomp/NAME`), which has gcc's entries at a version node of its own;
-//! `c-tests/not-libomp.txt` lists what is left out of these.
+//! `c-tests/openmp/not-libomp.txt` lists what is left out of these.
 //!
 //! `HETMP_TEST_MACHINE=aarch64` compares programs of 64-bit Arm, which gcc cross-compiles and QEMU emulates; HETMP_LIB
 //! names that machine's libhetmp.so.
@@ -51,7 +51,10 @@ fn main() -> ExitCode {
         .test_threads
         .or_else(|| Some(std::thread::available_parallelism().map_or(1, |n| n.get())));
     let mut cases = case::all(&case::folder()).unwrap_or_else(|why| panic!("hetmp: {why}"));
-    assert!(!cases.is_empty(), "hetmp: folder c-tests: no programs");
+    assert!(
+        !cases.is_empty(),
+        "hetmp: folder c-tests/openmp: no programs"
+    );
     let emulated = arm::emulated();
     if emulated {
         cases = case::for_arm(cases).unwrap_or_else(|why| panic!("hetmp: {why}"));

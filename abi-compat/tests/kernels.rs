@@ -105,7 +105,7 @@ fn the_mix_runs_on_its_own_nodes() {
         eprintln!("skipped: mix-nodes.toml names CPUs 0 and 1");
         return;
     };
-    let file = case::folder().join("kernels/mix-nodes.toml");
+    let file = library::root().join("c-tests/kernels/mix-nodes.toml");
     let nodes = format!("@{}", file.display());
     for case in case::kernels().unwrap() {
         if !case.name.starts_with("kernels/mix.") {

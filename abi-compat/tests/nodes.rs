@@ -76,7 +76,7 @@ fn every_schedule_runs_every_iteration_once() {
         "nodes_each_thread.c",
         "gomp_legacy_runtime.c",
     ] {
-        let program = scratch.compile(&library::root().join("c-tests").join(name));
+        let program = scratch.compile(&library::root().join("c-tests/openmp").join(name));
         for schedule in SCHEDULES {
             let settings = ["2", &unlike]
                 .into_iter()
@@ -108,7 +108,7 @@ fn every_schedule_runs_every_iteration_once() {
 fn the_iterations_of_each_thread_ascend() {
     let Some(cpus) = cpus() else { return };
     let scratch = Scratch::new("order");
-    let program = scratch.compile(&library::root().join("c-tests/nodes_order.c"));
+    let program = scratch.compile(&library::root().join("c-tests/openmp/nodes_order.c"));
     let unlike = format!("cores={},speed=1;cores={},speed=0.33", cpus[0], cpus[1]);
     for schedule in SCHEDULES.map(|s| s.trim_start_matches("nonmonotonic:")) {
         let settings = ["2", &unlike].into_iter();
@@ -369,7 +369,7 @@ fn a_library_that_is_opened_later_runs_without_nodes() {
 fn a_node_may_have_no_share() {
     let Some(cpus) = cpus() else { return };
     let scratch = Scratch::new("zero-share");
-    let program = scratch.compile(&library::root().join("c-tests/nodes_zero_share.c"));
+    let program = scratch.compile(&library::root().join("c-tests/openmp/nodes_zero_share.c"));
     let two = format!("cores={};cores={}", cpus[0], cpus[1]);
     for (schedule, counts) in [
         ("static-csr:1,0", "10000 0"),
@@ -530,7 +530,7 @@ fn barriers_over_far_nodes() {
         "task_in_loop.c",
         "taskloop_reduction.c",
     ] {
-        let program = scratch.compile(&library::root().join("c-tests").join(name));
+        let program = scratch.compile(&library::root().join("c-tests/openmp").join(name));
         for (threads, places) in [("2", ""), ("3", ""), ("8", &equal), ("7", &unequal)] {
             // Nanoseconds: a signal has arrived as soon as it is seen, and the ratio decides which barrier is used.
             let mut env = vec![

@@ -91,11 +91,11 @@ fn runs(source: &str, pes: u32, args: &[&str], env: &[(&str, &str)]) {
 
 #[test]
 fn regions_tasks_forks_and_stacks() {
-    runs("c-tests/task_basic.c", 0, &[], &[]);
-    runs("c-tests/api_allocator_traits.c", 0, &[], &[]);
-    runs("c-tests/proc_fork_after_parallel.c", 0, &[], &[]);
+    runs("c-tests/openmp/task_basic.c", 0, &[], &[]);
+    runs("c-tests/openmp/api_allocator_traits.c", 0, &[], &[]);
+    runs("c-tests/openmp/proc_fork_after_parallel.c", 0, &[], &[]);
     runs(
-        "c-tests/loop_static.c",
+        "c-tests/openmp/loop_static.c",
         0,
         &[],
         &[("HETMP_STATIC", "force"), ("HETMP_NODES", "2")],

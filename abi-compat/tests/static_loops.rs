@@ -1,4 +1,4 @@
-//! Runs every program of `c-tests/`, and every kernel without a schedule clause, with virtual teams forced
+//! Runs every program of `c-tests/openmp/`, and every kernel without a schedule clause, with virtual teams forced
 //! wherever that is safe. The output must be the same as under libgomp. There is one test for each program.
 //!
 //! `HETMP_STATIC=force` makes virtual teams even if nothing can be gained. So this test checks the guards: if a
@@ -45,7 +45,10 @@ fn main() -> ExitCode {
     cases.retain(|c| !is_about_settings(c) && !c.only_hetmp);
     // Only loops without a schedule clause are divided by compiled code. The other forms of the kernels have one.
     cases.retain(|c| !c.name.ends_with(".runtime") && !c.name.ends_with(".dynamic"));
-    assert!(!cases.is_empty(), "hetmp: folder c-tests: no programs");
+    assert!(
+        !cases.is_empty(),
+        "hetmp: folder c-tests/openmp: no programs"
+    );
     sample::thin(&mut cases, arguments.filter.is_some(), |c| &c.name)
         .unwrap_or_else(|why| panic!("hetmp: {why}"));
     let cache = library::target_dir().join("differential");

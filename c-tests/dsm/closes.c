@@ -1,6 +1,6 @@
 /* Regions, threads and locks between a program's own uses of descriptors. With an argument: closes its standard input, and
    stays. */
-#include "../closes.h"
+#include "../openmp/closes.h"
 #include <omp.h>
 #include <pthread.h>
 

@@ -2,7 +2,7 @@
 /* goal-test: ranks=2 4 */
 /* goal-test: always=HETMP_NIC=shm */
 #define SAY(...) ((void)(0 && printf(__VA_ARGS__)))
-#include "../closes.h"
+#include "../openmp/closes.h"
 #include "gtest.h"
 
 /* Each rank's word goes to the next one, and all words are added. The first one is late: who waits long asks the system whether it lives. */

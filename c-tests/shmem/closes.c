@@ -2,7 +2,7 @@
  * PEs between whose operations the program closes descriptors that it did not open, or takes their numbers. With an argument
  * it does so up to number 1023. */
 #define SAY(...) ((void)(0 && printf(__VA_ARGS__)))
-#include "../closes.h"
+#include "../openmp/closes.h"
 #include "shtest.h"
 
 static long table[64], count;

@@ -75,7 +75,7 @@ header() {
 
 # Compiles FILE to PROGRAM, unless a newer one is there.
 compile() {
-    if [ -e "$2" ] && [ -z "$(find "$1" c-tests/check.h -newer "$2")" ]; then
+    if [ -e "$2" ] && [ -z "$(find "$1" c-tests/openmp/check.h -newer "$2")" ]; then
         return 0
     fi
     case $1 in
@@ -109,7 +109,7 @@ run() (
 )
 
 number=0
-for file in "$root"/c-tests/*.c "$root"/c-tests/*.cc "$root"/c-tests/*.f90 "$root"/c-tests/*.F90; do
+for file in "$root"/c-tests/openmp/*.c "$root"/c-tests/openmp/*.cc "$root"/c-tests/openmp/*.f90 "$root"/c-tests/openmp/*.F90; do
     name=$(basename -- "$file")
     echo "$name" | grep -qE -- "$filter" || continue
     number=$((number + 1))

@@ -1,4 +1,4 @@
-//! Programs that close descriptors they did not open, or take their numbers: see `c-tests/closes.h`.
+//! Programs that close descriptors they did not open, or take their numbers: see `c-tests/openmp/closes.h`.
 
 use crate::harness::{
     by_hetrun, compile, hetrun_finds_the_library, is_same, preload, prints_the_same, run,

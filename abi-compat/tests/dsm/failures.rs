@@ -465,7 +465,7 @@ fn what_cannot_be_is_refused_with_one_line() {
 
 #[test]
 fn an_allocator_of_the_program_is_refused_with_one_line() {
-    let program = compile("c-tests/own_malloc.c", &["-ldl"]);
+    let program = compile("c-tests/openmp/own_malloc.c", &["-ldl"]);
     for by in ["uffd", "sigsegv"] {
         let got = run(&program, &[], 2, &[("HETMP_DSM", by)]);
         if skipped(&got) {

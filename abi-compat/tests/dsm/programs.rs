@@ -146,7 +146,7 @@ fn loops_whose_iterations_wait_for_others_cross() {
 /// Regions inside of regions, thousands deep on one stack: what opens a region that crosses has a frame of its own.
 #[test]
 fn deep_regions_take_little_of_the_stack() {
-    let program = compile("c-tests/parallel_deep_stack.c", &[]);
+    let program = compile("c-tests/openmp/parallel_deep_stack.c", &[]);
     let expected = run(&program, &[], 0, &[]);
     for nodes in sample::one("deep_regions_take_little_of_the_stack", vec![2, 3]) {
         let got = run(&program, &[], nodes, &[]);
@@ -160,8 +160,8 @@ fn deep_regions_take_little_of_the_stack() {
 /// caught.
 #[test]
 fn floating_point_modes_hold_on_all_nodes() {
-    same("c-tests/float_traps.c", &[], 2);
-    same_with("c-tests/float_traps.c", &[], 2, &BY_SIGNALS);
+    same("c-tests/openmp/float_traps.c", &[], 2);
+    same_with("c-tests/openmp/float_traps.c", &[], 2, &BY_SIGNALS);
 }
 
 #[test]
@@ -237,11 +237,11 @@ fn programs_by_clang_cross() {
 #[test]
 fn what_programs_rely_on() {
     for (source, flags) in [
-        ("c-tests/own_system_calls.c", &["-rdynamic"][..]),
-        ("c-tests/signal_mask.c", &[]),
+        ("c-tests/openmp/own_system_calls.c", &["-rdynamic"][..]),
+        ("c-tests/openmp/signal_mask.c", &[]),
         // The variable `environ` lies in this program's own data.
-        ("c-tests/proc_spawn_in_region.c", &[]),
-        ("c-tests/static_thread_local_pointer.c", &[]),
+        ("c-tests/openmp/proc_spawn_in_region.c", &[]),
+        ("c-tests/openmp/static_thread_local_pointer.c", &[]),
     ] {
         let program = compile(source, flags);
         let expected = run(&program, &[], 0, &[]);
@@ -264,7 +264,7 @@ fn what_programs_rely_on() {
 fn what_does_not_cross_stays() {
     for (source, entry) in [
         (
-            "c-tests/taskgroup_reduction.c",
+            "c-tests/openmp/taskgroup_reduction.c",
             "GOMP_taskgroup_reduction_register",
         ),
         ("c-tests/dsm/stays.c", "omp_get_ancestor_thread_num"),

@@ -81,7 +81,7 @@ fn threads_start_beside_the_programs_data() {
     for (compiler, source, flags, setting) in [
         (
             "g++",
-            "c-tests/cxx_task_objects.cc",
+            "c-tests/openmp/cxx_task_objects.cc",
             "-O2",
             ("OMP_PROC_BIND", "false"),
         ),
@@ -93,7 +93,7 @@ fn threads_start_beside_the_programs_data() {
         ),
         (
             "gcc",
-            "c-tests/env_stacksize.c",
+            "c-tests/openmp/env_stacksize.c",
             "-O0",
             ("OMP_STACKSIZE", "48M"),
         ),

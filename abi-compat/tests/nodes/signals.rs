@@ -32,7 +32,7 @@ fn the_programs_traps_do_not_meet_our_arithmetic() {
     let scratch = Scratch::new("traps");
     let unlike = format!("cores={},speed=1;cores={},speed=0.33", cpus[0], cpus[1]);
     let programs = [
-        scratch.compile(&library::root().join("c-tests/float_traps.c")),
+        scratch.compile(&library::root().join("c-tests/openmp/float_traps.c")),
         scratch.compile_text("reported", TRAPS_AND_A_REPORT),
     ];
     let report = scratch.path("traps.json");

@@ -115,7 +115,7 @@ mod tests {
             slow: vec![1],
         }
         .mix_file(0.33);
-        let file = hetmp_abi_compat::case::folder().join("kernels/mix-nodes.toml");
+        let file = hetmp_abi_compat::library::root().join("c-tests/kernels/mix-nodes.toml");
         let shipped = std::fs::read_to_string(file).unwrap();
         let lines = |text: &str| -> Vec<String> {
             let meaning = |l: &&str| !l.is_empty() && !l.starts_with('#');
