@@ -6,6 +6,7 @@ use hetmp_abi_compat::{exec, library};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -90,9 +91,12 @@ fn compile(compiler: &str, args: &[String]) {
 }
 
 /// A program of `c-tests/mq`, built with `flags`. `kind` is part of its file's name: one name for each set of flags.
+/// Another test may build the same one and run it meanwhile.
 fn build(source: &str, kind: &str, flags: &[&str]) -> PathBuf {
     let at = installed();
+    static BUILT: AtomicU32 = AtomicU32::new(0);
     let out = scratch(&format!("{}-{kind}", source.replace('.', "-")));
+    let fresh = out.with_extension(BUILT.fetch_add(1, Ordering::Relaxed).to_string());
     let (compiler, standard) = if source.ends_with(".cc") {
         ("g++", "-std=c++11")
     } else {
@@ -105,10 +109,11 @@ fn build(source: &str, kind: &str, flags: &[&str]) -> PathBuf {
     args.extend([
         path.display().to_string(),
         "-o".to_owned(),
-        out.display().to_string(),
+        fresh.display().to_string(),
     ]);
     args.extend(at.libs.clone());
     compile(compiler, &args);
+    fs::rename(&fresh, &out).unwrap();
     out
 }
 
