@@ -52,7 +52,7 @@ static ALL: &[Type] = &[
         16,
         "LongDouble",
     ),
-    t("char", "char", "char", "c_char", 1, "I8"),
+    t("char", "char", "char", "c_char", 1, "CHAR"),
     t("schar", "signed char", "signed char", "i8", 1, "I8"),
     t("short", "short", "short", "i16", 2, "I16"),
     t("int", "int", "int", "i32", 4, "I32"),

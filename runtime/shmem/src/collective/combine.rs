@@ -40,6 +40,13 @@ pub enum Type {
 }
 
 impl Type {
+    /// C's plain `char`, which has a sign on x86-64 and none on Arm.
+    pub const CHAR: Type = if core::ffi::c_char::MIN == 0 {
+        Type::U8
+    } else {
+        Type::I8
+    };
+
     /// Bytes of an element.
     #[inline]
     pub fn size(self) -> usize {
