@@ -85,6 +85,20 @@ pub(crate) fn leave(th: &Thread, team: &Team) {
     }
 }
 
+/// A child of `fork` begins with all CPUs of the process where libomp's does: if its thread was bound to a place, the
+/// child, and what it executes, would have that place alone. With libgomp it has.
+pub(crate) fn free_children() {
+    // SAFETY: the handler can be called in every child, since the library is never unloaded.
+    unsafe { libc::pthread_atfork(None, None, Some(free_child)) };
+}
+
+extern "C" fn free_child() {
+    if let Some(th) = Thread::try_current().filter(|th| th.place.get() != 0) {
+        th.place.set(0);
+        let _ = topo::set_affinity(&init::globals().allowed);
+    }
+}
+
 /// Whether the primary thread gets back all CPUs of the process behind an outermost region
 /// (`KMP_AFFINITY=reset`).
 fn resets() -> bool {
