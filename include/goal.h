@@ -3,8 +3,8 @@
  *
  * A graph is one process's part of a communication: sends, receives and local operations, and their dependences.
  * GOAL_Compile turns a graph into a schedule. GOAL_Run begins a run of a schedule and returns at once; GOAL_Test and
- * GOAL_Wait tell when the run has ended. The names are those of Schneider, Eckelmann, Hoefler, Rehm, "Kernel-Based Offload
- * of Collective Operations" (Euro-Par 2011).
+ * GOAL_Wait tell when the run has ended. The names are those of Schneider, Eckelmann, Hoefler, Rehm, "Kernel-Based
+ * Offload of Collective Operations" (Euro-Par 2011).
  *
  * Every function but GOAL_Error_string returns GOAL_SUCCESS or an error code. Any thread may call any function.
  *
@@ -12,13 +12,13 @@
  *   thread  a thread of each process, which sleeps until a message comes; while a program's thread waits, that thread
  *           makes progress instead
  *   user    the program, inside of GOAL_Test, GOAL_Wait and blocking collectives; nothing happens outside of them
- *   kernel  the Linux kernel, where packets arrive (short nonblocking collectives of integers, and GOAL_Agree's schedules;
- *           the others as under thread)
+ *   kernel  the Linux kernel, where packets arrive (short nonblocking collectives of integers, and GOAL_Agree's
+ *           schedules; the others as under thread)
  *
- * Ends. GOAL_Finalize waits until all messages that were sent have left; exit with status 0 does the same. Runs that have
- * not ended are given up (GOAL_ERR_ABANDONED), and runs of peers that need this process end with GOAL_ERR_PEER_FAILED or
- * GOAL_ERR_PEER_LOST. If a process dies, the runs that need it end with GOAL_ERR_PEER_LOST; most launchers then end the
- * job.
+ * Ends. GOAL_Finalize waits until all messages that were sent have left; exit with status 0 does the same. Runs that
+ * have not ended are given up (GOAL_ERR_ABANDONED), and runs of peers that need this process end with
+ * GOAL_ERR_PEER_FAILED or GOAL_ERR_PEER_LOST. If a process dies, the runs that need it end with GOAL_ERR_PEER_LOST;
+ * most launchers then end the job.
  */
 #ifndef HETMP_GOAL_H
 #define HETMP_GOAL_H
@@ -100,8 +100,9 @@ int GOAL_Last_error(char *text, size_t n);
 /* Joins the job. Every process of the job calls it. A second call does nothing. */
 int GOAL_Init(void);
 /* As GOAL_Init, for a program whose processes another library has started (MPI, for example): this process is number
- * `rank` of `size`. `allgather` gives each process's `bytes` bytes to all processes, in the order of ranks, and returns 0; it
- * is called within GOAL_Init_through, by the calling thread, and gets `state` back. The engine `user` is not used. */
+ * `rank` of `size`. `allgather` gives each process's `bytes` bytes to all processes, in the order of ranks, and
+ * returns 0; it is called within GOAL_Init_through, by the calling thread, and gets `state` back. The engine `user` is
+ * not used. */
 int GOAL_Init_through(int rank,
                       int size,
                       int (*allgather)(void *state, const void *give, void *get, size_t bytes),
@@ -158,10 +159,11 @@ int GOAL_Compile(GOAL_Graph graph, GOAL_Schedule *schedule);
 int GOAL_Load(const void *bytes, size_t n, GOAL_Schedule *schedule);
 /* Frees a schedule; *schedule becomes null. Runs of the schedule go on. */
 int GOAL_Free_schedule(GOAL_Schedule *schedule);
-/* All processes call this together, each with its schedule of one communication; a process without a part in it passes the
- * schedule of an empty graph. So the engines kernel and nic know the schedules of all, and run them if they can. Under
- * other engines, and where they cannot, nothing changes. From then on all processes begin the runs of these schedules
- * in the same order, among all other collectives, whatever their contexts; and no two bound segments overlap. */
+/* All processes call this together, each with its schedule of one communication; a process without a part in it passes
+ * the schedule of an empty graph. So the engines kernel and nic know the schedules of all, and run them if they can.
+ * Under other engines, and where they cannot, nothing changes. From then on all processes begin the runs of these
+ * schedules in the same order, among all other collectives, whatever their contexts; and no two bound segments
+ * overlap. */
 int GOAL_Agree(GOAL_Schedule schedule);
 /* Begins a run in context 0, also while other runs of the same schedule go on. All processes of the job begin the
  * runs of one context in the same order: the n-th run of a process exchanges messages with the n-th run of its
@@ -188,8 +190,8 @@ int GOAL_Wait(GOAL_Handle *handle);
  * here. `give` is a process's input, `get` its output, in the layouts of MPI. An input or output that only the root
  * has may be null on other processes. `bytes` and `count` are the length of one block. Sums of floating point numbers
  * have the same bits on all processes and in every run.
- * A group is a list of ranks. In the forms for groups, ranks, roots and neighbours are numbers in the group. All members
- * begin a group's collectives in the same order; collectives of different groups have no order. */
+ * A group is a list of ranks. In the forms for groups, ranks, roots and neighbours are numbers in the group. All
+ * members begin a group's collectives in the same order; collectives of different groups have no order. */
 typedef struct GOAL_Group_handle *GOAL_Group;
 /* BEGIN generated from runtime/abi/src/goal/collectives.rs: cargo run -p hetmp-shmem-surface -- --write */
 /* Every process gets the root's input. */
@@ -262,9 +264,9 @@ int goal_group_ibarrier(GOAL_Group group, GOAL_Handle *handle);
 int GOAL_Group_create(int context, const int *ranks, int n, GOAL_Group *group);
 /* Frees a group; *group becomes null. Its runs go on. */
 int GOAL_Group_free(GOAL_Group *group);
-/* Exchanges with neighbours. Every process lists the ranks that send to it (sources) and the ranks that it sends to
- * (destinations); the lists of both sides must agree. A process gets one block from each source, in the order of the
- * list. It gives the same block to all destinations. */
+/* Exchanges with neighbours. Every process lists the ranks that send to it (sources) and the ranks that it sends
+ * to (destinations); the lists of both sides must agree. A process gets one block from each source, in the order
+ * of the list. It gives the same block to all destinations. */
 int goal_neighbor_allgather(const int *sources,
                             int n_sources,
                             const int *destinations,

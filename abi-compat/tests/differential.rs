@@ -8,8 +8,8 @@
 //!
 //! Programs in C and C++ are also compiled by clang (`clang/NAME`) and run under libomp and under libhetmp.so: a
 //! sample of `c-tests/` (all with `HETMP_COMPILERS=all`), and the programs in `c-tests/openmp/clang/`, which only clang
-//! compiles. `c-tests/openmp/not-clang.txt` lists the programs that are left out, and why. A smaller sample is compiled by gcc
-//! and linked with libomp (`libomp/NAME`), which has gcc's entries at a version node of its own;
+//! compiles. `c-tests/openmp/not-clang.txt` lists the programs that are left out, and why. A smaller sample is compiled
+//! by gcc and linked with libomp (`libomp/NAME`), which has gcc's entries at a version node of its own;
 //! `c-tests/openmp/not-libomp.txt` lists what is left out of these.
 //!
 //! `HETMP_TEST_MACHINE=aarch64` compares programs of 64-bit Arm, which gcc cross-compiles and QEMU emulates; HETMP_LIB

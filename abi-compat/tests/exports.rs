@@ -283,8 +283,8 @@ fn libraries_of_interfaces_export_their_headers_names() {
     }
 }
 
-/// The queues' names that do not begin with `hetmp_` are those that their paper's text has. The header has the other names as
-/// macros.
+/// The queues' names that do not begin with `hetmp_` are those that their paper's text has. The header has the other
+/// names as macros.
 #[test]
 fn short_names_are_the_papers() {
     let paper = BTreeSet::from([

@@ -9,8 +9,8 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Three regions: one that fits any number of threads, one whose program asks for a number, and one that keeps the thread's
-/// number. The last one writes only one place where there are two threads, so that a wrong verdict shows.
+/// Three regions: one that fits any number of threads, one whose program asks for a number, and one that keeps the
+/// thread's number. The last one writes only one place where there are two threads, so that a wrong verdict shows.
 const PROGRAM: &str = r#"
 #include <omp.h>
 #include <stdio.h>

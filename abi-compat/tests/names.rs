@@ -26,7 +26,8 @@ fn prefix() -> &'static Path {
     PREFIX.get_or_init(|| library::installed(&library::target_dir().join("names-tests/prefix")))
 }
 
-/// Every name that is not OpenMP's, defined by a library of the program, is the program's whatever way hetmp is started.
+/// Every name that is not OpenMP's, defined by a library of the program, is the program's whatever way hetmp is
+/// started.
 #[test]
 fn a_program_keeps_its_own_functions() {
     let names: Vec<String> = elf::read(library::fresh())
@@ -89,8 +90,8 @@ fn a_program_keeps_its_own_functions() {
     assert_eq!(succeed(&hetmp, &["run", &program], &[]), "45\n");
 }
 
-/// What a program of one of our headers sees of one of its functions, FUNCTION: calls reach the library directly, `dlsym`
-/// finds a function that does the same, and the library is there once.
+/// What a program of one of our headers sees of one of its functions, FUNCTION: calls reach the library directly,
+/// `dlsym` finds a function that does the same, and the library is there once.
 const LINKED: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -27,7 +27,8 @@ use ways::{way, Machine, Way, ANY, ARM_GCC, AVX2, AVX512, POWER_GCC, RISCV_GCC, 
 const REFUSED: &[(&str, &str)] = &[
     (
         "-DHETMP_SIMD_BACKEND=altivec",
-        "hetmp: HETMP_SIMD_BACKEND: not usable (expected sse2, avx2, avx512, neon, sve, rvv, sw26010, mt3000 or generic)",
+        "hetmp: HETMP_SIMD_BACKEND: not usable (expected sse2, avx2, avx512, neon, sve, rvv, sw26010, mt3000 or \
+         generic)",
     ),
     (
         "-DHETMP_SIMD_BACKEND=avx2 -mno-avx2",

@@ -8,8 +8,9 @@
  *
  * BYTES are those of a message (16384), MESSAGES how many every slave gets, SLOTS how many fit on each side.
  * dma is what the chip's transfers reach without messages: the slaves fetch pieces that lie ready.
- * The time is that of steps 2 to 4, after a few messages that touch every buffer. Whoever moves the data, the master has
- * the first CPU and slaves the following ones in turn: where threads lie decides more than how they hand data over. */
+ * The time is that of steps 2 to 4, after a few messages that touch every buffer. Whoever moves the data, the master
+ * has the first CPU and slaves the following ones in turn: where threads lie decides more than how they hand data over.
+ */
 #define _GNU_SOURCE
 #include "hand.h"
 

@@ -1,14 +1,16 @@
-/* The four ways to communicate of Hamidouche and LeBeane, "GPU Initiated OpenSHMEM" (PPoPP 2020), for the programs here.
+/* The four ways to communicate of Hamidouche and LeBeane, "GPU Initiated OpenSHMEM" (PPoPP 2020), for the programs
+ * here.
  *
  *   gio      the initiator, a workgroup, posts from templates to its own queue (hetmp/device.h)
- *   ikn      it hands the request through a queue in memory to a CPU thread, which builds the whole descriptor and posts:
- *            intra-kernel networking as it was
+ *   ikn      it hands the request through a queue in memory to a CPU thread, which builds the whole descriptor and
+ *            posts: intra-kernel networking as it was
  *   interk   no communication inside of a kernel: the main thread does it between two kernels
  *   overlap  the same, nonblocking: the part that neighbours need is a kernel of its own, and travels while the rest
  *            is computed
  *
- * A kernel is a parallel region and a workgroup is an OpenMP thread. Starting a region costs a microsecond, where starting
- * a GPU kernel costs twenty: --launch adds a time to every region (in the main thread), to see what that does. */
+ * A kernel is a parallel region and a workgroup is an OpenMP thread. Starting a region costs a microsecond, where
+ * starting a GPU kernel costs twenty: --launch adds a time to every region (in the main thread), to see what that does.
+ */
 #ifndef GIO_H
 #define GIO_H
 
@@ -212,7 +214,8 @@ static inline void gio_submit(struct gio *g, struct gio_request request) {
     __atomic_store_n(&r->turn, position + 1, __ATOMIC_RELEASE);
 }
 
-/* Inside of a kernel, by workgroup `w`. Sources must keep their content until gio_quiet, or until the target has answered. */
+/* Inside of a kernel, by workgroup `w`. Sources must keep their content until gio_quiet, or until the target has
+   answered. */
 static inline void gio_put(struct gio *g, int w, int pe, void *dest, const void *source, size_t bytes) {
     if (g->mode == IKN)
         gio_submit(g, (struct gio_request){.workgroup = w, .pe = pe, .dest = dest, .source = source, .bytes = bytes});

@@ -1,5 +1,5 @@
-/* A first GOAL program: a sum over all processes that goes on while each computes, and a graph of its own. scripts/demo goal
- * compiles and starts it. */
+/* A first GOAL program: a sum over all processes that goes on while each computes, and a graph of its own. scripts/demo
+ * goal compiles and starts it. */
 #include <goal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,30 +1,31 @@
 /* Jacobi relaxation on a square grid, rows split over PEs, a PE's rows over its workgroups.
  *
  *     oshrun -n PES jacobi2d [--mode gio|ikn|interk|overlap|all] [--size N] [--strong] [--iterations I]
- *                            [--threads T] [--residual K] [--tolerance X] [--launch US] [--rate R] [--edge NS] [--request US]
- *                            [--verify yes|no]
+ *                            [--threads T] [--residual K] [--tolerance X] [--launch US] [--rate R] [--edge NS]
+ *                            [--request US] [--verify yes|no]
  *
  * The grid has N columns and N rows a PE; with --strong, N rows in all. Boundary values are fixed, the first values are
- * random (seeded). Every K iterations the largest change of any point, over all PEs, is the residual; at X or below, the
- * program ends. Modes: see gio.h.
+ * random (seeded). Every K iterations the largest change of any point, over all PEs, is the residual; at X or below,
+ * the program ends. Modes: see gio.h.
  *
  * Each point is computed from the same values in the same order whoever computes it, so that the result does not depend
- * on mode, PEs or threads in any bit. It is compared with a serial solution (for grids of up to 2048 x 2048 points, or with
- * --verify yes). Standard output: the result, the same for every mode and number of threads; times go to standard
+ * on mode, PEs or threads in any bit. It is compared with a serial solution (for grids of up to 2048 x 2048 points, or
+ * with --verify yes). Standard output: the result, the same for every mode and number of threads; times go to standard
  * error, with the parts of a workgroup's time, the mean over workgroups and PEs. Status 0: right; 1: not; 2: bad use.
  *
  * --rate models a device that computes R million points a second on each PE: the rows at the edges are computed, since
- * neighbours get them, and for all others the time passes that the device would take. Then there is no result to compare.
+ * neighbours get them, and for all others the time passes that the device would take. Then there is no result to
+ * compare.
  *
- * What is not known of other machines can be tried: --edge lets NS pass for each point of a row that interk sends, --request
- * lets US pass until ikn's CPU thread has a request.
+ * What is not known of other machines can be tried: --edge lets NS pass for each point of a row that interk sends,
+ * --request lets US pass until ikn's CPU thread has a request.
  *
  * Halos. Row 1 of the next iteration goes to the upper neighbour's lower halo as soon as it is computed, with the
  * iteration's number as signal, and likewise below. There are two halos a side, each with a signal of its own, used in
- * turns: a neighbour may be one iteration ahead, and two puts are not ordered among each other, so that one signal for both
- * could say t + 1 while the row of t has not come. A neighbour overwrites the halo of iteration t - 1 only after it has got
- * this PE's row of t, which was computed from it. For the same reason a row that was put has left before it is
- * overwritten two iterations later. */
+ * turns: a neighbour may be one iteration ahead, and two puts are not ordered among each other, so that one signal for
+ * both could say t + 1 while the row of t has not come. A neighbour overwrites the halo of iteration t - 1 only after
+ * it has got this PE's row of t, which was computed from it. For the same reason a row that was put has left before it
+ * is overwritten two iterations later. */
 #include "gio.h"
 
 #include <math.h>

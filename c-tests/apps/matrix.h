@@ -2,11 +2,11 @@
  *
  * Rows are stored one after the other without the diagonal, which has an array of its own; columns rise within a row.
  *
- * Files (the format of NIST's Matrix Market): "matrix coordinate", real, integer or pattern, general or symmetric, square.
- * The lower triangle counts, equal places are added, and the entries of a pattern get values of their own. A diagonal
- * entry that is missing or zero becomes 1 + the sum of the magnitudes of its row, as benchmarks of solvers do with graphs. Whatever
- * is wrong with a file is one line with its number; nothing in it decides how much memory is taken before that much was
- * read. */
+ * Files (the format of NIST's Matrix Market): "matrix coordinate", real, integer or pattern, general or symmetric,
+ * square. The lower triangle counts, equal places are added, and the entries of a pattern get values of their own. A
+ * diagonal entry that is missing or zero becomes 1 + the sum of the magnitudes of its row, as benchmarks of solvers do
+ * with graphs. Whatever is wrong with a file is one line with its number; nothing in it decides how much memory is
+ * taken before that much was read. */
 #ifndef MATRIX_H
 #define MATRIX_H
 
@@ -184,7 +184,8 @@ static inline int matrix_read(struct matrix *m, FILE *file, char *why, size_t ro
 }
 
 /* The lower triangle of a road network: a grid of junctions, numbered tile by tile in random order within a tile (as
- * networks are numbered region by region); two of three streets exist. 1.3 entries a row, as in the paper's road graphs. */
+ * networks are numbered region by region); two of three streets exist. 1.3 entries a row, as in the paper's road
+ * graphs. */
 static inline int matrix_road(struct matrix *m, long n, uint64_t seed) {
     enum { TILE = 16 };
     long side = 1;

@@ -1,23 +1,24 @@
 /* Solves L x = b for a sparse lower triangular L, its rows dealt to PEs in blocks.
  *
- *     oshrun -n PES spts [--mode gio|ikn|interk|overlap|all] [--matrix FILE | --road N | --banded N] [--band B] [--each E]
+ *     oshrun -n PES spts [--mode gio|ikn|interk|overlap|all] [--matrix FILE | --road N | --banded N] [--band B]
+ *     [--each E]
  *                        [--seed S] [--block R] [--threads T] [--solves K] [--launch US] [--uncached] [--levels]
  *
- * gio and ikn solve without synchronisation (after Liu, Li, Hogg, Duff and Vinter, "A synchronization-free algorithm for
- * parallel sparse triangular solves", Euro-Par 2016): a workgroup takes its rows in an order in which each comes after those
- * it needs, waits for each value that is not solved yet, and pushes the solved one to the PEs that need it, value and flag in one
- * descriptor. No deadlock: whoever has the first unsolved row of all waits for nothing. interk and overlap go by level
- * sets: the rows that need only earlier levels are one kernel, and the main thread exchanges values between two kernels
- * (gio.h).
+ * gio and ikn solve without synchronisation (after Liu, Li, Hogg, Duff and Vinter, "A synchronization-free algorithm
+ * for parallel sparse triangular solves", Euro-Par 2016): a workgroup takes its rows in an order in which each comes
+ * after those it needs, waits for each value that is not solved yet, and pushes the solved one to the PEs that need it,
+ * value and flag in one descriptor. No deadlock: whoever has the first unsolved row of all waits for nothing. interk
+ * and overlap go by level sets: the rows that need only earlier levels are one kernel, and the main thread exchanges
+ * values between two kernels (gio.h).
  *
- * --uncached: values that travel between PEs are taken out of the CPU's caches after each use, by their writer and by their
- * readers (gio and ikn only), as where a device has its communication buffers in memory that it does not cache.
+ * --uncached: values that travel between PEs are taken out of the CPU's caches after each use, by their writer and by
+ * their readers (gio and ikn only), as where a device has its communication buffers in memory that it does not cache.
  *
  * Rows are dealt in blocks of R in turns; without --block each PE has one: what a road network wants, whose regions
  * hang together, and what a narrow band does not, whose rows are one chain.
  *
- * A row is summed up in the same order everywhere, so that the solution is that of a serial solve in every bit, which is
- * checked. Standard output: the result; times go to standard error. Status 0: right; 1: not; 2: bad use. */
+ * A row is summed up in the same order everywhere, so that the solution is that of a serial solve in every bit, which
+ * is checked. Standard output: the result; times go to standard error. Status 0: right; 1: not; 2: bad use. */
 #include "gio.h"
 #include "matrix.h"
 

@@ -1,6 +1,6 @@
 /* Two tasks update one variable; their dependences order each of them after its own maker only, and not against each
-   other. They wait for each other, so that two threads execute them; the waiting is relaxed and orders nothing. They add
-   often: the detector keeps its records without a lock, and misses two accesses at the very same time. */
+   other. They wait for each other, so that two threads execute them; the waiting is relaxed and orders nothing. They
+   add often: the detector keeps its records without a lock, and misses two accesses at the very same time. */
 #include <stdio.h>
 enum { OFTEN = 1000 };
 int main(void) {

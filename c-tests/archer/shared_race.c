@@ -1,6 +1,6 @@
 /* Both threads add to one variable without any order. They wait for each other first, so that neither begins when the
-   other has ended; the waiting is relaxed and orders nothing. They add often: the detector keeps its records without a lock, and misses two
-   accesses at the very same time. */
+   other has ended; the waiting is relaxed and orders nothing. They add often: the detector keeps its records without a
+   lock, and misses two accesses at the very same time. */
 #include <stdio.h>
 enum { OFTEN = 1000 };
 int main(void) {

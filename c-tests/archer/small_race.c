@@ -1,6 +1,6 @@
-/* One thread makes two small tasks that update one variable. Each depends on a variable of its own, so that nothing orders
-   the two. Each takes less time than another thread needs to wake up: the detector sees the race only where the runtime
-   leaves one of the tasks to another thread. */
+/* One thread makes two small tasks that update one variable. Each depends on a variable of its own, so that nothing
+   orders the two. Each takes less time than another thread needs to wake up: the detector sees the race only where the
+   runtime leaves one of the tasks to another thread. */
 #include <stdio.h>
 enum { REGIONS = 20 };
 int main(void) {

@@ -1,10 +1,12 @@
 /* What a page fault and a message cost between two nodes of a program (HETMP_NODES=dsm:2, two threads).
 
-   Prints a line for each kind: its name, then median, 99th percentile, smallest and largest of the samples, microseconds.
+   Prints a line for each kind: its name, then median, 99th percentile, smallest and largest of the samples,
+   microseconds.
      read        a page that the other node wrote last, read
      upgrade     a page that both nodes have read, written
      dirty       a page that the other node wrote last, written
-     handed      a page that both nodes in turn read and then write, read: it comes for writing at once ("Migratory pages")
+     handed      a page that both nodes in turn read and then write, read: it comes for writing at once ("Migratory
+                 pages")
      local       the first touch of a page of the node's own
      round-trip  a message to the origin and its answer: omp_test_lock of a lock that is held there
      barrier     a barrier of both threads */
@@ -77,7 +79,8 @@ int main(void)
             if (t == 1)
                 READ_EACH(pages)
 #pragma omp barrier
-            /* The one that wrote the pages last writes them again: they are not handed over for writing when they are read. */
+            /* The one that wrote the pages last writes them again: they are not handed over for writing when they are
+               read. */
             if (t == 0)
                 WRITE_EACH(pages)
 #pragma omp barrier

@@ -1,6 +1,6 @@
-/* The least that a page fault between two processes of this machine costs by userfaultfd: what dsm_bench measures, without
-   a protocol. Two processes map a file each. In the first one, two threads wait for the faults of either process, and
-   do with the system calls of the library what each kind of fault needs, and nothing else.
+/* The least that a page fault between two processes of this machine costs by userfaultfd: what dsm_bench measures,
+   without a protocol. Two processes map a file each. In the first one, two threads wait for the faults of either
+   process, and do with the system calls of the library what each kind of fault needs, and nothing else.
 
    Prints a line for each kind, as dsm_bench does: its name, then median, 99th percentile, smallest and largest of the
    samples, microseconds.

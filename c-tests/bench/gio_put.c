@@ -3,9 +3,9 @@
  *
  *     oshrun -n 2 gio_put [--ms N] [--threads T] [--initiators LIST] [--sizes LIST] [--pin no] [--stream N]
  *
- * PE 0 puts into the heap of PE 1, which sleeps in a barrier, and waits until the data have arrived: put, ring, quiet. PE 0
- * prints one line a row: mode, bytes, initiators, nanoseconds an operation (median of windows), least and most. The windows of
- * all modes of one size are in turns. Modes:
+ * PE 0 puts into the heap of PE 1, which sleeps in a barrier, and waits until the data have arrived: put, ring, quiet.
+ * PE 0 prints one line a row: mode, bytes, initiators, nanoseconds an operation (median of windows), least and most.
+ * The windows of all modes of one size are in turns. Modes:
  *
  *   cpu      shmem_putmem and shmem_quiet, no kernel: the floor of the software
  *   gio      one workgroup of a running kernel posts from its templates
@@ -14,11 +14,12 @@
  *   interk   an empty kernel, then the main thread's shmem_putmem and shmem_quiet
  *   launch   the same where a kernel takes 20 us more to start, as on a GPU (the time is waited for)
  *
- * Where there are two CPUs or more, the first initiator has one of its own, as a workgroup has its compute unit; the engine's
- * thread has another one, as an adapter is beside both; the CPU thread of ikn a third one, or the engine's (--pin no: the
- * kernel decides, and may put those that wait for each other on one CPU).
+ * Where there are two CPUs or more, the first initiator has one of its own, as a workgroup has its compute unit; the
+ * engine's thread has another one, as an adapter is beside both; the CPU thread of ikn a third one, or the engine's
+ * (--pin no: the kernel decides, and may put those that wait for each other on one CPU).
  *
- * With --stream N only bandwidth is measured: N puts, then one quiet; the rows are named MODE-stream, nanoseconds a put.
+ * With --stream N only bandwidth is measured: N puts, then one quiet; the rows are named MODE-stream, nanoseconds a
+ * put.
  *
  * Initiators: so many workgroups put at once, each through its own queue (gio) or all through one CPU thread (ikn); the
  * time is the first one's. `hop`: a cache line handed to another thread and back, half of it. */

@@ -1,27 +1,29 @@
-/* Nonblocking collectives in the manner of NBCBench: blocking latency, overlap with a calibrated work loop, and processor time
- * for each operation. One source: with hetmp's goal.h, or with -DUSE_MPI for an MPI.
+/* Nonblocking collectives in the manner of NBCBench: blocking latency, overlap with a calibrated work loop, and
+ * processor time for each operation. One source: with hetmp's goal.h, or with -DUSE_MPI for an MPI.
  *
  * goal_bench MS [ROW [BYTES]]: each row takes some MS milliseconds. Rank 0 prints `ROW BYTES LATENCY OVERLAP CPU BEGIN
  * APART POSSIBLE` (us, 0..1, us, us, us, 0..1):
  *   latency  of the blocking collective
  *   apart    of the nonblocking one, begun and waited for at once
  *   overlap  the loop begins the collective, computes twice as long as that takes (at least WORK), and waits, without a
- *            test in between: 1 - (whole - work) / apart, cut to 0..1. `work` is what the computation alone takes in the
- *            same processes just before: where processes share a processor, that is several times its processor time. The
- *            two take turns, and the median of their differences counts. All times are medians of the means of eight turns
- *            (where ranks share processors, of a stretch),
- *            at the rank where they are longest: one rank that something else has stopped for a moment delays all others,
- *            and that is no part of a collective. What happens rarely, but to the collective itself, is in `cpu`
- *   cpu      processor time for one operation of that loop, less that of the computation alone: of all threads of all ranks,
- *            of hetmp's helper processes (adapters, and those of the engine `kernel`), and of the system's threads for soft
- *            interrupts. Linux counts a soft interrupt for the thread that it interrupts, so those are in; one that comes
- *            while a processor has nothing to do is not
- *   possible the overlap that this processor time allows while all processors compute: 1 - cpu / processors / apart, with as
+ *            test in between: 1 - (whole - work) / apart, cut to 0..1. `work` is what the computation alone takes in
+ *            the same processes just before: where processes share a processor, that is several times its processor
+ *            time. The two take turns, and the median of their differences counts. All times are medians of the means
+ *            of eight turns (where ranks share processors, of a stretch),
+ *            at the rank where they are longest: one rank that something else has stopped for a moment delays all
+ *            others, and that is no part of a collective. What happens rarely, but to the collective itself, is in
+ *            `cpu`
+ *   cpu      processor time for one operation of that loop, less that of the computation alone: of all threads of all
+ *            ranks, of hetmp's helper processes (adapters, and those of the engine `kernel`), and of the system's
+ *            threads for soft interrupts. Linux counts a soft interrupt for the thread that it interrupts, so those are
+ *            in; one that comes while a processor has nothing to do is not
+ *   possible the overlap that this processor time allows while all processors compute: 1 - cpu / processors / apart,
+ *   with as
  *            many processors as there are ranks at most
  *   begin    time of the call that begins the collective in that loop, its mean at rank 0
  *
- * The work is counted in turns of a loop, so that a helper's thread that takes the core does not look like communication
- * hidden. */
+ * The work is counted in turns of a loop, so that a helper's thread that takes the core does not look like
+ * communication hidden. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <sched.h>
@@ -122,9 +124,9 @@ static double most(double us) { return combined(us, GOAL_MAX); }
 
 #endif
 
-/* BROADCAST has the same root always, who never waits for the others: many are under way at once, and its latency is what a
- * stream of them takes for each. In BROADCAST_TURNS the ranks are root in turns, as in the Intel MPI Benchmarks: a root has received
- * the one before, and the latency is that of a message. */
+/* BROADCAST has the same root always, who never waits for the others: many are under way at once, and its latency is
+ * what a stream of them takes for each. In BROADCAST_TURNS the ranks are root in turns, as in the Intel MPI Benchmarks:
+ * a root has received the one before, and the latency is that of a message. */
 enum { BARRIER, ALLREDUCE, ALLTOALL, BROADCAST, BROADCAST_TURNS };
 static const char *const names[] = {"barrier", "allreduce", "alltoall", "broadcast", "broadcast-turns"};
 
@@ -181,8 +183,8 @@ static void work(double us)
     sink = x;
 }
 
-/* A host takes processors away now and then, and Linux counts that as the process's time: so the fastest try counts. All ranks
- * then work as long as the slowest needs. */
+/* A host takes processors away now and then, and Linux counts that as the process's time: so the fastest try counts.
+ * All ranks then work as long as the slowest needs. */
 static void calibrate(void)
 {
     int i;
@@ -282,7 +284,8 @@ struct stretch {
     double cpu, others;
 };
 
-/* To read the helpers' times takes rank 0 a while. That belongs to no stretch, and the others must not be ahead by it. */
+/* To read the helpers' times takes rank 0 a while. That belongs to no stretch, and the others must not be ahead by it.
+   */
 static void begin_stretch(struct stretch *s)
 {
     s->others = of_others();
@@ -298,8 +301,8 @@ static double end_stretch(const struct stretch *s)
     return cpu + of_others() - s->others;
 }
 
-/* The times of a stretch's groups of turns, us for each turn, and the time when the last group ended. One turn alone says
- * little: where a rank is behind, its next turns find everything there. */
+/* The times of a stretch's groups of turns, us for each turn, and the time when the last group ended. One turn alone
+ * says little: where a rank is behind, its next turns find everything there. */
 enum { GROUPS = 1 << 14, GROUP = 8 };
 static double groups[GROUPS], group_ended;
 static int group_count, turn_count, group;
@@ -368,8 +371,9 @@ static double each(int what, int bytes, int n, int blocks)
 static double size_of_job(void) { return all; }
 static double cut(double share) { return share < 0 ? 0 : share > 1 ? 1 : share; }
 
-/* How often the computation alone and the computation with collectives take turns. A machine's speed drifts, and something
- * else may take a core for a while: so a stretch is compared with its neighbour, and the middle of the differences counts. */
+/* How often the computation alone and the computation with collectives take turns. A machine's speed drifts, and
+ * something else may take a core for a while: so a stretch is compared with its neighbour, and the middle of the
+ * differences counts. */
 enum { STRETCHES = 9 };
 
 /* How many turns of `us` each a stretch of `ms` has: whole groups, and four at least. */

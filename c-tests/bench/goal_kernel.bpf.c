@@ -1,9 +1,12 @@
-/* The kernel's side of goal_kernel.c: what Figure 4 of ESPGOAL measures, as eBPF programs where the paper has a kernel module.
+/* The kernel's side of goal_kernel.c: what Figure 4 of ESPGOAL measures, as eBPF programs where the paper has a kernel
+ * module.
  *
- * answer   runs at the ingress of the loopback device when a frame comes. Its sender is told through a ring buffer: from
- *          here, or (`through_item`) from a work item of the kernel that is queued here, as ESPGOAL's interpreter is one.
+ * answer   runs at the ingress of the loopback device when a frame comes. Its sender is told through a ring buffer:
+ *          from here, or (`through_item`) from a work item of the kernel that is queued here, as ESPGOAL's interpreter
+ *          is one.
  * maxima   is called through BPF_PROG_TEST_RUN: the larger one of each two floats of two vectors. eBPF has no floating
- *          point. Floats that are no NaN are in the order of integers, once the bits of negative ones are turned around. */
+ *          point. Floats that are no NaN are in the order of integers, once the bits of negative ones are turned
+ *          around. */
 #include "goal_kernel.h"
 
 #include <linux/bpf.h>

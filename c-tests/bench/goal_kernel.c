@@ -1,19 +1,20 @@
-/* Figure 4 of ESPGOAL (Schneider, Eckelmann, Hoefler, Rehm, "Kernel-Based Offload of Collective Operations", Euro-Par 2011):
- * what a work item of the kernel costs, and maxima of float vectors in the kernel and in user space.
+/* Figure 4 of ESPGOAL (Schneider, Eckelmann, Hoefler, Rehm, "Kernel-Based Offload of Collective Operations", Euro-Par
+ * 2011): what a work item of the kernel costs, and maxima of float vectors in the kernel and in user space.
  *
  *     goal_kernel OBJECT [MS]     OBJECT: goal_kernel.bpf.c, compiled; MS: time of a row, milliseconds [200]
  *
- * Needs root (eBPF, and a network namespace of its own, which ends with the program) and Linux 6.10 or later. Prints lines
+ * Needs root (eBPF, and a network namespace of its own, which ends with the program) and Linux 6.10 or later. Prints
+ * lines
  *
- *     answer WAY US       a frame on the loopback device, the median. WAY: user, half of the time until a second thread with
- *                         a raw socket has answered; kernel, until the program at the ingress has woken the sender through
- *                         a ring buffer (which costs an interrupt); item, until a work item that it queues has
+ *     answer WAY US       a frame on the loopback device, the median. WAY: user, half of the time until a second thread
+ *                         with a raw socket has answered; kernel, until the program at the ingress has woken the sender
+ *                         through a ring buffer (which costs an interrupt); item, until a work item that it queues has
  *     item US             from queueing an item until it runs, the median
  *     maxima FLOATS WAY NS   one call: kernel, user (what gcc -O3 makes of the loop), scalar (without vector
  *                         instructions). The start of the kernel's program does not count, as in the paper
  *
- * The ways of a row take turns. Status 0: done; 1: a result is wrong, or the system refuses; 2: bad use; 77: this system
- * cannot run it, with one line that says why. */
+ * The ways of a row take turns. Status 0: done; 1: a result is wrong, or the system refuses; 2: bad use; 77: this
+ * system cannot run it, with one line that says why. */
 #define _GNU_SOURCE
 #include "goal_kernel.h"
 

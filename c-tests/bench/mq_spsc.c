@@ -143,7 +143,8 @@ int main(int argc, char **argv) {
     must(err, "mCreateQueue");
     ThreadID t = mStartSlaveThreads(0, 1, (void *)slave, NULL);
     if (t.m_num != 1) return 1;
-    /* A receiver that begins on this CPU, behind a sender that spins, may wait there for a tick of some milliseconds. */
+    /* A receiver that begins on this CPU, behind a sender that spins, may wait there for a tick of some milliseconds.
+       */
     while (!atomic_load(&there)) sched_yield();
     /* Not before: how the library waits depends on the CPUs that the process has. */
     pin(0);

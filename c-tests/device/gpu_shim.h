@@ -1,5 +1,6 @@
-/* What the headers of CUDA and HIP would define of all that hetmp/device.h uses: enough for clang to check and to compile
- * the header for both, host and device side, where no SDK is installed (clang -nocudainc -nocudalib, -nogpuinc -nogpulib). */
+/* What the headers of CUDA and HIP would define of all that hetmp/device.h uses: enough for clang to check and to
+ * compile the header for both, host and device side, where no SDK is installed (clang -nocudainc -nocudalib, -nogpuinc
+ * -nogpulib). */
 #ifndef GPU_SHIM_H
 #define GPU_SHIM_H
 #include <stdlib.h>

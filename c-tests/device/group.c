@@ -3,7 +3,8 @@
  *
  *     oshrun -n PES group [CASE]
  *
- * Output: a line a case; status 0 if all passed. Collectives are compared with values that each PE computes by itself. */
+ * Output: a line a case; status 0 if all passed. Collectives are compared with values that each PE computes by itself.
+ */
 #include <hetmp/device.h>
 #include <omp.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* OMP_DISPLAY_AFFINITY in regions that cross nodes: each thread of the region, on whichever node, prints one line, again only
- * when the region's size changes. The lines go to standard error. */
+/* OMP_DISPLAY_AFFINITY in regions that cross nodes: each thread of the region, on whichever node, prints one line,
+ * again only when the region's size changes. The lines go to standard error. */
 #include <omp.h>
 #include <stdio.h>
 

@@ -1,7 +1,8 @@
 /* Loops that a schedule divides among nodes before they begin.
-   laps N: a loop over an array, N times. given: how many iterations the threads of each half of the region had, in the lap that fits
-   3 : 1 best. unlike N M: N laps in which a row takes the longer, the later it comes, and M laps the other way round. chunks: whether the program's chunks of 24 rows
-   stay whole. late: a thread that comes to the loop only after others have executed all of it. */
+   laps N: a loop over an array, N times. given: how many iterations the threads of each half of the region had, in the
+   lap that fits 3 : 1 best. unlike N M: N laps in which a row takes the longer, the later it comes, and M laps the
+   other way round. chunks: whether the program's chunks of 24 rows stay whole. late: a thread that comes to the loop
+   only after others have executed all of it. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Threads that are cancelled while they wait in system calls or compute, and threads that call pthread_exit: their cleanup runs,
-   and who joins them is told. A mask of signals lasts until the program changes it. vfork shares memory until exec. */
+/* Threads that are cancelled while they wait in system calls or compute, and threads that call pthread_exit: their
+   cleanup runs, and who joins them is told. A mask of signals lasts until the program changes it. vfork shares memory
+   until exec. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
-/* What clang makes calls of, on several nodes: regions with many shared variables, static loops that the runtime divides,
-   with chunks, with nowait and with lastprivate; reductions of one, of few and of many variables; single with
+/* What clang makes calls of, on several nodes: regions with many shared variables, static loops that the runtime
+   divides, with chunks, with nowait and with lastprivate; reductions of one, of few and of many variables; single with
    copyprivate; masked; critical sections. The output does not depend on where anything ran. */
 #include <omp.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Regions, threads and locks between a program's own uses of descriptors. With an argument: closes its standard input, and
-   stays. */
+/* Regions, threads and locks between a program's own uses of descriptors. With an argument: closes its standard input,
+   and stays. */
 #include "../openmp/closes.h"
 #include <omp.h>
 #include <pthread.h>

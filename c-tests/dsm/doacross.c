@@ -1,5 +1,5 @@
-/* Loops whose iterations wait for others, on all nodes: every schedule, one and two dimensions, 64-bit variables, one loop
-   after the other without a barrier. */
+/* Loops whose iterations wait for others, on all nodes: every schedule, one and two dimensions, 64-bit variables, one
+   loop after the other without a barrier. */
 #include <omp.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* The shared memory has an end. When the program has taken all, malloc and mappings fail as they do where memory is short.
-   Stacks lie elsewhere, so that threads start, and regions still run. */
+/* The shared memory has an end. When the program has taken all, malloc and mappings fail as they do where memory is
+   short. Stacks lie elsewhere, so that threads start, and regions still run. */
 #include <errno.h>
 #include <omp.h>
 #include <pthread.h>

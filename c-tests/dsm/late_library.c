@@ -1,5 +1,6 @@
-/* A program that loads a library of its own (the argument; this file with -DPLUGIN) while nodes run. The library's variables
-   are at the origin, so regions stay there from then on. And a look at where main's stack begins, as R does it. */
+/* A program that loads a library of its own (the argument; this file with -DPLUGIN) while nodes run. The library's
+   variables are at the origin, so regions stay there from then on. And a look at where main's stack begins, as R does
+   it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <omp.h>

@@ -1,5 +1,5 @@
-/* A library of a program (library_main.c): variables with and without values, a constructor that allocates and prints, a
-   thread-local variable, regions of its own, and a destructor that reads what other nodes wrote last. */
+/* A library of a program (library_main.c): variables with and without values, a constructor that allocates and prints,
+   a thread-local variable, regions of its own, and a destructor that reads what other nodes wrote last. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

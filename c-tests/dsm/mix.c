@@ -1,9 +1,9 @@
-/* A loop whose iterations are of two kinds, of which one takes three times as long, and whose mix changes with time: in one phase of
-   laps the long kind is more frequent in the lower half of the range, in the next one in the upper half.
-   Usage: mix [IRREGULARITY [PHASES [LAPS]]]. In the half where the long kind is more frequent, its share is (50 + IRREGULARITY/2) %,
-   in the other half (50 - IRREGULARITY/2) %: with 0 the loop is regular, with 100 each half has one kind only. A phase has LAPS laps.
-   Standard output: a sum that does not depend on who executed what. Standard error: seconds= of all laps but those of the first
-   phase, in which schedules learn. */
+/* A loop whose iterations are of two kinds, of which one takes three times as long, and whose mix changes with time: in
+   one phase of laps the long kind is more frequent in the lower half of the range, in the next one in the upper half.
+   Usage: mix [IRREGULARITY [PHASES [LAPS]]]. In the half where the long kind is more frequent, its share is (50 +
+   IRREGULARITY/2) %, in the other half (50 - IRREGULARITY/2) %: with 0 the loop is regular, with 100 each half has one
+   kind only. A phase has LAPS laps. Standard output: a sum that does not depend on who executed what. Standard error:
+   seconds= of all laps but those of the first phase, in which schedules learn. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

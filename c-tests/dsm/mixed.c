@@ -1,5 +1,5 @@
-/* A loop whose iterations the runtime hands out, on nodes that have two kinds of cores each. Standard error says how many iterations each
-   thread had. */
+/* A loop whose iterations the runtime hands out, on nodes that have two kinds of cores each. Standard error says how
+   many iterations each thread had. */
 #include <omp.h>
 #include <stdio.h>
 

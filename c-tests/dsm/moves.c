@@ -1,7 +1,8 @@
-/* Where a region runs, as measured. Standard error says in how many of the last executions of each phase iterations ran in another
-   process, and in how many some ran in this one.
-   phases: iterations sleep, so that the times do not depend on other programs. First the origin is slow, then every other node is.
-   whole: the region's threads divide its work by their numbers, so that a slow node cannot have a smaller part. */
+/* Where a region runs, as measured. Standard error says in how many of the last executions of each phase iterations ran
+   in another process, and in how many some ran in this one.
+   phases: iterations sleep, so that the times do not depend on other programs. First the origin is slow, then every
+   other node is. whole: the region's threads divide its work by their numbers, so that a slow node cannot have a
+   smaller part. */
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Shows that the threads of a region are in several processes, each with its own file behind a global variable. The calls
-   of the region are not known to work across nodes, so HETMP_DSM_TRUST=1 is needed. */
+/* Shows that the threads of a region are in several processes, each with its own file behind a global variable. The
+   calls of the region are not known to work across nodes, so HETMP_DSM_TRUST=1 is needed. */
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Ordered loops on all nodes: every schedule, iterations without an ordered region, loops without a barrier at their ends.
-   The ordered regions write down the iterations as they come, and the output says where they came out of order. */
+/* Ordered loops on all nodes: every schedule, iterations without an ordered region, loops without a barrier at their
+   ends. The ordered regions write down the iterations as they come, and the output says where they came out of order.
+   */
 #include <omp.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* omp_pause_resource ends the threads of regions: their variables have the first value again. Each thread but the first prints what
-   it finds. */
+/* omp_pause_resource ends the threads of regions: their variables have the first value again. Each thread but the first
+   prints what it finds. */
 #include <omp.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* The program chooses the schedule of schedule(runtime) loops that begin together with their region. Each iteration runs once, and a
-   static loop's in the thread that the standard says. */
+/* The program chooses the schedule of schedule(runtime) loops that begin together with their region. Each iteration
+   runs once, and a static loop's in the thread that the standard says. */
 #include <omp.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* More threads, one after the other and detached ones among them, than there are addresses for stacks: what ended threads had is used
-   again. Then what no node may do: each call is refused with a line. */
+/* More threads, one after the other and detached ones among them, than there are addresses for stacks: what ended
+   threads had is used again. Then what no node may do: each call is refused with a line. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* A program that installs handlers and uses them between regions and while one runs; and that changes its folder and its locale
-   in a region. */
+/* A program that installs handlers and uses them between regions and while one runs; and that changes its folder and
+   its locale in a region. */
 #define _GNU_SOURCE
 #include <locale.h>
 #include <omp.h>

@@ -1,5 +1,5 @@
-/* The C library says whether a process has one thread only; C++'s shared pointers then count without atomics. The variable
-   is in the program's own data, which nodes share. */
+/* The C library says whether a process has one thread only; C++'s shared pointers then count without atomics. The
+   variable is in the program's own data, which nodes share. */
 #include <stdio.h>
 #if __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>

@@ -1,5 +1,5 @@
-/* A library of starting_main.c that kills the process of one node while the nodes start. The variable DIES_AFTER says how many
-   microseconds after the process was made; 0: at once. Nodes are made by two calls of fork each. */
+/* A library of starting_main.c that kills the process of one node while the nodes start. The variable DIES_AFTER says
+   how many microseconds after the process was made; 0: at once. Nodes are made by two calls of fork each. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* What other nodes cannot answer or take part in: ancestors, reductions of tasks, scans, nested regions. Each region stays
-   at the origin, and the results are those of one process. */
+/* What other nodes cannot answer or take part in: ancestors, reductions of tasks, scans, nested regions. Each region
+   stays at the origin, and the results are those of one process. */
 #include <omp.h>
 #include <stdio.h>
 

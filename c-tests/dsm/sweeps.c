@@ -1,5 +1,5 @@
-/* A stencil, a region for each sweep and then a barrier for each: where two threads' rows meet, the same pages are read and
-   written by both in turn, sweep after sweep. */
+/* A stencil, a region for each sweep and then a barrier for each: where two threads' rows meet, the same pages are read
+   and written by both in turn, sweep after sweep. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* Tasks that print: one that a task of a function makes which the region calls, or (with BY_POINTER) one that sorts by a
-   function which prints, and which only a variable names. */
+/* Tasks that print: one that a task of a function makes which the region calls, or (with BY_POINTER) one that sorts by
+   a function which prints, and which only a variable names. */
 #include <stdio.h>
 #include <stdlib.h>
 

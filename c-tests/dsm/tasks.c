@@ -54,7 +54,8 @@ static void barriers(void)
     printf("barriers: %ld, %ld wrong\n", sum(), wrong);
 }
 
-/* One thread makes all tasks while the others wait; then threads with a number each, for which the last barrier waits. */
+/* One thread makes all tasks while the others wait; then threads with a number each, for which the last barrier waits.
+   */
 static void one_maker(void)
 {
     clear();

@@ -1,6 +1,7 @@
-/* A thread whose number is as large as the upper half of the addresses in its control block (0x7f5c, for example) ends, and is
-   joined: what the kernel writes when a thread ends goes to the word with the number, not to a half of an address. The next
-   number is chosen by /proc/sys/kernel/ns_last_pid, which needs rights; without them standard error says so. */
+/* A thread whose number is as large as the upper half of the addresses in its control block (0x7f5c, for example) ends,
+   and is joined: what the kernel writes when a thread ends goes to the word with the number, not to a half of an
+   address. The next number is chosen by /proc/sys/kernel/ns_last_pid, which needs rights; without them standard error
+   says so. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>

@@ -1,6 +1,7 @@
-/* The helper (the argument) with the capabilities that docs/goal.md names, started by users who are not root: whom it serves,
- * behind which interface, how many ranks of a user, what a rank can say about itself, and how long a packet waits. Root's, in a network namespace of its
- * own with the loopback device up; the folders that it changes are its own. */
+/* The helper (the argument) with the capabilities that docs/goal.md names, started by users who are not root: whom it
+ * serves, behind which interface, how many ranks of a user, what a rank can say about itself, and how long a packet
+ * waits. Root's, in a network namespace of its own with the loopback device up; the folders that it changes are its
+ * own. */
 #define _GNU_SOURCE
 #include "../goal/gtest.h"
 #include <arpa/inet.h>
@@ -169,7 +170,8 @@ static int rewrite(int map)
     return of_map(BPF_MAP_UPDATE_ELEM, map, value);
 }
 
-/* A packet for rank 0 of job 2 while somebody holds the lock and never gives it back: it waits so often, and no more. */
+/* A packet for rank 0 of job 2 while somebody holds the lock and never gives it back: it waits so often, and no more.
+   */
 static void wait_for_ever(int state, int lock)
 {
     struct sockaddr_ll to = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_halen = 6};

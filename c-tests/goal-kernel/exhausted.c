@@ -1,7 +1,8 @@
-/* The place for messages that come before their receives is full, and more come. Rank 0 sends rank 1 forged messages of the
- * next run, with tags that no receive has, until rank 1 keeps no further one; then it begins the collective. Its own message
- * has no place either. When rank 1 begins, it asks again for what was dropped: the result is exact, and nothing hangs. Then an
- * allreduce again, whose place is free. Rank 0 prints what it has sent; who runs the program compares that with rank 1's counters. */
+/* The place for messages that come before their receives is full, and more come. Rank 0 sends rank 1 forged messages of
+ * the next run, with tags that no receive has, until rank 1 keeps no further one; then it begins the collective. Its
+ * own message has no place either. When rank 1 begins, it asks again for what was dropped: the result is exact, and
+ * nothing hangs. Then an allreduce again, whose place is free. Rank 0 prints what it has sent; who runs the program
+ * compares that with rank 1's counters. */
 #include "../goal/gtest.h"
 #include <arpa/inet.h>
 #include <linux/if_ether.h>

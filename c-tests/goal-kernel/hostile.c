@@ -1,6 +1,6 @@
-/* Rank 0 listens on the interface, and sends what it heard again to rank 1 with something wrong in the head of each packet,
- * while both run collectives, as many as the argument says. Rank 0 prints how many packets of each kind it has sent; who runs
- * the program compares that with what rank 1 has counted. */
+/* Rank 0 listens on the interface, and sends what it heard again to rank 1 with something wrong in the head of each
+ * packet, while both run collectives, as many as the argument says. Rank 0 prints how many packets of each kind it has
+ * sent; who runs the program compares that with what rank 1 has counted. */
 #include "../goal/gtest.h"
 #include <arpa/inet.h>
 #include <linux/if_ether.h>

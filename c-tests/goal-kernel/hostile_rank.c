@@ -1,5 +1,5 @@
-/* Rank 0 writes into the memory that it shares with the program in the kernel, word by word, while packets of rank 1 come. No
- * word makes one packet come again and again: whatever the program counts, it counts only few. */
+/* Rank 0 writes into the memory that it shares with the program in the kernel, word by word, while packets of rank 1
+ * come. No word makes one packet come again and again: whatever the program counts, it counts only few. */
 #include "../goal/gtest.h"
 #include <stdint.h>
 #include <unistd.h>

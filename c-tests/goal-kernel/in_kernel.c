@@ -162,8 +162,8 @@ static void one_way(void)
     }
 }
 
-/* The same with another root after each `n`, which is as many as an engine keeps. Rank 2 looks late at what it got; rank 0
- * has sent it nothing before, and so has never heard how far it is. */
+/* The same with another root after each `n`, which is as many as an engine keeps. Rank 2 looks late at what it got;
+ * rank 0 has sent it nothing before, and so has never heard how far it is. */
 static void roots(int n)
 {
     int64_t word[AT_ONCE];

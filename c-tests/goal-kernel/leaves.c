@@ -1,5 +1,6 @@
-/* One rank ends with status 0, without GOAL_Finalize, while a collective of its own runs and before it has begun the next.
- * What it has begun still ends at its peers, or ends with an error; the next one ends with an error; nothing hangs. */
+/* One rank ends with status 0, without GOAL_Finalize, while a collective of its own runs and before it has begun the
+ * next. What it has begun still ends at its peers, or ends with an error; the next one ends with an error; nothing
+ * hangs. */
 #include "../goal/gtest.h"
 
 int main(void)

@@ -1,5 +1,6 @@
-/* Messages longer than a packet: collectives of blocks from one byte less than a packet takes to 64 KiB, and around the lengths of
- * the parts that interfaces with packets of 1500, 9000 and more bytes take. Every byte of every result is compared. The argument is the number of rounds; several collectives are under way at once. */
+/* Messages longer than a packet: collectives of blocks from one byte less than a packet takes to 64 KiB, and around the
+ * lengths of the parts that interfaces with packets of 1500, 9000 and more bytes take. Every byte of every result is
+ * compared. The argument is the number of rounds; several collectives are under way at once. */
 #include "../goal/gtest.h"
 #include <stdint.h>
 

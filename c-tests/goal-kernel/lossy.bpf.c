@@ -1,5 +1,5 @@
-/* A bad network: of the packets of the engine `kernel` that leave an interface, 5 of 100 are lost and 5 of 100 come twice. For
- * tc: filter add dev lo egress bpf direct-action object-file lossy.o section classifier. */
+/* A bad network: of the packets of the engine `kernel` that leave an interface, 5 of 100 are lost and 5 of 100 come
+ * twice. For tc: filter add dev lo egress bpf direct-action object-file lossy.o section classifier. */
 #include <linux/bpf.h>
 #include <linux/types.h>
 

@@ -1,5 +1,5 @@
-/* Collectives on a network that loses and doubles packets (lossy.bpf.c): every result is exact. The argument is the number of
- * collectives; several are under way at once. */
+/* Collectives on a network that loses and doubles packets (lossy.bpf.c): every result is exact. The argument is the
+ * number of collectives; several are under way at once. */
 #include "../goal/gtest.h"
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
-/* A scanner of another user looks for what listens while the ranks meet over TCP, and calls all of it: one call says nothing,
- * one noise, one claims to be a rank and sends the proof that it was shown back. Nobody answers it as a rank, and the job goes on.
- * Root's, in a network namespace of its own, where nothing else listens. */
+/* A scanner of another user looks for what listens while the ranks meet over TCP, and calls all of it: one call says
+ * nothing, one noise, one claims to be a rank and sends the proof that it was shown back. Nobody answers it as a rank,
+ * and the job goes on. Root's, in a network namespace of its own, where nothing else listens. */
 #define _GNU_SOURCE
 #include "../goal/gtest.h"
 #include <arpa/inet.h>
@@ -58,7 +58,8 @@ static int scan_tcp(int *calls, int most)
     return n;
 }
 
-/* Calls what listens by names that are no files. Returns how many there are; each has said who may call, and hung up. */
+/* Calls what listens by names that are no files. Returns how many there are; each has said who may call, and hung up.
+   */
 static int scan_names(void)
 {
     FILE *list = fopen("/proc/net/unix", "r");

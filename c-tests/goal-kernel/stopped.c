@@ -1,6 +1,7 @@
-/* Rank 1 begins two collectives, with a second argument "graph" also a graph of its own, and is then stopped, with all its
- * threads. The others begin theirs only after that, and need rank 1 to pass messages on. Under the engine `kernel` their waits
- * end nevertheless; with the first argument "stuck" the program checks that they do not end while rank 1 is stopped. */
+/* Rank 1 begins two collectives, with a second argument "graph" also a graph of its own, and is then stopped, with all
+ * its threads. The others begin theirs only after that, and need rank 1 to pass messages on. Under the engine `kernel`
+ * their waits end nevertheless; with the first argument "stuck" the program checks that they do not end while rank 1 is
+ * stopped. */
 #include "../goal/gtest.h"
 #include <dirent.h>
 #include <signal.h>

@@ -5,7 +5,8 @@
 #include "../openmp/closes.h"
 #include "gtest.h"
 
-/* Each rank's word goes to the next one, and all words are added. The first one is late: who waits long asks the system whether it lives. */
+/* Each rank's word goes to the next one, and all words are added. The first one is late: who waits long asks the system
+   whether it lives. */
 static void work(const char *step)
 {
     static int round;

@@ -1,5 +1,5 @@
-/* Over sockets, a stream between two processes is made when a schedule first needs it: a neighbour exchange on a ring leaves
- * each process with two, whatever the job's size. Where no sockets are used there are none. */
+/* Over sockets, a stream between two processes is made when a schedule first needs it: a neighbour exchange on a ring
+ * leaves each process with two, whatever the job's size. Where no sockets are used there are none. */
 /* goal-test: ranks=2 8 */
 #include "gtest.h"
 #include <arpa/inet.h>

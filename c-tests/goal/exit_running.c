@@ -1,5 +1,5 @@
-/* A process ends with status 0 while its run goes on, and without GOAL_Finalize: what it sent before arrives, and the peers
- * that wait for more get an error and go on. */
+/* A process ends with status 0 while its run goes on, and without GOAL_Finalize: what it sent before arrives, and the
+ * peers that wait for more get an error and go on. */
 /* goal-test: ranks=2 4 7 */
 #include "gtest.h"
 

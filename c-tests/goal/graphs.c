@@ -1,4 +1,5 @@
-/* The paper's interface: graphs of sends, receives and local operations, compiled once, run many times, several at once. */
+/* The paper's interface: graphs of sends, receives and local operations, compiled once, run many times, several at
+   once. */
 #include "gtest.h"
 
 static int rank, size;

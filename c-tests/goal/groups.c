@@ -1,4 +1,5 @@
-/* Collectives of groups: of some ranks, in an order of their own, in several groups at once, begun in different orders. */
+/* Collectives of groups: of some ranks, in an order of their own, in several groups at once, begun in different orders.
+   */
 /* goal-test: env=HETMP_GOAL_NONBLOCKING=schedule */
 #include "gtest.h"
 

@@ -1,5 +1,6 @@
-/* A process has done its part of the last run, and leaves, before others begin theirs: what it sent is there. Here the last
- * rank tells rank 0 something and leaves, while rank 0 waits for the others; only then it asks for what the last one said. */
+/* A process has done its part of the last run, and leaves, before others begin theirs: what it sent is there. Here the
+ * last rank tells rank 0 something and leaves, while rank 0 waits for the others; only then it asks for what the last
+ * one said. */
 /* goal-test: ranks=3 4 7 */
 /* goal-test: env=HETMP_NIC=emulated */
 /* goal-test: env=HETMP_NIC=tcp */

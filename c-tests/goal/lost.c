@@ -1,5 +1,5 @@
-/* A peer dies in the middle of a collective: the waits of the others end with an error. Each rank lives in a session of its
- * own, so that it outlives the launcher, which ends the job; rank 0 says what it saw in a file. */
+/* A peer dies in the middle of a collective: the waits of the others end with an error. Each rank lives in a session of
+ * its own, so that it outlives the launcher, which ends the job; rank 0 says what it saw in a file. */
 /* goal-test: ranks=2 4 7 */
 /* goal-test: file */
 /* goal-test: env=HETMP_GOAL_NONBLOCKING=schedule */

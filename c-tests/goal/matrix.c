@@ -1,5 +1,6 @@
-/* Every collective once for each length of a block, blocking and nonblocking; scripts/lib/goal_matrix.sh runs it over engines,
- * links, algorithms and numbers of processes. Arguments: the lengths, bytes, multiples of 8; without any, two short ones. */
+/* Every collective once for each length of a block, blocking and nonblocking; scripts/lib/goal_matrix.sh runs it over
+ * engines, links, algorithms and numbers of processes. Arguments: the lengths, bytes, multiples of 8; without any, two
+ * short ones. */
 /* goal-test: ranks=3 */
 #include "gtest.h"
 

@@ -1,5 +1,5 @@
-/* Under the engine `thread` collectives end while the program calls nothing: who computes meanwhile finds them ended at the
- * first test. */
+/* Under the engine `thread` collectives end while the program calls nothing: who computes meanwhile finds them ended at
+ * the first test. */
 /* goal-test: engine=thread */
 /* goal-test: always=HETMP_GOAL_NONBLOCKING=schedule */
 #include "gtest.h"

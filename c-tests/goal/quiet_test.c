@@ -1,5 +1,5 @@
-/* GOAL_Test reads memory and makes no system call: in a thread that may make none (seccomp's strict mode ends it, and so the
- * process, at the first), on runs that go on and on runs that have ended. goal-test: engine=thread */
+/* GOAL_Test reads memory and makes no system call: in a thread that may make none (seccomp's strict mode ends it, and
+ * so the process, at the first), on runs that go on and on runs that have ended. goal-test: engine=thread */
 /* goal-test: env=HETMP_GOAL_NONBLOCKING=schedule */
 #include "gtest.h"
 #include <linux/seccomp.h>

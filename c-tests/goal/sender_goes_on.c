@@ -1,5 +1,5 @@
-/* Rank 0 sends more than a link has room for, is told that its sends are over, and never calls again until rank 1 has got
- * everything. The two speak of that through memory of their own, so that no call of GOAL's helps. */
+/* Rank 0 sends more than a link has room for, is told that its sends are over, and never calls again until rank 1 has
+ * got everything. The two speak of that through memory of their own, so that no call of GOAL's helps. */
 /* goal-test: ranks=2 */
 /* goal-test: engine=thread */
 /* goal-test: always=HETMP_GOAL_NONBLOCKING=schedule */

@@ -1,5 +1,5 @@
-/* A rank that has begun collectives of one group, and waits for one of another, still takes what its peers have given to the
- * first. Without that the peers find no room for more, and both wait for ever. */
+/* A rank that has begun collectives of one group, and waits for one of another, still takes what its peers have given
+ * to the first. Without that the peers find no room for more, and both wait for ever. */
 /* goal-test: ranks=2 4 */
 /* goal-test: env=HETMP_GOAL_NONBLOCKING=schedule */
 #include "gtest.h"
@@ -15,8 +15,8 @@ static void wait_all(GOAL_Handle *handles, int n)
         CHECK(GOAL_Wait(&handles[i]) == GOAL_SUCCESS);
 }
 
-/* `n` broadcasts or reductions of the first group. Rank 0 waits for them first, the others for the second group's barrier.
- * With `other_way`, the others wait for them first. */
+/* `n` broadcasts or reductions of the first group. Rank 0 waits for them first, the others for the second group's
+ * barrier. With `other_way`, the others wait for them first. */
 static void both(int n, int words, int reduces, int other_way, int tests)
 {
     static int give[MOST][LONG], get[MOST][LONG];

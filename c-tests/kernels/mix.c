@@ -4,8 +4,8 @@
    name, mix-nodes.toml; without one both kinds cost about the same.
    Usage: mix [S|A [LAPS [IRREGULARITY [PHASES]]]]. The range is divided into PHASES (4) equal parts. With IRREGULARITY
    0 %, every other iteration is of the first kind everywhere: a regular loop. With 100 %, phases hold one kind only, in
-   turns; in between, the share of the first kind is (50 + IRREGULARITY/2) % and (50 - IRREGULARITY/2) % in turns. What a
-   probe of the first iterations says about the rest is worth less and less.
+   turns; in between, the share of the first kind is (50 + IRREGULARITY/2) % and (50 - IRREGULARITY/2) % in turns. What
+   a probe of the first iterations says about the rest is worth less and less.
    All results are whole numbers or stored one by one, so that nothing depends on the order.
    hetmp-test: forms=none,runtime,dynamic
    hetmp-test: threads=1,2,3

@@ -1,6 +1,6 @@
-/* Scalar pentadiagonal solver: as bt, but the unknowns are uncoupled in the implicit part, whose fourth differences make
-   five diagonals. Far less arithmetic a point than bt, the same sweeps along three dimensions and the same barriers:
-   one parallel region a time step, with five loops.
+/* Scalar pentadiagonal solver: as bt, but the unknowns are uncoupled in the implicit part, whose fourth differences
+   make five diagonals. Far less arithmetic a point than bt, the same sweeps along three dimensions and the same
+   barriers: one parallel region a time step, with five loops.
    hetmp-test: forms=none,runtime,dynamic
    hetmp-test: threads=1,2,3
    hetmp-test: args=S

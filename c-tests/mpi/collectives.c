@@ -1,6 +1,6 @@
-/* The nonblocking collectives that libhetmp_mpi.so takes, and every way to wait for them, in a program that knows MPI only.
- * Each result is compared with what the arguments say. Rank 0 prints one line, which is the same with and without the
- * library. */
+/* The nonblocking collectives that libhetmp_mpi.so takes, and every way to wait for them, in a program that knows MPI
+ * only. Each result is compared with what the arguments say. Rank 0 prints one line, which is the same with and without
+ * the library. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

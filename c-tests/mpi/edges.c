@@ -1,9 +1,9 @@
-/* What an MPI refuses before it begins, and what its nonblocking collectives do at their edges. Two ranks; the lines are the same
- * with libhetmp_mpi.so and without it.
+/* What an MPI refuses before it begins, and what its nonblocking collectives do at their edges. Two ranks; the lines
+ * are the same with libhetmp_mpi.so and without it.
  *
  * edges         errors, absolute addresses, graphs, many communicators, a wait by Fortran
- * edges unlike  what Open MPI alone does not survive: a collective with unlike numbers of elements, of which the communicator's
- *               handler hears when the wait ends, and a communicator that is freed too early */
+ * edges unlike  what Open MPI alone does not survive: a collective with unlike numbers of elements, of which the
+ *               communicator's handler hears when the wait ends, and a communicator that is freed too early */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -23,7 +23,8 @@ static void must(int holds, const char *what) {
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* The call has failed at both ranks, and the communicator's handler has heard of it. MPI_COMM_WORLD's would end the program. */
+/* The call has failed at both ranks, and the communicator's handler has heard of it. MPI_COMM_WORLD's would end the
+   program. */
 static void refused(const char *what, int code) {
     int class = MPI_SUCCESS;
     must(code != MPI_SUCCESS, what);

@@ -1,6 +1,6 @@
-/* A collective that fails beside others that do not: two ranks sum unlike numbers of elements, which MPI forbids and GOAL
- * notices. The function that waits must report the error, and must not lose what ended well before the failed one or wait for
- * ever.
+/* A collective that fails beside others that do not: two ranks sum unlike numbers of elements, which MPI forbids and
+ * GOAL notices. The function that waits must report the error, and must not lose what ended well before the failed one
+ * or wait for ever.
  *
  * failed wait|test|waitall|testall|waitany|testany|waitsome|testsome|status: the function that is tried. Two ranks. */
 #include <mpi.h>

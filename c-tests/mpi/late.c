@@ -1,5 +1,6 @@
-/* A program that opens MPI after its start, as Python does with mpi4py. Compiled with -DMODULE and mpicc: the module that is
- * linked with MPI. Without: the program, which opens the module named by its argument, out of everybody else's sight. */
+/* A program that opens MPI after its start, as Python does with mpi4py. Compiled with -DMODULE and mpicc: the module
+ * that is linked with MPI. Without: the program, which opens the module named by its argument, out of everybody else's
+ * sight. */
 #include <stdio.h>
 #ifdef MODULE
 #include <mpi.h>

@@ -1,5 +1,6 @@
 /* A slave that crashes is named before the process ends by the signal; the handlers of a program stay its own.
- * Argument: segv, fpe, abort, stack (overflow), sent (by the program itself), master (crashes itself), own (handles it). */
+ * Argument: segv, fpe, abort, stack (overflow), sent (by the program itself), master (crashes itself), own (handles
+ * it). */
 #include "mq_check.h"
 
 #include <signal.h>

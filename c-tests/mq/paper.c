@@ -1,6 +1,6 @@
-/* The paper's example (section 2.2), completed where the page breaks off: it asks cluster 1 for the number of slaves and starts
- * cluster 0. The queues' cluster, which the page calls c_id, is 0, or the program's argument: on x86, which has one memory,
- * slaves of cluster 0 find queues of cluster 1, too. */
+/* The paper's example (section 2.2), completed where the page breaks off: it asks cluster 1 for the number of slaves
+ * and starts cluster 0. The queues' cluster, which the page calls c_id, is 0, or the program's argument: on x86, which
+ * has one memory, slaves of cluster 0 find queues of cluster 1, too. */
 #include "mq_check.h"
 
 #define M 64

@@ -1,5 +1,5 @@
-/* Order and content of many messages: queues of every shape, lengths that vary, single calls and batches, several messages
- * held at a time, and 64-bit sums that find a lost or doubled one. hetmp-mq-test: slaves=1,3 */
+/* Order and content of many messages: queues of every shape, lengths that vary, single calls and batches, several
+ * messages held at a time, and 64-bit sums that find a lost or doubled one. hetmp-mq-test: slaves=1,3 */
 #include "mq_check.h"
 
 /* The thread sanitizer does not see the library's copies between two stages. */

@@ -1,13 +1,14 @@
 /* A strict platform ends the program where the wrong side touches memory, and says who, what and where.
- * Argument: slot (a slave writes to the master's slot), master (the master writes to a slot that it has sent), store, array (a
- * slave runs over the end of its scalar or array memory), released, sent (a slave reads a message that it has released, or
- * writes to one that it has sent); none: three slaves fill all of their memories and use messages as they should. */
+ * Argument: slot (a slave writes to the master's slot), master (the master writes to a slot that it has sent), store,
+ * array (a slave runs over the end of its scalar or array memory), released, sent (a slave reads a message that it has
+ * released, or writes to one that it has sent); none: three slaves fill all of their memories and use messages as they
+ * should. */
 #include "mq_check.h"
 
 static volatile char *slot;
 
-/* All that is left of a memory of the calling slave, filled with its number; *n bytes. NULL where nothing is left, as where
- * both kinds are one memory. */
+/* All that is left of a memory of the calling slave, filled with its number; *n bytes. NULL where nothing is left, as
+ * where both kinds are one memory. */
 static volatile char *fill(int kind, size_t *n) {
     int err;
     *n = sGetLocalMemFree(kind);

@@ -1,5 +1,5 @@
-/* cancel for stops a loop at its cancellation points; no iteration runs twice; later loops are whole (OpenMP 5.1, 2.20.1).
-   hetmp-test: env=OMP_CANCELLATION=true */
+/* cancel for stops a loop at its cancellation points; no iteration runs twice; later loops are whole (OpenMP 5.1,
+   2.20.1). hetmp-test: env=OMP_CANCELLATION=true */
 #include "loop_check.h"
 
 int main(void)

@@ -1,5 +1,6 @@
-/* A program's own use of descriptors, which may hit those of a runtime: it closes what it did not open, takes numbers that it
-   believes free, and expects the lowest one. After each step `work(step)` is called. SAY prints what the program itself sees. */
+/* A program's own use of descriptors, which may hit those of a runtime: it closes what it did not open, takes numbers
+   that it believes free, and expects the lowest one. After each step `work(step)` is called. SAY prints what the
+   program itself sees. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

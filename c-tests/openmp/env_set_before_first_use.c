@@ -1,5 +1,5 @@
-/* When the environment is read: at the first call of the library, not when it is loaded (libgomp). What the program sets
-   before that counts, and nothing after.
+/* When the environment is read: at the first call of the library, not when it is loaded (libgomp). What the program
+   sets before that counts, and nothing after.
    hetmp-test: only=hetmp
    hetmp-test: threads=2
    hetmp-test: env=OMP_DYNAMIC=false */

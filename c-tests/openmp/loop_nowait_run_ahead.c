@@ -1,5 +1,5 @@
-/* Thread 0 runs 200 nowait loops ahead before it releases the others by a flag; the runtime must not make it wait for them in a loop (OpenMP 5.1, 2.11.4).
-   hetmp-test: timeout=20 */
+/* Thread 0 runs 200 nowait loops ahead before it releases the others by a flag; the runtime must not make it wait for
+   them in a loop (OpenMP 5.1, 2.11.4). hetmp-test: timeout=20 */
 #include "loop_check.h"
 
 static int go;

@@ -66,7 +66,8 @@ static void chain(long n)
     }
 }
 
-/* An iteration waits for what another thread does after the loop, as it may where no thread has to come back for more. */
+/* An iteration waits for what another thread does after the loop, as it may where no thread has to come back for more.
+   */
 static void waits_inside(void)
 {
     int after = 0;

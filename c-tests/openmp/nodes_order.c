@@ -1,5 +1,5 @@
-/* Each thread's iterations come in the order of the loop, as libgomp's always do: a thread's first index is its smallest,
-   under any schedule, whatever the iterations cost and whoever comes late.
+/* Each thread's iterations come in the order of the loop, as libgomp's always do: a thread's first index is its
+   smallest, under any schedule, whatever the iterations cost and whoever comes late.
    hetmp-test: env=HETMP_NODES=2
    hetmp-test: env=HETMP_SCHEDULE=hetprobe-i
    hetmp-test: timeout=60 */

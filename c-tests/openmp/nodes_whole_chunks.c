@@ -1,5 +1,5 @@
-/* The iterations of a chunk stay together under a schedule of the environment: every thread that runs one of them runs them all, in
-   order. Programs fill the words of a bitmap that way (OpenMP 5.1, 2.11.4).
+/* The iterations of a chunk stay together under a schedule of the environment: every thread that runs one of them runs
+   them all, in order. Programs fill the words of a bitmap that way (OpenMP 5.1, 2.11.4).
    hetmp-test: env=HETMP_NODES=2
    hetmp-test: env=HETMP_SCHEDULE=hetprobe */
 #include "loop_check.h"

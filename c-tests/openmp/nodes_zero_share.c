@@ -1,6 +1,6 @@
 /* Two threads on two nodes, static-csr with a share of 0 for one of them: that node's thread gets no iteration, and the
-   other one gets them all, in every form of loop that the schedule divides. abi-compat/tests/nodes.rs sets the schedule and
-   compares who ran how many; run alone, each iteration runs once (OpenMP 5.1, 2.11.4).
+   other one gets them all, in every form of loop that the schedule divides. abi-compat/tests/nodes.rs sets the schedule
+   and compares who ran how many; run alone, each iteration runs once (OpenMP 5.1, 2.11.4).
    hetmp-test: env=HETMP_NODES=2
    hetmp-test: env=HETMP_SCHEDULE=static-csr:1,0
    hetmp-test: threads=2 */

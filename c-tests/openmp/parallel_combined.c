@@ -1,4 +1,5 @@
-/* Combined constructs: parallel for, parallel sections, parallel for simd, parallel masked taskloop (OpenMP 5.1, 2.16). */
+/* Combined constructs: parallel for, parallel sections, parallel for simd, parallel masked taskloop (OpenMP 5.1, 2.16).
+   */
 #include "check.h"
 
 int main(void)

@@ -1,5 +1,5 @@
-/* Where nobody asks for binding, no thread loses CPUs by opening or joining a region, and nothing that it starts does: threads and
-   processes, in regions and behind them. A mask that the program sets itself stays, too.
+/* Where nobody asks for binding, no thread loses CPUs by opening or joining a region, and nothing that it starts does:
+   threads and processes, in regions and behind them. A mask that the program sets itself stays, too.
    hetmp-test: threads=2
    hetmp-test: libs=-lpthread */
 #define _GNU_SOURCE

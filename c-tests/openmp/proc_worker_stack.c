@@ -1,5 +1,5 @@
-/* Workers have the stacks that the runtime for which the program was built gives by default, whatever the limit is: libgomp the
-   thread library's, libomp the limit, at most 64 MiB.
+/* Workers have the stacks that the runtime for which the program was built gives by default, whatever the limit is:
+   libgomp the thread library's, libomp the limit, at most 64 MiB.
    hetmp-test: threads=2
    hetmp-test: libs=-lpthread */
 #define _GNU_SOURCE

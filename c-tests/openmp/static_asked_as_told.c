@@ -1,5 +1,5 @@
-/* A program that asks for the very number of threads that it was told, by omp_set_num_threads and by a clause. It has that
-   number in each region, and no more threads than cores behind it.
+/* A program that asks for the very number of threads that it was told, by omp_set_num_threads and by a clause. It has
+   that number in each region, and no more threads than cores behind it.
    hetmp-test: threads=2
    hetmp-test: env=HETMP_SCHEDULE=hetprobe
    hetmp-test: env=HETMP_NODES=cores={0},watts=2;cores={1},watts=1

@@ -1,5 +1,5 @@
-/* Programs that asked for two threads, each of which takes a piece of memory before its loop and fills the memory anew in each
-   iteration. They may be divided into more pieces.
+/* Programs that asked for two threads, each of which takes a piece of memory before its loop and fills the memory anew
+   in each iteration. They may be divided into more pieces.
    hetmp-test: threads=2
    hetmp-test: lever=fibers */
 #include "loop_check.h"

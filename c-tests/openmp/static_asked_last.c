@@ -1,5 +1,5 @@
-/* Programs that asked for two threads and take what the last iteration left: its number, an inner loop's index. They may be
-   divided into more pieces.
+/* Programs that asked for two threads and take what the last iteration left: its number, an inner loop's index. They
+   may be divided into more pieces.
    hetmp-test: threads=2
    hetmp-test: lever=virtual-team */
 #include "loop_check.h"

@@ -1,5 +1,5 @@
-/* Loops that deal out single iterations in turn: gcc compiles them to arithmetic, and any number of threads is right for
-   them.
+/* Loops that deal out single iterations in turn: gcc compiles them to arithmetic, and any number of threads is right
+   for them.
    hetmp-test: lever=virtual-team */
 #include "loop_check.h"
 

@@ -1,5 +1,5 @@
-/* The program makes the same division as the compiler does for its loop, and uses the quotient for itself: with another number
-   in its place the program's own parts would be wrong.
+/* The program makes the same division as the compiler does for its loop, and uses the quotient for itself: with another
+   number in its place the program's own parts would be wrong.
    hetmp-test: threads=2,3
    hetmp-test: lever=thread-number */
 #include "loop_check.h"

@@ -1,5 +1,5 @@
-/* What a program does as its primary thread has the room of that thread's stack, also where workers' stacks are small: in
-   regions with barriers, before and after them, and in regions that a thread with a stack of its own opens.
+/* What a program does as its primary thread has the room of that thread's stack, also where workers' stacks are small:
+   in regions with barriers, before and after them, and in regions that a thread with a stack of its own opens.
    hetmp-test: env=OMP_STACKSIZE=512k
    hetmp-test: libs=-lpthread
    hetmp-test: lever=fibers */

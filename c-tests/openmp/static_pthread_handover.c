@@ -1,5 +1,5 @@
-/* Iterations wait for one another through a condition variable: the last half for the first, the first for the last one.
-   Right on any team that has a thread for each waiting chunk.
+/* Iterations wait for one another through a condition variable: the last half for the first, the first for the last
+   one. Right on any team that has a thread for each waiting chunk.
    hetmp-test: threads=2
    hetmp-test: timeout=40 */
 #include "loop_check.h"

@@ -1,4 +1,5 @@
-/* A detached task completes when its event is fulfilled: taskwait, taskgroup and barrier wait (OpenMP 5.1, 2.12.1 and 3.5.1). */
+/* A detached task completes when its event is fulfilled: taskwait, taskgroup and barrier wait (OpenMP 5.1, 2.12.1 and
+   3.5.1). */
 #include "check.h"
 
 int main(void)

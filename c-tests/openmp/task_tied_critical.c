@@ -1,5 +1,5 @@
-/* Task scheduling constraint: no other task may run on a thread inside critical, where it would deadlock (OpenMP 5.1, 2.12.6).
-   hetmp-test: timeout=40 */
+/* Task scheduling constraint: no other task may run on a thread inside critical, where it would deadlock (OpenMP 5.1,
+   2.12.6). hetmp-test: timeout=40 */
 #include "check.h"
 
 int main(void)

@@ -1,5 +1,5 @@
-/* A lock held by a task across a nested region and its barriers: tasks of the outer team must not run there (OpenMP 5.1, 2.12.6).
-   hetmp-test: timeout=40 */
+/* A lock held by a task across a nested region and its barriers: tasks of the outer team must not run there (OpenMP
+   5.1, 2.12.6). hetmp-test: timeout=40 */
 #include "check.h"
 
 int main(void)

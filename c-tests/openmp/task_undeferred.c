@@ -1,4 +1,5 @@
-/* if(0) makes a task undeferred: it is done when the construct ends; its children may be deferred (OpenMP 5.1, 2.12.1). */
+/* if(0) makes a task undeferred: it is done when the construct ends; its children may be deferred (OpenMP 5.1, 2.12.1).
+   */
 #include "check.h"
 
 int main(void)

@@ -1,5 +1,5 @@
-/* Whoever leaves a ready task behind and goes to work has seen to it that another thread begins that task. Two tasks wait for
-   each other here: if one of them lies in a queue while all other threads sleep, the program hangs.
+/* Whoever leaves a ready task behind and goes to work has seen to it that another thread begins that task. Two tasks
+   wait for each other here: if one of them lies in a queue while all other threads sleep, the program hangs.
    hetmp-test: only=hetmp
    hetmp-test: env=OMP_WAIT_POLICY=passive
    hetmp-test: timeout=60 */

@@ -1,4 +1,5 @@
-/* grainsize(g) gives tasks of g..2g-1 iterations, num_tasks(t) exactly min(t, trips) tasks; strict forms exact (OpenMP 5.1, 2.12.2). */
+/* grainsize(g) gives tasks of g..2g-1 iterations, num_tasks(t) exactly min(t, trips) tasks; strict forms exact (OpenMP
+   5.1, 2.12.2). */
 #include "check.h"
 
 enum { N = 103 };

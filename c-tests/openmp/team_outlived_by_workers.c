@@ -1,6 +1,6 @@
-/* A worker that has reported the end of its region must not look at its part of the team: the thread that opened the region
-   makes all parts anew for a larger team, and frees them when it ends. Memory checkers see it (scripts/sanitize).
-   hetmp-test: env=OMP_WAIT_POLICY=passive
+/* A worker that has reported the end of its region must not look at its part of the team: the thread that opened the
+   region makes all parts anew for a larger team, and frees them when it ends. Memory checkers see it
+   (scripts/sanitize). hetmp-test: env=OMP_WAIT_POLICY=passive
    hetmp-test: timeout=60 */
 #define _GNU_SOURCE
 #include "check.h"

@@ -1,6 +1,6 @@
 /* shmem-test: manual
- * PEs between whose operations the program closes descriptors that it did not open, or takes their numbers. With an argument
- * it does so up to number 1023. */
+ * PEs between whose operations the program closes descriptors that it did not open, or takes their numbers. With an
+ * argument it does so up to number 1023. */
 #define SAY(...) ((void)(0 && printf(__VA_ARGS__)))
 #include "../openmp/closes.h"
 #include "shtest.h"

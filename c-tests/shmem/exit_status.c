@@ -48,8 +48,8 @@ int main(int argc, char **argv) {
         }
         printf("came back\n");
     }
-    /* The others: deep in a barrier, in one after another, in a wait, or in a computation that calls nothing. Where all stay, PE 0 does not
-     * enter the barrier. */
+    /* The others: deep in a barrier, in one after another, in a wait, or in a computation that calls nothing. Where all
+     * stay, PE 0 does not enter the barrier. */
     const char *where = strchr(what, '-');
     int stays_out = me == 0 && strncmp(what, "stay", 4) == 0;
     if (where && strcmp(where, "-barriers") == 0) {

@@ -1,6 +1,6 @@
-/* Programs for a device's memory, one for each value of the first argument. Two PEs exchange blocks, each with a flag behind
- * it. HETMP_NIC_MODEL=gpu,check has to name the mistake of the wrong ones by the lines that are marked, and to say nothing
- * about the right ones: right, flushed, acked, unread, flags, polled, page.
+/* Programs for a device's memory, one for each value of the first argument. Two PEs exchange blocks, each with a flag
+ * behind it. HETMP_NIC_MODEL=gpu,check has to name the mistake of the wrong ones by the lines that are marked, and to
+ * say nothing about the right ones: right, flushed, acked, unread, flags, polled, page.
  * shmem-test: manual */
 #include "shtest.h"
 #include <hetmp/device.h>

@@ -1,6 +1,6 @@
-/* The wrong program of racy.c, posting by hetmp/device.h: PE 0 puts data and then, without hetmp_fence, a flag; PE 1 waits
- * for the flag and reads the data. Arguments: "fence" makes it right; "polled" stores the doorbell record without a call
- * into the library, as a device does. Prints how often the data was not there.
+/* The wrong program of racy.c, posting by hetmp/device.h: PE 0 puts data and then, without hetmp_fence, a flag; PE 1
+ * waits for the flag and reads the data. Arguments: "fence" makes it right; "polled" stores the doorbell record without
+ * a call into the library, as a device does. Prints how often the data was not there.
  * shmem-test: manual */
 #include "shtest.h"
 #include <hetmp/device.h>

@@ -1,6 +1,6 @@
-/* A device's cached memory (hetmp_device_malloc_cached): what a peer gets of it without a flush, and what it sees of what
- * peers put there. Prints, for each step, what arrived or was seen; the test knows what a coherent machine and what the
- * model of a device's memory gives.
+/* A device's cached memory (hetmp_device_malloc_cached): what a peer gets of it without a flush, and what it sees of
+ * what peers put there. Prints, for each step, what arrived or was seen; the test knows what a coherent machine and
+ * what the model of a device's memory gives.
  * shmem-test: manual */
 #include "shtest.h"
 #include <hetmp/device.h>

@@ -1,4 +1,5 @@
-/* Masks of W bits a lane against plain loops. Included once a width, and with R (its relations' number) set where that is another. */
+/* Masks of W bits a lane against plain loops. Included once a width, and with R (its relations' number) set where that
+   is another. */
 #ifndef R
 #define R W
 #endif

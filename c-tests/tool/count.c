@@ -1,6 +1,6 @@
 /* A tool that counts the events of a program, for tests: OpenMP 5.2, chapter 19. It is loaded by OMP_TOOL_LIBRARIES, or
-   compiled into a program. At the end it prints one line for each kind of event that happened. With TOOL_TRACE=1 it also
-   prints each event, with what belongs to it. Its own data show whether regions, tasks and threads keep theirs. */
+   compiled into a program. At the end it prints one line for each kind of event that happened. With TOOL_TRACE=1 it
+   also prints each event, with what belongs to it. Its own data show whether regions, tasks and threads keep theirs. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

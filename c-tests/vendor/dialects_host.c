@@ -1,5 +1,5 @@
-/* Both dialects of hThread's groups, as published programs use them: a group that kernels are started on one after the other,
- * and a group that is created with its kernel. Arguments: the image. */
+/* Both dialects of hThread's groups, as published programs use them: a group that kernels are started on one after the
+ * other, and a group that is created with its kernel. Arguments: the image. */
 #include <hthread_host.h>
 #include <stdio.h>
 #include <stdlib.h>

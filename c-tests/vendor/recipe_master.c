@@ -1,5 +1,5 @@
-/* One program for SW26010, MT-3000 and x86, built by runtime/mq/chip/Makefile: the master sends pieces of two vectors, the
- * slaves add them by hetmp/simd.h and return the sums. Prints one line, the same on every platform. */
+/* One program for SW26010, MT-3000 and x86, built by runtime/mq/chip/Makefile: the master sends pieces of two vectors,
+ * the slaves add them by hetmp/simd.h and return the sums. Prints one line, the same on every platform. */
 #include "recipe.h"
 #include <hetmp/mq.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* hThread on POSIX threads: an image is a shared object, which `makedat` built. A kernel is one of its functions. A chip's
- * kernel finds all its arguments in general registers, numbers of floating point too; a function of this machine does not. So
- * makedat gives each kernel NAME an entry hthread_entry_NAME that takes the array of arguments. */
+/* hThread on POSIX threads: an image is a shared object, which `makedat` built. A kernel is one of its functions. A
+ * chip's kernel finds all its arguments in general registers, numbers of floating point too; a function of this machine
+ * does not. So makedat gives each kernel NAME an entry hthread_entry_NAME that takes the array of arguments. */
 #define _GNU_SOURCE
 #include "standin.h"
 #include <dlfcn.h>

@@ -1,10 +1,10 @@
 /* Posting from where the data are made (hetmp/device.h): one-sided operations of OpenSHMEM from inside of a kernel.
  *
- * A hetmp_device_queue is a send queue of 64-byte descriptors in memory that a device can map. When a queue is opened, the
- * library fills it with templates. Posting an operation stores only the words that differ from the template (target, two
- * addresses, length). Ringing stores one word. Posting takes no lock, and needs no call into the library and no CPU
- * thread: Hamidouche and LeBeane, "GPU Initiated OpenSHMEM" (PPoPP 2020), section 5.3. The functions here are inline and
- * compile as C99 and later, C++11 and later, CUDA and HIP (as __host__ __device__ functions).
+ * A hetmp_device_queue is a send queue of 64-byte descriptors in memory that a device can map. When a queue is opened,
+ * the library fills it with templates. Posting an operation stores only the words that differ from the template
+ * (target, two addresses, length). Ringing stores one word. Posting takes no lock, and needs no call into the library
+ * and no CPU thread: Hamidouche and LeBeane, "GPU Initiated OpenSHMEM" (PPoPP 2020), section 5.3. The functions here
+ * are inline and compile as C99 and later, C++11 and later, CUDA and HIP (as __host__ __device__ functions).
  *
  *     hetmp_device_queue q[THREADS];                          // one for each initiator
  *     hetmp_device_queue_open(SHMEM_TEAM_WORLD, 64, &q[i]);   // on the host, any PE, not collective
@@ -25,16 +25,16 @@
  *   - Operations are nonblocking. A source must keep its content until hetmp_quiet. Values of p, of signals and of
  *     atomics are stored in the descriptor. Operations are not ordered among each other: hetmp_fence orders those to
  *     each PE; put_signal orders its signal after its own data.
- *   - PE numbers are those of the team that the queue was opened with. `dest` of puts, atomics and signals, and `source`
- *     of gets, are symmetric addresses (symmetric heap or static data) as in shmem.h. The other address is any memory
- *     of this process that the library can read or write.
+ *   - PE numbers are those of the team that the queue was opened with. `dest` of puts, atomics and signals, and
+ *     `source` of gets, are symmetric addresses (symmetric heap or static data) as in shmem.h. The other address is any
+ *     memory of this process that the library can read or write.
  *   - Posting to a full queue rings, then waits for room: nothing is dropped. An operation of zero bytes does nothing.
  *   - The engine sees posted operations after hetmp_ring. hetmp_quiet, and posting to a full queue, ring too.
  *
  * Errors
  *   Functions return HETMP_DEVICE_OK, or a negative HETMP_DEVICE_ constant; then nothing was posted. All of them return
- *   HETMP_DEVICE_BAD_QUEUE for a queue that is not open: closed, or all zeros. (A copy of a queue does not know that the
- *   original was closed.) If an operation
+ *   HETMP_DEVICE_BAD_QUEUE for a queue that is not open: closed, or all zeros. (A copy of a queue does not know that
+ *   the original was closed.) If an operation
  *   fails later, the next hetmp_quiet returns the positive status of the first failed operation.
  *   hetmp_device_error_text gives the text of both (on the host).
  *
@@ -42,24 +42,24 @@
  *   Every thread of a workgroup calls a _wg form, with the same arguments. First all threads meet at a barrier, so that
  *   what they wrote is visible. Then the leader posts, rings or waits. Then all meet at a second barrier. Only the
  *   leader's return value has a meaning. The macros HETMP_WG_LEADER() and HETMP_WG_BARRIER() define the workgroup: by
- *   threadIdx and __syncthreads in CUDA and HIP. On the CPU a workgroup is one OpenMP thread, which is always the leader
- *   and needs no barrier. Define both macros before including this file for groups of another kind.
+ *   threadIdx and __syncthreads in CUDA and HIP. On the CPU a workgroup is one OpenMP thread, which is always the
+ *   leader and needs no barrier. Define both macros before including this file for groups of another kind.
  *
  * What else kernels use
- *   hetmp/device_wait.h waits for values and tests them; hetmp/device_contexts.h hands queues to workgroups that come and
- *   go; hetmp/device_group.h has barriers and collectives of a team. This file includes them.
+ *   hetmp/device_wait.h waits for values and tests them; hetmp/device_contexts.h hands queues to workgroups that come
+ *   and go; hetmp/device_group.h has barriers and collectives of a team. This file includes them.
  *
  * Caches
- *   A device has memory that its caches pass by (what shmem_malloc returns here), and cached memory, which is faster and
- *   which other devices, so adapters too, see only at the boundaries of kernels: a put from cached memory without a flush
- *   sends what was there at the last one, and what peers put there is seen when the next kernel begins. On this library's
- *   machines memory is coherent; HETMP_NIC_MODEL=gpu shows what a device would do, and without it
+ *   A device has memory that its caches pass by (what shmem_malloc returns here), and cached memory, which is faster
+ *   and which other devices, so adapters too, see only at the boundaries of kernels: a put from cached memory without a
+ *   flush sends what was there at the last one, and what peers put there is seen when the next kernel begins. On this
+ *   library's machines memory is coherent; HETMP_NIC_MODEL=gpu shows what a device would do, and without it
  *   hetmp_device_kernel_begin, hetmp_device_kernel_end and hetmp_device_flush do nothing.
  *
  * Doorbells
- *   On the CPU, hetmp_ring stores the doorbell record and calls the library, which wakes a sleeping engine. On a device,
- *   hetmp_ring only stores the doorbell record: open the queue with HETMP_DEVICE_POLLED, so that the engine keeps
- *   looking at the record. hetmp_device_queue_range names the memory to map (for instance with cudaHostRegister).
+ *   On the CPU, hetmp_ring stores the doorbell record and calls the library, which wakes a sleeping engine. On a
+ *   device, hetmp_ring only stores the doorbell record: open the queue with HETMP_DEVICE_POLLED, so that the engine
+ *   keeps looking at the record. hetmp_device_queue_range names the memory to map (for instance with cudaHostRegister).
  */
 #ifndef HETMP_DEVICE_H
 #define HETMP_DEVICE_H
@@ -73,7 +73,8 @@
 #define HETMP_DEVICE_FN static __host__ __device__ inline
 #define HETMP_DEVICE_IS_GPU_LANGUAGE 1
 #elif defined(__GNUC__)
-/* Always, so that the checker of HETMP_NIC_MODEL names lines of the program and not of this file, without optimisation too. */
+/* Always, so that the checker of HETMP_NIC_MODEL names lines of the program and not of this file, without optimisation
+   too. */
 #define HETMP_DEVICE_FN static inline __attribute__((always_inline))
 #else
 #define HETMP_DEVICE_FN static inline
@@ -116,7 +117,7 @@ enum {
 /* Flags of hetmp_device_queue_open_flags. */
 #define HETMP_DEVICE_POLLED 1 /* the engine keeps looking at the doorbell record: needed if a device rings */
 
-/* BEGIN generated from runtime/shmem/src/device.rs and runtime/abi/src/device.rs: cargo run -p hetmp-shmem-surface -- --write */
+/* BEGIN generated from runtime/shmem/src/device.rs and runtime/abi/src/device.rs: cargo run -p hetmp-shmem-surface --
 /* A send queue. Programs use it through the functions of this header only. */
 typedef struct hetmp_device_queue {
     /* The rings, in memory that a device can map. First the descriptors: mask + 1 slots of eight words. */
@@ -215,8 +216,8 @@ static inline int hetmp_device_queue_open(shmem_team_t team, size_t depth, hetmp
     return hetmp_device_queue_open_flags(team, depth, 0, queue);
 }
 
-/* ---- Memory: accesses to 64-bit words that are never torn, and their order as the engine sees it (on devices: fences of
- * system scope). */
+/* ---- Memory: accesses to 64-bit words that are never torn, and their order as the engine sees it (on devices: fences
+ * of system scope). */
 
 #if defined(HETMP_DEVICE_PASS)
 HETMP_DEVICE_FN void hetmp_word_set(uint64_t *at, uint64_t value) { *(volatile uint64_t *)at = value; }
@@ -253,8 +254,8 @@ HETMP_DEVICE_FN void hetmp_word_publish(void) { __atomic_thread_fence(__ATOMIC_R
 #endif
 
 /* ---- Descriptors of eight words (runtime/nic/src/descriptor.rs). Word 0: opcode, flags, inline bytes, detail (8 bits
- * each), queue pair (32 bits). 1: PE. 2: remote address. 3: keys. 4: length, local key. 5: local address, or the begin of
- * inline data. 6: operand, or address of the signal. 7: comparand, or value of the signal. */
+ * each), queue pair (32 bits). 1: PE. 2: remote address. 3: keys. 4: length, local key. 5: local address, or the begin
+ * of inline data. 6: operand, or address of the signal. 7: comparand, or value of the signal. */
 
 #define HETMP_D_WORDS 8
 #define HETMP_D_COMPLETION_WORDS 4
@@ -340,9 +341,9 @@ HETMP_DEVICE_FN uint64_t hetmp_device_here(void) {
 HETMP_DEVICE_FN uint64_t hetmp_device_here(void) { return 0; }
 #endif
 
-/* The next slot; waits for a free one. An operation under way becomes at most one completion that is not read yet. So the
- * sum of operations under way and unread completions grows only by posting. While the sum is below the depth, neither
- * ring can overrun. */
+/* The next slot; waits for a free one. An operation under way becomes at most one completion that is not read yet. So
+ * the sum of operations under way and unread completions grows only by posting. While the sum is below the depth,
+ * neither ring can overrun. */
 HETMP_DEVICE_FN uint64_t *hetmp_device_slot(hetmp_device_queue *q) {
     if (q->credits == 0) {
         uint64_t done = hetmp_word_acquire(q->done);
@@ -351,8 +352,8 @@ HETMP_DEVICE_FN uint64_t *hetmp_device_slot(hetmp_device_queue *q) {
             hetmp_device_wait_done(q, q->staged - q->mask);
             done = hetmp_word_acquire(q->done);
         }
-        /* The completions of operations that are done have been written: `drain` reads them. Those that are written later
-         * belong to operations that count as under way. */
+        /* The completions of operations that are done have been written: `drain` reads them. Those that are written
+         * later belong to operations that count as under way. */
         hetmp_device_drain(q);
         q->credits = q->mask + 1 - (q->staged - done);
         if (q->sites) { /* checked: every post comes by here */
@@ -553,7 +554,8 @@ HETMP_DEVICE_FN int hetmp_atomic_set(hetmp_device_queue *q, int pe, uint64_t *de
 }
 
 /* Rings, and waits until all posted operations are done. Returns 0, or the positive status of the first operation that
- * failed since the last quiet; `error_value` is then the value at fault. All operations that did not fail took effect. */
+ * failed since the last quiet; `error_value` is then the value at fault. All operations that did not fail took effect.
+ */
 HETMP_DEVICE_FN int hetmp_quiet(hetmp_device_queue *q) {
     int status;
     uint64_t pe;
@@ -568,8 +570,8 @@ HETMP_DEVICE_FN int hetmp_quiet(hetmp_device_queue *q) {
     return status;
 }
 
-/* Atomics that return the old value in *old. They wait for the value, and for all operations that were posted before. If
- * an operation fails, they return its status like hetmp_quiet. */
+/* Atomics that return the old value in *old. They wait for the value, and for all operations that were posted before.
+ * If an operation fails, they return its status like hetmp_quiet. */
 HETMP_DEVICE_FN int hetmp_device_fetch(hetmp_device_queue *q, int pe, const void *dest, unsigned op, unsigned bytes,
                                        uint64_t operand, uint64_t comparand, uint64_t *old) {
     int bad = hetmp_device_atomic(q, pe, dest, op, bytes, HETMP_D_SIGNALLED | HETMP_D_FETCH, operand, comparand);
@@ -607,8 +609,8 @@ HETMP_DEVICE_FN int hetmp_fence(hetmp_device_queue *q) {
     return hetmp_device_closed(q);
 }
 
-/* Waits until all posted operations are done, and closes the queue. Called on the host. Returns the status of hetmp_quiet,
- * or HETMP_DEVICE_BAD_QUEUE if the queue is not open. */
+/* Waits until all posted operations are done, and closes the queue. Called on the host. Returns the status of
+ * hetmp_quiet, or HETMP_DEVICE_BAD_QUEUE if the queue is not open. */
 static inline int hetmp_device_queue_close(hetmp_device_queue *q) {
     int status, dropped;
     if (q == NULL || q->host == NULL) return HETMP_DEVICE_BAD_QUEUE;

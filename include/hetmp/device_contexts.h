@@ -1,12 +1,12 @@
 /* Queues for workgroups that come and go (part of hetmp/device.h; include that file).
  *
- * A queue has one initiator at a time. A kernel often has more workgroups than there should be queues, and only as many of
- * them run at once as the device has room for. A pool lends queues: the host opens it with as many queues as initiators
- * may hold at the same time; inside of the kernel a workgroup takes one, posts with it, and gives it back.
+ * A queue has one initiator at a time. A kernel often has more workgroups than there should be queues, and only as many
+ * of them run at once as the device has room for. A pool lends queues: the host opens it with as many queues as
+ * initiators may hold at the same time; inside of the kernel a workgroup takes one, posts with it, and gives it back.
  *
- *     hetmp_device_queue queues[8];  uint32_t taken[8];  hetmp_device_contexts pool;     // memory that the device can map
- *     hetmp_contexts_open(SHMEM_TEAM_WORLD, 64, 0, queues, taken, 8, &pool);             // on the host, not collective
- *     ... in the kernel:
+ *     hetmp_device_queue queues[8];  uint32_t taken[8];  hetmp_device_contexts pool;     // memory that the device can
+ *     map hetmp_contexts_open(SHMEM_TEAM_WORLD, 64, 0, queues, taken, 8, &pool);             // on the host, not
+ *     collective ... in the kernel:
  *     hetmp_device_queue *ctx = hetmp_context_take(&pool);   // NULL: all are taken
  *     hetmp_put(ctx, pe, dest, source, bytes);
  *     hetmp_context_give(&pool, ctx);                        // waits until its operations are done

@@ -7,18 +7,19 @@
  *     hetmp_group_barrier(q, &g);                                     // q was opened for the same team
  *     hetmp_group_reduce(q, &g, &most, &mine, 1, HETMP_TYPE_DOUBLE, HETMP_OP_MAX);
  *
- * One initiator of each member takes part: a thread, or the leader of a workgroup whose threads all call the _wg form. All
- * members call the same functions of a group in the same order. Workgroups of one member meet by what their device has for
- * that; several groups (each with work memory of its own) serve several workgroups side by side.
+ * One initiator of each member takes part: a thread, or the leader of a workgroup whose threads all call the _wg form.
+ * All members call the same functions of a group in the same order. Workgroups of one member meet by what their device
+ * has for that; several groups (each with work memory of its own) serve several workgroups side by side.
  *
- * How they work: the barrier is a dissemination, ceil(log2 n) signals from each member. The others put data with a signal
- * that counts arrivals, and end with such a dissemination. So when a collective returns, all members have their data, all
- * sources may be changed, and the next collective may use the same arrays. Broadcast goes down a binomial tree; fcollect,
- * alltoall and reduce send from each member to each. Reductions add in the order of the members, so that all get the same
- * bits.
+ * How they work: the barrier is a dissemination, ceil(log2 n) signals from each member. The others put data with a
+ * signal that counts arrivals, and end with such a dissemination. So when a collective returns, all members have their
+ * data, all sources may be changed, and the next collective may use the same arrays. Broadcast goes down a binomial
+ * tree; fcollect, alltoall and reduce send from each member to each. Reductions add in the order of the members, so
+ * that all get the same bits.
  *
- * Errors: a negative HETMP_DEVICE_ constant for arguments, and nothing was sent: the other members then wait. End the job
- * (shmem_global_exit). HETMP_DEVICE_OTHER_TEAM: the queue is of another team. HETMP_DEVICE_BAD_TEAM: `team` is none.
+ * Errors: a negative HETMP_DEVICE_ constant for arguments, and nothing was sent: the other members then wait. End the
+ * job (shmem_global_exit). HETMP_DEVICE_OTHER_TEAM: the queue is of another team. HETMP_DEVICE_BAD_TEAM: `team` is
+ * none.
  */
 #ifndef HETMP_DEVICE_GROUP_H
 #define HETMP_DEVICE_GROUP_H
@@ -63,13 +64,13 @@ typedef struct hetmp_device_group {
 #define HETMP_GROUP_DATA 39 /* the word that counts data; those before it are for up to 32 rounds */
 #define HETMP_GROUP_HEAD ((HETMP_GROUP_DATA + 1) * 8)
 
-/* Bytes of work memory for a team of `pes`, with `block` bytes of each member under way in a reduction. Longer reductions
- * take several turns; without reductions 0 will do. */
+/* Bytes of work memory for a team of `pes`, with `block` bytes of each member under way in a reduction. Longer
+ * reductions take several turns; without reductions 0 will do. */
 HETMP_DEVICE_FN size_t hetmp_group_bytes(int pes, size_t block) { return HETMP_GROUP_HEAD + (size_t)pes * ((block + 7) & ~(size_t)7); }
 
 /* On the host, collective over the team: prepares a group in `bytes` of symmetric memory at `work` (8-byte aligned, at
- * least hetmp_group_bytes(n, 0)). The memory belongs to the group until no member uses the group any more. Returns 0 or a
- * negative constant. */
+ * least hetmp_group_bytes(n, 0)). The memory belongs to the group until no member uses the group any more. Returns 0 or
+ * a negative constant. */
 static inline int hetmp_group_open(shmem_team_t team, void *work, size_t bytes, hetmp_device_group *group) {
     int pes;
     if (!group) return HETMP_DEVICE_BAD_VALUE;
@@ -89,7 +90,8 @@ static inline int hetmp_group_open(shmem_team_t team, void *work, size_t bytes, 
     return HETMP_DEVICE_OK;
 }
 
-/* Sends `bytes`, or nothing, and counts at the target's `word`. Not a flag of the program: the checker is not to judge it. */
+/* Sends `bytes`, or nothing, and counts at the target's `word`. Not a flag of the program: the checker is not to judge
+   it. */
 HETMP_DEVICE_FN int hetmp_group_send(hetmp_device_queue *q, uint32_t to, void *dest, const void *source, size_t bytes,
                                      uint64_t *word) {
     int bad = hetmp_put_signal_op(q, (int)to, dest, source, bytes, word, 1, SHMEM_SIGNAL_ADD);
@@ -115,7 +117,8 @@ HETMP_DEVICE_FN int hetmp_group_sync(hetmp_device_queue *q, hetmp_device_group *
     return HETMP_DEVICE_OK;
 }
 
-/* What the members have posted to these queues is done, and all members have come. Returns the status of hetmp_quiet. */
+/* What the members have posted to these queues is done, and all members have come. Returns the status of hetmp_quiet.
+   */
 HETMP_DEVICE_FN int hetmp_group_barrier(hetmp_device_queue *q, hetmp_device_group *g) {
     int status, bad;
     if (q->pes != g->pes || q->pes == 0) return hetmp_group_stranger(q);
@@ -192,8 +195,8 @@ HETMP_DEVICE_FN int hetmp_group_fcollect(hetmp_device_queue *q, hetmp_device_gro
     return bad ? bad : hetmp_group_sync(q, g);
 }
 
-/* Puts block t (`bytes` long, at most 1 GiB) of `source` of every member s into block s of the symmetric `dest` of member t.
- * The two arrays do not overlap. */
+/* Puts block t (`bytes` long, at most 1 GiB) of `source` of every member s into block s of the symmetric `dest` of
+ * member t. The two arrays do not overlap. */
 HETMP_DEVICE_FN int hetmp_group_alltoall(hetmp_device_queue *q, hetmp_device_group *g, void *dest, const void *source, size_t bytes) {
     int bad = hetmp_group_checks(q, g, dest, (uint64_t)bytes * g->pes, bytes);
     if (!bad) bad = hetmp_group_exchange(q, g, (char *)dest, (const char *)source, bytes, 1);
@@ -235,8 +238,8 @@ HETMP_DEVICE_FN void hetmp_group_fold(void *into, const void *from, int type, in
 }
 #undef HETMP_GROUP_FOLD_
 
-/* Combines the `count` elements at `source` of all members, element by element, into `dest` of all. Both are any memory of
- * the member, and may be the same. HETMP_DEVICE_NO_ROOM: the group was opened without room for reductions. */
+/* Combines the `count` elements at `source` of all members, element by element, into `dest` of all. Both are any memory
+ * of the member, and may be the same. HETMP_DEVICE_NO_ROOM: the group was opened without room for reductions. */
 HETMP_DEVICE_FN int hetmp_group_reduce(hetmp_device_queue *q, hetmp_device_group *g, void *dest, const void *source, size_t count,
                                        int type, int op) {
     size_t width = type == HETMP_TYPE_INT32 || type == HETMP_TYPE_UINT32 || type == HETMP_TYPE_FLOAT ? 4 : 8;

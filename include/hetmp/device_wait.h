@@ -1,17 +1,17 @@
 /* Waiting for a value inside of a kernel (part of hetmp/device.h; include that file).
  *
  * The words are symmetric memory of this PE, into which peers write: flags, signals, counters of arrivals. What a peer
- * wrote before such a word (a put's data before its signal, or anything before a fence) is visible after the wait or the
- * successful test. `cmp` is SHMEM_CMP_EQ, NE, GT, GE, LT or LE of shmem.h: the word on the left, `value` on the right,
- * both unsigned. Specification 1.5, section 9.9.
+ * wrote before such a word (a put's data before its signal, or anything before a fence) is visible after the wait or
+ * the successful test. `cmp` is SHMEM_CMP_EQ, NE, GT, GE, LT or LE of shmem.h: the word on the left, `value` on the
+ * right, both unsigned. Specification 1.5, section 9.9.
  *
  *     hetmp_put_signal(q, right, halo, row, bytes, &arrived, step);
- *     hetmp_ring(q);                                      // a workgroup that waits for an answer announces its own first
- *     hetmp_wait_until(&arrived, SHMEM_CMP_GE, step);
+ *     hetmp_ring(q);                                      // a workgroup that waits for an answer announces its own
+ *     first hetmp_wait_until(&arrived, SHMEM_CMP_GE, step);
  *
- * On the CPU a wait that takes long gives its core away, drives the engine, says after some seconds who waits where, and
- * tells the checker of HETMP_NIC_MODEL what it saw. On a device it spins: whoever is waited for has to run, so a kernel
- * that waits for workgroups of its own grid needs all of them resident.
+ * On the CPU a wait that takes long gives its core away, drives the engine, says after some seconds who waits where,
+ * and tells the checker of HETMP_NIC_MODEL what it saw. On a device it spins: whoever is waited for has to run, so a
+ * kernel that waits for workgroups of its own grid needs all of them resident.
  */
 #ifndef HETMP_DEVICE_WAIT_H
 #define HETMP_DEVICE_WAIT_H
@@ -85,8 +85,8 @@ HETMP_DEVICE_FN int hetmp_test32(const uint32_t *word, int cmp, uint32_t value) 
 #endif
 }
 
-/* Of `n` words, those whose `status` is 0 count (all, if `status` is NULL). _all: 1 if every word that counts compares as
- * said. _any: the index of one that does, or HETMP_DEVICE_NONE; the words are looked at from the first one on. */
+/* Of `n` words, those whose `status` is 0 count (all, if `status` is NULL). _all: 1 if every word that counts compares
+ * as said. _any: the index of one that does, or HETMP_DEVICE_NONE; the words are looked at from the first one on. */
 HETMP_DEVICE_FN int hetmp_test_all(const uint64_t *words, size_t n, const int *status, int cmp, uint64_t value) {
     size_t i;
     if (!hetmp_device_is_comparison(cmp)) return HETMP_DEVICE_BAD_COMPARISON;

@@ -231,8 +231,8 @@ void mWaitSlaveThreads(int cluster, struct ThreadID t);
 void mDestroySlaveThreads(int cluster, struct ThreadID t);
 /* 1 while the slave runs, else 0. */
 int mIsSlaveAlive(int cluster, int slave);
-/* Loads code for slaves: on MT-3000 the cluster's image, on x86 a shared object. A name without a slash is a file of
- * the current directory. MQ_OK or MQ_BAD_IMAGE. */
+/* Loads code for slaves: on MT-3000 the cluster's image, on x86 a shared object. A name without a slash is a file
+ * of the current directory. MQ_OK or MQ_BAD_IMAGE. */
 int mLoadSlaveImage(int cluster, const char *path);
 /* The function of a loaded image or of the program, for mStartSlaveThreads; NULL if there is none. */
 void *mSlaveFunction(const char *name);
@@ -303,10 +303,10 @@ HETMP_MQ_CALL void *sTryRecvMsg(int handle, int *bytes, int *err);
 /* Gives a received message's slot back. */
 HETMP_MQ_CALL void mReleaseMsg(int slave, int handle, void *msg, int *err);
 HETMP_MQ_CALL void sReleaseMsg(int handle, void *msg, int *err);
-/* Several messages at once. Allocate and receive wait for the first message, and also take those that the last look at
- * the other side showed, up to `want` and up to the end of the ring. `*got` is their number. Message i lies at the
- * returned address plus i times `*stride` bytes. Send gives all messages the same length. Send and release take the n
- * oldest messages that the caller holds. */
+/* Several messages at once. Allocate and receive wait for the first message, and also take those that the last
+ * look at the other side showed, up to `want` and up to the end of the ring. `*got` is their number. Message i
+ * lies at the returned address plus i times `*stride` bytes. Send gives all messages the same length. Send and
+ * release take the n oldest messages that the caller holds. */
 HETMP_MQ_CALL void *mAllocateBatch(int slave, int handle, int want, int *got, size_t *stride, int *err);
 HETMP_MQ_CALL void *sAllocateBatch(int handle, int want, int *got, size_t *stride, int *err);
 /* Sends the n oldest allocated messages. */
@@ -373,7 +373,8 @@ static inline void hetmp_mq_destroy_1(ThreadID t) { mDestroySlaveThreads(t.m_clu
  * mStartSlaveThreads(c, n, MQ_SLAVE(name), arg)
  * SW26010's compiler gives slave functions a prefix; MT-3000 starts them by name, from an image. */
 #if defined(MT3_VERSION)
-/* Slaves need the device's own header. Its compiler is for no CPU that a master runs on; a stand-in says which side it is. */
+/* Slaves need the device's own header. Its compiler is for no CPU that a master runs on; a stand-in says which side it
+   is. */
 #if defined(HETMP_MQ_SLAVE) || (!defined(__aarch64__) && !defined(__x86_64__))
 #include "hthread_device.h"
 #endif

@@ -4,17 +4,17 @@
  * interface. The library runs the same steps (runtime/mq/src/ring.rs).
  *
  * A ring is a row of slots, which hold only messages, and two addresses. One says how far the sender has sent; only the
- * sender writes it. The other says how far the receiver has released; only the receiver writes it. Each side keeps a copy
- * of the other side's address, and reads the address itself again only when the copy allows no further step. Every other
- * field belongs to one side alone. So no step is a read-modify-write, and in the steady state one read of the other
- * side's address serves many messages. If messages are shorter than the queue's message size, their lengths are stored
- * beside the ring, from the first short message on.
+ * sender writes it. The other says how far the receiver has released; only the receiver writes it. Each side keeps a
+ * copy of the other side's address, and reads the address itself again only when the copy allows no further step. Every
+ * other field belongs to one side alone. So no step is a read-modify-write, and in the steady state one read of the
+ * other side's address serves many messages. If messages are shorter than the queue's message size, their lengths are
+ * stored beside the ring, from the first short message on.
  *
  * A thread finds its rings in tables of its own, one table for each kind of use. If a ring is not in the table (no such
- * queue, another thread's end, a queue of two stages), the library handles the call. A thread also keeps the rings that it
- * used last in thread-local storage of each source file. To find such a ring again takes one comparison: the word `pass`
- * of each end says which thread may use which handle. The library clears `pass` when a queue is destroyed, and never uses
- * a ring's memory for anything else.
+ * queue, another thread's end, a queue of two stages), the library handles the call. A thread also keeps the rings that
+ * it used last in thread-local storage of each source file. To find such a ring again takes one comparison: the word
+ * `pass` of each end says which thread may use which handle. The library clears `pass` when a queue is destroyed, and
+ * never uses a ring's memory for anything else.
  *
  * To handle one message at a time is the usual case, and has a short path. `stop` is the slot up to which slots are
  * available and the ring does not wrap. If a thread gives back the only message that it holds, `oldest` becomes `next`.
@@ -63,8 +63,8 @@ struct hetmp_mq_ring {
     uint32_t *missing; /* for each message, msg_bytes minus its length */
 };
 
-/* A thread's tables of rings, by the use that the thread may make of a ring. A master's tables have 4096 entries for each
- * of 256 slaves, a slave's have 4096. */
+/* A thread's tables of rings, by the use that the thread may make of a ring. A master's tables have 4096 entries for
+ * each of 256 slaves, a slave's have 4096. */
 struct hetmp_mq_tables {
     struct hetmp_mq_ring *const *m_send;
     struct hetmp_mq_ring *const *m_recv;
@@ -114,8 +114,9 @@ static __thread struct {
 } hetmp_mq_recent __attribute__((unused)) = {{HETMP_MQ_NONE_64}, {HETMP_MQ_NONE_64}};
 
 /* The calling thread's tables, NULL at first. In each source file, each thread's first slow path fetches them. An end's
- * `pass` is the bitwise or of `key`, of 2^32 times the slave's number (0 on slaves), and of the handle. `key` is 2^40 times
- * the thread's number; before the tables are fetched, it has a number that no thread has. So a `pass` is never 0. */
+ * `pass` is the bitwise or of `key`, of 2^32 times the slave's number (0 on slaves), and of the handle. `key` is 2^40
+ * times the thread's number; before the tables are fetched, it has a number that no thread has. So a `pass` is never 0.
+ */
 static __thread struct {
     uint64_t key;
     struct hetmp_mq_ring *const *m_send;
@@ -136,9 +137,9 @@ HETMP_MQ_SLOW void hetmp_mq_fetch(void) {
 }
 
 /* The ring of a table's entry if it belongs to the handle, else NULL. This thread made the entry. Another thread may
- * destroy the queue meanwhile; this thread then notices it at the latest after its next call into the library, which every
- * wait and every failure makes. So these loads need no order, and the compiler may use one load for a receive and for the
- * release after it. */
+ * destroy the queue meanwhile; this thread then notices it at the latest after its next call into the library, which
+ * every wait and every failure makes. So these loads need no order, and the compiler may use one load for a receive and
+ * for the release after it. */
 HETMP_MQ_INLINE struct hetmp_mq_ring *hetmp_mq_entry(struct hetmp_mq_ring *const *entry, int handle, int send) {
     struct hetmp_mq_ring *r = *entry;
     if (!HETMP_MQ_LIKELY(r)) return NULL;
@@ -408,8 +409,8 @@ HETMP_MQ_INLINE void *hetmp_mq_try_receive_batch(struct hetmp_mq_ring *r, int wa
 /* -- Slow paths: once for each file, out of the way ------------------------------------------------------ */
 
 /* Allocates or receives for all calls below, and waits if necessary. The thread need not have asked for its ring yet.
- * `got` is NULL for a single message; the length of a received message is stored in `bytes`. Returns NULL if nothing was
- * taken; if *again is 1 then, the caller calls the library's own function. */
+ * `got` is NULL for a single message; the length of a received message is stored in `bytes`. Returns NULL if nothing
+ * was taken; if *again is 1 then, the caller calls the library's own function. */
 HETMP_MQ_SLOW void *hetmp_mq_slow_take(int m, int slave, int handle, int send, int want, int *got, size_t *stride,
                                        int *bytes, int *err, int *again) {
     if (!hetmp_mq_me.caller) hetmp_mq_fetch();
@@ -425,9 +426,9 @@ HETMP_MQ_SLOW void *hetmp_mq_slow_take(int m, int slave, int handle, int send, i
                   : send ? hetmp_mq_try_allocate(r)
                          : hetmp_mq_try_receive(r, bytes);
         if (p) {
-            /* Adapts the pauses. If a look found many messages, longer pauses are good: the other side then gets further
-             * ahead, and one look serves more messages. If a look found one or two, the other side probably waits for
-             * each answer: shorter pauses are good. */
+            /* Adapts the pauses. If a look found many messages, longer pauses are good: the other side then gets
+             * further ahead, and one look serves more messages. If a look found one or two, the other side probably
+             * waits for each answer: shorter pauses are good. */
             uint64_t more = hetmp_mq_between(e, e->next, e->limit);
             if (turn > 0 && more >= 32 * e->stride && e->patience < 16) e->patience *= 2;
             if (turn > 0 && more <= 2 * e->stride && e->patience > 2) e->patience /= 2;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* ---- types and operations ---- */
-/* The latest type of MPI's own without holes: its elements lie one after the other, in the order in which they are sent. Types
- * of MPI's own are never freed, so that the handle cannot have come to mean another one. */
+/* The latest type of MPI's own without holes: its elements lie one after the other, in the order in which they are
+ * sent. Types of MPI's own are never freed, so that the handle cannot have come to mean another one. */
 static __thread MPI_Datatype latest;
 static __thread int known;
 
@@ -84,8 +84,8 @@ static int operation(MPI_Op op, int type) {
 }
 
 /* ---- buffers ---- */
-/* `n` blocks of `count` elements, as bytes that lie one after the other. Returns the program's buffer if that is what it is,
- * or else a copy. */
+/* `n` blocks of `count` elements, as bytes that lie one after the other. Returns the program's buffer if that is what
+ * it is, or else a copy. */
 static const void *as_bytes(const void *buffer, int n, int count, MPI_Datatype type, size_t bytes, int copy, void **made) {
     size_t all = bytes * (size_t)n;
     if (is_plain(type)) {
@@ -122,7 +122,8 @@ static size_t length(int count, MPI_Datatype type) {
     return size > 0 ? (size_t)count * (size_t)size : 0;
 }
 
-/* Bytes of a block. 0 for none, for more than packing counts, and for a type or a number of elements that MPI refuses. */
+/* Bytes of a block. 0 for none, for more than packing counts, and for a type or a number of elements that MPI refuses.
+   */
 static size_t bytes_of(int count, MPI_Datatype type) {
     size_t bytes = count > 0 && is_usable(type) ? length(count, type) : 0;
     return bytes <= INT_MAX ? bytes : 0;
@@ -268,7 +269,8 @@ int MPI_Iallgather(const void *from, int count, MPI_Datatype type, void *to, int
     return give_request(r, comm, ALLGATHER, START(c, iallgather, from, to, bytes, &r->run), request);
 }
 
-/* True if a rank is a neighbour twice, as in a periodic dimension of one or two ranks. The order of the messages to it is then MPI's affair. */
+/* True if a rank is a neighbour twice, as in a periodic dimension of one or two ranks. The order of the messages to it
+   is then MPI's affair. */
 static int has_twice(const int *all, int n) {
     for (int i = 0; i < n; i++)
         for (int k = 0; k < i; k++)

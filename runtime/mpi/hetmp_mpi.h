@@ -1,22 +1,23 @@
 /* libhetmp_mpi.so: the nonblocking collectives of an unchanged MPI program, run by GOAL.
  *
- * What it is: a library for LD_PRELOAD, compiled against the mpi.h of one MPI. It defines the nonblocking collectives, the
- * functions that wait for and test requests, and those that create communicators, and calls MPI by its PMPI names. GOAL is
- * in libhetmp.so, which lies in the same folder and is opened when the program calls MPI_Init.
+ * What it is: a library for LD_PRELOAD, compiled against the mpi.h of one MPI. It defines the nonblocking collectives,
+ * the functions that wait for and test requests, and those that create communicators, and calls MPI by its PMPI names.
+ * GOAL is in libhetmp.so, which lies in the same folder and is opened when the program calls MPI_Init.
  *
- * What it owns: a record for each communicator (an attribute of the communicator) and for each request of a collective that
- * GOAL runs. Such a request is a generalized request, which serves one collective after the other.
+ * What it owns: a record for each communicator (an attribute of the communicator) and for each request of a collective
+ * that GOAL runs. Such a request is a generalized request, which serves one collective after the other.
  *
- * Who decides: all ranks must take the same way. The decision therefore depends only on what MPI demands to be equal on all
- * ranks: the communicator, the number of bytes, the operation and its type. MPI_IN_PLACE (which only the root gives in a
- * reduction) and derived types (which may differ between ranks, as long as their signatures agree) do not count; such
- * buffers go through a copy. Arguments that MPI refuses at this rank are left to it: it says so before it begins.
+ * Who decides: all ranks must take the same way. The decision therefore depends only on what MPI demands to be equal on
+ * all ranks: the communicator, the number of bytes, the operation and its type. MPI_IN_PLACE (which only the root gives
+ * in a reduction) and derived types (which may differ between ranks, as long as their signatures agree) do not count;
+ * such buffers go through a copy. Arguments that MPI refuses at this rank are left to it: it says so before it begins.
  *
  * Errors go to the communicator's handler. Where one call waits for several requests, MPI reports them.
  *
- * Contexts: ranks may begin the collectives of two communicators in different orders, so each communicator is a group of
- * GOAL with a context of its own. The creation of a communicator is collective: there the ranks agree on a number that is
- * free at all of them: one that an earlier communicator of the same ranks had, if they have freed it, or else a new one.
+ * Contexts: ranks may begin the collectives of two communicators in different orders, so each communicator is a group
+ * of GOAL with a context of its own. The creation of a communicator is collective: there the ranks agree on a number
+ * that is free at all of them: one that an earlier communicator of the same ranks had, if they have freed it, or else a
+ * new one.
  *
  * Which file: `job.c` opens libhetmp.so, joins GOAL's job and knows the communicators; `requests.c` waits for and tests
  * requests; `collectives.c` begins the collectives. */
@@ -79,8 +80,8 @@ __attribute__((noreturn)) void fatal(const char *what);
 void *memory(size_t bytes);
 
 /* ---- collectives.c ---- */
-/* Fills in a communicator's neighbours. False where GOAL does not know which message belongs to which edge, and for a rank
- * without neighbours, which does not know how much the others send, and so not which way they take. */
+/* Fills in a communicator's neighbours. False where GOAL does not know which message belongs to which edge, and for a
+ * rank without neighbours, which does not know how much the others send, and so not which way they take. */
 int find_neighbours(MPI_Comm comm, struct comm *c);
 
 /* ---- requests.c ---- */

@@ -1,4 +1,5 @@
-/* libhetmp_mpi.so, the job: opens libhetmp.so, joins and leaves GOAL's job, and keeps a record for each communicator. */
+/* libhetmp_mpi.so, the job: opens libhetmp.so, joins and leaves GOAL's job, and keeps a record for each communicator.
+   */
 #include "hetmp_mpi.h"
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -44,8 +45,8 @@ void say(const char *format, ...) {
     if (write(STDERR_FILENO, text, strlen(text)) < 0) return;
 }
 
-/* Opens the library beside this one. Its names stay out of the program's sight: a program that was not started on hetmp's
- * OpenMP keeps its own. */
+/* Opens the library beside this one. Its names stay out of the program's sight: a program that was not started on
+ * hetmp's OpenMP keeps its own. */
 static int open_library(void) {
     Dl_info here;
     char path[4096];
@@ -141,8 +142,8 @@ static struct comm **freed_like(const struct comm *c) {
     return found;
 }
 
-/* A communicator was created from `parent`, by all its members together. With several threads that create communicators at
- * once the ranks could not agree on contexts, so that then only MPI_COMM_WORLD is GOAL's. */
+/* A communicator was created from `parent`, by all its members together. With several threads that create communicators
+ * at once the ranks could not agree on contexts, so that then only MPI_COMM_WORLD is GOAL's. */
 static int created(int error, MPI_Comm parent, MPI_Comm *comm) {
     if (error != MPI_SUCCESS || !joined || threads || *comm == MPI_COMM_NULL || !record(parent)) return error;
     int size, inter;
@@ -227,8 +228,8 @@ static int packs_plainly(void) {
 static void check_version(void) {
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length;
-    /* What this library needs of MPI was looked for when the process began. A program that opens MPI later, as Python does with
-     * mpi4py, has not brought it. */
+    /* What this library needs of MPI was looked for when the process began. A program that opens MPI later, as Python
+     * does with mpi4py, has not brought it. */
     if (!PMPI_Get_library_version) {
         say("program that opens MPI after its start: MPI is not there yet (expected LD_PRELOAD of this library and then of " MPI_FILE ")");
         _exit(1);

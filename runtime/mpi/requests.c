@@ -1,9 +1,9 @@
-/* libhetmp_mpi.so, requests: the generalized requests of collectives that GOAL runs, and the functions that wait for and test
- * requests.
+/* libhetmp_mpi.so, requests: the generalized requests of collectives that GOAL runs, and the functions that wait for
+ * and test requests.
  *
- * To begin and to end a generalized request costs an MPI as much as a short collective. So a request is used again: MPI never
- * hears that it is complete. Whoever waits for it here gets MPI_REQUEST_NULL back, and the handle goes to the next collective.
- * Functions of MPI that this library does not define see a request that goes on. */
+ * To begin and to end a generalized request costs an MPI as much as a short collective. So a request is used again: MPI
+ * never hears that it is complete. Whoever waits for it here gets MPI_REQUEST_NULL back, and the handle goes to the
+ * next collective. Functions of MPI that this library does not define see a request that goes on. */
 #include "hetmp_mpi.h"
 #include <sched.h>
 #include <stdint.h>
@@ -73,8 +73,8 @@ int move_block(void *block, int count, MPI_Datatype type, void *packed, size_t b
     return error;
 }
 
-/* The run has ended: its results go from the copy to the program's buffer. The type is freed here and not in `drop`: with
- * several threads MPICH calls `forget` under a lock that MPI_Type_free takes. */
+/* The run has ended: its results go from the copy to the program's buffer. The type is freed here and not in `drop`:
+ * with several threads MPICH calls `forget` under a lock that MPI_Type_free takes. */
 static void deliver(struct request *r) {
     for (int i = 0; r->get && !r->error && i < r->blocks; i++) {
         char *to = (char *)r->target + (r->slots ? r->slots[i] : i) * r->stride;
@@ -309,8 +309,8 @@ static void hand_over_all(int n, MPI_Request *requests, MPI_Status *statuses) {
     }
 }
 
-/* One of ours has failed, and MPI is to report that. MPI would wait for ever for those of ours that have ended well: now MPI
- * hears of their end. Called when none of ours goes on. */
+/* One of ours has failed, and MPI is to report that. MPI would wait for ever for those of ours that have ended well:
+ * now MPI hears of their end. Called when none of ours goes on. */
 static void complete_all(int n, const MPI_Request *requests) {
     for (int i = 0; i < n; i++) {
         struct request *r = find(requests[i]);
@@ -418,8 +418,8 @@ int MPI_Waitany(int n, MPI_Request requests[], int *index, MPI_Status *status) {
     return PMPI_Waitany(n, requests, index, status);
 }
 
-/* The statuses from number \p n on. (MPI_STATUSES_IGNORE is no address in MPICH, and the compiler knows that: the sum would be
-   taken for one beside it.) */
+/* The statuses from number \p n on. (MPI_STATUSES_IGNORE is no address in MPICH, and the compiler knows that: the sum
+   would be taken for one beside it.) */
 static MPI_Status *statuses_from(MPI_Status *statuses, int n) {
     return statuses == MPI_STATUSES_IGNORE || n == 0 ? statuses : &statuses[n];
 }
@@ -476,8 +476,8 @@ int MPI_Request_free(MPI_Request *request) {
 
 #ifdef OPEN_MPI
 /* ---- Fortran ---- */
-/* Open MPI's Fortran functions wait by MPI's own, where nobody looks at GOAL. So Open MPI looks, whenever it looks for messages:
- * this is its way to have a function called then. */
+/* Open MPI's Fortran functions wait by MPI's own, where nobody looks at GOAL. So Open MPI looks, whenever it looks for
+ * messages: this is its way to have a function called then. */
 extern int opal_progress_register(int (*look)(void)) __attribute__((weak));
 
 static pthread_mutex_t showing = PTHREAD_MUTEX_INITIALIZER;

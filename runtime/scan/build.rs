@@ -1,4 +1,5 @@
-//! Names the sources that readings are made by: what one version of the scan has found, another one may see differently.
+//! Names the sources that readings are made by: what one version of the scan has found, another one may see
+//! differently.
 
 use std::path::Path;
 

@@ -73,7 +73,8 @@ def leaders(sizes, far):
 
 
 def counter(sizes, far):
-    # The line goes round the threads node by node, then the flag to all of them, one after the other from its writer's copy.
+    # The line goes round the threads node by node, then the flag to all of them, one after the other from its writer's
+    # copy.
     return (sum(sizes) - len(sizes)) + (len(sizes) - 1) * far + (sizes[0] - 1) + sum(sizes[1:]) * far
 
 

@@ -1,7 +1,7 @@
-# The rows of scripts/bench goal as one picture: a line of panels for each number of processes, a column for each collective.
-# From top to bottom: latency and processor time, both on a logarithmic axis, and overlap; from left to right the bytes of a block.
-# Input: lines "WHO PROCESSES COLLECTIVE BYTES LATENCY OVERLAP CPU ...", several of each kind: the median is drawn.
-# Variable: title.
+# The rows of scripts/bench goal as one picture: a line of panels for each number of processes, a column for each
+# collective. From top to bottom: latency and processor time, both on a logarithmic axis, and overlap; from left to
+# right the bytes of a block. Input: lines "WHO PROCESSES COLLECTIVE BYTES LATENCY OVERLAP CPU ...", several of each
+# kind: the median is drawn. Variable: title.
 function middle(list,   v, i, j, t, n) {
     n = split(list, v, " ")
     for (i = 2; i <= n; i++)

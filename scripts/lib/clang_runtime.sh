@@ -1,6 +1,6 @@
 # Shell, to be sourced: the OpenMP runtime that belongs to clang 19.
-# clang's programs ask for libomp.so.5. Where another release of LLVM owns that name in the system's library folder, they
-# find that release's, and a comparison is with a library that they were not made for.
+# clang's programs ask for libomp.so.5. Where another release of LLVM owns that name in the system's library folder,
+# they find that release's, and a comparison is with a library that they were not made for.
 
 # Prints the folder of clang 19's own libomp, for LD_LIBRARY_PATH. Prints why on standard error and fails where there is
 # none, or one of an earlier release.

@@ -1,6 +1,6 @@
 #!/bin/sh
-# scripts/test's step `cross`: hetmp for 64-bit Arm, cross-compiled and emulated. Status 77 and one line if that cannot be done
-# here. Emulation shows what the code computes; it shows nothing of weakly ordered memory or of time.
+# scripts/test's step `cross`: hetmp for 64-bit Arm, cross-compiled and emulated. Status 77 and one line if that cannot
+# be done here. Emulation shows what the code computes; it shows nothing of weakly ordered memory or of time.
 set -eu
 cd "$(dirname "$0")/../.."
 . scripts/lib/interfaces.sh
@@ -32,8 +32,8 @@ status=0
 diff "$work/x86" "$work/arm" || status=1
 verdict "$status" "exported names"
 
-# A value that shmem_g reads may be a flag: the reads behind it must not come earlier. x86-64 needs no instruction for that, so
-# only the code shows it.
+# A value that shmem_g reads may be a flag: the reads behind it must not come earlier. x86-64 needs no instruction for
+# that, so only the code shows it.
 for name in int_g getmem; do
     status=0
     at=$(nm -D "$library" | sed -n "s/^\([0-9a-f]*\) . shmem_$name@.*HETMP_SHMEM$/\1/p")

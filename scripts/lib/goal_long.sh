@@ -1,7 +1,8 @@
 #!/bin/sh
-# Long runs for GOAL, which the tests have in short: 10^5 collectives on a network that loses and doubles 5 of 100 packets each,
-# 10^6 hostile packets through the interface, 10^8 mutated packets and schedules in user space. Some minutes each; the first two
-# need root, ip, tc and clang. An installation and how long, as a share of that, are the arguments.
+# Long runs for GOAL, which the tests have in short: 10^5 collectives on a network that loses and doubles 5 of 100
+# packets each, 10^6 hostile packets through the interface, 10^8 mutated packets and schedules in user space. Some
+# minutes each; the first two need root, ip, tc and clang. An installation and how long, as a share of that, are the
+# arguments.
 #
 # usage: scripts/lib/goal_long.sh PREFIX [SHARE]      SHARE: 1, or a number that divides everything
 set -eu

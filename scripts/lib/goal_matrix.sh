@@ -1,6 +1,7 @@
 #!/bin/sh
-# Every collective of goal.h x engine x link x algorithm x number of processes x length, each once: c-tests/goal/matrix.c over
-# all of them. Prints a line for each job that fails, and a last one; ends with 1 if there was one. Half an hour and more.
+# Every collective of goal.h x engine x link x algorithm x number of processes x length, each once:
+# c-tests/goal/matrix.c over all of them. Prints a line for each job that fails, and a last one; ends with 1 if there
+# was one. Half an hour and more.
 #   scripts/lib/goal_matrix.sh PREFIX [RANKS...]      PREFIX: where scripts/install has installed
 set -eu
 cd "$(dirname "$0")/../.."

@@ -2,8 +2,8 @@
 
 # Builds the library for the MPI of the compiler $2, with the sources under $1, as $3. Prints nothing if all is well.
 #
-# The library is not linked with MPI, and all that it needs of MPI is weak: LD_PRELOAD reaches the launcher too, which must
-# start although it has no MPI.
+# The library is not linked with MPI, and all that it needs of MPI is weak: LD_PRELOAD reaches the launcher too, which
+# must start although it has no MPI.
 build_mpi_shim() { # ROOT MPICC LIBRARY
     shim_work=$(mktemp -d)
     shim_flags="-std=gnu11 -O2 -Wall -Wextra -fPIC -I$1/include"

@@ -1,10 +1,10 @@
 #!/bin/sh
-# scripts/lib/oldest_rust.sh COMMAND ARGUMENTS...: runs cargo or rustc of the oldest version that builds hetmp (Cargo.toml's
-# rust-version); status 77 and one line if it is not here.
-# scripts/lib/oldest_rust.sh --install: unpacks Debian's packages of it into target/tools. They are not installed, so that
-# /usr/bin gets no second cargo and rustc.
-# scripts/lib/oldest_rust.sh --standard-library ARCHITECTURE: adds the standard library of another of Debian's architectures, with
-# package lists of its own: this machine's stay as they are.
+# scripts/lib/oldest_rust.sh COMMAND ARGUMENTS...: runs cargo or rustc of the oldest version that builds hetmp
+# (Cargo.toml's rust-version); status 77 and one line if it is not here.
+# scripts/lib/oldest_rust.sh --install: unpacks Debian's packages of it into target/tools. They are not installed, so
+# that /usr/bin gets no second cargo and rustc.
+# scripts/lib/oldest_rust.sh --standard-library ARCHITECTURE: adds the standard library of another of Debian's
+# architectures, with package lists of its own: this machine's stay as they are.
 set -eu
 cd "$(dirname "$0")/../.."
 . scripts/lib/rust.sh

@@ -1,12 +1,16 @@
 #!/bin/sh
 # What scripts/test does with the files that hold tests. Run at the repository's root:
-#   run_tests.sh list LIST                    builds the tests, and writes a line for each file: product, crate, name, file
-#   run_tests.sh run LIST PRODUCT [ARGUMENT]... runs those of one product (of all: `-`), with ARGUMENTs for each; the output of
-#                                             each comes as a whole, under a line with its name and its seconds. A test that
-#                                             fails runs once more at the end, alone: one that then passes is named as unsteady
-# Two run at a time, or as many as HETMP_TEST_FILES says. HETMP_TEST_SLOW=FILE: each runs one test after the other, and the
-# seconds of each test go to FILE. PRODUCT `-` leaves out harnesses of their own, whose ignored tests are those that cannot run.
-# Cargo starts `run_tests.sh note LIST FILE` in place of each test, and `run` starts `run_tests.sh one LIST NUMBER FOLDER`.
+#   run_tests.sh list LIST                    builds the tests, and writes a line for each file: product, crate, name,
+#                                             file
+#   run_tests.sh run LIST PRODUCT [ARGUMENT]... runs those of one product (of all: `-`), with ARGUMENTs for each; the
+#   output of
+#                                             each comes as a whole, under a line with its name and its seconds. A test
+#                                             that fails runs once more at the end, alone: one that then passes is named
+#                                             as unsteady
+# Two run at a time, or as many as HETMP_TEST_FILES says. HETMP_TEST_SLOW=FILE: each runs one test after the other, and
+# the seconds of each test go to FILE. PRODUCT `-` leaves out harnesses of their own, whose ignored tests are those that
+# cannot run. Cargo starts `run_tests.sh note LIST FILE` in place of each test, and `run` starts
+# `run_tests.sh one LIST NUMBER FOLDER`.
 set -u
 plain="env -u HETMP_TEST_SLOW -u HETMP_TEST_FILES"
 tab=$(printf '\t')

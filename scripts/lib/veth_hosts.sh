@@ -1,8 +1,8 @@
-# Network namespaces that stand for hosts: one for each, joined by veth pairs and a bridge in a namespace of its own. Sourced.
-# Needs root and `ip`.
+# Network namespaces that stand for hosts: one for each, joined by veth pairs and a bridge in a namespace of its own.
+# Sourced. Needs root and `ip`.
 
-# Makes $2 hosts, 10.216.7.1 and so on, named NAME-1 and so on. In the folder $3: `hosts`, the addresses; `ssh`, a command
-# that a launcher takes for ssh. Their interfaces take packets of $4 bytes.
+# Makes $2 hosts, 10.216.7.1 and so on, named NAME-1 and so on. In the folder $3: `hosts`, the addresses; `ssh`, a
+# command that a launcher takes for ssh. Their interfaces take packets of $4 bytes.
 veth_hosts() { # NAME HOSTS FOLDER [MTU]
     ip netns add "$1-0" || return
     ip -n "$1-0" link add br0 type bridge && ip -n "$1-0" link set br0 up || return
@@ -38,9 +38,9 @@ TEXT
     chmod +x "$3/ssh"
 }
 
-# Lets each host's interface look for packets only every $3 microseconds while packets come, as the interrupt moderation of a
-# network card does. The kernel's own timer does it: the interface is made to poll (generic receive offload, which takes the
-# peer's packets only if that leaves segments to the software), and polls are deferred.
+# Lets each host's interface look for packets only every $3 microseconds while packets come, as the interrupt moderation
+# of a network card does. The kernel's own timer does it: the interface is made to poll (generic receive offload, which
+# takes the peer's packets only if that leaves segments to the software), and polls are deferred.
 veth_moderate() { # NAME HOSTS MICROSECONDS
     veth_host=1
     while [ "$veth_host" -le "$2" ]; do

@@ -153,8 +153,9 @@ fn declarations(part: &Part) -> String {
     tidy(&String::from_utf8(text).expect("a header of UTF-8"))
 }
 
-/// A source whose entries cbindgen takes for exported functions. In the library a macro beside each gives it its name and
-/// version, and no other crate calls it. Entries that stand in a macro's braces, or that a macro makes, are outside of it here.
+/// A source whose entries cbindgen takes for exported functions. In the library a macro beside each gives it its name
+/// and version, and no other crate calls it. Entries that stand in a macro's braces, or that a macro makes, are outside
+/// of it here.
 fn visible(source: &str) -> String {
     let (mut out, mut forms) = (String::new(), BTreeMap::new());
     let mut lines = source.lines();
@@ -201,8 +202,8 @@ fn signatures(body: &[&str]) -> Vec<String> {
     whole.collect()
 }
 
-/// The functions of a macro's rows: a comment, and a line with the functions' names, the arguments that the macro does not
-/// name itself, and a result.
+/// The functions of a macro's rows: a comment, and a line with the functions' names, the arguments that the macro does
+/// not name itself, and a result.
 fn rows(body: &[&str], forms: &[String]) -> String {
     let mut out = String::new();
     for two in body.windows(2) {
@@ -234,8 +235,8 @@ fn rows(body: &[&str], forms: &[String]) -> String {
     out
 }
 
-/// Comments as the headers have them, and no empty lines between declarations. cbindgen gives a comment's marks lines of
-/// their own.
+/// Comments as the headers have them, and no empty lines between declarations. cbindgen gives a comment's marks lines
+/// of their own.
 fn tidy(text: &str) -> String {
     let mut out = String::new();
     let mut comment = None;
@@ -264,7 +265,8 @@ mod tests {
 
     #[test]
     fn comments_take_no_lines_for_their_marks() {
-        let made = "struct s {\n    /*\n     One,\n     two.\n     */\n    int a;\n};\n\n/*\n Three.\n */\nint f(void);\n";
+        let made = "struct s {\n    /*\n     One,\n     two.\n     */\n    int a;\n};\n\n/*\n Three.\n */\nint \
+                    f(void);\n";
         let tidied =
             "struct s {\n    /* One,\n     * two. */\n    int a;\n};\n/* Three. */\nint f(void);\n";
         assert_eq!(tidy(made), tidied);
@@ -272,8 +274,9 @@ mod tests {
 
     #[test]
     fn entries_of_macros_are_seen() {
-        let source = "macro_rules! three {\n    ($name:ident) => {\n        extern \"C\" fn $name($one: c_int $(, $a: $t)*) \
-            $(-> $r)? {\n        }\n        extern \"C\" fn $other($($a: $t,)* last: u8) -> c_int {\n        }\n    };\n}\n\
+        let source = "macro_rules! three {\n    ($name:ident) => {\n        extern \"C\" fn $name($one: c_int $(, $a: \
+                      $t)*) $(-> $r)? {\n        }\n        extern \"C\" fn $other($($a: $t,)* last: u8) -> c_int \
+                      {\n        }\n    };\n}\n\
             three! {\n    /// One.\n    a b (one, x: u16) -> u32,\n    body\n}\n\
             others! {\n    extern \"C\" fn c() {\n    }\n}\n";
         let seen =

@@ -119,7 +119,8 @@ fn ordered_loops_cross() {
     }
 }
 
-/// Runs the program on 2, 3 and 4 nodes (in short runs on one of these numbers), by both compilers. Every region crosses.
+/// Runs the program on 2, 3 and 4 nodes (in short runs on one of these numbers), by both compilers. Every region
+/// crosses.
 fn crosses(source: &str) {
     for nodes in sample::one(source, vec![2, 3, 4]) {
         for got in [

@@ -1,5 +1,5 @@
-/* Minimum and maximum by the entries that objects made by older compilers call, every type: many threads at once, values that
-   stay as they are, NaNs, and variables that are not aligned.
+/* Minimum and maximum by the entries that objects made by older compilers call, every type: many threads at once,
+   values that stay as they are, NaNs, and variables that are not aligned.
    hetmp-test: threads=1,3 */
 #include "../check.h"
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Every operation of the entries for atomic constructs on integers and floating point, plain and captured, on a variable
-   that is aligned and on one that is not: values before and after. Then threads at once.
+/* Every operation of the entries for atomic constructs on integers and floating point, plain and captured, on a
+   variable that is aligned and on one that is not: values before and after. Then threads at once.
    hetmp-test: threads=1,3 */
 #include "../check.h"
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* Nests of loops that are numbered as one, by the entries that compiled code calls for it: the number of iterations, the
-   loops' own numbers, the comparisons and last values that become those of <= and >=, and the variables' values in every
-   iteration, for each type of bounds and of variables. And libomp's variables that tell levels of a trace. */
+/* Nests of loops that are numbered as one, by the entries that compiled code calls for it: the number of iterations,
+   the loops' own numbers, the comparisons and last values that become those of <= and >=, and the variables' values in
+   every iteration, for each type of bounds and of variables. And libomp's variables that tell levels of a trace. */
 #include "../check.h"
 #include <inttypes.h>
 #include <stdint.h>

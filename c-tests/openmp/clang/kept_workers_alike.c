@@ -1,5 +1,5 @@
-/* Workers of threads that have ended serve only threads whose own workers would be like them: the same signal mask, CPUs
-   and floating-point modes. A child of fork does without them, and omp_pause_resource_all ends them.
+/* Workers of threads that have ended serve only threads whose own workers would be like them: the same signal mask,
+   CPUs and floating-point modes. A child of fork does without them, and omp_pause_resource_all ends them.
    hetmp-test: only=hetmp
    hetmp-test: threads=2 */
 #define _GNU_SOURCE

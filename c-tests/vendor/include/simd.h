@@ -1,5 +1,6 @@
-/* Stand-in for SW26010's simd.h: what include/hetmp/simd/sw26010.h uses of it, executed by the machine that compiles this.
- * On the chip a floatv4 is 16 bytes in memory; in a register its four lanes are as wide as those of a doublev4. */
+/* Stand-in for SW26010's simd.h: what include/hetmp/simd/sw26010.h uses of it, executed by the machine that compiles
+ * this. On the chip a floatv4 is 16 bytes in memory; in a register its four lanes are as wide as those of a doublev4.
+ */
 #ifndef STANDIN_SW_SIMD_H
 #define STANDIN_SW_SIMD_H
 

@@ -163,7 +163,8 @@ typedef int64_t _VM64 __attribute__((vector_size(HETMP_SIMD_BYTES)));
 #define HETMP_AT_XOR32(i) ((i) ^ 32)
 #define HETMP_AT_XOR64(i) ((i) ^ 64)
 
-/* Lane i of the k-th of three is lane 3 i + k of what lies in memory; two shuffles bring it from three vectors. And back. */
+/* Lane i of the k-th of three is lane 3 i + k of what lies in memory; two shuffles bring it from three vectors. And
+   back. */
 #define HETMP_AT_OF3_A(k, i) ((3 * (i) + k) % (2 * HETMP_N))
 #define HETMP_AT_OF3_B(k, i) (3 * (i) + k < 2 * HETMP_N ? (i) : 3 * (i) + k - HETMP_N)
 #define HETMP_AT_TO3_A(k, i) ((k * HETMP_N + (i)) / 3 + ((k * HETMP_N + (i)) % 3 == 1 ? HETMP_N : 0))

@@ -1,7 +1,7 @@
 //! `goal.h`: dependency graphs, their runs, and collectives.
 //!
-//! The documentation of each entry is the program's, too: `abi-compat/surface` writes it and the prototype into the header.
-//! Each entry converts, calls one function of `hetmp-goal-job`, and converts back.
+//! The documentation of each entry is the program's, too: `abi-compat/surface` writes it and the prototype into the
+//! header. Each entry converts, calls one function of `hetmp-goal-job`, and converts back.
 
 #![allow(non_snake_case, reason = "the names are the ABI's")]
 
@@ -138,7 +138,8 @@ fn element(number: c_int) -> Result<Type> {
         _ => Err(Error::new(
             Code::Type,
             format_args!(
-                "type {number:#x}: unknown (expected GOAL_SIGNED(1 to 64), GOAL_UNSIGNED(1 to 64), GOAL_FLOAT or GOAL_DOUBLE)"
+                "type {number:#x}: unknown (expected GOAL_SIGNED(1 to 64), GOAL_UNSIGNED(1 to 64), GOAL_FLOAT or \
+                 GOAL_DOUBLE)"
             ),
         )),
     }
@@ -232,14 +233,15 @@ extern "C" fn GOAL_Init() -> c_int {
 /// What the program hands to its allgather.
 struct State(*mut c_void);
 
-// SAFETY: the program's function gets the pointer back within `GOAL_Init_through`, in the thread that has called it: the
-// exchange is used for fences only while the job is joined.
+// SAFETY: the program's function gets the pointer back within `GOAL_Init_through`, in the thread that has called it:
+// the exchange is used for fences only while the job is joined.
 unsafe impl Send for State {}
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Init_through", GOAL_Init_through);
 /// As GOAL_Init, for a program whose processes another library has started (MPI, for example): this process is number
-/// `rank` of `size`. `allgather` gives each process's `bytes` bytes to all processes, in the order of ranks, and returns 0; it
-/// is called within GOAL_Init_through, by the calling thread, and gets `state` back. The engine `user` is not used.
+/// `rank` of `size`. `allgather` gives each process's `bytes` bytes to all processes, in the order of ranks, and
+/// returns 0; it is called within GOAL_Init_through, by the calling thread, and gets `state` back. The engine `user` is
+/// not used.
 unsafe extern "C" fn GOAL_Init_through(
     rank: c_int,
     size: c_int,
@@ -523,10 +525,11 @@ unsafe extern "C" fn GOAL_Free_schedule(schedule: *mut Schedule) -> c_int {
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Agree", GOAL_Agree);
-/// All processes call this together, each with its schedule of one communication; a process without a part in it passes the
-/// schedule of an empty graph. So the engines kernel and nic know the schedules of all, and run them if they can. Under
-/// other engines, and where they cannot, nothing changes. From then on all processes begin the runs of these schedules
-/// in the same order, among all other collectives, whatever their contexts; and no two bound segments overlap.
+/// All processes call this together, each with its schedule of one communication; a process without a part in it passes
+/// the schedule of an empty graph. So the engines kernel and nic know the schedules of all, and run them if they can.
+/// Under other engines, and where they cannot, nothing changes. From then on all processes begin the runs of these
+/// schedules in the same order, among all other collectives, whatever their contexts; and no two bound segments
+/// overlap.
 extern "C" fn GOAL_Agree(schedule: Schedule) -> c_int {
     code(api::agree(schedule))
 }

@@ -1,8 +1,8 @@
 //! `hetmp/mq.h`: message queues between a master and slaves.
 //!
-//! Each entry converts its arguments, calls one function of `hetmp-mq`, and converts the result. [`hetmp_mq::verbs`] stores or
-//! prints the errors. The documentation of each entry is the program's, too: `abi-compat/surface` writes it and the prototype
-//! into the header.
+//! Each entry converts its arguments, calls one function of `hetmp-mq`, and converts the result. [`hetmp_mq::verbs`]
+//! stores or prints the errors. The documentation of each entry is the program's, too: `abi-compat/surface` writes it
+//! and the prototype into the header.
 
 use core::ffi::{c_char, c_int, CStr};
 use hetmp_mq::api::{Error, From};
@@ -12,7 +12,8 @@ use hetmp_mq::verbs::Call;
 ///
 /// # Safety
 /// The pointer is null, or valid for reading and writing as long as the call runs. Programs uphold this: `hetmp/mq.h`
-/// asks for a separate variable for each answer. The SAFETY comments of this module name this contract as "see `place`".
+/// asks for a separate variable for each answer. The SAFETY comments of this module name this contract as "see
+/// `place`".
 #[inline(always)]
 unsafe fn place<'a, T>(p: *mut T) -> Option<&'a mut T> {
     // SAFETY: null, or the program's own variable for an answer, as `hetmp/mq.h` asks.

@@ -125,8 +125,8 @@ fn refuse(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// The one line of a refusal by the parser of arguments, which says what is wrong, then offers advice and the usage, with
-/// empty lines between.
+/// The one line of a refusal by the parser of arguments, which says what is wrong, then offers advice and the usage,
+/// with empty lines between.
 fn one_line(refusal: &str) -> String {
     let what = refusal.split("\n\n").next().unwrap_or_default();
     let what = what.strip_prefix("error: ").unwrap_or(what);

@@ -219,11 +219,13 @@ fn alltoall() -> String {
             let (kind, peer) = if p == r { ("cpy", -1) } else { ("s", p) };
             text.push_str(&format!(
                 "<tb id=\"{p}\" send=\"{peer}\" recv=\"{peer}\" chan=\"0\">\
-                 <step s=\"0\" type=\"{kind}\" srcbuf=\"i\" srcoff=\"{p}\" dstbuf=\"o\" dstoff=\"{r}\" cnt=\"1\" depid=\"-1\" deps=\"-1\"/>\n"
+                 <step s=\"0\" type=\"{kind}\" srcbuf=\"i\" srcoff=\"{p}\" dstbuf=\"o\" dstoff=\"{r}\" cnt=\"1\" \
+                 depid=\"-1\" deps=\"-1\"/>\n"
             ));
             if p != r {
                 text.push_str(&format!(
-                    "<step s=\"1\" type=\"r\" srcbuf=\"i\" srcoff=\"{r}\" dstbuf=\"o\" dstoff=\"{p}\" cnt=\"1\" depid=\"-1\" deps=\"-1\"/>\n"
+                    "<step s=\"1\" type=\"r\" srcbuf=\"i\" srcoff=\"{r}\" dstbuf=\"o\" dstoff=\"{p}\" cnt=\"1\" \
+                     depid=\"-1\" deps=\"-1\"/>\n"
                 ));
             }
             text.push_str("</tb>\n");

@@ -182,7 +182,8 @@ fn bad_arguments_exit_with_2() {
         (&["info", "--jsn"], "unexpected argument '--jsn' found (expected --json)"),
         (
             &["completions", "basch"],
-            "invalid value 'basch' for '<SHELL>' [possible values: bash, elvish, fish, powershell, zsh] (expected bash)",
+            "invalid value 'basch' for '<SHELL>' [possible values: bash, elvish, fish, powershell, zsh] (expected \
+             bash)",
         ),
         (
             &["info", "--nosuch"],
@@ -190,7 +191,8 @@ fn bad_arguments_exit_with_2() {
         ),
         (
             &["which"],
-            "the following required arguments were not provided: <PROGRAM|PACKAGE>... (expected what hetmp which --help lists)",
+            "the following required arguments were not provided: <PROGRAM|PACKAGE>... (expected what hetmp which \
+             --help lists)",
         ),
         (
             &["goal", "show", "--nosuch"],

@@ -246,7 +246,8 @@ fn what_takes_no_preload_is_refused_in_one_line() {
     assert_eq!(
         refused(126, &fixed),
         name(&fixed)
-            + "statically linked, so there is no loader that could preload anything (expected a program with shared libraries)"
+            + "statically linked, so there is no loader that could preload anything (expected a program with shared \
+               libraries)"
     );
     let usual = s.compile("usual", main, &[]);
     assert!(s.run(&[&usual]).status.success());
@@ -615,13 +616,34 @@ fn compare_leaves_the_own_runtime_out_on_slowed_nodes() {
 fn compare_refuses_in_one_line() {
     let s = Scratch::new("compare-bad");
     for (status, options, line) in [
-        (2, &["-n", "0"][..], "hetmp: invalid value '0' for '--runs <RUNS>': 0 is not in 1..=1000 (expected what hetmp --help lists)\n"),
-        (2, &["--input", "/nonexistent"], "hetmp: option --input: '/nonexistent': No such file or directory (os error 2) (expected a file that can be read)\n"),
-        (2, &["--schedule", "fast"], "hetmp: option --schedule: 'fast': not understood"),
-        (127, &["--", "/nonexistent"], "hetmp: program /nonexistent: No such file"),
+        (
+            2,
+            &["-n", "0"][..],
+            "hetmp: invalid value '0' for '--runs <RUNS>': 0 is not in 1..=1000 (expected what \
+                               hetmp --help lists)\n",
+        ),
+        (
+            2,
+            &["--input", "/nonexistent"],
+            "hetmp: option --input: '/nonexistent': No such file or directory (os error \
+            2) (expected a file that can be read)\n",
+        ),
+        (
+            2,
+            &["--schedule", "fast"],
+            "hetmp: option --schedule: 'fast': not understood",
+        ),
+        (
+            127,
+            &["--", "/nonexistent"],
+            "hetmp: program /nonexistent: No such file",
+        ),
     ] {
         let (found, out, error) = compared(&s, options, "true");
         assert_eq!((found, &*out), (Some(status), ""), "{error}");
-        assert!(error.starts_with(line) && error.lines().count() == 1, "{error}");
+        assert!(
+            error.starts_with(line) && error.lines().count() == 1,
+            "{error}"
+        );
     }
 }

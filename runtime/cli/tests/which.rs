@@ -245,8 +245,8 @@ fn what_cannot_be_reached_says_so() {
     assert_eq!(all["runtimes"][0]["library_path"], true);
 }
 
-/// A program that needs a name, at its version, that libhetmp.so does not have. The commands look into the library that was
-/// installed with them.
+/// A program that needs a name, at its version, that libhetmp.so does not have. The commands look into the library that
+/// was installed with them.
 #[test]
 fn a_name_that_only_the_other_runtime_has_is_said() {
     let folder = folder("needs");
@@ -287,7 +287,8 @@ fn a_name_that_only_the_other_runtime_has_is_said() {
             folder.join(format!("{name}.c")),
             folder.join(format!("{name}.o")),
         );
-        let main = "int main(int n, char **v) {\nint s = 0;\n#pragma omp parallel reduction(+:s)\ns += n;\nreturn s; }\n";
+        let main = "int main(int n, char **v) {\nint s = 0;\n#pragma omp parallel reduction(+:s)\ns += n;\nreturn s; \
+                    }\n";
         fs::write(&source, format!("{text}{main}")).expect("a source");
         compile("gcc", &["-c"], &source, &object);
         let program = folder.join(name);
@@ -472,7 +473,8 @@ fn what_is_prepared_is_what_is_counted() {
     }
 }
 
-/// Packages without files of their own: namespaces, which several bring, and development trees, which a .pth file names.
+/// Packages without files of their own: namespaces, which several bring, and development trees, which a .pth file
+/// names.
 #[test]
 fn namespaces_and_development_trees() {
     if !has_python() {

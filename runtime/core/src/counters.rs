@@ -384,8 +384,8 @@ impl Source for Recorded {
     }
 }
 
-/// The faults of a software DSM, as they happen: a function that tells the calling thread's faults so far that asked another
-/// node, and the nanoseconds that it has waited for their pages.
+/// The faults of a software DSM, as they happen: a function that tells the calling thread's faults so far that asked
+/// another node, and the nanoseconds that it has waited for their pages.
 #[derive(Clone, Copy, Debug)]
 pub struct Pages(pub fn() -> [u64; 2]);
 

@@ -1,8 +1,8 @@
 //! Numbers for descriptors of ours.
 //!
 //! A program may close what it did not open, by a loop over numbers, or take numbers that it believes free. Then our
-//! messages would go into its files. So our descriptors get numbers that programs do not meet: they come after those of an
-//! `fd_set`, and after the limit of open descriptors that processes usually have.
+//! messages would go into its files. So our descriptors get numbers that programs do not meet: they come after those of
+//! an `fd_set`, and after the limit of open descriptors that processes usually have.
 
 use crate::whole::Mutex;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};

@@ -1,7 +1,8 @@
 //! A thread that keeps descriptors of ours out of the program's reach: it has a table of descriptors of its own.
 //!
-//! A program may close descriptors that it did not open, and take their numbers. What we need for long, such as a launcher's
-//! connection, is therefore not among the program's: callers hand what they want done with it to the thread, and wait.
+//! A program may close descriptors that it did not open, and take their numbers. What we need for long, such as a
+//! launcher's connection, is therefore not among the program's: callers hand what they want done with it to the thread,
+//! and wait.
 
 use crate::bell::LocalBell;
 use crate::thread;
@@ -66,13 +67,13 @@ impl<T> Desk<T> {
     }
 }
 
-/// Closes all descriptors but `numbers`, which are in order, in a table that becomes this thread's own. False if the kernel
-/// refuses: then the thread stays in the program's table, and nothing is closed.
+/// Closes all descriptors but `numbers`, which are in order, in a table that becomes this thread's own. False if the
+/// kernel refuses: then the thread stays in the program's table, and nothing is closed.
 fn part(numbers: &[RawFd]) -> bool {
     const UNSHARE: libc::c_uint = 1 << 1;
     let close = |from: u32, to: u32| {
-        // SAFETY: the call makes the table this thread's own before it closes anything; what the thread was started for uses
-        // no descriptors but `numbers`.
+        // SAFETY: the call makes the table this thread's own before it closes anything; what the thread was started for
+        // uses no descriptors but `numbers`.
         from > to || unsafe { libc::syscall(libc::SYS_close_range, from, to, UNSHARE) } == 0
     };
     let mut from = 0;
@@ -99,8 +100,8 @@ impl<T> fmt::Debug for Keeper<T> {
 }
 
 impl<T: 'static> Keeper<T> {
-    /// Starts the thread. It takes `numbers` along, which are closed here: no other value of this process owns them. Then it
-    /// runs `make`, whose first result is returned; where the second one is missing, the thread ends.
+    /// Starts the thread. It takes `numbers` along, which are closed here: no other value of this process owns them.
+    /// Then it runs `make`, whose first result is returned; where the second one is missing, the thread ends.
     ///
     /// # Errors
     /// The system has no room for another thread.
@@ -143,8 +144,8 @@ impl<T: 'static> Keeper<T> {
         Ok((Keeper { desk, pid }, first))
     }
 
-    /// Has the thread do `what`. One caller at a time. `None` in a process that was forked from this one, which has no such
-    /// thread.
+    /// Has the thread do `what`. One caller at a time. `None` in a process that was forked from this one, which has no
+    /// such thread.
     pub fn run<R: Send + 'static>(
         &self,
         what: impl FnOnce(&mut T) -> R + Send + 'static,

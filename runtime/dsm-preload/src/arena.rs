@@ -85,7 +85,8 @@ impl Arena {
         self.next.load(Ordering::Relaxed)
     }
 
-    /// Maps the arena's range. Where the process has less addresses than that, half of the largest power of two that it has.
+    /// Maps the arena's range. Where the process has less addresses than that, half of the largest power of two that it
+    /// has.
     fn make_range(&self) {
         // SAFETY: a new mapping at an address that the kernel chooses.
         let map = |len| unsafe {

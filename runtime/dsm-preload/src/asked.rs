@@ -1,4 +1,5 @@
-//! What the user asked for, by variables of the environment. A value that cannot be had ends the process, with one line.
+//! What the user asked for, by variables of the environment. A value that cannot be had ends the process, with one
+//! line.
 
 use crate::refuse::fail;
 use crate::{kernel, place};
@@ -14,7 +15,8 @@ pub(crate) fn variable(name: &CStr) -> Option<&'static str> {
     unsafe { hetmp_core::env::live(name) }.map(|value| value.to_str().unwrap_or("?"))
 }
 
-/// The value of a variable as `read` reads it; `None` if it is unset or empty. A bad one ends the process, with one line.
+/// The value of a variable as `read` reads it; `None` if it is unset or empty. A bad one ends the process, with one
+/// line.
 fn chosen<T>(name: &str, key: &CStr, read: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
     let value = variable(key).filter(|v| !v.trim().is_empty())?.as_bytes();
     Some(read(value).unwrap_or_else(|| fail(format_args!("{}", env::refusal(name, value)))))

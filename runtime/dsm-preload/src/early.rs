@@ -1,16 +1,16 @@
 //! The time before the nodes start, in which the loader runs the constructors of the program's own libraries.
 //!
-//! The nodes are made when the program's first function runs. Constructors of libraries have run then: a C++ library has
-//! filled its tables, with memory of the heap. All nodes are to see that memory. So `libhetmp_dsm.so` is linked such that
-//! its own constructor, [`begin`], is the first of all, and from then on the heap's addresses are those of the origin's
-//! part. The memory is private until the nodes start, and copied then.
+//! The nodes are made when the program's first function runs. Constructors of libraries have run then: a C++ library
+//! has filled its tables, with memory of the heap. All nodes are to see that memory. So `libhetmp_dsm.so` is linked
+//! such that its own constructor, [`begin`], is the first of all, and from then on the heap's addresses are those of
+//! the origin's part. The memory is private until the nodes start, and copied then.
 //!
-//! Nodes that a launcher started would all run the constructors. What those do in memory is replaced by the origin's data,
-//! but files would be written by each node. So nodes other than the origin run none of the program's own: their tables of
-//! constructors are emptied.
+//! Nodes that a launcher started would all run the constructors. What those do in memory is replaced by the origin's
+//! data, but files would be written by each node. So nodes other than the origin run none of the program's own: their
+//! tables of constructors are emptied.
 //!
-//! Constructors run on the process's first thread, `main` on another one, which gets a copy of the libraries' thread-local
-//! variables (`locals`).
+//! Constructors run on the process's first thread, `main` on another one, which gets a copy of the libraries'
+//! thread-local variables (`locals`).
 
 use crate::asked::{asked, Asked};
 use crate::objects::{objects, Object};
@@ -121,7 +121,8 @@ fn empty_constructors(library: &Object) {
     let (start, end) = (library.dynamic.start, library.dynamic.end);
     let pages = start & !(PAGE - 1)..end.next_multiple_of(PAGE);
     let protect = |may: c_int| {
-        // SAFETY: the pages are of the library's data, whose protection the loader has set and only this function changes.
+        // SAFETY: the pages are of the library's data, whose protection the loader has set and only this function
+        // changes.
         unsafe { libc::syscall(libc::SYS_mprotect, pages.start, pages.len(), may) == 0 }
     };
     if !protect(libc::PROT_READ | libc::PROT_WRITE) {
@@ -132,7 +133,8 @@ fn empty_constructors(library: &Object) {
         ));
     }
     let mut at: *mut [u64; 2] = core::ptr::with_exposed_provenance_mut(library.dynamic.start);
-    // SAFETY: the section is an array of pairs of words, and ends with a pair whose first word is 0. It is writable now.
+    // SAFETY: the section is an array of pairs of words, and ends with a pair whose first word is 0. It is writable
+    // now.
     unsafe {
         while (*at)[0] != DT_NULL {
             match (*at)[0] {

@@ -1,8 +1,8 @@
 //! System calls of the program, where page faults are caught by SIGSEGV.
 //!
-//! A system call on a page that is on another node would fail: the kernel's own accesses raise no signal. So the kernel is
-//! told (`PR_SET_SYSCALL_USER_DISPATCH`, Linux 5.11) not to carry out the system calls of the program's threads but to
-//! raise SIGSYS. The handler, [`trapped`], makes the call itself, with private memory in the place of the program's
+//! A system call on a page that is on another node would fail: the kernel's own accesses raise no signal. So the kernel
+//! is told (`PR_SET_SYSCALL_USER_DISPATCH`, Linux 5.11) not to carry out the system calls of the program's threads but
+//! to raise SIGSYS. The handler, [`trapped`], makes the call itself, with private memory in the place of the program's
 //! ([`bounce`]). That reaches the calls that the C library makes on its own behalf, within `fread` or `system`, which
 //! wrappers of functions would not.
 //!
@@ -13,8 +13,8 @@
 //!   `EFAULT`, because a page has gone meanwhile, it is made again.
 //! * The kernel uses a thread's memory unasked, too: for the frames of signals (`signals`: on a private stack), for
 //!   restartable sequences (switched off), and when a thread ends (the handler does that part itself).
-//! * A process made by `posix_spawn` or `vfork` shares this one's memory until it starts the new program, a *guest*: its calls are
-//!   caught, too.
+//! * A process made by `posix_spawn` or `vfork` shares this one's memory until it starts the new program, a *guest*:
+//!   its calls are caught, too.
 //!
 //! The handler touches no thread-local variable, takes no lock and allocates nothing but mappings.
 
@@ -40,8 +40,8 @@ static DATA: [AtomicUsize; 256] = [const { AtomicUsize::new(0) }; 256];
 static SEQUENCES: AtomicUsize = AtomicUsize::new(0);
 
 const DISPATCH: usize = 59;
-/// Calls that may not be made again after they have failed half-way are in the table. So this bounds only calls on addresses
-/// that can never be used.
+/// Calls that may not be made again after they have failed half-way are in the table. So this bounds only calls on
+/// addresses that can never be used.
 const TRIES: usize = 200;
 /// Larger buffers are read and written in pieces.
 const PIECE: usize = 16 << 20;
@@ -61,7 +61,8 @@ pub(crate) fn probe() -> Result<(), String> {
     if dispatch(true) == 0 && dispatch(false) == 0 {
         return Ok(());
     }
-    Err("HETMP_DSM: 'sigsegv': a kernel that hands system calls to the program (Linux 5.11 or later) is needed".to_owned())
+    Err("HETMP_DSM: 'sigsegv': a kernel that hands system calls to the program (Linux 5.11 or later) is \
+         needed".to_owned())
 }
 
 /// Catches the system calls of all threads that [`begin`] starts from now on. `data`: the program's variables.
@@ -116,8 +117,8 @@ fn without_ours(set: u64) -> u64 {
     set & !(1 << (libc::SIGSEGV - 1) | 1 << (libc::SIGSYS - 1))
 }
 
-/// Does no program have memory at this address? The handler, which reads what calls lead to, then fails as the kernel would.
-/// (Other addresses without memory end the program in the handler.)
+/// Does no program have memory at this address? The handler, which reads what calls lead to, then fails as the kernel
+/// would. (Other addresses without memory end the program in the handler.)
 fn is_bad(address: usize) -> bool {
     address < PAGE
 }
@@ -153,9 +154,9 @@ pub(crate) unsafe fn forget(prepared: *mut c_void) {
 }
 
 core::arch::global_asm!(
-    // void *hetmp_begin(prepared): calls the program's function as the last thing it does, by a jump. A thread that is cancelled,
-    // or calls `pthread_exit`, is unwound up to the C library's first function. Rust's own frames abort there, whatever their ABI,
-    // since the library is built without unwinding.
+    // void *hetmp_begin(prepared): calls the program's function as the last thing it does, by a jump. A thread that is
+    // cancelled, or calls `pthread_exit`, is unwound up to the C library's first function. Rust's own frames abort
+    // there, whatever their ABI, since the library is built without unwinding.
     ".pushsection .text.hetmp_begin, \"ax\", @progbits",
     ".balign 16",
     ".globl hetmp_begin",
@@ -205,8 +206,8 @@ extern "C" fn beginning(prepared: *mut c_void) -> Body {
     }
 }
 
-/// Catches the system calls of this thread. Ends the process, with one line, if the kernel refuses: it would use pages of
-/// other nodes then.
+/// Catches the system calls of this thread. Ends the process, with one line, if the kernel refuses: it would use pages
+/// of other nodes then.
 fn catch(record: &Record) {
     demand(record.set(), "a stack for signals");
     let offset = SEQUENCES.load(Ordering::Relaxed);
@@ -228,10 +229,11 @@ fn catch(record: &Record) {
 /// Switches the thread's restartable sequences off, whose structure is at this address.
 fn without_sequences(at: usize) {
     const SIGNATURE: usize = 0x5305_3053;
-    // The structure's second number tells the CPU. It is negative where there are none: the C library starts no sequences
-    // in threads that a thread without has started.
+    // The structure's second number tells the CPU. It is negative where there are none: the C library starts no
+    // sequences in threads that a thread without has started.
     let cpu: *mut u32 = core::ptr::with_exposed_provenance_mut(at + 4);
-    // SAFETY: the structure lies in the thread's control block, which may be written. So the kernel may write the page then.
+    // SAFETY: the structure lies in the thread's control block, which may be written. So the kernel may write the page
+    // then.
     let is_on = || unsafe { AtomicU32::from_ptr(cpu) }.fetch_or(0, Ordering::Relaxed) as i32 >= 0;
     let mut off = 0;
     for _ in 0..TRIES {
@@ -268,8 +270,8 @@ pub(crate) fn control_block() -> usize {
     at
 }
 
-/// The handler of SIGSYS: carries out the system call that the thread was about to make. A SIGSYS that comes for another
-/// reason (somebody sent it, or a filter of system calls refused one) is the program's.
+/// The handler of SIGSYS: carries out the system call that the thread was about to make. A SIGSYS that comes for
+/// another reason (somebody sent it, or a filter of system calls refused one) is the program's.
 extern "C-unwind" fn trapped(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     const USER_DISPATCH: c_int = 2;
     // SAFETY: the kernel passes its description of the signal.
@@ -321,13 +323,14 @@ extern "C-unwind" fn trapped(signal: c_int, info: *mut libc::siginfo_t, context:
     }
 }
 
-/// Takes over the modes of the program's thread, such as which exceptions raise a signal. The kernel enters a handler with the
-/// default ones, and a thread that the handler makes inherits those of the handler.
+/// Takes over the modes of the program's thread, such as which exceptions raise a signal. The kernel enters a handler
+/// with the default ones, and a thread that the handler makes inherits those of the handler.
 fn take_floating_point_modes(state: &libc::_libc_fpstate) {
     /// The flags of exceptions that have occurred: they stay with the thread that made them.
     const FLAGS: u32 = 0x3f;
     let (mxcsr, control) = (state.mxcsr & !FLAGS, state.cwd);
-    // SAFETY: loads modes that the processor had before. Until they are taken back, the handler computes with integers only.
+    // SAFETY: loads modes that the processor had before. Until they are taken back, the handler computes with integers
+    // only.
     unsafe {
         core::arch::asm!("ldmxcsr dword ptr [{m}]", "fldcw word ptr [{c}]",
             m = in(reg) &raw const mxcsr, c = in(reg) &raw const control,
@@ -338,8 +341,8 @@ fn take_floating_point_modes(state: &libc::_libc_fpstate) {
 /// Carries out the program's system call.
 ///
 /// # Safety
-/// The arguments are as the call demands. `kept`, `next` and `stack`: the program's registers, where its code goes on, and its
-/// stack pointer.
+/// The arguments are as the call demands. `kept`, `next` and `stack`: the program's registers, where its code goes on,
+/// and its stack pointer.
 unsafe fn emulate(
     number: c_long,
     a: [usize; 6],
@@ -501,15 +504,15 @@ unsafe fn futex(mut a: [usize; 6]) -> isize {
     result
 }
 
-/// `vfork`, as arguments of [`clone`]: the child goes on upon the caller's stack, and the caller waits for it. Below the pointer
-/// lies nothing that either needs: `vfork` is a function, called by one that keeps nothing there.
+/// `vfork`, as arguments of [`clone`]: the child goes on upon the caller's stack, and the caller waits for it. Below
+/// the pointer lies nothing that either needs: `vfork` is a function, called by one that keeps nothing there.
 fn vfork(stack: usize) -> [usize; 6] {
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
     [flags as usize, stack, 0, 0, 0, 0]
 }
 
-/// `clone`: a new thread, or a process that shares this one's memory until it starts another program. `rdi`: what the child finds
-/// in that register; the C library's `vfork` keeps there where it returns to.
+/// `clone`: a new thread, or a process that shares this one's memory until it starts another program. `rdi`: what the
+/// child finds in that register; the C library's `vfork` keeps there where it returns to.
 ///
 /// # Safety
 /// As for [`emulate`].
@@ -591,8 +594,8 @@ unsafe fn execute(number: c_long, mut a: [usize; 6], path: usize) -> isize {
     }
 }
 
-/// `exit`: the end of a thread. The kernel would write a zero to a word of the thread's control block, and wake the thread
-/// that waits for it. That page may be on another node: so the handler does both.
+/// `exit`: the end of a thread. The kernel would write a zero to a word of the thread's control block, and wake the
+/// thread that waits for it. That page may be on another node: so the handler does both.
 ///
 /// # Safety
 /// As for [`emulate`].
@@ -613,8 +616,8 @@ unsafe fn exit(a: [usize; 6]) -> isize {
     }
 }
 
-/// The word to which the kernel would write a zero when the calling thread ends: the kernel itself says where, unless it was built
-/// without checkpoints of processes. Then the thread's control block is searched.
+/// The word to which the kernel would write a zero when the calling thread ends: the kernel itself says where, unless
+/// it was built without checkpoints of processes. Then the thread's control block is searched.
 pub(crate) fn word_of_thread() -> Option<&'static AtomicU32> {
     const GET_TID_ADDRESS: usize = 40;
     let mut at = 0usize;

@@ -96,7 +96,8 @@ pub(crate) fn compare(job: &mut dyn Job, objects: &[Object]) -> Result<(), Strin
         };
         if here != theirs {
             return Err(format!(
-                "node {rank}: {here} (expected {theirs}, as on node 0: the same files at the same addresses, on like processors)"
+                "node {rank}: {here} (expected {theirs}, as on node 0: the same files at the same addresses, on like \
+                 processors)"
             ));
         }
     }

@@ -1,8 +1,8 @@
 //! `libhetmp_dsm.so`: lets several processes share the memory of a program that was not written for that.
 //!
 //! * **What it is**: definitions that the loader finds before those of the C library: `__libc_start_main`,
-//!   the malloc and mmap families, `pthread_create` and `pthread_join`, and calls that cannot work across processes. Without
-//!   `HETMP_NODES=dsm:N` they pass every call on to the C library or the kernel; only the malloc family still
+//!   the malloc and mmap families, `pthread_create` and `pthread_join`, and calls that cannot work across processes.
+//!   Without `HETMP_NODES=dsm:N` they pass every call on to the C library or the kernel; only the malloc family still
 //!   allocates by itself, from private memory.
 //! * **What it owns**: the shared heap, the stacks in it, and this node's [driver](pages::driver). It hands a
 //!   table of functions to `libhetmp.so`, which decides what an OpenMP region does on several nodes.

@@ -1,11 +1,11 @@
-//! Thread-local variables of the program's own libraries, which constructors have set on the process's first thread, and which
-//! `main` expects on its own.
+//! Thread-local variables of the program's own libraries, which constructors have set on the process's first thread,
+//! and which `main` expects on its own.
 
 use core::ffi::{c_void, CStr};
 use libc::c_int;
 
-/// The calling thread's copies of the thread-local variables of the program's own libraries: address and size, in the order
-/// of the libraries.
+/// The calling thread's copies of the thread-local variables of the program's own libraries: address and size, in the
+/// order of the libraries.
 pub(crate) struct ThreadLocals(Vec<(usize, usize)>);
 
 impl ThreadLocals {
@@ -41,8 +41,8 @@ impl ThreadLocals {
         ThreadLocals(all)
     }
 
-    /// Copies the values to the calling thread's variables. Pointers from one variable to another, as in a C++ string that
-    /// holds its text itself, then lead to the calling thread's.
+    /// Copies the values to the calling thread's variables. Pointers from one variable to another, as in a C++ string
+    /// that holds its text itself, then lead to the calling thread's.
     ///
     /// # Safety
     /// The thread whose variables these are lives, and neither thread uses them meanwhile.

@@ -84,7 +84,8 @@ extern "C" fn mmap(
     }
     if fixed || may & libc::PROT_EXEC != 0 {
         refused(format_args!(
-            "mmap {at:#x} with flags {flags:#x}, protection {may:#x}: nodes cannot share it (expected writable memory that is not executable, at any address)"
+            "mmap {at:#x} with flags {flags:#x}, protection {may:#x}: nodes cannot share it (expected writable memory \
+             that is not executable, at any address)"
         ));
         return libc::MAP_FAILED;
     }
@@ -100,7 +101,8 @@ extern "C" fn mmap(
     if flags & libc::MAP_ANONYMOUS == 0 {
         if flags & libc::MAP_SHARED != 0 && !SAID.swap(true, Ordering::Relaxed) {
             report::warn(format_args!(
-                "mmap MAP_SHARED of a file: a copy is made, which does not show how the file changes later (HETMP_NODES=dsm)"
+                "mmap MAP_SHARED of a file: a copy is made, which does not show how the file changes later \
+                 (HETMP_NODES=dsm)"
             ));
         }
         let mut done = 0;

@@ -25,8 +25,8 @@ pub(crate) struct Object {
 }
 
 impl Object {
-    /// Is this a library of the program's own, or (as the first of all objects) the program itself? `ours`: an address of
-    /// this library's code.
+    /// Is this a library of the program's own, or (as the first of all objects) the program itself? `ours`: an address
+    /// of this library's code.
     pub(crate) fn is_own(&self, ours: usize) -> bool {
         !is_system_library(&self.name) && !self.code.contains(&ours)
     }

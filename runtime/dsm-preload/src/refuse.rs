@@ -1,5 +1,5 @@
-//! Calls that cannot do their work, or not everywhere, while several processes are one program: `fork`, those that change who
-//! the process acts for, and `dlopen`. And the end of a process that cannot go on.
+//! Calls that cannot do their work, or not everywhere, while several processes are one program: `fork`, those that
+//! change who the process acts for, and `dlopen`. And the end of a process that cannot go on.
 
 use crate::malloc::set_errno;
 use crate::{place, start};
@@ -40,12 +40,13 @@ macro_rules! refused {
 }
 
 refused! {
-    // The child would write to memory that other nodes hold. Some of these fork within the C library, which asks nobody.
+    // The child would write to memory that other nodes hold. Some of these fork within the C library, which asks
+    // nobody.
     ENOSYS, "HETMP_NODES=dsm takes no other way to start a process (expected posix_spawn or system)":
         fork(), _Fork(), daemon(chdir: c_int, close: c_int),
         forkpty(to: *mut c_int, name: *mut c_char, how: *const c_void, size: *const c_void);
-    // The C library has every thread make the call, by a signal that the threads which serve pages block and other nodes never
-    // get.
+    // The C library has every thread make the call, by a signal that the threads which serve pages block and other
+    // nodes never get.
     EPERM, "nodes cannot change user and groups (expected a program that keeps them under HETMP_NODES=dsm)":
         setuid(id: u32), setgid(id: u32), seteuid(id: u32), setegid(id: u32),
         setreuid(real: u32, effective: u32), setregid(real: u32, effective: u32),
@@ -55,8 +56,8 @@ refused! {
 
 type Open = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 
-/// `dlopen`. While nodes run, the data of a library of the program's own that was not there at the start is at the origin
-/// only. So such a library is loaded at the origin, while no region crosses, and no region crosses from then on.
+/// `dlopen`. While nodes run, the data of a library of the program's own that was not there at the start is at the
+/// origin only. So such a library is loaded at the origin, while no region crosses, and no region crosses from then on.
 ///
 /// # Safety
 /// The same as for the C library's function: `name` is null or a C string.
@@ -89,8 +90,8 @@ pub(crate) unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mu
     let found = open();
     if start::loaded(!found.is_null()) {
         report::warn(format_args!(
-            "dlopen: '{text}': the program's own library, loaded after the nodes of HETMP_NODES=dsm started (expected before): \
-             all regions stay at the origin from now on"
+            "dlopen: '{text}': the program's own library, loaded after the nodes of HETMP_NODES=dsm started (expected \
+             before): all regions stay at the origin from now on"
         ));
     }
     found

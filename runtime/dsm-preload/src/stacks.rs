@@ -35,8 +35,8 @@ static ALL: [Unit; UNITS] = [const {
 }; UNITS];
 
 static LOCK: AtomicBool = AtomicBool::new(false);
-/// Detached threads whose stacks are not free yet, and how many of them make a search for ended ones worth its time: twice
-/// as many as the last search left. So a thread's start costs the same on average, however many there are.
+/// Detached threads whose stacks are not free yet, and how many of them make a search for ended ones worth its time:
+/// twice as many as the last search left. So a thread's start costs the same on average, however many there are.
 static DETACHED: AtomicUsize = AtomicUsize::new(0);
 static SEARCH_AT: AtomicUsize = AtomicUsize::new(SOME);
 const SOME: usize = 16;
@@ -88,7 +88,8 @@ pub(crate) fn is_guard(address: usize) -> bool {
     })
 }
 
-/// Makes the calling thread's stack end where one of the mappings in `/proc/self/maps` ends: R takes that end for its stack's.
+/// Makes the calling thread's stack end where one of the mappings in `/proc/self/maps` ends: R takes that end for its
+/// stack's.
 pub(crate) fn end_mapping() {
     let end = kernel::control_block().next_multiple_of(UNIT);
     // Whether a page is in a dump makes no difference but that it is a mapping of its own. A refusal is no harm.
@@ -158,8 +159,8 @@ fn guard(unit: usize, on: bool) -> bool {
     unsafe { libc::syscall(libc::SYS_mprotect, address_of(unit), PAGE, may) == 0 }
 }
 
-/// Addresses for a stack of at least `len` bytes, with a guard page below. `None` if there is no room left. The memory may hold
-/// what another thread has left there.
+/// Addresses for a stack of at least `len` bytes, with a guard page below. `None` if there is no room left. The memory
+/// may hold what another thread has left there.
 pub(crate) fn take(len: usize) -> Option<Range<usize>> {
     let len = len.checked_next_multiple_of(UNIT)? / UNIT;
     let unit = locked(|| {
@@ -187,7 +188,8 @@ pub(crate) fn give_back(stack: &Range<usize>) {
     locked(|| unit_of(stack.start).into_iter().for_each(free));
 }
 
-/// Nobody will wait for the end of this thread, which is on a stack that [`take`] gave, or that the program has provided.
+/// Nobody will wait for the end of this thread, which is on a stack that [`take`] gave, or that the program has
+/// provided.
 pub(crate) fn detached(thread: pthread_t) {
     locked(|| {
         let unit = stack_of(thread).map(|unit| &ALL[unit]);
@@ -197,8 +199,8 @@ pub(crate) fn detached(thread: pthread_t) {
     });
 }
 
-/// A function of the C library has waited for the thread's end, or has detached the thread, and returned `error`. Called by
-/// `ends.c`.
+/// A function of the C library has waited for the thread's end, or has detached the thread, and returned `error`.
+/// Called by `ends.c`.
 #[no_mangle]
 extern "C" fn hetmp_thread_ends(thread: pthread_t, error: c_int, is_detached: bool) -> c_int {
     if error == 0 && place::started() {

@@ -65,8 +65,9 @@ pub(crate) fn loaded(was_loaded: bool) -> bool {
     })
 }
 
-/// Sets `__libc_stack_end`, which the loader sets to where the first thread's stack begins: in the loader, and in a program
-/// that has a copy. R and some garbage collectors look there to know how deep their stack is, so it names the stack of `main`.
+/// Sets `__libc_stack_end`, which the loader sets to where the first thread's stack begins: in the loader, and in a
+/// program that has a copy. R and some garbage collectors look there to know how deep their stack is, so it names the
+/// stack of `main`.
 fn set_stack_end(at: usize) {
     let all = objects();
     for scope in [libc::RTLD_DEFAULT, libc::RTLD_NEXT] {
@@ -78,7 +79,8 @@ fn set_stack_end(at: usize) {
         if !all.iter().any(is_kept) {
             continue;
         }
-        // SAFETY: the page is mapped, its protection is known, and nodes do not share it. The word is one of the loader's.
+        // SAFETY: the page is mapped, its protection is known, and nodes do not share it. The word is one of the
+        // loader's.
         unsafe {
             let may = |what: c_int| libc::syscall(libc::SYS_mprotect, page, PAGE, what) == 0;
             if may(libc::PROT_READ | libc::PROT_WRITE) {
@@ -157,12 +159,14 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
         } else if i == 0 || o.is_own(ours) {
             own.push(o);
         }
-        // The loader reads that section in each node whenever it looks up a function, even for the threads that serve pages.
+        // The loader reads that section in each node whenever it looks up a function, even for the threads that serve
+        // pages.
         let among =
             |r: &core::ops::Range<usize>| r.start < o.dynamic.end && o.dynamic.start < r.end;
         if (i == 0 || o.is_own(ours)) && o.data.iter().any(among) {
             fail(format_args!(
-                "HETMP_NODES: dsm:N: {}: its dynamic section lies in the pages of its variables (expected linking with -z relro)",
+                "HETMP_NODES: dsm:N: {}: its dynamic section lies in the pages of its variables (expected linking \
+                 with -z relro)",
                 if i == 0 { "program" } else { &o.name }
             ));
         }
@@ -173,8 +177,9 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
             ));
         }
     }
-    // A program that defines `malloc` itself (an allocator linked into it) comes before this library. Its memory is the program's
-    // data, which nodes share; the threads that serve pages allocate, too, and would wait for pages that they are to serve.
+    // A program that defines `malloc` itself (an allocator linked into it) comes before this library. Its memory is the
+    // program's data, which nodes share; the threads that serve pages allocate, too, and would wait for pages that they
+    // are to serve.
     for name in [c"malloc", c"calloc", c"realloc", c"free"] {
         let here = all.iter().find(|o| o.code.contains(&ours));
         if function(name).is_none_or(|at| here.is_some_and(|o| !o.code.contains(&at))) {
@@ -309,7 +314,8 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
     };
     if let Err(e) = descriptors.and_then(|d| d.part(me)) {
         fail(format_args!(
-            "HETMP_NODES: dsm:{count}: no threads with descriptors of their own ({e}) (expected close_range of Linux 5.9)"
+            "HETMP_NODES: dsm:{count}: no threads with descriptors of their own ({e}) (expected close_range of Linux \
+             5.9)"
         ));
     }
     let table = offers::table(together, launched);
@@ -332,10 +338,10 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
     driver
 }
 
-/// Tells the program that it is not the only thread, as the C library does when the first one starts. The variable lies in
-/// the program's own data if the program uses it, as C++'s shared pointers do: these count without atomic instructions where
-/// no other thread runs. The first threads of a node start when the data has been copied, so what the C library then writes
-/// there is lost.
+/// Tells the program that it is not the only thread, as the C library does when the first one starts. The variable lies
+/// in the program's own data if the program uses it, as C++'s shared pointers do: these count without atomic
+/// instructions where no other thread runs. The first threads of a node start when the data has been copied, so what
+/// the C library then writes there is lost.
 fn say_that_threads_run() {
     // SAFETY: the name is a C string. The symbol is a variable of one byte, and no other thread does anything yet.
     unsafe {

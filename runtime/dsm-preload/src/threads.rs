@@ -1,5 +1,5 @@
-//! `pthread_create` and `thrd_create`: threads of the program and of the runtime get stacks in shared memory, in the part of
-//! their node. Their thread-local storage lies there, too. So the address of a variable on a stack, or of one
+//! `pthread_create` and `thrd_create`: threads of the program and of the runtime get stacks in shared memory, in the
+//! part of their node. Their thread-local storage lies there, too. So the address of a variable on a stack, or of one
 //! thread's copy of a threadprivate variable, means the same in every node.
 
 use crate::malloc::with_caller;

@@ -59,8 +59,8 @@ pub trait Backend: Send + Sync {
     /// The system refuses: page faults cannot be watched any more.
     fn next_fault(&self) -> std::io::Result<Fault>;
 
-    /// Sets what threads of this node may do with `pages` pages from `address` of the view on, all in one range. After the
-    /// return no thread can do more than that. A thread may still fault although it has the right.
+    /// Sets what threads of this node may do with `pages` pages from `address` of the view on, all in one range. After
+    /// the return no thread can do more than that. A thread may still fault although it has the right.
     ///
     /// # Errors
     /// The system refuses.
@@ -82,7 +82,8 @@ pub trait Backend: Send + Sync {
 
 pub(crate) fn no_uffd(error: &std::io::Error) -> String {
     format!(
-        "HETMP_DSM: 'uffd': root, access to /dev/userfaultfd, or vm.unprivileged_userfaultfd=1, on Linux 6.4 or later, is needed ({error})"
+        "HETMP_DSM: 'uffd': root, access to /dev/userfaultfd, or vm.unprivileged_userfaultfd=1, on Linux 6.4 or \
+         later, is needed ({error})"
     )
 }
 
@@ -115,7 +116,8 @@ pub unsafe fn start(
         }
     };
     let sigsegv = || -> Result<Box<dyn Backend>, String> {
-        // SAFETY: `driver::start`, the one caller, has mapped the view, all of whose pages are in the protocol's first state.
+        // SAFETY: `driver::start`, the one caller, has mapped the view, all of whose pages are in the protocol's first
+        // state.
         match unsafe { sigsegv::Sigsegv::start(space, me) } {
             Ok(backend) => Ok(Box::new(backend)),
             Err(e) => Err(format!(

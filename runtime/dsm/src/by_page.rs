@@ -1,8 +1,8 @@
 //! Tables by the number of a page, for what is looked up several times for each page that moves.
 //!
-//! A transaction looks some twenty times into such tables. With trees of 65,000 pages a page that moved took 1.7 us more of the
-//! processor's time (64 MiB that change sides). Pages that move together are neighbours, and so are their places here: the
-//! hash of a page is its number.
+//! A transaction looks some twenty times into such tables. With trees of 65,000 pages a page that moved took 1.7 us
+//! more of the processor's time (64 MiB that change sides). Pages that move together are neighbours, and so are their
+//! places here: the hash of a page is its number.
 #![forbid(unsafe_code)]
 
 use core::hash::{BuildHasherDefault, Hash, Hasher};

@@ -5,8 +5,8 @@
 //!
 //! # Migratory pages
 //! A counter that each node in turn reads and then adds to costs a node two transactions for each turn: it gets a copy
-//! to read, and then the right to write. The home recognises that: a node that was given a copy to read asked for the right
-//! to write, and the page's last writer, which gave it the copy, had not touched it since. If that happens
+//! to read, and then the right to write. The home recognises that: a node that was given a copy to read asked for the
+//! right to write, and the page's last writer, which gave it the copy, had not touched it since. If that happens
 //! [`SEEN`] times in succession, the page is *migratory*, and a node that wants to read it gets it for writing at once.
 //! Whether it then writes, the home does not see. So each [`TRUSTED`]th such turn is again one for reading, and if the
 //! node does not ask for more before another node does, the page is no longer migratory. A page that is read by several

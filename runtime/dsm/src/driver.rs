@@ -153,8 +153,8 @@ pub unsafe fn start(
     };
     // SAFETY: this function's own contract.
     let started = unsafe { begin(peers, settings, fill) };
-    // If another node is gone, the step that failed is not the reason. The origin says so, alone. Its sockets may tell it a
-    // little later.
+    // If another node is gone, the step that failed is not the reason. The origin says so, alone. Its sockets may tell
+    // it a little later.
     started.map_err(|why| match lifelines {
         Some(lines) if lines.me() == 0 => match lines.gone(100) {
             Some(node) => format!("node {node} ended while the nodes started"),
@@ -226,8 +226,8 @@ unsafe fn begin(
         .filter(|_| mapped && settings.backend == Some(Kind::Uffd));
     if let Some(forked) = server {
         // All threads of a node stay on its CPUs: the server's thread for this node does so, too, and only there
-        // finds a core that has nothing else to do. The origin also runs regions that do not cross, on all CPUs if it is
-        // not to stay on its own.
+        // finds a core that has nothing else to do. The origin also runs regions that do not cross, on all CPUs if it
+        // is not to stay on its own.
         if me != 0 || settings.apart {
             forked.cpus(me).iter().for_each(stay_on);
         }
@@ -347,9 +347,9 @@ type Body = Box<dyn FnOnce() + Send>;
 
 /// This node's threads, which wait for what they shall do.
 ///
-/// They are started before the view is mapped. The C library's function that starts a thread reads and writes a variable
-/// (`__libc_single_threaded`) that lies in the program's own data if the program uses the variable, as C++'s shared pointers
-/// do. In the view that page is absent, and there would be no thread yet to serve the fault.
+/// They are started before the view is mapped. The C library's function that starts a thread reads and writes a
+/// variable (`__libc_single_threaded`) that lies in the program's own data if the program uses the variable, as C++'s
+/// shared pointers do. In the view that page is absent, and there would be no thread yet to serve the fault.
 struct Waiting(Vec<(&'static str, mpsc::Sender<Body>)>);
 
 impl Waiting {
@@ -546,9 +546,9 @@ impl Driver {
         self.attend();
     }
 
-    /// Waits for the end of another node, which ends this one, the origin. The program's output, which then waits to be written,
-    /// goes to a descriptor of the program's: so this is for its first thread, and [`crate::tables`] says why. A second thread that
-    /// calls it only waits for the end of the process.
+    /// Waits for the end of another node, which ends this one, the origin. The program's output, which then waits to be
+    /// written, goes to a descriptor of the program's: so this is for its first thread, and [`crate::tables`] says why.
+    /// A second thread that calls it only waits for the end of the process.
     pub fn attend(&self) -> ! {
         let lost = &self.lost;
         while lost.attended.swap(true, Ordering::AcqRel) {

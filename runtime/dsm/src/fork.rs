@@ -293,8 +293,8 @@ impl Forked {
         self.meeting
     }
 
-    /// The nodes have these CPUs, in place of equal parts. Where two nodes have a CPU in common, none has any of its own:
-    /// a thread must not wait for another node without giving that CPU up.
+    /// The nodes have these CPUs, in place of equal parts. Where two nodes have a CPU in common, none has any of its
+    /// own: a thread must not wait for another node without giving that CPU up.
     pub fn keep_to(&mut self, cpus: Vec<CpuSet>) {
         let all: usize = cpus.iter().map(CpuSet::count).sum();
         let mut together = CpuSet::default();

@@ -2,21 +2,21 @@
 //!
 //! * **What it is**: a software distributed shared memory. Each process (a *node*) has its own copy of a shared range.
 //!   A copy's page may be absent, readable or writable; at any time a page has one writer or any number of readers.
-//!   The paper's DSM is in the Popcorn Linux kernel; this one is in user space, for kernels as they come. Source: Lyerly
-//!   et al., "An OpenMP Runtime for Transparent Work Sharing across Cache-Incoherent Heterogeneous Nodes".
+//!   The paper's DSM is in the Popcorn Linux kernel; this one is in user space, for kernels as they come. Source:
+//!   Lyerly et al., "An OpenMP Runtime for Transparent Work Sharing across Cache-Incoherent Heterogeneous Nodes".
 //! * **What it owns**: the rights of each node to each page ([`protocol`]), the order of requests
 //!   ([`directory`]), the mappings of the shared ranges and their protection ([`space`], [`backend`]), the
 //!   threads that serve faults and messages ([`driver`]; each node's own, `pages`, or those of one server for all nodes
 //!   of a machine, `server`), and what OpenMP does across nodes: regions, barriers, locks, loops ([`together`]).
-//! * **Data in**: page faults of this node's threads, messages of peers, the end of holds. **Data out**: messages, changes
-//!   of a page's protection, threads that go on.
+//! * **Data in**: page faults of this node's threads, messages of peers, the end of holds. **Data out**: messages,
+//!   changes of a page's protection, threads that go on.
 //!
 //! The protocol is a pure state machine: no thread, no clock, no system call. The driver carries its messages
 //! over a port of [`hetmp_nic::job`], between processes that [`fork`] made or a launcher started.
 //!
-//! Words. A *page* is named by its number in the shared range. Its *home* is the node that keeps its directory entry, and
-//! its first owner. An *access* is what a node may do with its copy: nothing, read, or read and write. A *hold* keeps
-//! a page that was just granted until the thread that asked has used it.
+//! Words. A *page* is named by its number in the shared range. Its *home* is the node that keeps its directory entry,
+//! and its first owner. An *access* is what a node may do with its copy: nothing, read, or read and write. A *hold*
+//! keeps a page that was just granted until the thread that asked has used it.
 
 pub mod backend;
 mod by_page;

@@ -1,10 +1,10 @@
 //! The barrier of nodes that one process forked, and the blocks of loops that they take: in memory that all of them map
 //! beside the program's.
 //!
-//! A barrier by messages wakes four threads in turn for each node: the caller's agent, the origin's thread for messages,
-//! the node's, and the caller. Here the last node that comes wakes the callers themselves, and callers that have cores of
-//! their own look for a while before they sleep. To take a block of a loop costs an atomic operation here, where a message
-//! and its answer cost more than many a loop.
+//! A barrier by messages wakes four threads in turn for each node: the caller's agent, the origin's thread for
+//! messages, the node's, and the caller. Here the last node that comes wakes the callers themselves, and callers that
+//! have cores of their own look for a while before they sleep. To take a block of a loop costs an atomic operation
+//! here, where a message and its answer cost more than many a loop.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use hetmp_core::bell::Bell;
@@ -43,17 +43,17 @@ const CLAIMS: usize = 16;
 pub(crate) const BLOCKS: u32 = 32;
 
 impl Meeting {
-    /// A region begins: its loops have numbers from 0 on. The message that starts the region on the other nodes comes after
-    /// these stores.
+    /// A region begins: its loops have numbers from 0 on. The message that starts the region on the other nodes comes
+    /// after these stores.
     pub(crate) fn forget_claims(&self) {
         (self.claims.iter()).for_each(|c| c.store(0, Ordering::SeqCst));
     }
 
-    /// Takes a block of the loop with this number. Returns whether nobody had taken the block before, and the blocks that are
-    /// taken now, as bits. A block that no node has only looks.
+    /// Takes a block of the loop with this number. Returns whether nobody had taken the block before, and the blocks
+    /// that are taken now, as bits. A block that no node has only looks.
     ///
-    /// A node asks for a loop's blocks until all are taken, and only then goes on to the next loop. So if there is already a later
-    /// loop in this loop's place, all of this loop's blocks are taken.
+    /// A node asks for a loop's blocks until all are taken, and only then goes on to the next loop. So if there is
+    /// already a later loop in this loop's place, all of this loop's blocks are taken.
     ///
     /// Relaxed: a block carries no data but its number.
     pub(crate) fn claim(&self, number: u64, block: u64) -> (bool, u64) {

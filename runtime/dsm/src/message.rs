@@ -106,7 +106,8 @@ impl Message {
         bytes
     }
 
-    /// The message with these bytes, and the number of pages; `None` unless [`encode`](Message::encode) makes exactly these.
+    /// The message with these bytes, and the number of pages; `None` unless [`encode`](Message::encode) makes exactly
+    /// these.
     pub fn decode(bytes: &[u8]) -> Option<(Message, u32)> {
         let bytes: [u8; BYTES] = bytes.try_into().ok()?;
         let page = u64::from_le_bytes(bytes[8..].try_into().ok()?);

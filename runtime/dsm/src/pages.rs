@@ -1,7 +1,7 @@
 //! The pages of this node, where each node serves its own: by messages to and from the other nodes.
 //!
-//! What a node will want next is asked for with what it wants ([`crate::sets`]). Of what is to be done at a time, the same for
-//! successive pages is done together: one change of protection, one message, one transfer.
+//! What a node will want next is asked for with what it wants ([`crate::sets`]). Of what is to be done at a time, the
+//! same for successive pages is done together: one change of protection, one message, one transfer.
 //!
 //! The program's own threads never run this code: a thread that faults sleeps in the kernel (or in the signal
 //! handler) until its page is there. So nothing in this file runs on a shared stack or needs a shared page.

@@ -11,8 +11,8 @@
 //! delivers a message at once instead of sending it. That is one of the orders in which messages may come, and the
 //! protocol is checked for all of them.
 //!
-//! What a node will want next comes along with what it wants ([`crate::sets`]), after the thread that faulted has been woken.
-//! Pages in succession that change hands in the same way are moved together: system calls for one page take
+//! What a node will want next comes along with what it wants ([`crate::sets`]), after the thread that faulted has been
+//! woken. Pages in succession that change hands in the same way are moved together: system calls for one page take
 //! longer than its bytes.
 //!
 //! If a node is killed, its pages are still in its file, which the origin maps. So the origin can go on using
@@ -244,8 +244,8 @@ impl PageServer {
         pieces.collect()
     }
 
-    /// Gives the node pages before it faults, but for those that must not come now: the node has it, or a holder keeps it
-    /// or waits for it. Pages that change hands in the same way are moved together.
+    /// Gives the node pages before it faults, but for those that must not come now: the node has it, or a holder keeps
+    /// it or waits for it. Pages that change hands in the same way are moved together.
     fn bring(&self, core: &mut Core, node: NodeId, run: Run) {
         let mut came = 0;
         // The first page of those that are to be moved next, their number, and the steps.
@@ -362,8 +362,8 @@ impl PageServer {
         next
     }
 
-    /// Takes the actions of the node's state machine, all about one page: messages to the mail, and the rest to the steps.
-    /// `before`: what the node could do with the page before.
+    /// Takes the actions of the node's state machine, all about one page: messages to the mail, and the rest to the
+    /// steps. `before`: what the node could do with the page before.
     fn carry_out(&self, core: &mut Core, node: NodeId, before: Access) {
         let mut is_read = false;
         for (i, action) in core.out.iter().enumerate() {

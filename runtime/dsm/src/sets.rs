@@ -3,16 +3,16 @@
 //! A fault wakes threads of two nodes, which takes longer than the page's way. Two things tell what a node wants beside
 //! the page that it asks for:
 //!
-//! * **What it wanted before.** Between two points where all nodes meet (the beginning or end of a region, a barrier: a *phase*)
-//!   a node wants a set of pages. If it wants one of them in a later phase, it gets the others with it.
-//! * **Succession.** After [`LEAST`] faults on successive pages in a phase the next ones come along, half as many as have come
-//!   so far and at most [`MOST`]. If the node then stops, where its part of an array ends, what came in vain is at most
-//!   half of what it needed.
+//! * **What it wanted before.** Between two points where all nodes meet (the beginning or end of a region, a barrier: a
+//!   *phase*) a node wants a set of pages. If it wants one of them in a later phase, it gets the others with it.
+//! * **Succession.** After [`LEAST`] faults on successive pages in a phase the next ones come along, half as many as
+//!   have come so far and at most [`MOST`]. If the node then stops, where its part of an array ends, what came in vain
+//!   is at most half of what it needed.
 //!
-//! **Trust.** A page that came along does not fault, so nobody sees whether it was needed. Therefore it comes along for a
-//! number of times only, and then must be wanted by a fault again. That number doubles with each such fault, up to
-//! [`TRUST`]. A page that is not needed any more came at most that often in vain. A page that nodes take from each other
-//! within a phase is not trusted.
+//! **Trust.** A page that came along does not fault, so nobody sees whether it was needed. Therefore it comes along for
+//! a number of times only, and then must be wanted by a fault again. That number doubles with each such fault, up to
+//! [`TRUST`]. A page that is not needed any more came at most that often in vain. A page that nodes take from each
+//! other within a phase is not trusted.
 //!
 //! Pure: faults come in, runs of pages go out.
 #![forbid(unsafe_code)]
@@ -29,7 +29,8 @@ const MOST: u64 = 256;
 const SUCCESSIONS: usize = 8;
 /// Times that a page comes along before it must be wanted again.
 const TRUST: u8 = 64;
-/// Pages of one set. What a node wants beyond that in a phase is data that it gets to know, not data that goes to and fro.
+/// Pages of one set. What a node wants beyond that in a phase is data that it gets to know, not data that goes to and
+/// fro.
 const SET: usize = 4096;
 /// Pages that are remembered. Then all are forgotten.
 const KNOWN: usize = 1 << 16;

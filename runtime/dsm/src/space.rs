@@ -146,8 +146,8 @@ impl Space {
             if at == libc::MAP_FAILED {
                 return Err(io::Error::last_os_error());
             }
-            // A process that is forked past all wrappers would write to this node's file, and no server would see it. Without
-            // the view it ends at its first access. SAFETY: the mapping was made just now.
+            // A process that is forked past all wrappers would write to this node's file, and no server would see it.
+            // Without the view it ends at its first access. SAFETY: the mapping was made just now.
             if unsafe { libc::madvise(at, r.len, libc::MADV_DONTFORK) } != 0 {
                 return Err(io::Error::last_os_error());
             }

@@ -1,10 +1,10 @@
 //! Two tables of descriptors in one process: the program's, and that of the threads by which the node lives.
 //!
-//! A program may close descriptors that it did not open, or take their numbers: by a loop of `close`, by `close_range` or
-//! `dup2`, by its first `open`, which it expects to give 3. So its threads have a table of their own, with the descriptors that
-//! the process began with. The threads that serve pages and messages keep the table in which their descriptors are, and there
-//! the program's are closed: what the program closes is closed. Therefore other nodes than the origin keep none but standard
-//! output and standard error, to which their parts of regions may write.
+//! A program may close descriptors that it did not open, or take their numbers: by a loop of `close`, by `close_range`
+//! or `dup2`, by its first `open`, which it expects to give 3. So its threads have a table of their own, with the
+//! descriptors that the process began with. The threads that serve pages and messages keep the table in which their
+//! descriptors are, and there the program's are closed: what the program closes is closed. Therefore other nodes than
+//! the origin keep none but standard output and standard error, to which their parts of regions may write.
 //!
 //! Therefore no thread of the program may use a descriptor of ours: it asks one of our threads, through memory
 //! ([`crate::together`]). And our threads use none of the program's but standard error, as it was at the start.
@@ -49,13 +49,15 @@ impl Program {
         ))
     }
 
-    /// The calling thread, and those that it starts from now on, keep the program's descriptors, as node `me` needs them. The
-    /// threads that run already keep all others. Called once, by the process's first thread, before the program begins.
+    /// The calling thread, and those that it starts from now on, keep the program's descriptors, as node `me` needs
+    /// them. The threads that run already keep all others. Called once, by the process's first thread, before the
+    /// program begins.
     ///
     /// # Errors
     /// There is no thread left, or the kernel refuses.
     pub fn part(self, me: NodeId) -> io::Result<()> {
-        // A launcher's descriptor was open from the start, but is ours since it is closed in programs that this one starts.
+        // A launcher's descriptor was open from the start, but is ours since it is closed in programs that this one
+        // starts.
         let programs: Vec<RawFd> = (self.0.iter())
             .filter(|(fd, at_start)| flags(*fd) == Some(*at_start))
             .map(|(fd, _)| *fd)

@@ -7,8 +7,8 @@
 //! process, and sleeps on the slot's bell. An agent, a thread with a private stack, does the rest. `state` makes
 //! the decisions, without threads or messages.
 //!
-//! Of requests by message neither side spins before it sleeps: an answer takes a message to another process and back, and
-//! both processes may share the core.
+//! Of requests by message neither side spins before it sleeps: an answer takes a message to another process and back,
+//! and both processes may share the core.
 
 mod state;
 
@@ -37,8 +37,9 @@ const ANSWERED: u32 = 4;
 /// One caller's request.
 ///
 /// # Memory ordering
-/// The caller writes `op` and `words` before it releases `ASKED`, which the agent acquires; the agent writes the answer's
-/// words before it releases `ANSWERED`, which the caller acquires. Without these, either could read the other's old words.
+/// The caller writes `op` and `words` before it releases `ASKED`, which the agent acquires; the agent writes the
+/// answer's words before it releases `ANSWERED`, which the caller acquires. Without these, either could read the
+/// other's old words.
 #[derive(Debug)]
 struct Slot {
     stage: AtomicU32,

@@ -155,7 +155,8 @@ fn with_bulk(setting: Setting, bulk: &[(NodeId, &[(u64, Access)])]) -> Setting {
     }
 }
 
-/// Two nodes that write both pages and read what the other wrote. Each asks once for both in bulk: one to write, one to read.
+/// Two nodes that write both pages and read what the other wrote. Each asks once for both in bulk: one to write, one to
+/// read.
 fn bulks() -> Setting {
     let homes = Homes::all_at(0).then(1, 1);
     let both: &Program = &[&[(0, Write), (1, Read)], &[(0, Read)]];

@@ -6,22 +6,23 @@
 //! collective says. Longer vectors take several steps. Reductions combine in the order of ranks, so that all ranks
 //! get the same result.
 //!
-//! Blocking collectives (`rows`) wait in each step. A nonblocking collective (`started`) has one step: what is started is
-//! exposed, and who looks later reads what the others have exposed meanwhile. So it goes on while no rank works on it.
+//! Blocking collectives (`rows`) wait in each step. A nonblocking collective (`started`) has one step: what is started
+//! is exposed, and who looks later reads what the others have exposed meanwhile. So it goes on while no rank works on
+//! it.
 //!
 //! # Where things lie
-//! Each rank has an *area* in its segment: first a word that is not 0 if the rank takes no further part, and the number of
-//! steps of which this rank has *read* all that it needs; then [`LINES`] lines, then [`PLACES`] places of [`ROOM`] bytes.
-//! Step `s` uses line `s % LINES`. A line holds the number of the step plus one, a mark of the collective, and the exposed
-//! bytes if they are few: the first 48 bytes share a cache line with the number. Longer input lies in one of the places,
-//! which are used in turn, and the line says in which. The lines are many, so that a root that only sends can go on while
-//! its readers are not scheduled. The places are few, so that they stay in the caches.
+//! Each rank has an *area* in its segment: first a word that is not 0 if the rank takes no further part, and the number
+//! of steps of which this rank has *read* all that it needs; then [`LINES`] lines, then [`PLACES`] places of [`ROOM`]
+//! bytes. Step `s` uses line `s % LINES`. A line holds the number of the step plus one, a mark of the collective, and
+//! the exposed bytes if they are few: the first 48 bytes share a cache line with the number. Longer input lies in one
+//! of the places, which are used in turn, and the line says in which. The lines are many, so that a root that only
+//! sends can go on while its readers are not scheduled. The places are few, so that they stay in the caches.
 //!
 //! # Memory ordering
 //! The number is stored with release after the exposed bytes, and loaded with acquire before they are read: otherwise
 //! a reader could see the bytes of an earlier step. A rank uses a line or place for a new step only after every peer
-//! has read the old step there. The count of steps that a peer has read is stored with release after the peer's loads, and
-//! loaded here with acquire: otherwise the peer could read bytes of the new step for those of the old.
+//! has read the old step there. The count of steps that a peer has read is stored with release after the peer's loads,
+//! and loaded here with acquire: otherwise the peer could read bytes of the new step for those of the old.
 //!
 //! # Errors
 //! A wait for a peer that has died or left ends with an error. Ranks would no longer agree on the number of the next
@@ -340,8 +341,8 @@ impl Direct {
         unsafe { AtomicU64::from_ptr(Direct::reads_of(self.areas[rank as usize])) }
     }
 
-    /// Where the area that begins at `area` counts the steps that its rank has read. At that rank the collectives of the
-    /// steps below are over.
+    /// Where the area that begins at `area` counts the steps that its rank has read. At that rank the collectives of
+    /// the steps below are over.
     pub(crate) fn reads_of(area: *mut u8) -> *mut u64 {
         area.wrapping_add(READ).cast()
     }
@@ -352,8 +353,8 @@ impl Direct {
         self.read_by(self.rank).store(step, Ordering::Release);
     }
 
-    /// A rank that may still read what exposing `n` bytes in a step would overwrite, and how many steps that rank has to
-    /// have read before. This rank, which combines its own input too, only where it has started collectives.
+    /// A rank that may still read what exposing `n` bytes in a step would overwrite, and how many steps that rank has
+    /// to have read before. This rank, which combines its own input too, only where it has started collectives.
     #[inline]
     fn hindered(&mut self, step: u64, n: usize) -> Option<(u32, u64)> {
         let mut least = (step + 1).saturating_sub(LINES);
@@ -370,8 +371,8 @@ impl Direct {
         self.learn(step, least)
     }
 
-    /// Looks at what the peers have read. Peers that only read, as in a broadcast, are then waited for until they have read
-    /// many lines: each look at a word that they have just written fetches it from their cache.
+    /// Looks at what the peers have read. Peers that only read, as in a broadcast, are then waited for until they have
+    /// read many lines: each look at a word that they have just written fetches it from their cache.
     fn learn(&mut self, step: u64, least: u64) -> Option<(u32, u64)> {
         let mut known = step;
         for peer in (0..self.ranks()).filter(|p| *p != self.rank) {

@@ -340,8 +340,8 @@ fn started_collectives_give_what_serial_ones_do() {
     }
 }
 
-/// The ranks that have started an allreduce do nothing more until rank 0, which starts the allreduce last, has its result.
-/// By a schedule of log2 steps this could not end.
+/// The ranks that have started an allreduce do nothing more until rank 0, which starts the allreduce last, has its
+/// result. By a schedule of log2 steps this could not end.
 #[test]
 fn who_has_started_is_not_needed_any_more() {
     let (started, over) = (AtomicU64::new(0), AtomicBool::new(false));
@@ -366,8 +366,8 @@ fn who_has_started_is_not_needed_any_more() {
     });
 }
 
-/// More collectives than there are lines, and more long ones than there are places, go on at once; those without room are
-/// counted until they have found some.
+/// More collectives than there are lines, and more long ones than there are places, go on at once; those without room
+/// are counted until they have found some.
 #[test]
 fn those_that_find_no_room_wait_for_it() {
     job(3, |direct, wait| {
@@ -416,7 +416,8 @@ fn a_started_collective_fails_with_the_others() {
     });
 }
 
-/// Two ranks broadcast unlike lengths. A barrier that was started before ends all the same when the third rank comes to it.
+/// Two ranks broadcast unlike lengths. A barrier that was started before ends all the same when the third rank comes to
+/// it.
 #[test]
 fn what_was_started_before_a_failed_collective_ends_well() {
     let failed = AtomicU64::new(0);
@@ -482,8 +483,8 @@ fn who_may_hold_up_peers_is_counted() {
     });
 }
 
-/// A rank combines its own input from the segment too, and so may not overwrite what it has not read itself. Scenario: the
-/// peers show their inputs, and read, after this rank has looked for them and before it shows more.
+/// A rank combines its own input from the segment too, and so may not overwrite what it has not read itself. Scenario:
+/// the peers show their inputs, and read, after this rank has looked for them and before it shows more.
 #[test]
 fn a_rank_waits_for_its_own_reading() {
     job(2, |direct, wait| {

@@ -156,8 +156,8 @@ impl Driver {
     }
 
     /// How many runs have not ended; and one more while packets wait for room on a link. A run ends as soon as its last
-    /// message is copied, and if nobody worked on, that message would stay here: its receiver would wait until this process
-    /// happens to call again.
+    /// message is copied, and if nobody worked on, that message would stay here: its receiver would wait until this
+    /// process happens to call again.
     pub(crate) fn running(&self) -> usize {
         self.open.len() + usize::from(!self.busy.is_empty())
     }

@@ -68,8 +68,8 @@ impl Duty {
         self.open.load(Ordering::Relaxed) > 0
     }
 
-    /// Changes the number of collectives without a schedule that need somebody who looks after them, from one number of a
-    /// team's to another. Called by the thread that holds the team.
+    /// Changes the number of collectives without a schedule that need somebody who looks after them, from one number of
+    /// a team's to another. Called by the thread that holds the team.
     pub fn aside(&self, from: u32, to: u32) {
         self.aside
             .fetch_add(to.wrapping_sub(from), Ordering::Relaxed);

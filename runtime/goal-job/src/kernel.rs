@@ -1,9 +1,9 @@
 //! The engine `kernel`: runs move on where their packets arrive, in a program at the traffic control hook of a network
 //! interface, whatever the process does meanwhile.
 //!
-//! [`Offer`] starts the helper that loads the program ([`helper`]) and joins the ranks; the [`Device`] behind it writes runs
-//! into the memory that the process shares with the program ([`area`]), and starts each by one system call ([`program`]). Nobody needs the
-//! process for a lost packet either: the helper asks for that again.
+//! [`Offer`] starts the helper that loads the program ([`helper`]) and joins the ranks; the [`Device`] behind it writes
+//! runs into the memory that the process shares with the program ([`area`]), and starts each by one system call
+//! ([`program`]). Nobody needs the process for a lost packet either: the helper asks for that again.
 
 mod area;
 mod helper;
@@ -62,8 +62,9 @@ impl Note {
     }
 }
 
-/// A number that another job, or this job after a restart, has with a probability of 2^-63 only. Asked of the system: the
-/// standard library's source of random numbers would take static thread-local storage in every process that loads this.
+/// A number that another job, or this job after a restart, has with a probability of 2^-63 only. Asked of the system:
+/// the standard library's source of random numbers would take static thread-local storage in every process that loads
+/// this.
 fn random() -> Result<u64, String> {
     let mut number = [0u8; 8];
     // SAFETY: the call writes at most the eight bytes of `number`.
@@ -123,7 +124,8 @@ impl Offer {
             };
             if self.local && note.namespace != self.note.namespace {
                 return Err(Refused::All(format!(
-                    "rank {r} is in another network namespace (expected HETMP_GOAL_INTERFACE with an interface that reaches all ranks)"
+                    "rank {r} is in another network namespace (expected HETMP_GOAL_INTERFACE with an interface that \
+                     reaches all ranks)"
                 )));
             }
             all.push(note);
@@ -176,8 +178,8 @@ impl Device for Kernel {
         let Image::Kernel(image) = image else {
             return Err(io::Error::other("the image of another engine"));
         };
-        // SAFETY: who calls upholds the contract of `Device::begin`: the segments are valid, nobody can ask for messages of
-        // the run that the slot holds, and the lock of `Offload` keeps other threads away.
+        // SAFETY: who calls upholds the contract of `Device::begin`: the segments are valid, nobody can ask for
+        // messages of the run that the slot holds, and the lock of `Offload` keeps other threads away.
         unsafe { self.area.write(number, image, segments) };
         self.program.kick(Kick::Start { run: number })?;
         Ok(1)
@@ -189,8 +191,8 @@ impl Device for Kernel {
 
     unsafe fn collect(&self, number: u64, image: &Image, segments: &[*mut u8]) {
         if let Image::Kernel(image) = image {
-            // SAFETY: who calls upholds the contract of `Device::collect`: the run is complete, the segments are valid, and
-            // the lock of `Offload` keeps other threads away.
+            // SAFETY: who calls upholds the contract of `Device::collect`: the run is complete, the segments are valid,
+            // and the lock of `Offload` keeps other threads away.
             unsafe { self.area.read(number, image, segments) };
         }
     }

@@ -1,8 +1,8 @@
 //! `hetmp-goal-job`: GOAL schedules in the processes of a job.
 //!
 //! * **What it is**: the driver around the state machines of `hetmp-goal`. It joins the job, carries packets between
-//!   ranks through the NIC layer, decides who makes progress (the engines `user`, `thread`, `kernel` and `nic`), and offers
-//!   the collectives of `include/goal.h`.
+//!   ranks through the NIC layer, decides who makes progress (the engines `user`, `thread`, `kernel` and `nic`), and
+//!   offers the collectives of `include/goal.h`.
 //! * **What it owns**: this process's links to its peers, the runs that have not ended, the progress thread, and the
 //!   tables behind the C API's handles.
 //! * **Data in**: calls of the C API, records that peers write into this rank's segment. **Data out**: records in
@@ -16,8 +16,9 @@
 //! **Who makes progress.** Under `user`, runs move on inside of Test and Wait, and nowhere else. Under `thread`, a
 //! thread of each process moves them on when something arrives, unless a thread of the program waits and does it
 //! itself ([`duty`]). Under `kernel`, the short collectives move on in the Linux kernel, where their packets arrive
-//! (`kernel`), and under `nic` in an emulated network adapter (`nic`); what these do not take goes as under `thread`. At the process's end (status 0) or in `GOAL_Finalize`, packets that wait are still sent out,
-//! runs that have not ended are given up, and peers whose runs need this rank get an error.
+//! (`kernel`), and under `nic` in an emulated network adapter (`nic`); what these do not take goes as under `thread`.
+//! At the process's end (status 0) or in `GOAL_Finalize`, packets that wait are still sent out, runs that have not
+//! ended are given up, and peers whose runs need this rank get an error.
 
 #[cfg(not(loom))]
 pub mod api;

@@ -61,8 +61,8 @@ impl Layout {
         (PAGE + 2 * LINE * self.ranks).next_multiple_of(PAGE) + RING as usize * sender as usize
     }
 
-    /// Offset of the area of collectives without a schedule, of a [team](crate::team) by its number. Areas take memory when
-    /// they are first used.
+    /// Offset of the area of collectives without a schedule, of a [team](crate::team) by its number. Areas take memory
+    /// when they are first used.
     pub(crate) fn direct(self, team: u32) -> usize {
         self.ring(self.ranks as u32) + direct::BYTES.next_multiple_of(PAGE) * team as usize
     }

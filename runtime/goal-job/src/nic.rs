@@ -1,8 +1,8 @@
 //! The engine `nic`: runs are triggered operations of a network adapter, which is emulated. Whatever the process does
 //! meanwhile, the adapter executes what a message or another operation has made ready.
 //!
-//! * **What it owns**: a segment of each rank with the arenas of its runs, the counters of the rank's port, and the queue
-//!   pair on which runs are posted.
+//! * **What it owns**: a segment of each rank with the arenas of its runs, the counters of the rank's port, and the
+//!   queue pair on which runs are posted.
 //! * **Two forms.** In the form `process` (`nic`) each rank has an adapter that is a process of its own, the command
 //!   `hetmp goal nic-adapter` ([`serve`]): it goes on while the rank's process is stopped. In the form `thread`
 //!   (`nic-thread`) the adapter is a thread of the rank's process.
@@ -10,10 +10,10 @@
 //! What a run's steps are, and where they lie in an arena, is said by [`hetmp_goal::triggered`].
 //!
 //! # Memory ordering
-//! The process writes a run's input into the arena, and then posts; the doorbell record is stored with release and loaded
-//! with acquire by the adapter. The adapter adds to a counter with release after the memory that the count stands for, and
-//! [`Device::is_done`] loads the run's last counter with acquire. `COLLECTED` is stored with release after the results were
-//! copied out, and loaded with acquire by a peer that then lets its adapter write there.
+//! The process writes a run's input into the arena, and then posts; the doorbell record is stored with release and
+//! loaded with acquire by the adapter. The adapter adds to a counter with release after the memory that the count
+//! stands for, and [`Device::is_done`] loads the run's last counter with acquire. `COLLECTED` is stored with release
+//! after the results were copied out, and loaded with acquire by a peer that then lets its adapter write there.
 
 use crate::offload::{Device, Image, Offload, Refused};
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -199,8 +199,8 @@ fn start(layout: &str) -> Result<Keeper<UnixStream>, String> {
     let answer = socket
         .write_all(layout.as_bytes())
         .and_then(|()| helper::receive(&socket));
-    // The adapter has forked itself away before it answers, so that the program never gets to see a child of ours. If the
-    // program's own wait has taken this one, the error says so, and nothing is lost.
+    // The adapter has forked itself away before it answers, so that the program never gets to see a child of ours. If
+    // the program's own wait has taken this one, the error says so, and nothing is lost.
     let _ = child.wait();
     let (text, _) = answer.map_err(|e| format!("adapter: {e}"))?;
     match text.strip_prefix("error ") {
@@ -396,9 +396,9 @@ impl Nic {
     unsafe fn fill(&self, number: u64, program: &Program, segments: &[*mut u8]) {
         let arena = self.bases_own().wrapping_add(arena(number) as usize);
         let (zero, n) = program.zero();
-        // SAFETY: `triggered::place` keeps the zeroed part and the segments within an arena. No adapter touches these bytes
-        // before the run is posted: early messages go elsewhere. What the caller promises about `segments` holds for the
-        // reads.
+        // SAFETY: `triggered::place` keeps the zeroed part and the segments within an arena. No adapter touches these
+        // bytes before the run is posted: early messages go elsewhere. What the caller promises about `segments` holds
+        // for the reads.
         unsafe {
             core::ptr::write_bytes(arena.add(zero as usize), 0, n as usize);
             for (placed, from) in program.segments().iter().zip(segments) {
@@ -468,8 +468,9 @@ impl Device for Nic {
         let arena = self.bases_own().wrapping_add(arena(number) as usize);
         for (placed, to) in image.segments().iter().zip(segments) {
             if placed.comes_out && placed.bytes > 0 {
-                // SAFETY: the segment lies within the arena (`triggered::place`), which no adapter touches any more: the
-                // run is complete, and the next one in this slot waits for the store below. The caller promises the target.
+                // SAFETY: the segment lies within the arena (`triggered::place`), which no adapter touches any more:
+                // the run is complete, and the next one in this slot waits for the store below. The caller promises the
+                // target.
                 unsafe {
                     let from = arena.add(placed.offset as usize);
                     core::ptr::copy_nonoverlapping(from, *to, placed.bytes as usize);

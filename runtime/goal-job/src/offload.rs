@@ -5,13 +5,14 @@
 //! * **Data in**: collectives with their buffers. **Data out**: bytes in the buffers, and for each run a word that says
 //!   that the run has ended.
 //!
-//! The process copies a run's input into memory that it shares with the device, starts the run, and copies the output back
-//! when it sees that the run is complete. In between nobody needs the process.
+//! The process copies a run's input into memory that it shares with the device, starts the run, and copies the output
+//! back when it sees that the run is complete. In between nobody needs the process.
 //!
 //! What a device does not take goes to the engine `thread`. Whether it takes a collective depends on what all ranks
 //! know, so that all ranks decide alike.
 //!
-//! More collectives at once than a device keeps wait in a queue for those before them, and then begin within later calls.
+//! More collectives at once than a device keeps wait in a queue for those before them, and then begin within later
+//! calls.
 
 use crate::choice::Collective;
 use crate::memory::Segment;
@@ -37,18 +38,18 @@ const CACHED: usize = 256;
 const LOOKS: u32 = 300;
 /// The first of [`LOOKS`], which have no pause between them.
 const QUICK: u32 = 64;
-/// How long a waiter gives its core away before it sleeps, nanoseconds. A nap takes 60 us at least, because Linux rounds
-/// up: to sleep earlier costs more than it saves, and whoever else wants the core gets it meanwhile.
+/// How long a waiter gives its core away before it sleeps, nanoseconds. A nap takes 60 us at least, because Linux
+/// rounds up: to sleep earlier costs more than it saves, and whoever else wants the core gets it meanwhile.
 const YIELDING: u64 = 100_000;
-/// A waiter's first nap, nanoseconds. Each is half as long again as the one before. Nobody wakes a waiter: what a nap is
-/// too long delays it.
+/// A waiter's first nap, nanoseconds. Each is half as long again as the one before. Nobody wakes a waiter: what a nap
+/// is too long delays it.
 const FIRST_NAP: u64 = 10_000;
 /// The longest nap, nanoseconds.
 const LONGEST_NAP: u64 = 500_000;
 /// After this time without an end a waiter asks whether its peers still live, nanoseconds, and then again and again.
 const CHECKS: u64 = 50_000_000;
-/// How soon peers are asked again how far they are, nanoseconds, by a thread that waits for a slot. Each question doubles the
-/// time to the next, because it takes a peer's processor for some microseconds.
+/// How soon peers are asked again how far they are, nanoseconds, by a thread that waits for a slot. Each question
+/// doubles the time to the next, because it takes a peer's processor for some microseconds.
 const PROBES: u64 = 100_000;
 /// How late at most.
 const RAREST_PROBES: u64 = 3_200_000;
@@ -122,7 +123,8 @@ pub(crate) trait Device: Debug + Send + Sync {
     /// Copies what the run wrote to the segments, and gives the slot back.
     ///
     /// # Safety
-    /// The run is complete and was not collected. Each of `segments` is valid for writes of the length that the image says.
+    /// The run is complete and was not collected. Each of `segments` is valid for writes of the length that the image
+    /// says.
     unsafe fn collect(&self, number: u64, image: &Image, segments: &[*mut u8]);
 
     /// The slots of runs 1 to this one are free at the peer, as far as is known here.
@@ -137,8 +139,8 @@ pub(crate) trait Device: Debug + Send + Sync {
     /// Something that the device could not do, if there is any: then no run can end any more.
     fn failure(&self) -> Option<String>;
 
-    /// Whether peers ask for messages, perhaps of runs that have ended here. Otherwise what a run sends goes to the slots of
-    /// its receivers, whether or not the run has begun there.
+    /// Whether peers ask for messages, perhaps of runs that have ended here. Otherwise what a run sends goes to the
+    /// slots of its receivers, whether or not the run has begun there.
     fn is_asked(&self) -> bool;
 
     /// Ends what was started for this rank. No run is begun after that.
@@ -264,8 +266,8 @@ impl Offload {
             .place(&all.map_err(|e| e.to_string())?, self.rank)
     }
 
-    /// As [`Offload::place`]. Where the algorithm that length and ranks would choose is declined, the other one may be taken.
-    /// An algorithm that the environment forces stays.
+    /// As [`Offload::place`]. Where the algorithm that length and ranks would choose is declined, the other one may be
+    /// taken. An algorithm that the environment forces stays.
     fn place_any(&self, what: &Collective, settings: &Settings) -> Result<Image, String> {
         let first = self.place(what, settings);
         let Err(why) = first else { return first };
@@ -360,8 +362,8 @@ impl Offload {
         Some(self.begin(&mut runs, image, segments))
     }
 
-    /// This rank's image of a communication whose schedules are `all`, or why they are not known. `None` if the engine does not
-    /// take it, on all ranks alike; rank 0 says why.
+    /// This rank's image of a communication whose schedules are `all`, or why they are not known. `None` if the engine
+    /// does not take it, on all ranks alike; rank 0 says why.
     pub(crate) fn agree(&self, all: Result<Vec<Schedule>, String>) -> Option<Arc<Image>> {
         let placed = all.and_then(|all| self.device.place(&all, self.rank));
         match placed {
@@ -379,7 +381,8 @@ impl Offload {
     /// Those of [`Offload::start`].
     ///
     /// # Safety
-    /// The segments have the lengths that the image says, and what [`Offload::start`] expects of its buffers holds for them.
+    /// The segments have the lengths that the image says, and what [`Offload::start`] expects of its buffers holds for
+    /// them.
     pub(crate) unsafe fn start_agreed(
         &self,
         image: &Arc<Image>,
@@ -443,8 +446,8 @@ impl Offload {
         }
     }
 
-    /// Peers that only receive, as in a broadcast, say by themselves nothing of how far they are. Halfway through the slots
-    /// they are asked, so that the answer is there when the slots are needed again, and nobody waits for it.
+    /// Peers that only receive, as in a broadcast, say by themselves nothing of how far they are. Halfway through the
+    /// slots they are asked, so that the answer is there when the slots are needed again, and nobody waits for it.
     fn ask_ahead(&self, runs: &Runs, number: u64) {
         let half = self.device.runs() / 2;
         let before = match number.checked_sub(half) {
@@ -457,8 +460,9 @@ impl Offload {
         }
     }
 
-    /// Whether the slot of a run that has not begun can be written: the run before it there has ended here; and no peer can
-    /// ask for messages of that one, or where the device writes to peers directly, they have given their slots back.
+    /// Whether the slot of a run that has not begun can be written: the run before it there has ended here; and no peer
+    /// can ask for messages of that one, or where the device writes to peers directly, they have given their slots
+    /// back.
     fn is_free(&self, runs: &mut Runs, run: &Run) -> bool {
         let slot = self.slot(run.number);
         if let Some(before) = runs.open[slot].clone() {
@@ -512,8 +516,8 @@ impl Offload {
         if !self.is_done(run) {
             return false;
         }
-        // SAFETY: the run is complete and open: nobody has collected it. Who started the run keeps its buffers valid until
-        // `word` says that the run has ended. This thread holds the lock.
+        // SAFETY: the run is complete and open: nobody has collected it. Who started the run keeps its buffers valid
+        // until `word` says that the run has ended. This thread holds the lock.
         unsafe {
             self.device.collect(run.number, &run.image, &run.segments);
         }

@@ -1,8 +1,9 @@
 //! Whether the processes of mapped peers still live.
 //!
-//! A process that dies writes nothing more and rings no bell, so its peers have to ask the system. [`Peers`] owns where the
-//! peers' segments are mapped, and when each process began that it has asked about: another process that gets the same
-//! number began later. It keeps no descriptor, since a program may close what it did not open, and take the number.
+//! A process that dies writes nothing more and rings no bell, so its peers have to ask the system. [`Peers`] owns where
+//! the peers' segments are mapped, and when each process began that it has asked about: another process that gets the
+//! same number began later. It keeps no descriptor, since a program may close what it did not open, and take the
+//! number.
 
 use crate::link;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -32,8 +33,8 @@ pub(crate) struct Peers {
     began: Box<[AtomicU64]>,
 }
 
-// SAFETY: `bases` never changes, and its segments stay mapped as long as the process. All that is accessed through them is
-// the word that `link::process` loads as an atomic.
+// SAFETY: `bases` never changes, and its segments stay mapped as long as the process. All that is accessed through them
+// is the word that `link::process` loads as an atomic.
 unsafe impl Send for Peers {}
 // SAFETY: threads share `died` and `began` as atomics, and `bases` for atomic loads of `link::process`.
 unsafe impl Sync for Peers {}

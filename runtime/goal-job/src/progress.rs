@@ -32,12 +32,12 @@ const NAPS: Naps = Naps {
 const LOOKS: u32 = 300;
 /// The first of [`LOOKS`], which have no pause between them.
 const QUICK: u32 = 64;
-/// How often a waiter gives its core away before it spins and sleeps as `hetmp_core::park` says. The awaited rank may be
-/// queued on this very core: always where ranks outnumber cores, sometimes where the system has put two ranks on one
+/// How often a waiter gives its core away before it spins and sleeps as `hetmp_core::park` says. The awaited rank may
+/// be queued on this very core: always where ranks outnumber cores, sometimes where the system has put two ranks on one
 /// core.
 const YIELDS: u32 = 64;
-/// The first doze of the progress thread while it is on duty, nanoseconds. Each doze in which nothing came is followed by
-/// one of twice its length. A look costs some 3 us of a core.
+/// The first doze of the progress thread while it is on duty, nanoseconds. Each doze in which nothing came is followed
+/// by one of twice its length. A look costs some 3 us of a core.
 const DOZE: u64 = 50_000;
 /// The longest doze, nanoseconds. After it the progress thread sleeps until an arriving packet wakes it.
 const LONGEST_DOZE: u64 = 800_000;
@@ -109,8 +109,8 @@ impl Progress {
         self.peers.check(peer) == Health::Dead
     }
 
-    /// Begins a run. Under the engine `thread` the progress thread is called if the run is not `awaited`: if its caller does
-    /// not wait for it at once.
+    /// Begins a run. Under the engine `thread` the progress thread is called if the run is not `awaited`: if its caller
+    /// does not wait for it at once.
     pub(crate) fn start(
         &self,
         schedule: &Arc<Schedule>,
@@ -153,8 +153,8 @@ impl Progress {
         }
     }
 
-    /// Moves all runs on once, unless another thread is doing that at this moment. `counted`: how many of the threads that
-    /// [`Duty`] counts as waiting are the caller itself, 0 or 1. True if there was something to do.
+    /// Moves all runs on once, unless another thread is doing that at this moment. `counted`: how many of the threads
+    /// that [`Duty`] counts as waiting are the caller itself, 0 or 1. True if there was something to do.
     pub(crate) fn try_step(&self, counted: u32) -> bool {
         let moved = self.step_aside();
         match self.driver.try_lock() {
@@ -183,9 +183,9 @@ impl Progress {
             return worked;
         }
         self.duty.runs(now as u32);
-        // Another thread may sleep until a run ends that has just ended here. It counted itself as waiting before it took
-        // the driver for its last look. If that look came before this step, the count is seen here, and the bell wakes the
-        // thread; if the look comes after this step, the thread finds the run's end itself.
+        // Another thread may sleep until a run ends that has just ended here. It counted itself as waiting before it
+        // took the driver for its last look. If that look came before this step, the count is seen here, and the bell
+        // wakes the thread; if the look comes after this step, the thread finds the run's end itself.
         let others = self.duty.waiting() > counted;
         drop(driver);
         if others {
@@ -267,8 +267,8 @@ impl Progress {
         };
         self.bell.sleep(
             naps,
-            // Takes the lock, and does not only try: a thread that holds the driver may have looked at this rank's links
-            // before the message came, and would not look again.
+            // Takes the lock, and does not only try: a thread that holds the driver may have looked at this rank's
+            // links before the message came, and would not look again.
             &mut || until() || self.step_aside() || self.step(self.lock(), 0) || until(),
             &mut || {
                 self.check_peers(peer);
@@ -277,8 +277,8 @@ impl Progress {
         );
     }
 
-    /// Called after a nap in which nothing came. A peer that open runs still need, or `peer`, may have died: then those runs
-    /// fail.
+    /// Called after a nap in which nothing came. A peer that open runs still need, or `peer`, may have died: then those
+    /// runs fail.
     fn check_peers(&self, peer: Option<u32>) {
         let mut needed = self.lock().needed();
         needed.extend(peer);
@@ -337,8 +337,8 @@ impl Progress {
         self.bell.ring();
     }
 
-    /// Gives up all runs, waits until what was sent has room at its target, and tells the peers that this rank leaves. For
-    /// a process whose progress thread has ended.
+    /// Gives up all runs, waits until what was sent has room at its target, and tells the peers that this rank leaves.
+    /// For a process whose progress thread has ended.
     pub(crate) fn finish(&self) {
         self.lock().abandon_all();
         let mut spinner = Spinner::new();
@@ -362,7 +362,7 @@ fn rest(ns: u64) {
         tv_sec: 0,
         tv_nsec: ns as i64,
     };
-    // SAFETY: `time` lives until the call returns; the null pointer says that the rest of an interrupted sleep is not asked
-    // for.
+    // SAFETY: `time` lives until the call returns; the null pointer says that the rest of an interrupted sleep is not
+    // asked for.
     unsafe { libc::nanosleep(&raw const time, core::ptr::null_mut()) };
 }

@@ -132,8 +132,8 @@ pub struct Settings {
     pub choice: Choice,
 }
 
-/// The meaning of the variable's value, one of `words`. Where it is unset, empty or bad (which costs one line), that of the
-/// first.
+/// The meaning of the variable's value, one of `words`. Where it is unset, empty or bad (which costs one line), that of
+/// the first.
 fn word<T: Copy>(name: &str, words: &[(&str, T)]) -> T {
     env::chosen(name, |value| env::word(value, words)).unwrap_or(words[0].1)
 }

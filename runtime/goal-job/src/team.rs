@@ -1,8 +1,9 @@
 //! Teams: ranks that map each other's memory and have collectives without a schedule ([`direct`](crate::direct)).
 //!
-//! All ranks of the job are team 0, if there are few and all of them map each other's segments. A group is another team: its
-//! number is the group's context, so that members agree on it, and groups that share a rank have different ones. Each rank's
-//! segment has an area for each of the [`TEAMS`](link::TEAMS) numbers; groups with larger contexts go by schedules.
+//! All ranks of the job are team 0, if there are few and all of them map each other's segments. A group is another
+//! team: its number is the group's context, so that members agree on it, and groups that share a rank have different
+//! ones. Each rank's segment has an area for each of the [`TEAMS`](link::TEAMS) numbers; groups with larger contexts go
+//! by schedules.
 //!
 //! Ranks have *numbers* in a team. Peers that errors name are ranks of the job.
 
@@ -93,7 +94,8 @@ fn named(why: Failure, name: impl Fn(u32) -> u32) -> Failure {
 }
 
 impl Team {
-    /// A team of these ranks. `direct` is this rank's side and `read` its count of steps, `bells` are those of the others.
+    /// A team of these ranks. `direct` is this rank's side and `read` its count of steps, `bells` are those of the
+    /// others.
     pub(crate) fn new(
         ranks: Box<[u32]>,
         bells: Box<[&'static Bell]>,
@@ -126,11 +128,11 @@ impl Team {
             .iter()
             .map(|base| base.wrapping_add(layout.direct(number)))
             .collect();
-        // SAFETY: an aligned word of this rank's area, which stays mapped as long as the process, and which is accessed as an
-        // atomic only.
+        // SAFETY: an aligned word of this rank's area, which stays mapped as long as the process, and which is accessed
+        // as an atomic only.
         let read = unsafe { AtomicU64::from_ptr(Direct::reads_of(areas[me as usize])) };
-        // SAFETY: the areas lie within segments of this `Layout`, which stay mapped, are aligned to pages, and were zero at
-        // first.
+        // SAFETY: the areas lie within segments of this `Layout`, which stay mapped, are aligned to pages, and were
+        // zero at first.
         let direct = unsafe { Direct::new(me, areas) };
         let peers = bases.iter().enumerate().filter(|(r, _)| *r != me as usize);
         // SAFETY: these are starts of segments of this `Layout`, which stay mapped.
@@ -161,8 +163,8 @@ impl Team {
 
     /// The side, unless a thread has it that runs a blocking collective. Any other gives it back soon.
     ///
-    /// Nobody may wait for the side of a blocking collective: the peers may call that one only after a message that this
-    /// process sends when an earlier collective is over.
+    /// Nobody may wait for the side of a blocking collective: the peers may call that one only after a message that
+    /// this process sends when an earlier collective is over.
     fn try_lock(&self) -> Option<MutexGuard<'_, Side>> {
         let backoff = Backoff::new();
         loop {
@@ -231,14 +233,15 @@ impl Team {
         Some(started.map_err(|why| self.in_job(why)))
     }
 
-    /// Looks at a collective by its name. `None` if it goes on as far as is known: another thread runs a blocking collective
-    /// of the team, and moves this one on.
+    /// Looks at a collective by its name. `None` if it goes on as far as is known: another thread runs a blocking
+    /// collective of the team, and moves this one on.
     #[inline]
     pub(crate) fn look(&self, step: u64, host: &impl Host) -> Option<Look> {
         self.look_often(step, 1, host).map(|(found, _)| found)
     }
 
-    /// [Looks](Team::look) at a collective up to `n` times in a row. Also returns how often in a row one was found to go on.
+    /// [Looks](Team::look) at a collective up to `n` times in a row. Also returns how often in a row one was found to
+    /// go on.
     pub(crate) fn look_often(&self, step: u64, n: u32, host: &impl Host) -> Option<(Look, u32)> {
         let Some(mut side) = self.try_lock() else {
             let is_over = self.read.load(Ordering::Acquire) > step;

@@ -45,8 +45,8 @@ fn nothing() -> Piece {
     unsafe { Piece::new(core::ptr::null_mut(), 0) }
 }
 
-/// A thread of rank 0 runs a blocking barrier, which rank 1 calls only when another thread of rank 0 has found an earlier
-/// collective over. With a test that waits for the blocking one this could not end.
+/// A thread of rank 0 runs a blocking barrier, which rank 1 calls only when another thread of rank 0 has found an
+/// earlier collective over. With a test that waits for the blocking one this could not end.
 #[test]
 fn tests_go_on_beside_a_blocking_collective() {
     let areas = [area(), area()];

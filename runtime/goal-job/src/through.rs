@@ -1,13 +1,14 @@
 //! An exchange made of one function of the caller's: an allgather, which every parallel library has.
 //!
-//! What a rank puts waits for the next fence. A fence gathers the lengths of all ranks' waiting values, then the values,
-//! filled up to the longest. A value travels as the length of its key, the key, the length of the value, and the value;
-//! lengths have 32 bits, little-endian.
+//! What a rank puts waits for the next fence. A fence gathers the lengths of all ranks' waiting values, then the
+//! values, filled up to the longest. A value travels as the length of its key, the key, the length of the value, and
+//! the value; lengths have 32 bits, little-endian.
 
 use hetmp_core::bootstrap::Exchange;
 use hetmp_core::hash::HashMap;
 
-/// Gives this rank's bytes to all ranks, and returns all ranks' bytes, in the order of ranks. All ranks give equally many.
+/// Gives this rank's bytes to all ranks, and returns all ranks' bytes, in the order of ranks. All ranks give equally
+/// many.
 pub type Gather = Box<dyn FnMut(&[u8], &mut [u8]) -> Result<(), String> + Send>;
 
 /// See the module.

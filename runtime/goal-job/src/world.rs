@@ -105,8 +105,8 @@ pub fn joined() -> Option<&'static World> {
     WORLD.get()
 }
 
-/// Joins the job of the launcher. Collective: every process of the job has to call it. A second call in a process returns
-/// the same world.
+/// Joins the job of the launcher. Collective: every process of the job has to call it. A second call in a process
+/// returns the same world.
 ///
 /// # Errors
 /// [`JoinError`]: the process has left, or cannot join.
@@ -137,7 +137,8 @@ fn join_by(exchange: Option<Box<dyn Exchange>>) -> Result<&'static World, JoinEr
     {
         if exchange.rank() == 0 {
             report::warn(format_args!(
-                "HETMP_GOAL_ENGINE: 'user': the program also waits in the library that has started it; the engine thread is used"
+                "HETMP_GOAL_ENGINE: 'user': the program also waits in the library that has started it; the engine \
+                 thread is used"
             ));
         }
         settings.engine = Engine::Thread;

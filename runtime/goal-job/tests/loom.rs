@@ -72,8 +72,8 @@ fn what_a_waiter_leaves_the_thread_takes() {
     });
 }
 
-/// The process leaves while the thread counts runs: the thread must end. (If stop and count shared a word, storing the count
-/// could undo the stop, and GOAL_Finalize would wait for ever.)
+/// The process leaves while the thread counts runs: the thread must end. (If stop and count shared a word, storing the
+/// count could undo the stop, and GOAL_Finalize would wait for ever.)
 #[test]
 fn a_count_does_not_take_a_stop_back() {
     bounded(|| {
@@ -95,8 +95,8 @@ fn a_count_does_not_take_a_stop_back() {
     });
 }
 
-/// A second run begins while the thread is still awake from the first run, or falls asleep again. The thread that begins the
-/// run does not wake a dozing progress thread, and the progress thread must not go on sleeping.
+/// A second run begins while the thread is still awake from the first run, or falls asleep again. The thread that
+/// begins the run does not wake a dozing progress thread, and the progress thread must not go on sleeping.
 #[test]
 fn a_run_begun_during_a_doze_is_not_missed() {
     bounded(|| {

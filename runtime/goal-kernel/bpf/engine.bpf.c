@@ -1,7 +1,8 @@
-/* The GOAL engine `kernel`: this program runs the schedules of one rank where its packets arrive, at the ingress hook of
- * the traffic control layer (tc). The arrival of a message begins the operations that waited for it, and the messages
- * that they send leave from here, without the process of the rank. After Schneider, Eckelmann, Hoefler, Rehm,
- * "Kernel-Based Offload of Collective Operations" (Euro-Par 2011), section 3, with eBPF where they have a kernel module.
+/* The GOAL engine `kernel`: this program runs the schedules of one rank where its packets arrive, at the ingress hook
+ * of the traffic control layer (tc). The arrival of a message begins the operations that waited for it, and the
+ * messages that they send leave from here, without the process of the rank. After Schneider, Eckelmann, Hoefler, Rehm,
+ * "Kernel-Based Offload of Collective Operations" (Euro-Par 2011), section 3, with eBPF where they have a kernel
+ * module.
  *
  * tc and not XDP: an XDP program sends at most one packet for one that arrives; a schedule fans out, which
  * bpf_clone_redirect does.
@@ -11,24 +12,24 @@
  *   kick    is called by the rank's process through BPF_PROG_TEST_RUN: it begins a run, because a program that nothing
  *           arrives at has no packet to send. The helper calls it to ask again for what was lost.
  *
- * Who writes what. The rank's process maps the state and the runs, and may write there what it likes: it spoils its own runs.
- * What says who the rank is and where its packets go is the helper's, who writes it once and then freezes it; what keeps two
- * processors apart is the program's alone.
+ * Who writes what. The rank's process maps the state and the runs, and may write there what it likes: it spoils its own
+ * runs. What says who the rank is and where its packets go is the helper's, who writes it once and then freezes it;
+ * what keeps two processors apart is the program's alone.
  *
- * One at a time. Packets of a rank may arrive on several processors at once. `lock_map` holds a lock that is only tried,
- * because a bpf_spin_lock forbids calls of helpers while it is held, and sending is one. A packet that finds the lock
- * taken goes to the back of its processor's queue and comes again, GOAL_TURNS times at most. The holder runs with soft
- * interrupts off and in loops with bounds, so that it always gets to the end.
+ * One at a time. Packets of a rank may arrive on several processors at once. `lock_map` holds a lock that is only
+ * tried, because a bpf_spin_lock forbids calls of helpers while it is held, and sending is one. A packet that finds the
+ * lock taken goes to the back of its processor's queue and comes again, GOAL_TURNS times at most. The holder runs with
+ * soft interrupts off and in loops with bounds, so that it always gets to the end.
  *
- * Loss. A message is known by run, source and tag, which a schedule uses once. So a duplicate finds its receive complete
- * and is counted. Nothing is acknowledged: the rank that misses a message asks for it (ASK), and the sender has kept a
- * copy until every peer of the run has said that it is done with the run (`done` in each packet). It is therefore always
- * right to drop a packet that has no place here.
+ * Loss. A message is known by run, source and tag, which a schedule uses once. So a duplicate finds its receive
+ * complete and is counted. Nothing is acknowledged: the rank that misses a message asks for it (ASK), and the sender
+ * has kept a copy until every peer of the run has said that it is done with the run (`done` in each packet). It is
+ * therefore always right to drop a packet that has no place here.
  *
- * Messages longer than a packet. The sender offers the message (OFFER), and the receiver asks for its parts (PULL), at most
- * GOAL_WINDOW at once and more as they come: so the receiver decides how much is under way to it, and a part has a place in
- * the receiver's memory before it leaves. A receive that begins asks at once; a sender that is not that far remembers what
- * was asked for. So an offer may be lost, or come too early, and nothing is kept for it.
+ * Messages longer than a packet. The sender offers the message (OFFER), and the receiver asks for its parts (PULL), at
+ * most GOAL_WINDOW at once and more as they come: so the receiver decides how much is under way to it, and a part has a
+ * place in the receiver's memory before it leaves. A receive that begins asks at once; a sender that is not that far
+ * remembers what was asked for. So an offer may be lost, or come too early, and nothing is kept for it.
  *
  * What comes from the network is data: no length, rank, run or tag of a packet is used before it was compared with what
  * this rank expects. The memory that the process maps is not trusted either: each index is cut to its array.
@@ -126,8 +127,8 @@ struct op {
     __u32 target;  /* in the arena: what is written; of a send: what is sent */
     __u32 operand; /* in the arena: what is read; of a send: its copy */
     __u32 bytes;
-    /* Of a message longer than a packet. `asked`: how many parts were asked for by the receiver. `parts`, one bit each: at the
-     * receiver those that have come, at the sender those that were asked for. */
+    /* Of a message longer than a packet. `asked`: how many parts were asked for by the receiver. `parts`, one bit each:
+     * at the receiver those that have come, at the sender those that were asked for. */
     __u32 asked;
     __u64 parts;
 };
@@ -516,7 +517,8 @@ static __attribute__((always_inline)) __u32 ones(__u64 x)
     return ((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0f) * 0x0101010101010101 >> 56;
 }
 
-/* Asks for the parts `again` of a message that the receive `op` waits for, and for further ones as the window allows. */
+/* Asks for the parts `again` of a message that the receive `op` waits for, and for further ones as the window allows.
+   */
 static __attribute__((noinline)) void pull(struct work *w, struct op *op, __u64 again, __u32 answers)
 {
     struct head h;
@@ -649,7 +651,8 @@ static long advance(__u64 i, struct work *w)
     struct state *s = w->state;
     struct earlies *e;
     struct run *r = run_of(s->done + 1, &e);
-    /* FREE: on another processor the process has taken the results since they were there, and writes the slot's next image. */
+    /* FREE: on another processor the process has taken the results since they were there, and writes the slot's next
+       image. */
     if (!r || r->run != s->done + 1 || (r->state != DONE && r->state != COLLECTED && r->state != FREE))
         return 1;
     s->done++;
@@ -792,7 +795,8 @@ static __attribute__((noinline)) void pulled(struct work *w, const struct head *
         op->parts |= parts;
         return;
     }
-    /* An offer and a request may meet on their way. The answer to that offer then names parts that have left already. */
+    /* An offer and a request may meet on their way. The answer to that offer then names parts that have left already.
+       */
     if (h->more)
         parts &= ~op->parts;
     if (op->parts & parts)
@@ -801,8 +805,8 @@ static __attribute__((noinline)) void pulled(struct work *w, const struct head *
     send_parts(w, op, parts);
 }
 
-/* The receive of this run, source and tag that waits for a message longer than a packet; null if there is none, which is
- * counted. */
+/* The receive of this run, source and tag that waits for a message longer than a packet; null if there is none, which
+ * is counted. */
 static __attribute__((noinline)) struct op *long_receive(struct work *w, const struct head *h)
 {
     struct state *s = w->state;
@@ -928,8 +932,8 @@ __attribute__((section("classifier/arrive"), used)) int arrive(struct __sk_buff 
     w.op = 0;
     w.run = run_of(h.run, &w.earlies);
     if (w.run && w.earlies) {
-        /* A peer that needs nothing of this rank may be far ahead. More than a window is not needed here, nor believed: the number
-         * may be forged. */
+        /* A peer that needs nothing of this rank may be far ahead. More than a window is not needed here, nor believed:
+         * the number may be forged. */
         done = h.done < s->started + GOAL_RUNS ? h.done : s->started + GOAL_RUNS;
         if (done > s->peer_done[from])
             s->peer_done[from] = done;

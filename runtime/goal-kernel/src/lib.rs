@@ -1,7 +1,7 @@
 //! `hetmp-goal-kernel`: the helper of GOAL's engine `kernel`.
 //!
-//! * **What it is**: the program `bpf/engine.bpf.c`, compiled by `build.rs`, and the process that loads it for one rank,
-//!   attaches it to a network interface, and hands the rank the descriptors of its maps.
+//! * **What it is**: the program `bpf/engine.bpf.c`, compiled by `build.rs`, and the process that loads it for one
+//!   rank, attaches it to a network interface, and hands the rank the descriptors of its maps.
 //! * **What it owns**: the program and its attachment, as long as the rank holds its end of the socket.
 //! * **Data in**: an interface's name; a socket. **Data out**: one line and three descriptors through that socket, and
 //!   now and then a kick that lets the program ask for lost messages.
@@ -26,7 +26,8 @@ static PROGRAM: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/e
 
 /// How soon the helper looks for runs that wait too long, while runs come to their ends.
 const SOON: Duration = Duration::from_millis(4);
-/// How late at most, while none does: each look in vain doubles the time to the next. A peer that is busy costs few packets.
+/// How late at most, while none does: each look in vain doubles the time to the next. A peer that is busy costs few
+/// packets.
 const LATE: Duration = Duration::from_millis(100);
 /// How often, while there are no runs.
 const IDLE: Duration = Duration::from_millis(50);

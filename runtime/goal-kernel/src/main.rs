@@ -1,14 +1,15 @@
 //! `hetmp-goal-kernel`: the helper of GOAL's engine `kernel`.
 //!
-//! * **What it is**: the program `bpf/engine.bpf.c`, compiled by `build.rs`, and the process that loads it for one rank,
-//!   attaches it to a network interface, and hands the rank the descriptors of its maps.
-//! * **What it owns**: the program and its attachment, as long as the rank holds its end of the socket; and what says who
-//!   the rank is, which it writes once and freezes.
-//! * **Data in**: an interface's name; a socket, and on it one line with the rank's [`Member`]. **Data out**: lines and three
-//!   descriptors through that socket, and now and then a kick that lets the program ask for lost messages.
+//! * **What it is**: the program `bpf/engine.bpf.c`, compiled by `build.rs`, and the process that loads it for one
+//!   rank, attaches it to a network interface, and hands the rank the descriptors of its maps.
+//! * **What it owns**: the program and its attachment, as long as the rank holds its end of the socket; and what says
+//!   who the rank is, which it writes once and freezes.
+//! * **Data in**: an interface's name; a socket, and on it one line with the rank's [`Member`]. **Data out**: lines and
+//!   three descriptors through that socket, and now and then a kick that lets the program ask for lost messages.
 //!
-//! It is a command of its own, so that nothing else needs its rights. Whom it serves is said by [`rules`]. No program is ever
-//! linked with it: the rank's side is `hetmp_goal_job`, and what lies where in the maps is said by `hetmp_goal::kernel`.
+//! It is a command of its own, so that nothing else needs its rights. Whom it serves is said by [`rules`]. No program
+//! is ever linked with it: the rank's side is `hetmp_goal_job`, and what lies where in the maps is said by
+//! `hetmp_goal::kernel`.
 
 mod interface;
 mod rules;
@@ -34,7 +35,8 @@ static PROGRAM: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/e
 
 /// How soon the helper looks for runs that wait too long, while runs come to their ends.
 const SOON: Duration = Duration::from_millis(4);
-/// How late at most, while none does: each look in vain doubles the time to the next. A peer that is busy costs few packets.
+/// How late at most, while none does: each look in vain doubles the time to the next. A peer that is busy costs few
+/// packets.
 const LATE: Duration = Duration::from_millis(100);
 /// How often, while there are no runs.
 const IDLE: Duration = Duration::from_millis(50);
@@ -136,8 +138,8 @@ impl Loaded {
     }
 }
 
-/// Has the program take packets as the member that this line names. Nobody can change that later: not the program, nor a process
-/// with a descriptor of the map, of which the rank gets none.
+/// Has the program take packets as the member that this line names. Nobody can change that later: not the program, nor
+/// a process with a descriptor of the map, of which the rank gets none.
 fn join(loaded: &mut Loaded, line: &str) -> Result<(), String> {
     let Interface {
         number,
@@ -177,8 +179,8 @@ fn refuse(socket: &UnixStream, why: &str) -> io::Result<()> {
     helper::send(socket, &format!("error {why}\n"), &[])
 }
 
-/// Serves one rank: loads the program, answers through `socket`, lets it take packets when the rank says who it is, and stays
-/// until the rank closes the socket.
+/// Serves one rank: loads the program, answers through `socket`, lets it take packets when the rank says who it is, and
+/// stays until the rank closes the socket.
 ///
 /// Before it answers, it forks, and the process that the rank has started ends: so a program that waits for all its
 /// children never sees this one.
@@ -233,8 +235,8 @@ fn attend(
             return Ok(());
         }
         let (done, started) = runs()?;
-        // Runs that had begun by the last look and are not complete miss something, or their peers are late. The rank can
-        // write both numbers, but there are never more runs.
+        // Runs that had begun by the last look and are not complete miss something, or their peers are late. The rank
+        // can write both numbers, but there are never more runs.
         let late = done.saturating_add(1)..=last.1.min(started);
         for run in late.take(RUNS as usize) {
             ask(kick, run)?;

@@ -1,7 +1,7 @@
 //! Who may use the engine, behind which interfaces, and for how many ranks: the administrator says so in one file.
 //!
-//! The helper has rights that reach beyond its caller. Root needs no rules. Everybody else has what the file gives; without
-//! the file, nothing.
+//! The helper has rights that reach beyond its caller. Root needs no rules. Everybody else has what the file gives;
+//! without the file, nothing.
 
 use std::ffi::CString;
 use std::io;
@@ -12,8 +12,8 @@ use std::path::Path;
 pub(crate) const FILE: &str = "/etc/hetmp/goal-kernel.conf";
 /// The most bytes of it.
 const MOST: u64 = 1 << 16;
-/// Ranks of a user at once, if the file does not say: an interface has room for the programs of 63 ranks, so that one user
-/// leaves half of it to others.
+/// Ranks of a user at once, if the file does not say: an interface has room for the programs of 63 ranks, so that one
+/// user leaves half of it to others.
 const RANKS: usize = 31;
 
 /// What the file says.
@@ -39,7 +39,8 @@ impl Caller {
     /// One line: the process runs as another user than its caller, whose ranks could then not be told apart.
     pub(crate) fn of_this_process() -> Result<Caller, String> {
         let mut groups = vec![0; 65536];
-        // SAFETY: calls without preconditions; the list is as long as the system's limit, which is what the call is told.
+        // SAFETY: calls without preconditions; the list is as long as the system's limit, which is what the call is
+        // told.
         let (user, acts_as, group, n) = unsafe {
             (
                 libc::getuid(),

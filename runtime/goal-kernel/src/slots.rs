@@ -1,8 +1,9 @@
-//! How many ranks a user has at once. An interface has room for few programs, and whoever takes all of it keeps the others out.
+//! How many ranks a user has at once. An interface has room for few programs, and whoever takes all of it keeps the
+//! others out.
 //!
-//! Each helper holds a socket with a name, and the system tells of every socket of the network namespace who has made it.
-//! So the count needs no file, nobody can take part in another user's count, and a helper that ends, however, is not
-//! counted any more.
+//! Each helper holds a socket with a name, and the system tells of every socket of the network namespace who has made
+//! it. So the count needs no file, nobody can take part in another user's count, and a helper that ends, however, is
+//! not counted any more.
 
 use std::io;
 use std::net::Shutdown;
@@ -130,8 +131,8 @@ fn request() -> Vec<u8> {
     bytes
 }
 
-/// Parts that begin with a length (of 4 or 2 bytes) and a kind, and end at multiples of four bytes. Of each, the kind and what
-/// follows `head` bytes.
+/// Parts that begin with a length (of 4 or 2 bytes) and a kind, and end at multiples of four bytes. Of each, the kind
+/// and what follows `head` bytes.
 fn parts(bytes: &[u8], wide: bool, head: usize) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = bytes;
     core::iter::from_fn(move || {

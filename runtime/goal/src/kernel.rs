@@ -7,8 +7,8 @@
 //! All ranks of a collective must take the same engine, because messages of two engines do not meet. So the decision
 //! depends on nothing that only one rank knows: [`place`] looks at every rank's schedule.
 //!
-//! A run's [arena](crate::arena) stays until every peer is done with the run, so that a peer can ask again for a message. A
-//! message that the schedule changes after the send has a copy there.
+//! A run's [arena](crate::arena) stays until every peer is done with the run, so that a peer can ask again for a
+//! message. A message that the schedule changes after the send has a copy there.
 
 pub mod member;
 
@@ -28,7 +28,8 @@ pub const RUNS: u64 = 16;
 pub const OPS: usize = 256;
 /// The most operations that wait for one operation.
 pub const DEPENDENTS: usize = 8;
-/// The longest message in one packet that nobody has asked for, bytes. A longer one goes in parts, which the receiver asks for.
+/// The longest message in one packet that nobody has asked for, bytes. A longer one goes in parts, which the receiver
+/// asks for.
 pub const MESSAGE: u64 = 1344;
 /// The longest part, bytes. The kernel lets a program make packets of somewhat less than 16 KiB.
 pub const PART: u64 = 13312;
@@ -367,8 +368,8 @@ impl<'s> Placing<'s> {
         })
     }
 
-    /// Whether the bytes that the send at `place` reads stay as they are from then on: every operation that writes there is
-    /// complete before the send begins.
+    /// Whether the bytes that the send at `place` reads stay as they are from then on: every operation that writes
+    /// there is complete before the send begins.
     fn stays(&self, place: usize, (at, bytes): (u64, u64)) -> bool {
         let n = self.schedule.operations();
         let mut before = vec![false; n];

@@ -1,6 +1,6 @@
 //! Schedules in the form that the engine `nic` runs: triggered operations of a network adapter, as in Portals 4 (Sandia
-//! report SAND2012-10087, section 3.14). Each operation waits for a counter, and the end of an operation, or the arrival
-//! of a message, moves counters.
+//! report SAND2012-10087, section 3.14). Each operation waits for a counter, and the end of an operation, or the
+//! arrival of a message, moves counters.
 //!
 //! **Data in**: the schedules of all ranks of a collective. **Data out**: a [`Program`], whose [steps](Step) become
 //! descriptors of a queue pair when a run begins; or why the engine [declines](Declined) the collective.
@@ -272,8 +272,8 @@ impl Layout {
     }
 }
 
-/// Whether a receive's message may come to its target before the run has begun here: nothing comes before the receive, and
-/// the process does not write there when it begins the run.
+/// Whether a receive's message may come to its target before the run has begun here: nothing comes before the receive,
+/// and the process does not write there when it begins the run.
 fn is_direct(schedule: &Schedule, arena: &Arena, place: usize) -> bool {
     let Work::Recv { into, .. } = schedule.work(place) else {
         return false;

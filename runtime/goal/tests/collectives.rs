@@ -1,5 +1,5 @@
-//! Every collective on 1 to 17 ranks, with random interleavings, is compared with a serial reference: with several runs at
-//! the same time, with eager and offered messages, and with one credit and many.
+//! Every collective on 1 to 17 ranks, with random interleavings, is compared with a serial reference: with several runs
+//! at the same time, with eager and offered messages, and with one credit and many.
 
 use hetmp_goal::collectives::{self as c, Vector};
 use hetmp_goal::element::{apply, Arithmetic, Type};

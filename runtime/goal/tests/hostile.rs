@@ -1,5 +1,5 @@
-//! Mutated packets and schedules, many of them: `HETMP_TEST_MUTATED=N` says how many of each (200000). `scripts/lib/goal_long.sh`
-//! runs 10^8.
+//! Mutated packets and schedules, many of them: `HETMP_TEST_MUTATED=N` says how many of each (200000).
+//! `scripts/lib/goal_long.sh` runs 10^8.
 
 use hetmp_goal::graph::{Graph, Work};
 use hetmp_goal::memory::{Buffer, Owned};

@@ -12,7 +12,8 @@ use std::sync::Arc;
 /// An allreduce around a ring, in place: reduce-scatter, then allgather, with steps of every reducing kind.
 fn ring(n: i64) -> String {
     let mut text = format!(
-        "<?xml version=\"1.0\"?>\n<!-- a ring\n -->\n<algo name='ring' ngpus=\"{n}\" coll=\"allreduce\" inplace=\"1\">\n"
+        "<?xml version=\"1.0\"?>\n<!-- a ring\n -->\n<algo name='ring' ngpus=\"{n}\" coll=\"allreduce\" \
+         inplace=\"1\">\n"
     );
     for r in 0..n {
         let _ = writeln!(
@@ -221,8 +222,8 @@ proptest! {
 /// A step of a thread block of its own, without a dependence.
 fn alone(id: i64, kind: &str, peers: (i64, i64), chunk: i64) -> String {
     format!(
-        "<tb id=\"{id}\" send=\"{}\" recv=\"{}\" chan=\"0\"><step s=\"0\" type=\"{kind}\" srcbuf=\"o\" srcoff=\"{chunk}\" \
-         dstbuf=\"o\" dstoff=\"{chunk}\" cnt=\"1\" depid=\"-1\" deps=\"-1\" hasdep=\"0\"/></tb>",
+        "<tb id=\"{id}\" send=\"{}\" recv=\"{}\" chan=\"0\"><step s=\"0\" type=\"{kind}\" srcbuf=\"o\" \
+         srcoff=\"{chunk}\" dstbuf=\"o\" dstoff=\"{chunk}\" cnt=\"1\" depid=\"-1\" deps=\"-1\" hasdep=\"0\"/></tb>",
         peers.0, peers.1
     )
 }

@@ -1,4 +1,5 @@
-//! Random graphs under random interleavings, compared with a topological reference; failures; hostile bytes and packets.
+//! Random graphs under random interleavings, compared with a topological reference; failures; hostile bytes and
+//! packets.
 
 use hetmp_goal::element::{Arithmetic, Type};
 use hetmp_goal::graph::{After, Graph, OpId, Work};
@@ -180,7 +181,8 @@ proptest! {
             memory.read(&Buffer::user(0, 16 * i as u64 + at, 8), &mut t);
             u64::from_le_bytes(t)
         };
-        // The reference: an operation begins as soon as possible, which is at the end of its longest chain of dependences.
+        // The reference: an operation begins as soon as possible, which is at the end of its longest chain of
+        // dependences.
         let mut begins = vec![0u64; n];
         for later in 0..n {
             for (e, l, complete) in &kept {
@@ -279,15 +281,16 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused(text in "(num_ranks [0-9]{1,2}\n)?(rank|send|recv|calc|to|from|tag|requires|[a-z]:|[{}]|[0-9]{1,3}b?|\\s|/\\*|\\*/|//|é){0,60}") {
+    fn any_text_is_read_or_refused(text in "(num_ranks \
+        [0-9]{1,2}\n)?(rank|send|recv|calc|to|from|tag|requires|[a-z]:|[{}]|[0-9]{1,3}b?|\\s|/\\*|\\*/|//|é){0,60}") {
         if let Ok(graphs) = text::read(&text) {
             prop_assert_eq!(text::read(&text::write(&graphs)).unwrap(), graphs);
         }
     }
 }
 
-/// A run is given up while its message is under way. The receiver's part of the run ends, the sender reads no more of the
-/// program's memory, and the link serves later runs.
+/// A run is given up while its message is under way. The receiver's part of the run ends, the sender reads no more of
+/// the program's memory, and the link serves later runs.
 #[test]
 fn a_message_that_breaks_off_ends_its_receive() {
     let limits = Limits {

@@ -1,7 +1,7 @@
 /* Message queues on the chips themselves: what the master's and the slaves' halves share.
  *
- * The interface of hetmp/mq.h in plain C, over the chips' own thread and DMA libraries, for compilers and cores on which no
- * Rust runs. One macro chooses the backend, as in the paper (Chen and Zhou 2023, section 3.4 and table 6):
+ * The interface of hetmp/mq.h in plain C, over the chips' own thread and DMA libraries, for compilers and cores on
+ * which no Rust runs. One macro chooses the backend, as in the paper (Chen and Zhou 2023, section 3.4 and table 6):
  *
  *   SW5_VERSION  SW26010, athread
  *   MT3_VERSION  MT-3000, hThread
@@ -9,9 +9,9 @@
  *
  * mq_master.c is compiled for the master (libMHMessQueue.a), mq_slave.c for the slaves (libSHMessQueue.a).
  *
- * The queue is the one of two stages (runtime/mq/src/staged.rs has it in Rust, checked by models): per queue a list of states
- * of the master's slots in the master's memory, which both sides read; the slave's list, and every position, in the memory of
- * the side that uses it. Only slaves start transfers.
+ * The queue is the one of two stages (runtime/mq/src/staged.rs has it in Rust, checked by models): per queue a list of
+ * states of the master's slots in the master's memory, which both sides read; the slave's list, and every position, in
+ * the memory of the side that uses it. Only slaves start transfers.
  *
  *   master to slave   master slot Idle, Locked, Ready, Tran, Idle; slave slot Idle, Tran, Ready, Locked, Idle
  *   slave to master   slave slot Idle, Locked, Ready, Tran, Idle; master slot Idle, Tran, Ready, Locked, Idle
@@ -164,8 +164,8 @@ int hetmp_mq_on_slave(void);
 #define MQ_ON_SLAVE() 0
 #endif
 
-/* Between two looks at what another core changes. A chip's cores have nothing else to do; on stand-ins they are threads, which may
- * wait for each other's processor. */
+/* Between two looks at what another core changes. A chip's cores have nothing else to do; on stand-ins they are
+ * threads, which may wait for each other's processor. */
 #if defined(HETMP_MQ_STANDIN) || (!defined(SW5_VERSION) && !defined(MT3_VERSION))
 #include <sched.h>
 #define MQ_PAUSE() ((void)sched_yield())

@@ -80,8 +80,8 @@ impl<T> Default for Triggers<T> {
 }
 
 impl<T> Triggers<T> {
-    /// Gives the operation back if it need not wait: its counter has come to `threshold`, and no operation of the same wait is
-    /// still held back. Otherwise holds it back.
+    /// Gives the operation back if it need not wait: its counter has come to `threshold`, and no operation of the same
+    /// wait is still held back. Otherwise holds it back.
     ///
     /// Other processes move counters at any time, also between two operations of one wait. The later one, a fence or a
     /// count perhaps, must not go before the earlier one.

@@ -39,7 +39,8 @@ pub struct Tables {
     symbols: u64,
     strings: u64,
     eh_frame_header: Option<u64>,
-    /// Where the names of the libraries that the object is linked with begin among the strings, and its own name as a library.
+    /// Where the names of the libraries that the object is linked with begin among the strings, and its own name as a
+    /// library.
     needed: Vec<u64>,
     name: Option<u64>,
     /// The build's identifier, empty where there is none.
@@ -264,7 +265,8 @@ impl Tables {
         }
     }
 
-    /// Whether the object asks for an entry of one of these kinds. An OpenMP runtime that calls its own entries does not.
+    /// Whether the object asks for an entry of one of these kinds. An OpenMP runtime that calls its own entries does
+    /// not.
     pub(crate) fn asks_for_any(&self, memory: &dyn Memory, entries: &[Entry]) -> bool {
         self.asks_for_what(memory, &|index, name| {
             Entry::of_name(name).is_some_and(|entry| entries.contains(&entry))
@@ -286,8 +288,8 @@ impl Tables {
         self.asks_for_what(memory, &|_, asked| asked == name)
     }
 
-    /// Whether the object asks for a symbol for which `is_wanted`, by the symbol's number and name. Objects have thousands of them:
-    /// no name is copied.
+    /// Whether the object asks for a symbol for which `is_wanted`, by the symbol's number and name. Objects have
+    /// thousands of them: no name is copied.
     fn asks_for_what(&self, memory: &dyn Memory, is_wanted: &dyn Fn(u32, &str) -> bool) -> bool {
         self.slots.values().any(|slot| match slot {
             Slot::Symbol(index) => {

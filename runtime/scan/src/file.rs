@@ -35,8 +35,9 @@ pub struct Site {
     pub address: u64,
     /// The function's name, without a version.
     pub name: String,
-    /// What the first four arguments (`rdi`, `rsi`, `rdx`, `rcx`) are, where the code before the call puts constants or addresses
-    /// there, or the code above it into registers that calls preserve. A hint: ways that join before the call are not looked at.
+    /// What the first four arguments (`rdi`, `rsi`, `rdx`, `rcx`) are, where the code before the call puts constants or
+    /// addresses there, or the code above it into registers that calls preserve. A hint: ways that join before the call
+    /// are not looked at.
     pub arguments: [Option<u64>; 4],
 }
 

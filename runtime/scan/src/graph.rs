@@ -33,8 +33,8 @@ pub(crate) struct Graph {
     pub(crate) thread_local: bool,
     /// The loops of single iterations that were found in it.
     pub(crate) strided: Vec<Strided>,
-    /// By calls of functions that call back (`qsort`): the function of the program that is called, where the code before the
-    /// call says which.
+    /// By calls of functions that call back (`qsort`): the function of the program that is called, where the code
+    /// before the call says which.
     pub(crate) called_back: BTreeMap<u64, u64>,
 }
 
@@ -169,8 +169,9 @@ impl Graph {
         }
     }
 
-    /// The address that the register holds before the instruction with this number, where the straight code before it puts a
-    /// constant there (`lea function(%rip),%rcx`): nothing jumps in between, and nothing else writes the register.
+    /// The address that the register holds before the instruction with this number, where the straight code before it
+    /// puts a constant there (`lea function(%rip),%rcx`): nothing jumps in between, and nothing else writes the
+    /// register.
     fn function_in(&self, number: usize, register: usize) -> Option<u64> {
         let mut after = self.nodes.at(number)?;
         for number in (0..number).rev().take(STRAIGHT) {
@@ -322,7 +323,8 @@ struct Tables {
 }
 
 impl Tables {
-    /// The call `i` of `callee`: where an exception that it throws continues, and whether code of the caller stands behind it.
+    /// The call `i` of `callee`: where an exception that it throws continues, and whether code of the caller stands
+    /// behind it.
     fn call(
         &mut self,
         image: &dyn Image,
@@ -339,8 +341,9 @@ impl Tables {
         Ok(Next::Call {
             callee,
             pad: part.and_then(|part| landing(part, address)),
-            // What a program's own function ends with, such as `__clang_call_terminate`, does not say by its name that it does
-            // not return. Code never runs from one function into the next one, which is not read as if it were this one's.
+            // What a program's own function ends with, such as `__clang_call_terminate`, does not say by its name that
+            // it does not return. Code never runs from one function into the next one, which is not read as if it were
+            // this one's.
             last: part.is_some_and(|part| part.end == i.next_ip()),
         })
     }

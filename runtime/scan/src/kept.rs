@@ -1,14 +1,15 @@
 //! What the scan has found, kept for other processes that run the same code.
 //!
-//! **Why that is sound.** A [`Reading`] is a function of one object alone: of its code, its offset tables with the names in
-//! them, its exception tables and its program headers. Of functions in other objects only the names are known, so that no
-//! other object, no variable of the environment and no property of the processor can change it. It holds where all of this
-//! is the same:
-//! - *code*: a reading keeps which bytes were decoded, and their checksum. Whoever takes it compares them with the bytes that
-//!   lie there now. So it does not hold for code that a debugger, an optimiser or the program itself has changed, nor does a reading
-//!   of changed code hold for the original.
-//! - *tables and headers*: readings are filed under the object's [`Identity`], which is the linker's build-id, or a checksum of all that
-//!   is mapped read-only where there is none, and the layout of the segments, which tools that edit linked files change.
+//! **Why that is sound.** A [`Reading`] is a function of one object alone: of its code, its offset tables with the
+//! names in them, its exception tables and its program headers. Of functions in other objects only the names are known,
+//! so that no other object, no variable of the environment and no property of the processor can change it. It holds
+//! where all of this is the same:
+//! - *code*: a reading keeps which bytes were decoded, and their checksum. Whoever takes it compares them with the
+//!   bytes that lie there now. So it does not hold for code that a debugger, an optimiser or the program itself has
+//!   changed, nor does a reading of changed code hold for the original.
+//! - *tables and headers*: readings are filed under the object's [`Identity`], which is the linker's build-id, or a
+//!   checksum of all that is mapped read-only where there is none, and the layout of the segments, which tools that
+//!   edit linked files change.
 //! - *the scan*: a file names the sources of this crate that it was made by.
 //!
 //! Beside the readings of an object lies what its executions have taught, a text that this crate does not look into.
@@ -188,8 +189,8 @@ fn joined(mut all: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
 }
 
 impl Reading {
-    /// Reads the function at `entry` of an object at `base`, which a compiler outlined in this `form`. `asked`: finds out also
-    /// whether its loops divide freely.
+    /// Reads the function at `entry` of an object at `base`, which a compiler outlined in this `form`. `asked`: finds
+    /// out also whether its loops divide freely.
     pub fn of(image: &dyn Image, base: u64, entry: u64, form: Form, asked: bool) -> Reading {
         let noting = Noting {
             image,
@@ -223,7 +224,8 @@ impl Reading {
         })
     }
 
-    /// Does the code that was read lie there? `code` has its bytes by address, in the object's own numbering, and length.
+    /// Does the code that was read lie there? `code` has its bytes by address, in the object's own numbering, and
+    /// length.
     pub fn holds<'m>(&self, code: impl Fn(u64, usize) -> Option<&'m [u8]>) -> bool {
         self.sum_of(code).is_some_and(|sum| sum.0 == self.sum)
     }

@@ -34,9 +34,10 @@
 //! asking somebody else than the runtime; and what a function that was not followed does ([`Calls::unknown`]). Two ways
 //! chosen by `id < n % threads` may both do anything that does not name a
 //! thread. A program that makes the compiler's split by hand is not told apart from the compiler, where
-//! it asks whether its chunk ends at a place of its choice. Of gcc's static loops with a chunk size those whose chunks are
-//! single iterations are known (a loop's index is then limited by comparisons alone), others are refused. The pointers by which clang's functions are told
-//! their numbers are followed as the numbers are: only the runtime may be handed what is there.
+//! it asks whether its chunk ends at a place of its choice. Of gcc's static loops with a chunk size those whose chunks
+//! are single iterations are known (a loop's index is then limited by comparisons alone), others are refused. The
+//! pointers by which clang's functions are told their numbers are followed as the numbers are: only the runtime may be
+//! handed what is there.
 
 #[cfg(target_arch = "x86_64")]
 mod carried;
@@ -381,8 +382,8 @@ pub fn divides_freely(image: &dyn Image, entry: u64, form: Form) -> Result<(), u
     scan_with_division(image, entry, form).1
 }
 
-/// [`scan`] and [`divides_freely`] at once, for less than both take. Where the function does not [fit](Scan::fits), or calls what
-/// is not known ([`Calls::unknown`]), it does not divide freely either.
+/// [`scan`] and [`divides_freely`] at once, for less than both take. Where the function does not [fit](Scan::fits), or
+/// calls what is not known ([`Calls::unknown`]), it does not divide freely either.
 pub fn scan_with_division(image: &dyn Image, entry: u64, form: Form) -> (Scan, Result<(), u64>) {
     #[cfg(target_arch = "x86_64")]
     return flow::scan_with_division(image, entry, form);

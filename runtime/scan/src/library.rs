@@ -146,8 +146,8 @@ pub(crate) fn takes_no_integers(name: &str) -> bool {
     MATHEMATICS.contains(&name) || MATHEMATICS.contains(&without_suffix)
 }
 
-/// Whether a function of this name gives the thread that calls it memory which nobody else knows, with nothing in it that a
-/// program could rely on.
+/// Whether a function of this name gives the thread that calls it memory which nobody else knows, with nothing in it
+/// that a program could rely on.
 pub(crate) fn takes_memory(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "malloc",
@@ -180,7 +180,8 @@ pub(crate) fn gives_memory_back(name: &str) -> bool {
     NAMES.contains(&base(name))
 }
 
-/// Whether a function of this name keeps no address that it is given, in whatever way, beyond its return; it may return one.
+/// Whether a function of this name keeps no address that it is given, in whatever way, beyond its return; it may return
+/// one.
 pub(crate) fn keeps_no_address(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "memcpy", "memmove", "memset", "memcmp", "memchr", "bcmp", "strlen", "strcmp", "strncmp",
@@ -189,8 +190,8 @@ pub(crate) fn keeps_no_address(name: &str) -> bool {
     takes_no_integers(name) || NAMES.contains(&base(name))
 }
 
-/// Which argument of a function of this name, counted from 0, is a function of the program that it calls. It does nothing else
-/// that could be noticed.
+/// Which argument of a function of this name, counted from 0, is a function of the program that it calls. It does
+/// nothing else that could be noticed.
 pub(crate) fn calls_argument(name: &str) -> Option<usize> {
     match base(name) {
         "qsort" => Some(3),
@@ -399,8 +400,8 @@ pub(crate) fn puts_out(name: &str) -> bool {
     OUTPUT.contains(&base(name))
 }
 
-/// The first argument of a function of this name that is written to a stream in digits, counted from 0, if it has such: what lies in that and
-/// in later ones is written, and goes nowhere else.
+/// The first argument of a function of this name that is written to a stream in digits, counted from 0, if it has such:
+/// what lies in that and in later ones is written, and goes nowhere else.
 pub(crate) fn prints_from(name: &str) -> Option<usize> {
     match base(name) {
         "printf" => Some(1),

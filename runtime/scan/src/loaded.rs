@@ -175,8 +175,8 @@ impl Loaded {
         self.tables.own_name(&self.memory).unwrap_or_else(file)
     }
 
-    /// The records by which exceptions pass through a copy of the functions that hold `addresses`, as an `.eh_frame` section. The copy lies
-    /// `distance` behind them. `None`: they cannot be made.
+    /// The records by which exceptions pass through a copy of the functions that hold `addresses`, as an `.eh_frame`
+    /// section. The copy lies `distance` behind them. `None`: they cannot be made.
     pub fn frames(&self, addresses: impl Iterator<Item = u64>, distance: i64) -> Option<Vec<u8>> {
         let mut section: Vec<u8> = Vec::new();
         let mut parts: Vec<(u64, u64)> = Vec::new();

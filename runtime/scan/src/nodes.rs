@@ -80,8 +80,8 @@ impl Node {
     }
 }
 
-/// The numbers of instructions by their addresses. Nearly all of a function lies in one piece, where a table has the number
-/// for each byte: it is looked up at every step of the analysis.
+/// The numbers of instructions by their addresses. Nearly all of a function lies in one piece, where a table has the
+/// number for each byte: it is looked up at every step of the analysis.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
     /// Address of the first byte of `near`.

@@ -1,8 +1,8 @@
 //! What each thread of a team does once, whatever its share of the work: a line printed, a counter raised.
 //!
-//! A program with two threads that prints a line in each, or counts its threads, is not one for sixteen virtual threads. What each
-//! thread adds up of its iterations is another matter, and so is what only some threads come to (`single`, `master`, an error):
-//! only that is found here which lies on every way through the function.
+//! A program with two threads that prints a line in each, or counts its threads, is not one for sixteen virtual
+//! threads. What each thread adds up of its iterations is another matter, and so is what only some threads come to
+//! (`single`, `master`, an error): only that is found here which lies on every way through the function.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,8 +48,8 @@ fn counts(node: &Node) -> bool {
     }
 }
 
-/// Whether the code behind it asks whether the counter has come to zero: threads that count down to find out who is the last
-/// began with their number.
+/// Whether the code behind it asks whether the counter has come to zero: threads that count down to find out who is the
+/// last began with their number.
 fn asks_for_the_last(graph: &Graph, node: &Node) -> bool {
     let behind = graph.nodes.get(&node.instruction.next_ip());
     behind.is_some_and(|node| node.instruction.condition_code() != ConditionCode::None)

@@ -97,7 +97,8 @@ impl Step<'_> {
     pub(crate) fn load(&self, memory: Memory, size: i64) -> Value {
         match memory {
             Memory::Outside => Value::Plain,
-            // Where the place that it was made from is lost, it still reaches nothing below the lowest one whose address was taken.
+            // Where the place that it was made from is lost, it still reaches nothing below the lowest one whose
+            // address was taken.
             Memory::SomeSlot(Place::LOWEST) => self
                 .state
                 .load_from(self.frame.taken.unwrap_or(Place::LOWEST)),

@@ -1,9 +1,9 @@
 //! What only the first thread of a team does: `if (id == 0)` around a block that the others skip.
 //!
-//! There is one such thread in a team of any size, so the block is harmless where the code behind it cannot tell whether
-//! it was executed. First the block is followed ([`Held`]): which registers and words of the frame hold something else at its end
-//! than at its beginning. What it saved around a call and loaded again does not. Then the code behind it is followed until all that
-//! differs was overwritten ([`Behind`]).
+//! There is one such thread in a team of any size, so the block is harmless where the code behind it cannot tell
+//! whether it was executed. First the block is followed ([`Held`]): which registers and words of the frame hold
+//! something else at its end than at its beginning. What it saved around a call and loaded again does not. Then the
+//! code behind it is followed until all that differs was overwritten ([`Behind`]).
 //!
 //! What the block writes to memory outside of the frame is the program's business: only one thread writes it.
 
@@ -55,9 +55,9 @@ pub(crate) struct Block<'a> {
 
 impl Block<'_> {
     /// Whether only thread 0 can tell that it was executed: every path from `extra` comes to `rest` before the
-    /// function ends (or `rest` does nothing more), and what differs then is not used. The result is the registers that may be
-    /// different when the function returns. `is_shown` tells whether the word at this distance from `rsp` or, if `true`, from `rbp` can be
-    /// reached by its address.
+    /// function ends (or `rest` does nothing more), and what differs then is not used. The result is the registers that
+    /// may be different when the function returns. `is_shown` tells whether the word at this distance from `rsp` or, if
+    /// `true`, from `rbp` can be reached by its address.
     pub(crate) fn only_adds(
         &self,
         factory: &mut InstructionInfoFactory,
@@ -95,8 +95,8 @@ impl Block<'_> {
         Some(if self.inner { results | left } else { 0 })
     }
 
-    /// The registers that hold the same as a word of the frame when the block begins, as the code before the branch shows: it has loaded
-    /// or saved them.
+    /// The registers that hold the same as a word of the frame when the block begins, as the code before the branch
+    /// shows: it has loaded or saved them.
     fn equal(&self, factory: &mut InstructionInfoFactory) -> Equal {
         let mut equal = Equal::new();
         let (mut registers, mut words): (u64, Vec<Word>) = (0, Vec::new());
@@ -474,8 +474,8 @@ struct Behind<'a> {
 }
 
 impl Behind<'_> {
-    /// Follows the code from `rest` on, where these registers differ. `None`: something that differs may be used. Otherwise
-    /// the registers of results that differ when the function returns.
+    /// Follows the code from `rest` on, where these registers differ. `None`: something that differs may be used.
+    /// Otherwise the registers of results that differ when the function returns.
     fn differs(
         &self,
         rest: u64,

@@ -1,5 +1,5 @@
-//! What a function calls, and which functions it knows by their addresses: the bodies of the tasks that it makes, and whatever
-//! else it hands out for others to call.
+//! What a function calls, and which functions it knows by their addresses: the bodies of the tasks that it makes, and
+//! whatever else it hands out for others to call.
 
 use crate::graph::Graph;
 use crate::nodes::Next;
@@ -10,16 +10,17 @@ use std::collections::BTreeSet;
 /// Where the code of one function leads. The image is asked about each of its calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
-    /// Code of the same object that the function calls, or whose address it takes: each address once, in ascending order.
+    /// Code of the same object that the function calls, or whose address it takes: each address once, in ascending
+    /// order.
     ///
-    /// Compilers put the address of a function into a register or into memory as a constant: relative to the instruction,
-    /// or, in a program at fixed addresses, as a number. So nothing is missing, but a number that happens to be an address
-    /// of code is among them, too. Places within the function itself are left out.
+    /// Compilers put the address of a function into a register or into memory as a constant: relative to the
+    /// instruction, or, in a program at fixed addresses, as a number. So nothing is missing, but a number that happens
+    /// to be an address of code is among them, too. Places within the function itself are left out.
     pub inside: BTreeSet<u64>,
     /// The function takes the address of some code.
     pub takes: bool,
-    /// The address of the first call whose target is not known, such as one through a pointer, or of a function that calls
-    /// back (`qsort`) by one.
+    /// The address of the first call whose target is not known, such as one through a pointer, or of a function that
+    /// calls back (`qsort`) by one.
     pub unknown: Option<u64>,
     /// The function reaches thread-local variables.
     pub thread_local: bool,

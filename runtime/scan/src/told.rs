@@ -1,12 +1,12 @@
 //! Calls of `omp_get_num_threads` whose answer is printed by one thread, and used for nothing else.
 //!
-//! A program prints once how many threads it runs with (`#pragma omp master` around a `printf`). Its loops fit a team of any
-//! size, but the user would read the size of the virtual team. The runtime can answer such a call with the size of the team that
-//! the program would have otherwise: it knows the call by its return address.
+//! A program prints once how many threads it runs with (`#pragma omp master` around a `printf`). Its loops fit a team
+//! of any size, but the user would read the size of the virtual team. The runtime can answer such a call with the size
+//! of the team that the program would have otherwise: it knows the call by its return address.
 //!
 //! Here the calls are only picked, by the straight code between the call and the output function. That the answer
-//! goes nowhere else is shown by following it ([`Value::Shown`](crate::value::Value::Shown)), and that only one thread comes to the call by
-//! [`is_for_one_thread`].
+//! goes nowhere else is shown by following it ([`Value::Shown`](crate::value::Value::Shown)), and that only one thread
+//! comes to the call by [`is_for_one_thread`].
 
 /// Return addresses of the calls that a virtual team answers with the size of the ordinary one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,8 +88,8 @@ mod picked {
         Word(Register, u64),
     }
 
-    /// The calls of `omp_get_num_threads` from which straight code leads to an output function that gets the answer. None where these are
-    /// too many.
+    /// The calls of `omp_get_num_threads` from which straight code leads to an output function that gets the answer.
+    /// None where these are too many.
     pub(crate) fn pick(graph: &Graph, factory: &mut InstructionInfoFactory) -> BTreeSet<u64> {
         let is_asked = |next: &Next| {
             matches!(
@@ -174,8 +174,8 @@ mod picked {
         }
     }
 
-    /// Whether every way through the function to the instruction at `at` leads through a block that one thread of the team executes:
-    /// the first one, as the branches of `zero` ask, or the one that a `single` has chosen.
+    /// Whether every way through the function to the instruction at `at` leads through a block that one thread of the
+    /// team executes: the first one, as the branches of `zero` ask, or the one that a `single` has chosen.
     pub(crate) fn is_for_one_thread(
         graph: &Graph,
         zero: &BTreeMap<u64, ZeroBranch>,
@@ -211,7 +211,8 @@ mod picked {
         true
     }
 
-    /// For the branch that asks whether the thread is the one that a `single` or `master` has chosen: whether it jumps if it is.
+    /// For the branch that asks whether the thread is the one that a `single` or `master` has chosen: whether it jumps
+    /// if it is.
     fn is_chosen(graph: &Graph, branch: u64) -> Option<bool> {
         let number = graph.nodes.number(branch)?;
         let asked = graph.nodes.at(number.checked_sub(1)?)?;

@@ -8,25 +8,27 @@
 //! first = q * id + r; end = first + q
 //! ```
 //!
-//! and asks nobody. In the copy, code of ours takes the place of the division and of the branch. For a part that is to go from
-//! `f` to `e` that code leaves `q = e - f` and `r = f - q * id`, and goes on as if `id >= r`: the program's own code then makes
-//! `first = f` and `end = e` of them, in whatever form the compiler wrote that down. Where the parts lie comes from a table,
-//! as fractions of `n`. So all loops of the function are divided alike, as loops of one length must be in which iterations
-//! of one thread rely on each other. The number of threads, their numbers and what each of them keeps for itself are the program's own.
+//! and asks nobody. In the copy, code of ours takes the place of the division and of the branch. For a part that is to
+//! go from `f` to `e` that code leaves `q = e - f` and `r = f - q * id`, and goes on as if `id >= r`: the program's own
+//! code then makes `first = f` and `end = e` of them, in whatever form the compiler wrote that down. Where the parts
+//! lie comes from a table, as fractions of `n`. So all loops of the function are divided alike, as loops of one length
+//! must be in which iterations of one thread rely on each other. The number of threads, their numbers and what each of
+//! them keeps for itself are the program's own.
 //!
-//! **When there is a copy.** The scan has found each division by the number of threads to be that of a split; the quotient and the
-//! remainder go nowhere but into the bounds ([`crate::flow`] writes down what else would be made of them); division,
-//! comparison and branch are straight code; and the function has no jump by a table and takes no address of its own code,
-//! and no exception tables that cannot be copied. Functions that the region calls and that have splits of their own are copied with it, as
-//! are those that call such functions.
+//! **When there is a copy.** The scan has found each division by the number of threads to be that of a split; the
+//! quotient and the remainder go nowhere but into the bounds ([`crate::flow`] writes down what else would be made of
+//! them); division, comparison and branch are straight code; and the function has no jump by a table and takes no
+//! address of its own code, and no exception tables that cannot be copied. Functions that the region calls and that
+//! have splits of their own are copied with it, as are those that call such functions.
 //!
-//! **What is assumed.** A function that was not followed has no static loop that relies on which thread ran which iterations
-//! of a loop in the region that did not wait at its end. And the program has no array for each thread
-//! that an equal part fills and a larger one would overflow, unless it finds the array by multiplying the thread number by a
-//! number that is not a constant, which is refused. (The standard leaves the sizes of parts open.)
+//! **What is assumed.** A function that was not followed has no static loop that relies on which thread ran which
+//! iterations of a loop in the region that did not wait at its end. And the program has no array for each thread
+//! that an equal part fills and a larger one would overflow, unless it finds the array by multiplying the thread number
+//! by a number that is not a constant, which is refused. (The standard leaves the sizes of parts open.)
 //!
-//! **Where it lies.** All instructions keep their distances, so that only what leads out of the copied functions is changed.
-//! This module makes the bytes; whoever asks for them has memory for them within 2 GiB of the function and its object.
+//! **Where it lies.** All instructions keep their distances, so that only what leads out of the copied functions is
+//! changed. This module makes the bytes; whoever asks for them has memory for them within 2 GiB of the function and its
+//! object.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,15 +44,16 @@ use crate::{Callee, Image, Why};
 /// Where parts begin, as the copy reads it. It must not change while a thread is in the copy.
 ///
 /// Layout: the number of threads (4 bytes), the largest `n` of 32 bits whose loop is made uneven (4 bytes), the largest
-/// of 64 bits (8 bytes), the smallest of both (8 bytes), and one more fraction than there are threads (8 bytes each): where the part of each
-/// thread begins, in units of 2^-32, the last one 1. With other numbers of threads, and in shorter and longer loops, parts are equal.
+/// of 64 bits (8 bytes), the smallest of both (8 bytes), and one more fraction than there are threads (8 bytes each):
+/// where the part of each thread begins, in units of 2^-32, the last one 1. With other numbers of threads, and in
+/// shorter and longer loops, parts are equal.
 pub const FRACTIONS_AT: usize = 24;
 
 /// The fraction that is the whole loop.
 pub const WHOLE: u64 = 1 << 32;
 
-/// The fewest iterations that are divided unevenly. In a loop of as many iterations as threads each iteration has a thread of its own, and
-/// may wait for the others.
+/// The fewest iterations that are divided unevenly. In a loop of as many iterations as threads each iteration has a
+/// thread of its own, and may wait for the others.
 pub fn fewest(threads: u32) -> u64 {
     4 * u64::from(threads)
 }
@@ -132,7 +135,8 @@ impl Plan {
             let (Some((&branch, &(_, less_jumps))), None) = (own.next(), own.next()) else {
                 return Err((Why::Branch, division));
             };
-            // Code that one function jumps to and another one calls belongs to both, and has places where paths meet in either.
+            // Code that one function jumps to and another one calls belongs to both, and has places where paths meet in
+            // either.
             let mut site = None;
             for graph in copied.holding(division) {
                 let found = Site::of(image, graph, division, branch, less_jumps);
@@ -184,8 +188,8 @@ impl Plan {
         (self.lowest, self.end - self.lowest + 16 + added)
     }
 
-    /// The copy's bytes, by addresses in ascending order, where each instruction lies `distance` behind its original, and the
-    /// [table](FRACTIONS_AT) at `table`. `None`: something is too far away.
+    /// The copy's bytes, by addresses in ascending order, where each instruction lies `distance` behind its original,
+    /// and the [table](FRACTIONS_AT) at `table`. `None`: something is too far away.
     pub fn write(&self, distance: i64, table: u64) -> Option<Vec<(u64, Vec<u8>)>> {
         let mut code: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
         for piece in &self.instructions {

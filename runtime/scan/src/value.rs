@@ -96,8 +96,8 @@ pub(crate) enum Value {
     Id,
     /// The number of threads itself.
     Team,
-    /// The answer of a call that the runtime answers with the number of threads of the ordinary team, whatever team runs: it
-    /// may be printed, and nothing else.
+    /// The answer of a call that the runtime answers with the number of threads of the ordinary team, whatever team
+    /// runs: it may be printed, and nothing else.
     Shown,
     /// A number that the runtime handed to the outlined function, to be handed back to the runtime. No variable
     /// of the program, so that whoever may see the frame or an argument learns nothing.

@@ -108,8 +108,8 @@ fn fortran() {
     }
 }
 
-/// A function may end with a call that does not return, which no name shows. What stands behind it is another function's, and
-/// not what this one reaches.
+/// A function may end with a call that does not return, which no name shows. What stands behind it is another
+/// function's, and not what this one reaches.
 #[test]
 fn functions_that_end_with_a_call() {
     for compiler in ["gcc", "clang-19"] {
@@ -167,8 +167,8 @@ fn numbers_that_are_printed() {
                 for (name, scan) in scans("told.c", &file) {
                     let fits = scan.fits().is_ok() && !scan.calls.unknown;
                     let twice = name.contains("_twice");
-                    // Unoptimised, what lies in the frame may lie where a seventh argument would. clang asks once for both lines, or twice
-                    // through a register.
+                    // Unoptimised, what lies in the frame may lie where a seventh argument would. clang asks once for
+                    // both lines, or twice through a register.
                     let must = match by_clang {
                         true => level != "-O0" && !(twice && more == ["-fno-plt"]),
                         false => level != "-O0" || !name.contains("_variable"),
@@ -318,8 +318,8 @@ fn divisions_that_are_noticed() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The same programs by clang, whose unoptimised loops end where they begin. Nothing that must be free is asked for: clang has its
-/// own ways.
+/// The same programs by clang, whose unoptimised loops end where they begin. Nothing that must be free is asked for:
+/// clang has its own ways.
 #[test]
 fn divisions_that_are_noticed_by_clang() {
     if !compilers().contains(&"clang-19") {

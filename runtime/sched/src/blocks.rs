@@ -1,8 +1,8 @@
 //! Loops whose iterations stay together in blocks.
 //!
-//! A program that writes `schedule(dynamic, 1024)` may count on it that nobody else runs an iteration of its chunk: such
-//! a chunk may fill the words of a bitmap without atomics (GAP's breadth-first search does). A schedule that divides the loop otherwise
-//! therefore divides blocks of that length, as if each were one iteration.
+//! A program that writes `schedule(dynamic, 1024)` may count on it that nobody else runs an iteration of its chunk:
+//! such a chunk may fill the words of a bitmap without atomics (GAP's breadth-first search does). A schedule that
+//! divides the loop otherwise therefore divides blocks of that length, as if each were one iteration.
 
 use crate::ranges::Range;
 

@@ -13,26 +13,28 @@
 //!
 //! **Cold faults are not steady faults.** The first crossing of a region in a trial moves its input, and is not
 //! compared with anything. But it costs, so the trial ends at once where a trial costs more than it may. It also ends
-//! where home itself waited too long for pages ([`HOPELESS`]): home had all pages before, so what it waits for is what others
-//! took within the same execution, and they will do so each time.
+//! where home itself waited too long for pages ([`HOPELESS`]): home had all pages before, so what it waits for is what
+//! others took within the same execution, and they will do so each time.
 //!
 //! **What trying may cost.** Every nanosecond that a region took longer across than at home, and every
 //! nanosecond that the origin waited for a page outside of crossing regions, is *lost*. The first trial begins
 //! when an [`EAGER`] part of the time spent in regions exceeds what crossing each region once is expected to
 //! lose, and a [`CALM`] part exceeds what moving the program's data is expected to take, as far as that is known
-//! ([`Crossings::data`]). Where little data has to move, it begins as soon as the times at home are known ([`LITTLE`]). It ends where it loses more than [`EAGER`] of the time, or [`AMISS`] times what was expected. After a trial that failed, for all or some regions, the next
-//! one waits until the time spent in regions has doubled, may cost half as large a part, and needs room for twice
-//! the loss of the last one. Regions that appear later are not kept waiting by what others lost: they have a trial
-//! of their own, for which the time spent in them counts. So a program for which crossing never pays loses a
-//! bounded part of its time, which falls to [`BUDGET`], and at most the excess of one execution more for each
-//! trial, unless the caller can stop an execution half-way ([`Crossings::trial`], [`Crossings::gave_up`]).
+//! ([`Crossings::data`]). Where little data has to move, it begins as soon as the times at home are known ([`LITTLE`]).
+//! It ends where it loses more than [`EAGER`] of the time, or [`AMISS`] times what was expected. After a trial that
+//! failed, for all or some regions, the next one waits until the time spent in regions has doubled, may cost half as
+//! large a part, and needs room for twice the loss of the last one. Regions that appear later are not kept waiting by
+//! what others lost: they have a trial of their own, for which the time spent in them counts. So a program for which
+//! crossing never pays loses a bounded part of its time, which falls to [`BUDGET`], and at most the excess of one
+//! execution more for each trial, unless the caller can stop an execution half-way ([`Crossings::trial`],
+//! [`Crossings::gave_up`]).
 //!
-//! **Probes, and other nodes.** Where a region can be probed ([`Crossings::probing`]), and can also run whole on another
-//! node, a trial needs no guess. In a [probe](Place::Probe) home runs the region but for a small part on each other node.
-//! The probe's times without waiting for pages say what each node would take alone, its times with the waiting what
-//! all nodes would take together, and the waiting what moving there would cost. That place is tried which would save
-//! most in the time to come, if the program runs about as long again as it has run. A probe itself may wait for
-//! all of the program's data, so the first one comes when the time spent allows for a part of that.
+//! **Probes, and other nodes.** Where a region can be probed ([`Crossings::probing`]), and can also run whole on
+//! another node, a trial needs no guess. In a [probe](Place::Probe) home runs the region but for a small part on each
+//! other node. The probe's times without waiting for pages say what each node would take alone, its times with the
+//! waiting what all nodes would take together, and the waiting what moving there would cost. That place is tried which
+//! would save most in the time to come, if the program runs about as long again as it has run. A probe itself may wait
+//! for all of the program's data, so the first one comes when the time spent allows for a part of that.
 //!
 //! **Other nodes without probes.** Where regions cannot be probed, but can run whole on another node
 //! ([`Crossings::whole`]), each execution across nodes is the probe: it shows what each node takes for its part.
@@ -66,7 +68,8 @@ const MOVES: f64 = 0.5;
 const LITTLE: f64 = 0.25;
 /// A trial ends that loses this many times what was expected.
 const AMISS: f64 = 3.0;
-/// A trial ends if home waited in it for pages longer than this multiple of what one execution of each region takes there.
+/// A trial ends if home waited in it for pages longer than this multiple of what one execution of each region takes
+/// there.
 const HOPELESS: f64 = 1.5;
 /// The part that all trials may cost after several have failed.
 const BUDGET: f64 = 0.04;
@@ -204,7 +207,8 @@ impl Crossings {
         }
     }
 
-    /// The program has used this many pages so far, for each of which a thread waits `fault_ns` if it is on another node.
+    /// The program has used this many pages so far, for each of which a thread waits `fault_ns` if it is on another
+    /// node.
     pub fn data(&mut self, pages: u64, fault_ns: f64) {
         self.data = Some((pages as f64, fault_ns));
     }
@@ -323,8 +327,8 @@ impl Crossings {
         })
     }
 
-    /// The region's next execution across nodes divides its work in another way than the one before: steady times of that one
-    /// are no longer those of what would be kept, and pages move anew.
+    /// The region's next execution across nodes divides its work in another way than the one before: steady times of
+    /// that one are no longer those of what would be kept, and pages move anew.
     pub fn divided(&mut self, region: usize) {
         if let (Phase::Trial { .. }, Some(r)) = (&self.phase, self.regions.get_mut(&region)) {
             if r.trial_runs > 1 {
@@ -333,8 +337,8 @@ impl Crossings {
         }
     }
 
-    /// An execution of the region took `ns`. `waited_ns`: the part of `ns` for which a thread at home waited for pages that
-    /// were on other nodes; 0 for executions whole on another node.
+    /// An execution of the region took `ns`. `waited_ns`: the part of `ns` for which a thread at home waited for pages
+    /// that were on other nodes; 0 for executions whole on another node.
     pub fn ran(&mut self, region: usize, place: Place, ns: u64, waited_ns: u64) {
         let (ns, waited) = (ns as f64, waited_ns.min(ns) as f64);
         self.spent_ns += ns;
@@ -426,8 +430,8 @@ impl Crossings {
         (first / f64::from(1 << self.failures.min(16))).max(BUDGET)
     }
 
-    /// What a first trial of regions that take `home_ns` together may lose, if one may begin now; they took `spent_ns` so
-    /// far, and `lost_ns` were lost.
+    /// What a first trial of regions that take `home_ns` together may lose, if one may begin now; they took `spent_ns`
+    /// so far, and `lost_ns` were lost.
     fn first_trial(&self, home_ns: f64, spent_ns: f64, lost_ns: f64) -> Option<f64> {
         // Each region's first crossing is taken to cost twice its time at home.
         let left_ns = EAGER * spent_ns - lost_ns;

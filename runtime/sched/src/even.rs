@@ -102,8 +102,8 @@ impl Even {
         self.lost_ns >= LOOK_NS && often && sure
     }
 
-    /// Learns from one observed execution with so many barriers. Returns the number of executions that may pass unobserved, 0
-    /// unless any `may_pass`; these count as run.
+    /// Learns from one observed execution with so many barriers. Returns the number of executions that may pass
+    /// unobserved, 0 unless any `may_pass`; these count as run.
     pub fn see(&mut self, seen: &Seen, barriers: u32, may_pass: bool) -> u32 {
         let waited = seen.most_ns - seen.mean_ns;
         let uneven = waited > seen.most_ns * PART && waited > LEAST_NS;

@@ -50,8 +50,8 @@ pub fn pieces(n: u64, decision: &Decision, team: &Placement, out: &mut Vec<Range
     }
 }
 
-/// Expected nanoseconds of the longest of `pieces`, one for each thread of `team`, by the rates that `decision` rests on;
-/// 0 where none was measured.
+/// Expected nanoseconds of the longest of `pieces`, one for each thread of `team`, by the rates that `decision` rests
+/// on; 0 where none was measured.
 #[must_use]
 pub fn expected_ns(pieces: &[Range], decision: &Decision, team: &Placement) -> f64 {
     let ns = |(tid, piece): (usize, &Range)| {

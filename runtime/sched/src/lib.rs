@@ -6,9 +6,9 @@
 //!
 //! Words. Iterations are *normalised*: a loop of `n` iterations is `0..n`,
 //! and [`ranges::LoopBounds`] maps pieces of it back to the values of the
-//! user's loop variable. Where a clause has a chunk size, a chunk is what stands for an iteration ([`blocks`]). A *node* is a set of identical, mutually coherent
-//! cores. The *CSR* (core speed ratio) of a node says how much faster one of
-//! its cores runs this loop than a core of the slowest node.
+//! user's loop variable. Where a clause has a chunk size, a chunk is what stands for an iteration ([`blocks`]). A
+//! *node* is a set of identical, mutually coherent cores. The *CSR* (core speed ratio) of a node says how much faster
+//! one of its cores runs this loop than a core of the slowest node.
 //!
 //! What it owns: the state of one execution of one loop (the cursors that
 //! threads take iterations from) and the knowledge about a loop that outlives

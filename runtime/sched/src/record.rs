@@ -198,8 +198,8 @@ impl LoopRecord {
         }
     }
 
-    /// Counts iterations, where the schedule counted blocks of them. (A short last block counts less for the node that has most:
-    /// who ran it is not kept.)
+    /// Counts iterations, where the schedule counted blocks of them. (A short last block counts less for the node that
+    /// has most: who ran it is not kept.)
     pub fn count_iterations(&mut self, blocks: Blocks) {
         if !blocks.are_long() {
             return;

@@ -156,8 +156,8 @@ fn three_nodes_of_any_kind() {
     }
 }
 
-/// Where each thread's iterations ascend, no node can help another one with what lies behind, and all take from one cursor. A
-/// loop takes as long as without order; if its iterations differ, at times a little longer or shorter.
+/// Where each thread's iterations ascend, no node can help another one with what lies behind, and all take from one
+/// cursor. A loop takes as long as without order; if its iterations differ, at times a little longer or shorter.
 #[test]
 fn order_costs_nothing() {
     type Weight = fn(f64) -> f64;

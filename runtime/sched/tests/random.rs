@@ -22,9 +22,9 @@ fn mean(all: &[AgainstBest], of: fn(&AgainstBest) -> f64) -> f64 {
     (all.iter().map(|x| of(x).ln()).sum::<f64>() / all.len() as f64).exp()
 }
 
-/// The rule for whole programs ([`hetmp_sched::crossing`]) is compared with the threshold alone. The aim is 0.97 of the best way, and no loop more
-/// than 6 % slower than on the best single node. The limits here are the values reached so far, with a small
-/// margin.
+/// The rule for whole programs ([`hetmp_sched::crossing`]) is compared with the threshold alone. The aim is 0.97 of the
+/// best way, and no loop more than 6 % slower than on the best single node. The limits here are the values reached so
+/// far, with a small margin.
 #[test]
 fn the_rule_for_programs_does_better_than_a_threshold() {
     let rule = all(|_| Rules::default());

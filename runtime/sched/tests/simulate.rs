@@ -100,8 +100,8 @@ fn by_threshold(p: &Platform, w: &Workload, s: &Strategy) -> Outcome {
     run(p, w, s, &rules, 1)
 }
 
-/// The data of iterations stay in the cache of the node that ran them last: they cost more once, and again when the loop
-/// has moved.
+/// The data of iterations stay in the cache of the node that ran them last: they cost more once, and again when the
+/// loop has moved.
 #[test]
 fn iterations_that_move_miss_the_cache() {
     let mut p = platform(&[(1, 1.0), (1, 1.0)], None);

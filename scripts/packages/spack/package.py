@@ -1,5 +1,6 @@
 # A recipe for Spack: a folder hetmp/ with this file in the packages/ of a repository of yours. Tried with Spack 0.23:
-# install, load, uninstall. A checkout instead of the network: `package_attributes: {git: file:///...}` in packages.yaml.
+# install, load, uninstall. A checkout instead of the network: `package_attributes: {git: file:///...}` in
+# packages.yaml.
 from spack.package import *
 
 

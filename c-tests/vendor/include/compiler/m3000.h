@@ -1,5 +1,5 @@
-/* Stand-in for MT-3000's compiler/m3000.h: what include/hetmp/simd/mt3000.h and published kernels use of it, executed by the
- * machine that compiles this. A lvector has 1024 bits; gcc's operators work on it. */
+/* Stand-in for MT-3000's compiler/m3000.h: what include/hetmp/simd/mt3000.h and published kernels use of it, executed
+ * by the machine that compiles this. A lvector has 1024 bits; gcc's operators work on it. */
 #ifndef STANDIN_M3000_H
 #define STANDIN_M3000_H
 

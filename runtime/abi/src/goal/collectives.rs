@@ -265,9 +265,9 @@ macro_rules! neighbours {
 }
 
 neighbours! {
-    /// Exchanges with neighbours. Every process lists the ranks that send to it (sources) and the ranks that it sends to
-    /// (destinations); the lists of both sides must agree. A process gets one block from each source, in the order of the
-    /// list. It gives the same block to all destinations.
+    /// Exchanges with neighbours. Every process lists the ranks that send to it (sources) and the ranks that it sends
+    /// to (destinations); the lists of both sides must agree. A process gets one block from each source, in the order
+    /// of the list. It gives the same block to all destinations.
     goal_neighbor_allgather, goal_ineighbor_allgather, goal_group_ineighbor_allgather, NeighbourAllgather;
     /// The same, with one block for each destination, in the order of the list.
     goal_neighbor_alltoall, goal_ineighbor_alltoall, goal_group_ineighbor_alltoall, NeighbourAlltoall;

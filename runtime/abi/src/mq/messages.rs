@@ -94,10 +94,10 @@ export_c! {
     }
 }
 both! {
-    /// Several messages at once. Allocate and receive wait for the first message, and also take those that the last look at
-    /// the other side showed, up to `want` and up to the end of the ring. `*got` is their number. Message i lies at the
-    /// returned address plus i times `*stride` bytes. Send gives all messages the same length. Send and release take the n
-    /// oldest messages that the caller holds.
+    /// Several messages at once. Allocate and receive wait for the first message, and also take those that the last
+    /// look at the other side showed, up to `want` and up to the end of the ring. `*got` is their number. Message i
+    /// lies at the returned address plus i times `*stride` bytes. Send gives all messages the same length. Send and
+    /// release take the n oldest messages that the caller holds.
     mAllocateBatch sAllocateBatch (handle, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int) -> *mut c_void,
     |from, call| fast batch((from, handle), true, want, (got, stride), err),
     slow batch_slowly(call, true, want, (got, stride), err)

@@ -43,8 +43,8 @@ export_c! {
     extern "C" fn mIsSlaveAlive(cluster: c_int, slave: c_int) -> c_int {
         c_int::from(api::is_alive(cluster, slave))
     }
-    /// Loads code for slaves: on MT-3000 the cluster's image, on x86 a shared object. A name without a slash is a file of
-    /// the current directory. MQ_OK or MQ_BAD_IMAGE.
+    /// Loads code for slaves: on MT-3000 the cluster's image, on x86 a shared object. A name without a slash is a file
+    /// of the current directory. MQ_OK or MQ_BAD_IMAGE.
     extern "C" fn mLoadSlaveImage(cluster: c_int, path: *const c_char) -> c_int {
         if api::check_cluster(cluster).is_err() {
             return Error::BadCluster as c_int;

@@ -14,8 +14,8 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The numbers of steps for each word of a page that are measured: up to 12288 operations per byte. The curve still rises by a
-/// tenth at 3072.
+/// The numbers of steps for each word of a page that are measured: up to 12288 operations per byte. The curve still
+/// rises by a tenth at 3072.
 const STEPS: [u32; 16] = [
     1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768,
 ];
@@ -133,8 +133,8 @@ impl Node {
     }
 }
 
-/// Measures all points between two nodes of this machine, whose pages travel by `way`. Ends the calling process's life as a
-/// lone one: the other node ends with this process.
+/// Measures all points between two nodes of this machine, whose pages travel by `way`. Ends the calling process's life
+/// as a lone one: the other node ends with this process.
 ///
 /// # Errors
 /// One line: what the system does not give.
@@ -167,7 +167,8 @@ pub(super) fn sweep(way: Way, each: Duration) -> Result<Vec<Point>, String> {
     let driver: &'static Driver =
         unsafe { driver::start(Peers::Forked(forked), settings, &mut |_| {}) }?;
     driver.stay_on_cpus();
-    // SAFETY: the driver has mapped the range, for as long as the process lives. Both nodes use the words as atomics only.
+    // SAFETY: the driver has mapped the range, for as long as the process lives. Both nodes use the words as atomics
+    // only.
     let pages = unsafe { core::slice::from_raw_parts(at.cast::<AtomicU64>(), PAGES * WORDS) };
     let node = Node { me, board, pages };
     let points = STEPS.iter().map(|&s| node.point(s, each)).collect();

@@ -52,8 +52,8 @@ impl Point {
     }
 }
 
-/// Where the curve of operations a second over operations per byte flattens: the first point from which on both nodes do
-/// at least nine tenths of the most that they did at any point. `None` where only the last point does.
+/// Where the curve of operations a second over operations per byte flattens: the first point from which on both nodes
+/// do at least nine tenths of the most that they did at any point. `None` where only the last point does.
 pub(super) fn plateau(points: &[Point]) -> Option<&Point> {
     let most = points.iter().map(Point::operations).fold(0.0, f64::max);
     let below = points.iter().rposition(|p| p.operations() < 0.9 * most);

@@ -57,8 +57,8 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Measures the algorithms of goal.h's collectives against each other, in the processes that hetrun starts, and prints
-    /// what HETMP_GOAL_CHOICE should say
+    /// Measures the algorithms of goal.h's collectives against each other, in the processes that hetrun starts, and
+    /// prints what HETMP_GOAL_CHOICE should say
     Goal(goal::Arguments),
 }
 
@@ -374,8 +374,8 @@ fn links_text(out: &mut String, pairs: &[Pair]) {
         let _ = match link::plateau(&p.points) {
             Some(q) => writeln!(
                 out,
-                "  plateau: from {:.2} operations per byte ({:.1} us of core time per moved page) on, both do at least nine \
-                 tenths of their most",
+                "  plateau: from {:.2} operations per byte ({:.1} us of core time per moved page) on, both do at \
+                 least nine tenths of their most",
                 q.ops_per_byte, q.fault_period_us
             ),
             None => writeln!(

@@ -180,8 +180,8 @@ mod tests {
 
     #[test]
     fn what_waits_lies_below_what_it_waits_for() {
-        let text = "num_ranks 2\nrank 0 {\na: calc 5\nb: send 8b to 1 tag 0\nb requires a\n}\nrank 1 {\nc: recv 8b from 0 \
-                    tag 0\nd: calc 1\n}\n";
+        let text = "num_ranks 2\nrank 0 {\na: calc 5\nb: send 8b to 1 tag 0\nb requires a\n}\nrank 1 {\nc: recv 8b \
+                    from 0 tag 0\nd: calc 1\n}\n";
         let graphs = hetmp_goal::text::read(text).unwrap();
         let places = layout(&graphs, &global::messages(&graphs));
         assert_eq!(places, [vec![(0, 0), (1, 0)], vec![(2, 1), (0, 1)]]);
@@ -192,8 +192,8 @@ mod tests {
 
     #[test]
     fn a_circle_is_drawn_all_the_same() {
-        let text = "num_ranks 2\nrank 0 {\na: recv 8b from 1 tag 0\nb: send 8b to 1 tag 0\nb requires a\n}\nrank 1 {\nc: \
-                    recv 8b from 0 tag 0\nd: send 8b to 0 tag 0\nd requires c\n}\n";
+        let text = "num_ranks 2\nrank 0 {\na: recv 8b from 1 tag 0\nb: send 8b to 1 tag 0\nb requires a\n}\nrank 1 {\n\
+                    c: recv 8b from 0 tag 0\nd: send 8b to 0 tag 0\nd requires c\n}\n";
         let graphs = hetmp_goal::text::read(text).unwrap();
         assert_eq!(svg(&graphs).matches("<line").count(), 4);
     }

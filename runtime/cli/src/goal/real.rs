@@ -111,8 +111,8 @@ fn real(arguments: &Arguments) -> Result<String, String> {
         };
         let last = bars.iter().map(|b| b.ends).max().unwrap_or(0);
         said = format!(
-            "{ranks} ranks, {operations} operations, {} times by engine {}: every order is the graph's{checked}; last time \
-             {:.1} us\n",
+            "{ranks} ranks, {operations} operations, {} times by engine {}: every order is the graph's{checked}; last \
+             time {:.1} us\n",
             arguments.times,
             world.settings().engine.name(),
             last as f64 / 1e3

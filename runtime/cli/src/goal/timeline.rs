@@ -112,8 +112,8 @@ pub(super) fn svg(ranks: usize, bars: &[Bar]) -> String {
         let width = (WIDTH * (bar.ends - bar.begins) as f64 / total).max(1.0);
         let _ = writeln!(
             out,
-            "<rect x=\"{x:.1}\" y=\"{:.0}\" width=\"{width:.1}\" height=\"{:.0}\" fill=\"{}\"><title>{}, {:.2} to {:.2} \
-             us</title></rect>",
+            "<rect x=\"{x:.1}\" y=\"{:.0}\" width=\"{width:.1}\" height=\"{:.0}\" fill=\"{}\"><title>{}, {:.2} to \
+             {:.2} us</title></rect>",
             top[bar.rank] + ROW * *row as f64,
             ROW - 2.0,
             colour(bar.kind),
@@ -124,7 +124,8 @@ pub(super) fn svg(ranks: usize, bars: &[Bar]) -> String {
     }
     let _ = writeln!(
         out,
-        "<text x=\"{LEFT}\" y=\"{0:.0}\">0</text><text x=\"{1:.0}\" y=\"{0:.0}\" text-anchor=\"end\">{2:.1} us</text>\n</svg>",
+        "<text x=\"{LEFT}\" y=\"{0:.0}\">0</text><text x=\"{1:.0}\" y=\"{0:.0}\" text-anchor=\"end\">{2:.1} \
+         us</text>\n</svg>",
         height - 6.0,
         LEFT + WIDTH,
         total / 1e3

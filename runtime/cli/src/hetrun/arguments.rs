@@ -511,7 +511,8 @@ mod tests {
             ("-N 3|-N3|--N 3|-npernode 3|--npernode 3|-ppn 3|--map-by ppr:3:node", two(|r| r.sharing = per_host(3))),
             ("-oversubscribe|--oversubscribe|--map-by slot:OVERSUBSCRIBE", two(|r| r.sharing = over)),
             ("--map-by node|-map-by node", two(|r| r.sharing = turns)),
-            ("--hosts f|--hosts=f|--hostfile f|-hostfile f|--machinefile f|-machinefile f|-f f", two(|r| r.hosts = Some("f".into()))),
+            ("--hosts f|--hosts=f|--hostfile f|-hostfile f|--machinefile f|-machinefile f|-f \
+              f", two(|r| r.hosts = Some("f".into()))),
             ("-H a,b:2|--host a,b:2|-host a,b:2|-hosts a,b:2|-H a -H b:2", two(|r| r.programs[0].hosts = list("a,b:2"))),
             ("-H a,a", two(|r| r.programs[0].hosts = list("a:2"))),
             ("-wdir d|--wdir d|-wd d|--wd=d", two(|r| r.programs[0].folder = Some("d".into()))),
@@ -521,7 +522,8 @@ mod tests {
             ("--prefix|-l|--tag-output|-tag-output|-prepend-rank", two(|r| r.prefix = true)),
             ("--bind-to none|-bind-to NONE", two(|r| r.bind = Some(Bind::None))),
             ("--bind-to core|-bind-to core:1", two(|r| r.bind = to(cores, 1, true))),
-            ("--bind-to core:4|--cpus-per-rank 4|--cpus-per-proc 4|--map-by slot:PE=4|--cpus-per-rank 4 --bind-to core", two(|r| r.bind = to(cores, 4, true))),
+            ("--bind-to core:4|--cpus-per-rank 4|--cpus-per-proc 4|--map-by slot:PE=4|--cpus-per-rank 4 --bind-to \
+              core", two(|r| r.bind = to(cores, 4, true))),
             ("--bind-to core:overload-allowed|--bind-to core:if-supported", two(|r| r.bind = to(cores, 1, false))),
             ("--bind-to core --oversubscribe|--oversubscribe --bind-to core", two(|r| {
                 r.bind = to(cores, 1, false);
@@ -596,15 +598,21 @@ mod tests {
             ("-n 1 --dsm p : -n 1 q", "option --dsm: '2' programs (expected one)"),
             (
                 "-n 2 --dsm --nodes 2 p",
-                "option --nodes: '2': with --dsm each process is a node (expected dsm:N;speed=S;... with a speed for each)",
+                "option --nodes: '2': with --dsm each process is a node (expected dsm:N;speed=S;... with a speed for \
+                 each)",
             ),
             ("-x =1 p", "option -x: '=1': no name (expected NAME or NAME=VALUE)"),
             ("-genv A=1 2 p", "option -genv: 'A=1': not a variable's name (expected NAME VALUE)"),
-            ("-H a,,b p", "option -H: 'a,,b': not a host's name (expected a name or an address, USER@ before it and :N behind it, N from 1)"),
-            ("-H a:0 p", "option -H: 'a:0': not a number of processes (expected a name or an address, USER@ before it and :N behind it, N from 1)"),
-            ("--map-by x p", "option --map-by: 'x': not a mapping (expected slot, node or ppr:N:node; :PE=N, :OVERSUBSCRIBE behind it)"),
-            ("--map-by ppr:2:socket p", "option --map-by: 'ppr:2:socket': not a mapping (expected slot, node or ppr:N:node; :PE=N, :OVERSUBSCRIBE behind it)"),
-            ("--host-timeout -1 p", "option --host-timeout: '-1': not a number in range (expected seconds from 0, for ever, to 86400)"),
+            ("-H a,,b p", "option -H: 'a,,b': not a host's name (expected a name or an address, USER@ before it and \
+                           :N behind it, N from 1)"),
+            ("-H a:0 p", "option -H: 'a:0': not a number of processes (expected a name or an address, USER@ before it \
+                          and :N behind it, N from 1)"),
+            ("--map-by x p", "option --map-by: 'x': not a mapping (expected slot, node or ppr:N:node; :PE=N, \
+                              :OVERSUBSCRIBE behind it)"),
+            ("--map-by ppr:2:socket p", "option --map-by: 'ppr:2:socket': not a mapping (expected slot, node or \
+                ppr:N:node; :PE=N, :OVERSUBSCRIBE behind it)"),
+            ("--host-timeout -1 p", "option --host-timeout: '-1': not a number in range (expected seconds from 0, for \
+                                     ever, to 86400)"),
             ("--frobnicate p", "option: '--frobnicate': unknown (expected one that hetrun --help lists)"),
             ("--prefix=1 p", "option: '--prefix=1': unknown (expected one that hetrun --help lists)"),
             ("-x4 p", "option: '-x4': unknown (expected one that hetrun --help lists)"),

@@ -126,8 +126,9 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Host>, String> {
     Ok(hosts)
 }
 
-/// The host of each of so many processes, in the order of their ranks. By slots, if there is a number of them anywhere (a
-/// host without one has one); else as equally as possible. Without a number of processes, as many as there are slots.
+/// The host of each of so many processes, in the order of their ranks. By slots, if there is a number of them anywhere
+/// (a host without one has one); else as equally as possible. Without a number of processes, as many as there are
+/// slots.
 ///
 /// # Errors
 /// What is wrong, with what would be right.
@@ -183,7 +184,8 @@ pub(crate) fn place(
     Ok(order)
 }
 
-/// Goes around the hosts, and gives each `at_once` processes, until all have a place or each host has as many as it may have.
+/// Goes around the hosts, and gives each `at_once` processes, until all have a place or each host has as many as it may
+/// have.
 fn hand_out(
     limits: &[u32],
     at_once: u32,
@@ -334,21 +336,79 @@ mod tests {
         for (text, processes, sharing, expected) in [
             ("a slots=2\nb", None, PLAIN, Ok("001")),
             ("a slots=2\nb", Some(1), PLAIN, Ok("0")),
-            ("a slots=2\nb", Some(4), PLAIN, Err("option -n: '4': more than the hosts' slots (expected at most 3, or --oversubscribe)")),
+            (
+                "a slots=2\nb",
+                Some(4),
+                PLAIN,
+                Err(
+                    "option -n: '4': more than the hosts' slots (expected at most 3, or \
+                --oversubscribe)",
+                ),
+            ),
             ("a slots=2\nb", Some(6), OVER, Ok("000011")),
             ("a slots=2 max_slots=2\nb", Some(5), OVER, Ok("00111")),
-            ("a:2 max_slots=2\nb max_slots=2", Some(5), OVER, Err("option -n: '5': more than the hosts take (expected at most 4)")),
+            (
+                "a:2 max_slots=2\nb max_slots=2",
+                Some(5),
+                OVER,
+                Err("option -n: '5': more than the hosts take (expected at most 4)"),
+            ),
             ("a\nb\nc", Some(7), PLAIN, Ok("0001122")),
             ("a\nb\nc", Some(2), PLAIN, Ok("01")),
             ("a\nb\nc", None, PLAIN, Ok("012")),
             ("a\nb", Some(5), TURNS, Ok("01010")),
             ("a:1\nb:3", None, TURNS, Ok("0111")),
-            ("a\nb", None, Sharing { per_host: Some(2), ..PLAIN }, Ok("0011")),
-            ("a\nb", Some(3), Sharing { per_host: Some(2), ..PLAIN }, Ok("001")),
-            ("a\nb", None, Sharing { per_host: Some(2), ..TURNS }, Ok("0101")),
-            ("a:4\nb:1", None, Sharing { per_host: Some(2), ..PLAIN }, Ok("001")),
-            ("a:4\nb:1", Some(4), Sharing { per_host: Some(2), ..OVER }, Ok("0011")),
-            ("a", Some(4097), OVER, Err("option -n: '4097': more than hetrun starts (expected at most 4096)")),
+            (
+                "a\nb",
+                None,
+                Sharing {
+                    per_host: Some(2),
+                    ..PLAIN
+                },
+                Ok("0011"),
+            ),
+            (
+                "a\nb",
+                Some(3),
+                Sharing {
+                    per_host: Some(2),
+                    ..PLAIN
+                },
+                Ok("001"),
+            ),
+            (
+                "a\nb",
+                None,
+                Sharing {
+                    per_host: Some(2),
+                    ..TURNS
+                },
+                Ok("0101"),
+            ),
+            (
+                "a:4\nb:1",
+                None,
+                Sharing {
+                    per_host: Some(2),
+                    ..PLAIN
+                },
+                Ok("001"),
+            ),
+            (
+                "a:4\nb:1",
+                Some(4),
+                Sharing {
+                    per_host: Some(2),
+                    ..OVER
+                },
+                Ok("0011"),
+            ),
+            (
+                "a",
+                Some(4097),
+                OVER,
+                Err("option -n: '4097': more than hetrun starts (expected at most 4096)"),
+            ),
         ] {
             let hosts = parse("f", text).expect("hosts");
             let got = place(&hosts, processes, sharing);

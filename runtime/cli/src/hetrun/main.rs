@@ -1,8 +1,8 @@
 //! The `hetrun` command (`oshrun`): starts the processes of a job, and runs the exchange by which they find each
 //! other.
 //!
-//! * **What it is**: [`options`] is the table of options; [`shares`] makes what each host has to start. [`launch`] is the
-//!   loop of a job. [`host`] holds the processes of one machine: of this one, or of
+//! * **What it is**: [`options`] is the table of options; [`shares`] makes what each host has to start. [`launch`] is
+//!   the loop of a job. [`host`] holds the processes of one machine: of this one, or of
 //!   another one through an [`agent`] that ssh has started ([`remote`]). [`exchange`] is the job's state, pure.
 //! * **What it owns**: the processes, their outputs and inputs, and the job's secret. Apart from the values of the
 //!   exchange, nothing that the processes send each other passes through it.

@@ -1,5 +1,5 @@
-//! hetrun's options: one table. The parser, the help text, the man page and the shells' completions are made from it, so that none of
-//! them knows an option that the others do not know.
+//! hetrun's options: one table. The parser, the help text, the man page and the shells' completions are made from it,
+//! so that none of them knows an option that the others do not know.
 
 /// What an option does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,24 +84,35 @@ const fn row(
 /// The rows. Those of [`Means::Nothing`] are listed in the help by name only.
 pub(crate) const ROWS: &[Row] = &[
     row(&["n", "np", "c"], "N", Means::Processes, "how many processes; with hosts, their slots are the default"),
-    row(&["x"], "NAME[=VALUE]", Means::Variable, "give the processes a variable; on other hosts they have OMP_*, GOMP_*, HETMP_*, SHMEM_*, SMA_* and ACC_* of here anyway"),
+    row(&["x"], "NAME[=VALUE]", Means::Variable, "give the processes a variable; on other hosts they have OMP_*, \
+        GOMP_*, HETMP_*, SHMEM_*, SMA_* and ACC_* of here anyway"),
     row(&["env"], "NAME VALUE", Means::Assignment, "the same"),
     row(&["wdir", "wd"], "DIR", Means::Folder, "the folder that the processes run in (this one)"),
-    row(&["H", "host"], "LIST", Means::HostList, "run on these hosts: 'a,b' or 'a:4,b:2' with numbers of processes; the programs that follow do, too"),
-    row(&["hosts", "hostfile", "machinefile", "f"], "FILE", Means::HostsFile, "run on the hosts of a file: one a line, 'slots=M' or ':M' behind its name is how many processes it takes, 'max_slots=M' how many it takes with --oversubscribe"),
+    row(&["H", "host"], "LIST", Means::HostList, "run on these hosts: 'a,b' or 'a:4,b:2' with numbers of processes; \
+        the programs that follow do, too"),
+    row(&["hosts", "hostfile", "machinefile", "f"], "FILE", Means::HostsFile, "run on the hosts of a file: one a \
+        line, 'slots=M' or ':M' behind its name is how many processes it takes, 'max_slots=M' how many it takes with \
+        --oversubscribe"),
     row(&["N", "npernode", "ppn"], "N", Means::PerHost, "how many processes a host gets at most; without -n, how many each gets"),
     row(&["oversubscribe"], "", Means::Oversubscribe, "hosts may get more processes than they have slots"),
-    row(&["map-by"], "WHAT", Means::MapBy, "'slot': one host is filled after the other; 'node': the hosts take turns; 'ppr:N:node': as -N; behind it ':PE=N' as --cpus-per-rank, and ':OVERSUBSCRIBE'"),
-    row(&["bind-to"], "WHAT", Means::BindTo, "the CPUs of a process: 'none': all; 'core', 'hwthread': one of its own, 'core:N': N; 'l3cache', 'numa', 'socket'. By default the processes on a host divide its cores"),
+    row(&["map-by"], "WHAT", Means::MapBy, "'slot': one host is filled after the other; 'node': the hosts take turns; \
+        'ppr:N:node': as -N; behind it ':PE=N' as --cpus-per-rank, and ':OVERSUBSCRIBE'"),
+    row(&["bind-to"], "WHAT", Means::BindTo, "the CPUs of a process: 'none': all; 'core', 'hwthread': one of its own, \
+        'core:N': N; 'l3cache', 'numa', 'socket'. By default the processes on a host divide its cores"),
     row(&["cpus-per-rank", "cpus-per-proc"], "N", Means::CpusEach, "as --bind-to core:N"),
     row(&["genv"], "NAME VALUE", Means::Everywhere, "give the processes of all programs a variable"),
     row(&["prefix", "l", "tag-output", "prepend-rank"], "", Means::Prefix, "put '[rank] ' before each line of output"),
-    row(&["dsm"], "", Means::Dsm, "one OpenMP program on all of them: the processes are nodes of a distributed shared memory, and rank 0 runs main"),
-    row(&["nodes"], "SPEC", Means::Nodes, "divide each machine's cores as HETMP_NODES does, and give each process one node: '2', 'cores=0-3;cores=4-7', @file; with --dsm 'dsm:2;speed=1;speed=0.33' slows the nodes down, and 'dsm:2;cores=0-3;cores=4-7' gives them these CPUs of their hosts"),
+    row(&["dsm"], "", Means::Dsm, "one OpenMP program on all of them: the processes are nodes of a distributed shared \
+                                   memory, and rank 0 runs main"),
+    row(&["nodes"], "SPEC", Means::Nodes, "divide each machine's cores as HETMP_NODES does, and give each process one \
+        node: '2', 'cores=0-3;cores=4-7', @file; with --dsm 'dsm:2;speed=1;speed=0.33' slows the nodes down, and \
+        'dsm:2;cores=0-3;cores=4-7' gives them these CPUs of their hosts"),
     row(&["ssh"], "COMMAND", Means::Ssh, "how to reach a host (ssh -T -x -o BatchMode=yes)"),
     row(&["remote"], "PATH", Means::Remote, "where hetrun is on the other hosts (where it is here)"),
-    row(&["host-timeout"], "S", Means::HostTimeout, "end the job when another host gave no sign of life for S seconds (10; 0: never)"),
-    row(&["who"], "", Means::Who, "join the job of whatever started this process, try the exchange of values, and say who it is: for 'hetrun -n 2 hetrun --who', 'mpirun -n 2 hetrun --who', ..."),
+    row(&["host-timeout"], "S", Means::HostTimeout, "end the job when another host gave no sign of life for S seconds \
+        (10; 0: never)"),
+    row(&["who"], "", Means::Who, "join the job of whatever started this process, try the exchange of values, and say \
+                                   who it is: for 'hetrun -n 2 hetrun --who', 'mpirun -n 2 hetrun --who', ..."),
     row(&["version", "V"], "", Means::Version, "print the version"),
     row(&["help", "h"], "", Means::Help, "print this text"),
     row(&["allow-run-as-root"], "", Means::Already, "nothing: root may run jobs anyway"),

@@ -8,8 +8,8 @@ use std::ffi::OsString;
 /// Which CPUs a process has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Bind {
-    /// The processes of a machine divide its cores, so that each has some of its own, and its OpenMP threads as many as are right
-    /// for it. On a machine of unlike cores each gets its part of every kind.
+    /// The processes of a machine divide its cores, so that each has some of its own, and its OpenMP threads as many as
+    /// are right for it. On a machine of unlike cores each gets its part of every kind.
     ///
     /// They are not bound if there are fewer cores than processes, if a process is alone, and where somebody has said
     /// already which CPUs or how many threads a process has.
@@ -54,8 +54,8 @@ impl Bind {
                     places.chunks(each).take(count).map(union).collect()
                 } else if *strict {
                     return Err(format!(
-                        "option --bind-to: '{count}' processes of {each} {}: more than there are (expected at most {most}, or \
-                         --oversubscribe)",
+                        "option --bind-to: '{count}' processes of {each} {}: more than there are (expected at most \
+                         {most}, or --oversubscribe)",
                         kind.name()
                     ));
                 } else {
@@ -316,7 +316,8 @@ mod tests {
             (
                 3,
                 to(cores, 3, true),
-                Err("option --bind-to: '3' processes of 3 cores: more than there are (expected at most 2, or --oversubscribe)"),
+                Err("option --bind-to: '3' processes of 3 cores: more than there are (expected at most 2, or \
+                     --oversubscribe)"),
             ),
         ] {
             let got = cpus(&plan(count, bind), &eight, &[("OMP_NUM_THREADS", "8")]);

@@ -261,7 +261,8 @@ fn listen(
                     why = Some((
                         1,
                         format!(
-                            "host {name}: {error} (expected hetrun's answers only, and nothing that a shell prints before)"
+                            "host {name}: {error} (expected hetrun's answers only, and nothing that a shell prints \
+                             before)"
                         ),
                     ));
                     break;

@@ -206,7 +206,8 @@ fn locate(name: &str) -> Result<(IpAddr, bool), String> {
     Ok((address, here))
 }
 
-/// The nodes of one program, if they are described: by `--nodes`, or by the variable with which nodes of one machine are.
+/// The nodes of one program, if they are described: by `--nodes`, or by the variable with which nodes of one machine
+/// are.
 ///
 /// # Errors
 /// One line: another number of nodes than of processes, or what is said of them is not what nodes have.

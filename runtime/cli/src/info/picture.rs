@@ -65,7 +65,8 @@ fn of_node(at: usize, node: &Node, machine: &Topology, top: usize) -> (String, u
                 let _ = writeln!(
                     inside,
                     "<rect x=\"{left}\" y=\"{y}\" width=\"{SIDE}\" height=\"{SIDE}\" fill=\"{colour}\" \
-                     fill-opacity=\"0.25\" stroke=\"{colour}\"/><text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{cpu}</text>",
+                     fill-opacity=\"0.25\" stroke=\"{colour}\"/><text x=\"{}\" y=\"{}\" \
+                     text-anchor=\"middle\">{cpu}</text>",
                     left + SIDE / 2,
                     y + SIDE / 2 + 4
                 );
@@ -76,7 +77,8 @@ fn of_node(at: usize, node: &Node, machine: &Topology, top: usize) -> (String, u
         y += SIDE + GAP;
         let _ = writeln!(
             inside,
-            "<rect x=\"{}\" y=\"{begin}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#999\" stroke-dasharray=\"3\"/>",
+            "<rect x=\"{}\" y=\"{begin}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#999\" \
+             stroke-dasharray=\"3\"/>",
             GAP + GAP / 2,
             wide - GAP,
             y - begin

@@ -25,8 +25,8 @@ pub(crate) struct Process {
     sums: sums::Process,
 }
 
-/// The process that was started: its number, when it was started and when it had ended on the monotonic clock, nanoseconds,
-/// and how it ended.
+/// The process that was started: its number, when it was started and when it had ended on the monotonic clock,
+/// nanoseconds, and how it ended.
 pub(crate) struct Child {
     pub(crate) pid: u32,
     pub(crate) started: u64,

@@ -179,8 +179,8 @@ fn region(
         .map(|(site, rows)| construct(site, rows, &all, find))
         .collect();
     constructs.sort_by_key(|c| core::cmp::Reverse(c.busy + c.wait));
-    // Sums of words that wrap: those of single threads may be negative, and the whole is not. A region that a signal ended
-    // may lack arrivals.
+    // Sums of words that wrap: those of single threads may be negative, and the whole is not. A region that a signal
+    // ended may lack arrivals.
     let end_wait: i64 = rows.0.iter().map(|(_, s)| s.end_wait).sum();
     let end_wait = u64::try_from(end_wait).unwrap_or(0);
     let own = rows.sum(|s| s.busy);
@@ -263,8 +263,8 @@ mod tests {
         }
     }
 
-    /// A region of two threads that takes 100: thread 0 is 10 in its own code and 80 in a loop, and waits 10 at the end;
-    /// thread 1 is 10 and 20, waits 30 in a barrier and 40 at the end.
+    /// A region of two threads that takes 100: thread 0 is 10 in its own code and 80 in a loop, and waits 10 at the
+    /// end; thread 1 is 10 and 20, waits 30 in a barrier and 40 at the end.
     fn profile() -> Profile {
         let (loops, barrier) = (Kind::WORK + 11, Kind::SYNC + 3);
         let row = |busy, wait| Sums {

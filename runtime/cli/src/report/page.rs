@@ -31,8 +31,8 @@ fn escape(text: &str) -> String {
     out
 }
 
-/// The colour of the part that is the `i`th by size. A colour that came again would say that two things are one; the smallest
-/// parts share the last one, a grey.
+/// The colour of the part that is the `i`th by size. A colour that came again would say that two things are one; the
+/// smallest parts share the last one, a grey.
 fn colour(i: usize) -> String {
     format!("var({})", COLOURS[i.min(COLOURS.len() - 1)])
 }
@@ -360,7 +360,8 @@ fn decisions(l: &Loop, out: &mut String) {
         };
         let _ = write!(
             out,
-            "<tr><td class=\"n\">{}<td>{}<td class=\"n\" title=\"{} iterations\">{}<td class=\"w\">{}<td class=\"w\">{}<td class=\"w\">{}<td class=\"w\">{}<td>{}</tr>",
+            "<tr><td class=\"n\">{}<td>{}<td class=\"n\" title=\"{} iterations\">{}<td class=\"w\">{}<td \
+             class=\"w\">{}<td class=\"w\">{}<td class=\"w\">{}<td>{}</tr>",
             d.execution,
             escape(&d.learning),
             d.iterations,

@@ -27,9 +27,9 @@ use std::process::Command;
     args_override_self = true,
     override_usage = "hetmp run [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
     after_help = "hetmp becomes the program: the same process, signals and exit status. With --report, --html or \
-                  --profile it stays next to the program, passes signals on, and ends as the program ended. Variables that are \
-                  set already apply where no option says otherwise. What is read in the program's code is kept for later runs; \
-                  hetmp prepare reads it beforehand.\n\nExamples:\n  \
+                  --profile it stays next to the program, passes signals on, and ends as the program ended. Variables \
+                  that are set already apply where no option says otherwise. What is read in the program's code is \
+                  kept for later runs; hetmp prepare reads it beforehand.\n\nExamples:\n  \
                   hetmp run ./a.out\n  \
                   hetmp run --report --schedule hetprobe ./a.out\n  \
                   hetmp run --nodes 'cores=0;cores=1,speed=0.5' --html page.html --trace t.json ./a.out\n\n\
@@ -50,8 +50,8 @@ pub(crate) struct Arguments {
     /// Write what each thread did when, for --html and for Perfetto
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Show at the end, on standard error, where threads spent their time: each region and construct with its share, the
-    /// imbalance between threads, the time of waiting and the source line; keep it in FILE, as JSON
+    /// Show at the end, on standard error, where threads spent their time: each region and construct with its share,
+    /// the imbalance between threads, the time of waiting and the source line; keep it in FILE, as JSON
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     profile: Option<Option<PathBuf>>,
     /// Keep in FILE what is learned about loops, for the next run (HETMP_PROFILE)

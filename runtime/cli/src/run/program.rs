@@ -156,7 +156,8 @@ fn look(path: &Path) -> Result<Option<PathBuf>, Refusal> {
     }
     if gains_rights(path, &meta) {
         return Err(unfit(
-            "runs with the rights of another user (setuid, setgid or capabilities), and the loader then preloads nothing",
+            "runs with the rights of another user (setuid, setgid or capabilities), and the loader then preloads \
+             nothing",
             "a program without",
         ));
     }

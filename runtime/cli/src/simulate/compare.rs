@@ -72,7 +72,8 @@ impl Request {
                     * w.model.repeat as f64;
                 if calls > MOST_CALLS {
                     return Err(format!(
-                        "workload {}, {} with chunks of {chunk}: too many chunks (expected at most {MOST_CALLS:e} in all)",
+                        "workload {}, {} with chunks of {chunk}: too many chunks (expected at most {MOST_CALLS:e} in \
+                         all)",
                         w.shown, column.name
                     ));
                 }

@@ -75,7 +75,8 @@ impl TryFrom<String> for Origin {
                 Ok(Origin(text))
             }
             _ => Err(format!(
-                "{text:?}: says not where the number comes from (expected \"paper: ...\", \"measured: ...\" or \"assumed: ...\")"
+                "{text:?}: says not where the number comes from (expected \"paper: ...\", \"measured: ...\" \
+                 or \"assumed: ...\")"
             )),
         }
     }
@@ -637,7 +638,8 @@ fn touch(
             }
         }
         _ => {
-            let e = "pattern: unknown (expected block [with halo], across with rows, all, or scattered with per_iteration)";
+            let e = "pattern: unknown (expected block [with halo], across with rows, all, or scattered with \
+                     per_iteration)";
             return Err((span, e.to_owned()));
         }
     };

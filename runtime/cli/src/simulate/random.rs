@@ -42,7 +42,8 @@ const QUANTILES: [usize; 5] = [5, 25, 50, 75, 95];
 fn text(all: &[(u64, AgainstBest)]) -> String {
     let mut out = format!(
         "{} random programs on random machines; hetprobe's speed, where 1 is that of the best choice by hand\n\
-         (a node alone, the ideal split, cross-dynamic), or of the best single node without each loop's first execution\n\n\
+         (a node alone, the ideal split, cross-dynamic), or of the best single node without each loop's first \
+         execution\n\n\
          {:32}  geomean",
         all.len(),
         "",
@@ -70,10 +71,14 @@ fn text(all: &[(u64, AgainstBest)]) -> String {
     let careful = row("a careful oracle's, after first", |x| x.careful_later);
     let _ = write!(
         out,
-        "\n\nmore than 6 % behind the best single node: hetprobe {behind}, in its last execution {last}, the oracle {oracle}, the careful one {careful}\n\
-         (the oracle runs each loop at home once, and then all of them on the node that is best from there on; the careful one knows all but\n\
-         how long the program goes on, and moves as soon as it stays within 6 % of home even if the program ends with the next execution)\n\n\
-         farthest behind the best node, after first executions:\n    seed  after first  last  oracle  careful  executions  best node over first\n"
+        "\n\nmore than 6 % behind the best single node: hetprobe {behind}, in its last execution {last}, the oracle \
+         {oracle}, the careful one {careful}\n\
+         (the oracle runs each loop at home once, and then all of them on the node that is best from there on; the \
+         careful one knows all but\n\
+         how long the program goes on, and moves as soon as it stays within 6 % of home even if the program ends with \
+         the next execution)\n\n\
+         farthest behind the best node, after first executions:\n    seed  after first  last  oracle  careful  \
+         executions  best node over first\n"
     );
     let mut behind: Vec<&(u64, AgainstBest)> = all.iter().collect();
     behind.sort_by(|a, b| a.1.single_later.total_cmp(&b.1.single_later));

@@ -1,8 +1,8 @@
 //! `hetmp which`: which OpenMP runtimes a program or a Python package would load, which of them libhetmp.so takes the
 //! place of and how, and what the schedules can do with each part's regions. Nothing of the target is run.
 //!
-//! * [`part`] reads one file; [`search`] finds, as the dynamic loader does, what else is loaded with it; [`python`] asks
-//!   an interpreter for a package's files.
+//! * [`part`] reads one file; [`search`] finds, as the dynamic loader does, what else is loaded with it; [`python`]
+//!   asks an interpreter for a package's files.
 //! * [`regions`] counts in a file's code, by the scan that the runtime itself uses. [`prepare`] keeps what that finds.
 //! * [`text`] prints.
 //!
@@ -33,9 +33,10 @@ const PYTHON: &str = "python3";
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
-    after_help = "A program is looked at with the libraries that it names, and a Python package with those of the packages that it \
-                  requires. What is opened at run time by name (plugins) is not seen: name such files too. Where a name means both, \
-                  it is the package if --python was given (python -m hetmp which does) or the program is a script."
+    after_help = "A program is looked at with the libraries that it names, and a Python package with those of the \
+                  packages that it requires. What is opened at run time by name (plugins) is not seen: name such \
+                  files too. Where a name means both, it is the package if --python was given (python -m hetmp which \
+                  does) or the program is a script."
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -218,8 +219,8 @@ fn package(
     Ok(true)
 }
 
-/// The names that the files of the process ask for and that libhetmp.so does not have. None if that library is not where
-/// these commands are.
+/// The names that the files of the process ask for and that libhetmp.so does not have. None if that library is not
+/// where these commands are.
 fn needed(process: &Process) -> BTreeSet<String> {
     let library = crate::library::beside_this_command("libhetmp.so");
     let Some(ours) = library.and_then(|path| Part::read(&path).ok()) else {

@@ -134,8 +134,8 @@ fn way(found: &Scan, file: &File) -> Way {
     }
 }
 
-/// What is kept of a file's regions for the runtime, and how many of them the schedules reach. `None`: its code is not x86-64,
-/// or nothing tells it from other files.
+/// What is kept of a file's regions for the runtime, and how many of them the schedules reach. `None`: its code is not
+/// x86-64, or nothing tells it from other files.
 pub(super) fn read(part: &Part) -> Option<(Readings, usize)> {
     let file = File::parse(&part.data)?;
     let mut readings = Readings::new(file.identity()?);

@@ -103,8 +103,8 @@ fn lines_of(text: &str, beginning: &str) -> usize {
 
 /// Runs until the output is what is waited for, or to the end, or for a minute. Returns both outputs.
 ///
-/// mpirun 4.1.4 may crash or wait for a lock of its own for ever after all ranks have ended (in `PMIx_server_finalize`). So the
-/// ranks' output is what counts, and mpirun is killed once it is there.
+/// mpirun 4.1.4 may crash or wait for a lock of its own for ever after all ranks have ended (in
+/// `PMIx_server_finalize`). So the ranks' output is what counts, and mpirun is killed once it is there.
 fn until(command: &mut Command, enough: impl Fn(&str, &str) -> bool) -> (String, String) {
     let mut child = command
         .stdin(Stdio::null())

@@ -1,5 +1,5 @@
-//! A launcher's connection, kept by a [thread](Keeper) with a table of descriptors of its own: were it among the program's,
-//! a program that closes what it did not open would end the job, or get our messages into its files.
+//! A launcher's connection, kept by a [thread](Keeper) with a table of descriptors of its own: were it among the
+//! program's, a program that closes what it did not open would end the job, or get our messages into its files.
 
 use super::{exit_now, Error, Job, Launcher, SECRET};
 use crate::keeper::Keeper;

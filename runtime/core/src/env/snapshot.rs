@@ -48,8 +48,8 @@ impl Snapshot {
         self.unknown.iter().map(|name| &**name)
     }
 
-    /// The folder for files of this user that can be made anew, by the XDG Base Directory Specification (0.8), which ignores
-    /// names that are not from the root on.
+    /// The folder for files of this user that can be made anew, by the XDG Base Directory Specification (0.8), which
+    /// ignores names that are not from the root on.
     #[must_use]
     pub fn caches(&self) -> Option<PathBuf> {
         let [cache, home] = &self.homes;

@@ -1,8 +1,8 @@
 //! A folder of this user's alone, for files that hold nothing that could not be made anew (`HETMP_CACHE`).
 //!
 //! What lies there is believed. So the folder and its files must be the effective user's own, and nobody else may
-//! write to them: then nobody else can have put anything there, whatever the way to the folder. A process with rights that its
-//! caller lacks has no such folder.
+//! write to them: then nobody else can have put anything there, whatever the way to the folder. A process with rights
+//! that its caller lacks has no such folder.
 
 use super::written::put_private;
 use crate::env::{self, Snapshot};

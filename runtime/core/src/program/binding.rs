@@ -1,12 +1,12 @@
 //! Which runtime the OpenMP names of each loaded object lead to.
 //!
-//! A process may have several OpenMP runtimes. That is sound as long as each object has all its names from one of them. An
-//! object that opens its regions in one runtime and asks another for its thread's number computes wrong results without a
-//! word. It comes about where the object needs a name, at its version, that libhetmp.so does not have: the loader goes on to
-//! the next library, which here is another runtime. So this process is ended with a line.
+//! A process may have several OpenMP runtimes. That is sound as long as each object has all its names from one of them.
+//! An object that opens its regions in one runtime and asks another for its thread's number computes wrong results
+//! without a word. It comes about where the object needs a name, at its version, that libhetmp.so does not have: the
+//! loader goes on to the next library, which here is another runtime. So this process is ended with a line.
 //!
-//! Names that the object's own library defines (`omp_helper`), and those of libraries that pass calls on to a runtime (tools
-//! that wrap `GOMP_parallel`), do not count: see [`Object::is_runtime`].
+//! Names that the object's own library defines (`omp_helper`), and those of libraries that pass calls on to a runtime
+//! (tools that wrap `GOMP_parallel`), do not count: see [`Object::is_runtime`].
 
 use super::{any_object, tables, Tables};
 use crate::report;
@@ -20,7 +20,8 @@ static SEEN: AtomicU64 = AtomicU64::new(0);
 /// Pages of code that have opened regions.
 static PAGES: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
 
-/// [`check`], when a page of code opens its first region: it may belong to an object that was loaded since the last one.
+/// [`check`], when a page of code opens its first region: it may belong to an object that was loaded since the last
+/// one.
 #[inline]
 pub fn check_at(code: usize) {
     let page = code >> 12;
@@ -31,8 +32,8 @@ pub fn check_at(code: usize) {
     }
 }
 
-/// Ends the process if an object has some OpenMP names from this library and others from another runtime. To be called when
-/// a thread comes to the library for the first time, too. Looks only if objects were loaded since the last call.
+/// Ends the process if an object has some OpenMP names from this library and others from another runtime. To be called
+/// when a thread comes to the library for the first time, too. Looks only if objects were loaded since the last call.
 #[cold]
 #[inline(never)]
 pub fn check() {
@@ -59,8 +60,8 @@ pub fn check() {
             ),
         );
         report::flush_output();
-        // SAFETY: _exit has no preconditions. Functions registered for the exit belong to a program with two runtimes, of
-        // which another thread may be inside of one.
+        // SAFETY: _exit has no preconditions. Functions registered for the exit belong to a program with two runtimes,
+        // of which another thread may be inside of one.
         unsafe { libc::_exit(1) };
     }
 }
@@ -91,8 +92,8 @@ fn mixed_object(own: usize) -> Option<Mixed> {
     }
     let ours = runtimes.iter().position(|runtime| runtime.holds(own))?;
     let mixed = RefCell::new(None);
-    // What stands before the loader in its list was there when the program started. For such an object, the loader asks all
-    // others in their order. An object that was opened later may have others to ask first.
+    // What stands before the loader in its list was there when the program started. For such an object, the loader asks
+    // all others in their order. An object that was opened later may have others to ask first.
     let opened = Cell::new(false);
     // SAFETY: getauxval has no preconditions.
     let loader = unsafe { libc::getauxval(libc::AT_BASE) } as usize;
@@ -222,8 +223,8 @@ impl Object {
         (self.start..self.end).contains(&address)
     }
 
-    /// Does the object define what opens regions, and what says in which thread of them a caller is? Tools wrap the former
-    /// alone.
+    /// Does the object define what opens regions, and what says in which thread of them a caller is? Tools wrap the
+    /// former alone.
     fn is_runtime(&self) -> bool {
         self.defines(c"omp_get_thread_num", None)
             && [
@@ -249,8 +250,8 @@ impl Object {
             h.wrapping_mul(33).wrapping_add(byte.into())
         });
         // SAFETY: the tables of a loaded object (this type's contract): the hash table of GNU systems has four words, a
-        // filter of `words` double words, `buckets` indices, and from the first symbol that it knows on one hash a symbol,
-        // of which the last of a bucket is odd.
+        // filter of `words` double words, `buckets` indices, and from the first symbol that it knows on one hash a
+        // symbol, of which the last of a bucket is odd.
         unsafe {
             let head = t.hash as *const u32;
             let (buckets, first, words, shift) = (*head, *head.add(1), *head.add(2), *head.add(3));
@@ -444,8 +445,8 @@ impl Object {
         found
     }
 
-    /// Says so if some of the object's imports lead to `runtimes[ours]` and others to another of `runtimes`, which are in
-    /// the order in which they were loaded.
+    /// Says so if some of the object's imports lead to `runtimes[ours]` and others to another of `runtimes`, which are
+    /// in the order in which they were loaded.
     fn mixed(&self, runtimes: &[Object], ours: usize, asks_us_first: bool) -> Option<Mixed> {
         let imports = self.imports();
         let here = |i: &Import<'_>| runtimes[ours].defines(i.name, i.version);

@@ -1,6 +1,6 @@
-//! What programs do with signals. SIGSEGV and SIGSYS are this library's: they are never blocked, and what the program wants
-//! them to do is noted. Handlers run on the thread's private stack: the kernel cannot write a signal's frame to a page that
-//! is on another node.
+//! What programs do with signals. SIGSEGV and SIGSYS are this library's: they are never blocked, and what the program
+//! wants them to do is noted. Handlers run on the thread's private stack: the kernel cannot write a signal's frame to a
+//! page that is on another node.
 
 use super::stacks::Record;
 use super::{is_bad, without_ours};

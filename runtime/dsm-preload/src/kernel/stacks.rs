@@ -6,7 +6,8 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use pages::backend::sigsegv::raw;
 use pages::PAGE;
 
-/// Bytes of a stack, and its alignment. Enough for a handler of the program's that faults, within a call that is caught.
+/// Bytes of a stack, and its alignment. Enough for a handler of the program's that faults, within a call that is
+/// caught.
 const LEN: usize = 512 << 10;
 
 /// What is known of a thread. It lies at the low end of the thread's stack, above a page that nobody may use.

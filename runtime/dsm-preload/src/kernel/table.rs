@@ -1,7 +1,7 @@
 //! Which arguments of which system calls are pointers, and to how many bytes.
 //!
-//! A call belongs here if it may not be made again after the kernel has failed to write: since it takes something from a
-//! queue, moves a place in a file or makes a descriptor. So do calls whose buffers may cover more than two pages.
+//! A call belongs here if it may not be made again after the kernel has failed to write: since it takes something from
+//! a queue, moves a place in a file or makes a descriptor. So do calls whose buffers may cover more than two pages.
 
 use libc::c_long;
 

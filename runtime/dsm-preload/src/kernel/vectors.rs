@@ -9,7 +9,8 @@ type Part = [usize; 2];
 /// More buffers than the kernel accepts.
 const PARTS: usize = 1024;
 
-/// The buffers of a call: as the program gave them, and as the kernel gets them, with private memory in the place of shared.
+/// The buffers of a call: as the program gave them, and as the kernel gets them, with private memory in the place of
+/// shared.
 struct Buffers<'a> {
     programs: &'a [Part],
     given: &'a [Part],
@@ -34,7 +35,8 @@ impl<'a> Buffers<'a> {
         let from: *const u8 = core::ptr::with_exposed_provenance(at);
         let bytes = count * size_of::<Part>();
         let list = scratch.room(2 * bytes).ok_or(libc::ENOMEM)?;
-        // SAFETY: the list is as long as the program says, and there is room for two; the rooms have the alignment of words.
+        // SAFETY: the list is as long as the program says, and there is room for two; the rooms have the alignment of
+        // words.
         let (programs, given) = unsafe {
             list.copy_from_nonoverlapping(from, bytes);
             list.add(bytes).copy_from_nonoverlapping(list, bytes);
@@ -215,8 +217,8 @@ fn now() -> i128 {
     i128::from(time[0]) * 1_000_000_000 + i128::from(time[1])
 }
 
-/// `sendmmsg` and `recvmmsg`: one message after another. As in the kernel, the time that `recvmmsg` may take is looked at
-/// behind each message, and what is left of it is told.
+/// `sendmmsg` and `recvmmsg`: one message after another. As in the kernel, the time that `recvmmsg` may take is looked
+/// at behind each message, and what is left of it is told.
 ///
 /// # Safety
 /// The arguments are the program's, as the call demands.

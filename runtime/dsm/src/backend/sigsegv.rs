@@ -1,16 +1,17 @@
 //! Protection by `mprotect`, faults by SIGSEGV: for systems that forbid userfaultfd.
 //!
 //! The handler runs in the thread that faulted, on that thread's alternate stack if there is one. It notes
-//! the fault for a thread of the runtime ([`notes`]), and sleeps until the page's protection has changed. It touches no memory of the program. The thread's own storage is such memory, so the handler leaves
-//! `errno` alone, and makes its system calls by [`raw`].
+//! the fault for a thread of the runtime ([`notes`]), and sleeps until the page's protection has changed. It touches no
+//! memory of the program. The thread's own storage is such memory, so the handler leaves `errno` alone, and makes its
+//! system calls by [`raw`].
 //!
 //! The kernel's own accesses do not come here: a system call on an absent page fails. Whoever runs programs sees to
 //! that (`libhetmp_dsm.so` does).
 //!
 //! **Mappings.** Each change of protection may cut a mapping in two, and a process may have 65530 of them
-//! (`vm.max_map_count`). When the kernel refuses another one, one range's rights are taken away altogether: what was cut
-//! then is one mapping again. Threads that use these pages fault once more, and the protocol gives the rights back, since
-//! the node still has the pages.
+//! (`vm.max_map_count`). When the kernel refuses another one, one range's rights are taken away altogether: what was
+//! cut then is one mapping again. Threads that use these pages fault once more, and the protocol gives the rights back,
+//! since the node still has the pages.
 
 mod context;
 mod notes;

@@ -180,8 +180,8 @@ impl Uffd {
         Ok(())
     }
 
-    /// Puts the file's pages in place, where none are, and wakes the threads that wait for them. `readable`: for reading
-    /// only.
+    /// Puts the file's pages in place, where none are, and wakes the threads that wait for them. `readable`: for
+    /// reading only.
     pub(crate) fn map_and_wake(
         &self,
         address: usize,
@@ -195,8 +195,8 @@ impl Uffd {
         })
     }
 
-    /// Gives the file pages that it does not have, with these bytes, puts the pages in place, and wakes the threads that
-    /// wait for them. `readable`: for reading only.
+    /// Gives the file pages that it does not have, with these bytes, puts the pages in place, and wakes the threads
+    /// that wait for them. `readable`: for reading only.
     pub(crate) fn copy_and_wake(
         &self,
         address: usize,
@@ -230,8 +230,9 @@ impl Uffd {
         }
     }
 
-    /// Calls `step` with an address and a length until all pages are done; it returns the bytes that it has done. A call over
-    /// the border of two mappings, such as a stack's guard, is refused (ENOENT): there pages go one at a time.
+    /// Calls `step` with an address and a length until all pages are done; it returns the bytes that it has done. A
+    /// call over the border of two mappings, such as a stack's guard, is refused (ENOENT): there pages go one at a
+    /// time.
     fn pieces(
         &self,
         address: usize,
@@ -396,8 +397,8 @@ impl Backend for Uffd {
     }
 
     fn first_touch(&self, address: usize, pages: usize) -> io::Result<()> {
-        // Most first touches are of memory that the program has just got: the file has none of these pages. The call fails
-        // where it has some (EEXIST), and across the border of two mappings, such as a stack's guard (ENOENT).
+        // Most first touches are of memory that the program has just got: the file has none of these pages. The call
+        // fails where it has some (EEXIST), and across the border of two mappings, such as a stack's guard (ENOENT).
         let len = (pages * PAGE) as u64;
         let words = &mut [address as u64, len, ZEROPAGE_DONTWAKE, 0];
         match self.call(UFFDIO_ZEROPAGE, words) {

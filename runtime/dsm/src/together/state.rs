@@ -2,14 +2,14 @@
 //! messages.
 //!
 //! A node hands in requests of its own threads ([`State::request`]) and messages of other nodes ([`State::message`]).
-//! Both answer with [`Effect`]s: answers to slots here, and messages to be sent. Node 0, the origin, keeps the barrier, the
-//! locks, the loops and their turns; the other nodes ask it.
+//! Both answer with [`Effect`]s: answers to slots here, and messages to be sent. Node 0, the origin, keeps the barrier,
+//! the locks, the loops and their turns; the other nodes ask it.
 
 use crate::{NodeId, NodeSet};
 use std::collections::{BTreeMap, VecDeque};
 
-/// A bit of a loop's number in [`Op::Take`]: one part, as small as may be. For ordered loops: otherwise a node's threads
-/// would wait for the turns of all iterations that another node has taken.
+/// A bit of a loop's number in [`Op::Take`]: one part, as small as may be. For ordered loops: otherwise a node's
+/// threads would wait for the turns of all iterations that another node has taken.
 pub const ONE: u64 = 1 << 31;
 /// A bit of a loop's number in [`Op::Take`]: all iterations that are left.
 pub(super) const REST: u64 = 1 << 30;
@@ -41,8 +41,8 @@ pub enum Op {
     /// other pages as the first word says, and the number of requests; 0 if there is none.
     Hot,
     /// Takes iterations of a loop for this node. Words: the loop's number in the region (with [`ONE`] or [`REST`]),
-    /// its trip count, and the number of iterations of which each part is a multiple. Answered with the first iteration and the
-    /// one behind the last; equal if none are left.
+    /// its trip count, and the number of iterations of which each part is a multiple. Answered with the first iteration
+    /// and the one behind the last; equal if none are left.
     Take,
     /// Takes the lock if it is free. Answered at once: 1 if the caller has it now, otherwise 0.
     TryLock,
@@ -57,11 +57,12 @@ pub enum Op {
     /// An iteration of a doacross loop has posted. Words: the loop's number in the region, one of its sequences of
     /// iterations, and the iteration's number, from 1. Those of a sequence post in ascending order. Answered at once.
     Post,
-    /// Waits until an iteration of a doacross loop, or a later one of its sequence, has posted. Words as for [`Op::Post`].
+    /// Waits until an iteration of a doacross loop, or a later one of its sequence, has posted. Words as for
+    /// [`Op::Post`].
     Await,
-    /// Takes a block of a loop whose iterations were divided before, one block for each node. Words: the loop's number in the
-    /// region, and the block; a block that no node has only looks. Answered at once: 1 if nobody had taken the block before,
-    /// and the blocks that are taken now, as bits.
+    /// Takes a block of a loop whose iterations were divided before, one block for each node. Words: the loop's number
+    /// in the region, and the block; a block that no node has only looks. Answered at once: 1 if nobody had taken the
+    /// block before, and the blocks that are taken now, as bits.
     Claim,
 }
 

@@ -16,8 +16,8 @@ pub(crate) struct Setting {
     pub(crate) homes: Homes,
     /// For each thread: its node, and its instructions.
     pub(crate) threads: Vec<(NodeId, Vec<Instruction>)>,
-    /// Pages that a node asks for in bulk, once, at any time, although no thread waits for them. Each page is a message of
-    /// its own here: what travels as one message arrives in one of the orders that are tried.
+    /// Pages that a node asks for in bulk, once, at any time, although no thread waits for them. Each page is a message
+    /// of its own here: what travels as one message arrives in one of the orders that are tried.
     pub(crate) bulk: Vec<(NodeId, Vec<(u64, Access)>)>,
     /// If true, a hold ends only after its page was used, or when nothing else can happen: holds last longer
     /// than transfers. Otherwise a hold may end at any time.

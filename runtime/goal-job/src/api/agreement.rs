@@ -1,5 +1,5 @@
-//! Schedules of programs in the engines `kernel` and `nic`, which have to know those of all ranks: the ranks exchange them, and
-//! so all come to the same answer.
+//! Schedules of programs in the engines `kernel` and `nic`, which have to know those of all ranks: the ranks exchange
+//! them, and so all come to the same answer.
 
 use super::{blocking, tables, world, Key, Result};
 use crate::choice::Collective;
@@ -48,14 +48,14 @@ impl Agreed {
         let segments = here.chain(bound).collect();
         // Who has agreed has the engine, until it leaves the job.
         let away = world.away().ok_or(Failure::Abandoned)?;
-        // SAFETY: the ranges consist of pieces that the schedule uses, and the bound segments are as long as the image says. The
-        // caller promises the rest.
+        // SAFETY: the ranges consist of pieces that the schedule uses, and the bound segments are as long as the image
+        // says. The caller promises the rest.
         Ok(unsafe { away.start_agreed(&self.image, segments) }?)
     }
 }
 
-/// All ranks call this together, each with its schedule of one communication. From then on runs of these schedules go to the
-/// engine `kernel` or `nic`, if the job has one that takes them.
+/// All ranks call this together, each with its schedule of one communication. From then on runs of these schedules go
+/// to the engine `kernel` or `nic`, if the job has one that takes them.
 ///
 /// # Errors
 /// [`super::Code::State`], [`super::Code::Argument`], or why the exchange has failed.

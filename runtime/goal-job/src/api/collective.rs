@@ -1,8 +1,8 @@
 //! Collectives: of all ranks, and of groups of ranks.
 //!
 //! A group's collectives are those of a job that has only the group's ranks, moved to the places that these have in the
-//! whole job ([`Graph::among`]). Each group has a context of its own, so that ranks may begin the collectives of two groups
-//! in different orders.
+//! whole job ([`Graph::among`]). Each group has a context of its own, so that ranks may begin the collectives of two
+//! groups in different orders.
 
 use super::{tables, world, Code, Error, Key, Result, Running};
 use crate::choice::Collective;
@@ -73,8 +73,8 @@ fn refused(code: Code, what: &str, value: impl Display, wrong: &str) -> Error {
 /// Creates a group of these ranks, in this order. All its members call this with the same arguments; nothing is sent.
 ///
 /// # Errors
-/// [`Code::State`]; [`Code::Rank`] for a rank that does not exist; [`Code::Argument`] for a context below 1, a rank that is
-/// listed twice, or a group without this rank; [`Code::Limit`].
+/// [`Code::State`]; [`Code::Rank`] for a rank that does not exist; [`Code::Argument`] for a context below 1, a rank
+/// that is listed twice, or a group without this rank; [`Code::Limit`].
 pub fn group(context: i32, members: &[i32]) -> Result<Key> {
     let world = world()?;
     let context = u32::try_from(context)
@@ -182,8 +182,8 @@ fn begin_here(
 }
 
 fn begin(world: &'static World, what: Collective, buffers: [Segment; 2]) -> Result<Running> {
-    // SAFETY: the buffers have the collective's lengths until the collective is done: the callers of `start` have promised
-    // that.
+    // SAFETY: the buffers have the collective's lengths until the collective is done: the callers of `start` have
+    // promised that.
     if let Some(run) = unsafe { world.start_away(&what, &buffers) } {
         return Ok(Running::Away(run?));
     }

@@ -3,9 +3,9 @@
 //! Who starts such a collective exposes its input at once, and whoever looks later takes what the others have exposed
 //! meanwhile. Nobody has to work on it in between. So a rank that computes, or is stopped, holds up no other rank.
 //!
-//! One that finds no room for its input yet, because a peer has not read what is there, needs somebody who looks after it
-//! ([`Direct::unattended`]). So does that peer: its program may wait for something else meanwhile, such as a collective of
-//! another team, that the hidden collective's rank only gives later.
+//! One that finds no room for its input yet, because a peer has not read what is there, needs somebody who looks after
+//! it ([`Direct::unattended`]). So does that peer: its program may wait for something else meanwhile, such as a
+//! collective of another team, that the hidden collective's rank only gives later.
 
 use super::rows::{block, Part};
 use super::{mark, Direct, Piece, Wait, FLAT, LINES, PLACES, ROOM, SHORT};
@@ -112,11 +112,12 @@ impl Direct {
         hidden.count() + usize::from(self.holds_up_peers())
     }
 
-    /// Whether a peer may find no room for a collective that this rank has started too, because this rank has not read an
-    /// earlier one.
+    /// Whether a peer may find no room for a collective that this rank has started too, because this rank has not read
+    /// an earlier one.
     ///
-    /// A peer that exposes step `s` needs the line of step `s - LINES`, and waits for half of the lines at once; a long input
-    /// also needs the place of the long input [`PLACES`] before. All this lies behind the first step that is not read.
+    /// A peer that exposes step `s` needs the line of step `s - LINES`, and waits for half of the lines at once; a long
+    /// input also needs the place of the long input [`PLACES`] before. All this lies behind the first step that is not
+    /// read.
     fn holds_up_peers(&self) -> bool {
         let Some(first) = self.started.front() else {
             return false;
@@ -180,8 +181,8 @@ impl Direct {
             let held_up = self.holds_up_peers();
             let ended = self.started.remove(at);
             self.has_read(self.started.front().map_or(self.next, |s| s.step));
-            // Peers may wait for a place or a line. With short blocks, and few collectives at once, nobody does: then a look
-            // makes no system call.
+            // Peers may wait for a place or a line. With short blocks, and few collectives at once, nobody does: then a
+            // look makes no system call.
             if held_up || ended.is_some_and(|s| self.is_long(&s.what)) {
                 wait.ring();
             }

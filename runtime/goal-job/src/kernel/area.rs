@@ -1,6 +1,7 @@
 //! The memory that this process shares with the program in the kernel.
 //!
-//! Two maps of the program are mapped here: its state, and the slots of runs. `hetmp_goal::kernel` says what lies where.
+//! Two maps of the program are mapped here: its state, and the slots of runs. `hetmp_goal::kernel` says what lies
+//! where.
 //!
 //! # Memory ordering
 //! The process writes a run's image and then starts the program by a system call, so that the program sees the image.
@@ -28,8 +29,8 @@ fn map(fd: &OwnedFd, bytes: usize) -> io::Result<MmapRaw> {
 }
 
 impl Area {
-    /// Maps the maps. Threads share words through atomics; images and arenas are accessed by the thread that holds the lock
-    /// of `Offload`, while the state of the run keeps the program away from them.
+    /// Maps the maps. Threads share words through atomics; images and arenas are accessed by the thread that holds the
+    /// lock of `Offload`, while the state of the run keeps the program away from them.
     pub(super) fn new(state: OwnedFd, runs: OwnedFd) -> io::Result<Area> {
         Ok(Area {
             state: map(&state, state::BYTES)?,

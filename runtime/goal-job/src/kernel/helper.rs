@@ -2,8 +2,9 @@
 //!
 //! To load a program takes rights (CAP_BPF, CAP_NET_ADMIN) that the rank's process need not have, and code that has no
 //! place in the programs of others. So the rank starts a process, gets three descriptors from it through a socket, and
-//! keeps the socket. When the rank has met the others, it tells the helper who it is in the job. The program stays attached
-//! until the socket closes, however the rank ends. Meanwhile the helper asks again for messages that were lost.
+//! keeps the socket. When the rank has met the others, it tells the helper who it is in the job. The program stays
+//! attached until the socket closes, however the rank ends. Meanwhile the helper asks again for messages that were
+//! lost.
 
 use hetmp_core::helper;
 use hetmp_goal::kernel::member::{address, Member};

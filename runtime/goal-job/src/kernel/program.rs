@@ -10,8 +10,8 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The program, by two descriptors: one among those of the program that runs here, which may close it or take its number, and
-/// one of the [keeper](Keeper), which takes a change of threads.
+/// The program, by two descriptors: one among those of the program that runs here, which may close it or take its
+/// number, and one of the [keeper](Keeper), which takes a change of threads.
 #[derive(Debug)]
 pub(super) struct Program {
     number: RawFd,

@@ -1,7 +1,7 @@
 //! Joining a job: how this process gets a segment at every rank, and which engine all ranks agree on.
 //!
-//! A job is begun here, through the launcher's exchange or one of the caller's own, or was begun by another library of this
-//! process and is shared.
+//! A job is begun here, through the launcher's exchange or one of the caller's own, or was begun by another library of
+//! this process and is shared.
 
 use crate::kernel;
 use crate::link::{self, Layout};
@@ -63,8 +63,8 @@ pub(super) struct Place {
     pub(super) made_here: bool,
 }
 
-/// Joins the job: the one that another library of this process has begun, or else a new one, through `exchange` if there is
-/// any.
+/// Joins the job: the one that another library of this process has begun, or else a new one, through `exchange` if
+/// there is any.
 pub(super) fn place(
     settings: &Settings,
     exchange: Option<Box<dyn Exchange>>,

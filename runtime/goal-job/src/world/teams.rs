@@ -1,7 +1,7 @@
 //! Collectives without a schedule: which team takes them, and how a rank waits in them ([`direct`](crate::direct)).
 //!
-//! A program that only tests makes no system call, so the tests themselves have to notice a peer that has left or died; and a
-//! wait here moves the runs with schedules on as well, because peers may need those first.
+//! A program that only tests makes no system call, so the tests themselves have to notice a peer that has left or died;
+//! and a wait here moves the runs with schedules on as well, because peers may need those first.
 
 use super::{World, NOBODY};
 use crate::choice::Collective;
@@ -18,7 +18,8 @@ use std::sync::PoisonError;
 
 /// How often a collective without a schedule looks at a peer's word before it waits as runs do.
 const QUICK: u32 = 64;
-/// After how many tests in a row that found a collective going on the peer's memory is looked at for whether it has left.
+/// After how many tests in a row that found a collective going on the peer's memory is looked at for whether it has
+/// left.
 const TESTS: u32 = 64;
 /// After how many the system is asked whether the peer lives. A test makes no system call, and reads no clock, before.
 const MANY_TESTS: u32 = 1 << 20;
@@ -32,8 +33,8 @@ impl World {
         self.team.as_ref()
     }
 
-    /// The team of a group with this context, whose members are these ranks, with this one as number `me`. `None` if its
-    /// collectives go by schedules: the same at all members.
+    /// The team of a group with this context, whose members are these ranks, with this one as number `me`. `None` if
+    /// its collectives go by schedules: the same at all members.
     pub(crate) fn group_team(
         &self,
         context: u32,
@@ -59,8 +60,8 @@ impl World {
         Some(team)
     }
 
-    /// The buffers of a collective without a schedule. `None` if it needs one, or has arguments for which a schedule reports
-    /// the error.
+    /// The buffers of a collective without a schedule. `None` if it needs one, or has arguments for which a schedule
+    /// reports the error.
     ///
     /// # Safety
     /// The buffers are valid for the collective's reads and writes, and nobody else uses them, until it is over.
@@ -113,8 +114,8 @@ impl World {
         Some(team.run(what, give, get, self))
     }
 
-    /// Starts a nonblocking collective of a team, in which this rank has the number `me`, without a schedule, and returns its
-    /// name. `None` as from [`World::direct`].
+    /// Starts a nonblocking collective of a team, in which this rank has the number `me`, without a schedule, and
+    /// returns its name. `None` as from [`World::direct`].
     ///
     /// # Errors
     /// A collective before has failed.
@@ -164,8 +165,8 @@ impl World {
         None
     }
 
-    /// Asks the system now and then whether the peer lives that tests find to be missing. A program that tests and rests in
-    /// turns, as MPI_Wait does, takes very long for [`MANY_TESTS`].
+    /// Asks the system now and then whether the peer lives that tests find to be missing. A program that tests and
+    /// rests in turns, as MPI_Wait does, takes very long for [`MANY_TESTS`].
     #[cold]
     pub(super) fn ask_for_missing(&self, peer: u32) {
         self.missing.store(NOBODY, Ordering::Relaxed);
@@ -212,7 +213,8 @@ impl World {
         }
     }
 
-    /// Whether a rank that a collective waits for takes no further part. Then all collectives of the team that go on fail.
+    /// Whether a rank that a collective waits for takes no further part. Then all collectives of the team that go on
+    /// fail.
     fn give_up_if_gone(&self, team: &Team, step: u64, number: u32) -> bool {
         let peer = team.rank(number);
         let why = if peer == self.rank() {

@@ -428,7 +428,8 @@ static KNOWN: Mutex<(BTreeMap<usize, Known>, Kept)> = Mutex::new((
     },
 ));
 
-/// Why the last region with this code had to stay at the origin, or `Some(None)` if it could cross; `None` if there was none.
+/// Why the last region with this code had to stay at the origin, or `Some(None)` if it could cross; `None` if there was
+/// none.
 pub(super) fn why(code: usize) -> Option<Option<&'static str>> {
     // A thread that crashed may hold the lock.
     let stays = KNOWN.try_lock().ok()?.0.get(&code)?.stays;
@@ -460,8 +461,8 @@ pub(super) enum Crossing {
     Crosses,
 }
 
-/// May a region with this code cross nodes? `form`: how its function is called. `unfit`: why this execution of the region cannot, if there is a
-/// reason outside its code.
+/// May a region with this code cross nodes? `form`: how its function is called. `unfit`: why this execution of the
+/// region cannot, if there is a reason outside its code.
 ///
 /// Under `HETMP_VERBOSE` the user is told what was found when the region is first met, and again each time
 /// the answer changes.
@@ -505,7 +506,8 @@ pub(super) fn admit(code: usize, form: Form, unfit: Option<Reason>) -> Crossing 
         if !crosses && kept.on_nodes && !kept.said {
             kept.said = true;
             report::warn(format_args!(
-                "dsm: region {code:#x} stays at the origin, where thread-local variables have not the values that regions on all nodes gave them (HETMP_VERBOSE=1 says why)"
+                "dsm: region {code:#x} stays at the origin, where thread-local variables have not the values that \
+                 regions on all nodes gave them (HETMP_VERBOSE=1 says why)"
             ));
         }
     }
@@ -533,8 +535,8 @@ fn judge(code: usize, form: Form) -> (Result<(), String>, bool) {
     };
     let mut found = scan(&noting, code as u64, form);
     let is_read = found.limit.is_none_or(|why| why == Why::Counter);
-    // To the scan of the region, most functions of other objects are unknown calls like those by pointers. Here they have
-    // names.
+    // To the scan of the region, most functions of other objects are unknown calls like those by pointers. Here they
+    // have names.
     if is_read && (found.calls.contains(Entry::Task) || found.calls.unknown) {
         bodies::add(&noting, code as u64, &mut found);
     }
@@ -555,7 +557,8 @@ fn judge(code: usize, form: Form) -> (Result<(), String>, bool) {
 /// calls.
 fn decide(found: &Scan, limit: Option<Why>, names: Vec<String>) -> Result<(), String> {
     let base = |n: &str| n.split('@').next().unwrap_or_default().to_owned();
-    // Refused even under `HETMP_DSM_TRUST`: functions that wait for other threads in ways that do not reach other nodes.
+    // Refused even under `HETMP_DSM_TRUST`: functions that wait for other threads in ways that do not reach other
+    // nodes.
     let refused = names
         .iter()
         .map(|n| base(n))

@@ -1,19 +1,21 @@
 //! Loops that are divided before they begin, in one block of iterations for each node, in a region that crosses nodes
 //! (`hetprobe`, `hetprobe-i`, `static-csr`). [`hetmp_sched::crossing::blocks`] decides how.
 //!
-//! All nodes know the blocks, and a node's threads take chunks of their node's block. So pages stay where they were in the
-//! region's last execution.
+//! All nodes know the blocks, and a node's threads take chunks of their node's block. So pages stay where they were in
+//! the region's last execution.
 //!
-//! **Nobody waits for a node that does not come.** A loop has no barrier at its beginning: a program's thread may wait elsewhere
-//! until others have finished the loop, and it may be its node's only one. So a node *takes* its block when its first thread
-//! comes, and a block that is still free after [`Blocks::patience`] is taken by another node, whole. A thread leaves the loop
-//! when all blocks are taken: the threads of the node that took one execute it. Patience is needed because a region begins later
-//! on one node than on another, and a block that changes its node once takes its pages along.
+//! **Nobody waits for a node that does not come.** A loop has no barrier at its beginning: a program's thread may wait
+//! elsewhere until others have finished the loop, and it may be its node's only one. So a node *takes* its block when
+//! its first thread comes, and a block that is still free after [`Blocks::patience`] is taken by another node, whole. A
+//! thread leaves the loop when all blocks are taken: the threads of the node that took one execute it. Patience is
+//! needed because a region begins later on one node than on another, and a block that changes its node once takes its
+//! pages along.
 //!
-//! **The loop's last chunk is handed out at the end**, when all blocks are taken and this node has nothing else left: gcc takes
-//! `lastprivate` values from the thread whose last chunk has the loop's last iteration.
+//! **The loop's last chunk is handed out at the end**, when all blocks are taken and this node has nothing else left:
+//! gcc takes `lastprivate` values from the thread whose last chunk has the loop's last iteration.
 //!
-//! **Chunks that the program asked for stay whole**, each in one thread: programs rely on it. So what is divided are chunks.
+//! **Chunks that the program asked for stay whole**, each in one thread: programs rely on it. So what is divided are
+//! chunks.
 
 use super::shares::Pool;
 use super::table::{ask, table, CLAIM};
@@ -27,7 +29,8 @@ use std::sync::{Mutex, PoisonError};
 /// Where each node's block begins, and where the last one ends, as parts of [`WHOLE`].
 pub(super) type Bounds = [u32; super::local::MOST_NODES + 1];
 
-/// A node waits at least this long for another one to take its block, in nanoseconds: some time slices of another process.
+/// A node waits at least this long for another one to take its block, in nanoseconds: some time slices of another
+/// process.
 const LEAST_PATIENCE_NS: u64 = 10_000_000;
 /// A waiting node looks this often, in nanoseconds. A look may take a message.
 const LOOKS_NS: u64 = 200_000;
@@ -109,8 +112,8 @@ impl Blocks {
             .fold(0, |bits, node| bits | 1 << node)
     }
 
-    /// How long a node whose own block took `ran_ns` waits for others to come: the loop takes at most about twice as long as
-    /// without blocks.
+    /// How long a node whose own block took `ran_ns` waits for others to come: the loop takes at most about twice as
+    /// long as without blocks.
     fn patience(ran_ns: u64) -> u64 {
         ran_ns.max(LEAST_PATIENCE_NS)
     }
@@ -140,8 +143,8 @@ impl Blocks {
         )
     }
 
-    /// Takes this node's block, or else one that nobody has come for, or else the loop's last chunk; the pool stays empty if
-    /// there is none of these.
+    /// Takes this node's block, or else one that nobody has come for, or else the loop's last chunk; the pool stays
+    /// empty if there is none of these.
     fn refill(&self, state: &mut State) {
         let free = |taken: u64| (0..self.nodes).find(|n| taken & 1 << n == 0);
         if state.began_ns == 0 {
@@ -179,7 +182,8 @@ impl Blocks {
 
 impl NodeSchedule for Blocks {
     fn next(&self, _seat: Seat, _gone: &dyn Fn() -> bool) -> Next {
-        // The lock is held while the node waits for others, because its other threads can only wait for the same answer.
+        // The lock is held while the node waits for others, because its other threads can only wait for the same
+        // answer.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.pool.rest.is_empty() && !state.pool.over {
             self.refill(&mut state);

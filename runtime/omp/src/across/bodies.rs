@@ -1,9 +1,9 @@
 //! The bodies of tasks, as a part of the code of the region that makes the tasks.
 //!
-//! A region hands a task's body to the runtime by its address, so the scan of the region does not follow the body. Here all
-//! functions are read which the region's code calls or whose addresses this code takes: the bodies, the functions that copy
-//! and destroy a task's data, and what those make in turn. Only what they call counts here, not what they compute. So
-//! functions are understood, too, that call each other by way of tasks.
+//! A region hands a task's body to the runtime by its address, so the scan of the region does not follow the body. Here
+//! all functions are read which the region's code calls or whose addresses this code takes: the bodies, the functions
+//! that copy and destroy a task's data, and what those make in turn. Only what they call counts here, not what they
+//! compute. So functions are understood, too, that call each other by way of tasks.
 
 use super::admit::Noting;
 use hetmp_scan::{Entry, Scan, Why};
@@ -24,8 +24,8 @@ pub(super) struct Closure {
     pub(super) thread_local: bool,
 }
 
-/// Reads the function at `code`, and all functions of its object that it calls or knows by their addresses. `noting` notes
-/// the functions that all this code calls.
+/// Reads the function at `code`, and all functions of its object that it calls or knows by their addresses. `noting`
+/// notes the functions that all this code calls.
 ///
 /// # Errors
 /// Why some code could not be read, and where.

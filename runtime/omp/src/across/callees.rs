@@ -1,8 +1,8 @@
 //! Functions of the program's own libraries, as a part of the code of the regions that call them.
 //!
-//! The scan of a region reads one object, the region's. A call of another object is a name there. If the name is that of a
-//! function of the program or of one of its own libraries, that function is read, too, and what it calls counts as called by
-//! the region. Functions of the system's libraries are not read: for these there is a list of names.
+//! The scan of a region reads one object, the region's. A call of another object is a name there. If the name is that
+//! of a function of the program or of one of its own libraries, that function is read, too, and what it calls counts as
+//! called by the region. Functions of the system's libraries are not read: for these there is a list of names.
 
 use super::admit::{is_harmless, Noting};
 use super::bodies;
@@ -40,8 +40,8 @@ fn address_of(name: &str) -> Option<u64> {
     (!at.is_null()).then_some(at as u64)
 }
 
-/// The address and the object of a function that lies in the program or in a library of its own; `None` for other names, and
-/// for those of which it is known what they do.
+/// The address and the object of a function that lies in the program or in a library of its own; `None` for other
+/// names, and for those of which it is known what they do.
 fn own(name: &str) -> Option<(u64, Loaded)> {
     let base = name.split('@').next().unwrap_or_default();
     if Entry::of_name(base).is_some() || base.starts_with("__kmpc_") || is_harmless(base) {
@@ -52,9 +52,9 @@ fn own(name: &str) -> Option<(u64, Loaded)> {
     is_own(&object).then_some((at, object))
 }
 
-/// Replaces those of `names`, the functions that a region calls, that lie in the program or in its own libraries by what
-/// these call. Adds to `found` what the scan of the region finds in its own object. True if one of the functions reaches
-/// thread-local variables.
+/// Replaces those of `names`, the functions that a region calls, that lie in the program or in its own libraries by
+/// what these call. Adds to `found` what the scan of the region finds in its own object. True if one of the functions
+/// reaches thread-local variables.
 pub(super) fn add(names: &mut Vec<String>, found: &mut Scan) -> bool {
     let mut open = VecDeque::from(core::mem::take(names));
     let (mut seen, mut keeps, mut read) = (BTreeSet::new(), false, 0);

@@ -83,7 +83,8 @@ impl Counts {
 
     pub(super) fn json(self) -> String {
         format!(
-            "\"read_faults\":{},\"write_faults\":{},\"pages_along\":{},\"bytes_sent\":{},\"pages_taken_away\":{},\"waited_ns\":{}",
+            "\"read_faults\":{},\"write_faults\":{},\"pages_along\":{},\"bytes_sent\":{},\"pages_taken_away\":{},\
+             \"waited_ns\":{}",
             self.reads(),
             self.writes(),
             self.along(),

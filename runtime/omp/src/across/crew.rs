@@ -1,9 +1,9 @@
 //! Which of this node's threads run a region that crosses nodes: how they begin it, and when all have left it.
 //!
-//! Between regions threads wait for the next one. A thread that has no part in a region wakes for it nevertheless, at any
-//! time: also when the next region's opener writes that one's number of threads already. From two words such a thread could
-//! take the next region for the one it woke for, and run what is not open yet. So the threads stand in the word that tells of
-//! the region.
+//! Between regions threads wait for the next one. A thread that has no part in a region wakes for it nevertheless, at
+//! any time: also when the next region's opener writes that one's number of threads already. From two words such a
+//! thread could take the next region for the one it woke for, and run what is not open yet. So the threads stand in the
+//! word that tells of the region.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use hetmp_core::bell::LocalBell;
@@ -79,8 +79,8 @@ impl Crew {
         Begun(self.begun.load(Ordering::Acquire))
     }
 
-    /// The next region has `threads` threads here. Waits until all have left the last one: until then they use the team, which
-    /// the next region changes.
+    /// The next region has `threads` threads here. Waits until all have left the last one: until then they use the
+    /// team, which the next region changes.
     pub(super) fn expect(&self, threads: u32) {
         self.all_left();
         self.left.store(0, Ordering::Relaxed);

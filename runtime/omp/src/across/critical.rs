@@ -5,7 +5,8 @@
 //! the origin's lock manager, by message. One section must not be guarded by both at the same time. So a region
 //! does not cross while a thread is in a section, or waits for one, that the process's own lock guards.
 //!
-//! A library that the program loads while the nodes run has its variables at the origin only. From then on no region crosses.
+//! A library that the program loads while the nodes run has its variables at the origin only. From then on no region
+//! crosses.
 
 use super::table::{lock, table, unlock};
 use crate::thread::Thread;
@@ -93,8 +94,8 @@ pub(crate) fn enter(key: u64, take: impl FnOnce()) {
     }
 }
 
-/// Counts the calling thread among those that are in, or wait for, what the process's own locks guard, unless the origin's
-/// lock manager has all locks now: then returns false.
+/// Counts the calling thread among those that are in, or wait for, what the process's own locks guard, unless the
+/// origin's lock manager has all locks now: then returns false.
 pub(super) fn begin_own() -> bool {
     INSIDE.fetch_add(1, Ordering::SeqCst);
     let own = !CROSSING.load(Ordering::SeqCst) && table().is_none_or(|t| t.me == 0);

@@ -1,13 +1,14 @@
 //! The early end of a trial: an execution across nodes whose loops the origin runs to the end alone.
 //!
-//! The rule lets a region cross to see what that takes, and judges it afterwards. Where pages go to and fro with every few
-//! iterations, one execution may take a hundred times as long as at home. So the origin looks at its threads' faults when they
-//! take iterations of a loop that the runtime hands out: the paper's probe. (The origin had all pages before: what it waits for
-//! is what others took meanwhile, and they will do so to the end.) The *fault period* is the core time for each fault. If it is
-//! below the threshold, the trial is hopeless: the origin takes all iterations that are left, and other nodes find none.
+//! The rule lets a region cross to see what that takes, and judges it afterwards. Where pages go to and fro with every
+//! few iterations, one execution may take a hundred times as long as at home. So the origin looks at its threads'
+//! faults when they take iterations of a loop that the runtime hands out: the paper's probe. (The origin had all pages
+//! before: what it waits for is what others took meanwhile, and they will do so to the end.) The *fault period* is the
+//! core time for each fault. If it is below the threshold, the trial is hopeless: the origin takes all iterations that
+//! are left, and other nodes find none.
 //!
-//! Core time is the processor's time that threads took and the time that they waited for pages, not the clock's: what other
-//! programs took of the cores meanwhile says nothing of the region.
+//! Core time is the processor's time that threads took and the time that they waited for pages, not the clock's: what
+//! other programs took of the cores meanwhile says nothing of the region.
 
 use super::meter::Watch;
 use super::table::table;
@@ -40,8 +41,8 @@ pub(super) enum Threshold {
     Calibrated(f64),
 }
 
-/// What a node's threads did in a region so far: nanoseconds of the processor's time, faults, and nanoseconds of waiting for
-/// their pages, summed over threads.
+/// What a node's threads did in a region so far: nanoseconds of the processor's time, faults, and nanoseconds of
+/// waiting for their pages, summed over threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Seen {
     pub(super) ran_ns: u64,
@@ -49,7 +50,8 @@ pub(super) struct Seen {
     pub(super) waited_ns: u64,
 }
 
-/// Where threads add what they did. Relaxed: the sums are estimates while the region runs, and its threads meet at its end.
+/// Where threads add what they did. Relaxed: the sums are estimates while the region runs, and its threads meet at its
+/// end.
 #[derive(Debug, Default)]
 pub(super) struct Probe([AtomicU64; 3]);
 
@@ -131,8 +133,8 @@ impl Seen {
         (self.faults > 0).then(|| self.core_ns() / self.faults as f64 / 1e3)
     }
 
-    /// The fault period at which `nodes` nodes, whose faults take as long, do together what one does that has all pages: each
-    /// waits for a page, and the others compute as much as one could meanwhile.
+    /// The fault period at which `nodes` nodes, whose faults take as long, do together what one does that has all
+    /// pages: each waits for a page, and the others compute as much as one could meanwhile.
     fn even_us(self, nodes: u32) -> f64 {
         let others = f64::from(nodes.max(2) - 1);
         let fault_us = self.waited_ns as f64 / self.faults.max(1) as f64 / 1e3;

@@ -85,7 +85,8 @@ pub(super) enum On {
 /// The same as for that function.
 pub type Home = unsafe fn(&Thread, &Region, Option<region::Prepare<'_>>) -> u32;
 
-/// For regions that this node runs whole. Handed in from above, since that function itself asks whether a region crosses.
+/// For regions that this node runs whole. Handed in from above, since that function itself asks whether a region
+/// crosses.
 pub(super) static HOME: OnceLock<Home> = OnceLock::new();
 
 /// As many nodes as `libhetmp_dsm.so` allows.
@@ -140,8 +141,8 @@ pub(super) struct Local {
     part: UnsafeCell<Part>,
     /// How threads begin and leave the region.
     crew: Crew,
-    /// Threads that have come to the barrier (`arrived`), and barriers that are over (`passed`). Threads wait there on the
-    /// bell of the team's tasks.
+    /// Threads that have come to the barrier (`arrived`), and barriers that are over (`passed`). Threads wait there on
+    /// the bell of the team's tasks.
     arrived: AtomicU32,
     passed: AtomicU32,
     /// The word that a thread of this node hands in at the next barrier (`given`), and the word that the last
@@ -201,8 +202,9 @@ impl Local {
         }
     }
 
-    /// Waits until all threads of this node have called this function and all tasks of this node are complete; runs tasks
-    /// meanwhile. The last thread to come then runs `last` before any thread goes on. Returns true in that thread.
+    /// Waits until all threads of this node have called this function and all tasks of this node are complete; runs
+    /// tasks meanwhile. The last thread to come then runs `last` before any thread goes on. Returns true in that
+    /// thread.
     fn meet(&self, th: &Thread, last: impl FnOnce()) -> bool {
         let tasks = &th.team().tasks;
         let passed = self.passed.load(Ordering::Acquire);
@@ -215,7 +217,8 @@ impl Local {
             if had_tasks {
                 self.meter.ran_tasks();
                 th.leave_program(Reason::Tasks);
-                // The members' epochs stay what they are: no thread makes tasks of the next barrier before this one is over.
+                // The members' epochs stay what they are: no thread makes tasks of the next barrier before this one is
+                // over.
                 wait::drain(th, th.member().epoch.get());
                 th.enter_program(Reason::Tasks);
             }
@@ -329,8 +332,8 @@ impl Local {
         self.crew.begin();
     }
 
-    /// Ends the threads that wait for the next region, and waits until they are about to go. `own`: as for `open`. No region is
-    /// under way.
+    /// Ends the threads that wait for the next region, and waits until they are about to go. `own`: as for `open`. No
+    /// region is under way.
     pub(super) fn end(&self, own: u32) {
         let made = self.made.swap(0, Ordering::Relaxed);
         self.crew.end(made.saturating_sub(own));
@@ -352,15 +355,15 @@ impl Local {
         }
     }
 
-    /// Runs the region as this node's thread `worker`, and waits for the node's other threads and tasks. Returns true in one
-    /// thread. Others may still be about to leave the region when this thread returns.
+    /// Runs the region as this node's thread `worker`, and waits for the node's other threads and tasks. Returns true
+    /// in one thread. Others may still be about to leave the region when this thread returns.
     pub(super) fn run(&self, worker: u32) -> bool {
         let th = Thread::current();
         // SAFETY: `open` set both before the region began, and this thread runs after that.
         let (team, part) = unsafe { (&*self.team.load(Ordering::Relaxed), *self.part.get()) };
         if let Some(opening) = &part.alone {
-            // SAFETY: the program's outlined function, with the data that the origin's opener passed for this region, and
-            // no other node runs it.
+            // SAFETY: the program's outlined function, with the data that the origin's opener passed for this region,
+            // and no other node runs it.
             unsafe { run_alone(th, &part, opening) };
             self.crew.leave();
             return true;
@@ -485,8 +488,8 @@ pub(crate) fn share(
     ours: Option<SchedKind>,
     key: usize,
 ) -> Box<dyn NodeSchedule> {
-    // SAFETY: `open`, or a thread of the region, calls this function: `open` has written the field, and writes it again only
-    // after the region.
+    // SAFETY: `open`, or a thread of the region, calls this function: `open` has written the field, and writes it again
+    // only after the region.
     let blocks = unsafe { (*LOCAL.part.get()).blocks };
     let threads = LOCAL.crew.threads();
     let shape = Shape {
@@ -527,7 +530,8 @@ pub(super) enum Trying {
 
 /// What is tried, before a thread takes iterations of a loop.
 pub(super) fn trying(t: &Table) -> Trying {
-    // SAFETY: `open` wrote the part before this node's threads began the region, and writes it again only after the region.
+    // SAFETY: `open` wrote the part before this node's threads began the region, and writes it again only after the
+    // region.
     let Some(trial) = (unsafe { &(*LOCAL.part.get()).trial }) else {
         return Trying::Nothing;
     };
@@ -580,7 +584,8 @@ pub(crate) fn pass_turn(number: u64, k: u64) {
 
 /// Is the region's thread with this number one of this node's?
 pub(crate) fn is_here(thread: u64) -> bool {
-    // SAFETY: `open` wrote the part before this node's threads began the region, and writes it again only after the region.
+    // SAFETY: `open` wrote the part before this node's threads began the region, and writes it again only after the
+    // region.
     let first = u64::from(unsafe { (*LOCAL.part.get()).first });
     let threads = u64::from(LOCAL.crew.threads());
     (first..first + threads).contains(&thread)

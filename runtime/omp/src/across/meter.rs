@@ -1,5 +1,5 @@
-//! How much of the processor's time a node's threads took in the code of the region that they ran last, and which part of
-//! the region's work they did: the origin learns from that how fast each node is.
+//! How much of the processor's time a node's threads took in the code of the region that they ran last, and which part
+//! of the region's work they did: the origin learns from that how fast each node is.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use hetmp_core::{float, sys, topo};
@@ -103,8 +103,8 @@ impl Meter {
         self.taken.fetch_add(iterations, Ordering::Relaxed);
     }
 
-    /// What the origin is told: nanoseconds, the node's CPUs, and the part of the region's work. `threads` of the region's
-    /// `total` threads are on this node.
+    /// What the origin is told: nanoseconds, the node's CPUs, and the part of the region's work. `threads` of the
+    /// region's `total` threads are on this node.
     pub(super) fn words(&self, threads: u32, total: u32) -> [u64; 3] {
         let ran = match self.tasks.load(Ordering::Relaxed) {
             true => 0,

@@ -12,8 +12,8 @@
 //! * `local`: this node's threads, and the place where they meet; `crew`: how they begin and leave a region.
 //! * `critical`: critical sections, inside and outside of such regions.
 //! * `shares`: loops whose iterations the runtime hands out; `blocks`: those that it divides before they begin.
-//! * `admit`: which regions may cross; `bodies`: the tasks that they make; `callees`: the functions of the program's own
-//!   libraries that they call.
+//! * `admit`: which regions may cross; `bodies`: the tasks that they make; `callees`: the functions of the program's
+//!   own libraries that they call.
 //! * `early`: the end of a trial that is hopeless.
 //! * `nest`: nestable locks.
 //! * `weigh`: which of these do, and how many threads each node has; `divide`: may a region have any number of threads?
@@ -87,8 +87,8 @@ extern "C" fn at_exit(_: *mut libc::c_void) {
     }
 }
 
-/// What a node other than the origin does all its life: it runs its part of one region after the other, or a whole region by
-/// `home`. The origin ends the node.
+/// What a node other than the origin does all its life: it runs its part of one region after the other, or a whole
+/// region by `home`. The origin ends the node.
 pub fn serve(home: Home) -> ! {
     let _ = local::HOME.set(home);
     loop {
@@ -123,7 +123,8 @@ pub(crate) unsafe fn parallel(
     let Some(t) = table::table() else {
         return home();
     };
-    // What stays here may be a region inside of thousands of others, which lie on this stack. So all else has frames of its own.
+    // What stays here may be a region inside of thousands of others, which lie on this stack. So all else has frames of
+    // its own.
     match crossing(t, th, region) {
         Crossing::Stays => home(),
         // SAFETY: the function may be called with the data: this function's contract.
@@ -197,8 +198,8 @@ unsafe fn admitted(
     n
 }
 
-/// May the calling thread load a library of the program's own now? If so, [`library_came`] must follow. On other nodes, and
-/// in regions while one crosses, it may not: the library's variables would be on one node only.
+/// May the calling thread load a library of the program's own now? If so, [`library_came`] must follow. On other nodes,
+/// and in regions while one crosses, it may not: the library's variables would be on one node only.
 pub fn may_library_come() -> bool {
     let Some(t) = table::table() else {
         return true;
@@ -222,8 +223,8 @@ pub fn library_came(was_loaded: bool) -> bool {
     critical::end_loading(was_loaded)
 }
 
-/// Ends the threads of all nodes that wait for regions which cross. The calling thread is in no region. (If another thread of
-/// the program has such a region under way, its threads stay.)
+/// Ends the threads of all nodes that wait for regions which cross. The calling thread is in no region. (If another
+/// thread of the program has such a region under way, its threads stay.)
 pub(crate) fn pause(th: &Thread) {
     let Some(t) = table::table().filter(|t| t.me == 0) else {
         return;
@@ -256,8 +257,8 @@ fn leaves_origin(place: Place) -> bool {
 /// What each node's threads did in a region that crossed; `None` if the origin ran a part of their work.
 type Shown = Option<Box<[Part]>>;
 
-/// How `region` is opened on other nodes: `total` threads, which run `on` these. `blocks`: how its loops under this schedule
-/// are divided.
+/// How `region` is opened on other nodes: `total` threads, which run `on` these. `blocks`: how its loops under this
+/// schedule are divided.
 fn opening(
     th: &Thread,
     region: &Region,
@@ -285,8 +286,8 @@ fn opening(
     }
 }
 
-/// Runs the region on all nodes; `threads`: as many on each, or equal parts. Returns the number of threads, and what each
-/// node showed. `critical::begin_crossing` was called, and this function ends what that began.
+/// Runs the region on all nodes; `threads`: as many on each, or equal parts. Returns the number of threads, and what
+/// each node showed. `critical::begin_crossing` was called, and this function ends what that began.
 ///
 /// # Safety
 /// The same as for [`parallel`].
@@ -369,9 +370,10 @@ fn fork(t: &Table, entry: u64, data: u64, opening: &Opening) {
     ask(t, FORK, [entry, data, at]);
 }
 
-/// Calls the function from at least a page below the caller's frame. The page of that frame also has the region's data and
-/// `opening`, which all nodes read: a thread that opens the region, runs its part, or waits for other threads in frames that lie there
-/// would take the page from nodes that still read it, each time. The arguments travel in registers.
+/// Calls the function from at least a page below the caller's frame. The page of that frame also has the region's data
+/// and `opening`, which all nodes read: a thread that opens the region, runs its part, or waits for other threads in
+/// frames that lie there would take the page from nodes that still read it, each time. The arguments travel in
+/// registers.
 #[inline(never)]
 fn below(
     open: fn(&Table, u64, u64, &Opening),
@@ -386,8 +388,8 @@ fn below(
     core::hint::black_box(&room);
 }
 
-/// Runs the region whole on another node, and waits for its end. `critical::begin_crossing` was called, and this function
-/// ends what that began.
+/// Runs the region whole on another node, and waits for its end. `critical::begin_crossing` was called, and this
+/// function ends what that began.
 ///
 /// # Safety
 /// The same as for [`parallel`].

@@ -1,9 +1,9 @@
 //! Nestable locks of a program on several nodes.
 //!
-//! As with critical sections (see `critical`), a lock is the process's own while no region crosses nodes, and the origin's
-//! lock manager has it while one does. A lock of the first kind lies in the program's variable. Of one of the second kind
-//! the process that holds it notes here which task (or thread, for locks of OpenMP 2.5) the owner is, and how often it has
-//! the lock: nothing that means something on one node only lies in memory that all nodes share.
+//! As with critical sections (see `critical`), a lock is the process's own while no region crosses nodes, and the
+//! origin's lock manager has it while one does. A lock of the first kind lies in the program's variable. Of one of the
+//! second kind the process that holds it notes here which task (or thread, for locks of OpenMP 2.5) the owner is, and
+//! how often it has the lock: nothing that means something on one node only lies in memory that all nodes share.
 
 use super::critical;
 use super::table::{lock, table, try_lock, unlock};
@@ -150,7 +150,8 @@ pub fn unset<L: Nestable>(nest: &L) {
         return;
     }
     drop(all);
-    // Another node's thread that has not the lock does nothing: what is in the variable means something at the origin only.
+    // Another node's thread that has not the lock does nothing: what is in the variable means something at the origin
+    // only.
     if is_origin() && nest.give() == 0 {
         critical::end_own();
     }

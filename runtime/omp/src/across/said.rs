@@ -42,7 +42,8 @@ impl Tried {
     fn json(&self) -> String {
         let period = (self.seen.period_us()).map_or("null".to_owned(), |us| format!("{us:.3}"));
         format!(
-            "{{\"faults\":{},\"ran_ns\":{},\"waited_ns\":{},\"fault_period_us\":{period},\"fault_threshold_us\":{:.3},\"ended_early\":{}}}",
+            "{{\"faults\":{},\"ran_ns\":{},\"waited_ns\":{},\"fault_period_us\":{period},\"fault_threshold_us\":{:.3},\
+             \"ended_early\":{}}}",
             self.seen.faults,
             self.seen.ran_ns,
             self.seen.waited_ns,
@@ -81,9 +82,9 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Adds an execution of a region on all nodes that took `ns`. `before`: this node's counts at its beginning. Returns what
-/// happened on each node meanwhile. `threads`: how many each node ran; `parts`: of loops that were divided before they began,
-/// in thousandths.
+/// Adds an execution of a region on all nodes that took `ns`. `before`: this node's counts at its beginning. Returns
+/// what happened on each node meanwhile. `threads`: how many each node ran; `parts`: of loops that were divided before
+/// they began, in thousandths.
 pub(super) fn crossed(
     t: &Table,
     code: usize,
@@ -277,7 +278,8 @@ pub(crate) fn json(out: &mut String, place: &mut dyn FnMut(usize, &mut String), 
         place(code, out);
         let _ = write!(
             out,
-            ",\"crossed\":{},\"across_ns\":{},\"threads\":{:?},\"parts\":{:?},\"moved\":{},\"moved_ns\":{},\"moved_to\":{},\"trial\":{},\"stayed\":{},\"home_ns\":{},\"reason\":\"{}\",\"nodes\":[",
+            ",\"crossed\":{},\"across_ns\":{},\"threads\":{:?},\"parts\":{:?},\"moved\":{},\"moved_ns\":{},\
+             \"moved_to\":{},\"trial\":{},\"stayed\":{},\"home_ns\":{},\"reason\":\"{}\",\"nodes\":[",
             row.crossed,
             row.across_ns,
             row.threads,

@@ -3,10 +3,11 @@
 //! The origin counts how many iterations of a loop are handed out. When a node has none left, one of its
 //! threads asks the origin for a share of the rest by message, and the node's threads take their chunks from
 //! this share. So one message serves many chunks. A node's shares come in ascending order, and so do the
-//! chunks of each thread. In an ordered loop, or one whose iterations wait for earlier ones, a share is one chunk: the turns
-//! go through the chunks of all nodes in order, so a node's threads would wait for each chunk of an earlier share of another node.
-//! In a region's first trial a share is at most a [`PART`] of what the node had before, so that a node which turns out to be
-//! slow is not left with much; and where a trial is hopeless, the origin takes the rest ([`super::early`]).
+//! chunks of each thread. In an ordered loop, or one whose iterations wait for earlier ones, a share is one chunk: the
+//! turns go through the chunks of all nodes in order, so a node's threads would wait for each chunk of an earlier share
+//! of another node. In a region's first trial a share is at most a [`PART`] of what the node had before, so that a node
+//! which turns out to be slow is not left with much; and where a trial is hopeless, the origin takes the rest
+//! ([`super::early`]).
 
 use super::local::{Trying, LOCAL};
 use super::table::{ask, table, Table, ONE, REST, TAKE};
@@ -52,8 +53,8 @@ pub(super) struct Pool {
 
 /// In a first trial, a share is so small a part of what the node had before.
 const PART: u64 = 4;
-/// In a trial, a chunk has at most so many iterations unless the program asks for more: with a page fault each they take some milliseconds,
-/// before the origin looks again.
+/// In a trial, a chunk has at most so many iterations unless the program asks for more: with a page fault each they
+/// take some milliseconds, before the origin looks again.
 const TRIED: u64 = 64;
 
 impl Default for Pool {

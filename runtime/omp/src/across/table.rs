@@ -19,20 +19,21 @@ pub struct Table {
     /// Is the address in memory that all nodes share?
     pub(crate) is_shared: extern "C" fn(usize) -> bool,
     /// Writes ten words about the node that the first argument names, those of another node as they were when its
-    /// part of the last region ended (at the origin only). Five counts: read faults that asked another node, write faults
-    /// that asked another node, pages sent, pages taken away, and the nanoseconds from a fault's arrival to the
+    /// part of the last region ended (at the origin only). Five counts: read faults that asked another node, write
+    /// faults that asked another node, pages sent, pages taken away, and the nanoseconds from a fault's arrival to the
     /// page's, summed over faults. Then the three words that the node asked with when its part ended. Then the pages of
-    /// its own that this node, whatever the argument is, has touched so far. Then a sixth count: pages that came along with
-    /// others.
+    /// its own that this node, whatever the argument is, has touched so far. Then a sixth count: pages that came along
+    /// with others.
     pub(crate) counts: extern "C" fn(u32, *mut u64),
-    /// Writes two words about the calling thread: its faults that asked another node, and the nanoseconds that it has waited
-    /// for their pages.
+    /// Writes two words about the calling thread: its faults that asked another node, and the nanoseconds that it has
+    /// waited for their pages.
     pub(crate) waits: extern "C" fn(*mut u64),
     /// Called by the origin when the program ends: the other nodes may end.
     pub(crate) leave: extern "C" fn(),
     /// Binds the calling thread to this node's CPUs, if the nodes have CPUs of their own.
     pub(crate) stay: extern "C" fn(),
-    /// Allocates bytes in memory that all nodes share: the size, and the alignment, a power of two. Null if there is no room.
+    /// Allocates bytes in memory that all nodes share: the size, and the alignment, a power of two. Null if there is no
+    /// room.
     pub(crate) allocate: extern "C" fn(usize, usize) -> *mut u8,
     /// Frees what `allocate` gave.
     pub(crate) free: unsafe extern "C" fn(*mut libc::c_void),

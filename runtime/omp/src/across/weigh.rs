@@ -154,8 +154,8 @@ pub(super) fn threads(t: &Table, th: &Thread, region: &Region) -> Option<Vec<u32
     })
 }
 
-/// How the region's loops are divided before they begin if it crosses now, with so many threads on each node, and under which
-/// schedule. `None`: all are handed out on demand.
+/// How the region's loops are divided before they begin if it crosses now, with so many threads on each node, and under
+/// which schedule. `None`: all are handed out on demand.
 pub(super) fn blocks(
     t: &Table,
     th: &Thread,
@@ -174,8 +174,8 @@ pub(super) fn blocks(
     Some((kind, bounds))
 }
 
-/// The schedule of the thread's loops, if it divides them before they begin: that of the program, or else that which takes the
-/// place of `dynamic` clauses.
+/// The schedule of the thread's loops, if it divides them before they begin: that of the program, or else that which
+/// takes the place of `dynamic` clauses.
 fn schedule(th: &Thread) -> Option<SchedKind> {
     let own = [th.task().icv().run_sched, init::globals().icv.run_sched];
     own.map(|s| s.kind).into_iter().find(|&kind| divides(kind))
@@ -212,8 +212,8 @@ pub(super) fn divides(kind: SchedKind) -> bool {
     matches!(kind, HetProbe | HetProbeI | StaticCsr)
 }
 
-/// A region's execution by `threads` threads is over. It took `ns`. `parts`: what each node did if it crossed, and the origin
-/// did not give up the trial.
+/// A region's execution by `threads` threads is over. It took `ns`. `parts`: what each node did if it crossed, and the
+/// origin did not give up the trial.
 pub(super) fn ran(
     t: &Table,
     th: &Thread,

@@ -2,9 +2,10 @@
 //! user's cache folder (`HETMP_CACHE`): one for each object. [`hetmp_scan::kept`] says why a reading holds in another
 //! process, [`Folder`] whom to believe.
 //!
-//! A file is opened when a region of its object would be read, and written when the process ends, if something new was read: then with
-//! what other processes have written meanwhile. Each writer puts a whole file in place; of two that write at once the later one wins.
-//! Whatever is wrong with folder or file costs at most a line: the code is then read as without them.
+//! A file is opened when a region of its object would be read, and written when the process ends, if something new was
+//! read: then with what other processes have written meanwhile. Each writer puts a whole file in place; of two that
+//! write at once the later one wins. Whatever is wrong with folder or file costs at most a line: the code is then read
+//! as without them.
 
 use crate::init;
 use crate::unlike::modes;
@@ -59,8 +60,8 @@ impl Kept {
             warn(format_args!("{refusal}"));
             None
         });
-        // SAFETY: the handler can be called at any time, since the library is never unloaded. If there is no room for another
-        // handler, nothing is kept.
+        // SAFETY: the handler can be called at any time, since the library is never unloaded. If there is no room for
+        // another handler, nothing is kept.
         unsafe { libc::atexit(at_exit) };
         Kept {
             folder,
@@ -170,8 +171,8 @@ fn update(folder: &Folder, identity: &Identity, change: impl FnOnce(&mut Reading
     }
 }
 
-/// What an earlier run has found in the function at `address`, which is being opened, and whether its object has thread-local variables.
-/// `asked` as for `virtual_team::fit::read`.
+/// What an earlier run has found in the function at `address`, which is being opened, and whether its object has
+/// thread-local variables. `asked` as for `virtual_team::fit::read`.
 pub(super) fn find(address: usize, form: Form, asked: bool) -> Option<(Found, bool)> {
     let key = (address, form, asked);
     let is_missed = |kept: &Kept| kept.folder.is_none() || kept.missed.contains(&key);

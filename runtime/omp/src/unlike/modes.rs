@@ -107,7 +107,8 @@ pub(super) fn started_ns() -> u64 {
     STARTED.load(Ordering::Relaxed)
 }
 
-/// How long the program has run, in nanoseconds: what it has computed before the runtime started, and the time since then.
+/// How long the program has run, in nanoseconds: what it has computed before the runtime started, and the time since
+/// then.
 pub(super) fn ran_ns() -> u64 {
     BEFORE.load(Ordering::Relaxed) + monotonic_ns().saturating_sub(started_ns())
 }

@@ -74,8 +74,8 @@ pub(crate) fn distance_is_emulated() -> bool {
     distance().is_some_and(|d| d.emulated.is_some())
 }
 
-/// How many times as long a signal is assumed to take between nodes that share no cache. Chosen low: of barriers in levels,
-/// those that are faster here are so wherever the nodes are further apart.
+/// How many times as long a signal is assumed to take between nodes that share no cache. Chosen low: of barriers in
+/// levels, those that are faster here are so wherever the nodes are further apart.
 const NO_SHARED_CACHE: f64 = 2.0;
 
 /// How far `nodes` are apart.
@@ -113,7 +113,8 @@ pub(crate) fn configure(globals: &mut Globals, machine: &dyn Fn() -> Topology) {
     let not_yet = told.is_none() && !value.trim_ascii().is_empty();
     if not_yet && verbose {
         report::warn(format_args!(
-            "HETMP_NODES: {}: OpenMP is used where there are no nodes yet (expected a program, or a library loaded at its start, that uses it)",
+            "HETMP_NODES: {}: OpenMP is used where there are no nodes yet (expected a program, or a library loaded at \
+             its start, that uses it)",
             quoted(value)
         ));
     }

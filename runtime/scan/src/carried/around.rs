@@ -150,8 +150,8 @@ impl Around {
 }
 
 impl Function<'_> {
-    /// What the written locations hold when the loop comes around, and before each of its instructions. `start` is what they
-    /// hold at its header.
+    /// What the written locations hold when the loop comes around, and before each of its instructions. `start` is what
+    /// they hold at its header.
     pub(super) fn around(
         &self,
         header: usize,
@@ -304,7 +304,8 @@ fn one_thing(reads: &[Location], holds: &impl Fn(Location) -> Option<Name>, name
     words.clone().all(|l| holds(l) == first) || words.all(is_own)
 }
 
-/// What holds on both ways; whether that is less than before. `own`: the names of what the locations held at the header.
+/// What holds on both ways; whether that is less than before. `own`: the names of what the locations held at the
+/// header.
 fn meet(old: &mut [Name], new: &[Name], own: &[Name]) -> bool {
     let mut changed = false;
     for ((held, &other), &own) in old.iter_mut().zip(new).zip(own) {

@@ -1,13 +1,13 @@
-//! States of a function's instructions in one piece of memory: flows visit instructions often, and copy what they know of
-//! every location.
+//! States of a function's instructions in one piece of memory: flows visit instructions often, and copy what they know
+//! of every location.
 
 /// For each of some instructions a row of values, once the instruction has been reached.
 pub(super) struct Rows<T> {
     width: usize,
     /// Where an instruction's row begins.
     starts: Vec<Option<usize>>,
-    /// Rows in the order in which they were reached. There is room for all from the beginning, but memory that no row has come to
-    /// is never touched.
+    /// Rows in the order in which they were reached. There is room for all from the beginning, but memory that no row
+    /// has come to is never touched.
     values: Vec<T>,
 }
 

@@ -73,8 +73,8 @@ impl Effect {
         parts == 1 && !self.loads_outside
     }
 
-    /// The call of a function whose result is a number or an address: nothing that could be relied on is left in the other
-    /// registers that calls may change.
+    /// The call of a function whose result is a number or an address: nothing that could be relied on is left in the
+    /// other registers that calls may change.
     fn returns_number(&mut self) {
         self.kills.push(0);
         self.loses

@@ -52,8 +52,8 @@ impl Function<'_> {
         self.at.binary_search(&to).ok()
     }
 
-    /// The instructions that are reached while the chunk at hand is not known to have the loop's last iteration: from the
-    /// function's entry, or from where the next chunk is computed, without a comparison that has found its end.
+    /// The instructions that are reached while the chunk at hand is not known to have the loop's last iteration: from
+    /// the function's entry, or from where the next chunk is computed, without a comparison that has found its end.
     pub(super) fn any_chunk(
         &self,
         marks: &Rows<Mark>,

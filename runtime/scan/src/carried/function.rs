@@ -68,7 +68,7 @@ pub(super) struct Function<'a> {
     /// Where the end of a chunk is computed, if all are of the same loop.
     pub(super) ends: BTreeSet<usize>,
     pub(super) form: Form,
-    /// The calls outside of loops by which the thread takes memory for itself and gives it back. How often that is done only the
-    /// allocator notices.
+    /// The calls outside of loops by which the thread takes memory for itself and gives it back. How often that is done
+    /// only the allocator notices.
     pub(super) own_calls: BTreeSet<usize>,
 }

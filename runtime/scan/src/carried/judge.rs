@@ -45,7 +45,8 @@ impl Function<'_> {
         before
     }
 
-    /// Whether the sum that the atomic instruction stores is put together with others by the operation that collected it.
+    /// Whether the sum that the atomic instruction stores is put together with others by the operation that collected
+    /// it.
     fn is_put_together(&self, index: usize, state: &[Mark]) -> bool {
         let i = &self.node(index).instruction;
         let has = self.effects[index]

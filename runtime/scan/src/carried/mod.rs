@@ -26,15 +26,15 @@
 //! * a sum may be added to memory by an atomic instruction after the loop, by the operation that its iterations
 //!   collected it by ([`sums`]);
 //! * what an iteration computed, and the index, may be stored after the loop where the chunk's end was found equal to
-//!   the number of iterations (`lastprivate`): the thread with the last chunk is the only one that does so. Anywhere else
-//!   it would be what the last iteration of *some* chunk left (`master`, `single`);
+//!   the number of iterations (`lastprivate`): the thread with the last chunk is the only one that does so. Anywhere
+//!   else it would be what the last iteration of *some* chunk left (`master`, `single`);
 //! * the end of the chunk, or what lies a constant from it, may be stored where it was compared with
 //!   the last iteration's number and found equal (a `lastprivate` index);
 //! * nothing else is added to memory, and no function called, once a thread.
 //!
 //! Memory outside of the frame is taken to be shared: what one iteration
-//! stores there, no other one reads without a race. Memory that each thread takes from the heap before its loop is not shared, and
-//! is treated like an array of the frame ([`taken`]).
+//! stores there, no other one reads without a race. Memory that each thread takes from the heap before its loop is not
+//! shared, and is treated like an array of the frame ([`taken`]).
 
 mod around;
 mod dense;

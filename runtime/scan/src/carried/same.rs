@@ -18,8 +18,8 @@ type Classes = [u64];
 /// Above all locations.
 const CONSTANTS: u64 = 1 << 32;
 
-/// The classes before each instruction that somebody has asked about, and before those on the ways to it. Most questions are about
-/// the beginnings of loops: what loops do is not followed for them.
+/// The classes before each instruction that somebody has asked about, and before those on the ways to it. Most
+/// questions are about the beginnings of loops: what loops do is not followed for them.
 pub(super) struct Same {
     before: Rows<u64>,
     /// Whether the instruction's classes are known. With an instruction all those are from which it is reached.
@@ -50,8 +50,8 @@ impl Function<'_> {
         }
     }
 
-    /// Finds the classes before the instruction `index`. What is known already depends on nothing that is new, since all from
-    /// which it is reached is known, too.
+    /// Finds the classes before the instruction `index`. What is known already depends on nothing that is new, since
+    /// all from which it is reached is known, too.
     fn look_at(&self, same: &mut Same, index: usize) {
         let Same { before, is_known } = same;
         if std::mem::replace(&mut is_known[index], true) {

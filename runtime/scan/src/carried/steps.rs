@@ -269,8 +269,8 @@ impl Function<'_> {
         // What is taken to be what it was a copy of before, as long as it comes
         // around as that.
         let mut copies = self.copies_at(header, cycle, written, same);
-        // What nothing in the loop copies anything to does not come around as a copy. To find that out below would take a round
-        // through the whole loop.
+        // What nothing in the loop copies anything to does not come around as a copy. To find that out below would take
+        // a round through the whole loop.
         let mut is_copied = vec![false; self.locations];
         for effect in cycle.iter().map(|&node| &self.effects[node]) {
             if effect.moves.as_ref().is_some_and(|moves| moves.copies) {

@@ -284,8 +284,8 @@ impl Function<'_> {
         Some((node, path))
     }
 
-    /// What the branch at `branch` has just compared, and what must hold for it to lead to where `goes_on` says; with the one
-    /// operand as the index, and with the other.
+    /// What the branch at `branch` has just compared, and what must hold for it to lead to where `goes_on` says; with
+    /// the one operand as the index, and with the other.
     fn compared(&self, branch: usize, goes_on: impl Fn(usize) -> bool) -> Option<Vec<Compared>> {
         let node = |n: usize| self.node(n);
         let Next::Branch(target) = node(branch).next else {
@@ -378,8 +378,8 @@ impl Function<'_> {
         Some(Index::Slot(place, if wide { 8 } else { 4 }))
     }
 
-    /// The functions that the loop calls, or `None` where it calls something that all threads of a team must call equally
-    /// often.
+    /// The functions that the loop calls, or `None` where it calls something that all threads of a team must call
+    /// equally often.
     fn callees(&self, cycle: &BTreeSet<usize>) -> Option<Vec<u64>> {
         let mut all = Vec::new();
         for &node in cycle {

@@ -1,10 +1,10 @@
 //! What may be done with a sum, so that the parts of any number of chunks give the same.
 //!
 //! A private variable that begins at zero and collects something of each iteration is put together after the loop
-//! (`reduction(+:s)`). How the loop is divided does not show where the iterations collect by an operation that is associative and
-//! commutative and has zero for a neutral element, and where the parts are put together by the same one. A hash (`h = h * 37 + x`)
-//! begins at zero, too, but is none. (Sums of floating-point numbers count as sums, although they are rounded
-//! differently.)
+//! (`reduction(+:s)`). How the loop is divided does not show where the iterations collect by an operation that is
+//! associative and commutative and has zero for a neutral element, and where the parts are put together by the same
+//! one. A hash (`h = h * 37 + x`) begins at zero, too, but is none. (Sums of floating-point numbers count as sums,
+//! although they are rounded differently.)
 
 use iced_x86::{Instruction, Mnemonic, OpKind};
 
@@ -12,9 +12,9 @@ use super::effect::location;
 use super::function::{Location, Mark};
 use super::function::{ADDED, LEAST, MOST, ORED, XORED};
 
-/// The operation by which an instruction goes on with a sum, as a mark; 0 where it only moves or widens the sum; `None` where what it
-/// makes is no sum any more. `is_sum` tells which registers hold one, `has` which operations it was made by, `in_loop` whether the
-/// instruction belongs to a static loop.
+/// The operation by which an instruction goes on with a sum, as a mark; 0 where it only moves or widens the sum; `None`
+/// where what it makes is no sum any more. `is_sum` tells which registers hold one, `has` which operations it was made
+/// by, `in_loop` whether the instruction belongs to a static loop.
 pub(super) fn collects(
     i: &Instruction,
     is_sum: &dyn Fn(Location) -> bool,

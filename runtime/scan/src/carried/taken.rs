@@ -10,17 +10,17 @@
 //! }
 //! ```
 //!
-//! Elsewhere memory outside of the frame is taken to be shared, so that no iteration reads without a race what another one has
-//! stored. Such memory is not: through it an iteration may tell the next one of its chunk something. It is treated like an array of
-//! the frame. What an allocator gives holds nothing that a program could rely on, so that the first iteration of each chunk finds
-//! nothing there. Iterations that know whether they are the first one in their chunk are refused for that. So the memory
-//! carries nothing, as long as it is not written before the loop; what is read from it after the loop is what the last
-//! iteration of some chunk has left.
+//! Elsewhere memory outside of the frame is taken to be shared, so that no iteration reads without a race what another
+//! one has stored. Such memory is not: through it an iteration may tell the next one of its chunk something. It is
+//! treated like an array of the frame. What an allocator gives holds nothing that a program could rely on, so that the
+//! first iteration of each chunk finds nothing there. Iterations that know whether they are the first one in their
+//! chunk are refused for that. So the memory carries nothing, as long as it is not written before the loop; what is
+//! read from it after the loop is what the last iteration of some chunk has left.
 //!
-//! **How.** All addresses in such memory are made of what an allocator returned. A data flow over registers and words of the frame
-//! finds out which may be. It ends where such an address is put into memory that pointers reach, or is given to a function that may keep it:
-//! then the function is refused. So no address that is loaded from memory is one of them, and no instruction but those whose
-//! address was made of one reaches the memory.
+//! **How.** All addresses in such memory are made of what an allocator returned. A data flow over registers and words
+//! of the frame finds out which may be. It ends where such an address is put into memory that pointers reach, or is
+//! given to a function that may keep it: then the function is refused. So no address that is loaded from memory is one
+//! of them, and no instruction but those whose address was made of one reaches the memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -101,8 +101,8 @@ impl Function<'_> {
         Ok(())
     }
 
-    /// In which of the registers that calls may change the function leaves what is made of an address that it is given; `None` where
-    /// it may keep one elsewhere, or give it to somebody who does.
+    /// In which of the registers that calls may change the function leaves what is made of an address that it is given;
+    /// `None` where it may keep one elsewhere, or give it to somebody who does.
     pub(super) fn handed_back(&self, known: &BTreeMap<u64, Interface>) -> Option<Vec<Location>> {
         let mut arguments = self.no_locations();
         for l in ARGUMENTS {
@@ -140,8 +140,8 @@ impl Function<'_> {
         vec![0; self.locations.div_ceil(64)]
     }
 
-    /// Before each instruction the locations that may hold something made of what `start` has at the function's entry, or of what
-    /// the calls `takes` return.
+    /// Before each instruction the locations that may hold something made of what `start` has at the function's entry,
+    /// or of what the calls `takes` return.
     fn made_of(
         &self,
         start: Set,
@@ -202,8 +202,9 @@ impl Function<'_> {
         states
     }
 
-    /// Whether the instruction reads, and whether it writes, memory that the thread has taken, if the locations `state` may hold addresses
-    /// in it before the instruction. `None` where such an address may be put where it is not followed.
+    /// Whether the instruction reads, and whether it writes, memory that the thread has taken, if the locations `state`
+    /// may hold addresses in it before the instruction. `None` where such an address may be put where it is not
+    /// followed.
     fn handled(
         &self,
         index: usize,

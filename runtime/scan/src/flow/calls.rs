@@ -156,8 +156,8 @@ impl Analysis<'_> {
         }
     }
 
-    /// What an earlier call may have left as its result is nothing where the function at `target` does not read it: then it is followed
-    /// once only, from the same state as elsewhere.
+    /// What an earlier call may have left as its result is nothing where the function at `target` does not read it:
+    /// then it is followed once only, from the same state as elsewhere.
     fn drop_left(&self, target: u64, state: &mut State) {
         let is_left = |(_, value): &(usize, &Value)| **value == Value::Left;
         // No function is told anything there but how many vector registers have arguments.
@@ -179,8 +179,8 @@ impl Analysis<'_> {
         }
     }
 
-    /// Follows a function that another object's calls back, with arguments of its own. Tells whether it was followed to its end, and
-    /// returns nothing that stems from the numbers.
+    /// Follows a function that another object's calls back, with arguments of its own. Tells whether it was followed to
+    /// its end, and returns nothing that stems from the numbers.
     fn is_called_back(&mut self, target: u64) -> bool {
         match self.function(target, State::entry()) {
             Ok(exit) => !exit.as_ref().is_some_and(super::leaves_numbers),

@@ -97,8 +97,8 @@ pub(crate) fn scan_with_division(
     (scan, divided)
 }
 
-/// The function at `entry` and those that it calls, as far as they were followed, by their addresses, and what was found about the
-/// parts of their loops.
+/// The function at `entry` and those that it calls, as far as they were followed, by their addresses, and what was
+/// found about the parts of their loops.
 ///
 /// # Errors
 /// Why the function cannot be followed, and where.

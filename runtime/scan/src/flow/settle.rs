@@ -117,7 +117,8 @@ impl Analysis<'_> {
     }
 
     /// `if (id == 0)` is harmless around a block that the others skip: there is
-    /// one such thread in a team of any size. Returns the registers of results that the first thread may leave otherwise.
+    /// one such thread in a team of any size. Returns the registers of results that the first thread may leave
+    /// otherwise.
     fn check_zero_branch(
         &mut self,
         graph: &Graph,
@@ -164,8 +165,9 @@ impl Analysis<'_> {
         }
     }
 
-    /// Repeats the function's blocks until no state changes. Once a block has found that others may see more of the frame, all of
-    /// this starts again: until then each block that is still to come is run once, for what else is found of that kind.
+    /// Repeats the function's blocks until no state changes. Once a block has found that others may see more of the
+    /// frame, all of this starts again: until then each block that is still to come is run once, for what else is found
+    /// of that kind.
     fn settle(
         &mut self,
         graph: &Graph,

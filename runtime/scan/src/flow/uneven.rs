@@ -1,10 +1,12 @@
-//! What must hold for the parts of a function's static loops to be made uneven, written down while the function is judged.
+//! What must hold for the parts of a function's static loops to be made uneven, written down while the function is
+//! judged.
 //!
-//! The parts become uneven by other numbers in the place of `n / threads` and `n % threads` ([`crate::uneven`]). Compiled code
-//! makes the bounds of a part from the two by sums and a product, so other numbers give other bounds. Nothing else may be
-//! made from them. The number of threads stays what the program asked for, so that what it does with the two numbers that the
-//! runtime answers does not matter, with an exception: a program that multiplies the thread number by a number of its own
-//! computes places of equal parts, as in `out[thread * (n / threads) + k]`, which a larger part would leave.
+//! The parts become uneven by other numbers in the place of `n / threads` and `n % threads` ([`crate::uneven`]).
+//! Compiled code makes the bounds of a part from the two by sums and a product, so other numbers give other bounds.
+//! Nothing else may be made from them. The number of threads stays what the program asked for, so that what it does
+//! with the two numbers that the runtime answers does not matter, with an exception: a program that multiplies the
+//! thread number by a number of its own computes places of equal parts, as in `out[thread * (n / threads) + k]`, which
+//! a larger part would leave.
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,9 @@
-//! The records by which exceptions pass through a copy of a function ([`crate::uneven`]), in the form of an `.eh_frame` section.
+//! The records by which exceptions pass through a copy of a function ([`crate::uneven`]), in the form of an `.eh_frame`
+//! section.
 //!
-//! All instructions of a copy keep their distances. So the frame instructions, and the table of the places where exceptions
-//! continue, whose entries count from the function's start, hold for the copy as they are. Only addresses are
-//! written anew, as absolute ones: the function's start, and those of the table and of the language's routine.
+//! All instructions of a copy keep their distances. So the frame instructions, and the table of the places where
+//! exceptions continue, whose entries count from the function's start, hold for the copy as they are. Only addresses
+//! are written anew, as absolute ones: the function's start, and those of the table and of the language's routine.
 
 use super::{search, Format, Reader, OMITTED};
 use crate::elf::{u64_at, Memory};

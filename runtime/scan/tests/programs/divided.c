@@ -828,7 +828,8 @@ void free_heap_scratch_and_a_sum(int n, int m)
     total = sum;
 }
 
-/* The same, but something goes through the memory: from one iteration to the next, from before the loop into it, or out of it. */
+/* The same, but something goes through the memory: from one iteration to the next, from before the loop into it, or out
+   of it. */
 void counts_heap_cleared_before(int n, int m)
 {
 #pragma omp parallel num_threads(2)

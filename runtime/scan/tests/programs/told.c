@@ -1,6 +1,6 @@
-/* Regions in which the number of threads is printed: once, and used for nothing else (told_*), or not (refused_*). Only compiled,
- * never run. A compiler that knows `omp_get_num_threads` asks once for a loop and for the program, and such a region is refused;
- * so the function has another name here. */
+/* Regions in which the number of threads is printed: once, and used for nothing else (told_*), or not (refused_*). Only
+ * compiled, never run. A compiler that knows `omp_get_num_threads` asks once for a loop and for the program, and such a
+ * region is refused; so the function has another name here. */
 #include <stdio.h>
 #include <string.h>
 

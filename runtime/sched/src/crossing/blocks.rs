@@ -7,9 +7,9 @@
 //!
 //! **Corrections.** A block's iterations may take more time than those of others. So each execution shows how much
 //! longer the slowest node took than all would have taken if they had been done together, as far as the times of these
-//! blocks tell. `hetprobe` decides in the first [`DECIDING`] executions in blocks, and later only if the work has changed
-//! [`CHANGED`]. `hetprobe-i` is for loops whose iterations differ: a block that was too slow twice in succession is
-//! cut again, for as long as the program runs. Each correction moves the pages at the blocks' borders.
+//! blocks tell. `hetprobe` decides in the first [`DECIDING`] executions in blocks, and later only if the work has
+//! changed [`CHANGED`]. `hetprobe-i` is for loops whose iterations differ: a block that was too slow twice in
+//! succession is cut again, for as long as the program runs. Each correction moves the pages at the blocks' borders.
 //!
 //! Waiting for pages does not count, as in [`super::division`].
 //!
@@ -56,8 +56,8 @@ impl Blocks {
         })
     }
 
-    /// How the next execution's loops are divided: for each node where its block begins, and behind the last node where that
-    /// ends, as parts of [`WHOLE`]. `None`: on demand.
+    /// How the next execution's loops are divided: for each node where its block begins, and behind the last node where
+    /// that ends, as parts of [`WHOLE`]. `None`: on demand.
     pub fn bounds(&self) -> Option<Vec<u32>> {
         if self.shares.is_empty() {
             return None;
@@ -119,8 +119,8 @@ impl Blocks {
 mod tests {
     use super::*;
 
-    /// Runs a loop whose iteration at `x`, from 0 to 1, costs `cost(x)` nanoseconds times the number of iterations, on nodes with
-    /// one core each that take `slow[k]` times as long. Returns the part.
+    /// Runs a loop whose iteration at `x`, from 0 to 1, costs `cost(x)` nanoseconds times the number of iterations, on
+    /// nodes with one core each that take `slow[k]` times as long. Returns the part.
     fn run(blocks: &mut Blocks, slow: &[f64], cost: &dyn Fn(f64) -> f64, again: bool) -> f64 {
         const STEPS: usize = 10_000;
         let at = |i: usize| cost((i as f64 + 0.5) / STEPS as f64) / STEPS as f64;

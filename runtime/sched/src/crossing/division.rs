@@ -8,17 +8,17 @@
 //! **Another division costs.** The pages at its borders move. So a new division replaces the old one only where the
 //! slowest node would be done much earlier.
 //!
-//! **Waiting for pages does not count.** It is not in proportion to a node's part: a node with a small part waits about as
-//! long as before for the pages that every thread reads, and would look ever slower, the smaller its part is. For the same
-//! reason times of small parts say little.
+//! **Waiting for pages does not count.** It is not in proportion to a node's part: a node with a small part waits about
+//! as long as before for the pages that every thread reads, and would look ever slower, the smaller its part is. For
+//! the same reason times of small parts say little.
 //!
-//! **A cold execution does not count either.** The first one moves the region's pages. Each fault also takes the processor's
-//! time in the kernel, and what comes is in no cache: a node to which a quarter of a megabyte for each millisecond of work had
-//! to move took 2.5 times as much time as one that had its pages already. So a first execution in which a node waited long for
-//! pages says nothing about speeds.
+//! **A cold execution does not count either.** The first one moves the region's pages. Each fault also takes the
+//! processor's time in the kernel, and what comes is in no cache: a node to which a quarter of a megabyte for each
+//! millisecond of work had to move took 2.5 times as much time as one that had its pages already. So a first execution
+//! in which a node waited long for pages says nothing about speeds.
 //!
-//! **Asked before each crossing.** So the best divisions are found once, and again only when the nodes' speeds have changed
-//! against each other.
+//! **Asked before each crossing.** So the best divisions are found once, and again only when the nodes' speeds have
+//! changed against each other.
 //!
 //! Pure: times come in, numbers of threads go out.
 
@@ -26,8 +26,8 @@
 const RENEWAL: f64 = 1.25;
 /// A first execution in which a node waited for pages longer than this part of its work's time is a cold one.
 const COLD: f64 = 0.25;
-/// A node that took less time than this for its part, in nanoseconds, tells nothing: faults and the region's start are a large
-/// part of that.
+/// A node that took less time than this for its part, in nanoseconds, tells nothing: faults and the region's start are
+/// a large part of that.
 const TELLS_NS: f64 = 500_000.0;
 /// A region that may have any number of threads has at most this many times as many as it would have.
 const MOST: u32 = 8;
@@ -54,8 +54,8 @@ pub struct Part {
 }
 
 impl Part {
-    /// Nanoseconds for which the whole region would keep one core of the node busy; with waiting for pages, and without.
-    /// `None` if the node did too little to tell.
+    /// Nanoseconds for which the whole region would keep one core of the node busy; with waiting for pages, and
+    /// without. `None` if the node did too little to tell.
     pub fn whole_ns(&self) -> Option<(f64, f64)> {
         if self.threads == 0 || self.work <= 0.0 || self.ran_ns < TELLS_NS {
             return None;
@@ -192,8 +192,8 @@ impl Division {
         }
     }
 
-    /// Gives one thread after the other to the node that would be done first with it; each node gets one. What that comes
-    /// to with `total` threads is the best division into as many.
+    /// Gives one thread after the other to the node that would be done first with it; each node gets one. What that
+    /// comes to with `total` threads is the best division into as many.
     fn search(&mut self, total: u32) -> Found {
         #[cfg(test)]
         {
@@ -347,7 +347,8 @@ mod tests {
         assert_eq!(slow.threads(2, true), Some(vec![3, 1]));
     }
 
-    /// A region is asked about before each execution: a settled one costs no search, whether its parts are equal or not.
+    /// A region is asked about before each execution: a settled one costs no search, whether its parts are equal or
+    /// not.
     #[test]
     fn settled_divisions_are_not_looked_for_again() {
         for slow in [10e6, 13e6, 30e6] {

@@ -3,8 +3,8 @@
 use super::{Crossings, Phase, Place, LOSES, WINS};
 
 impl Crossings {
-    /// If the region's next execution across nodes is a trial: is it the region's first one, how long does it take at home, and how much
-    /// longer may it take now?
+    /// If the region's next execution across nodes is a trial: is it the region's first one, how long does it take at
+    /// home, and how much longer may it take now?
     pub fn trial(&self, region: usize) -> Option<(bool, f64, f64)> {
         match (&self.phase, self.regions.get(&region)) {
             (Phase::Trial { left_ns, .. }, Some(r)) => Some((
@@ -16,8 +16,8 @@ impl Crossings {
         }
     }
 
-    /// An execution in a trial, reported by [`Crossings::ran`], was hopeless, so that home ran what was left of it. That ends the
-    /// trial.
+    /// An execution in a trial, reported by [`Crossings::ran`], was hopeless, so that home ran what was left of it.
+    /// That ends the trial.
     pub fn gave_up(&mut self, region: usize) {
         self.judge_trial();
         if let (Phase::Kept { .. }, Some(r)) = (&self.phase, self.regions.get_mut(&region)) {

@@ -50,18 +50,18 @@ impl Crossings {
     }
 
     /// A probe of the region, or an execution across nodes where there are no probes, has shown this about the nodes
-    /// other than home, in order. `beside_ns`: what home ran meanwhile, as a time of the whole region at home; 0 if home
-    /// ran nothing.
+    /// other than home, in order. `beside_ns`: what home ran meanwhile, as a time of the whole region at home; 0 if
+    /// home ran nothing.
     pub fn probed(&mut self, region: usize, shown: &[Shown], beside_ns: f64) {
         let r = self.regions.entry(region).or_default();
         r.probed(shown, beside_ns);
     }
 
-    /// An execution of the region by `threads` threads across nodes has shown this, by node, home first. Nothing is learned
-    /// where a node other than home did too little to tell.
+    /// An execution of the region by `threads` threads across nodes has shown this, by node, home first. Nothing is
+    /// learned where a node other than home did too little to tell.
     pub fn crossed(&mut self, region: usize, parts: &[Part], threads: u32) {
-        // Where other work takes a part of the processor's time, an execution at home takes longer than that time. It would
-        // on other nodes, too.
+        // Where other work takes a part of the processor's time, an execution at home takes longer than that time. It
+        // would on other nodes, too.
         let own = parts.first().and_then(|p| p.alone_ns(threads));
         let home = self.times(region).0 as f64;
         let scale = own.map_or(1.0, |(_, ns)| (home / ns).max(1.0));
@@ -161,8 +161,9 @@ impl Crossings {
         r.home_ns >= COUNTS * most
     }
 
-    /// What a second probe of the region is expected to lose. Where home has waited for pages since the first one, it took
-    /// back what that one had fetched, and the second one fetches it again. Else the pages are still where they are needed.
+    /// What a second probe of the region is expected to lose. Where home has waited for pages since the first one, it
+    /// took back what that one had fetched, and the second one fetches it again. Else the pages are still where they
+    /// are needed.
     fn again_ns(&self, r: &Region) -> f64 {
         let back = self.fetched_ns - r.fetched_before_ns > TAKEN_BACK * r.probe_lost_ns;
         if back {

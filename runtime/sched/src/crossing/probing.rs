@@ -124,8 +124,8 @@ fn a_program_that_is_faster_on_another_node_moves_there_and_stays() {
     assert!(w.total < 1.2 * best, "{}", w.total / best);
 }
 
-/// A region that takes less time than leaving home costs, on the same pages as a long one: if it stayed, each would take
-/// the pages from the other. It goes along, and the program is faster for it.
+/// A region that takes less time than leaving home costs, on the same pages as a long one: if it stayed, each would
+/// take the pages from the other. It goes along, and the program is faster for it.
 #[test]
 fn short_regions_follow_the_long_ones() {
     let mut rule = Crossings::probing(&Probed {

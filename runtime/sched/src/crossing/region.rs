@@ -100,8 +100,8 @@ impl Region {
         (self.probes > 0).then(|| 1.0 / (home.recip() + rates) + overhead_ns)
     }
 
-    /// Could leaving home save a `part` of the region's time, if it never waited for pages that have moved? `true` before
-    /// the first probe.
+    /// Could leaving home save a `part` of the region's time, if it never waited for pages that have moved? `true`
+    /// before the first probe.
     pub(super) fn hopeful(&self, part: f64, overhead_ns: f64) -> bool {
         if self.probes == 0 {
             return true;

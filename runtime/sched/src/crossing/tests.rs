@@ -297,7 +297,8 @@ fn large_data_is_moved_for_long_programs_only() {
     assert_eq!(w.rule.why(0), Reason::Faster);
 }
 
-/// Each execution across ends early: the trial is over with the first one, and the region is tried again ever more rarely.
+/// Each execution across ends early: the trial is over with the first one, and the region is tried again ever more
+/// rarely.
 #[test]
 fn a_trial_that_was_given_up_has_failed() {
     let mut rule = Crossings::new(2);

@@ -177,8 +177,8 @@ fn a_promise_that_is_not_kept_is_believed_ever_more_seldom() {
     assert!(w.total < 1.06 * w.at_home(), "{}", w.total / w.at_home());
 }
 
-/// A program of one region on two nodes with a core each, as the runtime drives the rules: times of execution decide where
-/// the region runs, and what each node shows how it is divided.
+/// A program of one region on two nodes with a core each, as the runtime drives the rules: times of execution decide
+/// where the region runs, and what each node shows how it is divided.
 struct Nodes {
     /// By node: nanoseconds of the whole region on its core.
     core_ns: [f64; 2],
@@ -269,8 +269,8 @@ fn what_nodes_take_for_their_parts_moves_a_region_to_the_faster_one() {
     }
 }
 
-/// The first crossing moves so many pages that it tells nothing of the nodes' speeds, and the second one is as slow as the slow
-/// node's equal part. What is judged is the division that follows.
+/// The first crossing moves so many pages that it tells nothing of the nodes' speeds, and the second one is as slow as
+/// the slow node's equal part. What is judged is the division that follows.
 #[test]
 fn steady_times_of_an_old_division_do_not_count() {
     let mut nodes = Nodes::new([20.0 * MS, 60.0 * MS], 1.0, true);
@@ -284,7 +284,8 @@ fn steady_times_of_an_old_division_do_not_count() {
     assert_eq!(nodes.run(), (Place::Across, Some(vec![3, 1])));
 }
 
-/// What has hardly any data crosses in its third execution, and what has more only when the time spent pays for moving that.
+/// What has hardly any data crosses in its third execution, and what has more only when the time spent pays for moving
+/// that.
 #[test]
 fn little_data_is_tried_at_once() {
     for (pages, first) in [(50, 3), (600, 5), (4000, 26)] {

@@ -230,7 +230,8 @@ proptest! {
     }
 
     #[test]
-    fn no_text_does_harm(text in "(hetmp-profile 1\n)?((nodes|object|region|first|settled|node|end|x) [0-9a-f. -]{0,20}\n){0,8}") {
+    fn no_text_does_harm(text in "(hetmp-profile 1\n)?((nodes|object|region|first|settled|node|end|x) [0-9a-f. \
+                                  -]{0,20}\n){0,8}") {
         let _ = Profile::parse(&text);
     }
 

@@ -324,8 +324,8 @@ impl<'a> Machine<'a> {
         out
     }
 
-    /// Runs `driver` on `team` from the time `start` on, for this part of the loop. If `chosen` names a node, only that node has a part
-    /// in the loop.
+    /// Runs `driver` on `team` from the time `start` on, for this part of the loop. If `chosen` names a node, only that
+    /// node has a part in the loop.
     pub(super) fn run(
         &mut self,
         l: &LoopModel,

@@ -409,8 +409,8 @@ mod tests {
     use crate::schedule::Schedule;
     use crate::simulate::{random, run, Strategy};
 
-    /// First parts, probes in the middle, rests at another place, divisions: each iteration runs once in each execution,
-    /// whatever the rule chooses, and the times of loops and serial parts are the program's.
+    /// First parts, probes in the middle, rests at another place, divisions: each iteration runs once in each
+    /// execution, whatever the rule chooses, and the times of loops and serial parts are the program's.
     #[test]
     fn every_execution_runs_the_whole_loop() {
         let mut probed = 0;

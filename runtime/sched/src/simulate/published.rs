@@ -2,13 +2,13 @@
 //! `hetprobe-i-paper`.
 //!
 //! A part of the loop is probed in equal shares for each thread, and all threads meet. The thresholds decide. Each node
-//! gets its share by core speed ratio, and its threads take chunks of that share; a node that has finished takes nothing
-//! from the others. HetProbe-I gives out smaller chunks to slower nodes. When a part of the distributed iterations
-//! is done, it lets all chunks end, gathers the rest, and probes again; a node that has finished early, or has no share,
-//! waits for that. Later executions of a loop begin with the averages of earlier probes.
+//! gets its share by core speed ratio, and its threads take chunks of that share; a node that has finished takes
+//! nothing from the others. HetProbe-I gives out smaller chunks to slower nodes. When a part of the distributed
+//! iterations is done, it lets all chunks end, gathers the rest, and probes again; a node that has finished early, or
+//! has no share, waits for that. Later executions of a loop begin with the averages of earlier probes.
 //!
-//! What this crate's schedules do beyond that is what the difference shows: they lend work between nodes, probe again only
-//! when something has changed, and probe iterations of different kinds apart.
+//! What this crate's schedules do beyond that is what the difference shows: they lend work between nodes, probe again
+//! only when something has changed, and probe iterations of different kinds apart.
 
 use crate::cache::NEW_WEIGHT;
 use crate::decide::{decide, Decision, NodeInput, Rules};

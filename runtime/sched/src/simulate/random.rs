@@ -182,8 +182,9 @@ pub struct AgainstBest {
     /// As `single_later`, for somebody who knows everything but whose loops run at home the first time: from the second
     /// execution on, all run on the node that is then best.
     pub oracle_later: f64,
-    /// As `oracle_later`, for somebody who does not know how long the program goes on, and who must not be more than 6 % behind
-    /// the first node if the program ends now: all loops move as soon as that is kept whatever follows ([`earliest`]).
+    /// As `oracle_later`, for somebody who does not know how long the program goes on, and who must not be more than 6
+    /// % behind the first node if the program ends now: all loops move as soon as that is kept whatever follows
+    /// ([`earliest`]).
     pub careful_later: f64,
     /// As `single_later`, in each loop's last execution alone.
     pub last: f64,
@@ -253,8 +254,9 @@ pub fn against_best(
     }
 }
 
-/// After how many executions at home all loops can move to `node`, where the program must not be more than 6 % behind home if
-/// the executions after the move are the last: what moving costs is then a sixteenth of the time so far. All executions, if never.
+/// After how many executions at home all loops can move to `node`, where the program must not be more than 6 % behind
+/// home if the executions after the move are the last: what moving costs is then a sixteenth of the time so far. All
+/// executions, if never.
 fn earliest(
     platform: &Platform,
     workload: &Workload,

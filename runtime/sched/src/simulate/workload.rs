@@ -98,8 +98,8 @@ pub struct LoopModel {
     /// Last-level cache misses per 1000 instructions where the node does not
     /// say.
     pub misses_per_kilo: f64,
-    /// Last-level cache misses that an iteration has in addition, if another node ran it last, or none did: each node has
-    /// a cache that keeps the data of the iterations which that node ran last. 0: no cache is modelled.
+    /// Last-level cache misses that an iteration has in addition, if another node ran it last, or none did: each node
+    /// has a cache that keeps the data of the iterations which that node ran last. 0: no cache is modelled.
     pub cold_misses: f64,
     /// How the cost varies.
     pub spread: Spread,

@@ -15,7 +15,8 @@ const TRAFFIC: &str = "<th class=\"n\">Read faults<th class=\"n\">Write faults<t
 /// The cells of a row that tell a node's or a region's traffic.
 fn traffic(t: Traffic) -> String {
     format!(
-        "<td class=\"n\">{}<td class=\"n\">{}<td class=\"n\">{}<td class=\"n\">{} KiB<td class=\"n\">{}<td class=\"n\">{}",
+        "<td class=\"n\">{}<td class=\"n\">{}<td class=\"n\">{}<td class=\"n\">{} KiB<td class=\"n\">{}<td \
+         class=\"n\">{}",
         t.read_faults,
         t.write_faults,
         t.pages_along,
@@ -41,8 +42,9 @@ pub(super) fn dsm(all: &Resolved, out: &mut String) {
     let _ = write!(
         out,
         "<h2>Distributed shared memory on {} nodes</h2>\n<p class=\"soft\">Faults are those that asked another node \
-         for a page. Along: pages that came with others. Taken away: pages that other nodes asked for. Waited: from a fault to its page, summed over \
-         faults. Bars: each node's share of that time.</p>\n<div class=\"scroll\"><table><tr><th>Node{TRAFFIC}</tr>\n",
+         for a page. Along: pages that came with others. Taken away: pages that other nodes asked for. Waited: from a \
+         fault to its page, summed over faults. Bars: each node's share of that time.</p>\n<div \
+         class=\"scroll\"><table><tr><th>Node{TRAFFIC}</tr>\n",
         dsm.nodes.len()
     );
     for (i, t) in dsm.nodes.iter().enumerate() {
@@ -63,7 +65,8 @@ pub(super) fn dsm(all: &Resolved, out: &mut String) {
         let _ = writeln!(
             out,
             "<h3>Regions that may cross nodes</h3>\n<div class=\"scroll\"><table><tr><th>Region\
-             <th>Where it ran{TRAFFIC}<th>Fault period in the last trial<th><th class=\"why\">Why it last ran there</tr>"
+             <th>Where it ran{TRAFFIC}<th>Fault period in the last trial<th><th class=\"why\">Why it last ran \
+             there</tr>"
         );
         for (r, s) in dsm.regions.iter().zip(&all.crossings) {
             region(r, s, out);

@@ -10,7 +10,8 @@ pub(super) unsafe fn writes(context: *const libc::ucontext_t) -> bool {
     unsafe { (*context).uc_mcontext.gregs[libc::REG_ERR as usize] & 2 != 0 }
 }
 
-/// Was the access a write? Where the kernel does not say, it is taken for one: that fetches the page for writing at once.
+/// Was the access a write? Where the kernel does not say, it is taken for one: that fetches the page for writing at
+/// once.
 ///
 /// # Safety
 /// `context` is what the kernel passed to the handler of a fault.
@@ -23,8 +24,8 @@ pub(super) unsafe fn writes(context: *const libc::ucontext_t) -> bool {
     const RECORDS: usize = 288;
     /// The room that the kernel's `struct sigcontext` has for records.
     const ROOM: usize = 4096;
-    // SAFETY: the context is the kernel's: this function's contract. Each record begins with its kind and its size, and one
-    // of kind 0 ends the list, which has no more than this room.
+    // SAFETY: the context is the kernel's: this function's contract. Each record begins with its kind and its size, and
+    // one of kind 0 ends the list, which has no more than this room.
     unsafe {
         let records = (&raw const (*context).uc_mcontext)
             .cast::<u8>()

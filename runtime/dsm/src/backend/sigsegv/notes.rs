@@ -1,7 +1,7 @@
 //! The way of a fault from the thread that faulted to the one that serves it.
 //!
-//! It leads through memory. A pipe would be a descriptor that the program's own threads use: a program may close it, and use
-//! its number.
+//! It leads through memory. A pipe would be a descriptor that the program's own threads use: a program may close it,
+//! and use its number.
 
 use super::raw;
 use crate::backend::Fault;
@@ -35,8 +35,8 @@ fn unpacked(note: usize) -> Fault {
 /// Faults that nobody has taken yet.
 ///
 /// # Memory ordering
-/// A thread writes its note, then adds to `written`, then wakes. The taker reads `written`, then all places, then sleeps only
-/// if `written` is still the same (the kernel compares). So a note that it has not found ends its sleep.
+/// A thread writes its note, then adds to `written`, then wakes. The taker reads `written`, then all places, then
+/// sleeps only if `written` is still the same (the kernel compares). So a note that it has not found ends its sleep.
 pub(super) struct Notes {
     /// [`packed`] faults; 0: none.
     places: [AtomicUsize; PLACES],

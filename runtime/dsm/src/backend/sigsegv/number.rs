@@ -5,8 +5,9 @@ use core::sync::atomic::{AtomicU32, Ordering};
 /// The words of a control block that are searched.
 pub const WORDS: usize = 256;
 
-/// The word in which the C library keeps the number `me`. The block begins with addresses, whose upper halves are numbers such as
-/// 0x7f5c: as large as those of threads. The thread's number is the lower half of a pair, and the upper half is not used.
+/// The word in which the C library keeps the number `me`. The block begins with addresses, whose upper halves are
+/// numbers such as 0x7f5c: as large as those of threads. The thread's number is the lower half of a pair, and the upper
+/// half is not used.
 pub fn of(block: &[AtomicU32; WORDS], me: u32) -> Option<&AtomicU32> {
     let is = |word: &AtomicU32, number: u32| word.load(Ordering::Relaxed) == number;
     let mut pairs = block.chunks_exact(2);

@@ -1,8 +1,8 @@
 //! System calls of signal handlers, in a part of the code that is known by its addresses.
 //!
-//! The C library's functions are not for these handlers: those set `errno`, which lies in the thread's own storage, in a
-//! page that may be on another node. And where all system calls of a thread are caught (`libhetmp_dsm.so` does so, for
-//! programs), the kernel lets those of this part pass.
+//! The C library's functions are not for these handlers: those set `errno`, which lies in the thread's own storage, in
+//! a page that may be on another node. And where all system calls of a thread are caught (`libhetmp_dsm.so` does so,
+//! for programs), the kernel lets those of this part pass.
 
 use core::sync::atomic::AtomicU32;
 
@@ -31,9 +31,9 @@ core::arch::global_asm!(
     "syscall",
     "ret",
     ".cfi_endproc",
-    // isize hetmp_raw_clone(*const Clone). In the child, `begin` (if there is one) is called with the program's registers
-    // kept, and the program's code goes on with 0 as the call's result. The child's stack holds, from its pointer on:
-    // `begin`, its argument, the register `rdi`, and where the program goes on.
+    // isize hetmp_raw_clone(*const Clone). In the child, `begin` (if there is one) is called with the program's
+    // registers kept, and the program's code goes on with 0 as the call's result. The child's stack holds, from its
+    // pointer on: `begin`, its argument, the register `rdi`, and where the program goes on.
     ".globl hetmp_raw_clone",
     ".hidden hetmp_raw_clone",
     ".type hetmp_raw_clone, @function",
@@ -157,8 +157,8 @@ pub fn code() -> core::ops::Range<usize> {
     (&raw const hetmp_raw_begin).addr()..(&raw const hetmp_raw_end).addr()
 }
 
-/// A system call. Returns what the kernel returns: a negative error number, or the result. Async-signal-safe; leaves `errno`
-/// alone.
+/// A system call. Returns what the kernel returns: a negative error number, or the result. Async-signal-safe; leaves
+/// `errno` alone.
 ///
 /// # Safety
 /// As the call demands.
@@ -167,7 +167,8 @@ pub unsafe fn call(number: libc::c_long, arguments: [usize; 6]) -> isize {
     unsafe { hetmp_raw_call(number as usize, &raw const arguments) }
 }
 
-/// How a thread or process of the program is made: the arguments of the system call `clone`, and the program's registers.
+/// How a thread or process of the program is made: the arguments of the system call `clone`, and the program's
+/// registers.
 #[cfg(target_arch = "x86_64")]
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -183,8 +184,8 @@ pub struct Clone {
 /// The system call `clone`, where the child goes on in the program's code, on a stack of its own.
 ///
 /// # Safety
-/// As the call demands. From the child's stack pointer on lie four words: a function that the child calls first, or 0; the
-/// function's argument; the child's `rdi`; and the address where the program goes on.
+/// As the call demands. From the child's stack pointer on lie four words: a function that the child calls first, or 0;
+/// the function's argument; the child's `rdi`; and the address where the program goes on.
 #[cfg(target_arch = "x86_64")]
 pub unsafe fn clone(how: &Clone) -> isize {
     // SAFETY: the caller upholds what the call demands of the arguments and of the child's stack.

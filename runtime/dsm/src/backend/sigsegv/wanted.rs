@@ -39,8 +39,8 @@ impl Wanted {
         old
     }
 
-    /// Handles a signal that is not this library's as the system would without this library. `forced`: by the kernel, for
-    /// what the thread did, such as a fault; such signals cannot be ignored.
+    /// Handles a signal that is not this library's as the system would without this library. `forced`: by the kernel,
+    /// for what the thread did, such as a fault; such signals cannot be ignored.
     ///
     /// To be called by the handler of `signal`, with the arguments that the kernel gave.
     pub fn deliver(
@@ -72,8 +72,8 @@ impl Wanted {
         if programs.handler == libc::SIG_IGN && !forced {
             return;
         }
-        // SAFETY: this restores the default action. An instruction that faulted does so again, and ends the process as it
-        // should; a signal that comes for no instruction, or behind one, is sent again.
+        // SAFETY: this restores the default action. An instruction that faulted does so again, and ends the process as
+        // it should; a signal that comes for no instruction, or behind one, is sent again.
         unsafe {
             let _ = raw::action(signal, Some(&Action::default()));
             if !forced || signal == libc::SIGSYS {

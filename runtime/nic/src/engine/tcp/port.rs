@@ -3,22 +3,23 @@
 //!
 //! An operation passes four stages; each has a file:
 //!
-//! 1. **It begins** (`life`). [`Port::step`] takes a descriptor from a queue. `dispatch` checks the initiator's half and puts
-//!    the operation at the end of its peer's line (`Peer::waiting`).
+//! 1. **It begins** (`life`). [`Port::step`] takes a descriptor from a queue. `dispatch` checks the initiator's half
+//!    and puts the operation at the end of its peer's line (`Peer::waiting`).
 //! 2. **It leaves** (`leave`). `pump` sends the front of the line as *requests*: pieces of at most
 //!    [`PIECE_BYTES`](super::frame::PIECE_BYTES) bytes. Each request names the whole operation, so that the target can
 //!    check all of it before the first byte is written. Each has a number, and its reply repeats the number.
-//! 3. **The target executes it** (`serve`), and appends a reply. A message that finds the target's inbox full waits there
-//!    (`Peer::blocked`), and every later request of that peer waits behind it, so that none overtakes another.
+//! 3. **The target executes it** (`serve`), and appends a reply. A message that finds the target's inbox full waits
+//!    there (`Peer::blocked`), and every later request of that peer waits behind it, so that none overtakes another.
 //! 4. **It ends** (`life`) when all pieces went out and no request is without a reply. The completion goes to the queue
 //!    that the descriptor came from.
 //!
 //! **Limits.** A window limits what is under way to a peer, and with it what either side must buffer. A peer that
-//! sends more than the window allows, or bytes that are no frames, has broken the protocol ([`Violation`]). Such a peer is
-//! given up, and every operation to it ends in error.
+//! sends more than the window allows, or bytes that are no frames, has broken the protocol ([`Violation`]). Such a peer
+//! is given up, and every operation to it ends in error.
 //!
-//! **Another way out.** An engine whose adapter moves memory by itself (libfabric) hands the port a [`Direct`]. Puts and
-//! gets that the adapter takes go that way instead of as requests: at once, where nothing stands before them in the line.
+//! **Another way out.** An engine whose adapter moves memory by itself (libfabric) hands the port a [`Direct`]. Puts
+//! and gets that the adapter takes go that way instead of as requests: at once, where nothing stands before them in the
+//! line.
 
 mod leave;
 mod life;
@@ -58,8 +59,8 @@ pub(in crate::engine) struct Port<D> {
     next: u64,
     /// Descriptors held back until a counter of this rank says so, with the queue that each came from.
     triggers: Triggers<(usize, Taken)>,
-    /// A counter of this rank has moved since this was last asked for. Another port of the same rank may hold descriptors
-    /// back for it.
+    /// A counter of this rank has moved since this was last asked for. Another port of the same rank may hold
+    /// descriptors back for it.
     moved: bool,
 }
 
@@ -93,8 +94,8 @@ impl<D: Direct> Port<D> {
         }
     }
 
-    /// Takes the descriptors that were announced, sends what the windows have room for, and tries again what was held up.
-    /// True if there was something to do.
+    /// Takes the descriptors that were announced, sends what the windows have room for, and tries again what was held
+    /// up. True if there was something to do.
     pub(in crate::engine) fn step(&mut self) -> bool {
         let mut worked = false;
         for q in 0..self.queues.len() {
@@ -175,8 +176,8 @@ impl<D: Direct> Port<D> {
         if self.peers[peer].lost {
             return false;
         }
-        // Frames lie in the decoder while the rest of the port works on them, so that the decoder is taken out meanwhile.
-        // The decoder of a peer that is given up on the way is not put back.
+        // Frames lie in the decoder while the rest of the port works on them, so that the decoder is taken out
+        // meanwhile. The decoder of a peer that is given up on the way is not put back.
         let mut decoder = core::mem::take(&mut self.peers[peer].decoder);
         decoder.filled(n);
         loop {

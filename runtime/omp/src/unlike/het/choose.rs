@@ -78,8 +78,8 @@ fn may_be_static(clause: Clause) -> bool {
     clause == RUNTIME
 }
 
-/// The iterations of `l` that no division separates: the chunks of a dynamic loop, and of a guided one whose chunks are multiples of
-/// a size. Chunks of other guided loops begin anywhere.
+/// The iterations of `l` that no division separates: the chunks of a dynamic loop, and of a guided one whose chunks are
+/// multiples of a size. Chunks of other guided loops begin anywhere.
 fn blocks(l: &Loop) -> Blocks {
     let each = match l.clause {
         Some(SchedKind::Dynamic) => l.chunk,

@@ -104,7 +104,8 @@ impl Parts {
 pub(super) struct Execution(ManuallyDrop<Box<Parts>>);
 
 impl Execution {
-    /// An execution of the loop `key` under `chosen`, which divides its blocks. The thread on seat `t` of the team belongs to node `node_of(t)`.
+    /// An execution of the loop `key` under `chosen`, which divides its blocks. The thread on seat `t` of the team
+    /// belongs to node `node_of(t)`.
     pub(super) fn new(
         chosen: &Chosen,
         key: usize,

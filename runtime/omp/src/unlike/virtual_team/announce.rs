@@ -15,15 +15,17 @@
 //!
 //! **Nobody else decides** if all of this holds: `OMP_NUM_THREADS` is not set; `omp_set_num_threads` was not
 //! called; no limit is set; `omp_get_num_procs` was not called before (programs size arrays by it, too); no
-//! region ran before the query (the program may have kept its size); and all objects that open regions take part: the program
-//! and small libraries that the program is linked with. An object that takes part has no thread-local variables, and does not
-//! call the bodies of its regions itself, as code of gcc before 4.9 does: such regions keep ordinary teams.
+//! region ran before the query (the program may have kept its size); and all objects that open regions take part: the
+//! program and small libraries that the program is linked with. An object that takes part has no thread-local
+//! variables, and does not call the bodies of its regions itself, as code of gcc before 4.9 does: such regions keep
+//! ordinary teams.
 //!
-//! **Libraries that wait.** A library may have its own way of making threads wait for each other (OpenBLAS: flags and `sched_yield`).
-//! Virtual threads would stand still there, and 16 real ones on 2 cores take turns. So a library takes part only if it asks for no
-//! function by which threads wait or yield, and is small: large libraries of that kind do without such functions.
-//! (Examples that take part: libimagequant, and FFTW's libfftw3_omp, whose program opens no region itself.) A library that was
-//! opened while the program ran does not take part: others may be opened later, after the number was told.
+//! **Libraries that wait.** A library may have its own way of making threads wait for each other (OpenBLAS: flags and
+//! `sched_yield`). Virtual threads would stand still there, and 16 real ones on 2 cores take turns. So a library takes
+//! part only if it asks for no function by which threads wait or yield, and is small: large libraries of that kind do
+//! without such functions. (Examples that take part: libimagequant, and FFTW's libfftw3_omp, whose program opens no
+//! region itself.) A library that was opened while the program ran does not take part: others may be opened later,
+//! after the number was told.
 
 use super::object;
 use crate::icv::{Icv, UNLIMITED_THREADS};
@@ -74,8 +76,9 @@ pub(super) fn tell(threads: u32) -> u32 {
     }
 }
 
-/// May an announced number stand in for that of a task's variables? Whoever answers `omp_get_max_threads` and whoever sizes a
-/// team ask here, so that the two agree. A team of one stays one: there is nobody to share with, as under a quota of one CPU.
+/// May an announced number stand in for that of a task's variables? Whoever answers `omp_get_max_threads` and whoever
+/// sizes a team ask here, so that the two agree. A team of one stays one: there is nobody to share with, as under a
+/// quota of one CPU.
 pub(super) fn is_for(icv: &Icv) -> bool {
     icv.nthreads > 1 && !icv.nthreads_set && !icv.dynamic && icv.thread_limit == UNLIMITED_THREADS
 }

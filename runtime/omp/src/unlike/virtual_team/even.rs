@@ -24,7 +24,8 @@ pub(super) fn is_to_be_looked_at(code: usize, threads: u32) -> bool {
     region.is_some_and(Even::is_to_be_looked_at)
 }
 
-/// Learns from an execution with so many barriers. Returns how many executions may pass unobserved, 0 unless any `may_pass`.
+/// Learns from an execution with so many barriers. Returns how many executions may pass unobserved, 0 unless any
+/// `may_pass`.
 pub(super) fn learn(
     (code, threads): (usize, u32),
     seen: &Seen,
@@ -61,8 +62,8 @@ unsafe extern "C" fn run(timed: *mut libc::c_void) {
     // SAFETY: `ordinary` took function and data from a region that compiled code made for every thread of a
     // team.
     unsafe { (timed.entry)(timed.data) };
-    // An emulated slow core pays for its last stretch here. Otherwise its thread would seem to be as fast as the others in each
-    // region that is shorter than the emulation's period.
+    // An emulated slow core pays for its last stretch here. Otherwise its thread would seem to be as fast as the others
+    // in each region that is shorter than the emulation's period.
     th.leave_program(Reason::Switch);
     let busy = slow.stop_watch();
     let barriers = th.member().epoch.get().wrapping_sub(epoch) & crate::EPOCH_MASK;

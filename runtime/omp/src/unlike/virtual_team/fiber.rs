@@ -171,8 +171,8 @@ pub(super) unsafe extern "C" fn runner_main(team: *mut libc::c_void) -> ! {
     team.leave(th, runner);
     team.collect(th);
     let mut nowhere = Left::NOWHERE;
-    // SAFETY: `collect` has waited for all virtual threads, so thread 0 has left its stack for the last time; whoever ran it
-    // there at last wrote `left` before it reported.
+    // SAFETY: `collect` has waited for all virtual threads, so thread 0 has left its stack for the last time; whoever
+    // ran it there at last wrote `left` before it reported.
     unsafe { switch::switch(&mut nowhere, team.home.left.get()) };
     unreachable!("the primary thread has left the region")
 }

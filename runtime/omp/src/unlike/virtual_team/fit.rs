@@ -22,7 +22,8 @@ pub(super) struct Fit {
     /// The results do not depend on the number of pieces into which loops are divided, even for a program
     /// that asked for a certain number of threads. `None`: not examined yet.
     pub(super) divides_freely: Option<bool>,
-    /// Calls that ask for the number of threads in order to print it. `any_size` holds where these get that of an ordinary team.
+    /// Calls that ask for the number of threads in order to print it. `any_size` holds where these get that of an
+    /// ordinary team.
     pub(super) told: Told,
 }
 
@@ -48,8 +49,8 @@ pub(super) fn known(address: usize, form: Form, asked: bool) -> Option<Fit> {
     Some(fit_of(&found, has_tls))
 }
 
-/// Reads the function at `address`, which a compiler outlined in this `form`, on the calling thread's stack, whatever room is there.
-/// `asked`: also examines whether it may be divided into more pieces than the program asked for.
+/// Reads the function at `address`, which a compiler outlined in this `form`, on the calling thread's stack, whatever
+/// room is there. `asked`: also examines whether it may be divided into more pieces than the program asked for.
 pub(super) fn read(address: usize, form: Form, asked: bool) -> Fit {
     let Some(object) = object::at(address as u64) else {
         return Fit::never(Way::Ordinary(Reason::Unscanned));

@@ -10,8 +10,8 @@ use crate::unlike::modes;
 use core::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use hetmp_core::sys::thread_cpu_ns;
 
-/// Nanoseconds that looking may take in every process. Regions of 8 KB, of which long programs may have a single one that runs once, take
-/// 3 ms; nobody waits for a program that feels 20...
+/// Nanoseconds that looking may take in every process. Regions of 8 KB, of which long programs may have a single one
+/// that runs once, take 3 ms; nobody waits for a program that feels 20...
 const ALLOWANCE_NS: u64 = 20_000_000;
 /// ...or one part in so many of the time that the program has run, if that is more.
 const ONE_IN: u64 = 100;

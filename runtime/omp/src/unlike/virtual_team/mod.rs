@@ -9,8 +9,8 @@
 //! * [`fit`]: does the region's machine code allow a virtual team (`hetmp-scan`)?
 //! * [`regions`]: what its executions have shown, and whether a virtual team gains ([`hetmp_sched::gain`]).
 //!   [`disturbance`]: which measurements count for little. [`unasked`]: regions of which enough is known.
-//! * [`even`]: regions that are not examined, as their threads take equally long. [`ledger`]: what examining and trials have cost.
-//!   [`reader`]: the thread that reads code.
+//! * [`even`]: regions that are not examined, as their threads take equally long. [`ledger`]: what examining and trials
+//!   have cost. [`reader`]: the thread that reads code.
 //! * [`plan`]: which of these ways a region takes. [`parallel`]: runs it that way.
 //! * [`run`]: the team, and how it runs a region. [`job`]: what the team is told, and what it has measured.
 //! * [`fiber`]: the team's real threads (*runners*), and stacks that they can leave. [`stacks`]: how runners

@@ -476,8 +476,8 @@ unsafe fn run_alone(
     Some(way)
 }
 
-/// Runs `region` as an ordinary team in its `copy`. Returns its number of threads. `None`: another team is in the copy, and
-/// nothing has happened.
+/// Runs `region` as an ordinary team in its `copy`. Returns its number of threads. `None`: another team is in the copy,
+/// and nothing has happened.
 ///
 /// # Safety
 /// The same as for [`team::ordinary`]. `copy` is one of the region's function.

@@ -127,8 +127,8 @@ pub(super) fn plan(th: &Thread, region: &Region) -> Plan {
 
 /// The way of `region`, which is no virtual team because of `way`, if its threads may have uneven parts.
 fn uneven(th: &Thread, region: &Region, way: Way) -> Option<Plan> {
-    // Not regions with loops that look at memory until it changes: a thread that waits there looks as if it computed, and its
-    // share would follow its waits.
+    // Not regions with loops that look at memory until it changes: a thread that waits there looks as if it computed,
+    // and its share would follow its waits.
     let of_its_code = matches!(
         way,
         Way::Ordinary(
@@ -200,8 +200,9 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Way> {
     }
     let address = region.code;
     let asked = is_asked(th, region);
-    // A program may ask for the very number that it was told (`omp_set_num_threads(omp_get_max_threads())`). It gets exactly that
-    // number, so that nothing need be known about more pieces. An ordinary team would have that many real threads.
+    // A program may ask for the very number that it was told (`omp_set_num_threads(omp_get_max_threads())`). It gets
+    // exactly that number, so that nothing need be known about more pieces. An ordinary team would have that many real
+    // threads.
     let is_told = announce::told() == Some(region.nthreads);
     let Some(known) = regions::of(region, asked && !is_told, is_told) else {
         return no(Reason::Unread);
@@ -236,7 +237,8 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Way> {
     } else {
         Must::Gain
     };
-    // A region that runs unasked must still have the code that was read. One that prints its number of threads would print 1.
+    // A region that runs unasked must still have the code that was read. One that prints its number of threads would
+    // print 1.
     let may_be_one = must == Must::Gain
         && known.fit.any_size.is_ok()
         && !known.fit.told.any()

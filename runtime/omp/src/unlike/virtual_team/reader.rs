@@ -1,12 +1,13 @@
 //! The thread that reads regions' code.
 //!
-//! A region is read when it is first to be looked at, from its first instruction to the last in one go: mostly in some tenths of a millisecond.
-//! Who opens the region waits for that, so that already the first execution, which may be the only one, runs as
-//! the code allows. But it waits only while reading takes no more than what is left in the [`ledger`]. After that the reader is at it beside the
-//! program, as the least of its threads (`nice` 19), and the verdict serves a later execution. What an earlier run has read is not read.
+//! A region is read when it is first to be looked at, from its first instruction to the last in one go: mostly in some
+//! tenths of a millisecond. Who opens the region waits for that, so that already the first execution, which may be the
+//! only one, runs as the code allows. But it waits only while reading takes no more than what is left in the
+//! [`ledger`]. After that the reader is at it beside the program, as the least of its threads (`nice` 19), and the
+//! verdict serves a later execution. What an earlier run has read is not read.
 //!
-//! **When the code is there.** The program itself is never unloaded, so that its code can be read at any time. Other objects' code is
-//! there for certain only while one of its regions is open. So their regions are read by whoever opens
+//! **When the code is there.** The program itself is never unloaded, so that its code can be read at any time. Other
+//! objects' code is there for certain only while one of its regions is open. So their regions are read by whoever opens
 //! them, and not begun when nothing is left in the ledger.
 
 use super::fit::{self, Fit};
@@ -18,7 +19,8 @@ use hetmp_core::whole::{self, Held};
 use hetmp_core::{aside, sys, thread};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-/// The least of all priorities. Beside threads that compute all the time it leaves the reader about a hundredth of a processor.
+/// The least of all priorities. Beside threads that compute all the time it leaves the reader about a hundredth of a
+/// processor.
 const LEAST: libc::c_int = 19;
 
 /// One function to be read. `asked` as for [`fit::read`].
@@ -62,8 +64,8 @@ fn lock() -> Held<'static, Reader> {
     READER.lock()
 }
 
-/// What the function at `code` shows, which is being opened; `None`: it is not known yet. `asked` as for [`fit::read`]. `must`: reads it now, whatever that
-/// takes.
+/// What the function at `code` shows, which is being opened; `None`: it is not known yet. `asked` as for [`fit::read`].
+/// `must`: reads it now, whatever that takes.
 pub(super) fn read(code: usize, form: Form, asked: bool, must: bool) -> Option<Fit> {
     if let Some(fit) = aside::run(|| fit::known(code, form, asked)) {
         return Some(fit);
@@ -86,7 +88,8 @@ pub(super) fn read(code: usize, form: Form, asked: bool, must: bool) -> Option<F
 #[derive(Debug)]
 struct NoThread;
 
-/// Lets the reader read. Waits for it while it takes no more than so many nanoseconds, unless it has other things to do.
+/// Lets the reader read. Waits for it while it takes no more than so many nanoseconds, unless it has other things to
+/// do.
 fn beside(code: usize, form: Form, asked: bool, left_ns: u64) -> Result<Option<Fit>, NoThread> {
     let mut reader = lock();
     let known = |job: &&Arc<Job>| job.code == code && (job.asked || !asked);

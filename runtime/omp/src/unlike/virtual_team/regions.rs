@@ -150,11 +150,11 @@ impl Knowledge {
                 Reason::NoGain
             };
         }
-        // While the program's first region runs, one thread may still be starting, and the other runs all pieces. How fast
-        // the late thread is, and so what equal shares would have taken, is not known then.
+        // While the program's first region runs, one thread may still be starting, and the other runs all pieces. How
+        // fast the late thread is, and so what equal shares would have taken, is not known then.
         let all_begun = outcome.runners.iter().all(|r| r.1 > 0);
-        // To wake the team takes as long either way, and longer where other processes have the cores. What lies between fibers' calls
-        // is their own.
+        // To wake the team takes as long either way, and longer where other processes have the cores. What lies between
+        // fibers' calls is their own.
         let longest = outcome.runners.iter().map(|r| r.0).max().unwrap_or(0);
         let around = if outcome.suspended {
             0
@@ -195,9 +195,9 @@ fn lock() -> Held<'static, BTreeMap<Key, Knowledge>> {
     REGIONS.lock()
 }
 
-/// What is known about `region`, which is being opened, at its number of threads; `None`: its code is still being read. `asked`: the
-/// program asked for this number. `told`: the program was told this number, so that the region runs as that many virtual threads
-/// whatever its code shows.
+/// What is known about `region`, which is being opened, at its number of threads; `None`: its code is still being read.
+/// `asked`: the program asked for this number. `told`: the program was told this number, so that the region runs as
+/// that many virtual threads whatever its code shows.
 pub(super) fn of(region: &Region, asked: bool, told: bool) -> Option<Knowledge> {
     let (address, threads) = (region.code, region.nthreads);
     if unloaded() {
@@ -452,8 +452,8 @@ mod tests {
         assert_eq!(k.turn(Must::Gain, false, LEFT_NS), Turn::Virtual);
         let late = outcome(&[(2_000_000, 16), (0, 0)], 16);
         k.learn_virtual(5_400_000, &late, false, false);
-        // Further executions show that the late thread has a third of the speed. A program of two dozen executions runs most of
-        // them as virtual teams.
+        // Further executions show that the late thread has a third of the speed. A program of two dozen executions runs
+        // most of them as virtual teams.
         let uneven = outcome(&[(300_000, 12), (300_000, 4)], 16);
         let turns = (0..24).map(|_| play(&mut k, 300_000, &uneven, 600_000, 1));
         let ordinary = turns.filter(|t| matches!(t, Turn::Ordinary(_))).count();

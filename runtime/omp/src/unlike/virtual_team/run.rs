@@ -9,9 +9,9 @@
 //! one, because they know a thread only by its context.
 //!
 //! Virtual threads run **directly** on the runner's own stack if the code was read and nothing in it can
-//! wait. Otherwise they run **as fibers**: each virtual thread that is begun gets a stack; number 0 keeps that of the primary
-//! thread, which is what programs expect there, and the primary thread's runner works on a fiber's meanwhile. One that ends
-//! without waiting leaves the stack to the next one. One that arrives at a barrier is suspended, and the
+//! wait. Otherwise they run **as fibers**: each virtual thread that is begun gets a stack; number 0 keeps that of the
+//! primary thread, which is what programs expect there, and the primary thread's runner works on a fiber's meanwhile.
+//! One that ends without waiting leaves the stack to the next one. One that arrives at a barrier is suspended, and the
 //! runner goes on with the next virtual thread. When the runner has no more to run, it arrives at the barrier
 //! with all of its virtual threads at once. When all runners have arrived, it continues them in turn.
 //!

@@ -2,7 +2,8 @@
 //! between them.
 //!
 //! * [`VirtualTeam::resume`]: from the runner to a fiber, and back when the fiber gives the runner back.
-//! * [`VirtualTeam::run_at_home`]: from virtual thread 0, which is on the primary thread's own stack, to a fiber's stack.
+//! * [`VirtualTeam::run_at_home`]: from virtual thread 0, which is on the primary thread's own stack, to a fiber's
+//!   stack.
 //! * [`VirtualTeam::hand_over`]: from a fiber at a barrier to another fiber.
 //! * [`VirtualTeam::ended`]: from a fiber whose virtual thread has ended to another fiber.
 
@@ -221,10 +222,10 @@ impl VirtualTeam {
         }
     }
 
-    /// Runs virtual thread `piece` as a fiber on the calling thread's own stack, and all that is left of this thread's part of
-    /// the region on another fiber's. So what a program does as its primary thread finds the room that the primary thread has,
-    /// which a fiber, whose stack is a worker's, may lack. Returns at the end of the region; false: there is no fiber, and
-    /// nothing has happened.
+    /// Runs virtual thread `piece` as a fiber on the calling thread's own stack, and all that is left of this thread's
+    /// part of the region on another fiber's. So what a program does as its primary thread finds the room that the
+    /// primary thread has, which a fiber, whose stack is a worker's, may lack. Returns at the end of the region; false:
+    /// there is no fiber, and nothing has happened.
     #[inline(never)]
     pub(super) fn run_at_home(&self, th: &Thread, r: &Runner, piece: u32) -> bool {
         let Some(lender) = self.fiber(r) else {
@@ -245,7 +246,8 @@ impl VirtualTeam {
         th.runner.set(Some(NonNull::from(r as &dyn Suspend)));
         self.go_on(th, r, home);
         let job = self.job.get();
-        // SAFETY: `prepare` took function and data from the region, which compiled code made for every thread of a team.
+        // SAFETY: `prepare` took function and data from the region, which compiled code made for every thread of a
+        // team.
         unsafe { (job.entry)(job.data) };
         // An additional thread may have come this far, in place of the one that began. The latter returns here when
         // `runner_main` has ended.

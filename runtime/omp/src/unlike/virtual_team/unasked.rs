@@ -43,8 +43,8 @@ pub(crate) struct Unasked {
 }
 
 impl Unasked {
-    /// The set that `code` belongs to. Functions that look alike lie at equal distances, often a power of two, so all bits
-    /// are mixed.
+    /// The set that `code` belongs to. Functions that look alike lie at equal distances, often a power of two, so all
+    /// bits are mixed.
     fn set(entries: &[Entry], code: usize) -> &[Entry] {
         let mixed = (code as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
         let first = mixed as usize % SETS * WAYS;

@@ -1,18 +1,19 @@
 //! Ordinary teams whose threads get parts of different sizes of the loops that the compiler divided itself.
 //!
 //! A virtual team needs a region that fits any number of threads. Where the program asked for its number, indexes
-//! arrays by the thread number, has thread-local variables or calls what cannot be followed, the team must stay as it is. Such a region
-//! is called in a copy in which the parts of its static loops have other sizes ([`hetmp_scan::uneven`] makes the bytes and says
-//! which regions allow it). Nothing else differs: number of threads, thread numbers, what waits for whom.
+//! arrays by the thread number, has thread-local variables or calls what cannot be followed, the team must stay as it
+//! is. Such a region is called in a copy in which the parts of its static loops have other sizes
+//! ([`hetmp_scan::uneven`] makes the bytes and says which regions allow it). Nothing else differs: number of threads,
+//! thread numbers, what waits for whom.
 //!
 //! **Shares.** A thread's part in all loops of a region is one share of the iterations. After an execution the share
-//! of a thread that was longer in the program's code than the others is made smaller. At first the shares are those that
-//! the nodes' threads had in other regions.
+//! of a thread that was longer in the program's code than the others is made smaller. At first the shares are those
+//! that the nodes' threads had in other regions.
 //!
-//! **Memory.** A copy lies within 2 GiB of its function. It is written before it may be executed, and never changed afterwards, but
-//! for the table of shares, which only changes while no thread is in the copy. Where the system does not allow
-//! memory to become executable, regions keep equal parts. Copies stay until the process ends, also those of objects that were
-//! unloaded, which are never called again. All of them together take 64 MiB at most.
+//! **Memory.** A copy lies within 2 GiB of its function. It is written before it may be executed, and never changed
+//! afterwards, but for the table of shares, which only changes while no thread is in the copy. Where the system does
+//! not allow memory to become executable, regions keep equal parts. Copies stay until the process ends, also those of
+//! objects that were unloaded, which are never called again. All of them together take 64 MiB at most.
 
 use crate::boundary::Reason;
 use crate::team::members::Outlined;
@@ -78,8 +79,8 @@ unsafe extern "C" fn run_timed(timed: *mut libc::c_void) {
     let timed = unsafe { &*timed.cast::<Timed>() };
     let th = Thread::current();
     th.slow.start_watch();
-    // SAFETY: function and data are those of a region that compiled code made for every thread of a team; the copy does what
-    // the function does.
+    // SAFETY: function and data are those of a region that compiled code made for every thread of a team; the copy does
+    // what the function does.
     unsafe { (timed.entry)(timed.data) };
     // An emulated slow core pays for its last stretch here.
     th.leave_program(Reason::Switch);
@@ -105,8 +106,8 @@ impl Uneven {
         })))
     }
 
-    /// Runs `region` in the copy. `tested`: with shares that differ each time, and are not learned. `None`: the copy is in use by
-    /// another team, and nothing has happened.
+    /// Runs `region` in the copy. `tested`: with shares that differ each time, and are not learned. `None`: the copy is
+    /// in use by another team, and nothing has happened.
     ///
     /// # Safety
     /// The same as for [`team::ordinary`], for a region whose function this is a copy of.

@@ -1,4 +1,5 @@
-//! How an operation begins and ends: from a descriptor to a place in a peer's line, and from the last reply to a completion.
+//! How an operation begins and ends: from a descriptor to a place in a peer's line, and from the last reply to a
+//! completion.
 
 use super::{Direct, Operation, Peer, Port, Taken};
 use crate::descriptor::{CounterId, Descriptor, Failure, Fetch, Status, Work};
@@ -52,8 +53,8 @@ impl<D: Direct> Port<D> {
         execute::local(d, self.domain.keys(), self.domain.counters()).map(|_| ())
     }
 
-    /// Says that the source of an operation lies in the output, so that its initiator may write there again. An operation that
-    /// fetches keeps its buffer until the reply has come.
+    /// Says that the source of an operation lies in the output, so that its initiator may write there again. An
+    /// operation that fetches keeps its buffer until the reply has come.
     pub(super) fn free(&mut self, id: u64) {
         let Some(o) = self.operations.get_mut(&id) else {
             return;
@@ -166,8 +167,8 @@ impl<D: Direct> Port<D> {
         };
         self.peers[peer] = Peer::gone();
         self.requests.retain(|_, r| r.peer != peer);
-        // Found by the operations themselves, not by their requests. The reply that broke the protocol has already taken
-        // its request off the list: an operation found by requests alone would never end.
+        // Found by the operations themselves, not by their requests. The reply that broke the protocol has already
+        // taken its request off the list: an operation found by requests alone would never end.
         let mut ids: Vec<u64> = self
             .operations
             .iter()

@@ -185,7 +185,8 @@ impl Summary {
         } = self.times;
         let _ = write!(
             out,
-            ",\"unit\":{},\"schedule\":{},\"executions\":{runs},\"iterations\":{},\"elapsed_ns\":{sum},\"min_ns\":{min},\"max_ns\":{max},\"nodes\":[",
+            ",\"unit\":{},\"schedule\":{},\"executions\":{runs},\"iterations\":{},\"elapsed_ns\":{sum},\
+             \"min_ns\":{min},\"max_ns\":{max},\"nodes\":[",
             quoted(if pieces { "virtual threads" } else { "iterations" }),
             quoted(schedule.as_deref().unwrap_or("")),
             self.iterations,
@@ -208,7 +209,9 @@ impl Summary {
             let r = &told.record;
             let _ = write!(
                 out,
-                "{}\n   {{\"execution\":{},\"iterations\":{},\"elapsed_ns\":{},\"learning\":{},\"choice\":{},\"fault_period_us\":{},\"fault_threshold_us\":{},\"misses_per_kilo\":{},\"reason\":{},\"nodes\":[",
+                "{}\n   \
+                 {{\"execution\":{},\"iterations\":{},\"elapsed_ns\":{},\"learning\":{},\"choice\":{},\
+                 \"fault_period_us\":{},\"fault_threshold_us\":{},\"misses_per_kilo\":{},\"reason\":{},\"nodes\":[",
                 comma(i),
                 told.execution,
                 r.iterations,
@@ -224,7 +227,9 @@ impl Summary {
                 let decision = r.decision.as_ref();
                 let _ = write!(
                     out,
-                    "{}{{\"decided_share\":{},\"decided_csr\":{},\"probe_ns_per_iteration\":{},\"probe_faults\":{},\"probe_instructions\":{},\"probe_cache_misses\":{},\"share\":{},\"csr\":{},\"ns_per_iteration\":{}}}",
+                    "{}{{\"decided_share\":{},\"decided_csr\":{},\"probe_ns_per_iteration\":{},\"probe_faults\":{},\
+                     \"probe_instructions\":{},\"probe_cache_misses\":{},\"share\":{},\"csr\":{},\
+                     \"ns_per_iteration\":{}}}",
                     comma(k),
                     number(decision.and_then(|d| d.shares().nth(k))),
                     number(decision.and_then(|d| d.csr.get(k).copied().flatten())),

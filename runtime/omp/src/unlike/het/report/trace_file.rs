@@ -35,7 +35,8 @@ pub(super) fn write(out: &mut dyn Write, origin: u64, ending: Ending) -> io::Res
     let pid = std::process::id();
     writeln!(
         out,
-        "{{\"displayTimeUnit\":\"ns\",\n\"otherData\":{{\"hetmp_trace\":1,\"ending\":{},\"dropped_events\":{}}},\n\"traceEvents\":[",
+        "{{\"displayTimeUnit\":\"ns\",\n\"otherData\":{{\"hetmp_trace\":1,\"ending\":{},\
+         \"dropped_events\":{}}},\n\"traceEvents\":[",
         quoted(&ending.to_string()),
         dropped.events
     )?;
@@ -52,8 +53,10 @@ pub(super) fn write(out: &mut dyn Write, origin: u64, ending: Ending) -> io::Res
         let tid = thread.tid;
         write!(
             out,
-            ",\n{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{pid},\"tid\":{tid},\"args\":{{\"name\":\"thread {i}\"}}}}\
-             ,\n{{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":{pid},\"tid\":{tid},\"args\":{{\"sort_index\":{i}}}}}"
+            ",\n{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{pid},\"tid\":{tid},\"args\":{{\"name\":\"thread \
+             {i}\"}}}}\
+             ,\n{{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":{pid},\"tid\":{tid},\
+             \"args\":{{\"sort_index\":{i}}}}}"
         )?;
         for e in &thread.events {
             line.clear();

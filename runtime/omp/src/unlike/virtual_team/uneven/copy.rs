@@ -70,8 +70,8 @@ impl Copy {
         core::mem::forget(memory);
         if let Some((register, frames)) = frames {
             let section: &'static mut [u8] = Vec::leak(frames);
-            // SAFETY: a function of libgcc's that takes the address of an `.eh_frame` section, which lives as long as the process and
-            // describes code that does, too.
+            // SAFETY: a function of libgcc's that takes the address of an `.eh_frame` section, which lives as long as
+            // the process and describes code that does, too.
             unsafe { register(section.as_mut_ptr().cast()) };
         }
         Some(Copy {
@@ -100,8 +100,8 @@ impl Copy {
             fractions.push(((before * WHOLE as f64) as u64).min(WHOLE));
         }
         fractions.push(WHOLE);
-        // SAFETY: the table has room for the head and one fraction more than threads (`new` made it so), is aligned to a
-        // page, and nobody reads it.
+        // SAFETY: the table has room for the head and one fraction more than threads (`new` made it so), is aligned to
+        // a page, and nobody reads it.
         unsafe {
             let table = self.table as *mut u8;
             table.cast::<u32>().write(threads);
@@ -118,13 +118,14 @@ impl Copy {
 
 type RegisterFrame = unsafe extern "C" fn(*mut libc::c_void);
 
-/// The function by which the unwinder that the object's exceptions use learns of further code. `None`: it is not known which
-/// unwinder that is, as in an object that has one of its own.
+/// The function by which the unwinder that the object's exceptions use learns of further code. `None`: it is not known
+/// which unwinder that is, as in an object that has one of its own.
 fn register_frames(object: &hetmp_scan::loaded::Loaded) -> Option<RegisterFrame> {
     if !object.asks_for_name("__gxx_personality_v0") || !object.asks_for_name("_Unwind_Resume") {
         return None;
     }
-    // SAFETY: names that end with a zero; the library is not loaded by this call, and is never unloaded where C++ is in use.
+    // SAFETY: names that end with a zero; the library is not loaded by this call, and is never unloaded where C++ is in
+    // use.
     let found = unsafe {
         let library = libc::dlopen(
             c"libgcc_s.so.1".as_ptr(),
