@@ -2559,8 +2559,8 @@ void shmem_complexf_prod_to_all(HETMP_SHMEM_COMPLEX_FLOAT_ *dest, const HETMP_SH
  * test says whether it does (1 or 0). all, any, some: over ivars[0 .. nelems - 1] without those whose status is not 0
  * (status may be null). any returns an index, SIZE_MAX where there is none; some stores the indices that hold and
  * returns how many. vector: a value of its own for each. wait_until_all and test_all hold (1) for an empty set.
- * TYPENAME: AMO; for wait_until and test also short and ushort (deprecated since 1.5). Pointers to volatile are taken, as
- * by other implementations; here and by locks. */
+ * TYPENAME: AMO; for wait_until and test also short and ushort (deprecated since 1.5). Pointers to volatile are taken,
+ * as by other implementations; here and by locks. */
 void shmem_short_wait_until(volatile short *ivar, int cmp, short cmp_value);
 void shmem_int_wait_until(volatile int *ivar, int cmp, int cmp_value);
 void shmem_long_wait_until(volatile long *ivar, int cmp, long cmp_value);

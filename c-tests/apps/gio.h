@@ -177,7 +177,8 @@ static inline void gio_open(struct gio *g, enum gio_mode mode, int workgroups, s
     g->queues = calloc((size_t)queues, sizeof *g->queues);
     if (!g->queues) gio_die("workgroups %d: no memory", workgroups);
     for (int i = 0; i < queues; i++)
-        gio_check("hetmp_device_queue_open", shmem_my_pe(), hetmp_device_queue_open(SHMEM_TEAM_WORLD, depth, &g->queues[i]));
+        gio_check("hetmp_device_queue_open", shmem_my_pe(),
+                  hetmp_device_queue_open(SHMEM_TEAM_WORLD, depth, &g->queues[i]));
     if (mode == GIO) return;
     g->requests = calloc(GIO_REQUESTS, sizeof *g->requests);
     g->counts = aligned_alloc(GIO_LINE, sizeof *g->counts * (size_t)workgroups);
@@ -196,7 +197,8 @@ static inline void gio_close(struct gio *g) {
     }
     if (g->queues) {
         int queues = g->mode == GIO ? g->workgroups : 1;
-        for (int i = 0; i < queues; i++) gio_check("hetmp_device_queue_close", shmem_my_pe(), hetmp_device_queue_close(&g->queues[i]));
+        for (int i = 0; i < queues; i++)
+            gio_check("hetmp_device_queue_close", shmem_my_pe(), hetmp_device_queue_close(&g->queues[i]));
         free(g->queues);
         g->queues = NULL;
     }
@@ -223,8 +225,8 @@ static inline void gio_put(struct gio *g, int w, int pe, void *dest, const void 
         gio_check("hetmp_put", pe, hetmp_put(&g->queues[w], pe, dest, source, bytes));
 }
 
-static inline void gio_put_signal(struct gio *g, int w, int pe, void *dest, const void *source, size_t bytes, uint64_t *signal,
-                                  uint64_t value) {
+static inline void gio_put_signal(struct gio *g, int w, int pe, void *dest, const void *source, size_t bytes,
+                                  uint64_t *signal, uint64_t value) {
     if (g->mode == IKN)
         gio_submit(g, (struct gio_request){.workgroup = w,
                                            .pe = pe,

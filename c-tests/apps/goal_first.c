@@ -52,7 +52,8 @@ int main(void)
             exit(2);
         }
     if (me == 0)
-        printf("sum of %d processes: right; after 0.1 s of computing it was %s\n", all, done ? "there" : "not there yet");
+        printf("sum of %d processes: right; after 0.1 s of computing it was %s\n", all,
+               done ? "there" : "not there yet");
 
     /* A graph: a token goes around the ring, each process adds one. */
     NEED(GOAL_Create(&graph));

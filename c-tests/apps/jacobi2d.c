@@ -33,7 +33,8 @@
 struct grid {
     long columns, rows, first, all; /* of this PE; number of its first row; of all PEs */
     double second_a_row;            /* of a modelled device; 0: rows are computed */
-    double edge;                    /* seconds that a row costs when it is sent between kernels, beside what that takes */
+    /* seconds that a row costs when it is sent between kernels, beside what that takes */
+    double edge;
     size_t width;                   /* doubles from row to row */
     double *u[2];                   /* rows + 2, columns + 2 */
     double *halo[2][2];             /* by iteration and side (0: above): symmetric */
@@ -63,8 +64,8 @@ static void fill(double *u, long row, long all, long columns) {
 }
 
 /* One row; the largest change. Eight maxima, for vectors. */
-static double relax(double *restrict to, const double *restrict above, const double *restrict at, const double *restrict below,
-                    long columns) {
+static double relax(double *restrict to, const double *restrict above, const double *restrict at,
+                    const double *restrict below, long columns) {
     double most[8] = {0};
     long j = 1;
     for (; j + 8 <= columns + 1; j += 8)
@@ -123,8 +124,8 @@ static size_t row_bytes(const struct grid *g) { return (size_t)(g->columns + 2) 
 static void send_inside(struct gio *o, const struct grid *g, int w, long t, int side) {
     if (!needs(g, side)) return;
     int turn = (int)(t & 1);
-    gio_put_signal(o, w, side == 0 ? g->me - 1 : g->me + 1, g->halo[turn][!side], row_of(g, turn, side == 0 ? 1 : g->rows),
-                   row_bytes(g), &g->arrived[turn][!side], (uint64_t)t);
+    gio_put_signal(o, w, side == 0 ? g->me - 1 : g->me + 1, g->halo[turn][!side],
+                   row_of(g, turn, side == 0 ? 1 : g->rows), row_bytes(g), &g->arrived[turn][!side], (uint64_t)t);
 }
 
 /* The same from the main thread. */
@@ -319,14 +320,16 @@ static int is_right(const struct grid *g, long iterations, double residual) {
     const double *serial = u[iterations & 1];
     int right = memcmp(&most, &residual, sizeof most) == 0;
     for (long i = 1; i <= g->rows; i++)
-        right &= memcmp(serial + (size_t)(g->first + i - 1) * g->width, row_of(g, (int)(iterations & 1), i), row_bytes(g)) == 0;
+        right &= memcmp(serial + (size_t)(g->first + i - 1) * g->width, row_of(g, (int)(iterations & 1), i),
+                        row_bytes(g)) == 0;
     free(u[0]);
     free(u[1]);
     return right;
 }
 
 /* The parts of the time, their mean over workgroups and PEs. */
-static void show_parts(const struct grid *g, int mode, const struct gio_parts *parts, int workgroups, double *mine, double *sums) {
+static void show_parts(const struct grid *g, int mode, const struct gio_parts *parts, int workgroups, double *mine,
+                       double *sums) {
     memset(mine, 0, 5 * sizeof *mine);
     for (int w = 0; w < workgroups; w++) {
         double all[] = {parts[w].launch, parts[w].compute, parts[w].post, parts[w].wait, parts[w].meet};
@@ -335,8 +338,8 @@ static void show_parts(const struct grid *g, int mode, const struct gio_parts *p
     shmem_double_sum_reduce(SHMEM_TEAM_WORLD, sums, mine, 5);
     if (g->me != 0) return;
     double each = 1.0 / (g->pes * workgroups);
-    fprintf(stderr, "parts jacobi2d %s launch %.6f compute %.6f post %.6f wait %.6f meet %.6f\n", gio_modes[mode], each * sums[0],
-            each * sums[1], each * sums[2], each * sums[3], each * sums[4]);
+    fprintf(stderr, "parts jacobi2d %s launch %.6f compute %.6f post %.6f wait %.6f meet %.6f\n", gio_modes[mode],
+            each * sums[0], each * sums[1], each * sums[2], each * sums[3], each * sums[4]);
 }
 
 static void *symmetric(size_t bytes) {
@@ -371,7 +374,8 @@ int main(int argc, char **argv) {
         else if (strcmp(name, "--verify") == 0 && value && strcmp(value, "yes") == 0) verify = 1;
         else if (strcmp(name, "--verify") == 0 && value && strcmp(value, "no") == 0) verify = 0;
         else
-            gio_die("argument %s %s: unknown (expected --mode, --size, --strong, --iterations, --threads, --residual, --tolerance, --launch, --rate, "
+            gio_die("argument %s %s: unknown (expected --mode, --size, --strong, --iterations, --threads, --residual, "
+                    "--tolerance, --launch, --rate, "
                     "--edge, --request or --verify yes|no)",
                     name, value ? value : "");
     }
@@ -382,7 +386,8 @@ int main(int argc, char **argv) {
     gio_init();
     g.me = shmem_my_pe();
     g.pes = shmem_n_pes();
-    if (strong && g.columns < g.pes) gio_die("--size %ld: not usable (expected at least a row for each of %d PEs)", g.columns, g.pes);
+    if (strong && g.columns < g.pes)
+        gio_die("--size %ld: not usable (expected at least a row for each of %d PEs)", g.columns, g.pes);
     g.all = strong ? g.columns : g.columns * g.pes;
     g.first = 1 + g.all * g.me / g.pes;
     g.rows = g.all * (g.me + 1) / g.pes + 1 - g.first;
@@ -434,8 +439,8 @@ int main(int argc, char **argv) {
         if (g.me == 0) {
             printf("%s\n", bad[1] ? "wrong" : verify ? "right" : "not verified");
             if (m == last_mode) printf("%ld iterations, residual %.17g\n", done, residual);
-            fprintf(stderr, "time jacobi2d %s pes %d threads %d seconds %.6f Mpoints %.2f\n", gio_modes[m], g.pes, plan.threads,
-                    seconds, 1e-6 * (double)g.all * (double)g.columns * (double)done / seconds);
+            fprintf(stderr, "time jacobi2d %s pes %d threads %d seconds %.6f Mpoints %.2f\n", gio_modes[m], g.pes,
+                    plan.threads, seconds, 1e-6 * (double)g.all * (double)g.columns * (double)done / seconds);
         }
         show_parts(&g, m, parts, inside ? plan.threads : 1, sums, sums + 5);
         if (bad[1]) break;

@@ -143,7 +143,8 @@ static inline int matrix_read(struct matrix *m, FILE *file, char *why, size_t ro
             while (isspace((unsigned char)*end)) end++;
             if (!good || *end || rows < 1 || rows > INT32_MAX || entries < 0)
                 MATRIX_BAD("line %ld: not usable (expected rows (1 to %d), columns and entries)", number, INT32_MAX);
-            if (rows != columns) MATRIX_BAD("line %ld: %ld rows and %ld columns (expected a square matrix)", number, rows, columns);
+            if (rows != columns)
+                MATRIX_BAD("line %ld: %ld rows and %ld columns (expected a square matrix)", number, rows, columns);
             continue;
         }
         errno = 0;
@@ -163,7 +164,8 @@ static inline int matrix_read(struct matrix *m, FILE *file, char *why, size_t ro
             MATRIX_BAD("line %ld: place %ld %ld (expected 1 to %ld for both)", number, i, j, rows);
         if (!isfinite(value)) MATRIX_BAD("line %ld: value %g (expected a finite number)", number, value);
         if (++seen > entries) MATRIX_BAD("line %ld: entry %lld: the size line promises %ld", number, seen, entries);
-        if (symmetric && j > i) MATRIX_BAD("line %ld: place %ld %ld (expected the lower triangle of a symmetric matrix)", number, i, j);
+        if (symmetric && j > i)
+            MATRIX_BAD("line %ld: place %ld %ld (expected the lower triangle of a symmetric matrix)", number, i, j);
         if (j > i) continue;
         if (have == space) {
             space = space ? 2 * space : 1024;
@@ -171,7 +173,8 @@ static inline int matrix_read(struct matrix *m, FILE *file, char *why, size_t ro
             if (!more) MATRIX_BAD("line %ld: no memory for %zu entries", number, space);
             e = more;
         }
-        e[have++] = (struct matrix_entry){(int)(i - 1), (int)(j - 1), pattern ? (i == j ? 0 : matrix_value_at(i - 1, j - 1)) : value};
+        e[have++] = (struct matrix_entry){(int)(i - 1), (int)(j - 1),
+                                          pattern ? (i == j ? 0 : matrix_value_at(i - 1, j - 1)) : value};
     }
     if (ferror(file)) MATRIX_BAD("line %ld: %s", number + 1, strerror(errno));
     if (number == 0) MATRIX_BAD("no lines: not usable (expected a Matrix Market file)");
@@ -213,7 +216,8 @@ static inline int matrix_road(struct matrix *m, long n, uint64_t seed) {
     }
     for (long at = 0; at < side * side; at++)
         for (int direction = 0; direction < 2; direction++) {
-            long other = direction == 0 ? (at % side + 1 < side ? at + 1 : -1) : (at + side < side * side ? at + side : -1);
+            long other = direction == 0 ? (at % side + 1 < side ? at + 1 : -1) :
+                (at + side < side * side ? at + side : -1);
             if (other < 0 || matrix_uniform(&state) > 2.0 / 3) continue;
             int a = name[at], b = name[other];
             int row = a > b ? a : b, column = a > b ? b : a;

@@ -78,7 +78,8 @@ __attribute__((noinline)) static void search(const struct pairs *pairs, const st
             for (int w = 1; w < WANTED; w++) hit = _VM32_OR(hit, _VU32_EQ(state[0], wanted[w]));
             if (!_VM32_ANY(hit)) continue;
             for (int lane = 0; lane < _VU32_SIZE && i + lane < PAIRS; lane++)
-                if (_VM32_GET(hit, (size_t)lane) && found->n < MOST) found->word[found->n++] = prefix * PAIRS + i + lane;
+                if (_VM32_GET(hit, (size_t)lane) && found->n < MOST)
+                    found->word[found->n++] = prefix * PAIRS + i + lane;
         }
     }
 }
@@ -261,7 +262,8 @@ int main(int argc, char **argv) {
         for (int w = 0; w < WANTED; w++) {
             char text[8];
             /* The first and the last word are among them. */
-            int secret = kind + w == 0 ? 0 : kind + w == 4 ? words - 1 : (int)((w + 4u * kind) * 2654435761u % (unsigned)words);
+            int secret = kind + w == 0 ? 0 : kind + w == 4 ? words - 1 :
+                (int)((w + 4u * kind) * 2654435761u % (unsigned)words);
             spell(text, secret, h.length);
             hash_message(h.wanted[kind][w], text, (size_t)h.length, kind);
             h.secret[kind][w] = -1;

@@ -75,7 +75,8 @@ static void solve_inside(struct gio *o, struct problem *p, int threads, uint64_t
             long i = p->level_row[k];
             /* A PE's only workgroup has its own values by its order; one of several waits for theirs, too. */
             if (n == 1)
-                for (size_t e = p->foreign_start[k]; e < p->foreign_start[k + 1]; e++) await_value(o, p, w, p->foreign[e], epoch);
+                for (size_t e = p->foreign_start[k]; e < p->foreign_start[k + 1]; e++)
+                    await_value(o, p, w, p->foreign[e], epoch);
             else
                 for (size_t e = p->m.start[i]; e < p->m.start[i + 1]; e++) await_value(o, p, w, p->m.column[e], epoch);
             double x = solve_row(p, i);
@@ -226,12 +227,14 @@ int main(int argc, char **argv) {
         else if (strcmp(name, "--solves") == 0) solves = gio_number(name, value, 1, 1000000);
         else if (strcmp(name, "--launch") == 0) o.launch = 1e-6 * gio_real(name, value, 0, 10000);
         else
-            gio_die("argument %s %s: unknown (expected --mode, --matrix, --road, --banded, --band, --each, --seed, --block, --threads, --solves, "
+            gio_die("argument %s %s: unknown (expected --mode, --matrix, --road, --banded, --band, --each, --seed, "
+                    "--block, --threads, --solves, "
                     "--launch, --uncached or --levels)",
                     name, value ? value : "");
     }
     if (!file && !road && !banded) road = 10000;
-    if ((file != NULL) + (road != 0) + (banded != 0) != 1) gio_die("matrix: not usable (expected one of --matrix, --road or --banded)");
+    if ((file != NULL) + (road != 0) + (banded != 0) != 1)
+        gio_die("matrix: not usable (expected one of --matrix, --road or --banded)");
 
     /* Before shmem_init: a file that is wrong is said once by every PE that reads it, and nobody waits for it. */
     int made = 1;
@@ -305,7 +308,8 @@ int main(int argc, char **argv) {
         shmem_int_max_reduce(SHMEM_TEAM_WORLD, &bad[1], &bad[0], 1);
         if (p.me == 0) {
             printf("%s\n", bad[1] ? "wrong" : "right");
-            fprintf(stderr, "time spts %s pes %d threads %d seconds %.6f\n", gio_modes[m], p.pes, threads, seconds / (double)solves);
+            fprintf(stderr, "time spts %s pes %d threads %d seconds %.6f\n", gio_modes[m], p.pes, threads,
+                    seconds / (double)solves);
         }
         if (bad[1]) break;
     }

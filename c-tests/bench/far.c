@@ -1,5 +1,5 @@
-// Barriers of a team, for distances that are emulated (HETMP_FAR): `far BARRIERS`. Prints one JSON line: the microseconds of a
-// barrier, and the number of threads. Fails if a thread passes before another has come.
+// Barriers of a team, for distances that are emulated (HETMP_FAR): `far BARRIERS`. Prints one JSON line: the
+// microseconds of a barrier, and the number of threads. Fails if a thread passes before another has come.
 #include "harness.h"
 
 #include <omp.h>

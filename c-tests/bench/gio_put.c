@@ -218,7 +218,8 @@ int main(int argc, char **argv) {
         else if (strcmp(argv[i], "--initiators") == 0) n_initiators = list(argv[i], value, initiators, 256);
         else if (strcmp(argv[i], "--stream") == 0) stream = gio_number(argv[i], value, 1, 64);
         else if (strcmp(argv[i], "--pin") == 0 && value && strcmp(value, "no") == 0) pinned = 0;
-        else gio_die("argument %s: unknown (expected --ms, --threads, --sizes, --initiators, --stream or --pin no)", argv[i]);
+        else gio_die("argument %s: unknown (expected --ms, --threads, --sizes, --initiators, --stream or --pin no)",
+                     argv[i]);
     }
     window = 1e-3 * ms / WINDOWS;
     omp_set_dynamic(0);
@@ -253,7 +254,8 @@ int main(int argc, char **argv) {
                     if (m == ASKS) open_helper(&ikn, 1);
                     struct gio *o = m == ASKS ? &ikn : &gio;
                     int inside = m == GPU_POSTS || m == BUILT || m == ASKS;
-                    ns[m][i] = inside ? measure_inside((enum mode)m, o, (size_t)sizes[s], 1) : measure((enum mode)m, o, (size_t)sizes[s]);
+                    ns[m][i] = inside ? measure_inside((enum mode)m, o, (size_t)sizes[s], 1) :
+                        measure((enum mode)m, o, (size_t)sizes[s]);
                     if (m == ASKS) gio_close(&ikn);
                 }
             for (int m = 0; m < MODES; m++) {

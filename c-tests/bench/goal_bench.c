@@ -58,7 +58,9 @@ static void start(int argc, char **argv)
 static void ends(void) { MPI_Finalize(); }
 static void barrier(void) { MPI_Barrier(MPI_COMM_WORLD); }
 static void ibarrier(handle *h) { MPI_Ibarrier(MPI_COMM_WORLD, h); }
-static void allreduce(number *from, number *to, int n) { MPI_Allreduce(from, to, n, MPI_NUMBER, MPI_SUM, MPI_COMM_WORLD); }
+static void allreduce(number *from, number *to, int n) {
+    MPI_Allreduce(from, to, n, MPI_NUMBER, MPI_SUM, MPI_COMM_WORLD);
+}
 static void iallreduce(number *from, number *to, int n, handle *h)
 {
     MPI_Iallreduce(from, to, n, MPI_NUMBER, MPI_SUM, MPI_COMM_WORLD, h);
@@ -256,7 +258,8 @@ static void find_others(void)
         int is_one = p->d_name[0] >= '0' && p->d_name[0] <= '9' && has_word(p->d_name, "comm", "ksoftirqd/");
 #ifndef USE_MPI
         if (p->d_name[0] >= '0' && p->d_name[0] <= '9')
-            is_one |= has_word(p->d_name, "cmdline", "goal nic-adapter") || has_word(p->d_name, "comm", "hetmp-goal-kern");
+            is_one |= has_word(p->d_name, "cmdline", "goal nic-adapter") ||
+                has_word(p->d_name, "comm", "hetmp-goal-kern");
 #endif
         if (is_one && other_count < 256)
             snprintf(others[other_count++].process, sizeof others[0].process, "%.20s", p->d_name);
@@ -422,8 +425,8 @@ static void row(int what, int bytes, double ms)
         double loss = middle(lost, STRETCHES), cost = middle(spent, STRETCHES), hidden = 1 - loss / apart, possible;
         long cores = sysconf(_SC_NPROCESSORS_ONLN);
         possible = 1 - cost / (cores < size_of_job() ? (double)cores : size_of_job()) / apart;
-        printf("%s %d %.3f %.3f %.3f %.3f %.3f %.3f\n", names[what], bytes, latency, cut(hidden), cost, begun / n / STRETCHES, apart,
-               cut(possible));
+        printf("%s %d %.3f %.3f %.3f %.3f %.3f %.3f\n", names[what], bytes, latency, cut(hidden), cost,
+               begun / n / STRETCHES, apart, cut(possible));
         fflush(stdout);
     }
 }

@@ -24,8 +24,8 @@ struct bpf_wq {
 
 extern int bpf_wq_init(struct bpf_wq *item, void *map, unsigned int flags) __ksym;
 extern int bpf_wq_start(struct bpf_wq *item, unsigned int flags) __ksym;
-extern int bpf_wq_set_callback_impl(struct bpf_wq *item, int (*callback)(void *map, int *key, void *value), unsigned int flags,
-                                    void *program) __ksym;
+extern int bpf_wq_set_callback_impl(struct bpf_wq *item, int (*callback)(void *map, int *key, void *value),
+                                    unsigned int flags, void *program) __ksym;
 
 struct slot {
     struct bpf_wq item;

@@ -94,7 +94,8 @@ static void own_network(void)
 
 static struct sockaddr_ll address(int type)
 {
-    struct sockaddr_ll a = {.sll_family = AF_PACKET, .sll_protocol = htons((uint16_t)type), .sll_ifindex = loopback, .sll_halen = 6};
+    struct sockaddr_ll a = {.sll_family = AF_PACKET, .sll_protocol = htons((uint16_t)type), .sll_ifindex = loopback,
+                            .sll_halen = 6};
     return a;
 }
 

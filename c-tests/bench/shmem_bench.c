@@ -25,7 +25,8 @@ static int me, n, ms = 20;
 static const char *only;
 // All of it in the symmetric heap: some libraries reach static variables of a peer only while that peer calls in.
 static struct {
-    long psync[PSYNCS][SHMEM_COLLECT_SYNC_SIZE + SHMEM_BCAST_SYNC_SIZE + SHMEM_REDUCE_SYNC_SIZE + SHMEM_ALLTOALL_SYNC_SIZE];
+    long psync[PSYNCS][SHMEM_COLLECT_SYNC_SIZE + SHMEM_BCAST_SYNC_SIZE + SHMEM_REDUCE_SYNC_SIZE +
+        SHMEM_ALLTOALL_SYNC_SIZE];
     long pwrk[PSYNCS][65536 / 8 / 2 + 1 + SHMEM_REDUCE_MIN_WRKDATA_SIZE];
     _Alignas(64) long parked;
     _Alignas(64) long word;
@@ -93,56 +94,56 @@ static int wanted(const char *name)
         show(name, bytes, ns_);                                                                                        \
     } while (0)
 
-#define POINT(name, bytes, body)                                                                                       \
-    do {                                                                                                               \
-        if (wanted(name)) {                                                                                            \
-            shmem_barrier_all();                                                                                       \
-            if (me == 0) {                                                                                             \
-                TIMES(name, bytes, body);                                                                              \
-                for (int pe_ = 1; pe_ < n; pe_++)                                                                      \
-                    shmem_long_p(&sym->parked, 1, pe_);                                                                     \
-                shmem_quiet();                                                                                         \
-            } else {                                                                                                   \
-                while (*(volatile long *)&sym->parked == 0)                                                                 \
-                    usleep(500);                                                                                       \
-                sym->parked = 0;                                                                                            \
-            }                                                                                                          \
-            shmem_barrier_all();                                                                                       \
-        }                                                                                                              \
+#define POINT(name, bytes, body)                            \
+    do {                                                    \
+        if (wanted(name)) {                                 \
+            shmem_barrier_all();                            \
+            if (me == 0) {                                  \
+                TIMES(name, bytes, body);                   \
+                for (int pe_ = 1; pe_ < n; pe_++)           \
+                    shmem_long_p(&sym->parked, 1, pe_);     \
+                shmem_quiet();                              \
+            } else {                                        \
+                while (*(volatile long *)&sym->parked == 0) \
+                    usleep(500);                            \
+                sym->parked = 0;                            \
+            }                                               \
+            shmem_barrier_all();                            \
+        }                                                   \
     } while (0)
 
 // All PEs. PE 0's clock decides the number of turns.
-#define ALL(name, bytes, body)                                                                                         \
-    do {                                                                                                               \
-        if (wanted(name)) {                                                                                            \
-            double ns_[WINDOWS];                                                                                       \
-            long count_ = 64;                                                                                          \
-            for (int w_ = -1; w_ < WINDOWS; w_++) {                                                                    \
-                shmem_barrier_all();                                                                                   \
-                double t_ = now();                                                                                     \
-                for (long i = 0; i < count_; i++) {                                                                    \
-                    long *sync = sym->psync[i % PSYNCS];                                                                    \
-                    long *work = sym->pwrk[i % PSYNCS];                                                                     \
-                    (void)sync, (void)work;                                                                            \
-                    body;                                                                                              \
-                    if (i % PSYNCS == PSYNCS - 1)                                                                      \
-                        shmem_barrier_all();                                                                           \
-                }                                                                                                      \
-                t_ = (now() - t_) / (double)count_;                                                                    \
-                if (w_ >= 0)                                                                                           \
-                    ns_[w_] = t_;                                                                                      \
-                else {                                                                                                 \
-                    shmem_barrier_all();                                                                               \
-                    if (me == 0)                                                                                       \
-                        for (int pe_ = n - 1; pe_ >= 0; pe_--)                                                         \
-                            shmem_double_p(&sym->agreed, t_, pe_);                                                          \
-                    shmem_barrier_all();                                                                               \
-                    count_ = (long)(1e6 * ms / WINDOWS / sym->agreed) / PSYNCS * PSYNCS + PSYNCS;                           \
-                }                                                                                                      \
-            }                                                                                                          \
-            if (me == 0)                                                                                               \
-                show(name, bytes, ns_);                                                                                \
-        }                                                                                                              \
+#define ALL(name, bytes, body)                                                                    \
+    do {                                                                                          \
+        if (wanted(name)) {                                                                       \
+            double ns_[WINDOWS];                                                                  \
+            long count_ = 64;                                                                     \
+            for (int w_ = -1; w_ < WINDOWS; w_++) {                                               \
+                shmem_barrier_all();                                                              \
+                double t_ = now();                                                                \
+                for (long i = 0; i < count_; i++) {                                               \
+                    long *sync = sym->psync[i % PSYNCS];                                          \
+                    long *work = sym->pwrk[i % PSYNCS];                                           \
+                    (void)sync, (void)work;                                                       \
+                    body;                                                                         \
+                    if (i % PSYNCS == PSYNCS - 1)                                                 \
+                        shmem_barrier_all();                                                      \
+                }                                                                                 \
+                t_ = (now() - t_) / (double)count_;                                               \
+                if (w_ >= 0)                                                                      \
+                    ns_[w_] = t_;                                                                 \
+                else {                                                                            \
+                    shmem_barrier_all();                                                          \
+                    if (me == 0)                                                                  \
+                        for (int pe_ = n - 1; pe_ >= 0; pe_--)                                    \
+                            shmem_double_p(&sym->agreed, t_, pe_);                                \
+                    shmem_barrier_all();                                                          \
+                    count_ = (long)(1e6 * ms / WINDOWS / sym->agreed) / PSYNCS * PSYNCS + PSYNCS; \
+                }                                                                                 \
+            }                                                                                     \
+            if (me == 0)                                                                          \
+                show(name, bytes, ns_);                                                           \
+        }                                                                                         \
     } while (0)
 
 static void hop(void)
@@ -238,8 +239,10 @@ int main(int argc, char **argv)
     POINT("atomic_fetch", 8, shmem_long_atomic_fetch(&sym->word, to));
     POINT("iput", 64 * 8, shmem_long_iput((long *)sym_b, (long *)private_a, 2, 1, 64, to));
 #if SHMEM_MAJOR_VERSION > 1 || SHMEM_MINOR_VERSION >= 5
-    POINT("put_signal+quiet", 8, shmem_putmem_signal(sym_b, private_a, 8, &sym->signal_word, 1, SHMEM_SIGNAL_SET, to); shmem_quiet());
-    POINT("put_signal+quiet", 1024, shmem_putmem_signal(sym_b, private_a, 1024, &sym->signal_word, 1, SHMEM_SIGNAL_SET, to); shmem_quiet());
+    POINT("put_signal+quiet", 8, shmem_putmem_signal(sym_b, private_a, 8, &sym->signal_word, 1, SHMEM_SIGNAL_SET,
+                                                     to); shmem_quiet());
+    POINT("put_signal+quiet", 1024, shmem_putmem_signal(sym_b, private_a, 1024, &sym->signal_word, 1, SHMEM_SIGNAL_SET,
+                                                        to); shmem_quiet());
 #endif
     if (!point) {
         ALL("barrier_all", 0, shmem_barrier_all());
@@ -250,7 +253,8 @@ int main(int argc, char **argv)
             ALL("broadcast", bytes, shmem_broadcast64(sym_b, sym_a, words, 0, 0, 0, n, sync));
             ALL("fcollect", bytes, shmem_fcollect64(sym_b, sym_a, words, 0, 0, n, sync));
             ALL("alltoall", bytes, shmem_alltoall64(sym_b, sym_a, words, 0, 0, n, sync));
-            ALL("sum_reduce", bytes, shmem_long_sum_to_all((long *)sym_b, (long *)sym_a, (int)words, 0, 0, n, work, sync));
+            ALL("sum_reduce", bytes, shmem_long_sum_to_all((long *)sym_b, (long *)sym_a, (int)words, 0, 0, n, work,
+                                                           sync));
         }
     }
     shmem_barrier_all();

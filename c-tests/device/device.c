@@ -330,7 +330,8 @@ static void refused(void) {
     CHECK(hetmp_device_queue_open_flags(SHMEM_TEAM_WORLD, 4, 8, &q) == HETMP_DEVICE_BAD_FLAG);
     CHECK(hetmp_device_queue_open(SHMEM_TEAM_INVALID, 4, &q) == HETMP_DEVICE_BAD_TEAM);
     CHECK(hetmp_device_queue_open(SHMEM_TEAM_WORLD, 4, NULL) == HETMP_DEVICE_BAD_QUEUE);
-    CHECK(hetmp_device_queue_open_layout(SHMEM_TEAM_WORLD, 4, 0, &q, HETMP_DEVICE_LAYOUT + 1, sizeof q) == HETMP_DEVICE_BAD_VERSION);
+    CHECK(hetmp_device_queue_open_layout(SHMEM_TEAM_WORLD, 4, 0, &q, HETMP_DEVICE_LAYOUT + 1, sizeof q) ==
+          HETMP_DEVICE_BAD_VERSION);
     CHECK(hetmp_device_queue_close(&none) == HETMP_DEVICE_BAD_QUEUE);
     q = open_queue(4, 0);
     CHECK(hetmp_put(&q, pes, table, &here, 8) == HETMP_DEVICE_BAD_PE);
@@ -373,7 +374,8 @@ static void refused(void) {
     for (int i = -20; i <= 20; i++) CHECK(hetmp_device_error_text(i)[0] != 0);
     /* A text for each cause, and none for two. */
     for (int i = HETMP_DEVICE_NO_ROOM; i <= HETMP_DEVICE_OK; i++)
-        for (int j = HETMP_DEVICE_NO_ROOM - 1; j < i; j++) CHECK(strcmp(hetmp_device_error_text(i), hetmp_device_error_text(j)) != 0);
+        for (int j = HETMP_DEVICE_NO_ROOM - 1; j < i; j++)
+            CHECK(strcmp(hetmp_device_error_text(i), hetmp_device_error_text(j)) != 0);
     CHECK(strstr(hetmp_device_error_text(hetmp_wait_until(flags, 99, 1)), "SHMEM_CMP_EQ") != NULL);
 }
 
@@ -418,11 +420,14 @@ static void not_open(void) {
         CHECK(hetmp_device_queue_range(q, 0, &base, &bytes) == HETMP_DEVICE_BAD_QUEUE);
         CHECK(hetmp_device_queue_close(q) == HETMP_DEVICE_BAD_QUEUE);
         CHECK(hetmp_device_queue_drop(q) == HETMP_DEVICE_BAD_QUEUE);
-        CHECK(hetmp_contexts_close(&pool) == HETMP_DEVICE_BAD_QUEUE && hetmp_context_give(&pool, q) == HETMP_DEVICE_BAD_QUEUE);
+        CHECK(hetmp_contexts_close(&pool) == HETMP_DEVICE_BAD_QUEUE &&
+              hetmp_context_give(&pool, q) == HETMP_DEVICE_BAD_QUEUE);
         for (group.pes = 0; group.pes < 2; group.pes++) {
-            CHECK(hetmp_group_sync(q, &group) == HETMP_DEVICE_BAD_QUEUE && hetmp_group_barrier(q, &group) == HETMP_DEVICE_BAD_QUEUE);
+            CHECK(hetmp_group_sync(q, &group) == HETMP_DEVICE_BAD_QUEUE &&
+                  hetmp_group_barrier(q, &group) == HETMP_DEVICE_BAD_QUEUE);
             CHECK(hetmp_group_broadcast(q, &group, table, &here, 8, 0) == HETMP_DEVICE_BAD_QUEUE);
-            CHECK(hetmp_group_reduce(q, &group, &here, &here, 1, HETMP_TYPE_INT64, HETMP_OP_SUM) == HETMP_DEVICE_BAD_QUEUE);
+            CHECK(hetmp_group_reduce(q, &group, &here, &here, 1, HETMP_TYPE_INT64, HETMP_OP_SUM) ==
+                  HETMP_DEVICE_BAD_QUEUE);
         }
         CHECK(memcmp(q, &was, sizeof was) == 0);
     }
@@ -471,7 +476,8 @@ static void words(void) {
     SHOW("add", hetmp_atomic_add(&q, 0, place, 83));
     SHOW("add32", hetmp_atomic_add32(&q, 0, (uint32_t *)place, 84));
     SHOW("set", hetmp_atomic_set(&q, 0, place, 85));
-    SHOW("compare-swap", hetmp_device_atomic(&q, 0, place, HETMP_D_COMPARE_SWAP, 8, HETMP_D_SIGNALLED | HETMP_D_FETCH, 86, 87));
+    SHOW("compare-swap", hetmp_device_atomic(&q, 0, place, HETMP_D_COMPARE_SWAP, 8, HETMP_D_SIGNALLED | HETMP_D_FETCH,
+                                             86, 87));
     SHOW("fetch", hetmp_device_atomic(&q, 0, place, HETMP_D_READ, 8, HETMP_D_SIGNALLED | HETMP_D_FETCH, 0, 0));
     SHOW("fence", hetmp_fence_pe(&q, 0));
 }

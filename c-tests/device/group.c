@@ -61,7 +61,8 @@ static void waits(void) {
     static const struct {
         int cmp;
         uint64_t value;
-    } steps[] = {{SHMEM_CMP_EQ, 7}, {SHMEM_CMP_NE, 0}, {SHMEM_CMP_GT, 6}, {SHMEM_CMP_GE, 7}, {SHMEM_CMP_LT, ~(uint64_t)0}, {SHMEM_CMP_LE, 7}};
+    } steps[] = {{SHMEM_CMP_EQ, 7}, {SHMEM_CMP_NE, 0}, {SHMEM_CMP_GT, 6}, {SHMEM_CMP_GE, 7},
+                 {SHMEM_CMP_LT, ~(uint64_t)0}, {SHMEM_CMP_LE, 7}};
     for (unsigned i = 0; i < 6; i++) {
         if (steps[i].cmp >= SHMEM_CMP_LT) flags[i] = ~(uint64_t)0;
     }
@@ -136,12 +137,14 @@ static void contexts(void) {
     hetmp_device_contexts pool;
     clear();
     CHECK(hetmp_contexts_open(SHMEM_TEAM_WORLD, 4, 0, queues, taken, QUEUES, &pool) == 0);
-    CHECK(hetmp_contexts_open(SHMEM_TEAM_WORLD, 4, 0, NULL, taken, QUEUES, &(hetmp_device_contexts){0}) == HETMP_DEVICE_BAD_VALUE);
+    CHECK(hetmp_contexts_open(SHMEM_TEAM_WORLD, 4, 0, NULL, taken, QUEUES, &(hetmp_device_contexts){0}) ==
+          HETMP_DEVICE_BAD_VALUE);
     CHECK(hetmp_contexts_open(SHMEM_TEAM_WORLD, 4, 0, queues, taken, QUEUES, NULL) == HETMP_DEVICE_BAD_QUEUE);
     hetmp_device_queue others[QUEUES];
     uint32_t marks[QUEUES];
     hetmp_device_contexts none;
-    CHECK(hetmp_contexts_open(SHMEM_TEAM_WORLD, 0, 0, others, marks, QUEUES, &none) == HETMP_DEVICE_BAD_DEPTH && none.n == 0);
+    CHECK(hetmp_contexts_open(SHMEM_TEAM_WORLD, 0, 0, others, marks, QUEUES, &none) == HETMP_DEVICE_BAD_DEPTH &&
+          none.n == 0);
     int users[QUEUES] = {0};
 #pragma omp parallel num_threads(THREADS)
     for (int i = 0; i < ROUNDS;) {
@@ -216,11 +219,13 @@ static void moves(shmem_team_t team) {
 
         uint64_t *out = malloc((size_t)n * words * 8 + 8);
         for (int pe = 0; pe < n; pe++)
-            for (unsigned i = 0; i < words; i++) out[(unsigned)pe * words + i] = value(mine, i + 1000u * (unsigned)pe, round);
+            for (unsigned i = 0; i < words; i++)
+                out[(unsigned)pe * words + i] = value(mine, i + 1000u * (unsigned)pe, round);
         CHECK((round & 1 ? hetmp_group_alltoall(&q, &g, table, out, words * 8)
                          : hetmp_group_alltoall_wg(&q, &g, table, out, words * 8)) == 0);
         for (int pe = 0; pe < n; pe++)
-            for (unsigned i = 0; i < words; i++) CHECK(table[(unsigned)pe * words + i] == value(pe, i + 1000u * (unsigned)mine, round));
+            for (unsigned i = 0; i < words; i++)
+                CHECK(table[(unsigned)pe * words + i] == value(pe, i + 1000u * (unsigned)mine, round));
         memset(out, 0xee, (size_t)n * words * 8); /* the source may be changed */
         free(out);
         CHECK(hetmp_group_sync(&q, &g) == 0);
@@ -245,26 +250,26 @@ static void collectives_of_a_team(void) {
 }
 
 /* Every type and operation, in lengths that take one turn, several, and none. */
-#define REDUCES(type, code, ops, make)                                                                                  \
-    for (int op = 0; op < (ops); op++)                                                                                  \
-        for (unsigned c = 0; c < 4; c++) {                                                                              \
-            unsigned count = counts[c];                                                                                 \
-            type in[40], out[40], want[40];                                                                             \
-            for (unsigned i = 0; i < count; i++) {                                                                      \
-                for (int pe = 0; pe < pes; pe++) {                                                                      \
-                    type v = (type)(make);                                                                              \
-                    if (pe == me) in[i] = v;                                                                            \
-                    if (pe == 0) want[i] = v;                                                                           \
-                    else FOLD_##code(want[i], v);                                                                       \
-                }                                                                                                       \
-            }                                                                                                           \
-            memcpy(out, in, sizeof out);                                                                                \
-            CHECK(hetmp_group_reduce(&q, &g, out, c == 2 ? out : in, count, HETMP_TYPE_##code, op) == 0);               \
-            CHECK(memcmp(out, want, count * sizeof *out) == 0);                                                         \
+#define REDUCES(type, code, ops, make)                                                                    \
+    for (int op = 0; op < (ops); op++)                                                                    \
+        for (unsigned c = 0; c < 4; c++) {                                                                \
+            unsigned count = counts[c];                                                                   \
+            type in[40], out[40], want[40];                                                               \
+            for (unsigned i = 0; i < count; i++) {                                                        \
+                for (int pe = 0; pe < pes; pe++) {                                                        \
+                    type v = (type)(make);                                                                \
+                    if (pe == me) in[i] = v;                                                              \
+                    if (pe == 0) want[i] = v;                                                             \
+                    else FOLD_##code(want[i], v);                                                         \
+                }                                                                                         \
+            }                                                                                             \
+            memcpy(out, in, sizeof out);                                                                  \
+            CHECK(hetmp_group_reduce(&q, &g, out, c == 2 ? out : in, count, HETMP_TYPE_##code, op) == 0); \
+            CHECK(memcmp(out, want, count * sizeof *out) == 0);                                           \
         }
 #define FOLD_REAL(a, v) (a = op == 0 ? a + v : op == 1 ? a * v : op == 2 ? (v < a ? v : a) : (v > a ? v : a))
-#define FOLD_WHOLE(type, a, v)                                                                                          \
-    (a = op == 0 ? (type)(a + v) : op == 1 ? (type)(a * v) : op == 2 ? (v < a ? v : a) : op == 3 ? (v > a ? v : a) :    \
+#define FOLD_WHOLE(type, a, v)                                                                                       \
+    (a = op == 0 ? (type)(a + v) : op == 1 ? (type)(a * v) : op == 2 ? (v < a ? v : a) : op == 3 ? (v > a ? v : a) : \
          op == 4 ? (type)(a & v) : op == 5 ? (type)(a | v) : (type)(a ^ v))
 #define FOLD_INT32(a, v) FOLD_WHOLE(int32_t, a, v)
 #define FOLD_UINT32(a, v) FOLD_WHOLE(uint32_t, a, v)

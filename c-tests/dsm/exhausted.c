@@ -30,7 +30,8 @@ int main(void)
         }
     void *area = mmap(NULL, (size_t)1 << 30, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     mapped = area != MAP_FAILED;
-    printf("malloc %s, mmap %s\n", error == ENOMEM ? "refused" : "?", mapped ? "done" : errno == ENOMEM ? "refused" : "?");
+    printf("malloc %s, mmap %s\n", error == ENOMEM ? "refused" : "?",
+           mapped ? "done" : errno == ENOMEM ? "refused" : "?");
     pthread_t thread;
     int started = pthread_create(&thread, NULL, nothing, NULL);
     printf("thread %s\n", started ? started == EAGAIN ? "refused" : "?" : "made");

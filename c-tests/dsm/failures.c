@@ -34,8 +34,8 @@ int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
     int is_barrier = !strcmp(what, "barrier"), is_lock = !strcmp(what, "lock"), is_critical = !strcmp(what, "critical"),
-        is_page = !strcmp(what, "page"), is_cut = !strcmp(what, "cut"), is_exit = !strcmp(what, "exit"), is_exec = !strcmp(what, "exec"),
-        is_fork = !strcmp(what, "fork"), is_dlopen = !strcmp(what, "dlopen");
+        is_page = !strcmp(what, "page"), is_cut = !strcmp(what, "cut"), is_exit = !strcmp(what, "exit"),
+        is_exec = !strcmp(what, "exec"), is_fork = !strcmp(what, "fork"), is_dlopen = !strcmp(what, "dlopen");
     const char *library = argc > 2 ? argv[2] : "";
     omp_lock_t lock;
     omp_init_lock(&lock);

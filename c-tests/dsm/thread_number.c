@@ -47,6 +47,7 @@ int main(void)
     }
     if (!met)
         fprintf(stderr, "no thread had the number that was wanted, of %d\n", tried);
-    printf("%d threads of a region; %s\n", threads, ended == tried ? "all threads have ended" : "not all threads have ended");
+    printf("%d threads of a region; %s\n", threads, ended == tried ? "all threads have ended" :
+           "not all threads have ended");
     return 0;
 }

@@ -63,7 +63,8 @@ static void listen_to(int sock)
         struct cmsghdr align;
     } control;
     struct iovec io = {said, sizeof said - 1};
-    struct msghdr message = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control};
+    struct msghdr message = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control.bytes,
+                             .msg_controllen = sizeof control};
     struct cmsghdr *head;
     ssize_t n = recvmsg(sock, &message, 0);
     said[n > 0 ? n : 0] = 0;

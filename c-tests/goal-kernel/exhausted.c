@@ -63,7 +63,8 @@ int main(void)
             struct pollfd there = {.fd = sock, .events = POLLIN};
             CHECK(poll(&there, 1, 10000) == 1);
             n = (int)recv(sock, heard, sizeof heard, 0);
-            if (n == HEAD + 8 && heard[12] == 0x88 && heard[13] == 0xb5 && heard[21] == 1 && heard[22] == 0 && heard[23] == 1)
+            if (n == HEAD + 8 && heard[12] == 0x88 && heard[13] == 0xb5 && heard[21] == 1 && heard[22] == 0 &&
+                heard[23] == 1)
                 break;
         }
     }

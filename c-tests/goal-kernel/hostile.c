@@ -23,7 +23,8 @@ static uint64_t draw(void)
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 1 ? atoi(argv[1]) : 500, rank, round, sock = -1, foreign = 0, bad = 0, dropped = 0, repeated = 0, n, kind;
+    int rounds = argc > 1 ? atoi(argv[1]) : 500, rank, round, sock = -1, foreign = 0, bad = 0, dropped = 0,
+        repeated = 0, n, kind;
     unsigned char heard[HEAD + 8] = {0}, packet[HEAD + 8];
     struct sockaddr_ll to = {0};
     uint64_t x;
@@ -49,7 +50,8 @@ int main(int argc, char **argv)
             /* A message from this rank to the other one. */
             while (round == 0) {
                 n = (int)recv(sock, heard, sizeof heard, 0);
-                if (n == HEAD + 8 && heard[12] == 0x88 && heard[13] == 0xb5 && heard[21] == 1 && heard[22] == 0 && heard[23] == 1)
+                if (n == HEAD + 8 && heard[12] == 0x88 && heard[13] == 0xb5 && heard[21] == 1 && heard[22] == 0 &&
+                    heard[23] == 1)
                     break;
             }
             for (kind = 0; kind < KINDS; kind++) {

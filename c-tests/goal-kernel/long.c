@@ -7,7 +7,8 @@
 enum { LONGEST = 65536, PART = 1344, ETHERNET = 1448, JUMBO = 8944, MOST_PART = 13312, AT_ONCE = 5, MOST = 8 };
 
 static int rank, size;
-static const int lengths[] = {PART - 1, PART, PART + 1, 2 * PART, 4096, 16 * PART, 17 * PART + 8, 40000, LONGEST - 8, LONGEST,
+static const int lengths[] = {PART - 1, PART, PART + 1, 2 * PART, 4096, 16 * PART, 17 * PART + 8, 40000, LONGEST - 8,
+                              LONGEST,
                               ETHERNET - 1, ETHERNET + 1, 2 * ETHERNET, JUMBO, JUMBO + 1, MOST_PART, 2 * MOST_PART + 1};
 
 /* Byte i of what rank `of` gives rank `to` in a round. */
@@ -61,7 +62,8 @@ static void start(struct one *o, int round)
     case ALLTOALL: code = goal_ialltoall(o->give, o->get, (size_t)o->bytes, &o->handle); break;
     case ALLGATHER: code = goal_iallgather(o->give, o->get, (size_t)o->bytes, &o->handle); break;
     case SUM: code = goal_iallreduce(o->give, o->get, (size_t)o->bytes, GOAL_UNSIGNED(8), GOAL_ADD, &o->handle); break;
-    case MAXIMUM: code = goal_iallreduce(o->give, o->get, (size_t)o->bytes, GOAL_SIGNED(8), GOAL_MAX, &o->handle); break;
+    case MAXIMUM:
+        code = goal_iallreduce(o->give, o->get, (size_t)o->bytes, GOAL_SIGNED(8), GOAL_MAX, &o->handle); break;
     case WORDS: code = goal_iallreduce(o->give, o->get, (size_t)o->bytes / 8, GOAL_LONG, GOAL_ADD, &o->handle); break;
     case SCAN: code = goal_iscan(o->give, o->get, (size_t)o->bytes, GOAL_UNSIGNED(8), GOAL_XOR, &o->handle); break;
     case REDUCE:

@@ -32,7 +32,8 @@ static size_t hear(int sock, char *said, size_t most, size_t enough)
 
 static int call_tcp(unsigned address, unsigned port, const void *words, size_t n)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((unsigned short)port), .sin_addr.s_addr = address};
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((unsigned short)port),
+                             .sin_addr.s_addr = address};
     int sock = socket(AF_INET, SOCK_STREAM, 0);
     CHECK(sock >= 0 && connect(sock, (struct sockaddr *)&to, sizeof to) == 0);
     CHECK(n == 0 || send(sock, words, n, MSG_NOSIGNAL) == (ssize_t)n);
@@ -74,7 +75,8 @@ static int scan_names(void)
         line[strcspn(line, "\n")] = 0;
         strncpy(to.sun_path + 1, line + at, sizeof to.sun_path - 2);
         sock = socket(AF_UNIX, SOCK_STREAM, 0);
-        CHECK(connect(sock, (struct sockaddr *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(line + at))) == 0);
+        CHECK(connect(sock, (struct sockaddr *)&to,
+                      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(line + at))) == 0);
         memset(said, 0, sizeof said);
         CHECK(memmem(said, hear(sock, said, sizeof said - 1, sizeof said), "another user's process", 22) != NULL);
         close(sock);

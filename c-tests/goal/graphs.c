@@ -18,7 +18,8 @@ static void token(void)
     CHECK(GOAL_Create(&g) == GOAL_SUCCESS);
     CHECK(GOAL_Scratchpad(g, sizeof(long), &at) == GOAL_SUCCESS);
     if (rank == 0) {
-        CHECK(GOAL_Copy(g, GOAL_OFFSET(at), GOAL_SCRATCHPAD, &zero, GOAL_USERSPACE, sizeof(long), &recv) == GOAL_SUCCESS);
+        CHECK(GOAL_Copy(g, GOAL_OFFSET(at), GOAL_SCRATCHPAD, &zero, GOAL_USERSPACE, sizeof(long), &recv) ==
+              GOAL_SUCCESS);
     } else {
         CHECK(GOAL_Recv(g, GOAL_OFFSET(at), GOAL_SCRATCHPAD, sizeof(long), left, 5, &recv) == GOAL_SUCCESS);
     }

@@ -65,10 +65,12 @@ static void all_of(GOAL_Group group, const int *list, int n, int here)
         CHECK(get[i] == sum + n * (here * COUNT + i));
     {
         int next = (here + 1) % n, last = (here + n - 1) % n;
-        CHECK(goal_group_ineighbor_alltoall(group, &last, 1, &next, 1, give, get, sizeof(int), &handle) == GOAL_SUCCESS);
+        CHECK(goal_group_ineighbor_alltoall(group, &last, 1, &next, 1, give, get, sizeof(int), &handle) ==
+              GOAL_SUCCESS);
         CHECK(GOAL_Wait(&handle) == GOAL_SUCCESS);
         CHECK(get[0] == list[last]);
-        CHECK(goal_group_ineighbor_allgather(group, &last, 1, &next, 1, give, get, sizeof(int), &handle) == GOAL_SUCCESS);
+        CHECK(goal_group_ineighbor_allgather(group, &last, 1, &next, 1, give, get, sizeof(int), &handle) ==
+              GOAL_SUCCESS);
         CHECK(GOAL_Wait(&handle) == GOAL_SUCCESS);
         CHECK(get[0] == list[last]);
     }

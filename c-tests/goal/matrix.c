@@ -53,7 +53,8 @@ static void one(size_t bytes, int form)
     CALL(goal_barrier(), goal_ibarrier(&h));
     CALL(goal_broadcast(give, get, bytes, root), goal_ibroadcast(give, get, bytes, root, &h));
     RIGHT(n, value(root, i));
-    CALL(goal_reduce(give, get, n, GOAL_LONG, GOAL_ADD, root), goal_ireduce(give, get, n, GOAL_LONG, GOAL_ADD, root, &h));
+    CALL(goal_reduce(give, get, n, GOAL_LONG, GOAL_ADD, root),
+         goal_ireduce(give, get, n, GOAL_LONG, GOAL_ADD, root, &h));
     RIGHT(rank == root ? n : 0, sum(size, i));
     CALL(goal_allreduce(give, get, n, GOAL_LONG, GOAL_ADD), goal_iallreduce(give, get, n, GOAL_LONG, GOAL_ADD, &h));
     RIGHT(n, sum(size, i));

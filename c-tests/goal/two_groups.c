@@ -27,7 +27,8 @@ static void both(int n, int words, int reduces, int other_way, int tests)
         give[i][0] = give[i][words - 1] = me() + i;
         get[i][0] = get[i][words - 1] = -1;
         if (reduces)
-            CHECK(goal_group_ireduce(first, give[i], get[i], words, GOAL_INT, GOAL_ADD, 0, &handles[i]) == GOAL_SUCCESS);
+            CHECK(goal_group_ireduce(first, give[i], get[i], words, GOAL_INT, GOAL_ADD, 0, &handles[i]) ==
+                  GOAL_SUCCESS);
         else
             CHECK(goal_group_ibroadcast(first, give[i], get[i], sizeof(int) * words, 0, &handles[i]) == GOAL_SUCCESS);
     }

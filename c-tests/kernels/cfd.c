@@ -169,7 +169,8 @@ int main(int argc, char **argv)
     state *parallel = now;
     now = last;
     serial_iterate();
-    kernel_check(!memcmp(now, parallel, elements * sizeof *now), "the last iteration equals the same one done serially");
+    kernel_check(!memcmp(now, parallel, elements * sizeof *now),
+                 "the last iteration equals the same one done serially");
     double mass = 0, energy = 0, most = 0;
     int sound = 1;
     for (int e = 0; e < elements; e++) {

@@ -120,7 +120,7 @@ int main(int argc, char **argv)
         streams += stream[i];
     }
     kernel_check(same, "results equal those computed serially");
-    printf("irregularity %d phases %d: %d of %d iterations of the first kind\nsum %.9e\n", irregularity, phases, streams, n,
-           sum);
+    printf("irregularity %d phases %d: %d of %d iterations of the first kind\nsum %.9e\n", irregularity, phases,
+           streams, n, sum);
     return kernel_end();
 }

@@ -135,7 +135,8 @@ static void all_of(MPI_Comm comm, int count) {
     MPI_Iallgather(a, count, MPI_INT, b, count, spread, comm, &q);
     wait_one(&q);
     MPI_Type_free(&spread);
-    for (int i = 0; i < 2 * big; i++) same("Iallgather to a vector", i, b[i], i % 2 ? -5 : given(i / 2 / count, i / 2 % count));
+    for (int i = 0; i < 2 * big; i++)
+        same("Iallgather to a vector", i, b[i], i % 2 ? -5 : given(i / 2 / count, i / 2 % count));
     free(a), free(b), free(d), free(e);
 }
 
@@ -260,7 +261,8 @@ static void neighbours(int periodic) {
     MPI_Comm_free(&line);
     /* Each rank sends to the next one and to the one after that. */
     int to[2] = {(world_me + 1) % n, (world_me + 2) % n}, from[2] = {(world_me + n - 1) % n, (world_me + n - 2) % n};
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, from, MPI_UNWEIGHTED, 2, to, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, from, MPI_UNWEIGHTED, 2, to, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                   &graph);
     MPI_Ineighbor_alltoall(in, 1, MPI_INT, out, 1, MPI_INT, graph, &q);
     wait_one(&q);
     for (int i = 0; i < 2; i++) same("neighbour in a graph", i, out[i], given(from[i], i));

@@ -85,14 +85,15 @@ static void graphs(void) {
     int twice[2] = {1 - me, 1 - me}, other = 1 - me, give[2] = {10 * me + 1, 10 * me + 2}, got[2][2] = {{0}};
     MPI_Comm graph;
     MPI_Request r;
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, twice, MPI_UNWEIGHTED, 2, twice, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, twice, MPI_UNWEIGHTED, 2, twice, MPI_UNWEIGHTED, MPI_INFO_NULL,
+                                   0, &graph);
     MPI_Neighbor_alltoall(give, 1, MPI_INT, got[0], 1, MPI_INT, graph);
     MPI_Ineighbor_alltoall(give, 1, MPI_INT, got[1], 1, MPI_INT, graph, &r);
     MPI_Wait(&r, MPI_STATUS_IGNORE);
     must(memcmp(got[0], got[1], sizeof got[0]) == 0, "edges that are there twice come in one order");
     MPI_Comm_free(&graph);
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, me, &other, MPI_UNWEIGHTED, 1 - me, &other, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-                                   &graph);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, me, &other, MPI_UNWEIGHTED, 1 - me, &other, MPI_UNWEIGHTED,
+                                   MPI_INFO_NULL, 0, &graph);
     for (int i = 0; i < 3; i++) {
         got[0][0] = -1;
         MPI_Ineighbor_alltoall(give, 1, MPI_INT, got[0], 1, MPI_INT, graph, &r);
@@ -133,7 +134,8 @@ static void fortran(void) {
 #endif
     void *library = dlopen(file, RTLD_NOW | RTLD_GLOBAL);
     must(library != NULL, "the MPI has a library of Fortran's functions");
-    void (*wait)(MPI_Fint *, MPI_Fint *, MPI_Fint *) = (void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *))dlsym(library, "mpi_wait_");
+    void (*wait)(MPI_Fint *, MPI_Fint *, MPI_Fint *) = (void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *))dlsym(library,
+        "mpi_wait_");
     void (*test)(MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *) =
         (void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *))dlsym(library, "mpi_test_");
     must(wait && test, "Fortran's MPI_Wait and MPI_Test");
@@ -171,7 +173,8 @@ static void unlike(void) {
             for (code = MPI_SUCCESS; !done && code == MPI_SUCCESS;) code = MPI_Test(&r, &done, MPI_STATUS_IGNORE);
         else
             code = MPI_Wait(&r, MPI_STATUS_IGNORE);
-        must(code != MPI_SUCCESS && heard == 1 && r == MPI_REQUEST_NULL, "the communicator's handler has heard of it once");
+        must(code != MPI_SUCCESS && heard == 1 && r == MPI_REQUEST_NULL,
+             "the communicator's handler has heard of it once");
         heard = 0;
     }
     /* A communicator that is freed while its collective goes on, which Open MPI does not survive either. */

@@ -59,7 +59,8 @@ int main(int argc, char **argv) {
         }
     } else if (strcmp(way, "status") == 0) {
         /* Says that the request has ended, and leaves the request as it is. */
-        for (done = 0, error = MPI_SUCCESS; !done && error == MPI_SUCCESS;) error = MPI_Request_get_status(r[FAILS], &done, &s[FAILS]);
+        for (done = 0, error = MPI_SUCCESS; !done && error == MPI_SUCCESS;)
+            error = MPI_Request_get_status(r[FAILS], &done, &s[FAILS]);
         must(r[FAILS] != MPI_REQUEST_NULL, "the request is still there");
         error = MPI_Wait(&r[FAILS], &s[FAILS]);
         errors += error != MPI_SUCCESS;
@@ -78,7 +79,8 @@ int main(int argc, char **argv) {
             must((i == FAILS) == (of_this != MPI_SUCCESS && of_this != MPI_ERR_PENDING), "one status has an error");
             errors += i == FAILS;
             /* What had not ended when the error came goes on. */
-            if (of_this == MPI_ERR_PENDING) must(MPI_Wait(&r[i], MPI_STATUS_IGNORE) == MPI_SUCCESS, "the rest ends well");
+            if (of_this == MPI_ERR_PENDING)
+                must(MPI_Wait(&r[i], MPI_STATUS_IGNORE) == MPI_SUCCESS, "the rest ends well");
             ended++;
         }
     } else if (strcmp(way, "waitany") == 0 || strcmp(way, "testany") == 0) {
@@ -88,7 +90,8 @@ int main(int argc, char **argv) {
             else
                 for (done = 0; !done && error == MPI_SUCCESS;) error = MPI_Testany(ALL, r, &index, &done, &s[0]);
             if (error == MPI_SUCCESS && index == MPI_UNDEFINED) break;
-            must((index == FAILS) == (error != MPI_SUCCESS), "the collective that fails, and only that one, has an error");
+            must((index == FAILS) == (error != MPI_SUCCESS),
+                 "the collective that fails, and only that one, has an error");
             errors += error != MPI_SUCCESS;
             ended++;
         }
@@ -96,7 +99,8 @@ int main(int argc, char **argv) {
     } else {
         int count, indices[ALL];
         for (;;) {
-            error = strcmp(way, "waitsome") == 0 ? MPI_Waitsome(ALL, r, &count, indices, s) : MPI_Testsome(ALL, r, &count, indices, s);
+            error = strcmp(way, "waitsome") == 0 ? MPI_Waitsome(ALL, r, &count, indices, s) :
+                MPI_Testsome(ALL, r, &count, indices, s);
             if (count == MPI_UNDEFINED) break;
             must(error == MPI_SUCCESS || class_of(error) == MPI_ERR_IN_STATUS, "the statuses have the errors");
             for (int i = 0; i < count; i++) {

@@ -49,7 +49,8 @@ static void creation(void) {
     CHECK(create("half", 0, 8, 1, 1, 0, &err) != h);
     CHECK(mGetQueueHandle(0, "half", &err) != h && err == MQ_OK);
     mDestroyQueue(0, mGetQueueHandle(0, "half", &err), &err);
-    CHECK(!strcmp(mqErrorName(MQ_NO_LOCAL_MEMORY), "MQ_NO_LOCAL_MEMORY") && strlen(mqErrorText(MQ_NO_LOCAL_MEMORY)) > 5);
+    CHECK(!strcmp(mqErrorName(MQ_NO_LOCAL_MEMORY), "MQ_NO_LOCAL_MEMORY") &&
+          strlen(mqErrorText(MQ_NO_LOCAL_MEMORY)) > 5);
     CHECK(!strcmp(mqErrorName(0), "MQ_OK") && mqErrorName(12345) && mqErrorText(-3));
 }
 
@@ -214,7 +215,8 @@ static void holds_all(void *arg) {
     while (sRecvMsg(h, &bytes, &err)) n++;
     CHECK(n >= 1 && (err == MQ_ALL_HELD || err == MQ_DEADLOCK));
     CHECK(mAllocateMsg(0, 0, &err) == NULL && err == MQ_NOT_THE_MASTER);
-    CHECK(mCreateQueue(0, "x", 0, 8, 1, 1, NULL, SlaveScalarMem, MasterToSlave, &err) == -1 && err == MQ_NOT_THE_MASTER);
+    CHECK(mCreateQueue(0, "x", 0, 8, 1, 1, NULL, SlaveScalarMem, MasterToSlave, &err) == -1 &&
+          err == MQ_NOT_THE_MASTER);
 }
 
 static void waits_for_destroyed(void *arg) {

@@ -112,7 +112,8 @@ int main(int argc, char **argv) {
                 /* As many as there is room for, all held before the first is sent. */
                 void *held[8];
                 int k = 0, want = 1 + (int)(next_random(&state) >> 16) % 8;
-                while (k < want && sent[i][s] + (unsigned)k < MESSAGES && (held[k] = mTryAllocateMsg(i, in[i][s], &err)))
+                while (k < want && sent[i][s] + (unsigned)k < MESSAGES &&
+                       (held[k] = mTryAllocateMsg(i, in[i][s], &err)))
                     k++;
                 for (int j = 0; j < k; j++) {
                     bytes = length(s, sent[i][s]);

@@ -5,37 +5,38 @@
 
 enum { EACH = 300 };
 
-#define TEST(NAME, TYPE) \
-    static TYPE sum_##NAME, highest_##NAME; \
-    static void test_##NAME(void) { \
-        sum_##NAME = 0; \
-        highest_##NAME = 0; \
-        shmem_barrier_all(); \
-        TYPE last = 0; \
-        for (int i = 0; i < EACH; i++) { \
-            int target = i % npes; \
-            switch (i % 4) { \
-            case 0: shmem_##NAME##_atomic_add(&sum_##NAME, 3, target); break; \
-            case 1: (void)shmem_##NAME##_atomic_fetch_add(&sum_##NAME, 2, target); break; \
-            case 2: shmem_##NAME##_atomic_inc(&sum_##NAME, target); break; \
-            default: { \
-                TYPE seen = shmem_##NAME##_atomic_fetch(&sum_##NAME, target), was; \
-                while ((was = shmem_##NAME##_atomic_compare_swap(&sum_##NAME, seen, (TYPE)(seen + 4), target)) != seen) \
-                    seen = was; \
-            } \
-            } \
-            TYPE now = shmem_##NAME##_atomic_fetch_inc(&highest_##NAME, 0); \
-            CHECK(i == 0 || now > last); \
-            last = now; \
-        } \
-        shmem_barrier_all(); \
-        TYPE total = 0; \
-        if (me == 0) { \
-            for (int pe = 0; pe < npes; pe++) total += shmem_##NAME##_g(&sum_##NAME, pe); \
-            CHECK(total == (TYPE)(npes * (EACH / 4) * 10)); \
-            CHECK(highest_##NAME == (TYPE)(npes * EACH)); \
-        } \
-        shmem_barrier_all(); \
+#define TEST(NAME, TYPE)                                                                              \
+    static TYPE sum_##NAME, highest_##NAME;                                                           \
+    static void test_##NAME(void) {                                                                   \
+        sum_##NAME = 0;                                                                               \
+        highest_##NAME = 0;                                                                           \
+        shmem_barrier_all();                                                                          \
+        TYPE last = 0;                                                                                \
+        for (int i = 0; i < EACH; i++) {                                                              \
+            int target = i % npes;                                                                    \
+            switch (i % 4) {                                                                          \
+            case 0: shmem_##NAME##_atomic_add(&sum_##NAME, 3, target); break;                         \
+            case 1: (void)shmem_##NAME##_atomic_fetch_add(&sum_##NAME, 2, target); break;             \
+            case 2: shmem_##NAME##_atomic_inc(&sum_##NAME, target); break;                            \
+            default: {                                                                                \
+                TYPE seen = shmem_##NAME##_atomic_fetch(&sum_##NAME, target), was;                    \
+                while ((was = shmem_##NAME##_atomic_compare_swap(&sum_##NAME, seen, (TYPE)(seen + 4), \
+                                                                 target)) != seen)                    \
+                    seen = was;                                                                       \
+            }                                                                                         \
+            }                                                                                         \
+            TYPE now = shmem_##NAME##_atomic_fetch_inc(&highest_##NAME, 0);                           \
+            CHECK(i == 0 || now > last);                                                              \
+            last = now;                                                                               \
+        }                                                                                             \
+        shmem_barrier_all();                                                                          \
+        TYPE total = 0;                                                                               \
+        if (me == 0) {                                                                                \
+            for (int pe = 0; pe < npes; pe++) total += shmem_##NAME##_g(&sum_##NAME, pe);             \
+            CHECK(total == (TYPE)(npes * (EACH / 4) * 10));                                           \
+            CHECK(highest_##NAME == (TYPE)(npes * EACH));                                             \
+        }                                                                                             \
+        shmem_barrier_all();                                                                          \
     }
 AMO_TYPES(TEST)
 

@@ -25,7 +25,8 @@ int main(int argc, char **argv) {
     }
     test_begin();
     hetmp_device_queue q;
-    if (hetmp_device_queue_open_flags(SHMEM_TEAM_WORLD, 8, polled ? HETMP_DEVICE_POLLED : 0, &q) != 0) shmem_global_exit(1);
+    if (hetmp_device_queue_open_flags(SHMEM_TEAM_WORLD, 8, polled ? HETMP_DEVICE_POLLED : 0, &q) != 0)
+        shmem_global_exit(1);
     shmem_barrier_all();
     int stale = 0;
     for (uint64_t i = 1; i <= MESSAGES; i++) {

@@ -6,35 +6,36 @@
 
 enum { BLOCKS = 4, BLOCK = 3, DST = 5, SST = 4 };
 
-#define TEST(NAME, TYPE, PUT, GET, CTX_PUT, CTX_GET) \
-    static TYPE static_##NAME[BLOCKS * DST]; \
-    static void test_##NAME(void) { \
-        TYPE source[BLOCKS * SST], found[BLOCKS * SST]; \
-        TYPE *target = static_##NAME; \
-        for (int form = 0; form < 2; form++) { \
-            memset(target, 0, sizeof static_##NAME); \
-            memset(source, 0, sizeof source); \
-            memset(found, 0, sizeof found); \
-            for (int i = 0; i < BLOCKS * SST; i++) ((unsigned char *)&source[i])[0] = (unsigned char)(me * 17 + i + 1); \
-            shmem_barrier_all(); \
+#define TEST(NAME, TYPE, PUT, GET, CTX_PUT, CTX_GET)                                             \
+    static TYPE static_##NAME[BLOCKS * DST];                                                     \
+    static void test_##NAME(void) {                                                              \
+        TYPE source[BLOCKS * SST], found[BLOCKS * SST];                                          \
+        TYPE *target = static_##NAME;                                                            \
+        for (int form = 0; form < 2; form++) {                                                   \
+            memset(target, 0, sizeof static_##NAME);                                             \
+            memset(source, 0, sizeof source);                                                    \
+            memset(found, 0, sizeof found);                                                      \
+            for (int i = 0; i < BLOCKS * SST; i++)                                               \
+                ((unsigned char *)&source[i])[0] = (unsigned char)(me * 17 + i + 1);             \
+            shmem_barrier_all();                                                                 \
             if (form) CTX_PUT(SHMEM_CTX_DEFAULT, target, source, DST, SST, BLOCK, BLOCKS, next); \
-            else PUT(target, source, DST, SST, BLOCK, BLOCKS, next); \
-            shmem_barrier_all(); \
-            for (int b = 0; b < BLOCKS; b++) \
-                for (int i = 0; i < DST; i++) \
-                    CHECK(((unsigned char *)&target[b * DST + i])[0] == \
-                          (i < BLOCK ? (unsigned char)(prev * 17 + b * SST + i + 1) : 0)); \
-            if (form) CTX_GET(SHMEM_CTX_DEFAULT, found, target, SST, DST, BLOCK, BLOCKS, next); \
-            else GET(found, target, SST, DST, BLOCK, BLOCKS, next); \
-            for (int b = 0; b < BLOCKS; b++) \
-                for (int i = 0; i < SST; i++) \
-                    CHECK(((unsigned char *)&found[b * SST + i])[0] == \
-                          (i < BLOCK ? (unsigned char)(me * 17 + b * SST + i + 1) : 0)); \
-            shmem_barrier_all(); \
-            PUT(target, source, BLOCK, BLOCK, BLOCK, 0, next); \
-            GET(found, target, BLOCK, BLOCK, BLOCK, 0, next); \
-            shmem_barrier_all(); \
-        } \
+            else PUT(target, source, DST, SST, BLOCK, BLOCKS, next);                             \
+            shmem_barrier_all();                                                                 \
+            for (int b = 0; b < BLOCKS; b++)                                                     \
+                for (int i = 0; i < DST; i++)                                                    \
+                    CHECK(((unsigned char *)&target[b * DST + i])[0] ==                          \
+                          (i < BLOCK ? (unsigned char)(prev * 17 + b * SST + i + 1) : 0));       \
+            if (form) CTX_GET(SHMEM_CTX_DEFAULT, found, target, SST, DST, BLOCK, BLOCKS, next);  \
+            else GET(found, target, SST, DST, BLOCK, BLOCKS, next);                              \
+            for (int b = 0; b < BLOCKS; b++)                                                     \
+                for (int i = 0; i < SST; i++)                                                    \
+                    CHECK(((unsigned char *)&found[b * SST + i])[0] ==                           \
+                          (i < BLOCK ? (unsigned char)(me * 17 + b * SST + i + 1) : 0));         \
+            shmem_barrier_all();                                                                 \
+            PUT(target, source, BLOCK, BLOCK, BLOCK, 0, next);                                   \
+            GET(found, target, BLOCK, BLOCK, BLOCK, 0, next);                                    \
+            shmem_barrier_all();                                                                 \
+        }                                                                                        \
     }
 #define TYPED(NAME, TYPE) \
     TEST(NAME, TYPE, shmem_##NAME##_ibput, shmem_##NAME##_ibget, shmem_ctx_##NAME##_ibput, shmem_ctx_##NAME##_ibget)

@@ -88,7 +88,8 @@ static void implicit_task(int scope, data_t *region, data_t *task, unsigned thre
             check(n == (int)number, "the thread has its number");
             check(parallel_info(0, &r, &size) == 2 && r->value == region->value && size == (int)threads,
                 "the region is the current one");
-            check(task_info(1, NULL, &d, NULL, NULL, NULL) == 2 && d->value, "the task that opened the region is known");
+            check(task_info(1, NULL, &d, NULL, NULL, NULL) == 2 && d->value,
+                  "the task that opened the region is known");
         }
     }
     check(task->value != 0, "an implicit task's data is kept");

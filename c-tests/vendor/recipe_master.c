@@ -19,9 +19,11 @@ int main(int argc, char **argv) {
     double sum = 0;
     if (argc > 1) must(mLoadSlaveImage(0, argv[1]) == MQ_OK, "mLoadSlaveImage");
     for (int s = 0; s < n; s++) {
-        in[s] = mCreateQueue(0, "in", s, 2 * RECIPE_FLOATS * sizeof(float), 2, 2, NULL, SlaveScalarMem, MasterToSlave, &err);
+        in[s] = mCreateQueue(0, "in", s, 2 * RECIPE_FLOATS * sizeof(float), 2, 2, NULL, SlaveScalarMem, MasterToSlave,
+                             &err);
         must(err == MQ_OK, "the queue in");
-        out[s] = mCreateQueue(0, "out", s, RECIPE_FLOATS * sizeof(float), 1, 1, NULL, SlaveScalarMem, SlaveToMaster, &err);
+        out[s] = mCreateQueue(0, "out", s, RECIPE_FLOATS * sizeof(float), 1, 1, NULL, SlaveScalarMem, SlaveToMaster,
+                              &err);
         must(err == MQ_OK, "the queue out");
     }
     ThreadID threads = mStartSlaveThreads(0, n, MQ_SLAVE(recipe_slave), NULL);
@@ -48,6 +50,7 @@ int main(int argc, char **argv) {
     }
     mWaitSlaveThreads(threads);
     mDestroySlaveThreads(threads);
-    printf("recipe: %d sums of %d floats on %d slaves, together %.0f, right\n", RECIPE_PIECES * n, RECIPE_FLOATS, n, sum);
+    printf("recipe: %d sums of %d floats on %d slaves, together %.0f, right\n", RECIPE_PIECES * n, RECIPE_FLOATS, n,
+           sum);
     return 0;
 }

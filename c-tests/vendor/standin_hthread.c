@@ -101,7 +101,8 @@ int hthread_group_exec(int id, const char *name, int scalars, int pointers, uint
     if (id < 0 || id >= GROUPS || scalars < 0 || pointers < 0 || scalars + pointers > ARGUMENTS) return -1;
     struct group *g = &groups[id];
     char entry[256];
-    if (!g->made || !image[g->cluster] || snprintf(entry, sizeof entry, "hthread_entry_%s", name) >= (int)sizeof entry) return -1;
+    if (!g->made || !image[g->cluster] || snprintf(entry, sizeof entry, "hthread_entry_%s", name) >= (int)sizeof entry)
+        return -1;
     /* One kernel of a group runs at a time. */
     hthread_group_wait(id);
     g->kernel = (void (*)(const uint64_t *))dlsym(image[g->cluster], entry);
@@ -159,7 +160,8 @@ int scalar_free(void *p) { return store_free(&sm, p), 0; }
 int get_sm_free_space(void) { return (int)(sm.size - sm.taken); }
 
 unsigned int dma_p2p(void *src, unsigned long src_rows, unsigned int src_bytes, int src_step, void *dst,
-                     unsigned long dst_rows, unsigned int dst_bytes, int dst_step, _Bool row_syn, unsigned int synmask) {
+                     unsigned long dst_rows, unsigned int dst_bytes, int dst_step, _Bool row_syn,
+                         unsigned int synmask) {
     if (src_rows != 1 || dst_rows != 1 || src_bytes != dst_bytes || src_bytes == 0 || src_step || dst_step || row_syn ||
         synmask || src_bytes % 8 || (uintptr_t)src % 8 || (uintptr_t)dst % 8) {
         fprintf(stderr, "dma_p2p: a transfer of %u bytes between %p and %p\n", src_bytes, src, dst);

@@ -25,9 +25,12 @@ int main(int argc, char **argv) {
         out[i] = mCreateQueue(cluster, "out", i, 1000, 2, 3, NULL, SlaveArrayMem, SlaveToMaster, &err);
         CHECK(out[i] >= 0 && err == MQ_OK && mGetQueueHandle(i, "out", &err) == out[i]);
     }
-    CHECK(mCreateQueue(cluster, "in", 0, 8, 1, 1, NULL, SlaveScalarMem, MasterToSlave, &err) == -1 && err == MQ_NAME_IN_USE);
-    CHECK(mCreateQueue(cluster, "x", 0, 8, 0, 1, NULL, SlaveScalarMem, MasterToSlave, &err) == -1 && err == MQ_BAD_SLOTS);
-    CHECK(mCreateQueue(cluster, "x", 0, mGetLocalMemSize(SlaveScalarMem), 1, 1, NULL, SlaveScalarMem, MasterToSlave, &err) ==
+    CHECK(mCreateQueue(cluster, "in", 0, 8, 1, 1, NULL, SlaveScalarMem, MasterToSlave, &err) == -1 &&
+          err == MQ_NAME_IN_USE);
+    CHECK(mCreateQueue(cluster, "x", 0, 8, 0, 1, NULL, SlaveScalarMem, MasterToSlave, &err) == -1 &&
+          err == MQ_BAD_SLOTS);
+    CHECK(mCreateQueue(cluster, "x", 0, mGetLocalMemSize(SlaveScalarMem), 1, 1, NULL, SlaveScalarMem, MasterToSlave,
+                       &err) ==
               -1 && err == MQ_NO_LOCAL_MEMORY);
     CHECK(mRecvMsg(0, out[0], &bytes, &err) == NULL && err == MQ_NO_SLAVE);
     CHECK(mAllocateMsg(0, out[0], &err) == NULL && err == MQ_WRONG_DIRECTION);

@@ -53,7 +53,8 @@ MQ_SLAVE_FUNCTION(echo, unused) {
     /* Here a slave is a thread, and could reach the master's functions. They know. */
     MUST(mTryAllocateMsg(sGetSlaveId(), in, &err) == NULL && err == MQ_NOT_THE_MASTER);
     MUST(mGetQueueHandle(sGetSlaveId(), "in", &err) == -1 && err == MQ_NOT_THE_MASTER);
-    MUST(mCreateQueue(0, "late", 0, 8, 1, 1, NULL, SlaveScalarMem, MasterToSlave, &err) == -1 && err == MQ_NOT_THE_MASTER);
+    MUST(mCreateQueue(0, "late", 0, 8, 1, 1, NULL, SlaveScalarMem, MasterToSlave, &err) == -1 &&
+         err == MQ_NOT_THE_MASTER);
     MUST(sGetSimdWidth() == (__builtin_cpu_supports("avx512f") ? 512 : __builtin_cpu_supports("avx2") ? 256 : 128));
 #endif
     MUST(sMalloc(SlaveScalarMem, 1 << 30, &err) == NULL && err == MQ_NO_LOCAL_MEMORY);

@@ -209,7 +209,8 @@ void hetmp_device_kernel_end(void);
 /* END generated */
 
 /* Opens a queue with flags (HETMP_DEVICE_POLLED), or without. Parameters and errors: hetmp_device_queue_open_layout. */
-static inline int hetmp_device_queue_open_flags(shmem_team_t team, size_t depth, unsigned flags, hetmp_device_queue *queue) {
+static inline int hetmp_device_queue_open_flags(shmem_team_t team, size_t depth, unsigned flags,
+                                                hetmp_device_queue *queue) {
     return hetmp_device_queue_open_layout(team, depth, flags, queue, HETMP_DEVICE_LAYOUT, sizeof *queue);
 }
 static inline int hetmp_device_queue_open(shmem_team_t team, size_t depth, hetmp_device_queue *queue) {
@@ -284,7 +285,9 @@ HETMP_DEVICE_FN void hetmp_word_publish(void) { __atomic_thread_fence(__ATOMIC_R
 #define HETMP_D_LONGEST ((uint64_t)1 << 30)
 
 /* 0, or the error of a queue that is not open. */
-HETMP_DEVICE_FN int hetmp_device_closed(const hetmp_device_queue *q) { return q->pes ? HETMP_DEVICE_OK : HETMP_DEVICE_BAD_QUEUE; }
+HETMP_DEVICE_FN int hetmp_device_closed(const hetmp_device_queue *q) {
+    return q->pes ? HETMP_DEVICE_OK : HETMP_DEVICE_BAD_QUEUE;
+}
 
 /* Announces all posted operations to the engine. */
 HETMP_DEVICE_FN int hetmp_ring(hetmp_device_queue *q) {
@@ -388,15 +391,17 @@ HETMP_DEVICE_FN uint64_t hetmp_device_member(const hetmp_device_queue *q, int pe
 }
 
 /* Why there is no such member. A queue that is not open has none, so that posting needs no check of its own. */
-HETMP_DEVICE_FN int hetmp_device_no_member(const hetmp_device_queue *q) { return q->pes ? HETMP_DEVICE_BAD_PE : HETMP_DEVICE_BAD_QUEUE; }
+HETMP_DEVICE_FN int hetmp_device_no_member(const hetmp_device_queue *q) {
+    return q->pes ? HETMP_DEVICE_BAD_PE : HETMP_DEVICE_BAD_QUEUE;
+}
 
 /* Notes that a descriptor of another kind than the template's is stored at this position: the slot is no template when
  * the ring comes round to it. */
 HETMP_DEVICE_FN void hetmp_device_spoilt(hetmp_device_queue *q) { q->plain_from = q->staged + q->mask + 2; }
 
 /* Posts a put or get (`opcode`). Stores four words into a template, or six if the slot is no template. */
-HETMP_DEVICE_FN void hetmp_device_patch(hetmp_device_queue *q, uint64_t opcode, uint64_t pe, uint64_t remote, const void *local,
-                                        uint64_t bytes) {
+HETMP_DEVICE_FN void hetmp_device_patch(hetmp_device_queue *q, uint64_t opcode, uint64_t pe, uint64_t remote,
+                                        const void *local, uint64_t bytes) {
     uint64_t *slot = hetmp_device_slot(q);
     if (q->staged < q->plain_from || opcode != HETMP_D_PUT) {
         hetmp_word_set(slot + 0, q->number | opcode);
@@ -429,8 +434,8 @@ HETMP_DEVICE_FN int hetmp_device_transfer(hetmp_device_queue *q, uint64_t opcode
 }
 
 /* Posts all eight words. */
-HETMP_DEVICE_FN void hetmp_device_post(hetmp_device_queue *q, uint64_t w0, uint64_t pe, uint64_t remote, uint64_t w3, uint64_t w4,
-                                       uint64_t w5, uint64_t w6, uint64_t w7) {
+HETMP_DEVICE_FN void hetmp_device_post(hetmp_device_queue *q, uint64_t w0, uint64_t pe, uint64_t remote, uint64_t w3,
+                                       uint64_t w4, uint64_t w5, uint64_t w6, uint64_t w7) {
     uint64_t *slot = hetmp_device_slot(q);
     hetmp_word_set(slot + 0, q->number | w0);
     hetmp_word_set(slot + 1, pe);
@@ -476,13 +481,19 @@ HETMP_DEVICE_FN int hetmp_p(hetmp_device_queue *q, int pe, void *dest, uint64_t 
     if (((uintptr_t)dest & (bytes - 1)) != 0) return HETMP_DEVICE_MISALIGNED;
     at = hetmp_device_place(q, dest, bytes);
     if (at == ~(uint64_t)0) return HETMP_DEVICE_BAD_ADDRESS;
-    hetmp_device_post(q, HETMP_D_PUT | HETMP_D_INLINE | HETMP_D_INLINE_BYTES(bytes), to, at, q->keys, bytes, value, 0, 0);
+    hetmp_device_post(q, HETMP_D_PUT | HETMP_D_INLINE | HETMP_D_INLINE_BYTES(bytes), to, at, q->keys, bytes, value, 0,
+                      0);
     return HETMP_DEVICE_OK;
 }
-HETMP_DEVICE_FN int hetmp_p32(hetmp_device_queue *q, int pe, uint32_t *dest, uint32_t value) { return hetmp_p(q, pe, dest, value, 4); }
-HETMP_DEVICE_FN int hetmp_p64(hetmp_device_queue *q, int pe, uint64_t *dest, uint64_t value) { return hetmp_p(q, pe, dest, value, 8); }
+HETMP_DEVICE_FN int hetmp_p32(hetmp_device_queue *q, int pe, uint32_t *dest, uint32_t value) {
+    return hetmp_p(q, pe, dest, value, 4);
+}
+HETMP_DEVICE_FN int hetmp_p64(hetmp_device_queue *q, int pe, uint64_t *dest, uint64_t value) {
+    return hetmp_p(q, pe, dest, value, 8);
+}
 
-HETMP_DEVICE_FN int hetmp_device_signal_place(const hetmp_device_queue *q, const uint64_t *signal, int op, uint64_t *at) {
+HETMP_DEVICE_FN int hetmp_device_signal_place(const hetmp_device_queue *q, const uint64_t *signal, int op,
+                                              uint64_t *at) {
     if (op != SHMEM_SIGNAL_SET && op != SHMEM_SIGNAL_ADD) return HETMP_DEVICE_BAD_SIGNAL;
     if (((uintptr_t)signal & 7) != 0) return HETMP_DEVICE_MISALIGNED;
     *at = hetmp_device_place(q, signal, 8);
@@ -502,15 +513,15 @@ HETMP_DEVICE_FN int hetmp_put_signal_op(hetmp_device_queue *q, int pe, void *des
     if (at == ~(uint64_t)0) return HETMP_DEVICE_BAD_ADDRESS;
     if (bytes > HETMP_D_LONGEST) return HETMP_DEVICE_TOO_LONG;
     if (bytes == 0) /* the signal alone; an address that moves nothing must still lie in the region */
-        hetmp_device_post(q, HETMP_D_PUT_SIGNAL | HETMP_D_INLINE | HETMP_D_DETAIL(op), to, signal_at, q->keys, 0, 0, signal_at,
-                          value);
+        hetmp_device_post(q, HETMP_D_PUT_SIGNAL | HETMP_D_INLINE | HETMP_D_DETAIL(op), to, signal_at, q->keys, 0, 0,
+                          signal_at, value);
     else
         hetmp_device_post(q, HETMP_D_PUT_SIGNAL | HETMP_D_DETAIL(op), to, at, q->keys, q->local_key | bytes,
                           (uint64_t)(uintptr_t)source, signal_at, value);
     return HETMP_DEVICE_OK;
 }
-HETMP_DEVICE_FN int hetmp_put_signal(hetmp_device_queue *q, int pe, void *dest, const void *source, size_t bytes, uint64_t *signal,
-                                     uint64_t value) {
+HETMP_DEVICE_FN int hetmp_put_signal(hetmp_device_queue *q, int pe, void *dest, const void *source, size_t bytes,
+                                     uint64_t *signal, uint64_t value) {
     return hetmp_put_signal_op(q, pe, dest, source, bytes, signal, value, SHMEM_SIGNAL_SET);
 }
 
@@ -525,20 +536,21 @@ HETMP_DEVICE_FN int hetmp_p64_signal(hetmp_device_queue *q, int pe, uint64_t *de
     if (bad) return bad;
     at = hetmp_device_place(q, dest, 8);
     if (at == ~(uint64_t)0) return HETMP_DEVICE_BAD_ADDRESS;
-    hetmp_device_post(q, HETMP_D_PUT_SIGNAL | HETMP_D_INLINE | HETMP_D_INLINE_BYTES(8) | HETMP_D_DETAIL(SHMEM_SIGNAL_SET), to, at,
-                      q->keys, 8, value, signal_at, signal_value);
+    hetmp_device_post(q,
+                      HETMP_D_PUT_SIGNAL | HETMP_D_INLINE | HETMP_D_INLINE_BYTES(8) | HETMP_D_DETAIL(SHMEM_SIGNAL_SET),
+                      to, at, q->keys, 8, value, signal_at, signal_value);
     return HETMP_DEVICE_OK;
 }
 
-HETMP_DEVICE_FN int hetmp_device_atomic(hetmp_device_queue *q, int pe, const void *dest, unsigned op, unsigned bytes, uint64_t flags,
-                                        uint64_t operand, uint64_t comparand) {
+HETMP_DEVICE_FN int hetmp_device_atomic(hetmp_device_queue *q, int pe, const void *dest, unsigned op, unsigned bytes,
+                                        uint64_t flags, uint64_t operand, uint64_t comparand) {
     uint64_t to = hetmp_device_member(q, pe), at;
     if (to == ~(uint64_t)0) return hetmp_device_no_member(q);
     if (((uintptr_t)dest & (bytes - 1)) != 0) return HETMP_DEVICE_MISALIGNED;
     at = hetmp_device_place(q, dest, bytes);
     if (at == ~(uint64_t)0) return HETMP_DEVICE_BAD_ADDRESS;
-    hetmp_device_post(q, HETMP_D_ATOMIC | flags | HETMP_D_DETAIL(op | (bytes == 8 ? HETMP_D_WIDE : 0)), to, at, q->keys, bytes, 0,
-                      operand, comparand);
+    hetmp_device_post(q, HETMP_D_ATOMIC | flags | HETMP_D_DETAIL(op | (bytes == 8 ? HETMP_D_WIDE : 0)), to, at,
+                      q->keys, bytes, 0, operand, comparand);
     return HETMP_DEVICE_OK;
 }
 
@@ -583,11 +595,12 @@ HETMP_DEVICE_FN int hetmp_device_fetch(hetmp_device_queue *q, int pe, const void
     *old = q->fetched;
     return bad;
 }
-HETMP_DEVICE_FN int hetmp_atomic_fetch_add(hetmp_device_queue *q, int pe, uint64_t *dest, uint64_t value, uint64_t *old) {
+HETMP_DEVICE_FN int hetmp_atomic_fetch_add(hetmp_device_queue *q, int pe, uint64_t *dest, uint64_t value,
+                                           uint64_t *old) {
     return hetmp_device_fetch(q, pe, dest, HETMP_D_ADD, 8, value, 0, old);
 }
-HETMP_DEVICE_FN int hetmp_atomic_compare_swap(hetmp_device_queue *q, int pe, uint64_t *dest, uint64_t condition, uint64_t value,
-                                              uint64_t *old) {
+HETMP_DEVICE_FN int hetmp_atomic_compare_swap(hetmp_device_queue *q, int pe, uint64_t *dest, uint64_t condition,
+                                              uint64_t value, uint64_t *old) {
     return hetmp_device_fetch(q, pe, dest, HETMP_D_COMPARE_SWAP, 8, value, condition, old);
 }
 HETMP_DEVICE_FN int hetmp_atomic_fetch(hetmp_device_queue *q, int pe, const uint64_t *source, uint64_t *value) {

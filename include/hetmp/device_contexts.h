@@ -46,8 +46,8 @@ HETMP_DEVICE_FN uint32_t hetmp_device_swap32(uint32_t *at, uint32_t value) {
 /* On the host: opens `n` queues of `depth` descriptors in `queues`, with `flags`, for the PEs of `team`. `taken` has n
  * words. Both arrays belong to the pool until hetmp_contexts_close. Returns 0, or the negative constant of
  * hetmp_device_queue_open; then no queue is open. */
-static inline int hetmp_contexts_open(shmem_team_t team, size_t depth, unsigned flags, hetmp_device_queue *queues, uint32_t *taken,
-                                      uint32_t n, hetmp_device_contexts *pool) {
+static inline int hetmp_contexts_open(shmem_team_t team, size_t depth, unsigned flags, hetmp_device_queue *queues,
+                                      uint32_t *taken, uint32_t n, hetmp_device_contexts *pool) {
     uint32_t i;
     if (!pool) return HETMP_DEVICE_BAD_QUEUE;
     pool->queues = queues;

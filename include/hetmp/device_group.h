@@ -53,7 +53,8 @@ enum {
 };
 
 typedef struct hetmp_device_group {
-    uint64_t *arrived; /* symmetric: signals that came, a word for each round of the barrier, and the last one for data */
+    /* symmetric: signals that came, a word for each round of the barrier, and the last one for data */
+    uint64_t *arrived;
     char *room;        /* symmetric: `block` bytes for each member */
     uint64_t block;
     uint64_t turns;  /* barriers that this member has begun */
@@ -66,7 +67,9 @@ typedef struct hetmp_device_group {
 
 /* Bytes of work memory for a team of `pes`, with `block` bytes of each member under way in a reduction. Longer
  * reductions take several turns; without reductions 0 will do. */
-HETMP_DEVICE_FN size_t hetmp_group_bytes(int pes, size_t block) { return HETMP_GROUP_HEAD + (size_t)pes * ((block + 7) & ~(size_t)7); }
+HETMP_DEVICE_FN size_t hetmp_group_bytes(int pes, size_t block) {
+    return HETMP_GROUP_HEAD + (size_t)pes * ((block + 7) & ~(size_t)7);
+}
 
 /* On the host, collective over the team: prepares a group in `bytes` of symmetric memory at `work` (8-byte aligned, at
  * least hetmp_group_bytes(n, 0)). The memory belongs to the group until no member uses the group any more. Returns 0 or
@@ -100,7 +103,9 @@ HETMP_DEVICE_FN int hetmp_group_send(hetmp_device_queue *q, uint32_t to, void *d
 }
 
 /* Why the queue does not serve the group. */
-HETMP_DEVICE_FN int hetmp_group_stranger(const hetmp_device_queue *q) { return q->pes ? HETMP_DEVICE_OTHER_TEAM : HETMP_DEVICE_BAD_QUEUE; }
+HETMP_DEVICE_FN int hetmp_group_stranger(const hetmp_device_queue *q) {
+    return q->pes ? HETMP_DEVICE_OTHER_TEAM : HETMP_DEVICE_BAD_QUEUE;
+}
 
 /* All members have come. Says nothing about their operations. */
 HETMP_DEVICE_FN int hetmp_group_sync(hetmp_device_queue *q, hetmp_device_group *g) {
@@ -146,8 +151,8 @@ HETMP_DEVICE_FN void hetmp_group_copy(void *dest, const void *source, size_t byt
 }
 
 /* 0 if the symmetric array can take part, else the error. */
-HETMP_DEVICE_FN int hetmp_group_checks(const hetmp_device_queue *q, const hetmp_device_group *g, const void *dest, uint64_t bytes,
-                                       uint64_t piece) {
+HETMP_DEVICE_FN int hetmp_group_checks(const hetmp_device_queue *q, const hetmp_device_group *g, const void *dest,
+                                       uint64_t bytes, uint64_t piece) {
     if (q->pes != g->pes || q->pes == 0) return hetmp_group_stranger(q);
     if (piece > HETMP_D_LONGEST) return HETMP_DEVICE_TOO_LONG;
     if (bytes != 0 && hetmp_device_place(q, dest, bytes) == ~(uint64_t)0) return HETMP_DEVICE_BAD_ADDRESS;
@@ -155,8 +160,8 @@ HETMP_DEVICE_FN int hetmp_group_checks(const hetmp_device_queue *q, const hetmp_
 }
 
 /* Copies `bytes` (at most 1 GiB) from `source` of member `root` to the symmetric `dest` of all, its own included. */
-HETMP_DEVICE_FN int hetmp_group_broadcast(hetmp_device_queue *q, hetmp_device_group *g, void *dest, const void *source, size_t bytes,
-                                          int root) {
+HETMP_DEVICE_FN int hetmp_group_broadcast(hetmp_device_queue *q, hetmp_device_group *g, void *dest, const void *source,
+                                          size_t bytes, int root) {
     uint64_t rank, step;
     int bad = hetmp_group_checks(q, g, dest, bytes, bytes);
     if (bad) return bad;
@@ -166,20 +171,21 @@ HETMP_DEVICE_FN int hetmp_group_broadcast(hetmp_device_queue *q, hetmp_device_gr
     else hetmp_group_await(g, 1);
     for (step = 1; step < g->pes; step <<= 1) {
         if (rank >= step || rank + step >= g->pes) continue;
-        bad = hetmp_group_send(q, (uint32_t)((rank + step + (uint32_t)root) % g->pes), dest, dest, bytes, g->arrived + HETMP_GROUP_DATA);
+        bad = hetmp_group_send(q, (uint32_t)((rank + step + (uint32_t)root) % g->pes), dest, dest, bytes,
+                               g->arrived + HETMP_GROUP_DATA);
         if (bad) return bad;
     }
     return hetmp_group_sync(q, g);
 }
 
 /* Sends block (`each` ? t : 0) of `source` to every member t, to block `me` of its `dest`. */
-HETMP_DEVICE_FN int hetmp_group_exchange(hetmp_device_queue *q, hetmp_device_group *g, char *dest, const char *source, size_t bytes,
-                                         int each) {
+HETMP_DEVICE_FN int hetmp_group_exchange(hetmp_device_queue *q, hetmp_device_group *g, char *dest, const char *source,
+                                         size_t bytes, int each) {
     uint32_t i;
     for (i = 1; i < g->pes; i++) {
         uint32_t to = (uint32_t)(((uint64_t)g->me + i) % g->pes);
-        int bad = hetmp_group_send(q, to, dest + (size_t)g->me * bytes, each ? source + (size_t)to * bytes : source, bytes,
-                                   g->arrived + HETMP_GROUP_DATA);
+        int bad = hetmp_group_send(q, to, dest + (size_t)g->me * bytes, each ? source + (size_t)to * bytes : source,
+                                   bytes, g->arrived + HETMP_GROUP_DATA);
         if (bad) return bad;
     }
     hetmp_ring(q);
@@ -189,7 +195,8 @@ HETMP_DEVICE_FN int hetmp_group_exchange(hetmp_device_queue *q, hetmp_device_gro
 }
 
 /* Puts the `bytes` (at most 1 GiB) at `source` of every member t into block t of the symmetric `dest` of all. */
-HETMP_DEVICE_FN int hetmp_group_fcollect(hetmp_device_queue *q, hetmp_device_group *g, void *dest, const void *source, size_t bytes) {
+HETMP_DEVICE_FN int hetmp_group_fcollect(hetmp_device_queue *q, hetmp_device_group *g, void *dest, const void *source,
+                                         size_t bytes) {
     int bad = hetmp_group_checks(q, g, dest, (uint64_t)bytes * g->pes, bytes);
     if (!bad) bad = hetmp_group_exchange(q, g, (char *)dest, (const char *)source, bytes, 0);
     return bad ? bad : hetmp_group_sync(q, g);
@@ -197,7 +204,8 @@ HETMP_DEVICE_FN int hetmp_group_fcollect(hetmp_device_queue *q, hetmp_device_gro
 
 /* Puts block t (`bytes` long, at most 1 GiB) of `source` of every member s into block s of the symmetric `dest` of
  * member t. The two arrays do not overlap. */
-HETMP_DEVICE_FN int hetmp_group_alltoall(hetmp_device_queue *q, hetmp_device_group *g, void *dest, const void *source, size_t bytes) {
+HETMP_DEVICE_FN int hetmp_group_alltoall(hetmp_device_queue *q, hetmp_device_group *g, void *dest, const void *source,
+                                         size_t bytes) {
     int bad = hetmp_group_checks(q, g, dest, (uint64_t)bytes * g->pes, bytes);
     if (!bad) bad = hetmp_group_exchange(q, g, (char *)dest, (const char *)source, bytes, 1);
     return bad ? bad : hetmp_group_sync(q, g);
@@ -240,15 +248,16 @@ HETMP_DEVICE_FN void hetmp_group_fold(void *into, const void *from, int type, in
 
 /* Combines the `count` elements at `source` of all members, element by element, into `dest` of all. Both are any memory
  * of the member, and may be the same. HETMP_DEVICE_NO_ROOM: the group was opened without room for reductions. */
-HETMP_DEVICE_FN int hetmp_group_reduce(hetmp_device_queue *q, hetmp_device_group *g, void *dest, const void *source, size_t count,
-                                       int type, int op) {
+HETMP_DEVICE_FN int hetmp_group_reduce(hetmp_device_queue *q, hetmp_device_group *g, void *dest, const void *source,
+                                       size_t count, int type, int op) {
     size_t width = type == HETMP_TYPE_INT32 || type == HETMP_TYPE_UINT32 || type == HETMP_TYPE_FLOAT ? 4 : 8;
     size_t fits = (size_t)(g->block / width), at, i;
     char *mine = g->room + g->me * g->block;
     uint32_t pe;
     if (q->pes != g->pes || q->pes == 0) return hetmp_group_stranger(q);
     if (type < HETMP_TYPE_INT32 || type > HETMP_TYPE_DOUBLE) return HETMP_DEVICE_BAD_TYPE;
-    if (op < HETMP_OP_SUM || op > HETMP_OP_XOR || (op >= HETMP_OP_AND && type >= HETMP_TYPE_FLOAT)) return HETMP_DEVICE_BAD_OPERATION;
+    if (op < HETMP_OP_SUM || op > HETMP_OP_XOR || (op >= HETMP_OP_AND && type >= HETMP_TYPE_FLOAT))
+        return HETMP_DEVICE_BAD_OPERATION;
     if (fits == 0) return HETMP_DEVICE_NO_ROOM;
     if (fits > HETMP_D_LONGEST / width) fits = HETMP_D_LONGEST / width;
     for (at = 0; at < count; at += fits) {
@@ -256,7 +265,8 @@ HETMP_DEVICE_FN int hetmp_group_reduce(hetmp_device_queue *q, hetmp_device_group
         int bad;
         hetmp_group_copy(mine, (const char *)source + at * width, now * width);
         for (i = 1; i < g->pes; i++) {
-            bad = hetmp_group_send(q, (uint32_t)((g->me + i) % g->pes), mine, mine, now * width, g->arrived + HETMP_GROUP_DATA);
+            bad = hetmp_group_send(q, (uint32_t)((g->me + i) % g->pes), mine, mine, now * width,
+                                   g->arrived + HETMP_GROUP_DATA);
             if (bad) return bad;
         }
         hetmp_ring(q);
@@ -282,24 +292,26 @@ HETMP_DEVICE_FN int hetmp_group_reduce(hetmp_device_queue *q, hetmp_device_group
     HETMP_WG_BARRIER();                          \
     return status
 
-HETMP_DEVICE_FN int hetmp_group_sync_wg(hetmp_device_queue *q, hetmp_device_group *g) { HETMP_GROUP_WG_(hetmp_group_sync(q, g)); }
+HETMP_DEVICE_FN int hetmp_group_sync_wg(hetmp_device_queue *q, hetmp_device_group *g) {
+    HETMP_GROUP_WG_(hetmp_group_sync(q, g));
+}
 HETMP_DEVICE_FN int hetmp_group_barrier_wg(hetmp_device_queue *q, hetmp_device_group *g) {
     HETMP_GROUP_WG_(hetmp_group_barrier(q, g));
 }
-HETMP_DEVICE_FN int hetmp_group_broadcast_wg(hetmp_device_queue *q, hetmp_device_group *g, void *dest, const void *source,
-                                             size_t bytes, int root) {
+HETMP_DEVICE_FN int hetmp_group_broadcast_wg(hetmp_device_queue *q, hetmp_device_group *g, void *dest,
+                                             const void *source, size_t bytes, int root) {
     HETMP_GROUP_WG_(hetmp_group_broadcast(q, g, dest, source, bytes, root));
 }
-HETMP_DEVICE_FN int hetmp_group_fcollect_wg(hetmp_device_queue *q, hetmp_device_group *g, void *dest, const void *source,
-                                            size_t bytes) {
+HETMP_DEVICE_FN int hetmp_group_fcollect_wg(hetmp_device_queue *q, hetmp_device_group *g, void *dest,
+                                            const void *source, size_t bytes) {
     HETMP_GROUP_WG_(hetmp_group_fcollect(q, g, dest, source, bytes));
 }
-HETMP_DEVICE_FN int hetmp_group_alltoall_wg(hetmp_device_queue *q, hetmp_device_group *g, void *dest, const void *source,
-                                            size_t bytes) {
+HETMP_DEVICE_FN int hetmp_group_alltoall_wg(hetmp_device_queue *q, hetmp_device_group *g, void *dest,
+                                            const void *source, size_t bytes) {
     HETMP_GROUP_WG_(hetmp_group_alltoall(q, g, dest, source, bytes));
 }
-HETMP_DEVICE_FN int hetmp_group_reduce_wg(hetmp_device_queue *q, hetmp_device_group *g, void *dest, const void *source, size_t count,
-                                          int type, int op) {
+HETMP_DEVICE_FN int hetmp_group_reduce_wg(hetmp_device_queue *q, hetmp_device_group *g, void *dest, const void *source,
+                                          size_t count, int type, int op) {
     HETMP_GROUP_WG_(hetmp_group_reduce(q, g, dest, source, count, type, op));
 }
 #undef HETMP_GROUP_WG_

@@ -113,7 +113,8 @@ HETMP_DEVICE_FN int hetmp_wait_until_all(const uint64_t *words, size_t n, const 
 
 /* Waits until a word that counts compares as said, and returns its index. If none counts, or for another comparison,
  * returns HETMP_DEVICE_NONE at once. */
-HETMP_DEVICE_FN size_t hetmp_wait_until_any(const uint64_t *words, size_t n, const int *status, int cmp, uint64_t value) {
+HETMP_DEVICE_FN size_t hetmp_wait_until_any(const uint64_t *words, size_t n, const int *status, int cmp,
+                                            uint64_t value) {
     size_t counting = 0, i;
     for (i = 0; i < n; i++) counting += !status || status[i] == 0;
     if (counting == 0 || !hetmp_device_is_comparison(cmp)) return HETMP_DEVICE_NONE;

@@ -149,8 +149,8 @@ HETMP_MQ_INLINE struct hetmp_mq_ring *hetmp_mq_entry(struct hetmp_mq_ring *const
  * tables' entries. The load is not atomic: compilers would not compare an atomic in place. */
 
 /* Keeps a ring from the tables among the rings that the thread used last. */
-HETMP_MQ_INLINE struct hetmp_mq_ring *hetmp_mq_keep(struct hetmp_mq_ring **recent, struct hetmp_mq_ring *r, uint64_t pass,
-                                                    int send) {
+HETMP_MQ_INLINE struct hetmp_mq_ring *hetmp_mq_keep(struct hetmp_mq_ring **recent, struct hetmp_mq_ring *r,
+                                                    uint64_t pass, int send) {
     if (r && (send ? r->sender.pass : r->receiver.pass) == pass) *recent = r;
     return r;
 }
@@ -173,7 +173,8 @@ HETMP_MQ_APART struct hetmp_mq_ring *hetmp_mq_find_s(int handle, int send) {
     struct hetmp_mq_ring *const *table = send ? hetmp_mq_me.s_send : hetmp_mq_me.s_recv;
     if (!HETMP_MQ_LIKELY(table != NULL)) return NULL;
     return hetmp_mq_keep(hetmp_mq_at(0, handle, send),
-                         hetmp_mq_entry(table + ((unsigned)handle & 4095), handle, send), hetmp_mq_pass(0, handle), send);
+                         hetmp_mq_entry(table + ((unsigned)handle & 4095), handle, send), hetmp_mq_pass(0, handle),
+                             send);
 }
 HETMP_MQ_INLINE struct hetmp_mq_ring *hetmp_mq_m(int slave, int handle, int send) {
     struct hetmp_mq_ring *r = *hetmp_mq_at(slave, handle, send);

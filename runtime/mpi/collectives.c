@@ -86,7 +86,8 @@ static int operation(MPI_Op op, int type) {
 /* ---- buffers ---- */
 /* `n` blocks of `count` elements, as bytes that lie one after the other. Returns the program's buffer if that is what
  * it is, or else a copy. */
-static const void *as_bytes(const void *buffer, int n, int count, MPI_Datatype type, size_t bytes, int copy, void **made) {
+static const void *as_bytes(const void *buffer, int n, int count, MPI_Datatype type, size_t bytes, int copy,
+                            void **made) {
     size_t all = bytes * (size_t)n;
     if (is_plain(type)) {
         if (!copy) return buffer;
@@ -96,7 +97,8 @@ static const void *as_bytes(const void *buffer, int n, int count, MPI_Datatype t
     MPI_Aint lb, extent;
     PMPI_Type_get_extent(type, &lb, &extent);
     for (int i = 0; i < n; i++)
-        move_block((char *)buffer + (MPI_Aint)i * count * extent, count, type, (char *)*made + (size_t)i * bytes, bytes, 0);
+        move_block((char *)buffer + (MPI_Aint)i * count * extent, count, type, (char *)*made + (size_t)i * bytes,
+                   bytes, 0);
     return *made;
 }
 
@@ -144,13 +146,14 @@ static int is_twice(const void *from, const void *to) {
 #endif
 }
 
-#define LEAVE(reason, call)                                                                                               \
-    do {                                                                                                                  \
-        __atomic_add_fetch(&left[reason], 1, __ATOMIC_RELAXED);                                                           \
-        return call;                                                                                                      \
+#define LEAVE(reason, call)                                     \
+    do {                                                        \
+        __atomic_add_fetch(&left[reason], 1, __ATOMIC_RELAXED); \
+        return call;                                            \
     } while (0)
 /* GOAL's function for the communicator: of all ranks, or of the group. */
-#define START(c, name, ...) ((c)->group ? goal.goal_group_##name((c)->group, __VA_ARGS__) : goal.goal_##name(__VA_ARGS__))
+#define START(c, name, ...) \
+    ((c)->group ? goal.goal_group_##name((c)->group, __VA_ARGS__) : goal.goal_##name(__VA_ARGS__))
 
 /* ---- collectives ---- */
 int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request) {
@@ -181,7 +184,8 @@ int MPI_Ireduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op
                 MPI_Request *request) {
     struct comm *c = record(comm);
     int goal_type = element(type), goal_op = goal_type ? operation(op, goal_type) : -1;
-    if (!c || root < 0 || root >= c->size) LEAVE(COMMUNICATOR, PMPI_Ireduce(from, to, count, type, op, root, comm, request));
+    if (!c || root < 0 || root >= c->size)
+        LEAVE(COMMUNICATOR, PMPI_Ireduce(from, to, count, type, op, root, comm, request));
     if (!goal_type) LEAVE(TYPE, PMPI_Ireduce(from, to, count, type, op, root, comm, request));
     if (goal_op < 0) LEAVE(OPERATION, PMPI_Ireduce(from, to, count, type, op, root, comm, request));
     if (count <= 0) LEAVE(AMOUNT, PMPI_Ireduce(from, to, count, type, op, root, comm, request));
@@ -320,7 +324,8 @@ static int real_neighbours(const int *all, int n, int *real, int *places) {
 int MPI_Ineighbor_alltoall(const void *from, int count, MPI_Datatype type, void *to, int to_count, MPI_Datatype to_type,
                            MPI_Comm comm, MPI_Request *request) {
     struct comm *c = record(comm);
-    if (!c || !c->group) LEAVE(COMMUNICATOR, PMPI_Ineighbor_alltoall(from, count, type, to, to_count, to_type, comm, request));
+    if (!c || !c->group)
+        LEAVE(COMMUNICATOR, PMPI_Ineighbor_alltoall(from, count, type, to, to_count, to_type, comm, request));
     if (!c->clear) LEAVE(TOPOLOGY, PMPI_Ineighbor_alltoall(from, count, type, to, to_count, to_type, comm, request));
     size_t most = (size_t)(c->sources > c->destinations ? c->sources : c->destinations) + 1;
     int *sources = memory(4 * sizeof(int) * most), *destinations = sources + most, *places = destinations + most;
@@ -329,10 +334,12 @@ int MPI_Ineighbor_alltoall(const void *from, int count, MPI_Datatype type, void 
     int n_to = real_neighbours(c->to, c->destinations, destinations, places);
     /* A rank that only sends has an amount on that side alone. */
     size_t bytes = n_from ? bytes_of(to_count, to_type) : bytes_of(count, type);
-    int unlike = (n_from && is_nothing(to, to_type)) || (n_to && (bytes_of(count, type) != bytes || is_nothing(from, type)));
+    int unlike = (n_from && is_nothing(to, to_type)) ||
+                 (n_to && (bytes_of(count, type) != bytes || is_nothing(from, type)));
     if (!bytes || unlike) {
         free(sources);
-        LEAVE(bytes ? ARGUMENTS : AMOUNT, PMPI_Ineighbor_alltoall(from, count, type, to, to_count, to_type, comm, request));
+        LEAVE(bytes ? ARGUMENTS : AMOUNT, PMPI_Ineighbor_alltoall(from, count, type, to, to_count, to_type, comm,
+                                                                  request));
     }
     struct request *r = new_request();
     /* Places of the output stay with the request. */
@@ -340,7 +347,8 @@ int MPI_Ineighbor_alltoall(const void *from, int count, MPI_Datatype type, void 
     if (n_to) from = as_bytes(from, c->destinations, count, type, bytes, n_to < c->destinations, &r->give);
     for (int i = 0; i < n_to; i++) {
         /* Only in a copy are there places without a neighbour; later blocks move up. */
-        if (places[i] != i) memcpy((char *)r->give + bytes * (size_t)i, (char *)r->give + bytes * (size_t)places[i], bytes);
+        if (places[i] != i)
+            memcpy((char *)r->give + bytes * (size_t)i, (char *)r->give + bytes * (size_t)places[i], bytes);
     }
     void *get = n_from ? for_bytes(r, to, n_from, to_count, to_type, bytes) : to;
     if (!r->get && n_from && n_from < c->sources) {
@@ -350,7 +358,8 @@ int MPI_Ineighbor_alltoall(const void *from, int count, MPI_Datatype type, void 
         r->stride = (MPI_Aint)bytes;
         get = r->get = memory(bytes * (size_t)n_from);
     }
-    int code = goal.goal_group_ineighbor_alltoall(c->group, sources, n_from, destinations, n_to, from, get, bytes, &r->run);
+    int code = goal.goal_group_ineighbor_alltoall(c->group, sources, n_from, destinations, n_to, from, get, bytes,
+                                                  &r->run);
     free(sources);
     return give_request(r, comm, NEIGHBOR, code, request);
 }

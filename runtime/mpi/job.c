@@ -19,8 +19,10 @@
 #endif
 
 const char *const kind_names[KINDS] = {"Ibarrier",   "Ibcast",     "Ireduce",               "Iallreduce",
-                                              "Ialltoall",  "Iallgather", "Ireduce_scatter_block", "Ineighbor_alltoall"};
-static const char *const reason_names[REASONS] = {"communicator", "type", "operation", "amount", "topology", "arguments"};
+                                              "Ialltoall",  "Iallgather", "Ireduce_scatter_block",
+                                              "Ineighbor_alltoall"};
+static const char *const reason_names[REASONS] = {"communicator", "type", "operation", "amount", "topology",
+                                                  "arguments"};
 
 struct functions goal;
 int threads;
@@ -59,10 +61,10 @@ static int open_library(void) {
         say("%s; the collectives stay with MPI", dlerror());
         return 0;
     }
-#define FIND(name)                                                                                                        \
-    if (!(goal.name = (__typeof__(name) *)dlvsym(library, #name, "HETMP_ENGINE"))) {                                                       \
-        say("%s: function " #name " is missing (expected the library of the same version)", path);                      \
-        return 0;                                                                                                         \
+#define FIND(name)                                                                                 \
+    if (!(goal.name = (__typeof__(name) *)dlvsym(library, #name, "HETMP_ENGINE"))) {               \
+        say("%s: function " #name " is missing (expected the library of the same version)", path); \
+        return 0;                                                                                  \
     }
     FUNCTIONS(FIND)
     return 1;
@@ -185,16 +187,18 @@ static int created(int error, MPI_Comm parent, MPI_Comm *comm) {
     return MPI_SUCCESS;
 }
 
-#define CREATES(name, parameters, arguments, parent, comm)                                                                \
+#define CREATES(name, parameters, arguments, parent, comm) \
     int name parameters { return created(P##name arguments, parent, comm); }
 CREATES(MPI_Comm_dup, (MPI_Comm c, MPI_Comm *n), (c, n), c, n)
 CREATES(MPI_Comm_dup_with_info, (MPI_Comm c, MPI_Info i, MPI_Comm *n), (c, i, n), c, n)
 CREATES(MPI_Comm_split, (MPI_Comm c, int color, int key, MPI_Comm *n), (c, color, key, n), c, n)
 CREATES(MPI_Comm_split_type, (MPI_Comm c, int type, int key, MPI_Info i, MPI_Comm *n), (c, type, key, i, n), c, n)
 CREATES(MPI_Comm_create, (MPI_Comm c, MPI_Group g, MPI_Comm *n), (c, g, n), c, n)
-CREATES(MPI_Cart_create, (MPI_Comm c, int d, const int s[], const int p[], int r, MPI_Comm *n), (c, d, s, p, r, n), c, n)
+CREATES(MPI_Cart_create, (MPI_Comm c, int d, const int s[], const int p[], int r, MPI_Comm *n), (c, d, s, p, r, n), c,
+        n)
 CREATES(MPI_Cart_sub, (MPI_Comm c, const int d[], MPI_Comm *n), (c, d, n), c, n)
-CREATES(MPI_Graph_create, (MPI_Comm c, int k, const int x[], const int e[], int r, MPI_Comm *n), (c, k, x, e, r, n), c, n)
+CREATES(MPI_Graph_create, (MPI_Comm c, int k, const int x[], const int e[], int r, MPI_Comm *n), (c, k, x, e, r, n), c,
+        n)
 CREATES(MPI_Dist_graph_create,
         (MPI_Comm c, int k, const int s[], const int g[], const int d[], const int w[], MPI_Info i, int r, MPI_Comm *n),
         (c, k, s, g, d, w, i, r, n), c, n)
@@ -231,14 +235,16 @@ static void check_version(void) {
     /* What this library needs of MPI was looked for when the process began. A program that opens MPI later, as Python
      * does with mpi4py, has not brought it. */
     if (!PMPI_Get_library_version) {
-        say("program that opens MPI after its start: MPI is not there yet (expected LD_PRELOAD of this library and then of " MPI_FILE ")");
+        say("program that opens MPI after its start: MPI is not there yet (expected LD_PRELOAD of this library and "
+            "then of " MPI_FILE ")");
         _exit(1);
     }
     PMPI_Get_library_version(version, &length);
     int is_open = strstr(version, "Open MPI") != NULL;
     if (is_open == !strcmp(BUILT_FOR, "Open MPI")) return;
     version[strcspn(version, "\t\n,")] = 0;
-    say("program of %s: this library is for another MPI (expected a program of " BUILT_FOR "; libhetmp_mpi-openmpi.so or -mpich.so)", version);
+    say("program of %s: this library is for another MPI (expected a program of " BUILT_FOR "; libhetmp_mpi-openmpi.so "
+            "or -mpich.so)", version);
     _exit(1);
 }
 
@@ -291,7 +297,8 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
 /* With HETMP_VERBOSE: one line of rank 0, with what all ranks have counted. */
 static void report(void) {
     const char *value = secure_getenv("HETMP_VERBOSE");
-    if (!value || (strcmp(value, "1") && strcasecmp(value, "true") && strcasecmp(value, "yes") && strcasecmp(value, "on"))) return;
+    if (!value || (strcmp(value, "1") && strcasecmp(value, "true") && strcasecmp(value, "yes") &&
+                   strcasecmp(value, "on"))) return;
     long mine[KINDS + REASONS], all[KINDS + REASONS];
     memcpy(mine, taken, sizeof taken);
     memcpy(mine + KINDS, left, sizeof left);

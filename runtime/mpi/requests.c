@@ -62,7 +62,9 @@ int move_block(void *block, int count, MPI_Datatype type, void *packed, size_t b
     int at = 0, n = (int)bytes;
     char base = 0;
     MPI_Aint shift;
-    if (block) return back ? PMPI_Unpack(packed, n, &at, block, count, type, own) : PMPI_Pack(block, count, type, packed, n, &at, own);
+    if (block)
+        return back ? PMPI_Unpack(packed, n, &at, block, count, type, own) :
+            PMPI_Pack(block, count, type, packed, n, &at, own);
     /* MPI_BOTTOM, which MPICH's packing refuses: the same elements, seen from another address. */
     PMPI_Get_address(&base, &shift);
     shift = -shift;
@@ -433,7 +435,8 @@ int MPI_Testsome(int n, MPI_Request requests[], int *count, int indices[], MPI_S
     }
     int error = PMPI_Testsome(n, requests, &more, indices + ours, statuses_from(statuses, ours));
     /* The program then looks at the error of each status. */
-    for (int i = 0; error != MPI_SUCCESS && statuses != MPI_STATUSES_IGNORE && i < ours; i++) statuses[i].MPI_ERROR = MPI_SUCCESS;
+    for (int i = 0; error != MPI_SUCCESS && statuses != MPI_STATUSES_IGNORE && i < ours; i++)
+        statuses[i].MPI_ERROR = MPI_SUCCESS;
     *count = ours == 0 ? more : more == MPI_UNDEFINED ? ours : ours + more;
     return error;
 }

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Barriers and reductions over nodes that are far apart: hetmp's, and ones with a leader for each node (libHetMP's two levels).
+"""Barriers and reductions over nodes that are far apart: hetmp's, and ones with a leader for each node (libHetMP's two
+levels).
 
 A model: a signal is a store to a cache line that one thread waits for, and is seen after 1 unit by a thread of the same
-node, after R units by a thread of another one. All threads arrive at once (their arrival at different times hides costs of
-any barrier). Threads of a node have neighbouring numbers.
+node, after R units by a thread of another one. All threads arrive at once (their arrival at different times hides costs
+of any barrier). Threads of a node have neighbouring numbers.
 
   flat     dissemination, in round r a signal to the thread 2^r further on
   levels   dissemination within each node, then among threads of equal rank from node to node, then to the other threads
@@ -13,11 +14,13 @@ any barrier). Threads of a node have neighbouring numbers.
 
 Prints the time until the last thread goes on.
 
-Reductions: when the primary thread has the result, by how partial results are brought together. Combining itself takes no time.
+Reductions: when the primary thread has the result, by how partial results are brought together. Combining itself takes
+no time.
 
-  in turn  each thread adds to one place, by a lock or atomics, in any order: the place's line goes from each to the next
-  tree     each node has a tree up to its leader, the leaders have one up to the primary: a step is a signal, and then the line with
-           the other's partial results
+  in turn  each thread adds to one place, by a lock or atomics, in any order: the place's line goes from each to the
+           next
+  tree     each node has a tree up to its leader, the leaders have one up to the primary: a step is a signal, and then
+           the line with the other's partial results
 """
 
 

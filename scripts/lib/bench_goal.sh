@@ -7,27 +7,27 @@ scripts/bench goal [--quick] [--rounds N] [--ms N] [--ranks LIST] [--rows NAME] 
                    [--realtime] [--raw FILE] [--svg FILE] [--veth US] [--mtu BYTES] [--alone]
 
 One source, c-tests/bench/goal_bench.c, compiled with our goal.h and with each MPI's mpicc (mpicc.openmpi, mpicc.mpich,
-or mpicc where there are no such names). A round is one job of each in turns. For every row (collective and bytes): blocking
-latency, overlap with a work loop without tests in it, the overlap that is possible while every processor computes, processor
-time for each operation beside the work; medians of the rounds, smallest and largest latency, and our latency over the best
-MPI's. Each rank is bound to a processor. A second table has ESPGOAL's figures 5 to 7 as rows: latency and overlap of a barrier and of
-an all-to-all of 8 bytes, and their processor time.
+or mpicc where there are no such names). A round is one job of each in turns. For every row (collective and bytes):
+blocking latency, overlap with a work loop without tests in it, the overlap that is possible while every processor
+computes, processor time for each operation beside the work; medians of the rounds, smallest and largest latency, and
+our latency over the best MPI's. Each rank is bound to a processor. A second table has ESPGOAL's figures 5 to 7 as rows:
+latency and overlap of a barrier and of an all-to-all of 8 bytes, and their processor time.
 
   --rounds N      rounds [5; quick 3]
   --ms N          time of a row in a job, milliseconds [20; quick 10]
   --ranks LIST    numbers of processes, separated by commas [2,4]
-  --rows NAME     barrier, allreduce, alltoall, broadcast (one root, whose messages stream) or broadcast-turns (the ranks are root in
-                  turns, so that each waits for the one before) [all]
+  --rows NAME     barrier, allreduce, alltoall, broadcast (one root, whose messages stream) or broadcast-turns (the
+                  ranks are root in turns, so that each waits for the one before) [all]
   --most BYTES    the longest blocks [65536; quick 512]
-  --engines LIST  of ours: thread, user, and either with :emulated or :tcp behind; nic, nic-thread; kernel, whose blocking collectives go by
-                  schedules too, and with which an allreduce sums 64-bit integers instead of doubles, everywhere
-                  [thread,user]
+  --engines LIST  of ours: thread, user, and either with :emulated or :tcp behind; nic, nic-thread; kernel, whose
+                  blocking collectives go by schedules too, and with which an allreduce sums 64-bit integers instead of
+                  doubles, everywhere [thread,user]
   --realtime      all jobs with real-time priority (needs the right to): other programs do not disturb them
                   (MPIs whose ranks spin may then not end, where they share processors or over veth)
   --raw FILE      keeps every line measured
   --svg FILE      draws latency, processor time and overlap by size
-  --veth US       every rank in a network namespace of its own, joined by veth pairs and a bridge: ours over sockets, the
-                  MPIs over their TCP, kernel over Ethernet frames [engines kernel,thread,user]. With US not 0 the
+  --veth US       every rank in a network namespace of its own, joined by veth pairs and a bridge: ours over sockets,
+                  the MPIs over their TCP, kernel over Ethernet frames [engines kernel,thread,user]. With US not 0 the
                   interfaces look for packets only every US microseconds, as the interrupt moderation of a network card
                   has it. Needs root, ip and python3
   --alone         without the MPIs (over veth with a delay their jobs hardly end)

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""A core group of SW26010, or a cluster of MT-3000, in virtual time: messages of 16 KiB, and the paper's matrix multiplication.
+"""A core group of SW26010, or a cluster of MT-3000, in virtual time: messages of 16 KiB, and the paper's matrix
+multiplication.
 
-The model has, event by event, what a slave waits for: its DMA engine, the memory that all slaves share, and its looks at words
-of the master's memory (the list of states), which keep that memory busy as well. The slaves' steps are those of
-runtime/mq/src/staged.rs. The memory serves pieces of 256 bytes and looks in the order in which they come. Time is virtual, so
-neither this machine's speed nor its load shows. The master's work takes no time.
+The model has, event by event, what a slave waits for: its DMA engine, the memory that all slaves share, and its looks
+at words of the master's memory (the list of states), which keep that memory busy as well. The slaves' steps are those
+of runtime/mq/src/staged.rs. The memory serves pieces of 256 bytes and looks in the order in which they come. Time is
+virtual, so neither this machine's speed nor its load shows. The master's work takes no time.
 
 Inputs, none of them taken from the figures that are predicted:
-  runtime/mq/platforms/*.toml   bandwidth and latency of transfers, latency and occupancy of a look (of published microbenchmarks for
-                                SW26010; assumed for MT-3000)
-  the paper, section 4.2        621 GFLOPS of computation alone; blocks of 256 by 256; queues of 2, 2 and 1 slots at the slave; all
-                                slaves of a core group compute together
-  the paper, table 7            556 GFLOPS with DMA by hand: only to choose how many blocks make one of the result, which the paper
-                                does not say
+  runtime/mq/platforms/*.toml   bandwidth and latency of transfers, latency and occupancy of a look (of published
+                                microbenchmarks for SW26010; assumed for MT-3000)
+  the paper, section 4.2        621 GFLOPS of computation alone; blocks of 256 by 256; queues of 2, 2 and 1 slots at the
+                                slave; all slaves of a core group compute together
+  the paper, table 7            556 GFLOPS with DMA by hand: only to choose how many blocks make one of the result,
+                                which the paper does not say
 Predicted: the ratios of table 4, and table 7's GFLOPS with queues.
 """
 

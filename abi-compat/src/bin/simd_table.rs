@@ -387,8 +387,8 @@ impl Patterns {
         Patterns {
             free: compiled(
                 r"(?x)^(v?mov(?:[adu]p[sd]|s[sd]|d|q|dq[au]\d*|abs|[bwlq]|[sz][bwl]+)?|kmov\w*|ret|nop\w*|endbr64
-                |vzeroupper|lea|push|pop|leave|data16.*|cs|xchg|ldr|ldp|str|stp|ldur|stur|ld1\w*|st1\w*|ptrue|pfalse|adrp
-                |movi|mvni|index|hint)\b",
+                |vzeroupper|lea|push|pop|leave|data16.*|cs|xchg|ldr|ldp|str|stp|ldur|stur|ld1\w*|st1\w*|ptrue|pfalse
+                |adrp|movi|mvni|index|hint)\b",
             ),
             constant: compiled(
                 r"^(v?pxor\w?|v?xorp[sd]|v?pcmpeq\w|vpternlog\w \$0xff,)\s*%(\w+),%(\w+)(?:,%\w+)?$",

@@ -202,11 +202,26 @@ fn signatures(body: &[&str]) -> Vec<String> {
     whole.collect()
 }
 
+/// Lines, with those joined that are open within parentheses.
+fn joined(body: &[&str]) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for line in body {
+        let open = |l: &&mut String| {
+            !l.trim_start().starts_with("//") && l.matches('(').count() > l.matches(')').count()
+        };
+        match out.last_mut().filter(open) {
+            Some(last) => *last += line.trim_start(),
+            None => out.push((*line).to_owned()),
+        }
+    }
+    out
+}
+
 /// The functions of a macro's rows: a comment, and a line with the functions' names, the arguments that the macro does
 /// not name itself, and a result.
 fn rows(body: &[&str], forms: &[String]) -> String {
     let mut out = String::new();
-    for two in body.windows(2) {
+    for two in joined(body).windows(2) {
         let comment = two[0].trim_start().starts_with("///");
         if comment {
             out += &format!("{}\n", two[0]);
@@ -214,7 +229,7 @@ fn rows(body: &[&str], forms: &[String]) -> String {
         if !comment || two[1].trim_start().starts_with("///") {
             continue;
         }
-        let (names, rest) = two[1].split_once('(').unwrap_or((two[1], ")"));
+        let (names, rest) = two[1].split_once('(').unwrap_or((&two[1], ")"));
         let (arguments, result) = rest.split_once(')').unwrap_or((rest, ""));
         let arguments: Vec<&str> = arguments
             .split([',', ';'])

@@ -61,7 +61,8 @@ int main(void) {
                  {"signed char", I32, I8}, {"short", I32, I16},    {"char", I32, U8},  {"unsigned short", I32, U16}};
     for (unsigned t = 0; t < sizeof types / sizeof *types; t++) {
         enum type b = types[t].type, v = types[t].variable;
-        struct bounds up[] = {loop(b, v, BELOW, 2, 9, 2), loop(b, v, AT_MOST, 100, 102, 1), loop(b, v, UNEQUAL, 3, 9, 3)};
+        struct bounds up[] = {loop(b, v, BELOW, 2, 9, 2), loop(b, v, AT_MOST, 100, 102, 1),
+                              loop(b, v, UNEQUAL, 3, 9, 3)};
         nest(types[t].name, up, 3);
         struct bounds down[] = {loop(b, v, ABOVE, 250, 240, -3), loop(b, v, AT_LEAST, 7, 7, -1),
                                 loop(b, v, UNEQUAL, 12, 0, -4)};
@@ -69,7 +70,8 @@ int main(void) {
         struct bounds none[] = {loop(b, v, BELOW, 2, 9, 2), loop(b, v, AT_MOST, 5, 4, 1)};
         nest(types[t].name, none, 2);
     }
-    struct bounds negative[] = {loop(I32, I32, AT_MOST, (uint64_t)-3, 3, 2), loop(I64, I64, ABOVE, 2, (uint64_t)-2, -1)};
+    struct bounds negative[] = {loop(I32, I32, AT_MOST, (uint64_t)-3, 3, 2),
+                                loop(I64, I64, ABOVE, 2, (uint64_t)-2, -1)};
     nest("below zero", negative, 2);
     struct bounds large[] = {loop(U64, U64, AT_MOST, UINT64_MAX - 4, UINT64_MAX, 2)};
     nest("at the end of the type", large, 1);

@@ -18,8 +18,9 @@ int hthread_group_create(int cluster_id, int num);
 int hthread_group_create_exec(int cluster_id, int num, const char *func_name, int scalar_args, int ptr_args,
                               uint64_t *arg_array);
 #define HTHREAD_SEVENTH(a, b, c, d, e, f, name, ...) name
-#define hthread_group_create(...) \
-    HTHREAD_SEVENTH(__VA_ARGS__, hthread_group_create_exec, neither, neither, neither, (hthread_group_create), neither) \
+#define hthread_group_create(...)                                                                              \
+    HTHREAD_SEVENTH(__VA_ARGS__, hthread_group_create_exec, neither, neither, neither, (hthread_group_create), \
+                    neither)                                                                                   \
     (__VA_ARGS__)
 int hthread_group_exec(int thread_id, const char *func_name, int scalar_args, int ptr_args, uint64_t *arg_array);
 int hthread_group_wait(int thread_id);

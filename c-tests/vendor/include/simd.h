@@ -83,13 +83,14 @@ SW_FLOATS(doublev4, d, )
 #define simd_vcpys(x, y) SW_SIGNED(x, y, 0)
 #define simd_vcpysn(x, y) SW_SIGNED(x, y, 0x80)
 /* y where c is 0 (of either sign), else z; bits are moved. */
-#define simd_vseleq(c, y, z) \
-    __extension__({ \
-        const __typeof__(y) c_ = (c); \
-        __typeof__(y) y_ = (y), z_ = (z); \
-        for (int i_ = 0; i_ < 4; i_++) \
-            if (c_[i_] == 0) memcpy((char *)&z_ + i_ * (sizeof(z_) / 4), (char *)&y_ + i_ * (sizeof(z_) / 4), sizeof(z_) / 4); \
-        z_; \
+#define simd_vseleq(c, y, z)                                                                                      \
+    __extension__({                                                                                               \
+        const __typeof__(y) c_ = (c);                                                                             \
+        __typeof__(y) y_ = (y), z_ = (z);                                                                         \
+        for (int i_ = 0; i_ < 4; i_++)                                                                            \
+            if (c_[i_] == 0)                                                                                      \
+                memcpy((char *)&z_ + i_ * (sizeof(z_) / 4), (char *)&y_ + i_ * (sizeof(z_) / 4), sizeof(z_) / 4); \
+        z_;                                                                                                       \
     })
 #define simd_vshff(x, y, n) \
     __extension__({ \

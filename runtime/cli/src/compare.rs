@@ -34,7 +34,8 @@ use std::time::Instant;
 )]
 pub(crate) struct Arguments {
     /// Runs under each
-    #[arg(short = 'n', long, value_name = "RUNS", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(short = 'n', long, value_name = "RUNS", default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
     /// A schedule, as in HETMP_SCHEDULE; may be repeated [default: hetprobe and hetprobe-i]
     #[arg(long, value_name = "SCHEDULE")]

@@ -20,8 +20,8 @@ int hetmp_thread_ends(pthread_t thread, int error, bool detached);
 ENDS(pthread_join, false, (pthread_t thread, void **result), result)
 ENDS(pthread_tryjoin_np, false, (pthread_t thread, void **result), result)
 ENDS(pthread_timedjoin_np, false, (pthread_t thread, void **result, const struct timespec *until), result, until)
-ENDS(pthread_clockjoin_np, false, (pthread_t thread, void **result, clockid_t clock, const struct timespec *until), result,
-     clock, until)
+ENDS(pthread_clockjoin_np, false, (pthread_t thread, void **result, clockid_t clock, const struct timespec *until),
+     result, clock, until)
 ENDS(thrd_join, false, (thrd_t thread, int *result), result)
 ENDS(pthread_detach, true, (pthread_t thread))
 ENDS(thrd_detach, true, (thrd_t thread))

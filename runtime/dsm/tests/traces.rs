@@ -77,7 +77,13 @@ proptest! {
     }
 
     #[test]
-    fn messages_come_back_and_other_bytes_do_not(bytes in prop::collection::vec(0..9u8, 0..20), page in 0..u64::MAX - 64, to in 0..64u8, write: bool, count in 1..=BULK) {
+    fn messages_come_back_and_other_bytes_do_not(
+        bytes in prop::collection::vec(0..9u8, 0..20),
+        page in 0..u64::MAX - 64,
+        to in 0..64u8,
+        write: bool,
+        count in 1..=BULK,
+    ) {
         let access = if write { Access::Write } else { Access::Read };
         for m in [
             Message::Want { page, access },

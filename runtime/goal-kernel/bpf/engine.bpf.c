@@ -55,7 +55,7 @@
 #define GOAL_WINDOW 16    /* parts of a message that are under way */
 #define GOAL_ARENA 1048576 /* bytes of a run's memory */
 #define GOAL_EARLY 64     /* messages of a run that came before their receives */
-#define GOAL_TURNS 1024   /* times that a packet waits for the lock: some 4 ms, after which the helper asks for it again */
+#define GOAL_TURNS 1024   /* times that a packet waits for the lock: some 4 ms; then the helper asks for it again */
 
 #define HEAD_BYTES 64 /* of a packet; with 60 or more nobody has to fill a frame up */
 
@@ -248,7 +248,8 @@ struct {
 static void *(*const map_lookup)(void *map, const void *key) = (void *)BPF_FUNC_map_lookup_elem;
 static long (*const store_bytes)(struct __sk_buff *, __u32 at, const void *, __u32 bytes, __u64 flags) =
     (void *)BPF_FUNC_skb_store_bytes;
-static long (*const load_bytes)(const struct __sk_buff *, __u32 at, void *, __u32 bytes) = (void *)BPF_FUNC_skb_load_bytes;
+static long (*const load_bytes)(const struct __sk_buff *, __u32 at, void *, __u32 bytes) =
+    (void *)BPF_FUNC_skb_load_bytes;
 static long (*const clone_redirect)(struct __sk_buff *, __u32 interface, __u64 flags) = (void *)BPF_FUNC_clone_redirect;
 static long (*const redirect)(__u32 interface, __u64 flags) = (void *)BPF_FUNC_redirect;
 static long (*const change_tail)(struct __sk_buff *, __u32 bytes, __u64 flags) = (void *)BPF_FUNC_skb_change_tail;
@@ -397,7 +398,8 @@ static long combine(__u64 i, struct work *w)
     const struct op *op = w->op;
     __u32 log = op->log & 3, shift = op->shift, sign = op->sign, at = (w->found + i) << log;
     __u8 *to = arena(w->run, op->target + at);
-    __u64 a = extend(element(to, log), shift, sign), b = extend(element(arena(w->run, op->operand + at), log), shift, sign);
+    __u64 a = extend(element(to, log), shift, sign);
+    __u64 b = extend(element(arena(w->run, op->operand + at), log), shift, sign);
     __u32 above = sign ? (__s64)a > (__s64)b : a > b;
     switch (op->arithmetic) {
     case 0: a += b; break;
@@ -837,7 +839,8 @@ static __attribute__((noinline)) void take_part(struct work *w, const struct hea
     struct state *s = w->state;
     struct run *r = w->run;
     struct op *op = long_receive(w, h);
-    __u32 part = h->parts & 63, most = part_bytes(w->job), at = part * most, bytes = cut_to(h->length, GOAL_PART), asked;
+    __u32 part = h->parts & 63, most = part_bytes(w->job), at = part * most, bytes = cut_to(h->length, GOAL_PART),
+        asked;
     __u64 open;
     if (!op)
         return;
@@ -909,7 +912,8 @@ __attribute__((section("classifier/arrive"), used)) int arrive(struct __sk_buff 
     if (h.target != j->rank)
         return TC_NEXT; /* another rank behind this interface */
     from = h.source;
-    if (from >= GOAL_RANKS || from >= j->ranks || from == j->rank || h.length > (h.type == PART ? part_bytes(j) : GOAL_MESSAGE) ||
+    if (from >= GOAL_RANKS || from >= j->ranks || from == j->rank ||
+        h.length > (h.type == PART ? part_bytes(j) : GOAL_MESSAGE) ||
         skb->len < HEAD_BYTES + h.length || h.type < MSG || h.type > PART ||
         __builtin_memcmp(h.from, j->address[from], 6)) {
         count_shared(s, COUNT_BAD);

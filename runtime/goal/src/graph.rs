@@ -184,7 +184,10 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Rank { rank, ranks } => write!(f, "rank {rank}: not in the job (expected 0 to {})", ranks.saturating_sub(1)),
+            Error::Rank { rank, ranks } => {
+                let last = ranks.saturating_sub(1);
+                write!(f, "rank {rank}: not in the job (expected 0 to {last})")
+            }
             Error::Operation(n) => write!(f, "operation {n}: not in this graph (expected one of its operations)"),
             Error::Bounds {
                 operation,

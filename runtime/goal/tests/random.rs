@@ -140,7 +140,9 @@ proptest! {
     #[test]
     fn operations_begin_in_an_order_that_their_edges_allow(
         n in 1..30usize,
-        edges in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<bool>()), 0..60),
+        edges in prop::collection::vec(
+            (any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<bool>()),
+            0..60),
         costs in prop::collection::vec(0..9u64, 30),
     ) {
         // Each operation is a timestamp, a calc, and a timestamp.

@@ -133,7 +133,8 @@ ThreadID mStartSlaveThreads(int cluster, int n, void *fn, void *arg) {
     struct mq_group *g = table && !MQ_ON_SLAVE() ? &mq_groups[cluster] : NULL;
     if (!g || n < 1 || n > MQ_SLAVE_NUM || !fn || g->num) {
         fprintf(stderr,
-                "hetmp: mStartSlaveThreads cluster %d slaves %d: not possible (expected the master, a cluster below %d whose slaves do not run, 1 to "
+                "hetmp: mStartSlaveThreads cluster %d slaves %d: not possible (expected the master, a cluster below %d "
+                "whose slaves do not run, 1 to "
                 "%d slaves, and a function)\n",
                 cluster, n, MQ_CLUSTERS, MQ_SLAVE_NUM);
         return t;
@@ -174,7 +175,8 @@ ThreadID mStartSlaveThreads(int cluster, int n, void *fn, void *arg) {
     for (int i = started; i < n; i++) MQ_STORE(table->rows[i].alive, 0);
     if (started == 0) {
         mq_memory_free(s);
-        fprintf(stderr, "hetmp: mStartSlaveThreads cluster %d slaves %d: the chip's thread library refused\n", cluster, n);
+        fprintf(stderr, "hetmp: mStartSlaveThreads cluster %d slaves %d: the chip's thread library refused\n", cluster,
+                n);
         return t;
     }
     g->id = ++mq_last_group;
@@ -189,8 +191,8 @@ ThreadID mStartSlaveThreads(int cluster, int n, void *fn, void *arg) {
 static struct mq_group *mq_group_of(ThreadID t, const char *call) {
     if (t.m_cluster >= 0 && t.m_cluster < MQ_CLUSTERS && t.m_thread_id && mq_groups[t.m_cluster].id == t.m_thread_id)
         return &mq_groups[t.m_cluster];
-    fprintf(stderr, "hetmp: %s cluster %d group %llu: not usable (expected what mStartSlaveThreads returned)\n", call, t.m_cluster,
-            (unsigned long long)t.m_thread_id);
+    fprintf(stderr, "hetmp: %s cluster %d group %llu: not usable (expected what mStartSlaveThreads returned)\n", call,
+            t.m_cluster, (unsigned long long)t.m_thread_id);
     return NULL;
 }
 
@@ -216,7 +218,8 @@ void mWaitSlaveThreads(int cluster, ThreadID t) {
         for (mq_word k = 0; k < row->count; k++)
             if (row->queues[k].used && MQ_LOAD(row->queues[k].in_store)) {
                 fprintf(stderr,
-                        "hetmp: queue \"%s\" of slave %d: %d messages were in its local store when it ended (expected a master that receives "
+                        "hetmp: queue \"%s\" of slave %d: %d messages were in its local store when it ended (expected "
+                        "a master that receives "
                         "or a slave that releases them before)\n",
                         row->queues[k].name, i, (int)row->queues[k].in_store);
                 row->queues[k].in_store = 0;

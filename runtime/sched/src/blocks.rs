@@ -69,7 +69,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn cover_the_loop_in_whole_blocks(n in prop_oneof![0u64..500, (u64::MAX - 9)..=u64::MAX], each in prop_oneof![0u64..40, any::<u64>()], cut in any::<u64>()) {
+        fn cover_the_loop_in_whole_blocks(
+            n in prop_oneof![0u64..500, (u64::MAX - 9)..=u64::MAX],
+            each in prop_oneof![0u64..40, any::<u64>()],
+            cut in any::<u64>(),
+        ) {
             let blocks = Blocks::new(n, each);
             let cut = cut % blocks.count().saturating_add(1);
             let front = blocks.iterations(Range::new(0, cut));

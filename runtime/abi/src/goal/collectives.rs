@@ -62,7 +62,9 @@ collectives! {
         Ok(Collective::Broadcast { root: rank(root)?, bytes: bytes as u64 })
     }
     /// The root gets the combination of the vectors of all processes.
-    goal_reduce, goal_ireduce, goal_group_ireduce(count: usize, r#type: c_int, operation: c_int, root: c_int; give, get) {
+    goal_reduce, goal_ireduce, goal_group_ireduce(
+        count: usize, r#type: c_int, operation: c_int, root: c_int; give, get
+    ) {
         Ok(Collective::Reduce { root: rank(root)?, vector: vector(count, r#type, operation)? })
     }
     /// Every process gets the combination of the vectors of all processes.
@@ -90,7 +92,9 @@ collectives! {
         Ok(Collective::Scan { vector: vector(count, r#type, operation)? })
     }
     /// Every process gives one block of `count` elements for each process, and gets its own block of the combination.
-    goal_reduce_scatter, goal_ireduce_scatter, goal_group_ireduce_scatter(count: usize, r#type: c_int, operation: c_int; give, get) {
+    goal_reduce_scatter, goal_ireduce_scatter, goal_group_ireduce_scatter(
+        count: usize, r#type: c_int, operation: c_int; give, get
+    ) {
         Ok(Collective::ReduceScatter { vector: vector(count, r#type, operation)? })
     }
 }

@@ -98,7 +98,9 @@ both! {
     /// look at the other side showed, up to `want` and up to the end of the ring. `*got` is their number. Message i
     /// lies at the returned address plus i times `*stride` bytes. Send gives all messages the same length. Send and
     /// release take the n oldest messages that the caller holds.
-    mAllocateBatch sAllocateBatch (handle, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int) -> *mut c_void,
+    mAllocateBatch sAllocateBatch (
+        handle, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int
+    ) -> *mut c_void,
     |from, call| fast batch((from, handle), true, want, (got, stride), err),
     slow batch_slowly(call, true, want, (got, stride), err)
 }

@@ -89,10 +89,12 @@ export_c! {
         c_int::from(api::status(From::Slave, handle).is_ok())
     }
     extern "C" fn sGetQueueMsgSize(handle: c_int, err: *mut c_int) -> usize {
-        tell(api::status(From::Slave, handle).map(|s| s.msg_bytes as usize), 0, err, "sGetQueueMsgSize", From::Slave, handle)
+        let bytes = api::status(From::Slave, handle).map(|s| s.msg_bytes as usize);
+        tell(bytes, 0, err, "sGetQueueMsgSize", From::Slave, handle)
     }
     extern "C" fn sGetQueueMsgNum(handle: c_int, err: *mut c_int) -> c_int {
-        tell(api::status(From::Slave, handle).map(|s| s.queued as c_int), 0, err, "sGetQueueMsgNum", From::Slave, handle)
+        let queued = api::status(From::Slave, handle).map(|s| s.queued as c_int);
+        tell(queued, 0, err, "sGetQueueMsgNum", From::Slave, handle)
     }
     extern "C" fn sGetQueueDirection(handle: c_int, err: *mut c_int) -> c_int {
         tell(api::status(From::Slave, handle).map(|s| s.direction), -1, err, "sGetQueueDirection", From::Slave, handle)

@@ -14,7 +14,8 @@ use std::time::Instant;
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// The longest block, in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = 1 << 18, value_parser = clap::value_parser!(u64).range(8..=1 << 24))]
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 18)]
+    #[arg(value_parser = clap::value_parser!(u64).range(8..=1 << 24))]
     longest: u64,
     /// Rounds, of which the median counts
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]

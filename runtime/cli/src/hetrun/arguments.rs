@@ -511,9 +511,10 @@ mod tests {
             ("-N 3|-N3|--N 3|-npernode 3|--npernode 3|-ppn 3|--map-by ppr:3:node", two(|r| r.sharing = per_host(3))),
             ("-oversubscribe|--oversubscribe|--map-by slot:OVERSUBSCRIBE", two(|r| r.sharing = over)),
             ("--map-by node|-map-by node", two(|r| r.sharing = turns)),
-            ("--hosts f|--hosts=f|--hostfile f|-hostfile f|--machinefile f|-machinefile f|-f \
-              f", two(|r| r.hosts = Some("f".into()))),
-            ("-H a,b:2|--host a,b:2|-host a,b:2|-hosts a,b:2|-H a -H b:2", two(|r| r.programs[0].hosts = list("a,b:2"))),
+            ("--hosts f|--hosts=f|--hostfile f|-hostfile f|--machinefile f|-machinefile f|-f f",
+             two(|r| r.hosts = Some("f".into()))),
+            ("-H a,b:2|--host a,b:2|-host a,b:2|-hosts a,b:2|-H a -H b:2",
+             two(|r| r.programs[0].hosts = list("a,b:2"))),
             ("-H a,a", two(|r| r.programs[0].hosts = list("a:2"))),
             ("-wdir d|--wdir d|-wd d|--wd=d", two(|r| r.programs[0].folder = Some("d".into()))),
             ("-x V=1|-env V 1|--env V 1", two(|r| r.programs[0].variables = vec![("V".into(), Some("1".into()))])),
@@ -639,7 +640,8 @@ mod tests {
             .collect();
         prop_oneof![
             4 => prop::sample::select(names).prop_map(OsString::from),
-            2 => prop::sample::select(vec![":", "--", "-", "p", "1", "core:2", "a:1,b", "ppr:1:node:pe=2", "-n4", "A=1"])
+            2 => prop::sample::select(
+                vec![":", "--", "-", "p", "1", "core:2", "a:1,b", "ppr:1:node:pe=2", "-n4", "A=1"])
                 .prop_map(OsString::from),
             1 => prop::collection::vec(any::<u8>().prop_filter("no end", |b| *b != 0), 0..12)
                 .prop_map(std::os::unix::ffi::OsStringExt::from_vec),

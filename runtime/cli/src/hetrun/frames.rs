@@ -310,7 +310,8 @@ mod tests {
         #[test]
         fn plans_come_back(
             programs in prop::collection::vec(
-                (prop::collection::vec("[ -~]{0,20}", 1..5), prop::collection::vec(("[A-Z]{1,5}", ".{0,9}"), 0..4)), 1..4
+                (prop::collection::vec("[ -~]{0,20}", 1..5), prop::collection::vec(("[A-Z]{1,5}", ".{0,9}"), 0..4)),
+                1..4
             ),
             bind in prop_oneof![
                 Just(Bind::Share),

@@ -93,7 +93,8 @@ pub(crate) const ROWS: &[Row] = &[
     row(&["hosts", "hostfile", "machinefile", "f"], "FILE", Means::HostsFile, "run on the hosts of a file: one a \
         line, 'slots=M' or ':M' behind its name is how many processes it takes, 'max_slots=M' how many it takes with \
         --oversubscribe"),
-    row(&["N", "npernode", "ppn"], "N", Means::PerHost, "how many processes a host gets at most; without -n, how many each gets"),
+    row(&["N", "npernode", "ppn"], "N", Means::PerHost, "how many processes a host gets at most; without \
+        -n, how many each gets"),
     row(&["oversubscribe"], "", Means::Oversubscribe, "hosts may get more processes than they have slots"),
     row(&["map-by"], "WHAT", Means::MapBy, "'slot': one host is filled after the other; 'node': the hosts take turns; \
         'ppr:N:node': as -N; behind it ':PE=N' as --cpus-per-rank, and ':OVERSUBSCRIBE'"),

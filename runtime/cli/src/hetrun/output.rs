@@ -114,7 +114,11 @@ mod tests {
     proptest! {
         /// Nothing is lost or reordered, and everything handed out is whole lines.
         #[test]
-        fn lines_stay_whole(pieces in prop::collection::vec(prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'a'), any::<u8>()], 1..30), 0..20)) {
+        fn lines_stay_whole(
+            pieces in prop::collection::vec(
+                prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'a'), any::<u8>()], 1..30),
+                0..20)
+        ) {
             let mut expected = pieces.concat();
             if expected.last().is_some_and(|&b| b != b'\n') {
                 expected.push(b'\n');

@@ -15,7 +15,7 @@ extern void note(int);
 void note(int x) { size = x; }
 
 /* The barrier keeps compilers from making a copy of the loop behind the block that prints. */
-#define LOOP                                                                                                                   \
+#define LOOP \
     _Pragma("omp barrier") _Pragma("omp for") for (int i = 0; i < n; i++) a[i] *= 2;
 
 void told_master(int n) {

@@ -1,0 +1,94 @@
+//! No line of code, comment or prose is longer than 120 columns: editors side by side and review tools show that much,
+//! and `rustfmt` leaves a statement with a longer string alone.
+//!
+//! Left out: tables, what stands between fences (mostly output, as it was printed), and what another test generates.
+
+use hetmp_abi_compat::library;
+use std::fs;
+use std::path::Path;
+
+const MOST: usize = 120;
+
+/// Written as a whole by a program.
+const GENERATED: [&str; 6] = [
+    "include/shmem.h",
+    "docs/coverage.md",
+    "docs/coverage-clang.md",
+    "docs/environment.md",
+    "docs/shmem-coverage.md",
+    "docs/simd.md",
+];
+
+fn is_table(line: &str) -> bool {
+    line.trim_start()
+        .trim_start_matches(['/', '!', ' '])
+        .starts_with('|')
+}
+
+/// The numbers of lines that are too long, and their columns.
+fn longer(text: &str, is_page: bool) -> Vec<(usize, usize)> {
+    let (mut generated, mut fence) = (false, false);
+    let mut found = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        generated |= line.contains("BEGIN generated");
+        fence ^= is_page && line.trim_start().starts_with("```");
+        let columns = line.chars().count();
+        if columns > MOST && !generated && !fence && !is_table(line) {
+            found.push((i + 1, columns));
+        }
+        generated &= !line.contains("END generated");
+    }
+    found
+}
+
+fn visit(folder: &Path, found: &mut Vec<String>, files: &mut usize) {
+    for entry in fs::read_dir(folder).expect("a folder of the repository") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().and_then(|n| n.to_str()).unwrap_or("");
+        if path.is_symlink() || name.starts_with('.') || name == "target" {
+            continue;
+        }
+        if path.is_dir() {
+            visit(&path, found, files);
+            continue;
+        }
+        let extension = path.extension().and_then(|e| e.to_str());
+        let Some("rs" | "c" | "h" | "md") = extension else {
+            continue;
+        };
+        let shown = path
+            .strip_prefix(library::root())
+            .unwrap_or(&path)
+            .display()
+            .to_string();
+        if GENERATED.contains(&&*shown) {
+            continue;
+        }
+        *files += 1;
+        let text = fs::read_to_string(&path).expect("a file of text");
+        for (line, columns) in longer(&text, extension == Some("md")) {
+            found.push(format!(
+                "{shown}:{line}: {columns} columns (expected at most {MOST})"
+            ));
+        }
+    }
+}
+
+#[test]
+fn no_line_is_longer_than_the_limit() {
+    let (mut found, mut files) = (Vec::new(), 0);
+    visit(&library::root(), &mut found, &mut files);
+    assert!(files > 500, "{files} files: the walk went astray");
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn tables_fences_and_generated_lines_may_be() {
+    let long = "x ".repeat(61);
+    let page = format!("{long}\n| {long}\n```\n{long}\n```\n{long}\n");
+    assert_eq!(longer(&page, true), [(1, 122), (6, 122)]);
+    let code = format!(
+        "// {long}\n//! | {long}\n/* BEGIN generated */\n{long}\n/* END generated */\n{long}\n"
+    );
+    assert_eq!(longer(&code, false), [(1, 125), (6, 122)]);
+}
