@@ -1,5 +1,13 @@
 "use strict";
-// Draws the timelines: a band a thread, nested events below each other.
+// Where the page is narrow, each cell shows its column's title.
+for (const table of document.querySelectorAll("table")) {
+  const titles = [...table.rows[0].cells].map(cell => cell.textContent);
+  for (const row of [...table.rows].slice(1))
+    for (const cell of row.cells)
+      if (cell.colSpan === 1 && titles[cell.cellIndex]) cell.dataset.title = titles[cell.cellIndex];
+}
+
+// Draws the timelines: a band a thread, decisions above it, nested events below each other.
 (() => {
   const source = document.getElementById("events");
   if (!source) { document.body.dataset.drawn = "0"; return; }
@@ -14,7 +22,7 @@
       end = Math.max(end, e[0] + e[1]);
       t.levels = Math.max(t.levels, e[2] + 1);
     }
-    t.top = height + 20;
+    t.top = height + 32;
     height = t.top + t.levels * ROW + GAP - 14;
   }
   let from = 0, to = end * 1.002;
@@ -55,7 +63,7 @@
     for (const t of data.threads) {
       pen.textAlign = "left";
       pen.fillStyle = text;
-      pen.fillText(t.name, LEFT, t.top - 9);
+      pen.fillText(t.name, LEFT, t.top - 22);
       // What would fall on a pixel that has its colour already is left out.
       const last = Array.from({length: t.levels}, () => [-1, -1]);
       for (const e of t.events) {
@@ -83,12 +91,20 @@
           pen.rect(a, y, wide - 4, ROW);
           pen.clip();
           pen.fillStyle = ink(colors[e[3]]);
-          pen.fillText(data.texts[e[4]], a + 4, y + ROW / 2 - 0.5);
+          pen.fillText(fitting(data.texts[e[4]], wide - 10), a + 4, y + ROW / 2 - 0.5);
           pen.restore();
         }
       }
     }
     document.body.dataset.drawn = drawn;
+  }
+
+  // The text, or as much of it as there is room for.
+  function fitting(text, room) {
+    if (pen.measureText(text).width <= room) return text;
+    let n = text.length;
+    while (n > 0 && pen.measureText(text.slice(0, n) + "\u2026").width > room) n--;
+    return n > 2 ? text.slice(0, n) + "\u2026" : "";
   }
 
   // Black or white, whichever is easier to read on the colour.

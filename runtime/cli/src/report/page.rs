@@ -12,8 +12,16 @@ use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
-/// Colours of the style sheet that are easy to tell apart.
-const COLOURS: [&str; 6] = ["--k2", "--k3", "--k1", "--k6", "--k0", "--k4"];
+/// How many shades the style sheet has of each family.
+const SHADES: usize = 6;
+
+/// What a colour stands for. Each family has a hue of its own, apart from the kinds of events (`--k0` and so on): a
+/// colour that two of them shared would say that two things are one.
+#[derive(Clone, Copy)]
+enum Family {
+    Lever,
+    Node,
+}
 
 /// Escapes text for HTML.
 fn escape(text: &str) -> String {
@@ -31,10 +39,13 @@ fn escape(text: &str) -> String {
     out
 }
 
-/// The colour of the part that is the `i`th by size. A colour that came again would say that two things are one; the
-/// smallest parts share the last one, a grey.
-fn colour(i: usize) -> String {
-    format!("var({})", COLOURS[i.min(COLOURS.len() - 1)])
+/// The colour of a family's `i`th member; those after the last shade share it.
+fn shade(family: Family, i: usize) -> String {
+    let family = match family {
+        Family::Lever => 'l',
+        Family::Node => 'n',
+    };
+    format!("var(--{family}{})", i.min(SHADES - 1))
 }
 
 /// A bar whose parts have shares from 0 to 1.
@@ -129,7 +140,7 @@ fn reach(all: &Resolved, out: &mut String) {
     let bars = parts.iter().enumerate().map(|(i, p)| {
         (
             p.share,
-            colour(i),
+            shade(Family::Lever, i),
             format!("{}: {:.1}%", p.lever, p.share * 100.0),
         )
     });
@@ -143,7 +154,7 @@ fn reach(all: &Resolved, out: &mut String) {
             out,
             "<tr><td><span class=\"key\" style=\"background:{}\"></span>{} <span class=\"soft\">{}</span>\
              <td class=\"n\">{:.1}%<td class=\"n\">{}<td class=\"n\">{}<td>{}</tr>",
-            colour(i),
+            shade(Family::Lever, i),
             escape(&p.lever),
             if p.guard { "guard" } else { "lever" },
             p.share * 100.0,
@@ -315,7 +326,7 @@ fn a_loop(l: &Loop, s: &Source, out: &mut String) {
             n.threads,
             plural(n.threads.into())
         );
-        (n.share, colour(i), title)
+        (n.share, shade(Family::Node, i), title)
     });
     let _ = write!(
         out,
@@ -360,13 +371,17 @@ fn decisions(l: &Loop, out: &mut String) {
         };
         let _ = write!(
             out,
-            "<tr><td class=\"n\">{}<td>{}<td class=\"n\" title=\"{} iterations\">{}<td class=\"w\">{}<td \
-             class=\"w\">{}<td class=\"w\">{}<td class=\"w\">{}<td>{}</tr>",
+            "<tr><td class=\"n\">{}<td>{}<td class=\"n\" title=\"{} iterations\">{}<td>{}<td>\
+             {}<td>{}<td>{}<td>{}</tr>",
             d.execution,
             escape(&d.learning),
             d.iterations,
             time(d.elapsed_ns),
-            list(&mut d.nodes.iter().map(|n| n.probe_ns_per_iteration), 1.0, ""),
+            list(
+                &mut d.nodes.iter().map(|n| n.probe_ns_per_iteration),
+                1.0,
+                ""
+            ),
             list(&mut d.nodes.iter().map(|n| n.decided_share), 100.0, "%"),
             list(&mut d.nodes.iter().map(|n| Some(n.share)), 100.0, "%"),
             csr(d.nodes.iter().map(|n| n.csr)),
@@ -379,6 +394,25 @@ fn decisions(l: &Loop, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_colour_stands_for_two_things() {
+        for theme in STYLE.split("prefers-color-scheme: dark") {
+            let theme = theme.split('}').next().unwrap_or("");
+            let word = |text: &str| text.trim().to_owned();
+            let mut colours: Vec<String> = theme
+                .split("--")
+                .filter_map(|of| of.split_once(':'))
+                .filter(|(name, _)| name.len() == 2)
+                .map(|(_, value)| word(value.split(';').next().unwrap_or("")))
+                .collect();
+            let all = colours.len();
+            assert_eq!(all, KINDS.len() + 2 * SHADES);
+            colours.sort();
+            colours.dedup();
+            assert_eq!(colours.len(), all, "{colours:?}");
+        }
+    }
 
     #[test]
     fn nothing_of_the_program_is_markup() {

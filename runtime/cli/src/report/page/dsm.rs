@@ -1,7 +1,7 @@
 //! The part of the page about nodes with memory of their own (`HETMP_NODES=dsm:N`): where regions ran and why, what
 //! each node had to fetch, and which variables lie in the pages that were fetched most often.
 
-use super::{bar, colour, escape, join, place, plural};
+use super::{bar, escape, join, place, plural, shade, Family};
 use crate::columns::time;
 use crate::report::model::{Crossing, Page, Traffic};
 use crate::report::Resolved;
@@ -32,7 +32,7 @@ fn waits(nodes: &[Traffic]) -> String {
     let parts = nodes.iter().enumerate().map(|(i, t)| {
         let share = t.waited_ns as f64 / all.max(1) as f64;
         let title = format!("node {i}: {} waited for pages", time(t.waited_ns));
-        (share, colour(i), title)
+        (share, shade(Family::Node, i), title)
     });
     bar("", parts)
 }
@@ -51,7 +51,7 @@ pub(super) fn dsm(all: &Resolved, out: &mut String) {
         let _ = writeln!(
             out,
             "<tr><td><span class=\"key\" style=\"background:{}\"></span>{i}{}{}</tr>",
-            colour(i),
+            shade(Family::Node, i),
             if i == 0 {
                 " <span class=\"soft\">the origin</span>"
             } else {
@@ -98,7 +98,7 @@ fn ways(r: &Crossing) -> String {
 fn region(r: &Crossing, s: &Source, out: &mut String) {
     let _ = writeln!(
         out,
-        "<tr><td>{}<td class=\"w\">{}{}<td>{}<td>{}<td>{}</tr>",
+        "<tr><td>{}<td>{}{}<td>{}<td>{}<td>{}</tr>",
         place(s, &r.place),
         ways(r),
         traffic(r.nodes.iter().copied().sum()),
