@@ -37,6 +37,11 @@ pub(crate) struct Table {
     allocate: extern "C" fn(usize, usize) -> *mut u8,
     /// Frees what `allocate` gave.
     free: unsafe extern "C" fn(*mut c_void),
+    /// The origin keeps all pages that it has for so many nanoseconds from now on.
+    keep: extern "C" fn(u64),
+    /// From now on this is called, on a thread with a stack of its own, whenever a thread of this node asks another
+    /// node for a page. The first function stays.
+    judge: extern "C" fn(extern "C" fn()),
 }
 
 /// A launcher started the nodes. It must be told that their end is not an accident.
@@ -132,6 +137,14 @@ extern "C" fn stay() {
     together().driver().stay_on_cpus();
 }
 
+extern "C" fn keep(ns: u64) {
+    together().driver().keep().keep(ns);
+}
+
+extern "C" fn judge(judge: extern "C" fn()) {
+    together().driver().keep().judged_by(judge);
+}
+
 /// The table of this node. `launched`: a launcher started the nodes. Called once, before another thread or library gets
 /// the table.
 pub(crate) fn table(with: &'static Together, launched: bool) -> &'static Table {
@@ -140,7 +153,7 @@ pub(crate) fn table(with: &'static Together, launched: bool) -> &'static Table {
     LAUNCHED.store(launched, Ordering::Relaxed);
     let driver = with.driver();
     Box::leak(Box::new(Table {
-        version: 8,
+        version: 9,
         me: driver.me().into(),
         nodes: driver.nodes().into(),
         ask,
@@ -151,5 +164,7 @@ pub(crate) fn table(with: &'static Together, launched: bool) -> &'static Table {
         stay,
         allocate,
         free: malloc::free,
+        keep,
+        judge,
     }))
 }

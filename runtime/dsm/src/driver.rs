@@ -8,6 +8,7 @@ use crate::backend::uffd::Uffd;
 use crate::backend::{self, Kind};
 use crate::counts::Counts;
 use crate::fork::Forked;
+use crate::holds::Keep;
 use crate::meeting::Meeting;
 use crate::pages::{Pages, PORT, TAG};
 use crate::prompt::{be_prompt, stay_on};
@@ -73,6 +74,7 @@ pub struct Driver {
     link: &'static Mutex<QueuePair>,
     handler: OnceLock<Handler>,
     counts: &'static Counts,
+    keep: &'static Keep,
     /// The CPUs on which this node's threads run while a region crosses nodes, if the nodes have CPUs of their own.
     cpus: Option<CpuSet>,
     /// Where forked nodes meet.
@@ -278,6 +280,7 @@ unsafe fn begin(
         .as_ref()
         .and_then(|f| f.counts().get(usize::from(me)))
         .unwrap_or_else(|| Box::leak(Box::default()));
+    let keep: &'static Keep = Box::leak(Box::default());
     let serving = match (backend, &forked, watched.pop()) {
         (Some(backend), ..) => Serving::Here(Box::leak(Box::new(Pages::new(
             (me, nodes),
@@ -285,12 +288,13 @@ unsafe fn begin(
             alias,
             backend,
             link,
-            counts,
+            (counts, keep),
             settings.ahead,
         )))),
         (None, Some(forked), Some(last)) if me == 0 => {
             watched.push(last);
-            let server = PageServer::new(space.clone(), watched, forked.counts(), settings.ahead);
+            let (counts, ahead) = (forked.counts(), settings.ahead);
+            let server = PageServer::new(space.clone(), watched, counts, ahead, keep);
             Serving::AllHere(Box::leak(Box::new(server)))
         }
         (None, _, Some((own, _))) => Serving::AtTheOrigin { _watched: own },
@@ -305,6 +309,7 @@ unsafe fn begin(
         link,
         handler: OnceLock::new(),
         counts,
+        keep,
         cpus: server.and_then(|f| f.cpus(me)),
         meeting: forked.as_ref().map(Forked::meeting),
         leaving: AtomicBool::new(false),
@@ -428,6 +433,11 @@ impl Driver {
     /// The numbers of events so far.
     pub fn counts(&self) -> &Counts {
         self.counts
+    }
+
+    /// For how long this node keeps its pages. Only the origin can where it serves all nodes.
+    pub fn keep(&self) -> &'static Keep {
+        self.keep
     }
 
     /// Sets the callback for messages with tags other than 0. The first callback stays. Until there is one,

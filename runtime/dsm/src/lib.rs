@@ -37,6 +37,7 @@ pub mod tables;
 pub mod together;
 
 pub use counts::Counts;
+pub use holds::Keep;
 pub use message::Message;
 pub use protocol::{Action, Node, Violation};
 

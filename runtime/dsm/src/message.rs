@@ -73,6 +73,11 @@ impl Message {
         }
     }
 
+    /// Does it tell a holder to give up its copy, or a part of its rights?
+    pub(crate) fn demands(&self) -> bool {
+        matches!(self, Message::Pass { .. } | Message::Drop { .. })
+    }
+
     /// The same message about another page.
     #[must_use]
     pub fn about(self, page: u64) -> Message {

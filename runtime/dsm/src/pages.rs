@@ -9,7 +9,7 @@
 use crate::backend::Backend;
 use crate::by_page::ByPage;
 use crate::counts::{Counts, Waits};
-use crate::holds::{Holds, Length};
+use crate::holds::{Holds, Keep, Length};
 use crate::message::BULK;
 use crate::sets::{Run, Sets};
 use crate::space::Space;
@@ -104,6 +104,7 @@ pub(crate) struct Pages {
     counts: &'static Counts,
     /// Pages come along with others.
     ahead: bool,
+    keep: &'static Keep,
     core: Mutex<Core>,
 }
 
@@ -123,7 +124,7 @@ impl Pages {
         alias: *mut u8,
         backend: Box<dyn Backend>,
         link: &'static Mutex<QueuePair>,
-        counts: &'static Counts,
+        (counts, keep): (&'static Counts, &'static Keep),
         ahead: bool,
     ) -> Pages {
         let core = Core {
@@ -145,6 +146,7 @@ impl Pages {
             link,
             counts,
             ahead,
+            keep,
             core: Mutex::new(core),
         }
     }
@@ -193,6 +195,7 @@ impl Pages {
             if core.node.access(page) < fault.access {
                 self.counts.asks(fault);
                 (core.waits).begin(page, fault.thread, sys::monotonic_ns());
+                self.keep.asks();
             } else {
                 self.counts.local.fetch_add(1, Ordering::Relaxed);
             }
@@ -202,6 +205,10 @@ impl Pages {
             let wants =
                 core.node.access(page) < fault.access && core.node.wanted(page) == Access::None;
             core.node.fault(page, fault.access, &mut core.out);
+            if wants && core.node.is_demanded(page) && self.keep.is_on() {
+                // Its turn comes after that of who waits.
+                core.node.release(page, &mut core.out);
+            }
             self.carry_out(core);
             if self.ahead && wants {
                 let phase = self.counts.phase.load(Ordering::Relaxed);
@@ -258,10 +265,13 @@ impl Pages {
     }
 
     fn accept(&self, core: &mut Core, from: NodeId, message: Message) {
+        let page = message.page();
+        if message.demands() && self.keep.is_on() {
+            core.node.hold(page);
+        }
         if let Err(violation) = core.node.receive(from, message, &mut core.out) {
             self.fail(format_args!("{violation}"));
         }
-        let page = message.page();
         if let Message::Want { .. } = message {
             *core.wanted.entry(page).or_insert(0) += 1;
         }
@@ -278,8 +288,8 @@ impl Pages {
         let mut next = u64::MAX;
         let mut i = 0;
         while let Some(&page) = core.due.get(i) {
-            let left = core.holds.left(page);
-            if left > 0 {
+            let left = self.keep.wait(core.holds.left(page));
+            if left > 0 && core.node.is_held(page) {
                 next = next.min(left);
                 i += 1;
             } else {

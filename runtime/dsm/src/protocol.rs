@@ -210,6 +210,15 @@ impl Node {
         }
     }
 
+    /// From now on the page is held, though no thread of this node was woken for it: who wants it waits for
+    /// [`Node::release`]. Not a page of which this node wants more itself: its turn may be behind that of who waits.
+    pub fn hold(&mut self, page: u64) {
+        let p = self.page(page);
+        if p.access != Access::None && p.wanted == Access::None {
+            self.page_mut(page).held = true;
+        }
+    }
+
     /// The page's hold ends: carries out what the home demanded meanwhile.
     pub fn release(&mut self, page: u64, out: &mut Vec<Action>) {
         if !self.page(page).held {

@@ -24,7 +24,7 @@ use crate::backend::uffd::Uffd;
 use crate::backend::Fault;
 use crate::by_page::ByPage;
 use crate::counts::{Counts, Waits};
-use crate::holds::{Holds, Length};
+use crate::holds::{Holds, Keep, Length};
 use crate::pages::TOUCHED;
 use crate::sets::{Run, Sets};
 use crate::space::Space;
@@ -46,6 +46,8 @@ pub(crate) struct PageServer {
     counts: &'static [Counts],
     /// Pages come along with others.
     ahead: bool,
+    /// The origin's.
+    keep: &'static Keep,
     core: Mutex<Core>,
 }
 
@@ -102,6 +104,7 @@ impl PageServer {
         nodes: Vec<(Uffd, *mut u8)>,
         counts: &'static [Counts],
         ahead: bool,
+        keep: &'static Keep,
     ) -> PageServer {
         let count = nodes.len() as NodeId;
         let homes = space.homes();
@@ -132,6 +135,7 @@ impl PageServer {
             views,
             counts,
             ahead,
+            keep,
             core: Mutex::new(core),
         }
     }
@@ -221,6 +225,9 @@ impl PageServer {
             counts.asks(fault);
             let waits = &mut core.waits[usize::from(node)];
             waits.begin(page, fault.thread, sys::monotonic_ns());
+            if node == 0 {
+                self.keep.asks();
+            }
         } else {
             counts.local.fetch_add(1, Ordering::Relaxed);
         }
@@ -230,6 +237,10 @@ impl PageServer {
         }
         let wants = before < fault.access && machine.wanted(page) == Access::None;
         machine.fault(page, fault.access, &mut core.out);
+        if wants && self.keeps(node) && machine.is_demanded(page) {
+            // Its turn comes after that of who waits.
+            machine.release(page, &mut core.out);
+        }
         self.carry_out(core, node, before);
         self.deliver(core, node);
         self.perform(core, page, 1);
@@ -242,6 +253,11 @@ impl PageServer {
             .into_iter()
             .flat_map(|run| self.space.pieces(run, BULK as u64));
         pieces.collect()
+    }
+
+    /// Does the node keep its pages now?
+    fn keeps(&self, node: NodeId) -> bool {
+        node == 0 && self.keep.is_on()
     }
 
     /// Gives the node pages before it faults, but for those that must not come now: the node has it, or a holder keeps
@@ -282,7 +298,10 @@ impl PageServer {
         let has = |n: &Node| n.number() == node && n.access(page) >= access;
         let waits = |n: &Node| n.is_demanded(page) || n.wanted(page) != Access::None;
         let held = |n: &Node| n.is_held(page) && core.holds[usize::from(n.number())].left(page) > 0;
-        if core.nodes.iter().any(|n| has(n) || waits(n) || held(n)) {
+        let kept = |n: &Node| {
+            n.number() != node && n.access(page) != Access::None && self.keeps(n.number())
+        };
+        if (core.nodes.iter()).any(|n| has(n) || waits(n) || held(n) || kept(n)) {
             return false;
         }
         for machine in &mut core.nodes {
@@ -322,6 +341,10 @@ impl PageServer {
                 }
                 _ => machine.access(page),
             };
+            let demands = message.demands();
+            if demands && self.keeps(to) {
+                machine.hold(page);
+            }
             if let Err(violation) = machine.receive(from, message, &mut core.out) {
                 self.fail(to, format_args!("{violation}"));
             }
@@ -330,7 +353,6 @@ impl PageServer {
                     *core.wanted.entry(page).or_insert(0) += 1;
                 }
             }
-            let demands = matches!(message, Message::Pass { .. } | Message::Drop { .. });
             let waits = demands && machine.is_demanded(page);
             if waits && !core.due.iter().flatten().any(|d| *d == (to, page)) {
                 core.due[usize::from(thread)].push((to, page));
@@ -345,8 +367,11 @@ impl PageServer {
         let mut next = None;
         let mut i = 0;
         while let Some(&(node, page)) = core.due[usize::from(thread)].get(i) {
-            let left = core.holds[usize::from(node)].left(page);
-            if left > 0 {
+            let mut left = core.holds[usize::from(node)].left(page);
+            if node == 0 {
+                left = self.keep.wait(left);
+            }
+            if left > 0 && core.nodes[usize::from(node)].is_held(page) {
                 next = Some(next.map_or(left, |n: u64| n.min(left)));
                 i += 1;
                 continue;

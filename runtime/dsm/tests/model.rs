@@ -143,6 +143,7 @@ fn setting(homes: Homes, threads: &[(NodeId, &Program)]) -> Setting {
             })
             .collect(),
         bulk: Vec::new(),
+        keeps: Vec::new(),
         timed: true,
     }
 }
@@ -167,6 +168,23 @@ fn bulks() -> Setting {
             (1, &[(0, Write), (1, Write)]),
         ],
     )
+}
+
+/// The setting, in which a node also keeps pages that it has.
+fn with_keeps(setting: Setting, keeps: &[(NodeId, u64)]) -> Setting {
+    Setting {
+        keeps: keeps.to_vec(),
+        ..setting
+    }
+}
+
+/// Settings in which the origin keeps its pages at any time, as a reader that may want to write, and as a writer.
+fn kept() -> [Setting; 3] {
+    [
+        with_keeps(crossing(), &[(0, 0), (0, 1)]),
+        with_keeps(upgrades(), &[(0, 0)]),
+        with_keeps(adds(), &[(0, 0)]),
+    ]
 }
 
 fn untimed(setting: &Setting) -> Setting {
@@ -262,10 +280,22 @@ fn pages_in_bulk() {
     println!("{} states", check(upgrades));
 }
 
+/// The origin keeps pages at any time. Each such time ends.
+#[test]
+fn an_origin_that_goes_first() {
+    for setting in kept() {
+        println!("{} states", check(untimed(&setting)));
+    }
+}
+
 #[test]
 fn whatever_happened_the_end_is_reachable() {
-    for small in [crossing(), upgrades(), threads(), adds(), bulks()] {
-        println!("{} states", end_stays_reachable(&untimed(&small)));
+    let kept = kept();
+    for small in [crossing(), upgrades(), threads(), adds(), bulks()]
+        .iter()
+        .chain(&kept)
+    {
+        println!("{} states", end_stays_reachable(&untimed(small)));
     }
 }
 

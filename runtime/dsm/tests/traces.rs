@@ -21,7 +21,8 @@ fn access() -> impl Strategy<Value = Access> {
     prop_oneof![Just(Access::Read), Just(Access::Write)]
 }
 
-/// Up to 4 nodes with up to 2 threads each, up to 5 pages, instructions of 1 to 4 pages, and up to 7 requests in bulk.
+/// Up to 4 nodes with up to 2 threads each, up to 5 pages, instructions of 1 to 4 pages, up to 7 requests in bulk, and
+/// up to 3 pages that are kept.
 fn settings() -> impl Strategy<Value = Setting> {
     (2..=4u8, 1..=5u64).prop_flat_map(|(nodes, pages)| {
         let instruction = prop::collection::btree_map(0..pages, access(), 1..=4)
@@ -30,12 +31,14 @@ fn settings() -> impl Strategy<Value = Setting> {
         let thread = (0..nodes, prop::collection::vec(instruction, 0..12));
         let threads = prop::collection::vec(thread, 1..=2 * usize::from(nodes));
         let homes = prop::collection::vec(0..nodes, pages as usize);
+        let keeps = prop::collection::vec((0..nodes, 0..pages), 0..4);
         let pages = prop::collection::vec((0..pages, access()), 1..=5);
         let bulk = prop::collection::vec((0..nodes, pages), 0..8);
-        let all = (threads, homes, bulk, any::<bool>());
-        all.prop_map(move |(threads, homes, bulk, timed)| Setting {
+        let all = (threads, homes, (bulk, keeps), any::<bool>());
+        all.prop_map(move |(threads, homes, (bulk, keeps), timed)| Setting {
             nodes,
             bulk,
+            keeps,
             homes: homes[1..]
                 .iter()
                 .zip(1u64..)

@@ -19,6 +19,8 @@ pub(crate) struct Setting {
     /// Pages that a node asks for in bulk, once, at any time, although no thread waits for them. Each page is a message
     /// of its own here: what travels as one message arrives in one of the orders that are tried.
     pub(crate) bulk: Vec<(NodeId, Vec<(u64, Access)>)>,
+    /// Pages that a node holds from any time on, once, although it was not granted them: the origin keeps what it has.
+    pub(crate) keeps: Vec<(NodeId, u64)>,
     /// If true, a hold ends only after its page was used, or when nothing else can happen: holds last longer
     /// than transfers. Otherwise a hold may end at any time.
     pub(crate) timed: bool,
@@ -55,6 +57,8 @@ pub(crate) struct World {
     pub(crate) threads: Vec<Thread>,
     /// Which of the setting's bulks were asked for; and the pages that were and did not come, by node.
     pub(crate) asked: Vec<bool>,
+    /// Which of the setting's pages were kept.
+    pub(crate) kept: Vec<bool>,
     pub(crate) along: BTreeSet<(NodeId, u64)>,
     /// Steps since the last executed instruction.
     pub(crate) since: u16,
@@ -69,6 +73,7 @@ pub(crate) enum Step {
     Execute(usize),
     Release(NodeId, u64),
     Bulk(usize),
+    Keep(usize),
 }
 
 impl World {
@@ -89,6 +94,7 @@ impl World {
                 setting.threads.len()
             ],
             asked: vec![false; setting.bulk.len()],
+            kept: vec![false; setting.keeps.len()],
             along: BTreeSet::new(),
             since: 0,
             wrong: None,
@@ -140,6 +146,12 @@ impl World {
         }
         let bulks = (self.asked.iter().enumerate()).filter(|(_, asked)| !**asked);
         steps.extend(bulks.map(|(i, _)| Step::Bulk(i)));
+        for (i, (node, page)) in setting.keeps.iter().enumerate() {
+            let has = self.nodes[usize::from(*node)].access(*page) != Access::None;
+            if has && !self.kept[i] {
+                steps.push(Step::Keep(i));
+            }
+        }
         let quiet = steps.is_empty();
         for node in &self.nodes {
             let n = node.number();
@@ -205,6 +217,14 @@ impl World {
             }
             Step::Release(node, page) => {
                 self.nodes[usize::from(node)].release(page, &mut out);
+                node
+            }
+            Step::Keep(i) => {
+                self.kept[i] = true;
+                let (node, page) = setting.keeps[i];
+                let copy = self.copy(setting, node, page);
+                self.copies[usize::from(node)].insert(page, copy);
+                self.nodes[usize::from(node)].hold(page);
                 node
             }
             Step::Bulk(i) => {

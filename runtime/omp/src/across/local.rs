@@ -560,6 +560,11 @@ pub(super) fn gave_up() -> bool {
     LOCAL.gave_up.load(Ordering::Relaxed)
 }
 
+/// The origin gives up the trial that runs.
+pub(super) fn give_up() {
+    LOCAL.gave_up.store(true, Ordering::Relaxed);
+}
+
 /// The number of the next loop of this region. The first thread of each node that comes to the loop calls this
 /// function, so the loop has the same number on all nodes.
 pub(crate) fn number() -> u64 {

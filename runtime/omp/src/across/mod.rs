@@ -14,7 +14,7 @@
 //! * `shares`: loops whose iterations the runtime hands out; `blocks`: those that it divides before they begin.
 //! * `admit`: which regions may cross; `bodies`: the tasks that they make; `callees`: the functions of the program's
 //!   own libraries that they call.
-//! * `early`: the end of a trial that is hopeless.
+//! * `early`: the end of a trial that is hopeless; `first`: its bound where the origin cannot take over the work.
 //! * `nest`: nestable locks.
 //! * `weigh`: which of these do, and how many threads each node has; `divide`: may a region have any number of threads?
 //! * `meter`: how long a node's part took.
@@ -29,6 +29,7 @@ mod crew;
 pub(crate) mod critical;
 mod divide;
 mod early;
+mod first;
 pub(crate) mod local;
 pub(crate) mod meter;
 pub mod nest;
@@ -66,6 +67,7 @@ pub fn install(new: &'static Table) -> bool {
     }
     table::set(new);
     if new.me == 0 {
+        (new.judge)(first::judge);
         extern "C" {
             fn __cxa_atexit(
                 body: extern "C" fn(*mut libc::c_void),
@@ -316,7 +318,13 @@ unsafe fn cross(
     // threads that `open` starts inherit the opener's. Other regions use all CPUs.
     let cpus = topo::affinity();
     (t.stay)();
+    if let Some(trial) = trial {
+        first::begin(trial, before, threads[0]);
+    }
     below(with_others, t, entry, data, &opening);
+    if trial.is_some() {
+        first::end(t);
+    }
     let own = LOCAL.words();
     // A refusal costs nothing but time: the thread may run where it may run.
     let _ = topo::set_affinity(&cpus);

@@ -1,5 +1,6 @@
 //! The functions that `libhetmp_dsm.so` offers to this library, and how to call them.
 
+use core::sync::atomic::{AtomicU32, Ordering};
 use hetmp_core::observers;
 use once_cell::race::OnceRef;
 
@@ -7,7 +8,7 @@ use once_cell::race::OnceRef;
 #[repr(C)]
 #[derive(Debug)]
 pub struct Table {
-    /// 8: both libraries must have the same number here.
+    /// 9: both libraries must have the same number here.
     pub(crate) version: u32,
     /// This node's number. The origin is 0.
     pub(crate) me: u32,
@@ -37,9 +38,14 @@ pub struct Table {
     pub(crate) allocate: extern "C" fn(usize, usize) -> *mut u8,
     /// Frees what `allocate` gave.
     pub(crate) free: unsafe extern "C" fn(*mut libc::c_void),
+    /// The origin keeps all pages that it has for so many nanoseconds from now on.
+    pub(crate) keep: extern "C" fn(u64),
+    /// From now on this is called, on a thread with a stack of its own, whenever a thread of this node asks another
+    /// node for a page. The first function stays.
+    pub(crate) judge: extern "C" fn(extern "C" fn()),
 }
 
-pub(super) const VERSION: u32 = 8;
+pub(super) const VERSION: u32 = 9;
 
 // Requests. Their numbers are those of `hetmp_dsm::together::Op`.
 pub(super) const FORK: u32 = 1;
@@ -92,9 +98,26 @@ pub fn is_on() -> bool {
     TABLE.get().is_some()
 }
 
+/// The origin's threads that ask for something. They may wait for other nodes, so that the origin keeps no pages
+/// meanwhile: a thread counts itself and then ends keeping; who begins keeping then looks for threads that ask
+/// ([`asking`]). All are sequentially consistent, so one of the two sees the other.
+static ASKING: AtomicU32 = AtomicU32::new(0);
+
+/// Does a thread of the origin ask for something?
+pub(super) fn asking() -> bool {
+    ASKING.load(Ordering::SeqCst) > 0
+}
+
 pub(super) fn ask(table: &Table, op: u32, words: [u64; 3]) -> [u64; 3] {
     let mut words = words;
+    if table.me == 0 {
+        ASKING.fetch_add(1, Ordering::SeqCst);
+        (table.keep)(0);
+    }
     (table.ask)(op, words.as_mut_ptr());
+    if table.me == 0 {
+        ASKING.fetch_sub(1, Ordering::SeqCst);
+    }
     words
 }
 
