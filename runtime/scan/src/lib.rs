@@ -161,78 +161,30 @@ pub enum Use {
     Escapes(Why, u64),
 }
 
-/// Why a function is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Why {
-    /// It decides an address that is loaded from or stored to.
-    Address,
-    /// It, or something made from it, is stored outside of the stack frame.
-    Store,
-    /// It is kept in the stack frame where a called function could see it.
-    Frame,
-    /// It is handed to a called function.
-    Argument,
-    /// It decides a branch that is not part of the compiler's split.
-    Branch,
-    /// A number that a shared counter gave out is used for more than to tell who was the first or
-    /// the last one.
-    Counter,
-    /// Each thread prints something, or raises a counter, once: how many threads there are shows.
-    EachThread,
-    /// The function was followed, but has no static loop.
-    NoStaticLoop,
-    /// An instruction that the decoder does not know, or code outside of an
-    /// executable segment.
-    UnknownCode,
-    /// A jump to a computed address, such as a table of a `switch`.
-    IndirectJump,
-    /// More code than the scan follows.
-    TooLong,
-    /// The stack pointer takes a value that is not followed.
-    StackPointer,
-    /// The exception tables of the function could not be read.
-    Unwind,
-    /// The machine is not x86-64.
-    NotX86,
-}
-
-impl Why {
-    /// All of them, in order.
-    pub(crate) const ALL: [Why; 14] = [
-        Why::Address,
-        Why::Store,
-        Why::Frame,
-        Why::Argument,
-        Why::Branch,
-        Why::Counter,
-        Why::EachThread,
-        Why::NoStaticLoop,
-        Why::UnknownCode,
-        Why::IndirectJump,
-        Why::TooLong,
-        Why::StackPointer,
-        Why::Unwind,
-        Why::NotX86,
-    ];
-
-    /// A few words for the report.
-    pub fn text(self) -> &'static str {
-        match self {
-            Why::Address => "the thread or team number decides an address",
-            Why::Store => "the thread or team number is stored",
-            Why::Frame => "the thread or team number lies in memory that a callee can see",
-            Why::Argument => "the thread or team number is passed to a function",
-            Why::Branch => "the thread or team number decides a branch",
-            Why::Counter => "a number is taken from a shared counter",
-            Why::EachThread => "each thread prints or counts once",
-            Why::NoStaticLoop => "no static loop",
-            Why::UnknownCode => "unknown code",
-            Why::IndirectJump => "a jump to a computed address",
-            Why::TooLong => "the function is too long",
-            Why::StackPointer => "the stack pointer is not followed",
-            Why::Unwind => "the exception tables are not readable",
-            Why::NotX86 => "not x86-64",
-        }
+hetmp_sched::table! {
+    /// Why a function is refused.
+    Why {
+        /// One that is loaded from or stored to.
+        Address "address" "the thread or team number decides an address",
+        /// It, or something made from it, and outside of the stack frame.
+        Store "store" "the thread or team number is stored",
+        Frame "frame" "the thread or team number lies in memory that a callee can see",
+        Argument "argument" "the thread or team number is passed to a function",
+        /// One that is not part of the compiler's split.
+        Branch "branch" "the thread or team number decides a branch",
+        /// And is used for more than to tell who was the first or the last one.
+        Counter "counter" "a number is taken from a shared counter",
+        /// How many threads there are shows.
+        EachThread "each-thread" "each thread prints or counts once",
+        NoStaticLoop "no-static-loop" "no static loop",
+        /// An instruction that the decoder does not know, or code outside of an executable segment.
+        UnknownCode "unknown-code" "unknown code",
+        /// Such as a table of a `switch`.
+        IndirectJump "indirect-jump" "a jump to a computed address",
+        TooLong "too-long" "the function is too long",
+        StackPointer "stack-pointer" "the stack pointer is not followed",
+        Unwind "unwind" "the exception tables are not readable",
+        NotX86 "not-x86" "not x86-64",
     }
 }
 

@@ -33,18 +33,19 @@ use crate::limits::{
     DISTURBED, FIRST_PERIOD, FIRST_REST, INTERRUPTED, INTERRUPT_NS, LONGEST_PERIOD, LONGEST_REST,
     MEMORY, MOST_PAIRS, SHORT_NS, SYSTEMATIC,
 };
+use crate::ways::{Reason, Way};
 use band::Band;
 use ratio::{Estimate, Ratio};
 
-/// One way to run a region.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// As a team of virtual threads.
-    Virtual,
-    /// As a team of real threads, with equal shares.
-    Ordinary,
-    /// As a team of one.
-    Alone,
+/// A team of real threads, with equal shares.
+pub const ORDINARY: Way = Way::Ordinary(Reason::NoGain);
+
+fn index(way: Way) -> usize {
+    match way {
+        Way::Virtual => 0,
+        Way::Alone => 1,
+        _ => 2,
+    }
 }
 
 /// The measurement of one execution.
@@ -185,7 +186,7 @@ impl Gain {
     fn ways(&self) -> (Way, Way) {
         match self.state {
             State::Alone => (Way::Alone, self.team),
-            _ => (Way::Virtual, Way::Ordinary),
+            _ => (Way::Virtual, ORDINARY),
         }
     }
 
@@ -250,7 +251,7 @@ impl Gain {
             return self.harm_ns;
         }
         let (one, other) = self.ways();
-        let known = [one, other].map(|way| self.last_ns[way as usize]);
+        let known = [one, other].map(|way| self.last_ns[index(way)]);
         let shorter = known.into_iter().filter(|&ns| ns > 0.0);
         let shorter = shorter.fold(f64::INFINITY, f64::min);
         let factor = self.estimate().map_or(1.0, |e| e.least().exp());
@@ -312,7 +313,7 @@ impl Gain {
         if let (State::Settled { .. }, true) = (self.state, disturbed) {
             return 0.0;
         }
-        self.last_ns[way as usize] = ns;
+        self.last_ns[index(way)] = ns;
         if way == Way::Virtual {
             self.harm_ns = 0.0;
             self.suspended |= run.suspended;
@@ -397,7 +398,7 @@ impl Gain {
     pub fn learn_harm(&mut self, ns: f64) -> f64 {
         self.begin_anew();
         self.harm_ns = ns;
-        self.keep(Way::Ordinary);
+        self.keep(ORDINARY);
         ns
     }
 
@@ -409,7 +410,7 @@ impl Gain {
 
     /// The running comparison has found the better of its two ways.
     fn conclude(&mut self, way: Way) {
-        let usual_ns = self.last_ns[way as usize];
+        let usual_ns = self.last_ns[index(way)];
         self.no_pairs();
         if self.state == State::Teams {
             self.team = way;
@@ -435,7 +436,7 @@ impl Gain {
         self.best = way;
         self.first = None;
         self.promised = self.promises();
-        self.band.settle(self.last_ns[way as usize]);
+        self.band.settle(self.last_ns[index(way)]);
         self.state = State::Settled {
             left: self.period,
             rest: FIRST_REST,

@@ -1,9 +1,10 @@
 //! The ways in which a region can run, and the reasons for a way: the one table of their words.
 //!
 //! The runtime, its report, `hetmp which` and what is said under `HETMP_VERBOSE` take word and sentence from here; a
-//! test compares the table with docs/static-loops.md.
+//! test compares the table with docs/static-loops.md. What a scan finds in code is in a table of the same kind.
 
 /// An enum whose variants have a word, for tables and files, and a sentence for people.
+#[macro_export]
 macro_rules! table {
     ($(#[$of_all:meta])* $name:ident { $($(#[$of_one:meta])* $variant:ident $word:literal $sentence:literal,)* }) => {
         $(#[$of_all])*

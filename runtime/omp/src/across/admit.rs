@@ -493,7 +493,7 @@ pub(super) fn admit(code: usize, form: Form, unfit: Option<Reason>) -> Crossing 
     let crosses = stays.is_none();
     if news || known.stays != stays {
         match stays {
-            Some(why) => say(&format_args!("at the origin: {}", why.text())),
+            Some(why) => say(&format_args!("at the origin: {}", why.sentence())),
             None if known.keeps => say(&"on all nodes"),
             None => say(&"may cross nodes"),
         }
@@ -580,7 +580,7 @@ fn decide(found: &Scan, limit: Option<Why>, names: Vec<String>) -> Result<(), St
         return Ok(());
     }
     if let Some(why) = limit {
-        return Err(format!("{} at {:#x}", why.text(), found.limit_address));
+        return Err(format!("{} at {:#x}", why.sentence(), found.limit_address));
     }
     let unknown = names
         .iter()

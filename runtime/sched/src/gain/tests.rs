@@ -57,7 +57,7 @@ impl Life {
             };
             let run = match way {
                 Way::Virtual => run(virtual_ns, equal_ns),
-                Way::Ordinary | Way::Alone => run(ordinary_ns, 0.0),
+                _ => run(ordinary_ns, 0.0),
             };
             self.virtuals += u32::from(way == Way::Virtual);
             self.others += u32::from(way != Way::Virtual);
@@ -164,8 +164,8 @@ fn the_second_execution_of_a_pair_is_not_free_of_charge() {
     let mut gain = settled(Way::Virtual);
     assert_eq!(gain.turn(poor), Way::Virtual);
     assert!(!gain.is_in_trial());
-    let mut gain = settled(Way::Ordinary);
-    assert_eq!(gain.turn(poor), Way::Ordinary);
+    let mut gain = settled(ORDINARY);
+    assert_eq!(gain.turn(poor), ORDINARY);
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn disturbed_runs_count_for_little_but_they_count() {
                 Way::Virtual => run(1.3e6 + slice / 2.0, 2.5e6 + slice),
                 _ => run(2.5e6 + slice, 0.0),
             };
-            ordinary += u32::from(way == Way::Ordinary);
+            ordinary += u32::from(way == ORDINARY);
             gain.learn(way, &Run { disturbed, ..run });
         }
         ordinary
@@ -227,7 +227,7 @@ fn a_first_execution_that_tells_nothing_is_followed_by_a_second_one() {
         gain.learn(Way::Virtual, &run(1000.0, 0.0));
     }
     // What equal shares would take is still unknown: time decides.
-    assert_eq!(gain.turn(RICH), Way::Ordinary);
+    assert_eq!(gain.turn(RICH), ORDINARY);
 }
 
 /// Rodinia's bfs: 14 executions of other sizes each, most of them faster as virtual teams.
@@ -273,8 +273,8 @@ fn play_short(n: u32, alone: impl Fn(u32) -> f64, team: impl Fn(u32) -> f64) -> 
         let way = gain.turn(turn);
         let run = match way {
             Way::Virtual => run(team(i) + 500.0, team(i)),
-            Way::Ordinary => run(team(i), 0.0),
-            Way::Alone => run(alone(i), 0.0),
+            ORDINARY => run(team(i), 0.0),
+            _ => run(alone(i), 0.0),
         };
         gain.learn(way, &run);
         alones += u32::from(way == Way::Alone);
@@ -430,7 +430,7 @@ fn what_barriers_cost_is_found_early() {
         left_ns: 0.0,
         ..RICH
     };
-    assert!((0..1000).all(|_| gain.turn(poor) == Way::Ordinary));
+    assert!((0..1000).all(|_| gain.turn(poor) == ORDINARY));
 }
 
 /// The program's first region on a busy machine: one thread starts late and loses its core, so that the whole takes 30

@@ -1,7 +1,7 @@
 //! Which way a region runs, by the user's settings, its clauses, its code and its earlier executions.
 
 use super::job::MOST_PIECES;
-use super::regions::{self, Must, Trial, Turn};
+use super::regions::{self, Must, Trial};
 use super::uneven::Uneven;
 use super::{announce, even};
 use crate::across::table;
@@ -157,20 +157,20 @@ fn uneven(th: &Thread, region: &Region, way: Way) -> Option<Plan> {
     let copy = regions::uneven(region)?;
     let tested = mode & FORCE != 0;
     let must = if tested { Must::BeTested } else { Must::Gain };
-    let (turn, trial) = regions::turn(region.code, region.nthreads, must, false);
-    Some(match turn {
-        Turn::Virtual => Plan::Uneven {
+    let (way, trial) = regions::turn(region.code, region.nthreads, must, false);
+    Some(match way {
+        Way::Virtual => Plan::Uneven {
             copy,
             trial: trial == Trial::Careful && !tested,
             tested,
         },
         // The region does not fit a team of another size.
-        Turn::Ordinary(reason) => Plan::Ordinary {
-            way: Way::Ordinary(reason),
+        Way::Ordinary(_) => Plan::Ordinary {
+            way,
             compare: (!tested).then_some(trial == Trial::InHaste),
             smaller_fits: true,
         },
-        Turn::Alone { .. } | Turn::TeamOfOne => return None,
+        _ => return None,
     })
 }
 
@@ -239,34 +239,30 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Way> {
     };
     // A region that runs unasked must still have the code that was read. One that prints its number of threads would
     // print 1.
-    let may_be_one = must == Must::Gain
+    let may_be_alone = must == Must::Gain
         && known.fit.any_size.is_ok()
         && !known.fit.told.any()
         && (!asked || known.fit.divides_freely == Some(true))
         && announce::is_in_program(address);
     let fibers = !known.fit.waits_for_nobody;
-    let (turn, trial) = regions::turn(address, region.nthreads, must, may_be_one);
-    let haste = trial == Trial::InHaste;
-    let (alone, trial) = match turn {
-        Turn::Alone { measure } => (true, measure),
-        _ => (false, trial == Trial::Careful && must != Must::BeTested),
-    };
-    match turn {
-        Turn::Virtual | Turn::Alone { .. } => Ok(Plan::Virtual {
+    let (way, trial) = regions::turn(address, region.nthreads, must, may_be_alone);
+    let careful = trial == Trial::Careful;
+    Ok(match way {
+        Way::Ordinary(_) => Plan::Ordinary {
+            way,
+            compare: (must == Must::Gain).then_some(trial == Trial::InHaste),
+            smaller_fits: !must_be_virtual,
+        },
+        Way::Alone if !must_be_virtual => Plan::TeamOfOne { trial: careful },
+        _ => Plan::Virtual {
             fibers,
             suspends: known.suspends,
-            trial,
-            alone,
+            trial: careful,
+            alone: way == Way::Alone,
             was_read: known.fit.any_size.is_ok(),
             told: known.fit.told,
             runners,
             pieces,
-        }),
-        Turn::Ordinary(reason) => Ok(Plan::Ordinary {
-            way: Way::Ordinary(reason),
-            compare: (must == Must::Gain).then_some(haste),
-            smaller_fits: !must_be_virtual,
-        }),
-        Turn::TeamOfOne => Ok(Plan::TeamOfOne { trial }),
-    }
+        },
+    })
 }

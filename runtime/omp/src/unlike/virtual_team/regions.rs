@@ -11,8 +11,8 @@ use crate::team::region::Region;
 use crate::unlike::{kept, modes};
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::whole::{Held, Mutex};
-use hetmp_sched::gain::{self, Gain, Run, Way};
-use hetmp_sched::ways::Reason;
+use hetmp_sched::gain::{Gain, Run, Turn, ORDINARY};
+use hetmp_sched::ways::{Reason, Way};
 use std::collections::BTreeMap;
 
 /// Nanoseconds in the program's code, summed over all threads. If a region that gains nothing takes less, the
@@ -39,22 +39,6 @@ pub(super) struct Knowledge {
     alone: u32,
 }
 
-/// How the next execution runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
-    /// As a virtual team.
-    Virtual,
-    /// As a virtual team all of whose virtual threads are run by the thread that opens the region.
-    Alone {
-        /// Its time is wanted.
-        measure: bool,
-    },
-    /// As an ordinary one.
-    Ordinary(Reason),
-    /// As an ordinary team of one thread.
-    TeamOfOne,
-}
-
 /// The measurement of an execution by one thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Alone {
@@ -77,37 +61,36 @@ impl Knowledge {
         }
     }
 
-    fn turn(&mut self, must: Must, may_be_alone: bool, left_ns: f64) -> Turn {
-        let turn = |may_be_alone| gain::Turn {
-            may_be_alone,
-            left_ns,
-        };
-        match (self.kept, must) {
-            // At the announced size the region must run as virtual threads.
-            (None | Some(Reason::Tasks), Must::BeVirtual) if !self.waited => {
-                if let Some(fewer) = self.alone.checked_sub(1) {
-                    self.alone = fewer;
-                    return Turn::Alone { measure: false };
-                }
-                return match self.gain.turn(turn(false)) {
-                    Way::Virtual => Turn::Virtual,
-                    Way::Ordinary | Way::Alone => Turn::Alone { measure: true },
-                };
+    fn turn(&mut self, must: Must, may_be_alone: bool, left_ns: f64) -> (Way, Trial) {
+        // At the announced size the region must run as virtual threads, though its opener may run all of them.
+        let virtual_alone = must == Must::BeVirtual
+            && !self.waited
+            && matches!(self.kept, None | Some(Reason::Tasks));
+        if virtual_alone {
+            if let Some(fewer) = self.alone.checked_sub(1) {
+                self.alone = fewer;
+                return (Way::Alone, Trial::No);
             }
-            (Some(reason), _) => return Turn::Ordinary(reason),
-            (None, Must::BeVirtual | Must::BeTested) => {
-                return if self.waited {
-                    Turn::Ordinary(Reason::Waits)
-                } else {
-                    Turn::Virtual
-                };
-            }
-            (None, Must::Gain) => {}
+        } else if let Some(reason) = self.kept {
+            return (Way::Ordinary(reason), Trial::No);
+        } else if must != Must::Gain {
+            let waits = Way::Ordinary(Reason::Waits);
+            return (if self.waited { waits } else { Way::Virtual }, Trial::No);
         }
-        match self.gain.turn(turn(may_be_alone)) {
-            Way::Virtual => Turn::Virtual,
-            Way::Ordinary => Turn::Ordinary(self.why),
-            Way::Alone => Turn::TeamOfOne,
+        let way = self.gain.turn(Turn {
+            may_be_alone: may_be_alone && !virtual_alone,
+            left_ns,
+        });
+        let trial = match &self.gain {
+            _ if virtual_alone && way != Way::Virtual => Trial::Careful,
+            gain if gain.is_in_haste() => Trial::InHaste,
+            gain if gain.is_in_trial() => Trial::Careful,
+            _ => Trial::No,
+        };
+        match way {
+            Way::Ordinary(_) if virtual_alone => (Way::Alone, trial),
+            Way::Ordinary(_) => (Way::Ordinary(self.why), trial),
+            way => (way, trial),
         }
     }
 
@@ -283,24 +266,17 @@ pub(super) fn smaller_fits(address: usize, threads: u32) -> bool {
         .is_some_and(Knowledge::smaller_fits)
 }
 
-/// The way of the next execution, and whether it is on trial. `may_be_one`: a team of one is right for the
-/// region.
-pub(super) fn turn(address: usize, threads: u32, must: Must, may_be_one: bool) -> (Turn, Trial) {
+/// The way of the next execution, and whether it is on trial. [`Way::Alone`] is an ordinary team of one thread, which
+/// must be right for the region (`may_be_alone`); where the region must be virtual, its opener alone runs all virtual
+/// threads.
+pub(super) fn turn(address: usize, threads: u32, must: Must, may_be_alone: bool) -> (Way, Trial) {
     match lock().get_mut(&(address, threads)) {
-        Some(region) => {
-            let turn = region.turn(must, may_be_one, ledger::left_ns() as f64);
-            let trial = match &region.gain {
-                gain if gain.is_in_haste() => Trial::InHaste,
-                gain if gain.is_in_trial() => Trial::Careful,
-                _ => Trial::No,
-            };
-            (turn, trial)
-        }
-        None => (Turn::Virtual, Trial::No),
+        Some(region) => region.turn(must, may_be_alone, ledger::left_ns() as f64),
+        None => (Way::Virtual, Trial::No),
     }
 }
 
-/// Is an execution compared with others?
+/// Is an execution measured, or compared with others?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trial {
     /// No: the better way is known for now.
@@ -341,8 +317,8 @@ pub(super) fn learn_alone(address: usize, threads: u32, run: Alone) {
     if let Some(region) = lock().get_mut(&(address, threads)) {
         region.suspends |= run.suspended;
         let run = whole(run.ns, run.disturbed);
-        ledger::charge(region.gain.learn(Way::Ordinary, &run));
-        region.alone = region.gain.take_rest(Way::Ordinary);
+        ledger::charge(region.gain.learn(ORDINARY, &run));
+        region.alone = region.gain.take_rest(ORDINARY);
     }
 }
 
@@ -352,8 +328,8 @@ pub(super) fn learn_ordinary(address: usize, threads: u32, ns: u64, disturbed: b
     let Some(region) = all.get_mut(&(address, threads)) else {
         return 0;
     };
-    ledger::charge(region.gain.learn(Way::Ordinary, &whole(ns, disturbed)));
-    region.gain.take_rest(Way::Ordinary)
+    ledger::charge(region.gain.learn(ORDINARY, &whole(ns, disturbed)));
+    region.gain.take_rest(ORDINARY)
 }
 
 /// How many more executions of a region may run as a team of one without asking, as long as none takes longer
@@ -417,15 +393,15 @@ mod tests {
 
     /// Runs a region that takes `ns` as a virtual team and `ordinary` as an ordinary one. Returns the way
     /// that it settles for.
-    fn play(k: &mut Knowledge, ns: u64, outcome: &Outcome, ordinary: u64, runs: u32) -> Turn {
-        let (mut last, mut left_ns) = (Turn::Virtual, LEFT_NS);
+    fn play(k: &mut Knowledge, ns: u64, outcome: &Outcome, ordinary: u64, runs: u32) -> Way {
+        let (mut last, mut left_ns) = (Way::Virtual, LEFT_NS);
         for _ in 0..runs {
-            last = k.turn(Must::Gain, false, left_ns);
+            last = k.turn(Must::Gain, false, left_ns).0;
             left_ns -= match last {
-                Turn::Virtual => k.learn_virtual(ns, outcome, false, false),
-                _ => k.gain.learn(Way::Ordinary, &whole(ordinary, false)),
+                Way::Virtual => k.learn_virtual(ns, outcome, false, false),
+                _ => k.gain.learn(ORDINARY, &whole(ordinary, false)),
             };
-            left_ns += (if last == Turn::Virtual { ns } else { ordinary }) as f64 / 100.0;
+            left_ns += (if last == Way::Virtual { ns } else { ordinary }) as f64 / 100.0;
         }
         last
     }
@@ -434,29 +410,29 @@ mod tests {
     fn reasons_by_name() {
         let even = outcome(&[(1_000_000, 8), (1_000_000, 8)], 16);
         let end = play(&mut fresh(), 1_100_000, &even, 1_000_000, 30);
-        assert_eq!(end, Turn::Ordinary(Reason::NoGain));
+        assert_eq!(end, Way::Ordinary(Reason::NoGain));
         let few = outcome(&[(1_000_000, 8), (1_000_000, 8)], 2);
         let end = play(&mut fresh(), 1_100_000, &few, 1_000_000, 30);
-        assert_eq!(end, Turn::Ordinary(Reason::FewPieces));
+        assert_eq!(end, Way::Ordinary(Reason::FewPieces));
         let short = outcome(&[(1000, 8), (1000, 8)], 16);
         let end = play(&mut fresh(), 9000, &short, 2000, 30);
-        assert_eq!(end, Turn::Ordinary(Reason::Short));
+        assert_eq!(end, Way::Ordinary(Reason::Short));
         let uneven = outcome(&[(1_000_000, 12), (1_000_000, 4)], 16);
         let end = play(&mut fresh(), 1_000_000, &uneven, 2_000_000, 30);
-        assert_eq!(end, Turn::Virtual);
+        assert_eq!(end, Way::Virtual);
     }
 
     #[test]
     fn a_thread_that_came_too_late_is_not_taken_for_a_fast_one() {
         let mut k = fresh();
-        assert_eq!(k.turn(Must::Gain, false, LEFT_NS), Turn::Virtual);
+        assert_eq!(k.turn(Must::Gain, false, LEFT_NS).0, Way::Virtual);
         let late = outcome(&[(2_000_000, 16), (0, 0)], 16);
         k.learn_virtual(5_400_000, &late, false, false);
         // Further executions show that the late thread has a third of the speed. A program of two dozen executions runs
         // most of them as virtual teams.
         let uneven = outcome(&[(300_000, 12), (300_000, 4)], 16);
         let turns = (0..24).map(|_| play(&mut k, 300_000, &uneven, 600_000, 1));
-        let ordinary = turns.filter(|t| matches!(t, Turn::Ordinary(_))).count();
+        let ordinary = turns.filter(|t| matches!(t, Way::Ordinary(_))).count();
         assert!(ordinary <= 3, "{ordinary} of 24");
     }
 
@@ -468,7 +444,7 @@ mod tests {
         // Now the region has work for many threads, and one node is slower.
         let many = outcome(&[(1_000_000, 12), (1_000_000, 4)], 16);
         let end = play(&mut k, 1_000_000, &many, 2_000_000, 10_000);
-        assert_eq!(end, Turn::Virtual);
+        assert_eq!(end, Way::Virtual);
     }
 
     #[test]
@@ -480,13 +456,13 @@ mod tests {
             k.kept = kept;
             for _ in 0..1000 {
                 assert!(matches!(
-                    k.turn(Must::BeVirtual, false, LEFT_NS),
-                    Turn::Virtual | Turn::Alone { .. }
+                    k.turn(Must::BeVirtual, false, LEFT_NS).0,
+                    Way::Virtual | Way::Alone
                 ));
             }
         }
         k.kept = None;
-        assert_eq!(k.turn(Must::BeTested, false, LEFT_NS), Turn::Virtual);
+        assert_eq!(k.turn(Must::BeTested, false, LEFT_NS).0, Way::Virtual);
     }
 
     #[test]
@@ -497,14 +473,14 @@ mod tests {
         k.turn(Must::Gain, false, LEFT_NS);
         k.learn_virtual(1_000_000_000, &waits, false, true);
         assert_eq!(
-            k.turn(Must::BeTested, false, LEFT_NS),
-            Turn::Ordinary(Reason::Waits)
+            k.turn(Must::BeTested, false, LEFT_NS).0,
+            Way::Ordinary(Reason::Waits)
         );
         let end = play(&mut k, 1_000_000_000, &waits, 1_000_000, 1000);
-        assert_eq!(end, Turn::Ordinary(Reason::Waits));
+        assert_eq!(end, Way::Ordinary(Reason::Waits));
         // Further trials may lose a hundredth of the time.
         let even = outcome(&[(1_000_000, 12), (1_000_000, 4)], 16);
         let end = play(&mut k, 1_000_000, &even, 2_000_000, 110_000);
-        assert_eq!(end, Turn::Virtual);
+        assert_eq!(end, Way::Virtual);
     }
 }
