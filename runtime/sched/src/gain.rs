@@ -23,6 +23,10 @@
 //! doubles each time the trial says the same. If the time of the chosen way leaves its [`band`] for several
 //! executions, all begins anew; if a virtual team's paces no longer promise a gain, the next trial comes at once.
 //!
+//! **What a run has found, the next one begins with** ([`Kept`]). What two trials in a row have said is believed for one
+//! period. What a single one has said may be the doing of another process that ran beside all of it: it only says which
+//! way comes first in the trial.
+//!
 //! Pure: no clock, no lock. The driver asks [`Gain::turn`] before an execution and brings the measurement
 //! after it.
 
@@ -69,6 +73,17 @@ pub struct Turn {
     pub may_be_alone: bool,
     /// Nanoseconds that trials may still lose.
     pub left_ns: f64,
+}
+
+/// The way that a process has found to be better, for other processes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kept {
+    /// The better way.
+    pub way: Way,
+    /// What the region usually takes that way, in nanoseconds.
+    pub ns: f64,
+    /// More than one trial in a row has said so.
+    pub confirmed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,6 +163,42 @@ impl Gain {
         }
     }
 
+    /// Another process has found this.
+    #[must_use]
+    pub fn restored(kept: Kept) -> Self {
+        let mut gain = Gain {
+            state: State::Teams,
+            team: if kept.way == Way::Virtual {
+                Way::Virtual
+            } else {
+                ORDINARY
+            },
+            best: kept.way,
+            is_judged: true,
+            ..Gain::new()
+        };
+        if kept.confirmed {
+            gain.period = 2 * FIRST_PERIOD;
+            gain.last_ns[index(kept.way)] = kept.ns;
+            gain.keep(kept.way);
+            gain.promised = true;
+        }
+        gain
+    }
+
+    /// What this process has found, for others. `None`: nothing yet.
+    #[must_use]
+    pub fn kept(&self) -> Option<Kept> {
+        self.is_judged.then(|| Kept {
+            way: self.best,
+            ns: self
+                .band
+                .usual_ns()
+                .unwrap_or(self.last_ns[index(self.best)]),
+            confirmed: self.period > FIRST_PERIOD,
+        })
+    }
+
     /// The way of the next execution.
     pub fn turn(&mut self, turn: Turn) -> Way {
         self.may_be_alone = turn.may_be_alone;
@@ -223,6 +274,7 @@ impl Gain {
         match self.estimate() {
             _ if self.harm_ns > 0.0 => other,
             Some(e) if e.mean > 0.0 => one,
+            None if self.state == State::Teams && self.is_judged => self.team,
             // The first execution told nothing: it was so short that one thread ran all pieces, or the other was still
             // starting. A region that runs a few times only is better off with a second one before the comparison.
             None => one,
@@ -328,7 +380,7 @@ impl Gain {
         }
         match self.state {
             State::Settled { .. } => {
-                let broken = way == Way::Virtual && self.promised && !self.promises();
+                let broken = way == Way::Virtual && self.promised && self.promises() == Some(false);
                 if self.band.leaves(ns) {
                     self.begin_anew();
                 } else if broken {
@@ -403,9 +455,8 @@ impl Gain {
     }
 
     /// Do the paces of virtual teams say that equal shares would take longer?
-    fn promises(&self) -> bool {
-        let told = self.equal.estimate();
-        told.is_some_and(|e| e.mean > SYSTEMATIC)
+    fn promises(&self) -> Option<bool> {
+        self.equal.estimate().map(|e| e.mean > SYSTEMATIC)
     }
 
     /// The running comparison has found the better of its two ways.
@@ -435,7 +486,7 @@ impl Gain {
         }
         self.best = way;
         self.first = None;
-        self.promised = self.promises();
+        self.promised = self.promises() == Some(true);
         self.band.settle(self.last_ns[index(way)]);
         self.state = State::Settled {
             left: self.period,

@@ -11,7 +11,8 @@
 //! settled 11 16500 57508000                 executions by plan, with their sums
 //! node 4641.9 - - - -                       ns, faults, instructions, events per iteration; ns of
 //! node 13948.6 - - - -                      the loop per iteration with this node alone
-//! end 1                                     number of regions, so that a cut file is noticed
+//! way 1513 2 virtual-team 5756000.0 confirmed   offset, threads, way; usual ns; or `found` by one trial only
+//! end 2                                     number of regions and ways, so that a cut file is noticed
 //! ```
 //!
 //! A `nodes` line holds until the next one, and so does an `object` line. Offsets and shapes are
@@ -21,7 +22,9 @@
 //! Pure: text in, values out, and the other way round.
 
 use crate::cache::{Saved, Timing, NEW_WEIGHT};
+use crate::gain::Kept;
 use crate::probe::NodeRate;
+use crate::ways::Way;
 use core::fmt::{self, Write as _};
 use std::collections::BTreeMap;
 
@@ -53,7 +56,19 @@ pub struct Place {
 }
 
 /// What is known of one object's regions.
-pub type Regions = BTreeMap<Place, Saved>;
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Regions {
+    /// Of their loops.
+    pub loops: BTreeMap<Place, Saved>,
+    /// Of their ways, by offset in the object and number of threads.
+    pub ways: BTreeMap<(u64, u32), Kept>,
+}
+
+impl Regions {
+    fn len(&self) -> usize {
+        self.loops.len() + self.ways.len()
+    }
+}
 
 /// A whole profile. Its [`Display`](fmt::Display) is the text.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -124,34 +139,36 @@ impl Profile {
     /// Whether the profile holds no region.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.sections.iter().all(|(_, r)| r.is_empty())
+        self.sections.iter().all(|(_, r)| r.len() == 0)
     }
 
-    /// Puts a region in, replacing an older entry, and makes its setting the most recently used one.
-    pub(crate) fn insert(&mut self, setting: &Setting, place: Place, saved: Saved) {
+    /// Makes the setting the most recently used one.
+    fn section(&mut self, setting: &Setting) -> &mut Regions {
         let at = match self.sections.iter().position(|(s, _)| s == setting) {
             Some(at) => at,
             None => {
-                self.sections.push((setting.clone(), Regions::new()));
+                self.sections.push((setting.clone(), Regions::default()));
                 self.sections.len() - 1
             }
         };
         self.sections[..=at].rotate_right(1);
-        self.sections[0].1.insert(place, saved);
+        &mut self.sections[0].1
     }
 
     /// Adds `news`, which this process has learned after it began with `before`. Regions that another process
     /// has written meanwhile are kept, and averaged where both processes know the region.
-    pub fn merge(&mut self, setting: &Setting, before: Option<&Regions>, news: Regions) {
-        for (place, fresh) in news {
-            let other = self.regions(setting).and_then(|r| r.get(&place));
-            let known = before.and_then(|b| b.get(&place));
+    pub fn merge(&mut self, setting: &Setting, before: Option<&Regions>, mut news: Regions) {
+        let section = self.section(setting);
+        for (place, fresh) in news.loops {
+            let other = section.loops.get(&place);
+            let known = before.and_then(|b| b.loops.get(&place));
             let merged = match other {
                 Some(other) if Some(other) != known => other.blend(&fresh),
                 _ => fresh,
             };
-            self.insert(setting, place, merged);
+            section.loops.insert(place, merged);
         }
+        section.ways.append(&mut news.ways);
     }
 
     /// Forgets the objects that were not used for longest, beyond `MOST_REGIONS`.
@@ -160,7 +177,7 @@ impl Profile {
         self.sections.retain(|(_, r)| {
             let fits = r.len() <= room;
             room = if fits { room - r.len() } else { 0 };
-            fits && !r.is_empty()
+            fits && r.len() != 0
         });
     }
 }
@@ -232,7 +249,7 @@ impl Lines<'_> {
                     setting = Some(profile.sections.len());
                     profile
                         .sections
-                        .push((Setting { nodes, object }, Regions::new()));
+                        .push((Setting { nodes, object }, Regions::default()));
                     place = None;
                 }
                 "region" => {
@@ -250,16 +267,26 @@ impl Lines<'_> {
                         ..Saved::default()
                     };
                     saved.first.executions = executions;
-                    if profile.sections[at].1.insert(here, saved).is_some() {
+                    if profile.sections[at].1.loops.insert(here, saved).is_some() {
                         return Err("a region twice".to_owned());
                     }
                     place = Some(here);
                     count += 1;
                 }
+                "way" => {
+                    let at = setting.ok_or("an object line must come before")?;
+                    let here = (words.hexadecimal()?, words.integer()?);
+                    let kept = words.way()?;
+                    words.end()?;
+                    if profile.sections[at].1.ways.insert(here, kept).is_some() {
+                        return Err("a way twice".to_owned());
+                    }
+                    count += 1;
+                }
                 "first" | "settled" | "node" => {
                     let saved = setting
                         .zip(place)
-                        .and_then(|(at, place)| profile.sections[at].1.get_mut(&place))
+                        .and_then(|(at, place)| profile.sections[at].1.loops.get_mut(&place))
                         .ok_or("a region line must come before")?;
                     match word {
                         "first" => {
@@ -289,7 +316,7 @@ impl Lines<'_> {
                 }
                 _ => {
                     return Err(format!(
-                        "\"{}\" for nodes, object, region, first, settled, node or end",
+                        "\"{}\" for nodes, object, region, first, settled, node, way or end",
                         clean(word)
                     ))
                 }
@@ -355,6 +382,19 @@ impl<'a> Words<'a> {
         Ok(())
     }
 
+    fn way(&mut self) -> Result<Kept, String> {
+        let word = self.word()?;
+        let refusal = || format!("\"{}\" for the word of a way", clean(word));
+        let way = Way::of_word(word).ok_or_else(refusal)?;
+        let ns = self.number(|x| x > 0.0)?.ok_or("a time is needed")?;
+        let confirmed = match self.word()? {
+            "found" => false,
+            "confirmed" => true,
+            word => return Err(format!("\"{}\" for found or confirmed", clean(word))),
+        };
+        Ok(Kept { way, ns, confirmed })
+    }
+
     fn end(&mut self) -> Result<(), String> {
         match self.0.next() {
             None | Some("") => Ok(()),
@@ -379,7 +419,7 @@ impl fmt::Display for Profile {
                 writeln!(f, "nodes {nodes}")?;
             }
             writeln!(f, "object {}", setting.object)?;
-            for (place, saved) in regions {
+            for (place, saved) in &regions.loops {
                 count += 1;
                 writeln!(
                     f,
@@ -418,6 +458,12 @@ impl fmt::Display for Profile {
                     }
                     writeln!(f, "{line}")?;
                 }
+            }
+            for ((offset, threads), kept) in &regions.ways {
+                count += 1;
+                let (way, ns) = (kept.way.word(), kept.ns);
+                let by = if kept.confirmed { "confirmed" } else { "found" };
+                writeln!(f, "way {offset:x} {threads} {way} {ns:?} {by}")?;
             }
         }
         writeln!(f, "end {count}")

@@ -133,6 +133,13 @@ impl Way {
         self.words().1
     }
 
+    /// The way of this word.
+    pub(crate) fn of_word(word: &str) -> Option<Way> {
+        let ordinary = Reason::ALL.iter().map(|&reason| Way::Ordinary(reason));
+        let mut all = Way::REACHING.into_iter().chain(ordinary);
+        all.find(|way| way.word() == word)
+    }
+
     const fn words(self) -> (&'static str, &'static str) {
         match self {
             Way::Virtual => ("virtual-team", "run as more pieces than threads"),
@@ -181,6 +188,7 @@ mod tests {
         let ordinary = Reason::ALL.iter().map(|&reason| Way::Ordinary(reason));
         let all: Vec<Way> = Way::REACHING.into_iter().chain(ordinary).collect();
         for (i, one) in all.iter().enumerate() {
+            assert_eq!(Way::of_word(one.word()), Some(*one));
             for other in &all[..i] {
                 assert_ne!(one.word(), other.word());
                 assert_ne!(one.sentence(), other.sentence());

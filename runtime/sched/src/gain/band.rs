@@ -25,6 +25,10 @@ impl Band {
         self.strays = 0;
     }
 
+    pub(super) fn usual_ns(&self) -> Option<f64> {
+        (!self.mean.is_nan()).then(|| self.mean.exp())
+    }
+
     fn half_width(&self) -> f64 {
         BAND.max(2.0 * self.variance.sqrt())
     }

@@ -447,3 +447,70 @@ fn a_first_execution_that_was_disturbed_decides_nothing() {
     let (v, o) = life.play(300, |_| (5e6, 9e6, 9e6));
     assert!(o < 15, "{v} {o}");
 }
+
+/// What a region takes that is twice as fast as a virtual team, or the other way round.
+fn twice(faster: Way) -> (f64, f64, f64) {
+    match faster {
+        Way::Virtual => (1e6, 1.9e6, 2e6),
+        _ => (2e6, 1.9e6, 1e6),
+    }
+}
+
+/// Runs in which another process has found `way`, and found this time for it. Returns how often each.
+fn play_kept(
+    way: Way,
+    ns: f64,
+    confirmed: bool,
+    executions: u32,
+    times: (f64, f64, f64),
+) -> (u32, u32) {
+    let gain = Gain::restored(Kept { way, ns, confirmed });
+    let mut life = Life {
+        gain,
+        ..Life::default()
+    };
+    life.play(executions, |_| times)
+}
+
+#[test]
+fn the_second_run_begins_where_the_first_one_ended() {
+    for (way, ns) in [(Way::Virtual, 1e6), (ORDINARY, 1e6)] {
+        let mut first = Life::default();
+        first.play(100, |_| twice(way));
+        let kept = first.gain.kept().expect("a verdict");
+        assert_eq!((kept.way, kept.confirmed), (way, true));
+        assert!((0.9..1.1).contains(&(kept.ns / ns)), "{kept:?}");
+        let worse = |(v, o): (u32, u32)| if way == Way::Virtual { o } else { v };
+        let warm = play_kept(kept.way, kept.ns, kept.confirmed, 30, twice(way));
+        assert_eq!(worse(warm), 0);
+        // What a single trial has said is tried, but comes first.
+        let mut short = Life::default();
+        short.play(12, |_| twice(way));
+        let kept = short.gain.kept().expect("a verdict");
+        assert!(!kept.confirmed);
+        assert!(worse(play_kept(kept.way, kept.ns, false, 1, twice(way))) == 0);
+        let warm = worse(play_kept(kept.way, kept.ns, false, 30, twice(way)));
+        let cold = worse(play(30, |_| twice(way)));
+        assert!(warm <= cold, "{warm} {cold}");
+    }
+    assert_eq!(Gain::new().kept(), None);
+}
+
+/// The first run was disturbed from its beginning to its end, so that its verdict is wrong.
+#[test]
+fn a_wrong_verdict_of_another_run_is_corrected() {
+    for (wrong, right) in [(ORDINARY, Way::Virtual), (Way::Virtual, ORDINARY)] {
+        let worse = |(v, o): (u32, u32)| if right == Way::Virtual { o } else { v };
+        // Its single trial costs no more than a run that knows nothing.
+        for executions in [1, 2, 5, 20, 100] {
+            let kept = worse(play_kept(wrong, 2e6, false, executions, twice(right)));
+            let cold = worse(play(executions, |_| twice(right)));
+            assert!(kept <= cold + 1, "{kept} {cold} of {executions}");
+        }
+        // Two trials: for a period and a trial, or until times are seen to be others.
+        let kept = worse(play_kept(wrong, 2e6, true, 1000, twice(right)));
+        assert!(kept <= FIRST_PERIOD * 2 + 6, "{kept}");
+        let kept = worse(play_kept(wrong, 7e6, true, 1000, twice(right)));
+        assert!(kept <= 20, "{kept}");
+    }
+}

@@ -1,4 +1,5 @@
 use super::*;
+use crate::ways::Reason;
 use proptest::prelude::*;
 
 fn setting(nodes: &str, object: &str) -> Setting {
@@ -35,6 +36,20 @@ fn place(offset: u64) -> Place {
     }
 }
 
+impl Profile {
+    fn insert(&mut self, setting: &Setting, place: Place, saved: Saved) {
+        self.section(setting).loops.insert(place, saved);
+    }
+}
+
+fn kept(ns: f64) -> Kept {
+    Kept {
+        way: Way::Virtual,
+        ns,
+        confirmed: true,
+    }
+}
+
 fn sample() -> Profile {
     let mut p = Profile::default();
     p.insert(
@@ -48,6 +63,8 @@ fn sample() -> Profile {
         saved(&[2.0, 2.0]),
     );
     p.insert(&setting("2", "aa"), place(0x10), saved(&[9.0, 9.0]));
+    let ways = &mut p.section(&setting("2", "aa")).ways;
+    ways.insert((0x30, 2), kept(7.5));
     p
 }
 
@@ -58,7 +75,7 @@ fn the_last_used_come_first() {
     assert_eq!(order, ["aa", "bb", "aa"]);
     assert_eq!(p.sections[0].0.nodes, "2");
     let one = p.regions(&setting("cores=0;cores=1", "aa")).expect("there");
-    assert_eq!(one[&place(0x10)], saved(&[1.5, 3.0]));
+    assert_eq!(one.loops[&place(0x10)], saved(&[1.5, 3.0]));
     assert!(p.regions(&setting("2", "bb")).is_none());
 }
 
@@ -84,13 +101,20 @@ fn another_process_is_not_overwritten() {
     // Another one has learned more of region 1, and region 2.
     disk.insert(&s, place(1), saved(&[20.0]));
     disk.insert(&s, place(2), saved(&[5.0]));
-    let news = Regions::from([(place(1), saved(&[40.0])), (place(3), saved(&[7.0]))]);
+    let ways = &mut disk.section(&s).ways;
+    ways.extend([((1, 2), kept(3.0)), ((2, 2), kept(4.0))]);
+    let news = Regions {
+        loops: [(place(1), saved(&[40.0])), (place(3), saved(&[7.0]))].into(),
+        ways: [((1, 2), kept(5.0))].into(),
+    };
     disk.merge(&s, before.as_ref(), news.clone());
     let ns = |p: &Profile, at| {
-        p.regions(&s).expect("there")[&place(at)].rates[0].map(|r| r.ns_per_iteration)
+        p.regions(&s).expect("there").loops[&place(at)].rates[0].map(|r| r.ns_per_iteration)
     };
     assert_eq!(ns(&disk, 1), Some(0.75 * 40.0 + 0.25 * 20.0));
     assert_eq!((ns(&disk, 2), ns(&disk, 3)), (Some(5.0), Some(7.0)));
+    let ways = &disk.regions(&s).expect("there").ways;
+    assert_eq!((ways[&(1, 2)], ways[&(2, 2)]), (kept(5.0), kept(4.0)));
     // Nobody else wrote: ours already contains what was there.
     let mut disk = Profile::default();
     disk.insert(&s, place(1), saved(&[10.0]));
@@ -161,6 +185,11 @@ fn what_is_not_a_profile() {
             true,
             "line 5: \"",
         ),
+        (
+            "hetmp-profile 1\nnodes 2\nobject aa\nway 1 2 quick 5.0 found\n",
+            true,
+            "line 4: \"quick\" for the word of a way",
+        ),
     ] {
         let refusal = Profile::parse(text).expect_err(text);
         assert_eq!(refusal.ours, ours, "{text}");
@@ -216,7 +245,8 @@ fn any_saved() -> impl Strategy<Value = Saved> {
 proptest! {
     #[test]
     fn what_is_written_is_read(
-        regions in prop::collection::vec((0u8..3, 0u8..3, any::<(u64, u8, u64)>(), any_saved()), 0..12)
+        regions in prop::collection::vec((0u8..3, 0u8..3, any::<(u64, u8, u64)>(), any_saved()), 0..12),
+        ways in prop::collection::vec((any::<(u64, u32)>(), 0..Reason::ALL.len(), 1e-3f64..1e12, any::<bool>()), 0..9),
     ) {
         let mut p = Profile::default();
         for (nodes, object, (offset, magnitude, shape), saved) in regions {
@@ -226,12 +256,17 @@ proptest! {
                 saved,
             );
         }
+        let section = p.section(&setting("cores=0", "00"));
+        section.ways.extend(ways.into_iter().map(|(at, reason, ns, confirmed)| {
+            let way = Way::Ordinary(Reason::ALL[reason]);
+            (at, Kept { way, ns, confirmed })
+        }));
         prop_assert_eq!(Profile::parse(&p.to_string()), Ok(p));
     }
 
     #[test]
-    fn no_text_does_harm(text in "(hetmp-profile 1\n)?((nodes|object|region|first|settled|node|end|x) [0-9a-f. \
-                                  -]{0,20}\n){0,8}") {
+    fn no_text_does_harm(text in "(hetmp-profile 1\n)?((nodes|object|region|first|settled|node|way|end|x) \
+                                  [0-9a-f. -]{0,20}\n){0,8}") {
         let _ = Profile::parse(&text);
     }
 

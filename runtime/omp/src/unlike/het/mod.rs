@@ -27,7 +27,7 @@ pub(crate) mod choose;
 mod execution;
 pub(crate) mod known;
 mod parts;
-mod profile;
+pub(super) mod profile;
 pub(crate) mod report;
 mod schedule;
 pub(crate) mod settled;

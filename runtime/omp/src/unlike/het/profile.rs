@@ -19,6 +19,7 @@
 
 use super::{known, source};
 use crate::icv::Globals;
+use crate::unlike::virtual_team::regions;
 use crate::unlike::{kept, modes, nodes};
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -28,6 +29,7 @@ use hetmp_core::object;
 use hetmp_core::report::warn;
 use hetmp_core::whole::{patiently, Held, Mutex};
 use hetmp_sched::cache::{Key, ProbeCache};
+use hetmp_sched::gain::Kept;
 use hetmp_sched::placement::Placement;
 use hetmp_sched::profile::{Place, Profile, Regions, Setting};
 use std::collections::BTreeMap;
@@ -185,16 +187,36 @@ pub(super) fn fill(cache: &mut ProbeCache, key: &Key, team: &Placement) {
 
 #[cold]
 fn take_over(state: &State, cache: &mut ProbeCache, key: &Key, team: &Placement) {
-    let Some((setting, place)) = state.locate(key) else {
+    let Some((setting, offset)) = state.locate(key.region) else {
         return;
     };
+    let place = place(offset, key);
     let Some(loaded) = patiently(|| state.loaded.try_lock()) else {
         return;
     };
-    if let Some(saved) = loaded.regions(&setting).and_then(|r| r.get(&place)) {
+    if let Some(saved) = loaded.regions(&setting).and_then(|r| r.loops.get(&place)) {
         state.matched.store(true, Ordering::Relaxed);
         cache.restore(*key, saved, team, &source::rules());
     }
+}
+
+fn place(offset: u64, key: &Key) -> Place {
+    Place {
+        offset,
+        magnitude: key.magnitude,
+        shape: key.shape,
+    }
+}
+
+/// The way that earlier runs have found for the region at `address`. Call this without any lock.
+pub(in crate::unlike) fn way(address: usize, threads: u32) -> Option<Kept> {
+    let state = STATE.get()?;
+    find(state, address as u64);
+    let (setting, offset) = state.locate(address as u64)?;
+    let loaded = patiently(|| state.loaded.try_lock())?;
+    let kept = *loaded.regions(&setting)?.ways.get(&(offset, threads))?;
+    state.matched.store(true, Ordering::Relaxed);
+    Some(kept)
 }
 
 impl State {
@@ -204,19 +226,10 @@ impl State {
     }
 
     /// The names of a region of this process in the file.
-    fn locate(&self, key: &Key) -> Option<(Setting, Place)> {
-        let (object, offset) = self.places()?.get(&key.region)?.clone()?;
-        Some((
-            Setting {
-                nodes: described(),
-                object,
-            },
-            Place {
-                offset,
-                magnitude: key.magnitude,
-                shape: key.shape,
-            },
-        ))
+    fn locate(&self, address: u64) -> Option<(Setting, u64)> {
+        let (object, offset) = self.places()?.get(&address)?.clone()?;
+        let nodes = described();
+        Some((Setting { nodes, object }, offset))
     }
 }
 
@@ -252,12 +265,19 @@ fn save_news() {
         };
         for (key, entry) in all.cache.iter() {
             let Some(saved) = entry.saved() else { continue };
-            match state.locate(key) {
-                Some((setting, place)) => {
-                    news.entry(setting).or_default().insert(place, saved);
+            match state.locate(key.region) {
+                Some((setting, offset)) => {
+                    let loops = &mut news.entry(setting).or_default().loops;
+                    loops.insert(place(offset, key), saved);
                 }
                 None => nameless = true,
             }
+        }
+    }
+    for ((address, threads), kept) in regions::kept() {
+        if let Some((setting, offset)) = state.locate(address as u64) {
+            let ways = &mut news.entry(setting).or_default().ways;
+            ways.insert((offset, threads), kept);
         }
     }
     let Some(loaded) = patiently(|| state.loaded.try_lock()) else {

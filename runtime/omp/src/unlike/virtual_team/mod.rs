@@ -44,7 +44,7 @@ pub(crate) mod opened;
 pub(crate) mod parallel;
 mod plan;
 mod reader;
-mod regions;
+pub(super) mod regions;
 mod run;
 mod stacks;
 pub(crate) mod switch;

@@ -8,10 +8,11 @@ use super::job::{Expanded, Outcome};
 use super::uneven::Uneven;
 use super::{ledger, reader};
 use crate::team::region::Region;
+use crate::unlike::het::profile;
 use crate::unlike::{kept, modes};
 use core::sync::atomic::{AtomicU64, Ordering};
-use hetmp_core::whole::{Held, Mutex};
-use hetmp_sched::gain::{Gain, Run, Turn, ORDINARY};
+use hetmp_core::whole::{patiently, Held, Mutex};
+use hetmp_sched::gain::{Gain, Kept, Run, Turn, ORDINARY};
 use hetmp_sched::ways::{Reason, Way};
 use std::collections::BTreeMap;
 
@@ -48,15 +49,19 @@ pub(super) struct Alone {
 }
 
 impl Knowledge {
-    fn new(fit: Fit) -> Knowledge {
+    fn new(fit: Fit, kept: Option<Kept>) -> Knowledge {
+        let why = kept.and_then(|kept| match kept.way {
+            Way::Ordinary(reason) => Some(reason),
+            _ => None,
+        });
         Knowledge {
             fit,
             uneven: None,
             kept: None,
             suspends: false,
             waited: false,
-            gain: Gain::new(),
-            why: Reason::NoGain,
+            gain: kept.map_or(Gain::new(), Gain::restored),
+            why: why.unwrap_or(Reason::NoGain),
             alone: 0,
         }
     }
@@ -98,6 +103,15 @@ impl Knowledge {
     /// only for the bounds of loops. (A number that is printed must be the announced one.)
     pub(super) fn smaller_fits(&self) -> bool {
         self.fit.any_size.is_ok() && !self.fit.told.any() || self.fit.asks_for_no_number
+    }
+
+    fn kept(&self) -> Option<Kept> {
+        let kept = self.gain.kept()?;
+        let way = match kept.way {
+            Way::Ordinary(_) => Way::Ordinary(self.why),
+            way => way,
+        };
+        Some(Kept { way, ..kept })
     }
 
     /// Learns from an execution as a virtual team. Returns the nanoseconds that trials have lost by it.
@@ -196,10 +210,11 @@ pub(super) fn of(region: &Region, asked: bool, told: bool) -> Option<Knowledge> 
     // Without the lock: reading code takes a while.
     let fit = reader::read(address, region.form, asked, told || !is_sparing())?;
     super::exceptions::look_again();
+    let kept = profile::way(address, threads);
     let mut regions = lock();
     let region = regions
         .entry((address, threads))
-        .or_insert_with(|| Knowledge::new(fit));
+        .or_insert_with(|| Knowledge::new(fit, kept));
     region.fit = fit;
     Some(*region)
 }
@@ -227,6 +242,14 @@ pub(super) fn uneven(region: &Region) -> Option<&'static Uneven> {
         .get_mut(&(address, threads))?
         .uneven
         .get_or_insert(copy)
+}
+
+/// What has been found about all regions, for other processes.
+pub(in crate::unlike) fn kept() -> Vec<(Key, Kept)> {
+    let regions = patiently(|| REGIONS.try_lock());
+    let all = regions.iter().flat_map(|all| all.iter());
+    let kept = all.filter_map(|(&key, region)| Some((key, region.kept()?)));
+    kept.collect()
 }
 
 /// Has the code at `address` been read for teams of this many threads?
@@ -381,14 +404,17 @@ mod tests {
     }
 
     fn fresh() -> Knowledge {
-        Knowledge::new(Fit {
-            any_size: Ok(()),
-            asks_for_no_number: false,
-            waits_for_nobody: true,
-            never: None,
-            divides_freely: None,
-            told: hetmp_scan::Told::NONE,
-        })
+        Knowledge::new(
+            Fit {
+                any_size: Ok(()),
+                asks_for_no_number: false,
+                waits_for_nobody: true,
+                never: None,
+                divides_freely: None,
+                told: hetmp_scan::Told::NONE,
+            },
+            None,
+        )
     }
 
     /// Runs a region that takes `ns` as a virtual team and `ordinary` as an ordinary one. Returns the way
