@@ -29,6 +29,9 @@ const MAGIC: &[u8; 8] = b"hetmpR1\n";
 /// The longest file, in bytes. A reading takes some 150.
 pub const LARGEST: usize = 1 << 20;
 
+/// The longest text of what executions have taught, in bytes.
+pub const MOST_TAUGHT: usize = LARGEST / 2;
+
 /// Most bytes of an object without a build-id, all of which are read to tell it from others: these take 3 ms.
 const NAMELESS: u64 = 16 << 20;
 
@@ -291,12 +294,8 @@ impl Readings {
     /// As [`Readings::parse`] takes them. No more than [`LARGEST`].
     pub fn bytes(&self) -> Vec<u8> {
         let mut out = self.head();
-        let taught = match &*self.taught {
-            long if long.len() > LARGEST / 2 => "",
-            taught => taught,
-        };
-        out.extend((taught.len() as u32).to_le_bytes());
-        out.extend(taught.as_bytes());
+        out.extend((self.taught.len() as u32).to_le_bytes());
+        out.extend(self.taught.as_bytes());
         for (&key, reading) in &self.all {
             let before = out.len();
             put(&mut out, key, reading);

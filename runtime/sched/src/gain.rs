@@ -23,9 +23,9 @@
 //! doubles each time the trial says the same. If the time of the chosen way leaves its [`band`] for several
 //! executions, all begins anew; if a virtual team's paces no longer promise a gain, the next trial comes at once.
 //!
-//! **What a run has found, the next one begins with** ([`Kept`]). What two trials in a row have said is believed for one
-//! period. What a single one has said may be the doing of another process that ran beside all of it: it only says which
-//! way comes first in the trial.
+//! **What a run has found, the next one begins with** ([`Kept`]). What two trials in a row have said is believed for
+//! one period. What a single one has said may be the doing of another process that ran beside all of it: it only says
+//! which way comes first in the trial.
 //!
 //! Pure: no clock, no lock. The driver asks [`Gain::turn`] before an execution and brings the measurement
 //! after it.

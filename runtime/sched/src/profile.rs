@@ -30,8 +30,6 @@ use std::collections::BTreeMap;
 
 /// The first line.
 const HEADER: &str = "hetmp-profile 1";
-/// Most regions that are kept. Beyond it, the objects that were not used for longest are forgotten.
-pub(crate) const MOST_REGIONS: usize = 4096;
 /// Most nodes of one region; a bound against damaged files.
 const MOST_NODES: usize = 4096;
 
@@ -62,12 +60,6 @@ pub struct Regions {
     pub loops: BTreeMap<Place, Saved>,
     /// Of their ways, by offset in the object and number of threads.
     pub ways: BTreeMap<(u64, u32), Kept>,
-}
-
-impl Regions {
-    fn len(&self) -> usize {
-        self.loops.len() + self.ways.len()
-    }
 }
 
 /// A whole profile. Its [`Display`](fmt::Display) is the text.
@@ -139,7 +131,9 @@ impl Profile {
     /// Whether the profile holds no region.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.sections.iter().all(|(_, r)| r.len() == 0)
+        self.sections
+            .iter()
+            .all(|(_, r)| r.loops.is_empty() && r.ways.is_empty())
     }
 
     /// Makes the setting the most recently used one.
@@ -171,14 +165,16 @@ impl Profile {
         section.ways.append(&mut news.ways);
     }
 
-    /// Forgets the objects that were not used for longest, beyond `MOST_REGIONS`.
-    pub fn trim(&mut self) {
-        let mut room = MOST_REGIONS;
-        self.sections.retain(|(_, r)| {
-            let fits = r.len() <= room;
-            room = if fits { room - r.len() } else { 0 };
-            fits && r.len() != 0
-        });
+    /// The text. If it would have more than `most` bytes, the settings that were not used for longest are forgotten,
+    /// but not the last one.
+    pub fn text(&mut self, most: usize) -> String {
+        loop {
+            let text = self.to_string();
+            if text.len() <= most || self.sections.len() < 2 {
+                return text;
+            }
+            self.sections.pop();
+        }
     }
 }
 

@@ -493,7 +493,7 @@ pub(super) fn admit(code: usize, form: Form, unfit: Option<Reason>) -> Crossing 
     let crosses = stays.is_none();
     if news || known.stays != stays {
         match stays {
-            Some(why) => say(&format_args!("at the origin: {}", why.sentence())),
+            Some(why) => say(&format_args!("at the origin: {}", why.text())),
             None if known.keeps => say(&"on all nodes"),
             None => say(&"may cross nodes"),
         }

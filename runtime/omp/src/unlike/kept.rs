@@ -16,7 +16,7 @@ use hetmp_core::file::Folder;
 use hetmp_core::report::warn;
 use hetmp_core::whole::{patiently, Held, Mutex};
 use hetmp_core::{float, sys};
-use hetmp_scan::kept::{Found, Identity, Reading, Readings, Unfit, LARGEST};
+use hetmp_scan::kept::{Found, Identity, Reading, Readings, Unfit, LARGEST, MOST_TAUGHT};
 use hetmp_scan::loaded::Loaded;
 use hetmp_scan::Form;
 use std::collections::BTreeSet;
@@ -155,7 +155,18 @@ pub(super) fn teach(name: &str, add: impl FnOnce(&str) -> String) {
     let of_name = |object: &&Object| object.identity.name() == name;
     if let (Some(folder), Some(object)) = (&kept.folder, kept.objects.iter().find(of_name)) {
         update(folder, &object.identity, |all| {
-            all.taught = add(&all.taught)
+            let text = add(&all.taught);
+            if text.len() <= MOST_TAUGHT {
+                all.taught = text;
+            } else {
+                let (file, length) = (folder.file(name), text.len());
+                let expected = format_args!("expected at most {MOST_TAUGHT} bytes");
+                refuse(
+                    folder,
+                    &file,
+                    format_args!("{length} bytes of what loops have taught are too many, and not kept ({expected})"),
+                );
+            }
         });
     }
 }

@@ -80,16 +80,20 @@ fn the_last_used_come_first() {
 }
 
 #[test]
-fn too_many_regions_are_forgotten_by_object() {
+fn of_too_many_regions_the_newest_are_kept() {
     let mut p = Profile::default();
     for object in ["01", "02", "03"] {
-        for i in 0..MOST_REGIONS as u64 / 2 {
+        for i in 0..1000 {
             p.insert(&setting("n", object), place(i), saved(&[1.0]));
         }
     }
-    p.trim();
+    let of_one = p.to_string().len() / 3;
+    let text = p.text(of_one * 5 / 2);
     let left: Vec<_> = p.sections.iter().map(|(s, _)| s.object.as_str()).collect();
     assert_eq!(left, ["03", "02"]);
+    assert_eq!(Profile::parse(&text), Ok(p.clone()));
+    // What this process has learned is more than there is room for: the caller says so.
+    assert!(p.text(1000).len() > 1000 && p.sections.len() == 1);
 }
 
 #[test]

@@ -28,6 +28,7 @@ use hetmp_core::float;
 use hetmp_core::object;
 use hetmp_core::report::warn;
 use hetmp_core::whole::{patiently, Held, Mutex};
+use hetmp_scan::kept::MOST_TAUGHT;
 use hetmp_sched::cache::{Key, ProbeCache};
 use hetmp_sched::gain::Kept;
 use hetmp_sched::placement::Placement;
@@ -295,8 +296,7 @@ fn save_in_cache(loaded: &Profile, news: BTreeMap<Setting, Regions>) {
         kept::teach(&setting.object, |text| {
             let mut profile = Profile::parse(text).unwrap_or_default();
             profile.merge(&setting, loaded.regions(&setting), regions);
-            profile.trim();
-            profile.to_string()
+            profile.text(MOST_TAUGHT)
         });
     }
 }
@@ -349,8 +349,7 @@ fn save(path: &Path, loaded: &Profile, news: BTreeMap<Setting, Regions>) -> io::
         let before = loaded.regions(&setting);
         profile.merge(&setting, before, regions);
     }
-    profile.trim();
-    file::put(path, profile.to_string().as_bytes())
+    file::put(path, profile.text(LARGEST as usize / 16).as_bytes())
 }
 
 /// A lock on the file, held as long as this value lives.

@@ -449,6 +449,16 @@ mod tests {
     }
 
     #[test]
+    fn another_run_begins_with_the_reason_too() {
+        let mut k = fresh();
+        let short = outcome(&[(1000, 8), (1000, 8)], 16);
+        play(&mut k, 9000, &short, 2000, 30);
+        let mut other = Knowledge::new(k.fit, k.kept());
+        let (way, _) = other.turn(Must::Gain, false, LEFT_NS);
+        assert_eq!(way, Way::Ordinary(Reason::Short));
+    }
+
+    #[test]
     fn a_thread_that_came_too_late_is_not_taken_for_a_fast_one() {
         let mut k = fresh();
         assert_eq!(k.turn(Must::Gain, false, LEFT_NS).0, Way::Virtual);
