@@ -1,4 +1,4 @@
-/* Rank 1 begins two collectives, with a second argument "graph" also a graph of its own, and is then stopped, with all
+/* Rank 1 begins four collectives, with a second argument "graph" also a graph of its own, and is then stopped, with all
  * its threads. The others begin theirs only after that, and need rank 1 to pass messages on. Under the engine `kernel`
  * their waits end nevertheless; with the first argument "stuck" the program checks that they do not end while rank 1 is
  * stopped. */
@@ -61,22 +61,31 @@ static GOAL_Schedule chain(long *word, int rank, int size)
 
 int main(int argc, char **argv)
 {
-    int stuck = argc > 1 && strcmp(argv[1], "stuck") == 0, rank, size, pids[64], pid = getpid(), i, done;
+    int stuck = argc > 1 && strcmp(argv[1], "stuck") == 0, rank, size, pids[64], pid = getpid(), i, done, left, right;
     long give, get = 0, word;
-    GOAL_Handle barrier, sum, passed;
+    double part, total = 0;
+    GOAL_Handle barrier, sum, doubles, passed;
     GOAL_Schedule pass = NULL;
+    static char block[2048], got[sizeof block];
+    GOAL_Handle beside;
     begin("stopped");
     rank = me();
     size = ranks();
     CHECK(size == 4);
     CHECK(goal_allgather(&pid, pids, sizeof pid) == GOAL_SUCCESS);
     give = 1L << rank;
+    part = 1.0 / (double)give;
     word = rank == 0 ? 4711 : 0;
     if (argc > 2 && strcmp(argv[2], "graph") == 0)
         pass = chain(&word, rank, size);
+    left = (rank + 3) % 4;
+    right = (rank + 1) % 4;
+    memset(block, rank + 1, sizeof block);
     if (rank == 1) {
         CHECK(goal_ibarrier(&barrier) == GOAL_SUCCESS);
         CHECK(goal_iallreduce(&give, &get, 1, GOAL_LONG, GOAL_ADD, &sum) == GOAL_SUCCESS);
+        CHECK(goal_iallreduce(&part, &total, 1, GOAL_DOUBLE, GOAL_ADD, &doubles) == GOAL_SUCCESS);
+        CHECK(goal_ineighbor_alltoall(&left, 1, &right, 1, block, got, sizeof block, &beside) == GOAL_SUCCESS);
         if (pass)
             CHECK(GOAL_Run(pass, &passed) == GOAL_SUCCESS);
         raise(SIGSTOP);
@@ -85,6 +94,8 @@ int main(int argc, char **argv)
             rest(1);
         CHECK(goal_ibarrier(&barrier) == GOAL_SUCCESS);
         CHECK(goal_iallreduce(&give, &get, 1, GOAL_LONG, GOAL_ADD, &sum) == GOAL_SUCCESS);
+        CHECK(goal_iallreduce(&part, &total, 1, GOAL_DOUBLE, GOAL_ADD, &doubles) == GOAL_SUCCESS);
+        CHECK(goal_ineighbor_alltoall(&left, 1, &right, 1, block, got, sizeof block, &beside) == GOAL_SUCCESS);
         if (pass)
             CHECK(GOAL_Run(pass, &passed) == GOAL_SUCCESS);
     }
@@ -93,6 +104,8 @@ int main(int argc, char **argv)
          * takes. */
         for (i = 0; i < 100; i++) {
             CHECK(GOAL_Test(&barrier, &done) == GOAL_SUCCESS);
+            CHECK(!done);
+            CHECK(GOAL_Test(&doubles, &done) == GOAL_SUCCESS);
             CHECK(!done);
             if (pass)
                 CHECK(GOAL_Test(&passed, &done) == GOAL_SUCCESS);
@@ -105,6 +118,11 @@ int main(int argc, char **argv)
     CHECK(GOAL_Wait(&barrier) == GOAL_SUCCESS);
     CHECK(GOAL_Wait(&sum) == GOAL_SUCCESS);
     CHECK(get == (1L << size) - 1);
+    CHECK(GOAL_Wait(&doubles) == GOAL_SUCCESS);
+    CHECK(total == 1.875);
+    /* Under the engine `kernel` rank 2 has asked rank 1 for this. */
+    CHECK(GOAL_Wait(&beside) == GOAL_SUCCESS);
+    CHECK(got[0] == left + 1 && memcmp(got, got + 1, sizeof got - 1) == 0);
     if (pass) {
         CHECK(GOAL_Wait(&passed) == GOAL_SUCCESS);
         CHECK(word == 4711);

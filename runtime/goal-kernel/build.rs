@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SOURCE: &str = "bpf/engine.bpf.c";
+const FLOAT: &str = "bpf/float.h";
 
 fn main() {
     println!("cargo::rerun-if-changed={SOURCE}");
+    println!("cargo::rerun-if-changed={FLOAT}");
     println!("cargo::rerun-if-env-changed=HETMP_BPF_CLANG");
     let object =
         Path::new(&std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("engine.o");

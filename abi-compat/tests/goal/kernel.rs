@@ -121,6 +121,43 @@ fn short_collectives() -> Result<(), Failed> {
     Ok(())
 }
 
+/// The arithmetic of floating point numbers beside the processor's, 10^5 pairs for each operation and type.
+/// `scripts/lib/goal_long.sh` has more.
+fn floats() -> Result<(), Failed> {
+    let (_, path) = program("floats")?;
+    let out = start(&path, &["100000".to_owned()], &[]);
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    if out.ending != exec::Ending::Exit(0) || text != "floats: passed, 1003240 checks\n" {
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        return Err(format!("{}: {text}{said}", out.ending).into());
+    }
+    Ok(())
+}
+
+/// Sums of floating point numbers: the bits of the processor.
+fn sums() -> Result<(), Failed> {
+    let (program, path) = program("sums")?;
+    for ranks in [2, 3, 4, 7] {
+        let mut out = alone(ranks, &path, &[], &[("HETMP_GOAL_ALLREDUCE", "doubling")]);
+        let counts = counted(&mut out);
+        verdict(&program, ranks, &out)?;
+        took_the_engine(&counts, ranks)?;
+    }
+    Ok(())
+}
+
+/// Exchanges with neighbours, which each rank begins without knowing those of the others.
+fn neighbours() -> Result<(), Failed> {
+    let (program, path) = program("neighbours")?;
+    for ranks in [2, 3, 4, 7] {
+        let mut out = alone(ranks, &path, &["limited"], &[]);
+        let counts = counted(&mut out);
+        verdict(&program, ranks, &out)?;
+        took_the_engine(&counts, ranks)?;
+    }
+    Ok(())
+}
+
 /// The program closes the descriptors by which the engine is reached, or takes their numbers.
 fn closes() -> Result<(), Failed> {
     let program = read(folder().join("closes.c"));
@@ -529,6 +566,9 @@ pub(crate) fn trials() -> Vec<Trial> {
     }
     let mut trials = vec![
         Trial::test("kernel::short_collectives", short_collectives),
+        Trial::test("kernel::floats", floats),
+        Trial::test("kernel::sums", sums),
+        Trial::test("kernel::neighbours", neighbours),
         Trial::test("kernel::blocking", blocking),
         Trial::test("kernel::closes", closes),
         Trial::test("kernel::stopped", stopped),

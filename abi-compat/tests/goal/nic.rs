@@ -23,6 +23,14 @@ pub(crate) fn drop_reasons(out: &mut exec::Outcome) {
         .into_bytes();
 }
 
+/// Takes the lines of ranks that have posted nothing out of what a job has written.
+fn drop_idle(out: &mut exec::Outcome) {
+    let text = String::from_utf8_lossy(&out.stderr).into_owned();
+    let counts = |l: &&str| !l.contains(": runs 0, ");
+    let rest = text.lines().filter(counts).flat_map(|l| [l, "\n"]);
+    out.stderr = rest.collect::<String>().into_bytes();
+}
+
 /// Runs a job under an engine that counts.
 fn job(
     engine: &str,
@@ -107,13 +115,33 @@ fn agreed(engine: &str) -> Result<(), Failed> {
     }
     let mut out = job(engine, 3, &path, &["refused"], &[]);
     if is_away {
-        let text = String::from_utf8_lossy(&out.stderr).into_owned();
-        let counts = |l: &&str| !l.contains(": runs 0, ");
-        let rest = text.lines().filter(counts).flat_map(|l| [l, "\n"]);
-        out.stderr = rest.collect::<String>().into_bytes();
+        drop_idle(&mut out);
         one_reason(&mut out, engine)?;
     }
     verdict(&program, 3, &out)
+}
+
+/// The programs of sums and of exchanges with neighbours under the other engines have the results that they have in the
+/// kernel.
+fn as_in_kernel(engine: &str) -> Result<(), Failed> {
+    let schedule = ("HETMP_GOAL_NONBLOCKING", "schedule");
+    let doubling = ("HETMP_GOAL_ALLREDUCE", "doubling");
+    for name in ["sums", "neighbours"] {
+        let (program, path) = program(name)?;
+        for ranks in [2, 3, 4] {
+            let mut out = job(engine, ranks, &path, &[], &[schedule, doubling]);
+            if engine.starts_with("nic") {
+                drop_reasons(&mut out);
+                if name == "sums" {
+                    took_the_engine(engine, ranks, &mut out)?;
+                } else {
+                    drop_idle(&mut out);
+                }
+            }
+            verdict(&program, ranks, &out)?;
+        }
+    }
+    Ok(())
 }
 
 /// Blocking collectives through the engine, too.
@@ -139,6 +167,8 @@ fn stopped() -> Result<(), Failed> {
     let (program, path) = program("stopped")?;
     let flags = scratch().join("nic-stopped-flag").display().to_string();
     let mut out = job("nic", 4, &path, &[&flags, "graph"], &[]);
+    // Its exchange with neighbours goes by `thread`.
+    drop_reasons(&mut out);
     took_the_engine("nic", 4, &mut out)?;
     verdict(&program, 4, &out)
 }
@@ -147,6 +177,8 @@ fn stopped() -> Result<(), Failed> {
 fn stopped_thread() -> Result<(), Failed> {
     let (program, path) = program("stopped")?;
     let mut out = job("nic-thread", 4, &path, &["stuck", "graph"], &[]);
+    // Its exchange with neighbours goes by `thread`.
+    drop_reasons(&mut out);
     took_the_engine("nic-thread", 4, &mut out)?;
     verdict(&program, 4, &out)
 }
@@ -182,6 +214,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         Trial::test("nic::short_collectives", || short_collectives("nic")),
         Trial::test("nic::short_collectives_thread", || {
             short_collectives("nic-thread")
+        }),
+        Trial::test("nic::sums_and_neighbours", || as_in_kernel("nic")),
+        Trial::test("nic::sums_and_neighbours_otherwise", || {
+            as_in_kernel("user").and_then(|()| as_in_kernel("thread"))
         }),
         Trial::test("nic::blocking", blocking),
         Trial::test("nic::agreed", || agreed("nic")),

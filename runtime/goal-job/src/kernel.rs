@@ -174,6 +174,16 @@ impl Device for Kernel {
             .map_err(|e| e.to_string())
     }
 
+    fn neighbours(&self) -> Option<u64> {
+        Some(kernel::NEIGHBOURS)
+    }
+
+    fn place_own(&self, own: &Schedule) -> Result<Image, String> {
+        kernel::place_own(own)
+            .map(Image::Kernel)
+            .map_err(|e| e.to_string())
+    }
+
     unsafe fn begin(&self, number: u64, image: &Image, segments: &[*mut u8]) -> io::Result<u64> {
         let Image::Kernel(image) = image else {
             return Err(io::Error::other("the image of another engine"));
@@ -257,7 +267,7 @@ mod tests {
         assert_eq!(Note::parse(text.as_bytes()), Some(note));
         for bad in [
             String::new(),
-            text.replace("kernel 3 ", "kernel 2 "),
+            text.replace("kernel 4 ", "kernel 3 "),
             text.replace("020000ff0109", "020000ff01"),
             format!("{text} more"),
         ] {

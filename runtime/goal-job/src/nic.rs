@@ -430,6 +430,15 @@ impl Device for Nic {
             .map_err(|e| e.to_string())
     }
 
+    /// A message goes to a place that its sender knows from the receiver's schedule.
+    fn neighbours(&self) -> Option<u64> {
+        None
+    }
+
+    fn place_own(&self, _own: &Schedule) -> Result<Image, String> {
+        Err("the schedules of all ranks are needed".to_owned())
+    }
+
     unsafe fn begin(&self, number: u64, image: &Image, segments: &[*mut u8]) -> io::Result<u64> {
         let Image::Nic(program) = image else {
             return Err(io::Error::other("the image of another engine"));

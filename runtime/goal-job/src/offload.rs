@@ -108,6 +108,16 @@ pub(crate) trait Device: Debug + Send + Sync {
     /// Why the device does not take the collective, the same on all ranks.
     fn place(&self, all: &[Schedule], rank: u32) -> Result<Image, String>;
 
+    /// The longest block of an exchange with neighbours that the device takes, bytes; `None` if it takes none. A device
+    /// that takes such an exchange does so whatever neighbours the other ranks have, of which this one knows nothing.
+    fn neighbours(&self) -> Option<u64>;
+
+    /// This rank's part in an exchange with neighbours.
+    ///
+    /// # Errors
+    /// Why the device does not take it.
+    fn place_own(&self, own: &Schedule) -> Result<Image, String>;
+
     /// Begins run `number`. Returns the run's mark, by which [`Device::is_done`] knows it; never 0.
     ///
     /// # Errors
@@ -251,12 +261,18 @@ impl Offload {
 
     /// This rank's part of a collective, or why the device does not take the collective.
     fn place(&self, what: &Collective, settings: &Settings) -> Result<Image, String> {
-        // Their arguments differ from rank to rank, so that ranks could decide differently.
-        if let Collective::NeighbourAllgather { .. } | Collective::NeighbourAlltoall { .. } = what {
-            return Err(
-                "neighbour collective: not supported (expected a collective of all ranks)"
-                    .to_owned(),
-            );
+        if let Some((_, bytes)) = neighbours(what) {
+            let most = self.device.neighbours().ok_or(
+                "neighbour collective: not supported (expected a collective of all ranks)",
+            )?;
+            if bytes > most {
+                return Err(format!(
+                    "blocks of {bytes} bytes for neighbours: too long (expected up to {most})"
+                ));
+            }
+            let own = what.graph(self.rank, self.ranks, settings);
+            let own = own.and_then(|g| g.compile()).map_err(|e| e.to_string())?;
+            return self.device.place_own(&own);
         }
         let schedule = |r| -> Result<Schedule, graph::Error> {
             what.graph(r, self.ranks, settings)?.compile()
@@ -264,6 +280,20 @@ impl Offload {
         let all: Result<Vec<Schedule>, _> = (0..self.ranks).map(schedule).collect();
         self.device
             .place(&all.map_err(|e| e.to_string())?, self.rank)
+    }
+
+    /// Refuses an exchange that the device takes on the other ranks, and that has more neighbours on this one than an
+    /// engine has operations.
+    ///
+    /// # Errors
+    /// [`graph::Error::TooLarge`].
+    pub(crate) fn fits(&self, what: &Collective) -> Result<(), graph::Error> {
+        match (neighbours(what), self.device.neighbours()) {
+            (Some((n, bytes)), Some(most)) if bytes <= most && n > kernel::OPS => {
+                Err(graph::Error::TooLarge("neighbours"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// As [`Offload::place`]. Where the algorithm that length and ranks would choose is declined, the other one may be
@@ -653,6 +683,23 @@ impl Offload {
                 format_args!("GOAL engine {name}, rank {}: {counted}", self.rank),
             );
         }
+    }
+}
+
+/// The number of neighbours of an exchange with them, and the bytes of a block; `None` for other collectives.
+fn neighbours(what: &Collective) -> Option<(usize, u64)> {
+    match what {
+        Collective::NeighbourAllgather {
+            sources,
+            destinations,
+            bytes,
+        }
+        | Collective::NeighbourAlltoall {
+            sources,
+            destinations,
+            bytes,
+        } => Some((sources.len() + destinations.len(), *bytes)),
+        _ => None,
     }
 }
 

@@ -39,12 +39,13 @@
 #if __clang_major__ < 16
 #error "clang 16 or later is needed: the relocations of callbacks that clang 14 writes are not understood"
 #endif
+#include "float.h"
 #include <linux/bpf.h>
 #include <linux/types.h>
 
 #define GOAL_ETHERTYPE 0x88b5 /* IEEE 802, "local experimental 1" */
 #define GOAL_MAGIC 0x4b4c4f47 /* "GOLK" */
-#define GOAL_VERSION 3
+#define GOAL_VERSION 4
 #define GOAL_RANKS 64     /* most ranks */
 #define GOAL_RUNS 16      /* runs that are kept at once: a window */
 #define GOAL_OPS 256      /* operations of a schedule */
@@ -52,6 +53,7 @@
 #define GOAL_MESSAGE 1344 /* bytes of a message in one packet that nobody has asked for */
 #define GOAL_PART 13312   /* bytes of a part of a longer one, at most: a program may not make packets of 16 KiB */
 #define GOAL_LONG 65536   /* bytes of a message, a vector or a copy */
+#define GOAL_FLOATS 256   /* floating point numbers of a vector */
 #define GOAL_WINDOW 16    /* parts of a message that are under way */
 #define GOAL_ARENA 1048576 /* bytes of a run's memory */
 #define GOAL_EARLY 64     /* messages of a run that came before their receives */
@@ -115,8 +117,8 @@ _Static_assert(sizeof(struct head) == HEAD_BYTES, "the head of a packet");
 struct op {
     __u8 kind, arithmetic;
     __u8 log;   /* log2 of an element's bytes */
-    __u8 sign;  /* 1: elements have a sign */
-    __u8 shift; /* 64 less the bits of an element */
+    __u8 sign;  /* 1: elements have a sign; 2: they are floating point numbers */
+    __u8 shift; /* 64 less the bits of an integer */
     __u8 state;
     __u8 missing; /* dependences that are not complete */
     __u8 dependents;
@@ -421,6 +423,23 @@ static long combine(__u64 i, struct work *w)
     return 0;
 }
 
+/* The same of floating point numbers. */
+static long combine_doubles(__u64 i, struct work *w)
+{
+    const struct op *op = w->op;
+    __u64 *to = (__u64 *)arena(w->run, op->target + i * 8);
+    *to = float_apply(op->arithmetic, *to, *(const __u64 *)arena(w->run, op->operand + i * 8), 52);
+    return 0;
+}
+
+static long combine_floats(__u64 i, struct work *w)
+{
+    const struct op *op = w->op;
+    __u32 *to = (__u32 *)arena(w->run, op->target + i * 4);
+    *to = float_apply(op->arithmetic, *to, *(const __u32 *)arena(w->run, op->operand + i * 4), 23);
+    return 0;
+}
+
 static __attribute__((always_inline)) void complete(struct run *r, struct op *op)
 {
     int i;
@@ -489,6 +508,13 @@ static __attribute__((noinline)) struct op *op_of(struct work *w, __u32 first, _
 static __attribute__((noinline)) void combine_all(struct work *w, struct op *op)
 {
     __u32 bytes = op->bytes > GOAL_LONG ? GOAL_LONG : op->bytes;
+    if (op->sign == 2) {
+        if (op->log == 3)
+            loop(cut_to(bytes / 8, GOAL_FLOATS), combine_doubles, w, 0);
+        else
+            loop(cut_to(bytes / 4, GOAL_FLOATS), combine_floats, w, 0);
+        return;
+    }
     w->found = 0;
     if ((op->log & 3) == 3 && op->shift == 0 && bytes >= 64) {
         loop(bytes / 64, combine_words, w, 0);

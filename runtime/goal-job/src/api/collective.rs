@@ -181,11 +181,28 @@ fn begin_here(
     Ok(Running::Here(outcome))
 }
 
+/// Begins a collective in the engine `kernel` or `nic`. `None` if neither takes it.
+///
+/// # Safety
+/// That of [`start`].
+unsafe fn begin_away(
+    world: &World,
+    what: &Collective,
+    buffers: &[Segment; 2],
+) -> Result<Option<Running>> {
+    let Some(away) = world.away() else {
+        return Ok(None);
+    };
+    away.fits(what)?;
+    // SAFETY: the buffers have the collective's lengths until the collective is done: who calls has promised that.
+    let run = unsafe { world.start_away(what, buffers) };
+    Ok(run.transpose()?.map(Running::Away))
+}
+
 fn begin(world: &'static World, what: Collective, buffers: [Segment; 2]) -> Result<Running> {
-    // SAFETY: the buffers have the collective's lengths until the collective is done: the callers of `start` have
-    // promised that.
-    if let Some(run) = unsafe { world.start_away(&what, &buffers) } {
-        return Ok(Running::Away(run?));
+    // SAFETY: the callers of `start` have promised it.
+    if let Some(running) = unsafe { begin_away(world, &what, &buffers) }? {
+        return Ok(running);
     }
     if let Some(team) = world.team() {
         // SAFETY: as above.
@@ -257,9 +274,9 @@ pub unsafe fn blocking(what: Collective, give: *const u8, get: *mut u8) -> Resul
         return Ok(done?);
     }
     let buffers = both(give, get);
-    // SAFETY: as above; the contract of `World::start_away` is the same.
-    let running = match unsafe { world.start_away(&what, &buffers) } {
-        Some(run) => Running::Away(run?),
+    // SAFETY: as above; the contract of `begin_away` is the same.
+    let running = match unsafe { begin_away(world, &what, &buffers) }? {
+        Some(running) => running,
         None => begin_here(world, None, what, buffers, How::Awaited)?,
     };
     Ok(running.wait()??)
