@@ -303,6 +303,14 @@ fn leaves() -> Result<(), Failed> {
     Ok(())
 }
 
+/// A rank that has left without its results keeps no place of the one that sends to it.
+fn only_sends() -> Result<(), Failed> {
+    let (program, path) = program("only_sends")?;
+    let mut out = alone(2, &path, &[], &[]);
+    counted(&mut out);
+    verdict(&program, 2, &out)
+}
+
 /// A rank that dies: the waits of the others end with an error.
 fn lost() -> Result<(), Failed> {
     let program = read(folder().join("lost.c"));
@@ -583,6 +591,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         Trial::test("kernel::long", long),
         Trial::test("kernel::long_algorithms", long_algorithms),
         Trial::test("kernel::leaves", leaves),
+        Trial::test("kernel::only_sends", only_sends),
         Trial::test("kernel::lost", lost),
         Trial::test("kernel::declined", declined),
         Trial::test("kernel::agreed", agreed),

@@ -195,6 +195,14 @@ fn leaves(engine: &str) -> Result<(), Failed> {
     Ok(())
 }
 
+/// A rank that has left without its results keeps no place of the one that sends to it.
+fn only_sends(engine: &str) -> Result<(), Failed> {
+    let (program, path) = program("only_sends")?;
+    let mut out = job(engine, 2, &path, &[], &[]);
+    took_the_engine(engine, 2, &mut out)?;
+    verdict(&program, 2, &out)
+}
+
 /// Where the engine cannot be had, every rank says why, and the job goes on by the engine `thread`.
 fn refused(engine: &str, way: &str, why: &str) -> Result<(), Failed> {
     let (program, path) = program("in_kernel")?;
@@ -227,6 +235,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         }),
         Trial::test("nic::leaves", || leaves("nic")),
         Trial::test("nic::leaves_thread", || leaves("nic-thread")),
+        Trial::test("nic::only_sends", || only_sends("nic")),
+        Trial::test("nic::only_sends_thread", || only_sends("nic-thread")),
         Trial::test("nic::emulated", emulated),
         Trial::test("nic::stopped", stopped),
         Trial::test("nic::stopped_thread", stopped_thread),

@@ -217,6 +217,8 @@ struct Runs {
     pause: u64,
     /// Why no further run can succeed.
     lost: Option<Failure>,
+    /// Ranks that have left, one bit each: they ask for nothing, and need no slot.
+    left: u64,
     taken: HashMap<Collective, Option<Arc<Image>>>,
     /// The collective that was run last; most calls repeat it.
     latest: Option<(Collective, Option<Arc<Image>>)>,
@@ -251,6 +253,7 @@ impl Offload {
                 probed: 0,
                 pause: PROBES,
                 lost: None,
+                left: 0,
                 taken: HashMap::default(),
                 latest: None,
                 told: Vec::new(),
@@ -484,7 +487,7 @@ impl Offload {
             Some(before) if number % half == 0 && before > 0 => before,
             _ => return,
         };
-        let behind = self.behind(runs.sent[self.slot(before)], before);
+        let behind = self.behind(runs, runs.sent[self.slot(before)], before);
         if behind != 0 {
             self.device.probe(behind);
         }
@@ -506,15 +509,16 @@ impl Offload {
         } else {
             run.image.sent()
         };
-        let behind = self.behind(peers, before);
+        let behind = self.behind(runs, peers, before);
         if behind != 0 {
             self.probe(runs, behind);
         }
         behind == 0
     }
 
-    /// Of these ranks: those that have not said that they are done with run `number`.
-    fn behind(&self, ranks: u64, number: u64) -> u64 {
+    /// Of these ranks: those that are still there, and have not said that they are done with run `number`.
+    fn behind(&self, runs: &Runs, ranks: u64, number: u64) -> u64 {
+        let ranks = ranks & !runs.left;
         (0..self.ranks)
             .filter(|r| ranks >> r & 1 == 1 && self.device.done_at(*r) < number)
             .fold(0, |all, r| all | 1 << r)
@@ -626,7 +630,8 @@ impl Offload {
         }
     }
 
-    /// Fails all runs if a rank is gone without which `run` cannot end.
+    /// Fails all runs if a rank is gone without which `run` cannot end. Runs that only waited for one that has left
+    /// begin.
     fn check(&self, run: &Arc<Run>, is_gone: &dyn Fn(u32) -> Gone) {
         if let Some(why) = self.device.failure() {
             report::warn(format_args!("GOAL engine {}: {why}", self.device.name()));
@@ -634,10 +639,14 @@ impl Offload {
             return;
         }
         let others = (0..self.ranks).filter(|r| *r != self.rank);
+        let mut left = 0;
         let lost = others.into_iter().find(|r| match is_gone(*r) {
             Gone::No => false,
             // What it has sent before it left has arrived, or was asked for.
-            Gone::Left => self.device.needs(run.number, &run.image, *r),
+            Gone::Left => {
+                left |= 1 << *r;
+                self.device.needs(run.number, &run.image, *r)
+            }
             Gone::Died => true,
         });
         if let Some(peer) = lost {
@@ -646,6 +655,10 @@ impl Offload {
             if !self.collect(&mut runs, run) {
                 self.fail_all(&mut runs, Failure::PeerLost { peer });
             }
+        } else if left != 0 {
+            let mut runs = self.lock();
+            runs.left |= left;
+            self.launch(&mut runs);
         }
     }
 
@@ -665,8 +678,9 @@ impl Offload {
         let is_asked = self.device.is_asked();
         while is_asked && !was_lost && !has_open && sys::monotonic_ns() < until {
             let first = launched.saturating_sub(self.device.runs() - 1).max(1);
-            let behind =
-                (first..=launched).fold(0, |all, n| all | self.behind(runs.sent[self.slot(n)], n));
+            let behind = (first..=launched).fold(0, |all, n| {
+                all | self.behind(&runs, runs.sent[self.slot(n)], n)
+            });
             let here = (0..self.ranks).filter(|r| behind >> r & 1 == 1 && is_gone(*r) == Gone::No);
             let behind = here.fold(0, |all, r| all | 1u64 << r);
             if behind == 0 {
