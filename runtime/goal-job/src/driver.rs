@@ -3,6 +3,7 @@
 
 use crate::link::{Here, Link, Look, Posts};
 use crate::memory::Bound;
+use crate::reach::Processes;
 use core::sync::atomic::{AtomicU32, Ordering};
 use hetmp_core::sys;
 use hetmp_goal::packet::HEADER_BYTES;
@@ -107,9 +108,12 @@ impl Driver {
     /// The driver of a rank. `bases` has where peers' segments are mapped, null for peers that `post` reaches.
     pub(crate) fn new(here: Here, bases: Box<[*mut u8]>, post: Posts) -> Driver {
         let ranks = bases.len() as u32;
+        let mut rank = Rank::new(here.rank, ranks, LIMITS);
+        // SAFETY: peers' segments stay mapped, as for the links.
+        rank.set_reach(Box::new(unsafe { Processes::new(bases.clone()) }));
         Driver {
             here,
-            rank: Rank::new(here.rank, ranks, LIMITS),
+            rank,
             links: (0..ranks).map(|_| None).collect(),
             known: Vec::new(),
             bases,

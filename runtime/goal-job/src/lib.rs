@@ -44,6 +44,7 @@ mod peers;
 #[cfg(not(loom))]
 mod progress;
 #[cfg(not(loom))]
+mod reach;
 mod ring;
 #[cfg(not(loom))]
 mod settings;

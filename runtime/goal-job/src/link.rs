@@ -33,7 +33,7 @@ const LINE: usize = 64;
 /// A receiver reports what it has read after this many bytes.
 const REPORT: u64 = RING / 4;
 
-/// Offset of the word that names the rank's process.
+/// Offset of the words that name the rank's process: its id, where it has mapped this segment, and a random number.
 const PROCESS: usize = LINE;
 
 /// The offsets of everything in a rank's segment, in a job of `ranks` ranks.
@@ -92,6 +92,23 @@ pub(crate) unsafe fn process(base: *mut u8) -> u32 {
     unsafe { AtomicU64::from_ptr(base.wrapping_add(PROCESS).cast()) }.load(Ordering::Relaxed) as u32
 }
 
+/// Where a rank has mapped its own segment, and a number that it has drawn; both 0 until it has written them.
+///
+/// # Safety
+/// As [`bell`].
+pub(crate) unsafe fn place(base: *mut u8) -> [u64; 2] {
+    [1, 2].map(|i| {
+        let word = base.wrapping_add(PROCESS + 8 * i).cast();
+        // SAFETY: a word of the first page of a mapped segment, which all processes access as an atomic.
+        unsafe { AtomicU64::from_ptr(word) }.load(Ordering::Relaxed)
+    })
+}
+
+/// The address, in the process of a rank that has mapped its segment at `base`, of what [`place`] returns.
+pub(crate) fn place_in_process(base: u64) -> u64 {
+    base.wrapping_add(PROCESS as u64 + 8)
+}
+
 /// This rank's own end of every link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Here {
@@ -114,8 +131,18 @@ impl Here {
         unsafe { AtomicU64::from_ptr(self.base.wrapping_add(offset).cast()) }
     }
 
-    /// Writes this process's id into the segment.
+    /// Writes into the segment which process this is.
     pub(crate) fn sign(&self) {
+        let mut number = [0u8; 8];
+        // SAFETY: the call writes at most the eight bytes of `number`.
+        let got = unsafe { libc::getrandom(number.as_mut_ptr().cast(), 8, 0) };
+        // Without a number nobody reads here.
+        if got == 8 {
+            let base = self.base.expose_provenance() as u64;
+            self.word(PROCESS + 8).store(base, Ordering::Relaxed);
+            let number = u64::from_le_bytes(number) | 1;
+            self.word(PROCESS + 16).store(number, Ordering::Relaxed);
+        }
         self.word(PROCESS)
             .store(std::process::id().into(), Ordering::Relaxed);
     }

@@ -126,6 +126,10 @@ impl Memory for Bound {
         assert_eq!(bytes, self.bytes, "made by `new`");
     }
 
+    fn address(&self, piece: &Buffer) -> u64 {
+        self.at(piece).expose_provenance() as u64
+    }
+
     fn read(&self, piece: &Buffer, into: &mut [u8]) {
         if piece.space == Space::Void {
             into.fill(0);

@@ -33,6 +33,8 @@ pub(crate) enum Early {
         bytes: u64,
         /// The sender's number for the message, which the acceptance repeats.
         ticket: u32,
+        /// Where the message lies in its sender's process; 0 if that is not known.
+        at: u64,
     },
 }
 

@@ -94,6 +94,11 @@ pub trait Memory {
     fn segment_bytes(&self, segment: u16) -> u64;
     /// Makes a scratchpad of `bytes` zero bytes.
     fn make_scratchpad(&mut self, bytes: u64);
+    /// The address of a piece in this process; 0 if it has none.
+    fn address(&self, piece: &Buffer) -> u64 {
+        let _ = piece;
+        0
+    }
     /// Copies a piece into `into`. Both have the same length.
     fn read(&self, piece: &Buffer, into: &mut [u8]);
     /// Copies `from` into a piece of the same length.

@@ -1,13 +1,13 @@
 //! The packets that ranks exchange, and their form on a link.
 //!
-//! A packet is a header of 32 bytes and, for two kinds, a payload. All numbers are little-endian:
+//! A packet is a header of 32 bytes and, for three kinds, a payload. All numbers are little-endian:
 //!
 //! | bytes | what |
 //! | --- | --- |
 //! | 1 | kind |
 //! | 3 | zero |
 //! | 4 | context, or the number of a promise |
-//! | 8 | sequence, or the offset of the payload |
+//! | 8 | sequence, the offset of the payload, or whether the message was taken |
 //! | 4 | tag |
 //! | 4 | ticket of the sender, or the count of credits |
 //! | 8 | bytes of the message |
@@ -107,6 +107,9 @@ pub enum Packet<P = Payload> {
         bytes: u64,
         /// The sender's number for the message.
         ticket: u32,
+        /// Where the message lies in its sender's process, little-endian; 0 if it is not in one piece there. The
+        /// payload, unless it is 0.
+        at: [u8; 8],
     },
     /// Accepts the offered message `ticket`, which shall be sent to `promise`.
     Accept {
@@ -114,6 +117,8 @@ pub enum Packet<P = Payload> {
         ticket: u32,
         /// The receiver's number for the message.
         promise: u32,
+        /// The receiver has read the message where it lies, and waits to hear that it was there.
+        taken: bool,
     },
     /// Refuses the offered message `ticket`: it is longer than its receive, which has failed.
     Refuse {
@@ -180,11 +185,20 @@ impl<P: AsRef<[u8]>> Packet<P> {
                 label,
                 bytes,
                 ticket,
-            } => (OFFER, *label, *ticket, *bytes, none),
-            Packet::Accept { ticket, promise } => {
+                at,
+            } => {
+                let payload = if *at == [0; 8] { none } else { at };
+                (OFFER, *label, *ticket, *bytes, payload)
+            }
+            Packet::Accept {
+                ticket,
+                promise,
+                taken,
+            } => {
                 let label = Label {
                     context: *promise,
-                    ..nobody
+                    sequence: u64::from(*taken),
+                    tag: 0,
                 };
                 (ACCEPT, label, *ticket, 0, none)
             }
@@ -261,7 +275,8 @@ impl<'b> Packet<&'b [u8]> {
         Packet::of_parts(header, payload)
     }
 
-    /// Reads a packet from its header and what follows. Of the payload only the length matters.
+    /// Reads a packet from its header and what follows. Of the payload only the length matters,
+    /// and of an offer's the bytes, which are copied.
     #[must_use]
     #[inline]
     pub fn of_parts(header: &[u8; HEADER_BYTES], payload: &'b [u8]) -> Option<Packet<&'b [u8]>> {
@@ -278,11 +293,12 @@ impl<'b> Packet<&'b [u8]> {
         // Fields that a kind does not use are zero, so that a packet has one form only.
         let (first, sequence, tag) = (label.context == 0, label.sequence == 0, label.tag == 0);
         let (plain, whole) = (payload.is_empty(), length == payload.len() as u64);
+        let at: [u8; 8] = payload.try_into().unwrap_or_default();
         let fits = u32_at(0) == u32::from(header[0])
             && match header[0] {
                 EAGER => ticket == 0 && whole,
-                OFFER => plain,
-                ACCEPT => sequence && tag && length == 0 && plain,
+                OFFER => plain || at != [0; 8],
+                ACCEPT => label.sequence <= 1 && tag && length == 0 && plain,
                 REFUSE | CREDITS => first && sequence && tag && length == 0 && plain,
                 DATA => tag && ticket == 0 && whole,
                 ABORT => tag && ticket == 0 && length == 0 && plain,
@@ -298,10 +314,12 @@ impl<'b> Packet<&'b [u8]> {
                 label,
                 bytes: length,
                 ticket,
+                at,
             },
             ACCEPT => Packet::Accept {
                 ticket,
                 promise: label.context,
+                taken: !sequence,
             },
             REFUSE => Packet::Refuse { ticket },
             DATA => Packet::Data {

@@ -9,6 +9,11 @@
 //! fast as the link takes them ([`Rank::stream`]). The header is enough for the matching, so that a receiver can
 //! match messages for which it has no memory.
 //!
+//! Where the receiver can read the memory of the sender's process ([`Reach`]), it copies an offered message from there,
+//! once, and says so with its acceptance. The sender may have given up its run meanwhile, and the program may have used
+//! that memory again: so the receive is complete when the sender answers with an empty part, which it does while its
+//! run goes on.
+//!
 //! # How much memory a peer can use
 //! A sender may have [`Limits::credits`] eager messages under way to each peer that no receive has taken yet. Beyond
 //! that it offers short messages too. When a receive takes an eager message, the receiver gives a credit back. So the
@@ -201,6 +206,8 @@ pub struct Counts {
     pub eager: u64,
     /// Messages offered first.
     pub offered: u64,
+    /// Messages that were read where they lie.
+    pub taken: u64,
     /// Messages that came before their receive.
     pub early: u64,
     /// Packets that were malformed, or answered nothing, or broke the protocol. None of them was executed.
@@ -286,6 +293,14 @@ struct Peer {
     owed: u32,
 }
 
+/// Reads the memory of other ranks' processes.
+pub trait Reach: fmt::Debug + Send {
+    /// Copies `bytes` bytes at `from`, an address in the process of `peer`, to `to`, an address in this process that is
+    /// valid for that. False if that is not possible; then some may have been copied. What `peer` has said about `from`
+    /// is not trusted.
+    fn read(&mut self, peer: u32, from: u64, to: u64, bytes: u64) -> bool;
+}
+
 /// One rank of a job.
 #[derive(Debug)]
 pub struct Rank {
@@ -326,6 +341,7 @@ pub struct Rank {
     spare: Vec<(Vec<u32>, Vec<u32>)>,
     /// Operations that may begin. Empty between two calls.
     ready: Vec<usize>,
+    reach: Option<Box<dyn Reach>>,
 }
 
 /// Ranks below this number are found by an index, others by a hash table.
@@ -367,7 +383,13 @@ impl Rank {
             traced: false,
             spare: Vec::new(),
             ready: Vec::new(),
+            reach: None,
         }
+    }
+
+    /// From now on offered messages are read where they lie, where that is possible.
+    pub fn set_reach(&mut self, reach: Box<dyn Reach>) {
+        self.reach = Some(reach);
     }
 
     /// Turns tracing on or off for runs that begin from now on: their events are kept for [`Rank::events`].

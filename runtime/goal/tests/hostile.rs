@@ -74,10 +74,18 @@ fn mutated_packets_are_refused_or_cost_what_the_limits_say() {
             label: label(0),
             bytes: 8,
             ticket: 1,
+            at: [0; 8],
+        },
+        Packet::Offer {
+            label: label(0),
+            bytes: 8,
+            ticket: 1,
+            at: [8; 8],
         },
         Packet::Accept {
             ticket: 1,
             promise: 1,
+            taken: false,
         },
         Packet::Refuse { ticket: 1 },
         Packet::Data {

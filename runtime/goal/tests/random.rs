@@ -268,8 +268,8 @@ proptest! {
             let payload = vec![7; bytes];
             rank.packet(from, match kind {
                 0 => Packet::Eager { label, payload },
-                1 => Packet::Offer { label, bytes: bytes as u64, ticket: number },
-                2 => Packet::Accept { ticket: number, promise: number },
+                1 => Packet::Offer { label, bytes: bytes as u64, ticket: number, at: [bytes as u8; 8] },
+                2 => Packet::Accept { ticket: number, promise: number, taken: sequence % 2 == 1 },
                 3 => Packet::Refuse { ticket: number },
                 4 => Packet::Data { promise: number, offset: sequence, payload },
                 5 => Packet::Abort { context: number, sequence },

@@ -42,8 +42,13 @@ impl Rank {
                 label,
                 bytes,
                 ticket,
-            } => !self.offer(from, label, bytes, ticket),
-            Packet::Accept { ticket, promise } => !self.accept(from, ticket, promise),
+                at,
+            } => !self.offer(from, label, bytes, ticket, u64::from_le_bytes(at)),
+            Packet::Accept {
+                ticket,
+                promise,
+                taken,
+            } => !self.accept(from, ticket, promise, taken),
             Packet::Refuse { ticket } => !self.refuse(from, ticket),
             Packet::Data {
                 promise,
@@ -194,6 +199,10 @@ impl Rank {
             }
             return true;
         }
+        let at = match (from, self.runs.get(id)) {
+            ([piece], Some(run)) => run.memory.address(piece),
+            _ => 0,
+        };
         let ticket = self.ticket();
         self.offered.insert(ticket, Offered { to, run: id, place });
         self.counts.offered += 1;
@@ -201,6 +210,7 @@ impl Rank {
             label,
             bytes,
             ticket,
+            at: at.to_le_bytes(),
         };
         self.out.push_back((to, offer));
         false
@@ -238,10 +248,10 @@ impl Rank {
                 false
             }
             None => false,
-            Some(Early::Offered { bytes, ticket }) => {
+            Some(Early::Offered { bytes, ticket, at }) => {
                 self.peer(from).offers -= 1;
                 let room = total(into).unwrap_or(0);
-                self.answer(from, posted, room, bytes, ticket);
+                self.answer(from, posted, room, (bytes, ticket, at));
                 false
             }
         }
@@ -340,11 +350,18 @@ impl Rank {
         true
     }
 
-    pub(super) fn offer(&mut self, from: u32, label: Label, bytes: u64, ticket: u32) -> bool {
+    pub(super) fn offer(
+        &mut self,
+        from: u32,
+        label: Label,
+        bytes: u64,
+        ticket: u32,
+        at: u64,
+    ) -> bool {
         let key = (from, label);
         if let Some(posted) = self.matching.arrive(&key) {
             let room = self.room(posted);
-            self.answer(from, posted, room, bytes, ticket);
+            self.answer(from, posted, room, (bytes, ticket, at));
             return true;
         }
         if !self.may_match(&label) {
@@ -359,17 +376,26 @@ impl Rank {
         }
         peer.offers += 1;
         self.counts.early += 1;
-        self.matching.keep(key, Early::Offered { bytes, ticket });
+        self.matching
+            .keep(key, Early::Offered { bytes, ticket, at });
         true
     }
 
     /// Accepts an offer that a receive has matched. Refuses a message that is too long.
-    pub(super) fn answer(&mut self, from: u32, posted: Posted, room: u64, bytes: u64, ticket: u32) {
+    pub(super) fn answer(
+        &mut self,
+        from: u32,
+        posted: Posted,
+        room: u64,
+        (bytes, ticket, at): (u64, u32, u64),
+    ) {
         if bytes > room {
             self.out.push_back((from, Packet::Refuse { ticket }));
             self.fail(posted.run, Failure::Truncated { from, bytes, room });
             return;
         }
+        let taken = at != 0 && self.read_there(from, posted, bytes, at);
+        self.counts.taken += u64::from(taken);
         let promise = self.ticket();
         self.promised.insert(
             promise,
@@ -378,14 +404,33 @@ impl Rank {
                 run: posted.run,
                 place: posted.place,
                 bytes,
-                have: 0,
+                have: if taken { bytes } else { 0 },
             },
         );
-        self.out
-            .push_back((from, Packet::Accept { ticket, promise }));
+        let accept = Packet::Accept {
+            ticket,
+            promise,
+            taken,
+        };
+        self.out.push_back((from, accept));
     }
 
-    pub(super) fn accept(&mut self, from: u32, ticket: u32, promise: u32) -> bool {
+    /// Reads a message that fits into its receive where it lies in its sender's process.
+    fn read_there(&mut self, from: u32, posted: Posted, bytes: u64, at: u64) -> bool {
+        let (Some(reach), Some(run)) = (&mut self.reach, self.runs.get(posted.run)) else {
+            return false;
+        };
+        let Work::Recv { into, .. } = run.counters.schedule().work(posted.place) else {
+            return false;
+        };
+        let to = match &into[..] {
+            [piece] => run.memory.address(piece),
+            _ => 0,
+        };
+        to != 0 && run.state == State::Running && reach.read(from, at, to, bytes)
+    }
+
+    pub(super) fn accept(&mut self, from: u32, ticket: u32, promise: u32, taken: bool) -> bool {
         let Some(offered) = self.offered.get(&ticket).filter(|o| o.to == from).copied() else {
             return false;
         };
@@ -402,12 +447,23 @@ impl Rank {
         let Work::Send { from: pieces, .. } = run.counters.schedule().work(offered.place) else {
             return false;
         };
+        let bytes = total(pieces).unwrap_or(0);
+        if taken {
+            let end = Packet::Data {
+                promise,
+                offset: bytes,
+                payload: Payload::from(&[][..]),
+            };
+            self.out.push_back((from, end));
+            self.completions.push_back((offered.run, offered.place));
+            return true;
+        }
         self.streams.push_back(Stream {
             to: from,
             promise,
             run: offered.run,
             place: offered.place,
-            bytes: total(pieces).unwrap_or(0),
+            bytes,
             sent: 0,
         });
         true
