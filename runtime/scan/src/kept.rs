@@ -87,8 +87,9 @@ impl Identity {
 /// The checksum of what nobody can write to.
 fn contents(memory: &dyn Memory, segments: &[Segment]) -> Option<Sum> {
     let fixed = |s: &&Segment| s.kind == PT_LOAD && s.flags & PF_W == 0;
-    let total: u64 = segments.iter().filter(fixed).map(|s| s.length).sum();
-    if total > NAMELESS {
+    let lengths = segments.iter().filter(fixed).map(|s| s.length);
+    // The lengths are what the file says.
+    if lengths.fold(0, u64::saturating_add) > NAMELESS {
         return None;
     }
     segments
@@ -252,6 +253,13 @@ pub enum Unfit {
     Damaged,
 }
 
+/// Bytes with the sum behind them that tells damaged ones.
+pub fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let sum = Sum::EMPTY.bytes(&bytes);
+    bytes.extend(sum.0.to_le_bytes());
+    bytes
+}
+
 impl Readings {
     /// None yet.
     pub fn new(object: Identity) -> Readings {
@@ -304,9 +312,7 @@ impl Readings {
                 break;
             }
         }
-        let sum = Sum::EMPTY.bytes(&out);
-        out.extend(sum.0.to_le_bytes());
-        out
+        sealed(out)
     }
 
     /// What the function at this place shows. `asked`: only if it is known whether its loops divide freely.
@@ -570,6 +576,29 @@ mod tests {
         readings.insert(0x1001, Form::Data, all);
         readings.taught = "a text\n".to_owned();
         readings
+    }
+
+    #[test]
+    fn lengths_that_add_up_to_more_than_a_word_are_too_long() {
+        struct Nothing;
+        impl Memory for Nothing {
+            fn from(&self, _: u64) -> Option<&[u8]> {
+                Some(&[])
+            }
+        }
+        let half = Segment {
+            kind: PT_LOAD,
+            flags: 4,
+            start: 0,
+            length: 1 << 63,
+        };
+        assert_eq!(Identity::of(&Nothing, 0, &[half, half]), None);
+    }
+
+    #[test]
+    fn an_address_of_nothing_is_left_out() {
+        let told: Told = [0, 0x1004].into_iter().collect();
+        assert!(told.any() && told.addresses().eq([0x1004]));
     }
 
     #[test]

@@ -46,9 +46,10 @@ impl Told {
 }
 
 impl FromIterator<u64> for Told {
-    /// The first ones of these return addresses.
+    /// The first ones of these return addresses. No call returns to 0, which a damaged file may have.
     fn from_iter<I: IntoIterator<Item = u64>>(all: I) -> Told {
         let mut told = Told::NONE;
+        let all = all.into_iter().filter(|&address| address != 0);
         for (slot, address) in told.after.iter_mut().zip(all) {
             *slot = address;
         }
