@@ -388,6 +388,7 @@ impl Door {
     }
 
     fn serve(&self, mut stream: UnixStream) {
+        let process = peer(&stream).map(|peer| peer.pid);
         let greeted = self.greet(&mut stream);
         self.strangers.fetch_sub(1, Ordering::Relaxed);
         let rank = match greeted {
@@ -414,6 +415,10 @@ impl Door {
                 Ok(None) | Err(_) => break,
             }
         }
+        // Connections are kept by a thread with descriptors of its own, which may end long before the others.
+        while process.is_some_and(is_dying) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
         // Reported before the rank's next process can be let in and reported.
         let mut connections = lock(&self.connections);
         connections.remove(&rank);
@@ -423,7 +428,7 @@ impl Door {
     /// Lets a process in that knows the job's secret.
     fn greet(&self, stream: &mut UnixStream) -> Result<u32, String> {
         let failed = |error: std::io::Error| format!("a greeting: one is needed ({error})");
-        if peer_uid(stream) != Some(own_uid()) {
+        if peer(stream).map(|peer| peer.uid) != Some(own_uid()) {
             return Err("another user's process (expected one of the job)".to_owned());
         }
         stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
@@ -492,8 +497,8 @@ fn own_uid() -> libc::uid_t {
     unsafe { libc::geteuid() }
 }
 
-/// The user of the process at the other end.
-fn peer_uid(stream: &UnixStream) -> Option<libc::uid_t> {
+/// The process at the other end and its user, as they were when it connected.
+fn peer(stream: &UnixStream) -> Option<libc::ucred> {
     let mut peer = libc::ucred {
         pid: 0,
         uid: 0,
@@ -510,12 +515,37 @@ fn peer_uid(stream: &UnixStream) -> Option<libc::uid_t> {
             &raw mut length,
         )
     };
-    (failed == 0).then_some(peer.uid)
+    (failed == 0).then_some(peer)
+}
+
+/// Is the process ending, but not ready yet for its parent's `wait`?
+fn is_dying(process: libc::pid_t) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
+    stat.is_ok_and(|stat| says_dying(&stat))
+}
+
+/// `stat` as in proc_pid_stat(5), of a process's first thread.
+fn says_dying(stat: &str) -> bool {
+    const EXITING: u64 = 4;
+    let fields: Vec<&str> = stat
+        .rsplit(')')
+        .next()
+        .unwrap_or_default()
+        .split(' ')
+        .collect();
+    // Numbered as on that page, whose third field follows the name.
+    let field = |number: usize| fields.get(number - 2).copied().unwrap_or_default();
+    let bits = |number: usize| field(number).parse().unwrap_or(0_u64);
+    let killed = bits(31) & 1 << (libc::SIGKILL - 1) != 0;
+    match field(3) {
+        "Z" | "X" => bits(20) > 1,
+        _ => killed || bits(9) & EXITING != 0,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{lock, Door, Event, Happening, Plan, Report};
+    use super::{is_dying, lock, says_dying, Door, Event, Happening, Plan, Report};
     use hetmp_core::bootstrap::wire::{read_frame, Reply, Request, VERSION};
     use std::io::Write;
     use std::os::unix::net::UnixStream;
@@ -566,5 +596,27 @@ mod tests {
         drop(process);
         served.join().expect("the door's thread");
         assert_eq!(lock(&seen)[..], [Event::Joined, Event::Left]);
+    }
+
+    #[test]
+    fn a_process_dies_until_its_last_thread_has_ended() {
+        let stat = |state, flags: u32, threads: u32, pending: u32| {
+            let before =
+                format!("7 (a) b) {state} 1 7 7 0 -1 {flags} 0 0 0 0 0 0 0 0 20 0 {threads}");
+            format!("{before} 0 9 0 0 0 0 0 0 0 0 {pending} 0")
+        };
+        assert!(!says_dying(&stat("S", 0x40_0000, 2, 0)));
+        assert!(
+            says_dying(&stat("S", 0x40_0000, 2, 1 << 8)),
+            "killed, and has not run yet"
+        );
+        assert!(says_dying(&stat("R", 0x40_0004, 2, 0)));
+        assert!(
+            says_dying(&stat("Z", 0x40_0004, 2, 0)),
+            "its first thread has ended"
+        );
+        assert!(!says_dying(&stat("Z", 0x40_0004, 1, 0)));
+        assert!(!says_dying(""));
+        assert!(!is_dying(std::process::id() as libc::pid_t));
     }
 }
