@@ -4,7 +4,7 @@
 //! for nothing, and threads started from a constructor would hang under `dlopen`. The runtime is initialised
 //! by the first call of a thread.
 
-use crate::affinity::{places, subset, threads, PlaceKind};
+use crate::affinity::{places, subset, PlaceKind};
 use crate::icv::{display, libomp, Globals, Machine};
 use crate::unlike::{modes, nodes};
 use core::mem::ManuallyDrop;
@@ -118,9 +118,6 @@ fn start() -> Globals {
     modes::configure(&globals);
     Policy::join(cpus);
     watch_forks();
-    if globals.as_libomp && !globals.places.is_empty() {
-        threads::free_children();
-    }
     globals
 }
 

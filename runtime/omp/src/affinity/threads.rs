@@ -11,6 +11,7 @@ use crate::team::members::{Member, Team};
 use crate::thread::Thread;
 use crate::unlike::place;
 use hetmp_core::topo;
+use std::sync::Once;
 
 /// Computes the placements of the team's members. Called by the primary thread before it starts the workers.
 #[inline]
@@ -87,9 +88,12 @@ pub(crate) fn leave(th: &Thread, team: &Team) {
 
 /// A child of `fork` begins with all CPUs of the process where libomp's does: if its thread was bound to a place, the
 /// child, and what it executes, would have that place alone. With libgomp it has.
-pub(crate) fn free_children() {
+fn free_children() {
+    static WATCHED: Once = Once::new();
     // SAFETY: the handler can be called in every child, since the library is never unloaded.
-    unsafe { libc::pthread_atfork(None, None, Some(free_child)) };
+    WATCHED.call_once(|| unsafe {
+        libc::pthread_atfork(None, None, Some(free_child));
+    });
 }
 
 extern "C" fn free_child() {
@@ -139,6 +143,9 @@ pub(crate) fn move_to(th: &Thread, to: Placement) {
 
 #[cold]
 fn go_to(th: &Thread, place: u32) {
+    if init::globals().as_libomp {
+        free_children();
+    }
     th.place.set(place);
     if let Some(cpus) = init::globals().places.get(place as usize - 1) {
         // A place may have gone offline since the start; the thread then stays where it is.
