@@ -36,7 +36,7 @@ pub mod fixed;
 pub mod gain;
 pub mod hetprobe;
 pub mod irregular;
-pub(crate) mod limits;
+pub mod limits;
 pub mod nest;
 pub mod placement;
 pub mod plain;

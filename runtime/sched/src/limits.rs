@@ -1,7 +1,7 @@
-//! The numbers of the judge ([`crate::gain`]) that are choices.
+//! The numbers of the judge ([`crate::gain`], [`crate::even`]) that are choices.
 //!
-//! "Lives" are the tests of that module: whole lives of regions with invented times, which say how many executions each
-//! way gets. "Untuned" says that no experiment has chosen a number.
+//! "Lives" are the tests of these modules: whole lives of regions with invented times, which say how many executions
+//! each way gets. "Untuned" says that no experiment has chosen a number.
 
 /// Error of the log ratio of a single pair, before anything is known of the spread: many regions have executions whose
 /// sizes differ by such a factor. Lives pass with 0.3 and with 0.35.
@@ -19,9 +19,10 @@ pub(crate) const SUSPENDED: f64 = 0.5;
 pub(crate) const FORGET: f64 = 0.5;
 /// A trial of so many pairs ends with what it has found. Untuned: a difference that is not clear by then is not felt.
 pub(crate) const MOST_PAIRS: u32 = 12;
-/// Executions between two trials: the first time, and at most. Untuned: the ledger bounds what trials cost.
+/// Executions between two trials: the first time...
 pub(crate) const FIRST_PERIOD: u32 = 32;
-pub(crate) const LONGEST_PERIOD: u32 = 8192;
+/// ...and at most. Untuned: the ledger bounds what trials cost.
+pub const LONGEST_PERIOD: u32 = 8192;
 /// A pair of which a thread lost its core counts for this part of one. A single one is never enough, since twice
 /// `ONE_PAIR / DISTURBED` is more than `MOST_APART`: at a quarter, one of eight runs of a program beside 20 busy
 /// processes kept ordinary teams from its first, disturbed pair on.
@@ -31,7 +32,7 @@ pub(crate) const FIRST_REST: u32 = 5;
 pub(crate) const LONGEST_REST: u32 = 127;
 /// Regions that take longer than this, in nanoseconds, are not compared with one thread. Untuned: two threads that
 /// wake up in 10 us are faster from 20 us on.
-pub(crate) const SHORT_NS: f64 = 10_000.0;
+pub const SHORT_NS: f64 = 10_000.0;
 /// An execution of this many times `SHORT_NS` was interrupted: asking the system would take longer. Untuned.
 pub(crate) const INTERRUPTED: f64 = 5.0;
 /// Nanoseconds that a timer's interrupt may take, no reason to look at a region that one thread runs. Untuned.
@@ -42,3 +43,22 @@ pub(crate) const BAND: f64 = core::f64::consts::LN_2;
 pub(crate) const STRAYS: i32 = 3;
 /// Weight of the older executions in what is usual. Untuned: lives that grow are noticed before the band has widened.
 pub(crate) const MEMORY: f64 = 0.94;
+/// Nanoseconds that a region whose nodes are alike must have lost before its code is read and both ways are tried:
+/// what that takes. 8 KB of code take 3 ms.
+pub(crate) const LOOK_NS: f64 = 2e6;
+/// Its threads count as equally long if they wait for no more than this part of an execution (untuned)...
+pub(crate) const UNEVEN: f64 = 0.05;
+/// ...and one in this many observed executions must be uneven. Rarer ones are the doing of other processes. In the life
+/// beside a busy process every second one is.
+pub(crate) const UNEVEN_ONE_IN: u32 = 3;
+/// The loss of one execution counts for at most this many times the shortest execution: a thread that lost its core is
+/// behind by milliseconds. Untuned: in the life beside a busy process looking began 40 times as soon without a bound.
+pub(crate) const MOST_LOST: f64 = 2.0;
+/// A thread's share of what is left of its node's range is divided into this many chunks at the end, so that the
+/// threads of a node end together (untuned)...
+pub(crate) const TAPER: u64 = 4;
+/// ...and no chunk is smaller than this part of a thread's share of the whole range (untuned)...
+pub(crate) const FINEST: u64 = 512;
+/// ...or of an even share of all that is split. This bounds the number of takes when a node with a small share does
+/// another node's work.
+pub(crate) const FINEST_OF_ALL: u64 = 4096;

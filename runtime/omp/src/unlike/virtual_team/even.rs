@@ -9,7 +9,7 @@ use crate::boundary::Reason;
 use crate::team::members::Outlined;
 use crate::team::region::{self as team, Region};
 use crate::thread::Thread;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::whole::Mutex;
 use hetmp_sched::even::{Even, Seen};
 use std::collections::BTreeMap;
@@ -24,17 +24,11 @@ pub(super) fn is_to_be_looked_at(code: usize, threads: u32) -> bool {
     region.is_some_and(Even::is_to_be_looked_at)
 }
 
-/// Learns from an execution with so many barriers. Returns how many executions may pass unobserved, 0 unless any
-/// `may_pass`.
-pub(super) fn learn(
-    (code, threads): (usize, u32),
-    seen: &Seen,
-    barriers: u32,
-    may_pass: bool,
-) -> u32 {
+/// Learns from an execution. Returns how many executions may pass unobserved, 0 unless any `may_pass`.
+pub(super) fn learn((code, threads): (usize, u32), seen: &Seen, may_pass: bool) -> u32 {
     let mut known = KNOWN.lock();
     let region = known.entry((code, threads)).or_default();
-    region.see(seen, barriers, may_pass)
+    region.see(seen, may_pass)
 }
 
 /// An execution whose threads are timed.
@@ -44,8 +38,6 @@ struct Timed {
     /// Ticks that the threads spent in the program's code: the largest, and the sum.
     most: AtomicU64,
     sum: AtomicU64,
-    /// Barriers that the threads have passed.
-    barriers: AtomicU32,
 }
 
 /// The outlined function of a timed execution.
@@ -57,7 +49,6 @@ unsafe extern "C" fn run(timed: *mut libc::c_void) {
     let timed = unsafe { &*timed.cast::<Timed>() };
     let th = Thread::current();
     let slow = &th.slow;
-    let epoch = th.member().epoch.get();
     slow.start_watch();
     // SAFETY: `ordinary` took function and data from a region that compiled code made for every thread of a
     // team.
@@ -66,9 +57,7 @@ unsafe extern "C" fn run(timed: *mut libc::c_void) {
     // in each region that is shorter than the emulation's period.
     th.leave_program(Reason::Switch);
     let busy = slow.stop_watch();
-    let barriers = th.member().epoch.get().wrapping_sub(epoch) & crate::EPOCH_MASK;
     // Relaxed: the join orders these writes before the primary thread's reads.
-    timed.barriers.store(barriers, Ordering::Relaxed);
     timed.most.fetch_max(busy, Ordering::Relaxed);
     timed.sum.fetch_add(busy, Ordering::Relaxed);
 }
@@ -80,8 +69,6 @@ pub(super) struct Observed {
     /// Ticks that threads spent in the program's code: the largest, and the mean.
     pub(super) most: u64,
     pub(super) mean: u64,
-    /// Barriers that each thread has passed.
-    pub(super) barriers: u32,
 }
 
 /// Runs `region` as an ordinary team.
@@ -94,7 +81,6 @@ pub(super) unsafe fn ordinary(th: &Thread, region: &Region) -> Observed {
         data: region.data,
         most: AtomicU64::new(0),
         sum: AtomicU64::new(0),
-        barriers: AtomicU32::new(0),
     };
     let watched = Region {
         entry: run,
@@ -109,6 +95,5 @@ pub(super) unsafe fn ordinary(th: &Thread, region: &Region) -> Observed {
         threads,
         most: timed.most.load(Ordering::Relaxed),
         mean: timed.sum.load(Ordering::Relaxed) / count,
-        barriers: timed.barriers.load(Ordering::Relaxed),
     }
 }

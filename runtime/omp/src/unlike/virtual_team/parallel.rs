@@ -23,6 +23,7 @@ use hetmp_core::sys::{monotonic_ns, ticks};
 use hetmp_scan::Told;
 use hetmp_sched::deal::{self, Deal};
 use hetmp_sched::even::Seen;
+use hetmp_sched::limits::LONGEST_PERIOD;
 use hetmp_sched::ways::{Reason, Way};
 use std::sync::OnceLock;
 
@@ -64,10 +65,6 @@ pub(crate) fn after_fork(th: &Thread) {
     watchdog::after_fork();
     reader::after_fork();
 }
-
-/// A region that its code or its clauses keep from virtual teams runs this many times before it is looked at
-/// again: another object's code may have come to its address.
-const LOOK_AGAIN: u32 = 1000;
 
 /// Runs `region` in one way or another. [`crate::team::placement::parallel`] comes here if [`modes::watches`]
 /// is true.
@@ -235,7 +232,8 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
                 }
                 // It may have been read when it runs next.
                 None if way == Way::Ordinary(Reason::Unread) => 0,
-                None => LOOK_AGAIN,
+                // Its code or its clauses keep it; other code may come to its address.
+                None => LONGEST_PERIOD,
             };
             // If another size was announced, a team of this size must be right for any code that may be at
             // this address next time.
@@ -288,7 +286,7 @@ unsafe fn timed(th: &Thread, region: &Region) -> u32 {
             mean_ns: ns(seen.mean),
         };
         let key = (address, region.nthreads);
-        even::learn(key, &times, seen.barriers, may_pass)
+        even::learn(key, &times, may_pass)
     });
     if may_pass {
         if rest != 0 {

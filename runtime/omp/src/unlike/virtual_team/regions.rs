@@ -13,12 +13,9 @@ use crate::unlike::{kept, modes};
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::whole::{patiently, Held, Mutex};
 use hetmp_sched::gain::{Gain, Kept, Run, Turn, ORDINARY};
+use hetmp_sched::limits::SHORT_NS;
 use hetmp_sched::ways::{Reason, Way};
 use std::collections::BTreeMap;
-
-/// Nanoseconds in the program's code, summed over all threads. If a region that gains nothing takes less, the
-/// reason is reported as "short".
-const SHORT_NS: u64 = 30_000;
 
 /// One region, at one team size.
 #[derive(Clone, Copy, Debug)]
@@ -139,7 +136,7 @@ impl Knowledge {
         // With equal shares the region ends with its slowest thread.
         let slowest = paces().fold(0.0, f64::max);
         if !disturbed {
-            self.why = if work < SHORT_NS {
+            self.why = if (work as f64) < SHORT_NS * threads {
                 Reason::Short
             } else if outcome.substantial as usize <= outcome.runners.len() {
                 Reason::FewPieces
