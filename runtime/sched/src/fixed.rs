@@ -13,6 +13,7 @@
 
 use crate::csr;
 use crate::decide::Decision;
+use crate::limits::{FIRST_PERIOD, LONGEST_PERIOD};
 use crate::placement::Placement;
 use crate::plain::static_piece;
 use crate::ranges::Range;
@@ -71,14 +72,8 @@ const WEIGHT: f64 = 0.2;
 /// A time counts as at most this many times the form's average: an execution that lost a time slice says
 /// nothing about its form.
 const BOUND: f64 = 1.5;
-/// Measured executions after which the losing form is tried again. The number doubles each time the same form
-/// has lost, up to `RARELY`.
-const AGAIN: u32 = 64;
-const RARELY: u32 = 4096;
-/// Fixed pieces are kept while they are not slower than by this factor...
-const TOLERANCE: f64 = 1.02;
-/// ...or by this number of nanoseconds per execution. Most of what fixed pieces save lies outside of the
-/// measured span: the locks before and after the loop.
+/// Fixed pieces are kept while they are not slower by this number of nanoseconds per execution. Most of what fixed
+/// pieces save lies outside of the measured span: the locks before and after the loop.
 const OUTSIDE_NS: f64 = 500.0;
 
 /// Which form suits one settled loop, by its measured times.
@@ -92,7 +87,8 @@ pub(crate) struct Form {
     fixed: bool,
     /// The form that won the last judgement.
     winner: Option<bool>,
-    /// Executions for which the winner is kept before the loser is tried again.
+    /// Measured executions for which the winner is kept before the loser is tried again. The number doubles each time
+    /// the same form has lost.
     rest: u32,
 }
 
@@ -142,10 +138,10 @@ impl Form {
             return;
         };
         let outside = OUTSIDE_NS / iterations.max(1) as f64;
-        let fixed = pieces <= (chunks * TOLERANCE).max(chunks + outside);
+        let fixed = pieces <= chunks + outside;
         self.rest = match self.winner {
-            Some(before) if before == fixed => (self.rest * 2).min(RARELY),
-            _ => AGAIN,
+            Some(before) if before == fixed => (self.rest * 2).min(LONGEST_PERIOD),
+            _ => FIRST_PERIOD,
         };
         self.winner = Some(fixed);
         self.fixed = fixed;

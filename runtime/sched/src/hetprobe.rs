@@ -44,6 +44,7 @@
 use crate::cache::Known;
 use crate::csr;
 use crate::decide::{decide, Decision, NodeInput, Rules};
+use crate::limits::{FINEST, FINEST_OF_ALL, TAPER};
 use crate::placement::Placement;
 use crate::plain::take_up_to;
 use crate::primitive::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
@@ -95,14 +96,6 @@ impl Default for Settings {
 
 /// Least number of chunks into which a thread divides its share of its node's range.
 const CHUNKS_PER_THREAD: u64 = 16;
-/// Divides a thread's share of what is left into this many chunks at the end of a range, so that the threads
-/// of a node end together.
-const TAPER: u64 = 4;
-/// No chunk is smaller than this part of a thread's share of its node's range.
-const FINEST: u64 = 256;
-/// Nor is it smaller than this part of an even share of the whole rest. This bounds the number of takes when
-/// a node with a small share does another node's work.
-const FINEST_OF_ALL: u64 = 4096;
 
 const PROBING: u64 = 0;
 const SPLIT: u64 = 1;

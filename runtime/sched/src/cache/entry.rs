@@ -8,6 +8,7 @@ use super::drift::{factor, moved, DriftWatch, DRIFT, DRIFTS_IN_A_ROW};
 use super::Known;
 use crate::decide::{decide, Choice, Decision, NodeInput, Rules, Why};
 use crate::fixed::Form;
+use crate::limits::FIRST_PERIOD;
 use crate::placement::Placement;
 use crate::probe::NodeRate;
 use crate::record::{Learning, LoopRecord};
@@ -37,10 +38,6 @@ const MOST_TURNED_DOWN: u32 = 8;
 /// A plan is renewed when a core speed ratio has moved by more than this factor. Smaller moves make a loop in
 /// fixed pieces less than 1 % longer; with chunks, the end of the loop evens them out anyway.
 const RENEWAL: f64 = 1.01;
-/// Measured executions before a plan is renewed while the loop runs in fixed pieces: the times of loops of a
-/// microsecond move by more than [`RENEWAL`] from one execution to the next.
-const PLAN_HOLDS: u32 = 32;
-
 /// Sum of the times of several executions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timing {
@@ -278,7 +275,8 @@ impl Entry {
             // comes too late.
             known.brief = !complete && self.probes >= BRIEF_PROBES && record.span_ns <= BRIEF_NS;
             self.since_plan = self.since_plan.saturating_add(1);
-            if complete && (!record.fixed || self.since_plan >= PLAN_HOLDS) {
+            // Times of loops of a microsecond, in fixed pieces, move by more than `RENEWAL` each time.
+            if complete && (!record.fixed || self.since_plan >= FIRST_PERIOD) {
                 let new = decide(&inputs, rules);
                 if !known.plan.as_ref().is_some_and(|p| close(p, &new)) {
                     known.plan = Some(Arc::new(new));

@@ -6,6 +6,7 @@ use super::map::{self, CostMap};
 use super::state::{lock, Cause, Center, Share};
 use super::{Irregular, Trigger, NO_TRIGGER};
 use crate::decide::{decide, Choice, Decision, NodeInput, Why};
+use crate::limits::{FINEST, FINEST_OF_ALL, TAPER};
 use crate::primitive::Ordering;
 use crate::probe::{self, NodeRate, NodeTotal};
 use std::sync::Arc;
@@ -15,12 +16,6 @@ const CHUNK_NS_PER_THREAD: f64 = 200.0;
 /// Least number of chunks into which a thread divides its part of its node's share: changes should be seen
 /// early.
 const CHUNKS_PER_THREAD: u64 = 64;
-/// Divides a thread's part of what is left into this many chunks at the end of a share.
-const TAPER: u64 = 4;
-/// No chunk is smaller than this part of a thread's part of its node's share,
-const FINEST: u64 = 512;
-/// nor than this part of an even part of all that is split.
-const FINEST_OF_ALL: u64 = 4096;
 /// The least iterations of a period for each thread.
 const LEAST_ITERATIONS: u64 = 8;
 /// The least work of a period, in multiples of the least work of a chunk.
