@@ -6,6 +6,7 @@ use super::output::{relay, Stream};
 use super::{places, signals};
 use hetmp_core::bootstrap::wire::{hex, read_frame, same_secret, Reply, Request, Ticket, VERSION};
 use hetmp_core::bootstrap::SECRET;
+use hetmp_core::file;
 use hetmp_core::topo::Topology;
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -14,7 +15,7 @@ use std::os::fd::AsRawFd as _;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -520,8 +521,9 @@ fn peer(stream: &UnixStream) -> Option<libc::ucred> {
 
 /// Is the process ending, but not ready yet for its parent's `wait`?
 fn is_dying(process: libc::pid_t) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
-    stat.is_ok_and(|stat| says_dying(&stat))
+    let stat = file::bytes(Path::new(&format!("/proc/{process}/stat")), 4096);
+    // A process may have any name.
+    stat.is_ok_and(|stat| says_dying(&String::from_utf8_lossy(&stat)))
 }
 
 /// `stat` as in proc_pid_stat(5), of a process's first thread.
