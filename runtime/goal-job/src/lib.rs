@@ -45,6 +45,7 @@ mod peers;
 mod progress;
 #[cfg(not(loom))]
 mod reach;
+#[cfg(not(loom))]
 mod ring;
 #[cfg(not(loom))]
 mod settings;
