@@ -6,7 +6,7 @@ int main(void)
     enum { N = 3000 };
     int hist[16] = {0}, part[10] = {0};
     long *heap = calloc(50, sizeof *heap);
-#pragma omp parallel for reduction(+ : hist) reduction(+ : part[2 : 5]) reduction(+ : heap[10 : 20])
+#pragma omp parallel for reduction(+ : hist) reduction(+ : part[2 : 5]) reduction(+ : heap[10 : 20]) \
     schedule(dynamic, 7)
     for (int i = 0; i < N; i++) {
         hist[i % 16]++;

@@ -117,7 +117,7 @@ enum {
 /* Flags of hetmp_device_queue_open_flags. */
 #define HETMP_DEVICE_POLLED 1 /* the engine keeps looking at the doorbell record: needed if a device rings */
 
-/* BEGIN generated from runtime/shmem/src/device.rs and runtime/abi/src/device.rs: cargo run -p hetmp-shmem-surface --
+/* BEGIN generated from runtime/shmem and runtime/abi/src/device.rs: cargo run -p hetmp-shmem-surface -- --write */
 /* A send queue. Programs use it through the functions of this header only. */
 typedef struct hetmp_device_queue {
     /* The rings, in memory that a device can map. First the descriptors: mask + 1 slots of eight words. */

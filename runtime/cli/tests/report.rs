@@ -400,7 +400,7 @@ fn a_page_shows_what_nodes_fetched() {
         "<b>whole on node 1</b> <span class=\"soft\">2 runs, mean 3.00 ms</span>",
         "<b>at the origin</b> <span class=\"soft\">5 runs, mean 100 us</span>",
         // Three quarters of the time waited was on node 1.
-        "<i style=\"width:75.00%;background:var(--k3)\" title=\"node 1: 3.00 ms waited for pages\">",
+        "<i style=\"width:75.00%;background:var(--n1)\" title=\"node 1: 3.00 ms waited for pages\">",
         "faster &lt;i&gt;across&lt;/i&gt;",
         "<code>0x405000</code><td><code>grid&lt;b&gt;[4096..8191]</code>",
         "<i style=\"width:25.00%;background:var(--k0)\" title=\"30 requests\">",
