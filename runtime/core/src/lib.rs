@@ -7,7 +7,8 @@
 //!   * memory that processes share: [`segment`], [`statics`], [`page`];
 //!   * threads and the system: [`thread`], [`tls`] (the per-thread self pointer), [`aside`] (more stack for a while),
 //!     [`whole`] (what children of `fork` find), [`sys`] (system calls);
-//!   * the program: [`object`] (loaded files and their functions), [`program`] (what it was linked with), [`float`]
+//!   * the program: [`object`] (loaded files and their functions), [`program`] (what it was linked with), [`multi_isa`]
+//!     (programs for two instruction sets), [`float`]
 //!     (its floating-point modes and flags, which our arithmetic leaves alone);
 //!   * the machine: [`topo`], [`quota`], [`calibration`], [`counters`], [`power`], [`slow`] (emulated slow cores);
 //!   * the job: [`mod@bootstrap`], [`helper`] (a process of ours beside the program's), [`keeper`] (descriptors of ours
@@ -34,6 +35,7 @@ pub mod hash;
 pub mod helper;
 pub mod keeper;
 pub mod lock;
+pub mod multi_isa;
 pub mod object;
 pub mod observers;
 pub mod page;

@@ -60,15 +60,8 @@ impl Place {
                 // An empty name is the program itself.
                 None => std::fs::read_link("/proc/self/exe").unwrap_or_default(),
             };
-            let notes = headers.iter().filter(|h| h.p_type == libc::PT_NOTE);
-            let build_id = notes
-                .filter_map(|h| {
-                    let start = base.wrapping_add(h.p_vaddr) as usize as *const u8;
-                    // SAFETY: note segments of a loaded object are in memory and readable.
-                    let bytes = unsafe { core::slice::from_raw_parts(start, h.p_memsz as usize) };
-                    build_id(bytes, h.p_align)
-                })
-                .next();
+            // SAFETY: a record that dl_iterate_phdr passes right now.
+            let build_id = unsafe { note(info, b"GNU\0", 3) };
             search.found = Some(Place {
                 path,
                 build_id: build_id.unwrap_or_default().to_vec(),
@@ -106,8 +99,28 @@ unsafe fn headers(info: &libc::dl_phdr_info) -> &[libc::Elf64_Phdr] {
     unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) }
 }
 
-/// The description of the note `NT_GNU_BUILD_ID` in a note segment.
-fn build_id(mut notes: &[u8], align: u64) -> Option<&[u8]> {
+/// The description of a note of a loaded object. `owner`: its name, with the zero at its end.
+///
+/// # Safety
+/// `info` is a record that `dl_iterate_phdr` hands out right now.
+pub(crate) unsafe fn note<'a>(
+    info: &'a libc::dl_phdr_info,
+    owner: &[u8],
+    kind: u32,
+) -> Option<&'a [u8]> {
+    // SAFETY: the caller's.
+    let headers = unsafe { headers(info) }.iter();
+    let mut notes = headers.filter(|h| h.p_type == libc::PT_NOTE);
+    notes.find_map(|h| {
+        let start = info.dlpi_addr.wrapping_add(h.p_vaddr) as usize as *const u8;
+        // SAFETY: note segments of a loaded object are in memory and readable.
+        let bytes = unsafe { core::slice::from_raw_parts(start, h.p_memsz as usize) };
+        note_in(bytes, h.p_align, owner, kind)
+    })
+}
+
+/// The description of the first note of that owner and kind in a note segment.
+fn note_in<'a>(mut notes: &'a [u8], align: u64, owner: &[u8], wanted: u32) -> Option<&'a [u8]> {
     let align = if align == 8 { 8 } else { 4 };
     let padded = |n: usize| n.checked_add(align - 1).map(|n| n & !(align - 1));
     while notes.len() >= 12 {
@@ -119,13 +132,27 @@ fn build_id(mut notes: &[u8], align: u64) -> Option<&[u8]> {
         let start = padded(12usize.checked_add(name)?)?;
         let end = start.checked_add(description)?;
         let text = notes.get(12..12usize.checked_add(name)?)?;
-        let id = notes.get(start..end)?;
-        if kind == 3 && text == b"GNU\0" {
-            return Some(id);
+        let found = notes.get(start..end)?;
+        if kind == wanted && text == owner {
+            return Some(found);
         }
         notes = notes.get(padded(end)?..)?;
     }
     None
+}
+
+/// The bytes of the first section of that name in an ELF file of 64 bits and this machine's byte order.
+pub(crate) fn section<'a>(file: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let sections = Table::of(file)?;
+    let names = sections.bytes_of(sections.row(number(file, 62, 2)?)?)?;
+    let is_named = |s: &&[u8]| {
+        let at = number(s, 0, 4).and_then(|at| usize::try_from(at).ok());
+        let rest = at.and_then(|at| names.get(at..)).unwrap_or_default();
+        rest.strip_prefix(name.as_bytes())
+            .is_some_and(|r| r.first() == Some(&0))
+    };
+    let mut all = (0..sections.count).filter_map(|i| sections.row(i));
+    sections.bytes_of(all.find(is_named)?)
 }
 
 /// The functions of one file, by address.
@@ -172,17 +199,7 @@ impl Functions {
 
     /// The symbols of these kinds.
     fn parse(file: &[u8], kinds: [u64; 2]) -> Option<Functions> {
-        let little = u16::from_ne_bytes([1, 0]) == 1;
-        let class = [2, if little { 1 } else { 2 }];
-        if !file.starts_with(b"\x7fELF") || file.get(4..6)? != class {
-            return None;
-        }
-        let sections = Table {
-            file,
-            at: number(file, 40, 8)?,
-            entry: number(file, 58, 2)?,
-            count: number(file, 60, 2)?,
-        };
+        let sections = Table::of(file)?;
         let mut out = Functions::default();
         for wanted in [2, 11] {
             // .symtab, else .dynsym.
@@ -212,10 +229,9 @@ impl Functions {
             entry,
             count: number(table, 32, 8)? / entry,
         };
-        let strings = sections.row(number(table, 40, 4)?)?;
-        let start = usize::try_from(number(strings, 24, 8)?).ok()?;
-        let size = usize::try_from(number(strings, 32, 8)?).ok()?;
-        self.names = file.get(start..start.checked_add(size)?)?.to_vec();
+        self.names = sections
+            .bytes_of(sections.row(number(table, 40, 4)?)?)?
+            .to_vec();
         for i in 0..symbols.count {
             let symbol = symbols.row(i)?;
             let (kind, section) = (number(symbol, 4, 1)? & 15, number(symbol, 6, 2)?);
@@ -280,6 +296,28 @@ struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
+    /// The sections of an ELF file of 64 bits and this machine's byte order.
+    fn of(file: &'a [u8]) -> Option<Table<'a>> {
+        let little = u16::from_ne_bytes([1, 0]) == 1;
+        let class = [2, if little { 1 } else { 2 }];
+        if !file.starts_with(b"\x7fELF") || file.get(4..6)? != class {
+            return None;
+        }
+        Some(Table {
+            file,
+            at: number(file, 40, 8)?,
+            entry: number(file, 58, 2)?,
+            count: number(file, 60, 2)?,
+        })
+    }
+
+    /// What a section's header says where the section's bytes are.
+    fn bytes_of(&self, header: &[u8]) -> Option<&'a [u8]> {
+        let start = usize::try_from(number(header, 24, 8)?).ok()?;
+        let size = usize::try_from(number(header, 32, 8)?).ok()?;
+        self.file.get(start..start.checked_add(size)?)
+    }
+
     fn row(&self, i: u64) -> Option<&'a [u8]> {
         let start = self.at.checked_add(i.checked_mul(self.entry)?)?;
         let end = start.checked_add(self.entry)?;
@@ -360,6 +398,9 @@ mod tests {
 
     #[test]
     fn notes() {
+        fn id(bytes: &[u8]) -> Option<&[u8]> {
+            note_in(bytes, 4, b"GNU\0", 3)
+        }
         let mut bytes = Vec::new();
         for (kind, id) in [(1u32, &b"abi!"[..]), (3, &b"\x12\x34\x56\x78\x9a"[..])] {
             for word in [4, id.len() as u32, kind] {
@@ -369,11 +410,11 @@ mod tests {
             bytes.extend_from_slice(id);
             bytes.resize(bytes.len().next_multiple_of(4), 0);
         }
-        assert_eq!(build_id(&bytes, 4), Some(&b"\x12\x34\x56\x78\x9a"[..]));
+        assert_eq!(id(&bytes), Some(&b"\x12\x34\x56\x78\x9a"[..]));
         for cut in 0..bytes.len() - 3 {
-            assert_eq!(build_id(&bytes[..cut], 4), None, "{cut}");
+            assert_eq!(id(&bytes[..cut]), None, "{cut}");
         }
-        assert_eq!(build_id(&[0xff; 64], 4), None);
+        assert_eq!(id(&[0xff; 64]), None);
     }
 
     /// A damaged file has no functions and causes no crash.
