@@ -406,6 +406,61 @@ fn processes_that_end_together_lose_nothing() {
     assert_eq!(all.matches("\nregion ").count(), 3, "{all}");
 }
 
+/// A program that opens one library after the other, which come to lie at the same place.
+const HOST: &str = r#"
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+    void *before = NULL;
+    for (int a = 1; a < argc; a++) {
+        void *library = dlopen(argv[a], RTLD_NOW);
+        void (*alpha)(void) = library ? (void (*)(void))dlsym(library, "alpha") : NULL;
+        if (!alpha || (before && before != (void *)alpha))
+            return 1;
+        before = (void *)alpha;
+        for (int i = 0; i < 8; i++)
+            alpha();
+        dlclose(library);
+    }
+    puts("1999864.800");
+    return 0;
+}
+"#;
+
+/// What is learned of a library that lies where another one was is its own.
+#[test]
+fn libraries_that_take_turns_are_told_apart() {
+    let Some(b) = Bench::new("turns") else {
+        return;
+    };
+    let library = |id: &str| {
+        let build_id = format!("-Wl,--build-id=0x{id}");
+        b.compile(id, &["-shared", "-fPIC", &build_id]);
+        b.dir.join(id).display().to_string()
+    };
+    let [one, two] = ["aa01", "aa02"].map(library);
+    let host = b.file("host.c", HOST);
+    let out = Command::new("gcc")
+        .args(["-O2", "-Wall", "-o"])
+        .arg(b.dir.join("host"))
+        .args([&host, "-ldl"])
+        .output()
+        .unwrap();
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let nodes = b.nodes("", ",speed=0.33");
+    let profile = b.dir.join("p").display().to_string();
+    let env = [("HETMP_NODES", nodes.as_str()), ("HETMP_PROFILE", &profile)];
+    let learned = |libraries: &[&str]| {
+        b.run("host", libraries, &env);
+        let all = fs::read_to_string(&profile).unwrap();
+        ["object aa01", "object aa02"].map(|object| all.contains(object))
+    };
+    assert_eq!(learned(&[&one, &two]), [true, true]);
+    fs::remove_file(&profile).unwrap();
+    // The last one is closed, and no region asks after that.
+    assert_eq!(learned(&[&two]), [false, true]);
+}
+
 /// With recorded counts instead of measured ones, the decisions are the same on every machine.
 #[test]
 fn recorded_counts_decide() {

@@ -19,5 +19,6 @@ pub(crate) mod place;
 pub(crate) mod slow;
 pub(crate) mod speeds;
 mod stopwatch;
+mod unloads;
 pub(crate) mod virtual_team;
 pub(crate) mod ways;

@@ -73,6 +73,11 @@ pub(super) fn at_exit() -> Option<Held<'static, Regions>> {
     table().try_lock()
 }
 
+/// An object was unloaded: another one may now lie where it did.
+pub(in crate::unlike) fn forget() {
+    lock().cache = ProbeCache::new();
+}
+
 /// Takes or makes the memory and state of one execution, which divides `blocks`.
 pub(super) fn parts(
     chosen: &Chosen,

@@ -20,7 +20,7 @@
 use super::{known, source};
 use crate::icv::Globals;
 use crate::unlike::virtual_team::regions;
-use crate::unlike::{kept, modes, nodes};
+use crate::unlike::{kept, modes, nodes, unloads};
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::file;
@@ -51,6 +51,9 @@ const LARGEST: u64 = 64 << 20;
 /// Build-ids and offsets by address; `None` where there is no build-id.
 type Places = BTreeMap<u64, Option<(String, u64)>>;
 
+/// What this process has learned.
+type News = BTreeMap<Setting, Regions>;
+
 #[derive(Debug)]
 struct State {
     /// The user's own file; `None`: the cache.
@@ -59,6 +62,8 @@ struct State {
     loaded: Mutex<Profile>,
     /// The regions that were met, by address: the name of their object, which begins with its build-id, and offset.
     places: Mutex<Places>,
+    /// What was learned of regions that are known by address no more.
+    put_by: Mutex<News>,
     /// A region was found in `loaded`.
     matched: AtomicBool,
 }
@@ -103,6 +108,7 @@ fn begin(path: Option<PathBuf>, loaded: Profile) {
         path,
         loaded: Mutex::new(loaded),
         places: Mutex::default(),
+        put_by: Mutex::default(),
         matched: AtomicBool::new(false),
     };
     if STATE.set(state).is_ok() {
@@ -131,6 +137,7 @@ fn read(path: &Path) -> io::Result<Option<String>> {
 #[inline]
 pub(super) fn prepare(address: u64) {
     if let Some(state) = STATE.get() {
+        look();
         find(state, address);
     }
 }
@@ -192,12 +199,9 @@ fn take_over(state: &State, cache: &mut ProbeCache, key: &Key, team: &Placement)
         return;
     };
     let place = place(offset, key);
-    let Some(loaded) = patiently(|| state.loaded.try_lock()) else {
-        return;
-    };
-    if let Some(saved) = loaded.regions(&setting).and_then(|r| r.loops.get(&place)) {
-        state.matched.store(true, Ordering::Relaxed);
-        cache.restore(*key, saved, team, &source::rules());
+    let saved = state.known(&setting, |regions| regions.loops.get(&place).cloned());
+    if let Some(saved) = saved {
+        cache.restore(*key, &saved, team, &source::rules());
     }
 }
 
@@ -214,16 +218,29 @@ pub(in crate::unlike) fn way(address: usize, threads: u32) -> Option<Kept> {
     let state = STATE.get()?;
     find(state, address as u64);
     let (setting, offset) = state.locate(address as u64)?;
-    let loaded = patiently(|| state.loaded.try_lock())?;
-    let kept = *loaded.regions(&setting)?.ways.get(&(offset, threads))?;
-    state.matched.store(true, Ordering::Relaxed);
-    Some(kept)
+    state.known(&setting, |regions| {
+        regions.ways.get(&(offset, threads)).copied()
+    })
 }
 
 impl State {
     /// The regions that were met; `None` if the lock cannot be had: the thread that holds it may have crashed.
     fn places(&self) -> Option<Held<'_, Places>> {
         patiently(|| self.places.try_lock())
+    }
+
+    /// What `find` finds of an object: this process may have put it by, or an earlier one may have left it.
+    fn known<T>(&self, setting: &Setting, find: impl Fn(&Regions) -> Option<T>) -> Option<T> {
+        let put_by = patiently(|| self.put_by.try_lock())?;
+        if let Some(found) = put_by.get(setting).and_then(&find) {
+            return Some(found);
+        }
+        let loaded = patiently(|| self.loaded.try_lock())?;
+        let found = loaded.regions(setting).and_then(find);
+        if found.is_some() {
+            self.matched.store(true, Ordering::Relaxed);
+        }
+        found
     }
 
     /// The names of a region of this process in the file.
@@ -253,17 +270,13 @@ extern "C" fn at_exit() {
     float::apart(save_news);
 }
 
-fn save_news() {
-    let Some(state) = STATE.get() else { return };
-    if !modes::in_first_process() {
-        return;
-    }
-    let mut news: BTreeMap<Setting, Regions> = BTreeMap::new();
+/// What this process has learned, by the names of regions, beyond what was put by; and whether some region has none.
+/// `None`: another thread, which may run on, has the lock.
+fn learned(state: &State) -> Option<(News, bool)> {
+    let mut news = News::new();
     let mut nameless = false;
     {
-        let Some(all) = known::at_exit() else {
-            return;
-        };
+        let all = known::at_exit()?;
         for (key, entry) in all.cache.iter() {
             let Some(saved) = entry.saved() else { continue };
             match state.locate(key.region) {
@@ -281,6 +294,51 @@ fn save_news() {
             ways.insert((offset, threads), kept);
         }
     }
+    Some((news, nameless))
+}
+
+/// If an object was unloaded since the last call, everything that is known of code by address is forgotten: another
+/// object may lie there now. What executions have taught is put by for later runs before that, under the name of the
+/// object that it was learned of. Call this without any lock.
+pub(in crate::unlike) fn look() {
+    if unloads::noticed() {
+        kept::forget();
+        put_by();
+        regions::forget();
+        known::forget();
+    }
+}
+
+fn put_by() {
+    let Some(state) = STATE.get() else { return };
+    let news = learned(state).map_or(News::new(), |(news, _)| news);
+    if let Some(mut all) = patiently(|| state.put_by.try_lock()) {
+        add(&mut all, news);
+    }
+    if let Some(mut places) = state.places() {
+        places.clear();
+    }
+}
+
+fn add(all: &mut News, news: News) {
+    for (setting, regions) in news {
+        let before = all.entry(setting).or_default();
+        before.loops.extend(regions.loops);
+        before.ways.extend(regions.ways);
+    }
+}
+
+fn save_news() {
+    let Some(state) = STATE.get() else { return };
+    if !modes::in_first_process() {
+        return;
+    }
+    let Some((now, nameless)) = learned(state) else {
+        return;
+    };
+    let put_by = patiently(|| state.put_by.try_lock());
+    let mut news = put_by.map_or(News::new(), |mut all| core::mem::take(&mut *all));
+    add(&mut news, now);
     let Some(loaded) = patiently(|| state.loaded.try_lock()) else {
         return;
     };
@@ -290,7 +348,7 @@ fn save_news() {
     }
 }
 
-fn save_in_cache(loaded: &Profile, news: BTreeMap<Setting, Regions>) {
+fn save_in_cache(loaded: &Profile, news: News) {
     // A process has one set of nodes, so that each object is there once.
     for (setting, regions) in news {
         kept::teach(&setting.object, |text| {
@@ -301,13 +359,7 @@ fn save_in_cache(loaded: &Profile, news: BTreeMap<Setting, Regions>) {
     }
 }
 
-fn save_in_file(
-    path: &Path,
-    state: &State,
-    loaded: &Profile,
-    news: BTreeMap<Setting, Regions>,
-    nameless: bool,
-) {
+fn save_in_file(path: &Path, state: &State, loaded: &Profile, news: News, nameless: bool) {
     if nameless {
         refuse(
             path,
@@ -334,7 +386,7 @@ fn save_in_file(
 }
 
 /// Adds `news` to the file.
-fn save(path: &Path, loaded: &Profile, news: BTreeMap<Setting, Regions>) -> io::Result<()> {
+fn save(path: &Path, loaded: &Profile, news: News) -> io::Result<()> {
     let _lock = Lock::of(path);
     let mut profile = match read(path)? {
         None => Profile::default(),

@@ -9,8 +9,7 @@ use super::uneven::Uneven;
 use super::{ledger, reader};
 use crate::team::region::Region;
 use crate::unlike::het::profile;
-use crate::unlike::{kept, modes};
-use core::sync::atomic::{AtomicU64, Ordering};
+use crate::unlike::modes;
 use hetmp_core::whole::{patiently, Held, Mutex};
 use hetmp_sched::gain::{Gain, Kept, Run, Turn, ORDINARY};
 use hetmp_sched::limits::SHORT_NS;
@@ -194,11 +193,7 @@ fn lock() -> Held<'static, BTreeMap<Key, Knowledge>> {
 /// that many virtual threads whatever its code shows.
 pub(super) fn of(region: &Region, asked: bool, told: bool) -> Option<Knowledge> {
     let (address, threads) = (region.code, region.nthreads);
-    if unloaded() {
-        // The code of another object may now be at a known address.
-        lock().clear();
-        kept::forget();
-    }
+    profile::look();
     let known = lock().get(&(address, threads)).copied();
     let answered = |k: &Knowledge| !asked || k.fit.divides_freely.is_some();
     if let Some(known) = known.filter(answered) {
@@ -241,6 +236,11 @@ pub(super) fn uneven(region: &Region) -> Option<&'static Uneven> {
         .get_or_insert(copy)
 }
 
+/// An object was unloaded: another one may now lie where it did.
+pub(in crate::unlike) fn forget() {
+    lock().clear();
+}
+
 /// What has been found about all regions, for other processes.
 pub(in crate::unlike) fn kept() -> Vec<(Key, Kept)> {
     let regions = patiently(|| REGIONS.try_lock());
@@ -252,31 +252,6 @@ pub(in crate::unlike) fn kept() -> Vec<(Key, Kept)> {
 /// Has the code at `address` been read for teams of this many threads?
 pub(super) fn is_known(address: usize, threads: u32) -> bool {
     lock().contains_key(&(address, threads))
-}
-
-/// Has an object been unloaded since the last call?
-fn unloaded() -> bool {
-    static SEEN: AtomicU64 = AtomicU64::new(0);
-    let now = unloads();
-    SEEN.load(Ordering::Relaxed) != now && SEEN.swap(now, Ordering::Relaxed) != now
-}
-
-/// How many objects have been unloaded so far.
-fn unloads() -> u64 {
-    /// Reads only the first object's record: the count is the same in all records.
-    unsafe extern "C" fn count(
-        info: *mut libc::dl_phdr_info,
-        _size: libc::size_t,
-        data: *mut libc::c_void,
-    ) -> libc::c_int {
-        // SAFETY: the loader passes a valid record, and `data` leads to `subs`.
-        unsafe { *data.cast::<u64>() = (*info).dlpi_subs };
-        1
-    }
-    let mut subs = 0u64;
-    // SAFETY: `count` gets the address of `subs`, which outlives the call.
-    unsafe { hetmp_core::whole::each_object(count, (&raw mut subs).cast()) };
-    subs
 }
 
 /// [`Knowledge::smaller_fits`] for the function at `address`.
