@@ -4,7 +4,7 @@
 use super::disturbance::Begun;
 use super::job::{Expanded, How, Outcome};
 use super::opened::{Construct, Opened};
-use super::plan::{announced, is_left_to_itself, left_alone, plan, Plan};
+use super::plan::{announced, is_left_to_itself, left_alone, plan, Plan, Virtual};
 use super::run::VirtualTeam;
 use super::unasked::Pass;
 use super::uneven::Uneven;
@@ -20,7 +20,6 @@ use crate::unlike::nodes;
 use core::sync::atomic::Ordering;
 use hetmp_core::float;
 use hetmp_core::sys::{monotonic_ns, ticks};
-use hetmp_scan::Told;
 use hetmp_sched::deal::{self, Deal};
 use hetmp_sched::even::Seen;
 use hetmp_sched::limits::LONGEST_PERIOD;
@@ -85,6 +84,38 @@ pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepar
     }
 }
 
+/// How a region ran.
+struct Ran {
+    way: Way,
+    threads: u32,
+    pieces: u32,
+    /// The number of threads that the program has seen.
+    size: u32,
+}
+
+impl Ran {
+    fn ordinary(way: Way, threads: u32) -> Ran {
+        Ran {
+            way,
+            threads,
+            pieces: 0,
+            size: threads,
+        }
+    }
+
+    /// Notes the region for the report. `construct`: that it began with. `divided_ns`: what hetmp's schedules divided.
+    fn report(self, code: usize, construct: Construct, elapsed_ns: u64, divided_ns: u64) {
+        let run = RegionRun {
+            way: construct.way(self.way, self.threads, divided_ns),
+            threads: self.threads,
+            pieces: self.pieces,
+            elapsed_ns,
+            divided_ns,
+        };
+        report::region(code, run);
+    }
+}
+
 /// Runs a region that is not inside of another one.
 ///
 /// # Safety
@@ -92,174 +123,187 @@ pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepar
 #[cold]
 #[inline(never)]
 unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
-    let address = region.code;
-    let told_apart = modes::regions() & REPORT != 0;
-    if !told_apart {
-        if region.asked == 0 && region.nthreads > 1 {
+    let reports = modes::regions() & REPORT != 0;
+    // The program may rely on the size.
+    let relies = region.asked == 0 && region.nthreads > 1;
+    if !reports {
+        if relies {
             // The region may have run before the program asks for the number of threads.
             announce::bound();
         }
-        let pass = if first.is_some() {
-            Pass::Ordinary
-        } else {
-            th.unasked.may_pass(address, region.nthreads)
-        };
-        match pass {
-            Pass::Ordinary => {
-                // SAFETY: `placement` passes a region that compiled code made for all threads.
-                return unsafe { team::ordinary(th, region, first) };
-            }
-            Pass::TeamOfOne { longest } => {
-                let started = ticks();
-                // SAFETY: `placement` passes a region that compiled code made for all threads.
-                unsafe { team::of_one(th, region) };
-                let took = ticks().wrapping_sub(started);
-                if took > longest {
-                    let unused = th.unasked.take_back(address);
-                    float::apart(|| took_long_alone(th, region, took, unused));
-                }
-                return region.nthreads;
-            }
-            Pass::No => {}
+        if first.is_some() {
+            // SAFETY: as this function's contract says, here and below.
+            return unsafe { team::ordinary(th, region, first) };
+        }
+        // SAFETY: see above.
+        if let Some(threads) = unsafe { unasked(th, region) } {
+            return threads;
         }
     }
     if first.is_none() && is_left_to_itself(th, region) {
-        // SAFETY: `placement` passes a region that compiled code made for all threads.
+        // SAFETY: see above.
         return unsafe { timed(th, region) };
     }
     let started = monotonic_ns();
-    // The size that the program relies on.
-    let announced = if region.asked == 0 && region.nthreads > 1 {
-        announced(th, region)
-    } else {
-        None
-    };
+    let announced = relies.then(|| announced(th, region)).flatten();
     let sized = Region {
         nthreads: announced.unwrap_or(region.nthreads),
         ..*region
     };
     let mut construct = Construct::None;
-    let mut prepare = first.map(|prepare| construct.watch(prepare));
-    let first = prepare.as_mut().map(|p| p as Prepare<'_>);
-    let plan = if first.is_some() {
-        Plan::Ordinary {
-            // The construct gives a better reason; see the end of this function.
-            way: Way::Ordinary(Reason::Schedule),
-            compare: None,
-            smaller_fits: true,
-        }
-    } else {
-        float::apart(|| plan(th, &sized))
-    };
-    let (way, threads, pieces, size) = match plan {
-        Plan::Virtual {
-            fibers,
-            suspends,
-            trial,
-            alone,
-            was_read,
-            told,
-            runners,
-            pieces,
-        } => {
-            let stacks = (fibers, suspends);
-            let looks = (trial, was_read, told);
-            let threads = if alone { 1 } else { runners };
-            // SAFETY: `placement` passes a region that compiled code made for all threads.
-            let ran = unsafe {
-                if alone {
-                    run_alone(th, &sized, fibers, looks, runners, pieces)
-                } else {
-                    run_virtual(th, &sized, stacks, looks, runners, pieces)
-                }
-            };
-            match ran {
-                Some(way) => (way, threads, pieces, pieces),
-                None => {
-                    // SAFETY: `placement` passes a region that compiled code made for all threads.
-                    let n = unsafe { team::ordinary(th, &sized, None) };
-                    (Way::Ordinary(Reason::Unforeseen), n, 0, n)
-                }
+    // SAFETY: see above. `plan` says what the region's code allows.
+    let ran = unsafe {
+        match first {
+            Some(prepare) => {
+                let mut prepare = construct.watch(prepare);
+                let threads = team::ordinary(th, region, Some(&mut prepare));
+                // The construct gives a better reason, see `Construct::way`.
+                Ran::ordinary(Way::Ordinary(Reason::Schedule), threads)
             }
-        }
-        Plan::Uneven {
-            copy,
-            trial,
-            tested,
-        } => {
-            // SAFETY: `placement` passes a region that compiled code made for all threads, and `plan` the copy of its
-            // function.
-            match unsafe { run_uneven(th, region, copy, trial, tested) } {
-                Some(n) => (Way::Uneven, n, 0, n),
-                None => {
-                    // SAFETY: `placement` passes a region that compiled code made for all threads.
-                    let n = unsafe { team::ordinary(th, region, None) };
-                    (Way::Ordinary(Reason::Nested), n, 0, n)
+            None => match float::apart(|| plan(th, &sized)) {
+                Plan::Virtual(how) => in_pieces(th, &sized, &how),
+                Plan::Uneven {
+                    copy,
+                    trial,
+                    tested,
+                } => run_uneven(th, region, copy, trial, tested),
+                Plan::TeamOfOne { trial } => run_one(th, &sized, trial),
+                Plan::Ordinary {
+                    way,
+                    compare,
+                    smaller_fits,
+                } => {
+                    let team = if smaller_fits { region } else { &sized };
+                    // If another size was announced, a team of this size must be right for any code that may be at this
+                    // address next time.
+                    let lasts =
+                        announced.is_none() || smaller_fits && announce::is_in_program(region.code);
+                    run_ordinary(
+                        th,
+                        team,
+                        sized.nthreads,
+                        (way, compare),
+                        lasts.then_some(region.nthreads),
+                    )
                 }
-            }
-        }
-        Plan::TeamOfOne { trial } => {
-            // Only in a trial: asking whether an execution was disturbed would itself disturb a settled
-            // region.
-            let begun = trial.then(Begun::now);
-            let started = monotonic_ns();
-            // SAFETY: `placement` passes a region that compiled code made for all threads.
-            unsafe { team::of_one(th, &sized) };
-            let ns = monotonic_ns() - started;
-            let disturbed = begun.is_some_and(|b| b.is_disturbed(ns));
-            float::apart(|| {
-                let rest = regions::learn_team_of_one(address, sized.nthreads, ns, disturbed, 0);
-                if !told_apart {
-                    pass_alone(th, region, rest);
-                }
-            });
-            (Way::Alone, 1, 0, sized.nthreads)
-        }
-        Plan::Ordinary {
-            way,
-            compare,
-            smaller_fits,
-        } => {
-            let team = if smaller_fits { region } else { &sized };
-            let begun = compare.map(|haste| ((!haste).then(Begun::now), monotonic_ns()));
-            // SAFETY: `placement` passes a region that compiled code made for all threads.
-            let n = unsafe { team::ordinary(th, team, first) };
-            let rest = match begun {
-                Some((begun, started)) => {
-                    let ns = monotonic_ns() - started;
-                    let disturbed = begun.is_some_and(|b| b.is_disturbed(ns));
-                    float::apart(|| regions::learn_ordinary(address, sized.nthreads, ns, disturbed))
-                }
-                // It may have been read when it runs next.
-                None if way == Way::Ordinary(Reason::Unread) => 0,
-                // Its code or its clauses keep it; other code may come to its address.
-                None => LONGEST_PERIOD,
-            };
-            // If another size was announced, a team of this size must be right for any code that may be at
-            // this address next time.
-            let lasts = announced.is_none() || smaller_fits && announce::is_in_program(address);
-            if !told_apart && lasts && rest != 0 {
-                th.unasked.let_pass(address, region.nthreads, rest);
-            }
-            (way, n, 0, n)
-        }
-    };
-    drop(prepare);
-    if told_apart {
-        let divided_ns = divided(th);
-        let way = construct.way(way, threads, divided_ns);
-        report::region(
-            address,
-            RegionRun {
-                way,
-                threads,
-                pieces,
-                elapsed_ns: monotonic_ns() - started,
-                divided_ns,
             },
-        );
+        }
+    };
+    let size = ran.size;
+    if reports {
+        let divided_ns = divided(th);
+        ran.report(region.code, construct, monotonic_ns() - started, divided_ns);
     }
     size
+}
+
+/// Runs a region of which it was said that its next executions need not ask, and returns its size. `None`: it has to
+/// ask, and nothing has happened.
+///
+/// # Safety
+/// The same as for [`team::fork`].
+unsafe fn unasked(th: &Thread, region: &Region) -> Option<u32> {
+    match th.unasked.may_pass(region.code, region.nthreads) {
+        // SAFETY: `placement` passes a region that compiled code made for all threads.
+        Pass::Ordinary => Some(unsafe { team::ordinary(th, region, None) }),
+        Pass::TeamOfOne { longest } => {
+            let started = ticks();
+            // SAFETY: see above.
+            unsafe { team::of_one(th, region) };
+            let took = ticks().wrapping_sub(started);
+            if took > longest {
+                let unused = th.unasked.take_back(region.code);
+                float::apart(|| took_long_alone(th, region, took, unused));
+            }
+            Some(region.nthreads)
+        }
+        Pass::No => None,
+    }
+}
+
+/// Runs `region` as virtual threads, or as an ordinary team where that turns out to be impossible.
+///
+/// # Safety
+/// The same as for [`team::fork`].
+unsafe fn in_pieces(th: &Thread, region: &Region, how: &Virtual) -> Ran {
+    // SAFETY: `placement` passes a region that compiled code made for all threads.
+    let ran = unsafe {
+        if how.alone {
+            run_alone(th, region, how)
+        } else {
+            run_virtual(th, region, how)
+        }
+    };
+    match ran {
+        Some(way) => Ran {
+            way,
+            threads: if how.alone { 1 } else { how.runners },
+            pieces: how.pieces,
+            size: how.pieces,
+        },
+        None => {
+            // SAFETY: see above.
+            let threads = unsafe { team::ordinary(th, region, None) };
+            Ran::ordinary(Way::Ordinary(Reason::Unforeseen), threads)
+        }
+    }
+}
+
+/// Runs `region` as a team of one.
+///
+/// # Safety
+/// The same as for [`team::of_one`].
+unsafe fn run_one(th: &Thread, region: &Region, trial: bool) -> Ran {
+    // Only in a trial: asking whether an execution was disturbed would itself disturb a settled region.
+    let begun = trial.then(Begun::now);
+    let started = monotonic_ns();
+    // SAFETY: by this function's contract.
+    unsafe { team::of_one(th, region) };
+    let ns = monotonic_ns() - started;
+    let disturbed = begun.is_some_and(|b| b.is_disturbed(ns));
+    float::apart(|| {
+        let rest = regions::learn_team_of_one(region.code, region.nthreads, ns, disturbed, 0);
+        if modes::regions() & REPORT == 0 {
+            pass_alone(th, region, rest);
+        }
+    });
+    Ran {
+        size: region.nthreads,
+        ..Ran::ordinary(Way::Alone, 1)
+    }
+}
+
+/// Runs `team`, a region that is known with `sized` threads, as an ordinary team because of `way`. `compare`: its time
+/// is compared with another way's; `Some(true)`: in haste. `lasts`: with so many threads it may be right not to ask for
+/// some time.
+///
+/// # Safety
+/// The same as for [`team::ordinary`].
+unsafe fn run_ordinary(
+    th: &Thread,
+    team: &Region,
+    sized: u32,
+    (way, compare): (Way, Option<bool>),
+    lasts: Option<u32>,
+) -> Ran {
+    let begun = compare.map(|haste| ((!haste).then(Begun::now), monotonic_ns()));
+    // SAFETY: by this function's contract.
+    let threads = unsafe { team::ordinary(th, team, None) };
+    let rest = match begun {
+        Some((begun, started)) => {
+            let ns = monotonic_ns() - started;
+            let disturbed = begun.is_some_and(|b| b.is_disturbed(ns));
+            float::apart(|| regions::learn_ordinary(team.code, sized, ns, disturbed))
+        }
+        // It may have been read when it runs next.
+        None if way == Way::Ordinary(Reason::Unread) => 0,
+        // Its code or its clauses keep it; other code may come to its address.
+        None => LONGEST_PERIOD,
+    };
+    if let (Some(size), false) = (lasts, rest == 0 || modes::regions() & REPORT != 0) {
+        th.unasked.let_pass(team.code, size, rest);
+    }
+    Ran::ordinary(way, threads)
 }
 
 /// Runs `region` as an ordinary team and measures its threads' times.
@@ -294,17 +338,8 @@ unsafe fn timed(th: &Thread, region: &Region) -> u32 {
         }
         return threads;
     }
-    let divided_ns = divided(th);
-    report::region(
-        address,
-        RegionRun {
-            way: Way::Ordinary(Reason::Even),
-            threads,
-            pieces: 0,
-            elapsed_ns,
-            divided_ns,
-        },
-    );
+    let even = Ran::ordinary(Way::Ordinary(Reason::Even), threads);
+    even.report(address, Construct::None, elapsed_ns, divided(th));
     threads
 }
 
@@ -389,16 +424,9 @@ pub(crate) fn close(th: &Thread) {
     if let Some(opened) = th.opened.take() {
         let divided_ns = divided(th);
         let reason = left_alone(opened.threads).unwrap_or(Reason::Inline);
-        let run = RegionRun {
-            way: opened
-                .construct
-                .way(Way::Ordinary(reason), opened.threads, divided_ns),
-            threads: opened.threads,
-            pieces: 0,
-            elapsed_ns: monotonic_ns() - opened.started,
-            divided_ns,
-        };
-        report::region(opened.code, run);
+        let elapsed_ns = monotonic_ns() - opened.started;
+        let ran = Ran::ordinary(Way::Ordinary(reason), opened.threads);
+        ran.report(opened.code, opened.construct, elapsed_ns, divided_ns);
     }
 }
 
@@ -418,39 +446,32 @@ fn team_for(th: &Thread, pieces: u32, runners: u32) -> Option<*const VirtualTeam
 ///
 /// # Safety
 /// The same as for [`team::fork`].
-unsafe fn run_alone(
-    th: &Thread,
-    region: &Region,
-    fibers: bool,
-    (measure, was_read, told): (bool, bool, Told),
-    runners: u32,
-    pieces: u32,
-) -> Option<Way> {
+unsafe fn run_alone(th: &Thread, region: &Region, of: &Virtual) -> Option<Way> {
     // SAFETY: only this thread replaces its team, and not while it is in this region: a region inside of this
     // one is not outermost, and keeps an ordinary team.
-    let team = unsafe { &*team_for(th, pieces, runners)? };
-    if fibers && !team.reserve_stacks() {
+    let team = unsafe { &*team_for(th, of.pieces, of.runners)? };
+    if of.fibers && !team.reserve_stacks() {
         return None;
     }
     team.prepare(
         th,
         region,
         &How {
-            pieces,
-            runners,
-            fibers,
+            pieces: of.pieces,
+            runners: of.runners,
+            fibers: of.fibers,
             keep: true,
             timed: false,
             alone: true,
-            was_read,
-            told,
+            was_read: of.was_read,
+            told: of.told,
             // The whole region.
             weights: vec![1.0],
             paces: Vec::new(),
         },
     );
     let watch = watchdog::watch(team)?;
-    let begun = measure.then(|| (Begun::now(), monotonic_ns()));
+    let begun = of.trial.then(|| (Begun::now(), monotonic_ns()));
     // SAFETY: the team is prepared for one runner, and the calling thread is in a team of one. Compiled code
     // made the region's function for all threads, so it may be called for every piece.
     unsafe { VirtualTeam::run(core::ptr::from_ref(team).cast_mut().cast()) };
@@ -474,8 +495,7 @@ unsafe fn run_alone(
     Some(way)
 }
 
-/// Runs `region` as an ordinary team in its `copy`. Returns its number of threads. `None`: another team is in the copy,
-/// and nothing has happened.
+/// Runs `region` as an ordinary team in its `copy`, or in the function itself where another team is in the copy.
 ///
 /// # Safety
 /// The same as for [`team::ordinary`]. `copy` is one of the region's function.
@@ -485,11 +505,15 @@ unsafe fn run_uneven(
     copy: &Uneven,
     trial: bool,
     tested: bool,
-) -> Option<u32> {
+) -> Ran {
     let begun = trial.then(Begun::now);
     let started = monotonic_ns();
     // SAFETY: by this function's contract.
-    let ran = unsafe { copy.run(th, region, tested)? };
+    let Some(ran) = (unsafe { copy.run(th, region, tested) }) else {
+        // SAFETY: see above.
+        let threads = unsafe { team::ordinary(th, region, None) };
+        return Ran::ordinary(Way::Ordinary(Reason::Nested), threads);
+    };
     let ns = monotonic_ns() - started;
     let disturbed = begun.is_some_and(|b| b.is_disturbed(ns));
     float::apart(|| {
@@ -507,40 +531,33 @@ unsafe fn run_uneven(
         let (code, threads) = (region.code, region.nthreads);
         regions::learn_virtual(code, threads, ns, &outcome, disturbed, tested);
     });
-    Some(ran.threads)
+    Ran::ordinary(Way::Uneven, ran.threads)
 }
 
 /// Runs `region` as a virtual team. `None`: that is impossible, and nothing has happened.
 ///
 /// # Safety
 /// The same as for [`team::fork`].
-unsafe fn run_virtual(
-    th: &Thread,
-    region: &Region,
-    (fibers, suspends): (bool, bool),
-    (trial, was_read, told): (bool, bool, Told),
-    runners: u32,
-    pieces: u32,
-) -> Option<Way> {
+unsafe fn run_virtual(th: &Thread, region: &Region, of: &Virtual) -> Option<Way> {
     let address = region.code;
-    let threads = runners as usize;
+    let (pieces, threads) = (of.pieces, of.runners as usize);
     let globals = init::globals();
     let schedule = &globals.schedule.kind;
     let (key, placement, known, deal) = float::apart(|| {
         let (key, placement, known) =
             known::known_pieces(address, pieces, threads, nodes::of_thread);
-        let deal = Deal::new(schedule, &placement, known.as_deref(), suspends);
+        let deal = Deal::new(schedule, &placement, known.as_deref(), of.suspends);
         (key, placement, known, deal)
     });
     let how = How {
         pieces,
-        runners,
-        fibers,
+        runners: of.runners,
+        fibers: of.fibers,
         keep: deal.keep,
         timed: true,
         alone: false,
-        was_read,
-        told,
+        was_read: of.was_read,
+        told: of.told,
         weights: deal.weights,
         paces: deal.paces,
     };
@@ -548,19 +565,19 @@ unsafe fn run_virtual(
     // SAFETY: only this thread replaces its team, and not while it is in this region: a region inside of it
     // is not outermost, and keeps an ordinary team.
     let team = unsafe { &*team };
-    if fibers && !team.reserve_stacks() {
+    if of.fibers && !team.reserve_stacks() {
         return None;
     }
     team.prepare(th, region, &how);
     let watch = watchdog::watch(team)?;
-    let begun = trial.then(Begun::now);
+    let begun = of.trial.then(Begun::now);
     let started = monotonic_ns();
     let real = Region {
         entry: VirtualTeam::run,
         data: core::ptr::from_ref(team).cast_mut().cast(),
         code: region.code,
         form: region.form,
-        nthreads: runners,
+        nthreads: of.runners,
         asked: region.asked,
         bind: region.bind,
         group: region.group,

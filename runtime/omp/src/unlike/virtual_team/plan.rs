@@ -37,20 +37,23 @@ pub(super) enum Plan {
         /// With shares for tests.
         tested: bool,
     },
-    Virtual {
-        fibers: bool,
-        suspends: bool,
-        /// Its time is compared with another way's.
-        trial: bool,
-        /// The calling thread alone runs all virtual threads.
-        alone: bool,
-        /// The code was read to its end, and nothing in it was seen to wait for another thread.
-        was_read: bool,
-        /// Calls that ask for the number of threads in order to print it.
-        told: Told,
-        runners: u32,
-        pieces: u32,
-    },
+    Virtual(Virtual),
+}
+
+/// How a region runs as virtual threads.
+pub(super) struct Virtual {
+    pub(super) fibers: bool,
+    pub(super) suspends: bool,
+    /// Its time is compared with another way's.
+    pub(super) trial: bool,
+    /// The calling thread alone runs all virtual threads.
+    pub(super) alone: bool,
+    /// The code was read to its end, and nothing in it was seen to wait for another thread.
+    pub(super) was_read: bool,
+    /// Calls that ask for the number of threads in order to print it.
+    pub(super) told: Told,
+    pub(super) runners: u32,
+    pub(super) pieces: u32,
 }
 
 /// No schedule of hetmp's own divides regions here.
@@ -254,7 +257,7 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Way> {
             smaller_fits: !must_be_virtual,
         },
         Way::Alone if !must_be_virtual => Plan::TeamOfOne { trial: careful },
-        _ => Plan::Virtual {
+        _ => Plan::Virtual(Virtual {
             fibers,
             suspends: known.suspends,
             trial: careful,
@@ -263,6 +266,6 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Way> {
             told: known.fit.told,
             runners,
             pieces,
-        },
+        }),
     })
 }
