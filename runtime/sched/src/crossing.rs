@@ -29,34 +29,25 @@
 //! execution more for each trial, unless the caller can stop an execution half-way ([`Crossings::trial`],
 //! [`Crossings::gave_up`]).
 //!
-//! **Probes, and other nodes.** Where a region can be probed ([`Crossings::probing`]), and can also run whole on
-//! another node, a trial needs no guess. In a [probe](Place::Probe) home runs the region but for a small part on each
-//! other node. The probe's times without waiting for pages say what each node would take alone, its times with the
-//! waiting what all nodes would take together, and the waiting what moving there would cost. That place is tried which
-//! would save most in the time to come, if the program runs about as long again as it has run. A probe itself may wait
-//! for all of the program's data, so the first one comes when the time spent allows for a part of that.
-//!
-//! **Other nodes without probes.** Where regions cannot be probed, but can run whole on another node
-//! ([`Crossings::whole`]), each execution across nodes is the probe: it shows what each node takes for its part.
-//! After the trial of crossing, a node is tried that promises enough, by the same comparison as after a probe.
+//! **Other nodes.** A region's function cannot be called for a part of its work, so each execution across nodes is the
+//! probe: it shows what each node takes for its part. After the trial of crossing, a node is tried that promises
+//! enough: that place which would save most in the time to come, if the program runs about as long again as it has run.
 //!
 //! Pure: times come in, places go out.
 
 pub mod blocks;
 pub mod division;
+mod elsewhere;
 mod judge;
 mod place;
-mod probe;
 mod region;
 
 use crate::ways::Reason;
-use place::{Probing, TOUCH_NS};
-use probe::{LATER, PROBES, PROBE_COST};
+use place::TOUCH_NS;
 use region::{Region, WEIGHT};
 use std::collections::BTreeMap;
 
-pub use place::{Place, Probed};
-pub use region::Shown;
+pub use place::Place;
 
 /// Part of the time in regions that the first trial may cost.
 const EAGER: f64 = 0.25;
@@ -97,9 +88,6 @@ const OVERHEAD_NS: f64 = 100_000.0;
 enum Phase {
     /// All regions run at home.
     Home,
-    /// Regions that may gain and were not probed are probed. `left_ns`: what this may still lose. `runs`: executions
-    /// so far.
-    Probe { left_ns: f64, runs: u32 },
     /// All regions that may gain are tried at `place`. `left_ns`: what the trial may still lose. `fetched_ns`: what the
     /// origin waited for pages outside of regions that are tried; `waited_ns`: within them.
     Trial {
@@ -133,26 +121,17 @@ struct Tried {
 #[derive(Clone, Debug)]
 pub struct Crossings {
     nodes: usize,
-    probing: Option<Probing>,
-    /// Regions can run whole on any node.
-    whole: bool,
     /// The program's pages, and nanoseconds that a thread waits for one; `None`: not known.
     data: Option<(f64, f64)>,
     regions: BTreeMap<usize, Region>,
     phase: Phase,
     spent_ns: f64,
-    /// Time outside of regions, where it was reported.
-    outside_ns: f64,
     lost_ns: f64,
-    /// What home has waited for pages of other nodes, in regions and outside.
-    fetched_ns: f64,
     /// Since regions are kept where they are: their time there, and what the origin waited for pages outside of them.
     kept_ns: f64,
     kept_fetched_ns: f64,
     /// By place: across first, then the nodes but for home.
     tried: Vec<Tried>,
-    /// `spent_ns` before which no probing begins.
-    probe_again_ns: f64,
     failures: u32,
     /// `lost_ns` when the current trial began.
     lost_before_ns: f64,
@@ -160,50 +139,22 @@ pub struct Crossings {
 }
 
 impl Crossings {
-    /// A program on `nodes` nodes of which nothing is known. Regions run at home or across.
+    /// A program on `nodes` nodes of which nothing is known.
     pub fn new(nodes: u32) -> Crossings {
         let nodes = nodes.max(1) as usize;
         Crossings {
             nodes,
-            probing: None,
-            whole: false,
             data: None,
             regions: BTreeMap::new(),
             phase: Phase::Home,
             spent_ns: 0.0,
-            outside_ns: 0.0,
             lost_ns: 0.0,
-            fetched_ns: 0.0,
             kept_ns: 0.0,
             kept_fetched_ns: 0.0,
             tried: vec![Tried::default(); nodes],
-            probe_again_ns: 0.0,
             failures: 0,
             lost_before_ns: 0.0,
             overhead_ns: OVERHEAD_NS,
-        }
-    }
-
-    /// A program on `nodes` nodes of which nothing is known. Regions run at home, across, or whole on another node.
-    /// [`Crossings::probed`] follows each execution across.
-    pub fn whole(nodes: u32) -> Crossings {
-        Crossings {
-            whole: true,
-            ..Crossings::new(nodes)
-        }
-    }
-
-    /// A program whose regions can be probed, and can run whole on any node.
-    pub fn probing(of: &Probed) -> Crossings {
-        Crossings {
-            whole: true,
-            probing: Some(Probing {
-                data_ns: of.pages as f64 * of.fault_ns,
-                fault_ns: of.fault_ns,
-                piece: of.piece,
-            }),
-            overhead_ns: of.overhead_ns,
-            ..Crossings::new(of.nodes)
         }
     }
 
@@ -213,16 +164,10 @@ impl Crossings {
         self.data = Some((pages as f64, fault_ns));
     }
 
-    /// The program has run for `ns` outside of regions.
-    pub fn passed(&mut self, ns: u64) {
-        self.outside_ns += ns as f64;
-    }
-
     /// Where the region's next execution runs. Report its time by [`Crossings::ran`].
     pub fn next(&mut self, region: usize) -> Place {
         let why = self.why(region);
-        let better = why == Reason::Faster && self.whole;
-        if matches!(why, Reason::Untried | Reason::Slower) || better {
+        if matches!(why, Reason::Untried | Reason::Slower | Reason::Faster) {
             self.consider(region);
         }
         match (self.why(region), &self.phase) {
@@ -242,38 +187,16 @@ impl Crossings {
                 Reason::Tried | Reason::Faster,
                 Phase::Trial { place, .. } | Phase::Kept { place, .. },
             ) => *place,
-            (Reason::Untried | Reason::Slower, Phase::Probe { .. }) if self.wants_probe(region) => {
-                Place::Probe
-            }
             _ => Place::Home,
         }
     }
 
-    /// Begins a trial or a probing if one may begin now.
+    /// Begins a trial if one may begin now.
     fn consider(&mut self, region: usize) {
-        if matches!(self.phase, Phase::Trial { .. } | Phase::Probe { .. }) {
+        if matches!(self.phase, Phase::Trial { .. }) {
             return;
         }
-        let left = self.part() * (self.useful_ns() + self.outside_ns) - self.lost_ns;
-        if self.probing.is_some() {
-            let at_home = matches!(self.phase, Phase::Home);
-            let best = self.best_trial(left);
-            let more = at_home && (best.is_none() || matches!(best, Some((Place::Across, _))));
-            if more && self.may_probe(left) {
-                self.phase = Phase::Probe {
-                    left_ns: PROBE_COST * (self.useful_ns() + self.outside_ns),
-                    runs: 0,
-                };
-            } else if let Some((place, loss)) = best {
-                let unknown = || self.regions.keys().any(|&r| self.wants_probe(r));
-                // What it costs to move there is known for a region that was probed.
-                let begins = self.regions.get(&region).is_some_and(|r| r.probes > 0);
-                if begins && !(more && unknown()) {
-                    self.begin_trial(place, left.max(2.0 * loss), false);
-                }
-            }
-            return;
-        }
+        let left = self.part() * self.spent_ns - self.lost_ns;
         let seen = self.regions.get(&region).map(|r| (r.tried, r.probes > 0));
         let (is_new, is_shown) = seen.map_or((false, false), |(tried, shown)| (!tried, shown));
         if !matches!(self.kept(), Place::Node(_)) {
@@ -283,7 +206,7 @@ impl Crossings {
                 return self.begin_trial(Place::Across, left_ns, true);
             }
         }
-        if self.whole && is_shown {
+        if is_shown {
             if let Some((place, loss)) = self.best_trial(left) {
                 self.begin_trial(place, left.max(2.0 * loss), false);
             }
@@ -295,15 +218,15 @@ impl Crossings {
         let Some(r) = self.regions.get(&region) else {
             return Reason::Unmeasured;
         };
-        if r.home_runs < self.home_runs() {
+        if r.home_runs < HOME_RUNS {
             Reason::Unmeasured
         } else if !self.may_gain(r) {
             Reason::Short
         } else {
             match self.phase {
                 _ if r.out => Reason::Slower,
-                Phase::Home | Phase::Probe { .. } if r.tried => Reason::Slower,
-                Phase::Home | Phase::Probe { .. } => Reason::Untried,
+                Phase::Home if r.tried => Reason::Slower,
+                Phase::Home => Reason::Untried,
                 Phase::Trial { .. } => Reason::Tried,
                 Phase::Kept { .. } => Reason::Faster,
             }
@@ -352,42 +275,14 @@ impl Crossings {
                 }
             }
             Place::Across | Place::Node(_) => self.left_home(region, ns, waited),
-            Place::Probe => {
-                let r = self.regions.entry(region).or_default();
-                r.spent_ns += ns;
-                let loss = (ns - r.home_ns).max(0.0);
-                self.lost_ns += loss;
-                if r.probes == 1 {
-                    (r.probe_lost_ns, r.fetched_before_ns) = (loss, self.fetched_ns);
-                }
-                if let Phase::Probe { left_ns, .. } = &mut self.phase {
-                    *left_ns -= loss;
-                }
-            }
-        }
-        if let Phase::Probe { left_ns, runs } = &mut self.phase {
-            *runs += 1;
-            let (spent, runs) = (*left_ns < 0.0, *runs);
-            let done = !self.regions.keys().any(|&r| self.wants_probe(r));
-            if spent || done || runs as usize > PROBES as usize * 4 * self.regions.len() {
-                self.phase = Phase::Home;
-                if spent {
-                    self.probe_again_ns = LATER * self.spent_ns;
-                }
-            }
         }
     }
 
     /// The origin waited `ns` for pages of other nodes while no region was under way.
     pub fn fetched(&mut self, ns: u64) {
         let ns = ns as f64;
-        self.fetched_ns += ns;
         match &mut self.phase {
             Phase::Home => self.lost_ns += ns,
-            Phase::Probe { left_ns, .. } => {
-                self.lost_ns += ns;
-                *left_ns -= ns;
-            }
             Phase::Trial {
                 left_ns,
                 fetched_ns,
@@ -406,22 +301,6 @@ impl Crossings {
 
     fn tried(&mut self, place: Place) -> &mut Tried {
         &mut self.tried[if let Place::Node(i) = place { i } else { 0 }]
-    }
-
-    fn home_runs(&self) -> u64 {
-        if self.probing.is_some() {
-            1
-        } else {
-            HOME_RUNS
-        }
-    }
-
-    fn trial_runs(&self) -> u32 {
-        if self.probing.is_some() {
-            2
-        } else {
-            TRIAL_RUNS
-        }
     }
 
     /// Part of the time in regions that all trials so far and the next one may cost together.
@@ -452,12 +331,7 @@ impl Crossings {
     }
 
     fn may_gain(&self, r: &Region) -> bool {
-        let least = if self.probing.is_some() {
-            0.1
-        } else {
-            1.0 / self.nodes as f64
-        };
-        r.home_ns * (1.0 - least) > self.overhead_ns
+        r.home_ns * (1.0 - 1.0 / self.nodes as f64) > self.overhead_ns
     }
 
     /// Is the region too short to leave home for itself, and goes where the others go whole?
@@ -472,7 +346,7 @@ impl Crossings {
     /// The regions that a trial would be about.
     fn candidates(&self) -> impl Iterator<Item = &Region> {
         let all = self.regions.values();
-        all.filter(|r| r.home_runs >= self.home_runs() && self.may_gain(r))
+        all.filter(|r| r.home_runs >= HOME_RUNS && self.may_gain(r))
     }
 
     /// What a trial of all regions may lose, if one may begin now.
@@ -534,14 +408,13 @@ impl Crossings {
     fn left_home(&mut self, region: usize, ns: f64, waited_ns: f64) {
         let once_ns: f64 = self.candidates().map(|r| r.home_ns).sum();
         let may_lose = self.part() * self.spent_ns;
-        let trial_runs = self.trial_runs();
         let nodes = self.nodes as f64;
         let follows = self.regions.get(&region).is_some_and(|r| self.follows(r));
         let r = self.regions.entry(region).or_default();
         let at_home = r.home_ns;
         match &mut self.phase {
             // The caller let the region cross for a reason of its own.
-            Phase::Home | Phase::Probe { .. } => {}
+            Phase::Home => {}
             Phase::Trial {
                 left_ns,
                 place,
@@ -554,7 +427,7 @@ impl Crossings {
                 r.tried = true;
                 if r.trial_runs > 1 {
                     r.steady_ns += ns;
-                    if *place == Place::Across && self.probing.is_none() {
+                    if *place == Place::Across {
                         let overhead = (ns - at_home / nodes).max(5_000.0);
                         self.overhead_ns = self.overhead_ns.min(overhead);
                     }
@@ -570,7 +443,7 @@ impl Crossings {
                 if spent
                     || hopeless
                     || self.regions[&region].trial_runs >= TRIAL_ENDS
-                    || tried.all(|r| r.trial_runs >= trial_runs)
+                    || tried.all(|r| r.trial_runs >= TRIAL_RUNS)
                 {
                     self.judge_trial();
                 }
@@ -608,8 +481,6 @@ impl Crossings {
     }
 }
 
-#[cfg(test)]
-mod probing;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

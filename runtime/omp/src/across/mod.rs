@@ -163,13 +163,12 @@ unsafe fn admitted(
     } else {
         Place::Across
     };
-    // The rule does not ask for probes here: a region's function cannot be called for a part of its work.
     if leaves_origin(place) && !critical::begin_crossing() {
         place = Place::Home;
     }
     let began = weigh::now();
     let (n, crossed) = match place {
-        Place::Home | Place::Probe => (home(), None),
+        Place::Home => (home(), None),
         Place::Across => {
             // Thread-local variables are those of the threads of an equal division.
             let threads = weighed
@@ -193,7 +192,7 @@ unsafe fn admitted(
         float::apart(|| weigh::ran(t, th, code, place, ns, region.nthreads, crossed.as_deref()));
     }
     match place {
-        Place::Home | Place::Probe => said::stayed(code, ns),
+        Place::Home => said::stayed(code, ns),
         Place::Across => ways::crossed(code, n, ns, Way::Across),
         Place::Node(_) => ways::crossed(code, n, ns, Way::Elsewhere),
     }
@@ -253,7 +252,7 @@ pub(crate) fn pause(th: &Thread) {
 
 /// Whether a region that runs at `place` has threads on other nodes.
 fn leaves_origin(place: Place) -> bool {
-    !matches!(place, Place::Home | Place::Probe)
+    place != Place::Home
 }
 
 /// What each node's threads did in a region that crossed; `None` if the origin ran a part of their work.

@@ -105,7 +105,7 @@ static WEIGHED: Mutex<Option<Weighed>> = Mutex::new(None);
 fn with<R>(t: &Table, f: impl FnOnce(&mut Weighed) -> R) -> R {
     let mut all = WEIGHED.lock().unwrap_or_else(PoisonError::into_inner);
     f(all.get_or_insert_with(|| Weighed {
-        rule: Crossings::whole(t.nodes),
+        rule: Crossings::new(t.nodes),
         last: BTreeMap::new(),
         divisions: BTreeMap::new(),
         blocks: BTreeMap::new(),

@@ -68,7 +68,7 @@ impl Crossings {
             some_lost |= r.trial_runs > 1 && r.out;
         }
         // Whole on one node, all regions go or none: one that stayed would take its pages back.
-        if any && (together || (self.probing.is_none() && place == Place::Across)) {
+        if any && (together || place == Place::Across) {
             let loss = self.lost_ns - self.lost_before_ns;
             self.tried(place).loss_ns = loss;
             self.failures += u32::from(some_lost);
@@ -98,9 +98,7 @@ impl Crossings {
         {
             if *away_ns > *home_ns {
                 let place = *place;
-                if self.probing.is_none() {
-                    self.lost_before_ns = self.lost_ns;
-                }
+                self.lost_before_ns = self.lost_ns;
                 self.lost_ns += *away_ns - *home_ns;
                 self.fail(place);
             } else {

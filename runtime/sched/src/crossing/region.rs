@@ -5,22 +5,14 @@ const LEAST: f64 = 0.25;
 /// Least weight of a new time in an average.
 pub(super) const WEIGHT: f64 = 1.0 / 16.0;
 
-/// What a probe has shown about one node other than home, as times of the whole region on that node alone, in
-/// nanoseconds.
+/// What an execution across nodes has shown about one node other than home, as times of the whole region on that node
+/// alone, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Shown {
-    /// With all the waiting for pages that the probe saw.
-    pub with_faults_ns: f64,
+pub(super) struct Shown {
+    /// With all the waiting for pages.
+    pub(super) with_faults_ns: f64,
     /// Without that waiting: as if all pages were on the node.
-    pub clean_ns: f64,
-}
-
-impl Shown {
-    /// The node ran no part of the region: it is expected to gain nothing there.
-    pub const NOTHING: Shown = Shown {
-        with_faults_ns: f64::INFINITY,
-        clean_ns: f64::INFINITY,
-    };
+    pub(super) clean_ns: f64,
 }
 
 /// Times in nanoseconds.
@@ -48,15 +40,11 @@ pub(super) struct Region {
     pub(super) tried: bool,
     /// Time spent in executions at home.
     pub(super) spent_ns: f64,
-    /// Probes so far, and what the first and the last one showed, by node without home.
+    /// Executions that have shown something of other nodes, and what the first and the last one showed, by node without
+    /// home.
     pub(super) probes: u32,
     pub(super) first: Vec<Shown>,
     pub(super) last: Vec<Shown>,
-    /// The time of the parts that home ran in the last probe, as a time of the whole region at home.
-    pub(super) beside_ns: f64,
-    /// What the first probe lost, and what home had waited for pages of other nodes when it was over.
-    pub(super) probe_lost_ns: f64,
-    pub(super) fetched_before_ns: f64,
 }
 
 impl Region {
@@ -78,38 +66,12 @@ impl Region {
         };
     }
 
-    /// A probe is over.
-    pub(super) fn probed(&mut self, shown: &[Shown], beside_ns: f64) {
+    pub(super) fn probed(&mut self, shown: &[Shown]) {
         self.probes += 1;
         if self.probes == 1 {
             self.first = shown.to_vec();
         }
         self.last = shown.to_vec();
-        self.beside_ns = beside_ns;
-    }
-
-    /// Expected time across all nodes, each with the waiting for pages that the last probe saw there. `None`
-    /// before the first probe.
-    pub(super) fn across_ns(&self, overhead_ns: f64) -> Option<f64> {
-        let rates: f64 = self
-            .last
-            .iter()
-            .map(|s| s.with_faults_ns.max(1.0).recip())
-            .sum();
-        let home = self.beside_ns.max(self.home_ns).max(1.0);
-        (self.probes > 0).then(|| 1.0 / (home.recip() + rates) + overhead_ns)
-    }
-
-    /// Could leaving home save a `part` of the region's time, if it never waited for pages that have moved? `true`
-    /// before the first probe.
-    pub(super) fn hopeful(&self, part: f64, overhead_ns: f64) -> bool {
-        if self.probes == 0 {
-            return true;
-        }
-        let rate = |ns: f64| ns.max(1.0).recip();
-        let all: f64 = self.last.iter().map(|s| rate(s.clean_ns)).sum();
-        let across = (rate(self.home_ns) + all).recip();
-        across + overhead_ns < (1.0 - part) * self.home_ns
     }
 
     /// Expected time on node `node` alone, with its pages there.
@@ -117,20 +79,8 @@ impl Region {
         (self.last.get(node - 1)).map(|s| s.clean_ns + overhead_ns)
     }
 
-    /// What moving the region's pages to node `node` once is expected to cost: what the first probe waited longer
-    /// than the last one, at the scale of the whole region.
-    pub(super) fn moving_ns(&self, node: usize) -> f64 {
-        match (self.first.get(node - 1), self.last.get(node - 1)) {
-            (Some(f), Some(l)) => {
-                let waited = |s: &Shown| (s.with_faults_ns - s.clean_ns).max(0.0);
-                waited(f).max(waited(l))
-            }
-            _ => 0.0,
-        }
-    }
-
-    /// The same where executions across nodes are the probes, whose waiting does not end with the move: what the first
-    /// one waited longer than the last, and at least a [`LEAST`] part of what it waited.
+    /// What moving the region's pages to node `node` once is expected to cost: what the first execution across waited
+    /// longer than the last, at the scale of the whole region, and at least a [`LEAST`] part of what it waited.
     pub(super) fn moved_ns(&self, node: usize) -> f64 {
         match (self.first.get(node - 1), self.last.get(node - 1)) {
             (Some(f), Some(l)) => {

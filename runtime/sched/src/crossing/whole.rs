@@ -1,6 +1,7 @@
-//! The rule on programs that cannot be probed, but can run whole on another node.
+//! The rule on programs that are faster whole on another node.
 
 use super::division::{Division, Part};
+use super::region::Shown;
 use super::*;
 
 const MS: f64 = 1e6;
@@ -43,7 +44,7 @@ impl World {
     fn new(of: Model) -> World {
         World {
             of,
-            rule: Crossings::whole(2),
+            rule: Crossings::new(2),
             last: vec![Place::Home; of.regions],
             total: 0.0,
             steps: 0,
@@ -75,7 +76,7 @@ impl World {
                     with_faults_ns: clean + 2.0 * (m.waits + moving),
                     clean_ns: if m.node == FIGHTS.node { clean } else { m.node },
                 };
-                self.rule.probed(i, &[shown], 0.0);
+                self.rule.probed(i, &[shown]);
                 (m.across + moving, 0.0)
             }
             Place::Node(node) => {
@@ -85,7 +86,6 @@ impl World {
                 }
                 (m.node + moving, 0.0)
             }
-            Place::Probe => panic!("there are no probes"),
         };
         self.last[i] = place;
         self.total += ns;
@@ -201,7 +201,7 @@ impl Nodes {
             any,
             cold_ns: 0.0,
             last: None,
-            rule: Crossings::whole(2),
+            rule: Crossings::new(2),
             division: Division::default(),
         }
     }
@@ -289,7 +289,7 @@ fn steady_times_of_an_old_division_do_not_count() {
 #[test]
 fn little_data_is_tried_at_once() {
     for (pages, first) in [(50, 3), (600, 5), (4000, 26)] {
-        let mut rule = Crossings::whole(2);
+        let mut rule = Crossings::new(2);
         rule.data(pages, 20_000.0);
         let runs = (1..100).find(|_| {
             let place = rule.next(0);
@@ -304,7 +304,7 @@ fn little_data_is_tried_at_once() {
 #[test]
 fn one_crossing_is_enough_where_home_waits() {
     for (waited, crossings) in [(40.0 * MS, 1), (2.0 * MS, 3)] {
-        let mut rule = Crossings::whole(2);
+        let mut rule = Crossings::new(2);
         let mut crossed = 0;
         // So a trial begins when it may lose what three crossings lose.
         rule.data(4000, 20_000.0);

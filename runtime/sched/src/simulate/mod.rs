@@ -14,6 +14,7 @@
 
 mod caches;
 mod cost;
+mod crossing;
 mod driver;
 mod engine;
 mod pages;

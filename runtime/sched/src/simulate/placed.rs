@@ -1,5 +1,4 @@
-//! Executions whose place the rule for whole programs chooses: [`Crossings`], the rule of the OpenMP runtime's regions
-//! over several nodes.
+//! Executions whose place a rule for whole programs chooses: [`Crossings`].
 //!
 //! The rule says where an execution runs; this file runs it there and brings the rule its times. At home and on another
 //! node alone, only that node's threads are in the loop. Across, the schedule divides the loop by the rates that
@@ -9,12 +8,12 @@
 //! The first execution begins with a small part at home. If that part says that the loop is long enough for a probe, a
 //! probe follows at once, and if the probe promises much even with all pages still to come, the rest leaves home.
 
+use super::crossing::{Crossings, Place, Probed, Shown};
 use super::driver::Driver;
 use super::engine::{Execution, Machine, Part, Prepared, Work};
 use super::platform::Platform;
 use super::workload::{LoopModel, Workload};
 use crate::cache::{Key, Known, ProbeCache};
-use crate::crossing::{Crossings, Place, Probed, Shown};
 use crate::csr;
 use crate::decide::{decide, Choice, Decision, Link, NodeInput, Rules, Why};
 use crate::placement::{NodeShape, Placement};

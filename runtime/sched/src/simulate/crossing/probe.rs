@@ -1,6 +1,5 @@
 //! Probes: which regions are probed and when, and what is expected of a place by what probes have shown.
 
-use super::division::Part;
 use super::place::Place;
 use super::region::{Region, Shown};
 use super::{Crossings, Phase, LOSES};
@@ -29,15 +28,12 @@ const FAR_BETTER: f64 = 0.7;
 
 impl Crossings {
     /// The part of the region's first execution that has run at home so far says that it would take `ns` there.
-    pub fn expects(&mut self, region: usize, ns: f64) {
+    pub(in super::super) fn expects(&mut self, region: usize, ns: f64) {
         self.regions.entry(region).or_default().home_ns = ns;
     }
 
     /// May the region be probed in its first execution, after [`Crossings::expects`]?
-    pub fn may_probe_at_once(&self, region: usize) -> bool {
-        let Some(probing) = self.probing else {
-            return false;
-        };
+    pub(in super::super) fn may_probe_at_once(&self, region: usize) -> bool {
         let Some(r) = self
             .regions
             .get(&region)
@@ -46,41 +42,19 @@ impl Crossings {
             return false;
         };
         let spent = self.useful_ns() + self.outside_ns + r.home_ns;
-        PROBED * probing.waiting_ns(r.home_ns) <= self.part() * spent - self.lost_ns
+        PROBED * self.probing.waiting_ns(r.home_ns) <= self.part() * spent - self.lost_ns
     }
 
-    /// A probe of the region, or an execution across nodes where there are no probes, has shown this about the nodes
-    /// other than home, in order. `beside_ns`: what home ran meanwhile, as a time of the whole region at home; 0 if
-    /// home ran nothing.
-    pub fn probed(&mut self, region: usize, shown: &[Shown], beside_ns: f64) {
+    /// A probe of the region has shown this about the nodes other than home, in order. `beside_ns`: what home ran
+    /// meanwhile, as a time of the whole region at home; 0 if home ran nothing.
+    pub(in super::super) fn probed(&mut self, region: usize, shown: &[Shown], beside_ns: f64) {
         let r = self.regions.entry(region).or_default();
         r.probed(shown, beside_ns);
     }
 
-    /// An execution of the region by `threads` threads across nodes has shown this, by node, home first. Nothing is
-    /// learned where a node other than home did too little to tell.
-    pub fn crossed(&mut self, region: usize, parts: &[Part], threads: u32) {
-        // Where other work takes a part of the processor's time, an execution at home takes longer than that time. It
-        // would on other nodes, too.
-        let own = parts.first().and_then(|p| p.alone_ns(threads));
-        let home = self.times(region).0 as f64;
-        let scale = own.map_or(1.0, |(_, ns)| (home / ns).max(1.0));
-        let shown = |p: &Part| {
-            let (with_faults_ns, clean_ns) = p.alone_ns(threads)?;
-            Some(Shown {
-                with_faults_ns: with_faults_ns * scale,
-                clean_ns: clean_ns * scale,
-            })
-        };
-        let shown: Option<Vec<Shown>> = parts.iter().skip(1).map(shown).collect();
-        if let Some(shown) = shown.filter(|s| !s.is_empty()) {
-            self.probed(region, &shown, 0.0);
-        }
-    }
-
     /// Where the rest of the region's first execution runs, after a probe in it. Report the execution by
     /// [`Crossings::began`].
-    pub fn rest(&mut self, region: usize) -> Place {
+    pub(in super::super) fn rest(&mut self, region: usize) -> Place {
         let overhead = self.overhead_ns;
         let Some(r) = self.regions.get(&region).filter(|r| r.probes > 0) else {
             return Place::Home;
@@ -102,7 +76,7 @@ impl Crossings {
         match best {
             Some((ns, place)) if ns < FAR_BETTER * r.home_ns => {
                 let left = self.part() * (self.useful_ns() + r.home_ns) - self.lost_ns;
-                self.begin_trial(place, left.max(0.0), false);
+                self.begin_trial(place, left.max(0.0));
                 place
             }
             _ => Place::Home,
@@ -110,7 +84,7 @@ impl Crossings {
     }
 
     /// The region's first execution is over. It took `ns`, and its rest ran at `place`.
-    pub fn began(&mut self, region: usize, place: Place, ns: u64) {
+    pub(in super::super) fn began(&mut self, region: usize, place: Place, ns: u64) {
         let ns = ns as f64;
         let r = self.regions.entry(region).or_default();
         let expected = if r.probes == 0 { ns } else { r.home_ns };
@@ -126,28 +100,23 @@ impl Crossings {
         } else {
             r.home_runs = 1;
             self.spent_ns += ns;
-            self.left_home(region, ns, 0.0);
+            self.left_home(region, ns);
         }
     }
 
     /// The places other than home.
     pub(super) fn places(&self) -> impl Iterator<Item = Place> {
-        let nodes = if self.whole { self.nodes } else { 1 };
-        core::iter::once(Place::Across).chain((1..nodes).map(Place::Node))
+        core::iter::once(Place::Across).chain((1..self.nodes).map(Place::Node))
     }
 
     /// The time spent in regions, without what probes and trials have cost.
     pub(super) fn useful_ns(&self) -> f64 {
-        match self.probing {
-            None => self.spent_ns,
-            Some(_) => (self.spent_ns - self.lost_ns).max(0.0),
-        }
+        (self.spent_ns - self.lost_ns).max(0.0)
     }
 
     pub(super) fn wants_probe(&self, region: usize) -> bool {
-        let home_runs = self.home_runs();
         (self.regions.get(&region)).is_some_and(|r| {
-            r.home_runs >= home_runs
+            r.home_runs > 0
                 && self.may_gain(r)
                 && r.probes < PROBES
                 && self.counts(r)
@@ -175,9 +144,6 @@ impl Crossings {
 
     /// May regions be probed that want to be, at a loss of `left_ns`?
     pub(super) fn may_probe(&self, left_ns: f64) -> bool {
-        let Some(probing) = self.probing else {
-            return false;
-        };
         let mut wants = self
             .regions
             .keys()
@@ -191,12 +157,12 @@ impl Crossings {
         for r in wants.map(|r| &self.regions[r]) {
             expected += self.overhead_ns;
             if r.probes == 0 {
-                bound += probing.waiting_ns(r.home_ns);
+                bound += self.probing.waiting_ns(r.home_ns);
             } else {
                 expected += self.again_ns(r);
             }
         }
-        expected += PROBED * bound.min(probing.data_ns);
+        expected += PROBED * bound.min(self.probing.data_ns);
         expected <= left_ns
     }
 
@@ -213,7 +179,7 @@ impl Crossings {
             return None;
         }
         let now: f64 = self.candidates().map(now_ns).sum();
-        let data_ns = self.probing.map_or(f64::INFINITY, |p| p.data_ns);
+        let data_ns = self.probing.data_ns;
         // Regions that were not probed are taken to be like the others.
         let clean = |i: usize| {
             let (some, home) = (self.candidates())
@@ -234,9 +200,7 @@ impl Crossings {
             rate(r.last[node - 1].with_faults_ns) / all
         };
         let judge = |place: Place| {
-            // Without probes, crossing has trials of its own.
-            let known = self.probing.is_some() || place != Place::Across;
-            if place == kept || !known {
+            if place == kept {
                 return None;
             }
             let (mut away, mut moving) = (0.0, 0.0);
@@ -247,9 +211,6 @@ impl Crossings {
             };
             for r in self.candidates() {
                 let (ns, cold) = match place {
-                    Place::Node(i) if self.probing.is_none() => {
-                        (r.alone_ns(i, self.overhead_ns), r.moved_ns(i))
-                    }
                     Place::Node(i) => (r.alone_ns(i, self.overhead_ns), r.moving_ns(i)),
                     _ => (
                         r.across_ns(self.overhead_ns),
