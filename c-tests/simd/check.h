@@ -106,6 +106,7 @@ static const float edges_VF32[] = {
     -INFINITY, NAN, -NAN, 8388607.5f, 8388608.0f, -8388608.0f, 8388609.0f, 16777216.0f,
     0x1p31f, -0x1p31f, 2147483520.0f, -2147483904.0f, 0x1p32f, 4294967040.0f, 0x1p63f, 0x1p64f,
     -0x1p63f, 127.5f, -128.5f, 255.0f, 3.14159274f, 1e10f, -1e-10f, FLT_EPSILON,
+    __builtin_nansf("1"), -__builtin_nansf("0x2aaaaa"),
 };
 static const double edges_VF64[] = {
     0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, -3.5, 0.49999999999999994,
@@ -115,7 +116,7 @@ static const double edges_VF64[] = {
     -2147483648.5, -2147483649.0, 0x1p32, 4294967295.0, 4294967295.5, 0x1p63, -0x1p63,
     9223372036854774784.0, -9223372036854777856.0, 0x1p64, 18446744073709549568.0, 16777217.0,
     0x1p128, 0x1.fffffefp127, 0x1.fffffffp127, 1e-40, 0x1p-150, 0x1.8p-149, 3.141592653589793,
-    DBL_EPSILON,
+    DBL_EPSILON, __builtin_nans("1"), -__builtin_nans("0x2aaaaaaaaaaaa"),
 };
 #define EDGES_SIGNED(W) \
     0, 1, 2, 3, 7, -1, -2, -3, W - 1, W, W + 1, 2 * W - 1, -W, INT##W##_MAX, INT##W##_MAX - 1, \

@@ -1,5 +1,5 @@
-/* Portable SIMD: one vocabulary for SSE2, AVX2, AVX-512, NEON, SVE, RVV, SW26010, MT-3000,
- * and vectors of any width up to 1024 bits on any machine.
+/* Portable SIMD: one vocabulary for SSE2, AVX2, AVX-512, NEON, SVE, RVV, VSX, LSX, LASX, SW26010,
+ * MT-3000, and vectors of any width up to 1024 bits on any machine.
  *
  *     for (; i + _VF32_SIZE <= n; i += _VF32_SIZE)
  *         _VF32_STORE(c + i, _VF32_ADD(_VF32_LOAD(a + i), _VF32_LOAD(b + i)));
@@ -39,7 +39,8 @@
  *
  * BACKEND. The widest that the compiler may use (-mavx2, -march=native, ...):
  *     avx512 (512 bits; needs F, BW, DQ and VL), avx2 (256), sse2 (128),
- *     sve (-msve-vector-bits=N, N <= 1024), neon (128), rvv (clang 19, -mrvv-vector-bits=N), else generic (128)
+ *     sve (-msve-vector-bits=N, N <= 1024), neon (128), rvv (clang 19, -mrvv-vector-bits=N),
+ *     vsx (128; POWER8 and later), lasx (256), lsx (128), else generic (128)
  * -DHETMP_SIMD_BACKEND=NAME forces one, -DHETMP_SIMD_WIDTH=BITS (128, 256, 512,
  * 1024) chooses a width: a native backend of that width if there is one, else
  * generic, which serves any width on any machine. So a program for 1024-bit
@@ -97,6 +98,9 @@
 #define HETMP_SIMD_ID_sw26010 7
 #define HETMP_SIMD_ID_mt3000 8
 #define HETMP_SIMD_ID_rvv 9
+#define HETMP_SIMD_ID_vsx 10
+#define HETMP_SIMD_ID_lsx 11
+#define HETMP_SIMD_ID_lasx 12
 
 #define HETMP_SIMD_PASTE_(a, b) a##b
 #define HETMP_SIMD_PASTE(a, b) HETMP_SIMD_PASTE_(a, b)
@@ -133,10 +137,17 @@
 #define HETMP_SIMD_RVV_BITS 0
 #endif
 
+#if defined(__VSX__) && defined(_ARCH_PWR8)
+#define HETMP_SIMD_CAN_VSX 1
+#else
+#define HETMP_SIMD_CAN_VSX 0
+#endif
+
 #ifdef HETMP_SIMD_BACKEND
 #define HETMP_SIMD_ID HETMP_SIMD_PASTE(HETMP_SIMD_ID_, HETMP_SIMD_BACKEND)
 #if HETMP_SIMD_ID == 0
-#error "hetmp: HETMP_SIMD_BACKEND: not usable (expected sse2, avx2, avx512, neon, sve, rvv, sw26010, mt3000 or generic)"
+#error "hetmp: HETMP_SIMD_BACKEND: not usable (expected sse2, avx2, avx512, neon, sve, rvv, vsx, lsx, lasx, \
+sw26010, mt3000 or generic)"
 #endif
 #elif HETMP_SIMD_CAN_AVX512 && HETMP_SIMD_FITS(512)
 #define HETMP_SIMD_ID HETMP_SIMD_ID_avx512
@@ -150,6 +161,12 @@
 #define HETMP_SIMD_ID HETMP_SIMD_ID_rvv
 #elif defined(__ARM_NEON) && defined(__aarch64__) && HETMP_SIMD_FITS(128)
 #define HETMP_SIMD_ID HETMP_SIMD_ID_neon
+#elif HETMP_SIMD_CAN_VSX && HETMP_SIMD_FITS(128)
+#define HETMP_SIMD_ID HETMP_SIMD_ID_vsx
+#elif defined(__loongarch_asx) && HETMP_SIMD_FITS(256)
+#define HETMP_SIMD_ID HETMP_SIMD_ID_lasx
+#elif defined(__loongarch_sx) && HETMP_SIMD_FITS(128)
+#define HETMP_SIMD_ID HETMP_SIMD_ID_lsx
 #else
 #define HETMP_SIMD_ID HETMP_SIMD_ID_generic
 #endif
@@ -190,6 +207,24 @@
 #endif
 #define HETMP_SIMD_BITS HETMP_SIMD_RVV_BITS
 #define HETMP_SIMD_NAME "rvv"
+#elif HETMP_SIMD_ID == HETMP_SIMD_ID_vsx
+#if !HETMP_SIMD_CAN_VSX
+#error "hetmp: HETMP_SIMD_BACKEND vsx: needs -mcpu=power8 or later"
+#endif
+#define HETMP_SIMD_BITS 128
+#define HETMP_SIMD_NAME "vsx"
+#elif HETMP_SIMD_ID == HETMP_SIMD_ID_lsx
+#ifndef __loongarch_sx
+#error "hetmp: HETMP_SIMD_BACKEND lsx: needs -mlsx"
+#endif
+#define HETMP_SIMD_BITS 128
+#define HETMP_SIMD_NAME "lsx"
+#elif HETMP_SIMD_ID == HETMP_SIMD_ID_lasx
+#ifndef __loongarch_asx
+#error "hetmp: HETMP_SIMD_BACKEND lasx: needs -mlasx"
+#endif
+#define HETMP_SIMD_BITS 256
+#define HETMP_SIMD_NAME "lasx"
 #elif HETMP_SIMD_ID == HETMP_SIMD_ID_sw26010
 #define HETMP_SIMD_BITS 256
 #define HETMP_SIMD_NAME "sw26010"
@@ -255,7 +290,8 @@
 #define _VU64_SIZE HETMP_SIMD_LANES_64
 
 /* Whether _FMA is one instruction; where it is not, it is exact but slow. */
-#if defined(__FMA__) || defined(__aarch64__) || HETMP_SIMD_ID == HETMP_SIMD_ID_avx512 || \
+#if defined(__FMA__) || defined(__aarch64__) || defined(__loongarch_double_float) || \
+    HETMP_SIMD_CAN_VSX || HETMP_SIMD_ID == HETMP_SIMD_ID_avx512 || \
     HETMP_SIMD_ID == HETMP_SIMD_ID_rvv || HETMP_SIMD_ID == HETMP_SIMD_ID_sw26010 || \
     HETMP_SIMD_ID == HETMP_SIMD_ID_mt3000
 #define HETMP_SIMD_FAST_FMA 1
@@ -273,6 +309,19 @@
 #include <riscv_vector.h>
 #elif defined(__ARM_NEON)
 #include <arm_neon.h>
+#elif HETMP_SIMD_ID == HETMP_SIMD_ID_lsx
+#include <lsxintrin.h>
+#elif HETMP_SIMD_ID == HETMP_SIMD_ID_lasx
+#include <lasxintrin.h>
+#elif HETMP_SIMD_ID == HETMP_SIMD_ID_vsx
+/* It takes three words from the program. */
+#pragma push_macro("vector")
+#pragma push_macro("pixel")
+#pragma push_macro("bool")
+#include <altivec.h>
+#pragma pop_macro("vector")
+#pragma pop_macro("pixel")
+#pragma pop_macro("bool")
 #endif
 /* The chips' own headers, from their compilers. */
 #if HETMP_SIMD_ID == HETMP_SIMD_ID_sw26010
@@ -285,6 +334,10 @@
  * inlined; compilers warn about their calling convention all the same, and at the caller.
  * (Of 1024 bits gcc still prints one note a file; -Wno-psabi silences it.) */
 #pragma GCC diagnostic ignored "-Wpsabi"
+/* clang for POWER foresees another meaning of ==, for the types of <altivec.h>, which ours are not. */
+#if defined(__clang__) && HETMP_SIMD_CAN_VSX
+#pragma GCC diagnostic ignored "-Wdeprecated-altivec-src-compat"
+#endif
 
 #define HETMP_SIMD_FN static inline __attribute__((always_inline, unused))
 
@@ -306,6 +359,10 @@
 #include "simd/sve.h"
 #elif HETMP_SIMD_ID == HETMP_SIMD_ID_rvv
 #include "simd/rvv.h"
+#elif HETMP_SIMD_ID == HETMP_SIMD_ID_vsx
+#include "simd/vsx.h"
+#elif HETMP_SIMD_ID == HETMP_SIMD_ID_lsx || HETMP_SIMD_ID == HETMP_SIMD_ID_lasx
+#include "simd/loong.h"
 #elif HETMP_SIMD_ID == HETMP_SIMD_ID_sw26010
 #include "simd/sw26010.h"
 #elif HETMP_SIMD_ID == HETMP_SIMD_ID_mt3000

@@ -11,6 +11,8 @@ pub(crate) enum Machine {
     RiscV(u32),
     /// 64-bit POWER, little-endian, emulated.
     Power,
+    /// 64-bit LoongArch, emulated.
+    Loong,
 }
 
 /// One way to compile the tests.
@@ -49,6 +51,8 @@ pub(crate) const fn more(mut way: Way) -> Way {
 pub(crate) const ARM_GCC: &str = "aarch64-linux-gnu-gcc";
 pub(crate) const RISCV_GCC: &str = "riscv64-linux-gnu-gcc";
 pub(crate) const POWER_GCC: &str = "powerpc64le-linux-gnu-gcc";
+/// clang 19 with Debian 13's files, by scripts/lib/loongarch.sh.
+pub(crate) const LOONG_CLANG: &str = "loongarch64-clang";
 pub(crate) const CLANG_19: &str = "clang-19";
 pub(crate) const ARM_GXX: &str = "aarch64-linux-gnu-g++";
 /// As old as the chips' toolchains.
@@ -176,7 +180,50 @@ pub(crate) const WAYS: &[Way] = &[
         256,
         Machine::RiscV(256),
     ),
-    way(POWER_GCC, "-O1", "generic", 128, Machine::Power),
+    way(
+        POWER_GCC,
+        "-std=c11 -O2 -include c-tests/simd/qemu_7.h",
+        "vsx",
+        128,
+        Machine::Power,
+    ),
+    way(
+        POWER_GCC,
+        "-O0 -mcpu=power9 -include c-tests/simd/qemu_7.h",
+        "vsx",
+        128,
+        Machine::Power,
+    ),
+    way(
+        CLANG_19,
+        "--target=powerpc64le-linux-gnu -O0 -mcpu=power9",
+        "vsx",
+        128,
+        Machine::Power,
+    ),
+    way(LOONG_CLANG, "-O1 -mlsx", "lsx", 128, Machine::Loong),
+    way(LOONG_CLANG, "-O0 -mlasx", "lasx", 256, Machine::Loong),
+    more(way(
+        LOONG_CLANG,
+        "-O1 -mlasx",
+        "lasx",
+        256,
+        Machine::Loong,
+    )),
+    more(way(
+        POWER_GCC,
+        "-O1 -DHETMP_SIMD_WIDTH=256 -Wno-psabi",
+        "generic",
+        256,
+        Machine::Power,
+    )),
+    more(way(
+        POWER_GCC,
+        "-O1 -DHETMP_SIMD_BACKEND=generic",
+        "generic",
+        128,
+        Machine::Power,
+    )),
     more(way(
         CLANG_19,
         "--target=riscv64-linux-gnu -O1 -march=rv64gcv_zvl512b -mrvv-vector-bits=zvl -include c-tests/simd/qemu_7.h",
