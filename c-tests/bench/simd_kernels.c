@@ -1,11 +1,12 @@
-/* Kernels in hetmp/simd.h beside the same kernels in intrinsics, in turns, in one run.
+/* Kernels in hetmp/simd.h beside the same kernels in intrinsics, in turns, in one run; three of them in SIMDe and in
+ * Highway, too, where -DHAVE_SIMDE or -DHAVE_HIGHWAY says that simd_simde.c or simd_highway.cc is linked.
  *
- *     simd_kernels [ROUNDS]     times: for each kernel the median, least and most of either
- *     simd_kernels --check      results only: both must agree
+ *     simd_kernels [ROUNDS]     times: for each kernel the median, least and most of each version
+ *     simd_kernels --check      results only: all must agree
  *
- * Prints one line a kernel: name, nanoseconds a call (median least most) of simd.h and of the
- * intrinsics, and the median of the rounds' ratios. Compile with -O2 and a backend's flags
- * (-mavx2 -mfma). Away from x86 there are no intrinsics here, and only results are printed. */
+ * Prints one line for each kernel and other version: backend, kernel, version, nanoseconds a call (median least most)
+ * of simd.h and of the other, and the median of the rounds' ratios. Compile with -O2 and a backend's flags (-mavx2
+ * -mfma). Away from x86 there are no intrinsics here, and only results are printed. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,13 @@
 #define HAVE_RAW 1
 #else
 #define HAVE_RAW 0
+#endif
+#include "simd_peers.h"
+#ifndef HAVE_SIMDE
+#define HAVE_SIMDE 0
+#endif
+#ifndef HAVE_HIGHWAY
+#define HAVE_HIGHWAY 0
 #endif
 
 
@@ -122,26 +130,54 @@ static void reset(void) {
         blocks[i] = r = r * 1664525u + 1013904223u;
 }
 
-/* One call of kernel k, ours or theirs; the same arguments, the same arrays. */
+/* One call of kernel k in one version; the same arguments, the same arrays. */
 enum { SAXPY, DOT, MANDELBROT, MD5, SHA256, KERNELS };
 static const char *const names[KERNELS] = {"saxpy", "dot", "mandelbrot", "md5", "sha256"};
-#if HAVE_RAW
-#define EITHER(raw, name, arguments) ((raw) ? raw_##name arguments : simd_##name arguments)
-#else
-#define EITHER(raw, name, arguments) ((void)(raw), simd_##name arguments)
-#endif
-static void call(int k, int raw) {
-    switch (k) {
-    case SAXPY: EITHER(raw, saxpy, (ys, xs, 1e-6f, FLOATS)); break;
-    case DOT: sink = EITHER(raw, dot, (xs, ys, FLOATS)); break;
-    case MANDELBROT: EITHER(raw, mandelbrot, (counts, -2.0f, 3.0f / WIDE, 0.3f, WIDE, 200)); break;
-    case MD5: EITHER(raw, md5, (digests, blocks, GROUPS)); break;
-    default: EITHER(raw, sha256, (digests, blocks, GROUPS)); break;
+enum { OURS, RAW, SIMDE, HIGHWAY, VERSIONS };
+static const char *const versions[VERSIONS] = {"simd.h", "intrinsics", "SIMDe", "Highway"};
+static int there(int k, int version) {
+    const int has[VERSIONS] = {1, HAVE_RAW, HAVE_SIMDE && k <= MANDELBROT, HAVE_HIGHWAY && k <= MANDELBROT};
+    return has[version];
+}
+#define SAXPY_ARGUMENTS (ys, xs, 1e-6f, FLOATS)
+#define DOT_ARGUMENTS (xs, ys, FLOATS)
+#define MANDELBROT_ARGUMENTS (counts, -2.0f, 3.0f / WIDE, 0.3f, WIDE, 200)
+#define THREE(library) \
+    if (k == SAXPY) \
+        library##_saxpy SAXPY_ARGUMENTS; \
+    else if (k == DOT) \
+        sink = library##_dot DOT_ARGUMENTS; \
+    else if (k == MANDELBROT) \
+        library##_mandelbrot MANDELBROT_ARGUMENTS;
+#define ALL(library) \
+    THREE(library) \
+    else if (k == MD5) \
+        library##_md5(digests, blocks, GROUPS); \
+    else \
+        library##_sha256(digests, blocks, GROUPS);
+static void call(int k, int version) {
+    if (version == OURS) {
+        ALL(simd)
     }
+#if HAVE_RAW
+    if (version == RAW) {
+        ALL(raw)
+    }
+#endif
+#if HAVE_SIMDE
+    if (version == SIMDE) {
+        THREE(simde)
+    }
+#endif
+#if HAVE_HIGHWAY
+    if (version == HIGHWAY) {
+        THREE(highway)
+    }
+#endif
 }
 
 /* What a kernel leaves behind, as one number. */
-static uint64_t result(int k, int raw) {
+static uint64_t result(int k, int version) {
     uint64_t h = 1469598103934665603u;
     float dot;
     const void *part = ys;
@@ -149,7 +185,7 @@ static uint64_t result(int k, int raw) {
     reset();
     memset(counts, 0, sizeof counts);
     memset(digests, 0, sizeof digests);
-    call(k, raw);
+    call(k, version);
     switch (k) {
     case SAXPY: break;
     case DOT: dot = sink, part = &dot, size = sizeof dot; break;
@@ -167,10 +203,10 @@ static double now(void) {
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
-static double timed(int k, int raw, int calls) {
+static double timed(int k, int version, int calls) {
     const double from = now();
     for (int i = 0; i < calls; i++)
-        call(k, raw);
+        call(k, version);
     return (now() - from) / calls;
 }
 static int ascending(const void *a, const void *b) {
@@ -178,28 +214,42 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* Median, least and most. */
+static void summary(double *t, int rounds) {
+    qsort(t, (size_t)rounds, sizeof *t, ascending);
+    printf(" %.1f %.1f %.1f", t[rounds / 2], t[0], t[rounds - 1]);
+}
+
 static int measure(int rounds) {
-    double *const t = (double *)malloc(3 * (size_t)rounds * sizeof *t);
+    const size_t size = (size_t)rounds * sizeof(double);
+    double *const t = (double *)malloc((VERSIONS + 2) * size);
     if (!t)
         return 2;
-    double *const ours = t, *const theirs = t + rounds, *const ratio = t + 2 * rounds;
+    double *const ours = t + VERSIONS * rounds, *const ratio = ours + rounds;
     for (int k = 0; k < KERNELS; k++) {
         int calls = 1;
         reset();
-        while (timed(k, 0, calls) * calls < 5e5) /* half a millisecond each time */
+        while (timed(k, OURS, calls) * calls < 5e5) /* half a millisecond each time */
             calls *= 2;
-        for (int r = 0; r < rounds; r++) {
-            const int first = r & 1; /* neither is always the first */
-            const double a = timed(k, first, calls), b = timed(k, !first, calls);
-            ours[r] = first ? b : a;
-            theirs[r] = first ? a : b;
-            ratio[r] = ours[r] / theirs[r];
+        for (int r = 0; r < rounds; r++)
+            for (int i = 0; i < VERSIONS; i++) { /* none is always the first */
+                const int v = (r + i) % VERSIONS;
+                if (there(k, v))
+                    t[v * rounds + r] = timed(k, v, calls);
+            }
+        for (int v = RAW; v < VERSIONS; v++) {
+            if (!there(k, v))
+                continue;
+            double *const theirs = t + v * rounds;
+            memcpy(ours, t, size);
+            for (int r = 0; r < rounds; r++)
+                ratio[r] = ours[r] / theirs[r];
+            qsort(ratio, (size_t)rounds, sizeof *ratio, ascending);
+            printf("%s %s %s", HETMP_SIMD_NAME, names[k], versions[v]);
+            summary(ours, rounds);
+            summary(theirs, rounds);
+            printf(" %.4f\n", ratio[rounds / 2]);
         }
-        for (int part = 0; part < 3; part++)
-            qsort(t + part * rounds, (size_t)rounds, sizeof *t, ascending);
-        printf("%s %s %.1f %.1f %.1f %.1f %.1f %.1f %.4f\n", HETMP_SIMD_NAME, names[k], ours[rounds / 2],
-               ours[0], ours[rounds - 1], theirs[rounds / 2], theirs[0], theirs[rounds - 1],
-               ratio[rounds / 2]);
     }
     free(t);
     return 0;
@@ -209,10 +259,17 @@ static int measure(int rounds) {
 int main(int argc, char **argv) {
     int wrong = 0;
     for (int k = 0; k < KERNELS; k++) {
-        const uint64_t ours = result(k, 0);
-        if (HAVE_RAW && ours != result(k, 1)) {
-            fprintf(stderr, "hetmp: kernel %s: the results of simd.h and of intrinsics differ\n", names[k]);
-            wrong = 1;
+        const uint64_t ours = result(k, OURS);
+        const float sum = sink;
+        for (int v = RAW; v < VERSIONS; v++) {
+            if (!there(k, v))
+                continue;
+            /* The other libraries' sums have other orders. */
+            const int same = result(k, v) == ours;
+            if (!same && !(k == DOT && v > RAW && sink / sum > 0.999f && sink / sum < 1.001f)) {
+                fprintf(stderr, "hetmp: kernel %s: the results of simd.h and of %s differ\n", names[k], versions[v]);
+                wrong = 1;
+            }
         }
         if (argc > 1 && strcmp(argv[1], "--check") == 0)
             printf("%s %s %016llx\n", HETMP_SIMD_NAME, names[k], (unsigned long long)ours);

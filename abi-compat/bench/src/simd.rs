@@ -1,10 +1,10 @@
-//! `bench simd`: kernels in `hetmp/simd.h` beside the same kernels in Intel's intrinsics.
+//! `bench simd`: kernels in `hetmp/simd.h` beside the same kernels in Intel's intrinsics, in SIMDe and in Highway.
 //!
-//! `c-tests/bench/simd_kernels.c` has both versions of each kernel and times them in turns, within
-//! one process. This module compiles the program for each backend that this processor supports, runs
-//! it, and prints a table. If the two versions of a kernel give different results, the run ends.
+//! `c-tests/bench/simd_kernels.c` times the versions of each kernel in turns, within one process. This module compiles
+//! the program for each backend that this processor supports, runs it, and prints a table. If two versions of a kernel
+//! give different results, the run ends. The two libraries' headers are Debian's; a line says which are missing.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{bail, Context, Result};
@@ -38,24 +38,47 @@ struct Times {
 struct Row {
     backend: String,
     kernel: String,
+    /// What is compared with: intrinsics, SIMDe or Highway.
+    other: String,
     simd: Times,
-    intrinsics: Times,
-    /// Median of the rounds' ratios, simd.h over intrinsics.
+    theirs: Times,
+    /// Median of the rounds' ratios, simd.h over the other.
     ratio: f64,
 }
 
-/// Backends with the processor feature that they need and the compiler's flags.
-const BACKENDS: [(&str, &str, &[&str]); 3] = [
-    ("sse2", "sse2", &["-DHETMP_SIMD_BACKEND=sse2"]),
+/// Backends with the processor feature that they need, the compiler's flags, and those that Highway needs beside them
+/// for its target of that width (it has none for SSE2 alone).
+const BACKENDS: [(&str, &str, &[&str], &[&str]); 3] = [
+    ("sse2", "sse2", &["-DHETMP_SIMD_BACKEND=sse2"], &["-mssse3"]),
     (
         "avx2",
         "avx2",
         &["-DHETMP_SIMD_BACKEND=avx2", "-march=x86-64-v3"],
+        &["-maes", "-mpclmul"],
     ),
     (
         "avx512",
         "avx512vl",
         &["-DHETMP_SIMD_BACKEND=avx512", "-march=x86-64-v4"],
+        &["-maes", "-mpclmul"],
+    ),
+];
+
+/// The other libraries: name, Debian's package, a header of it, our source, its macro.
+const PEERS: [(&str, &str, &str, &str, &str); 2] = [
+    (
+        "SIMDe",
+        "libsimde-dev",
+        "simde/x86/avx2.h",
+        "simd_simde.c",
+        "-DHAVE_SIMDE=1",
+    ),
+    (
+        "Highway",
+        "libhwy-dev",
+        "hwy/highway.h",
+        "simd_highway.cc",
+        "-DHAVE_HIGHWAY=1",
     ),
 ];
 
@@ -67,24 +90,37 @@ pub fn simd(args: &SimdArgs) -> Result<ExitCode> {
     let features = std::fs::read_to_string("/proc/cpuinfo").context("/proc/cpuinfo")?;
     let mut rows = Vec::new();
     println!(
-        "Kernels in hetmp/simd.h and in intrinsics, {} -O2, {} rounds in turns.\n",
+        "Kernels in hetmp/simd.h and in others' ways, {} -O2, {} rounds in turns.\n",
         args.compiler, args.rounds
     );
-    println!("| backend | kernel | simd.h ns (least-most) | intrinsics ns (least-most) | simd.h / intrinsics |");
-    println!("| --- | --- | ---: | ---: | ---: |");
-    for (name, feature, flags) in BACKENDS {
+    for (name, package, header, ..) in PEERS {
+        if !has(&args.compiler, header)? {
+            println!("{name}: not compared: {header} is not here (package {package})\n");
+        }
+    }
+    println!("| backend | kernel | beside | simd.h ns (least-most) | other ns (least-most) | simd.h / other |");
+    println!("| --- | --- | --- | ---: | ---: | ---: |");
+    for (name, feature, flags, more) in BACKENDS {
         if !features
             .split_ascii_whitespace()
             .any(|word| word == feature)
         {
-            println!("| {name} | not measured: this processor lacks it | | | |");
+            println!("| {name} | not measured: this processor lacks it | | | | |");
             continue;
         }
-        for row in measure(args, name, flags)? {
-            let (s, i) = (&row.simd, &row.intrinsics);
+        for row in measure(args, name, flags, more)? {
+            let (s, i) = (&row.simd, &row.theirs);
             println!(
-                "| {name} | {} | {:.1} ({:.1}-{:.1}) | {:.1} ({:.1}-{:.1}) | {:.3} |",
-                row.kernel, s.median, s.least, s.most, i.median, i.least, i.most, row.ratio
+                "| {name} | {} | {} | {:.1} ({:.1}-{:.1}) | {:.1} ({:.1}-{:.1}) | {:.3} |",
+                row.kernel,
+                row.other,
+                s.median,
+                s.least,
+                s.most,
+                i.median,
+                i.least,
+                i.most,
+                row.ratio
             );
             rows.push(row);
         }
@@ -96,26 +132,56 @@ pub fn simd(args: &SimdArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn measure(args: &SimdArgs, backend: &str, flags: &[&str]) -> Result<Vec<Row>> {
+/// True if the compiler finds this header.
+fn has(compiler: &str, header: &str) -> Result<bool> {
+    let found = Command::new(compiler)
+        .args(["-E", "-o", "/dev/null", "-include", header, "-x", "c++"])
+        .arg("/dev/null")
+        .output()
+        .with_context(|| format!("compiler {compiler}: not usable (expected gcc or clang)"))?;
+    Ok(found.status.success())
+}
+
+fn compile(compiler: &str, args: &[&str], to: &Path) -> Result<()> {
+    let built = Command::new(compiler)
+        .current_dir(library::root())
+        .args(args)
+        .arg("-o")
+        .arg(to)
+        .status()
+        .with_context(|| format!("compiler {compiler}: not usable (expected gcc or clang)"))?;
+    if !built.success() {
+        bail!("{}: not compiled", args.join(" "));
+    }
+    Ok(())
+}
+
+fn measure(args: &SimdArgs, backend: &str, flags: &[&str], more: &[&str]) -> Result<Vec<Row>> {
     let folder = library::target_dir().join("simd");
     std::fs::create_dir_all(&folder).with_context(|| format!("folder {}", folder.display()))?;
     let program = folder.join(format!("bench_{backend}"));
-    let built = Command::new(&args.compiler)
-        .current_dir(library::root())
-        .args(["-std=c11", "-O2", "-Iinclude"])
-        .args(flags)
-        .args(["c-tests/bench/simd_kernels.c", "-lm", "-o"])
-        .arg(&program)
-        .status()
-        .with_context(|| {
-            format!(
-                "compiler {}: not usable (expected gcc or clang)",
-                args.compiler
-            )
-        })?;
-    if !built.success() {
-        bail!("simd_kernels.c: not compiled for {backend}");
+    let mut whole = vec!["-std=c11", "-O2", "-Iinclude"];
+    whole.extend(flags);
+    whole.push("c-tests/bench/simd_kernels.c");
+    let mut objects = Vec::new();
+    for (name, _, header, source, macro_) in PEERS {
+        if !has(&args.compiler, header)? {
+            continue;
+        }
+        let object = folder.join(format!("{backend}_{name}.o"));
+        let source = format!("c-tests/bench/{source}");
+        let mut part = vec!["-O2", "-c", source.as_str()];
+        part.extend(flags.iter().filter(|f| f.starts_with("-m")));
+        if name == "Highway" {
+            part.extend(more);
+        }
+        compile(&args.compiler, &part, &object)?;
+        whole.push(macro_);
+        objects.push(object.display().to_string());
     }
+    whole.extend(objects.iter().map(String::as_str));
+    whole.push("-lm");
+    compile(&args.compiler, &whole, &program)?;
     let out = Command::new(&program)
         .arg(args.rounds.to_string())
         .output()
@@ -131,8 +197,9 @@ fn measure(args: &SimdArgs, backend: &str, flags: &[&str]) -> Result<Vec<Row>> {
 
 fn row(line: &str) -> Result<Row> {
     let mut words = line.split_ascii_whitespace();
-    let (Some(backend), Some(kernel)) = (words.next(), words.next()) else {
-        bail!("line {line:?}: backend, kernel and seven numbers were expected");
+    let (Some(backend), Some(kernel), Some(other)) = (words.next(), words.next(), words.next())
+    else {
+        bail!("line {line:?}: backend, kernel, version and seven numbers were expected");
     };
     let n: Vec<f64> = words
         .map(str::parse)
@@ -144,12 +211,13 @@ fn row(line: &str) -> Result<Row> {
     Ok(Row {
         backend: backend.to_owned(),
         kernel: kernel.to_owned(),
+        other: other.to_owned(),
         simd: Times {
             median: a,
             least: b,
             most: c,
         },
-        intrinsics: Times {
+        theirs: Times {
             median: d,
             least: e,
             most: f,
