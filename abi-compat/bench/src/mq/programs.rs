@@ -16,7 +16,7 @@ pub(super) struct Programs {
 }
 
 /// The programs: name, source, and flags of the compiler.
-const SOURCES: [(&str, &str, &[&str]); 5] = [
+const SOURCES: [(&str, &str, &[&str]); 6] = [
     (
         "bandwidth",
         "c-tests/apps/bandwidth.c",
@@ -30,6 +30,7 @@ const SOURCES: [(&str, &str, &[&str]); 5] = [
     ),
     // No -march: cargo builds the peers for any x86-64, too.
     ("mq_spsc", "c-tests/bench/mq_spsc.c", &["-O3"]),
+    ("mq_floor", "c-tests/bench/mq_floor.c", &["-O3"]),
     (
         "mq_spsc_calls",
         "c-tests/bench/mq_spsc.c",

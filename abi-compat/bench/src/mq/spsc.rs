@@ -1,4 +1,5 @@
-//! Messages from one thread to one other, on two CPUs: `c-tests/bench/mq_spsc.c` and `examples/spsc_peers.rs`.
+//! Messages from one thread to one other, on two CPUs: `c-tests/bench/mq_spsc.c` and `examples/spsc_peers.rs`; and what
+//! protocols cost with nothing around them: `c-tests/bench/mq_floor.c`.
 
 use anyhow::Result;
 
@@ -64,6 +65,46 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
             " {:.2} | {:.2} |",
             row.sides[0].over(&row.sides[2]),
             row.sides[4].over(&row.sides[6])
+        );
+    }
+    floor(bench, many)
+}
+
+/// Single messages of 8 bytes: our calls, their protocol bare, three others bare, rtrb.
+fn floor(bench: &mut Bench, messages: u64) -> Result<()> {
+    const WAYS: [(&str, &str, &str); 7] = [
+        ("hetmp inline", "mq_spsc", "single"),
+        ("bare ring", "mq_floor", "ring"),
+        ("bare ring, positions in memory", "mq_floor", "kept"),
+        ("bare ring, published late", "mq_floor", "late"),
+        ("bare words", "mq_floor", "word"),
+        ("bare pairs", "mq_floor", "pair"),
+        ("rtrb", "spsc_peers", "rtrb"),
+    ];
+    let sides: Vec<Side> = WAYS
+        .iter()
+        .map(|&(name, program, way)| Side {
+            name,
+            program: bench.programs.path(program),
+            args: words(&format!("{way} 8 1024 {messages}")),
+            platform: None,
+            amount: messages as f64,
+        })
+        .collect();
+    println!("\n## The floor: protocols with nothing around them, ns a message of 8 bytes\n");
+    let row = bench.compare(
+        "floor",
+        "8 B, 1024 slots, ns".to_owned(),
+        Unit::Nanoseconds,
+        &sides,
+    )?;
+    println!("| protocol | ns | over rtrb |\n| --- | ---: | ---: |");
+    for side in &row.sides {
+        println!(
+            "| {} | {} | {:.2} |",
+            side.name,
+            side.shown(),
+            side.over(&row.sides[6])
         );
     }
     Ok(())
