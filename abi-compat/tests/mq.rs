@@ -204,6 +204,7 @@ fn the_paper_s_program_runs() {
     for platform in ["sw26010", "mt3000", "sw26010,strict"] {
         passes(&program, &[], &[("HETMP_PLATFORM", platform)]);
     }
+    passes(&build("paper_cxx.cc", "inline", &[]), &[], &[]);
     passes(&build("cxx.cc", "inline", &[]), &[], &[]);
 }
 
@@ -467,6 +468,20 @@ fn the_backends_of_the_chips_run_on_stand_ins() {
     }
     passes(&sw5, &["64"], &env);
     passes(&mt3, &["5", &image, "2"], &env);
+}
+
+/// Published kernels of SW26010 transfer by descriptors.
+#[test]
+fn transfers_by_descriptor_run_on_the_stand_in() {
+    let program = vendor_build(
+        "descriptors",
+        &[
+            vendor("descriptors.c"),
+            vendor("standin_athread.c"),
+            "-lm".to_owned(),
+        ],
+    );
+    passes(&program, &[], &[("ASAN_OPTIONS", "detect_leaks=0")]);
 }
 
 /// Both ways to start hThread's groups that published programs use.

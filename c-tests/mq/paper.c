@@ -57,7 +57,7 @@ static int sum_calc(const int *a, int n) {
 int main(int argc, char **argv) {
     c_id = argc > 1 ? atoi(argv[1]) : 0;
     n_total = mGetSlaveCoreNum(1) * 1000;
-    int *a = malloc(sizeof(int) * (size_t)n_total), want = 0;
+    int *a = (int *)malloc(sizeof(int) * (size_t)n_total), want = 0;
     for (int i = 0; i < n_total; i++) want += a[i] = i % 97;
     CHECK(sum_calc(a, n_total) == want);
     free(a);

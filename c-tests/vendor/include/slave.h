@@ -3,6 +3,7 @@
 #define SLAVE_H
 
 #define __thread_local __thread
+#define __thread_local_fix __thread
 
 typedef enum { PE_MODE, BCAST_MODE, ROW_MODE, BROW_MODE, RANK_MODE } dma_mode;
 

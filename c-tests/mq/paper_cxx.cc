@@ -1,0 +1,2 @@
+/* The paper's example as C++. */
+#include "paper.c"

@@ -1,0 +1,49 @@
+/* Transfers by descriptor, as published SW26010 kernels write them: a kernel that squares floats, and its master. */
+#include <athread.h>
+#include <dma.h>
+#include <simd.h>
+#include <stdio.h>
+
+enum { PIECE = 256, PIECES = 5, SLAVES = 64 };
+static float from[SLAVES * PIECE * PIECES] __attribute__((aligned(128)));
+static float to[SLAVES * PIECE * PIECES] __attribute__((aligned(128)));
+static __thread_local_fix dma_desc get, put;
+
+void slave_square(void *unused) {
+    float *const local = ldm_malloc(PIECE * (int)sizeof(float));
+    const int first = athread_get_id(-1) * PIECE * PIECES;
+    volatile int got = 0, gone = 0;
+    (void)unused;
+    dma_set_op(&get, DMA_GET);
+    dma_set_mode(&get, PE_MODE);
+    dma_set_reply(&get, &got);
+    dma_set_size(&get, PIECE * sizeof(float));
+    put = get;
+    dma_set_op(&put, DMA_PUT);
+    dma_set_reply(&put, &gone);
+    for (int piece = 0; piece < PIECES; piece++) {
+        dma(get, (long)(from + first + piece * PIECE), (long)local);
+        dma_wait(&got, piece + 1);
+        for (int i = 0; i < PIECE; i += 4) {
+            floatv4 v;
+            simd_load(v, local + i);
+            v = v * v;
+            simd_store(v, local + i);
+        }
+        dma(put, (long)(to + first + piece * PIECE), (long)local);
+        dma_wait(&gone, piece + 1);
+    }
+    ldm_free(local, PIECE * (int)sizeof(float));
+}
+
+int main(void) {
+    int wrong = 0;
+    for (int i = 0; i < SLAVES * PIECE * PIECES; i++) from[i] = (float)i / 8;
+    athread_init();
+    athread_spawn(square, NULL);
+    athread_join();
+    athread_halt();
+    for (int i = 0; i < SLAVES * PIECE * PIECES; i++) wrong += to[i] != from[i] * from[i];
+    puts(wrong ? "wrong" : "passed");
+    return wrong != 0;
+}
