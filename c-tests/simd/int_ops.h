@@ -40,8 +40,8 @@ static L F(turned)(L x, uint64_t n) { /* left */
     return n ? (L)((UL)((UL)x << n) | (UL)((UL)x >> (W - n))) : x;
 }
 #endif
-LANES(SHLV, OP(SHLV)(va, (UV)vb), F(left)(x, (UL)y), F(same_bits))
-LANES(SHRV, OP(SHRV)(va, (UV)vb), F(right)(x, (UL)y), F(same_bits))
+LANES(SHLV, OP(SHLV)(va, P(_VU, P(R, _LOAD))((const UL *)b)), F(left)(x, (UL)y), F(same_bits))
+LANES(SHRV, OP(SHRV)(va, P(_VU, P(R, _LOAD))((const UL *)b)), F(right)(x, (UL)y), F(same_bits))
 #if !IS_SIGNED
 LANES(ROTLV, OP(ROTLV)(va, vb), F(turned)(x, y), F(same_bits))
 LANES(ROTRV, OP(ROTRV)(va, vb), F(turned)(x, W - y % W), F(same_bits))

@@ -227,7 +227,7 @@ __attribute__((noinline)) static void F(test_packing)(void) {
             p[i] = F(any)(); \
         load; \
         for (int k = 0; k < n; k++) { \
-            OP(STORE)(got, v[k]); \
+            OP(STORE)(got, k == 0 ? v0 : k == 1 ? v1 : k == 2 ? v2 : v3); \
             for (int i = 0; i < N; i++) \
                 EXPECT(STR(T) " " #load, F(same_bits)(got[i], p[n * i + k])); \
         } \
@@ -238,11 +238,11 @@ __attribute__((noinline)) static void F(test_packing)(void) {
     } while (0)
 __attribute__((noinline)) static void F(test_structs)(void) {
     L *const last = (L *)guard_page();
-    V v[4];
+    V v0 = OP(ZERO)(), v1 = v0, v2 = v0, v3 = v0;
     for (size_t trial = 0; trial < 16; trial++) {
-        STRUCTS(2, OP(LOAD2)(p, &v[0], &v[1]), OP(STORE2)(p, v[0], v[1]));
-        STRUCTS(3, OP(LOAD3)(p, &v[0], &v[1], &v[2]), OP(STORE3)(p, v[0], v[1], v[2]));
-        STRUCTS(4, OP(LOAD4)(p, &v[0], &v[1], &v[2], &v[3]), OP(STORE4)(p, v[0], v[1], v[2], v[3]));
+        STRUCTS(2, OP(LOAD2)(p, &v0, &v1), OP(STORE2)(p, v0, v1));
+        STRUCTS(3, OP(LOAD3)(p, &v0, &v1, &v2), OP(STORE3)(p, v0, v1, v2));
+        STRUCTS(4, OP(LOAD4)(p, &v0, &v1, &v2, &v3), OP(STORE4)(p, v0, v1, v2, v3));
     }
 }
 #undef STRUCTS

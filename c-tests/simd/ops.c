@@ -120,9 +120,13 @@ static void test_spelling(void) {
     float x[_VF32_SIZE];
     _VU32_STORE(n, v);
     _VF32_STORE(x, f);
+#if HETMP_SIMD_ID == HETMP_SIMD_ID_sve_any
+    EXPECT("spelling", n[_VU32_SIZE - 1] == 3 && x[0] == 1);
+#else
     EXPECT("spelling", n[_VU32_SIZE - 1] == 3 && x[0] == 1 && sizeof(__VI8) + sizeof(__VI16) == 2 * sizeof(_VI8) &&
                            sizeof(__VI32) + sizeof(__VI64) == 2 * sizeof(_VI32) && sizeof(__VF64) == sizeof(_VF64) &&
                            sizeof(__VU8) + sizeof(__VU16) + sizeof(__VU64) == 3 * sizeof(_VU8));
+#endif
 }
 
 int main(void) {
@@ -130,10 +134,12 @@ int main(void) {
 #ifdef EXPECT_BACKEND
     EXPECT("backend", strcmp(HETMP_SIMD_NAME, EXPECT_BACKEND) == 0);
 #endif
+#if HETMP_SIMD_ID != HETMP_SIMD_ID_sve_any /* whose vectors have no size */
     EXPECT("width", sizeof(_VI32) * 8 == HETMP_SIMD_BITS && HETMP_SIMD_BYTES * 8 == HETMP_SIMD_BITS);
     EXPECT("floats", _VF32_SIZE == (HETMP_SIMD_APART_F32 ? 4 : HETMP_SIMD_BITS / 32) &&
                          sizeof(_VF32) == _VF32_SIZE * sizeof(float) && sizeof(_VIF32) == sizeof(_VF32) &&
                          sizeof(_VUF32) == sizeof(_VF32) && _VIF32_SIZE == _VF32_SIZE);
+#endif
     EXPECT("lanes", _VI32_SIZE * 32 == HETMP_SIMD_BITS && _VF64_SIZE * 64 == HETMP_SIMD_BITS &&
                         _VI8_SIZE * 8 == HETMP_SIMD_BITS && _VU16_SIZE * 16 == HETMP_SIMD_BITS);
     test_masks8();

@@ -57,7 +57,9 @@
  *     missing there; _VF32_TO_VF64(v) and _VF64_TO_VF32(v) take whole vectors.
  *   - What the chips' arithmetic does not do, no text here can promise: MT-3000's takes
  *     denormals for zeroes, says its library of elementary functions.
- * SVE and RVV code for N bits needs a machine that runs at exactly N.
+ * SVE and RVV code for N bits needs a machine that runs at exactly N. -DHETMP_SIMD_BACKEND=sve_any makes code for every
+ * length that SVE has: lane counts are then expressions and no constants, and vectors have no size, so there are no
+ * arrays, members and sizeof of them.
  * Code of different backends must not share an inline function of yours that takes
  * or returns vectors: keep one backend a source file, or make such functions static.
  */
@@ -101,6 +103,7 @@
 #define HETMP_SIMD_ID_vsx 10
 #define HETMP_SIMD_ID_lsx 11
 #define HETMP_SIMD_ID_lasx 12
+#define HETMP_SIMD_ID_sve_any 13
 
 #define HETMP_SIMD_PASTE_(a, b) a##b
 #define HETMP_SIMD_PASTE(a, b) HETMP_SIMD_PASTE_(a, b)
@@ -146,8 +149,8 @@
 #ifdef HETMP_SIMD_BACKEND
 #define HETMP_SIMD_ID HETMP_SIMD_PASTE(HETMP_SIMD_ID_, HETMP_SIMD_BACKEND)
 #if HETMP_SIMD_ID == 0
-#error "hetmp: HETMP_SIMD_BACKEND: not usable (expected sse2, avx2, avx512, neon, sve, rvv, vsx, lsx, lasx, \
-sw26010, mt3000 or generic)"
+#error "hetmp: HETMP_SIMD_BACKEND: not usable (expected sse2, avx2, avx512, neon, sve, sve_any, rvv, vsx, lsx, \
+lasx, sw26010, mt3000 or generic)"
 #endif
 #elif HETMP_SIMD_CAN_AVX512 && HETMP_SIMD_FITS(512)
 #define HETMP_SIMD_ID HETMP_SIMD_ID_avx512
@@ -201,6 +204,12 @@ sw26010, mt3000 or generic)"
 #endif
 #define HETMP_SIMD_BITS HETMP_SIMD_SVE_BITS
 #define HETMP_SIMD_NAME "sve"
+#elif HETMP_SIMD_ID == HETMP_SIMD_ID_sve_any
+#if !defined(__ARM_FEATURE_SVE) || defined(HETMP_SIMD_WIDTH)
+#error "hetmp: HETMP_SIMD_BACKEND sve_any: needs -march=...+sve and no HETMP_SIMD_WIDTH"
+#endif
+#define HETMP_SIMD_BITS (8 * HETMP_SIMD_BYTES)
+#define HETMP_SIMD_NAME "sve_any"
 #elif HETMP_SIMD_ID == HETMP_SIMD_ID_rvv
 #if HETMP_SIMD_RVV_BITS == 0 || HETMP_SIMD_RVV_BITS > 1024
 #error "hetmp: HETMP_SIMD_BACKEND rvv: needs -march=rv64gcv and -mrvv-vector-bits=128, 256, 512 or 1024"
@@ -239,12 +248,18 @@ sw26010, mt3000 or generic)"
 #endif
 #define HETMP_SIMD_NAME "generic"
 #endif
-#if !HETMP_SIMD_FITS(HETMP_SIMD_BITS)
+#if HETMP_SIMD_ID != HETMP_SIMD_ID_sve_any && !HETMP_SIMD_FITS(HETMP_SIMD_BITS)
 #error "hetmp: HETMP_SIMD_WIDTH: this HETMP_SIMD_BACKEND has another width; generic has them all"
 #endif
 
 /* Lane counts, as literals: they are pasted into names. */
-#if HETMP_SIMD_BITS == 128
+#if HETMP_SIMD_ID == HETMP_SIMD_ID_sve_any
+#define HETMP_SIMD_BYTES ((int)svcntb())
+#define HETMP_SIMD_LANES_8 ((int)svcntb())
+#define HETMP_SIMD_LANES_16 ((int)svcnth())
+#define HETMP_SIMD_LANES_32 ((int)svcntw())
+#define HETMP_SIMD_LANES_64 ((int)svcntd())
+#elif HETMP_SIMD_BITS == 128
 #define HETMP_SIMD_BYTES 16
 #define HETMP_SIMD_LANES_8 16
 #define HETMP_SIMD_LANES_16 8
@@ -302,7 +317,7 @@ sw26010, mt3000 or generic)"
 #if HETMP_SIMD_ID == HETMP_SIMD_ID_sse2 || HETMP_SIMD_ID == HETMP_SIMD_ID_avx2 || \
     HETMP_SIMD_ID == HETMP_SIMD_ID_avx512 || defined(__SSE2__)
 #include <immintrin.h>
-#elif HETMP_SIMD_ID == HETMP_SIMD_ID_sve
+#elif HETMP_SIMD_ID == HETMP_SIMD_ID_sve || HETMP_SIMD_ID == HETMP_SIMD_ID_sve_any
 #include <arm_neon.h>
 #include <arm_sve.h>
 #elif HETMP_SIMD_ID == HETMP_SIMD_ID_rvv
@@ -341,6 +356,11 @@ sw26010, mt3000 or generic)"
 
 #define HETMP_SIMD_FN static inline __attribute__((always_inline, unused))
 
+#if HETMP_SIMD_ID == HETMP_SIMD_ID_sve_any
+#define HETMP_SIMD_APART_F32 0
+#define HETMP_R_VF32 32
+#include "simd/sve_any.h"
+#else
 #include "simd/types.h"
 
 /* What a backend does better than the common text, marked by HETMP_OWN_*. */
@@ -370,5 +390,6 @@ sw26010, mt3000 or generic)"
 #endif
 
 #include "simd/common.h"
+#endif
 
 #endif

@@ -62,6 +62,14 @@ pub(crate) const AVX2: Machine = Machine::X86("avx2");
 pub(crate) const AVX512: Machine = Machine::X86("avx512vl");
 pub(crate) const VBMI2: Machine = Machine::X86("avx512_vbmi2");
 
+/// Its lane counts are signed numbers that the compiler does not know.
+const SVE_ANY: [&str; 4] = [
+    "-O0 -march=armv8.2-a+sve -DHETMP_SIMD_BACKEND=sve_any -Wno-sign-compare -DRUN_AT=128",
+    "-O0 -march=armv8.2-a+sve -DHETMP_SIMD_BACKEND=sve_any -Wno-sign-compare -DRUN_AT=256",
+    "-O1 -march=armv8.2-a+sve -DHETMP_SIMD_BACKEND=sve_any -Wno-sign-compare -DRUN_AT=512",
+    "-O1 -march=armv8.2-a+sve -DHETMP_SIMD_BACKEND=sve_any -Wno-sign-compare -DRUN_AT=1024",
+];
+
 /// The ways. -O0 compiles in a fraction of the time of -O2, and finds faults that constant folding hides.
 /// -O2 is the optimisation that users run. In C with gcc each backend has both. C++ and clang each cover
 /// some backends.
@@ -166,6 +174,11 @@ pub(crate) const WAYS: &[Way] = &[
         256,
         Machine::Arm(256),
     ),
+    // One program text, of which only the name says for which length it is run.
+    way(ARM_GCC, SVE_ANY[0], "sve_any", 128, Machine::Arm(128)),
+    way(ARM_GXX, SVE_ANY[1], "sve_any", 256, Machine::Arm(256)),
+    way(ARM_GCC, SVE_ANY[2], "sve_any", 512, Machine::Arm(512)),
+    more(way(ARM_GCC, SVE_ANY[3], "sve_any", 1024, Machine::Arm(1024))),
     way(
         CLANG_19,
         "--target=riscv64-linux-gnu -O2 -march=rv64gcv_zvl128b -mrvv-vector-bits=zvl -include c-tests/simd/qemu_7.h",
