@@ -5,13 +5,20 @@
 //! stays locked. So a fork waits until no other thread is within such a [`stretch`], and threads that come to one wait
 //! until the fork is made. `_Fork` and the bare system call do not come here: such children have to be without threads.
 //!
-//! A stretch is short and waits for no other thread. Should one last all the same, nobody waits longer than
-//! [`patiently`]: then the child may hang, but never the program.
+//! A stretch is short and waits for no other thread, but a busy machine may leave its thread without a processor for
+//! seconds: on two CPUs with a hundred threads that compute, or where the thread is one of `nice` 19. Should one last
+//! for ever, forks give up after [`FOR_FORKS`]: then the child may hang, but never the program.
 
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use core::time::Duration;
 use std::sync::PoisonError;
+use std::time::Instant;
+
+/// How long a fork waits for stretches to end, and a stretch for forks. The system may copy a large process for seconds.
+const FOR_FORKS: Duration = Duration::from_secs(10);
+/// How long [`patiently`] tries.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 const NONE: libc::pthread_key_t = libc::pthread_key_t::MAX;
 
@@ -67,7 +74,11 @@ extern "C" fn before() {
     // one sees the other.
     FORKS.fetch_add(1, Ordering::SeqCst);
     let own = u32::from(depth(KEY.load(Ordering::Relaxed)) > 0);
-    patiently(|| (INSIDE.load(Ordering::SeqCst) <= own).then_some(()));
+    // A handler of a signal forks within a stretch: another thread may wait there for what this one holds.
+    let patience = if own > 0 { PATIENCE } else { FOR_FORKS };
+    attempts(patience, || {
+        (INSIDE.load(Ordering::SeqCst) <= own).then_some(())
+    });
 }
 
 extern "C" fn in_parent() {
@@ -111,9 +122,9 @@ pub fn stretch() -> Stretch {
 
 #[cold]
 fn give_way() {
-    patiently(|| {
+    attempts(FOR_FORKS, || {
         INSIDE.fetch_sub(1, Ordering::SeqCst);
-        patiently(|| {
+        attempts(FOR_FORKS, || {
             if PROCESS.load(Ordering::Relaxed) != process() {
                 renew();
             }
@@ -201,13 +212,51 @@ pub unsafe fn each_object(
     unsafe { libc::dl_iterate_phdr(Some(visit), data) };
 }
 
-/// Tries for a tenth of a second. A lock is normally held for a microsecond; a thread that crashed holds it for ever.
-pub fn patiently<T>(mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
-    for _ in 0..1000 {
-        if let Some(it) = attempt() {
-            return Some(it);
+/// Tries for two seconds. A lock is normally held for a microsecond; a thread that crashed holds it for ever.
+pub fn patiently<T>(attempt: impl FnMut() -> Option<T>) -> Option<T> {
+    attempts(PATIENCE, attempt)
+}
+
+fn attempts<T>(patience: Duration, mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
+    let began = Instant::now();
+    loop {
+        let it = attempt();
+        if it.is_some() || began.elapsed() >= patience {
+            return it;
         }
         std::thread::sleep(Duration::from_micros(100));
     }
-    None
+}
+
+#[cfg(all(test, not(loom), not(miri)))]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn a_fork_waits_for_a_stretch_whose_thread_has_no_processor() {
+        static LOCK: Mutex<u32> = Mutex::new(0);
+        watch();
+        let (tell, told) = mpsc::channel();
+        let holder = std::thread::spawn(move || {
+            let mut held = LOCK.lock();
+            *held = 1;
+            tell.send(()).expect("the test waits");
+            std::thread::sleep(Duration::from_millis(700));
+            *held = 2;
+        });
+        told.recv().expect("the lock is held");
+        // SAFETY: the child calls what a signal handler may call, and ends.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let whole = LOCK.try_lock().is_some_and(|held| *held == 2);
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(i32::from(!whole)) };
+        }
+        let mut status = -1;
+        // SAFETY: `status` is live.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        holder.join().expect("it has ended");
+        assert_eq!(status, 0);
+    }
 }
