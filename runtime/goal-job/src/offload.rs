@@ -632,7 +632,7 @@ impl Offload {
 
     /// Fails all runs if a rank is gone without which `run` cannot end. Runs that only waited for one that has left
     /// begin.
-    fn check(&self, run: &Arc<Run>, is_gone: &dyn Fn(u32) -> Gone) {
+    pub(crate) fn check(&self, run: &Arc<Run>, is_gone: &dyn Fn(u32) -> Gone) {
         if let Some(why) = self.device.failure() {
             report::warn(format_args!("GOAL engine {}: {why}", self.device.name()));
             self.fail_all(&mut self.lock(), Failure::Abandoned);

@@ -277,9 +277,9 @@ impl Progress {
         );
     }
 
-    /// Called after a nap in which nothing came. A peer that open runs still need, or `peer`, may have died: then those
-    /// runs fail.
-    fn check_peers(&self, peer: Option<u32>) {
+    /// Called after a nap in which nothing came, or many tests. A peer that open runs still need, or `peer`, may have
+    /// died: then those runs fail.
+    pub(crate) fn check_peers(&self, peer: Option<u32>) {
         let mut needed = self.lock().needed();
         needed.extend(peer);
         for peer in needed {

@@ -74,6 +74,8 @@ pub struct World {
     missing: AtomicU32,
     /// When [`World::advance`] last asked the system whether a peer lives, by [`sys::monotonic_ns`].
     asked: AtomicU64,
+    /// How many tests have found a run going on.
+    tests: AtomicU32,
     /// The engine `kernel` or `nic`, if all ranks have it.
     away: Option<Offload>,
 }
@@ -86,6 +88,11 @@ impl core::fmt::Debug for World {
             .finish_non_exhaustive()
     }
 }
+
+/// After how many tests the system is asked whether peers live. A test makes no system call, and reads no clock, before.
+const MANY_TESTS: u32 = 1 << 20;
+/// The same for tests that move runs on, which takes a microsecond or more.
+const MANY_STEPS: u32 = 1 << 14;
 
 const NEW: u8 = 0;
 const JOINED: u8 = 1;
@@ -253,6 +260,7 @@ impl World {
             team,
             groups: Mutex::new(Vec::new()),
             missing: AtomicU32::new(NOBODY),
+            tests: AtomicU32::new(0),
             asked: AtomicU64::new(sys::monotonic_ns()),
             away,
         }
@@ -326,7 +334,13 @@ impl World {
     /// The result of a run that was begun by [`World::start_away`]; `None` while it goes on.
     pub(crate) fn test_away(&self, run: &Arc<offload::Run>) -> Option<Result<(), Failure>> {
         // Whoever has such a run has the engine.
-        self.away.as_ref().and_then(|away| away.test(run))
+        let away = self.away.as_ref()?;
+        let mut ended = away.test(run);
+        if ended.is_none() && self.is_time_to_ask(MANY_TESTS) {
+            away.check(run, &|peer| self.gone(peer));
+            ended = run.poll();
+        }
+        ended
     }
 
     /// Waits for the end of a run that was begun by [`World::start_away`].
@@ -368,7 +382,18 @@ impl World {
             return ended;
         }
         self.progress.try_step(0);
+        if self.is_time_to_ask(MANY_STEPS) {
+            self.progress.check_peers(None);
+        }
         outcome.poll()
+    }
+
+    /// True once in so many calls: a program that only tests has to learn that a peer is gone.
+    fn is_time_to_ask(&self, often: u32) -> bool {
+        // Threads that test at the same time may lose counts of each other.
+        let tests = self.tests.load(Ordering::Relaxed).wrapping_add(1);
+        self.tests.store(tests, Ordering::Relaxed);
+        tests % often == 0
     }
 
     /// Waits for the end of a run. Moves all runs on meanwhile.

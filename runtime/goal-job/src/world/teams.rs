@@ -3,7 +3,7 @@
 //! A program that only tests makes no system call, so the tests themselves have to notice a peer that has left or died;
 //! and a wait here moves the runs with schedules on as well, because peers may need those first.
 
-use super::{World, NOBODY};
+use super::{World, MANY_TESTS, NOBODY};
 use crate::choice::Collective;
 use crate::direct::{self, Look, Piece};
 use crate::link::TEAMS;
@@ -21,8 +21,6 @@ const QUICK: u32 = 64;
 /// After how many tests in a row that found a collective going on the peer's memory is looked at for whether it has
 /// left.
 const TESTS: u32 = 64;
-/// After how many the system is asked whether the peer lives. A test makes no system call, and reads no clock, before.
-const MANY_TESTS: u32 = 1 << 20;
 /// How long after one question the program's further [`World::advance`] asks again, nanoseconds.
 const ASK_AFTER: u64 = 200_000_000;
 
