@@ -71,6 +71,38 @@ fn each_dependency_has_its_row() {
     }
 }
 
+/// Our own crates that a crate is linked with, by folder: not those of its tests.
+fn linked(folder: &str, into: &mut BTreeSet<String>) {
+    let path = library::root().join("runtime").join(folder);
+    let text = fs::read_to_string(path.join("Cargo.toml")).expect(folder);
+    let tests = text.find("[dev-dependencies]").unwrap_or(text.len());
+    let ours = text[..tests].lines().filter_map(|line| {
+        let name = line.strip_prefix("hetmp-")?;
+        name.split(['.', ' ', '=']).next()
+    });
+    for name in ours {
+        if into.insert(name.to_owned()) {
+            linked(name, into);
+        }
+    }
+}
+
+/// The laboratory, the commands, and what needs privileges are not loaded into programs.
+#[test]
+fn what_programs_load_is_linked_with_the_engines_alone() {
+    for library in ["abi", "dsm-preload", "profile"] {
+        let mut found = BTreeSet::new();
+        linked(library, &mut found);
+        assert!(found.contains("core"), "{library}: {found:?}");
+        for apart in ["lab", "cli", "goal-kernel"] {
+            assert!(!found.contains(apart), "{library}: {found:?}");
+        }
+    }
+    let mut found = BTreeSet::new();
+    linked("cli", &mut found);
+    assert!(found.contains("lab"), "{found:?}");
+}
+
 /// Whether a licence expression can be chosen from `allowed`: one side of each OR, all sides of each AND.
 fn may_be_chosen(expression: &str, allowed: &BTreeSet<&str>) -> bool {
     let plain = expression.replace('/', " OR ").replace(['(', ')'], "");

@@ -18,7 +18,8 @@ tab=$(printf '\t')
 # Everything that is no other product's is `tools`.
 product_of() { # CRATE NAME
     case $1/$2 in
-    runtime/core/* | runtime/allocator/* | runtime/sched/* | runtime/scan/* | runtime/omp/*) echo openmp ;;
+    runtime/core/* | runtime/allocator/* | runtime/sched/* | runtime/lab/*) echo openmp ;;
+    runtime/scan/* | runtime/omp/*) echo openmp ;;
     runtime/dsm*/* | abi-compat/dsm) echo dsm ;;
     runtime/nic/* | runtime/shmem/* | abi-compat/surface/* | abi-compat/shmem | abi-compat/gio) echo shmem ;;
     runtime/goal*/* | abi-compat/goal) echo goal ;;

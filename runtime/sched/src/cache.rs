@@ -14,8 +14,8 @@ use crate::irregular::CostMap;
 use crate::placement::Placement;
 use crate::probe::NodeRate;
 use crate::record::LoopRecord;
-pub use entry::{Entry, Saved};
-pub(crate) use entry::{Timing, NEW_WEIGHT};
+pub(crate) use entry::Timing;
+pub use entry::{Entry, Saved, NEW_WEIGHT};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ use crate::ranges::Range;
 /// Every iteration is in exactly one part, whatever the weights are. A weight that is not positive and finite
 /// counts as zero; if all are zero, all count as one. A part of weight zero is empty. Beyond 2^53 iterations
 /// the cuts are as exact as an `f64`.
-pub(crate) fn split<W>(range: Range, weights: W) -> impl Iterator<Item = Range>
+pub fn split<W>(range: Range, weights: W) -> impl Iterator<Item = Range>
 where
     W: Iterator<Item = f64> + Clone,
 {

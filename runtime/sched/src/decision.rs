@@ -33,7 +33,7 @@ pub struct Link {
     /// then compared without that time.
     pub fault_us: Option<f64>,
     /// Microseconds that a parallel region takes longer when a node beyond the link has a part in it, where
-    /// this was measured. With `fault_us` and `region_us`, the simulator decides by [`crate::crossing`].
+    /// this was measured. With both, the simulator decides for all regions.
     pub region_us: Option<f64>,
 }
 
@@ -90,17 +90,6 @@ pub struct Rules {
     pub objective: Objective,
     /// The node that holds the data at first, and runs whatever cannot be decided.
     pub origin: usize,
-}
-
-impl Rules {
-    /// Is the link known well enough for [`crate::crossing`] to decide?
-    #[must_use]
-    pub(crate) fn knows_link(&self) -> bool {
-        self.objective == Objective::Time
-            && self
-                .link
-                .is_some_and(|l| l.fault_us.is_some() && l.region_us.is_some())
-    }
 }
 
 /// One node as the decision sees it.
@@ -168,7 +157,7 @@ pub struct Decision {
     /// nothing was measured.
     pub csr: Box<[Option<f64>]>,
     /// The inputs of the decision, by node.
-    pub(crate) nodes: Box<[NodeInput]>,
+    pub nodes: Box<[NodeInput]>,
     /// Lowest fault period of the nodes in microseconds, where there were
     /// remote faults.
     pub fault_period_us: Option<f64>,

@@ -32,12 +32,12 @@ pub struct Power {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Part {
     /// Cores that take part, i.e. threads of the team.
-    pub(crate) threads: u32,
+    pub threads: u32,
     /// Nanoseconds that one core spends on an iteration. A node whose value is not positive and finite cannot
     /// run iterations.
     pub ns_per_iteration: f64,
     /// The node's watts.
-    pub(crate) power: Power,
+    pub power: Power,
 }
 
 impl Part {

@@ -2,7 +2,7 @@
 //!
 //! A pure library: no threads, no clocks, no input or output. Measurements
 //! come in, ranges of iterations go out. The drivers around it are the OpenMP
-//! runtime, the tests of this crate, and the simulator.
+//! runtime, the tests of this crate, and the simulator (`hetmp-lab`).
 //!
 //! Words. Iterations are *normalised*: a loop of `n` iterations is `0..n`,
 //! and [`ranges::LoopBounds`] maps pieces of it back to the values of the
@@ -46,7 +46,6 @@ pub mod profile;
 pub mod ranges;
 pub mod record;
 pub mod schedule;
-pub mod simulate;
 pub mod virtual_team;
 pub mod watch;
 pub mod ways;

@@ -84,7 +84,7 @@ impl Placement {
 
     /// Number of nodes on which the team has threads.
     #[must_use]
-    pub(crate) fn inhabited(&self) -> usize {
+    pub fn inhabited(&self) -> usize {
         self.nodes.iter().filter(|s| s.threads > 0).count()
     }
 
@@ -98,7 +98,7 @@ impl Placement {
     /// Number of `tid` among the threads of its node, from 0.
     #[inline]
     #[must_use]
-    pub(crate) fn rank(&self, tid: usize) -> usize {
+    pub fn rank(&self, tid: usize) -> usize {
         self.rank[tid] as usize
     }
 

@@ -28,7 +28,7 @@ pub struct Measurement {
 
 impl Measurement {
     /// Adds the measurement of a further piece of the same work.
-    pub(crate) fn merge(&mut self, m: &Measurement) {
+    pub fn merge(&mut self, m: &Measurement) {
         self.elapsed_ns = self.elapsed_ns.saturating_add(m.elapsed_ns);
         self.iterations = self.iterations.saturating_add(m.iterations);
         if let Some(f) = m.faults {
@@ -84,7 +84,7 @@ impl NodeRate {
     /// `weight` parts of `new` and the rest of `self`. A field that only one of the two has is taken from
     /// that one.
     #[must_use]
-    pub(crate) fn blend(&self, new: &NodeRate, weight: f64) -> NodeRate {
+    pub fn blend(&self, new: &NodeRate, weight: f64) -> NodeRate {
         let mix = |old: f64, new: f64| weight * new + (1.0 - weight) * old;
         let maybe = |old: Option<f64>, new: Option<f64>| match (old, new) {
             (Some(o), Some(n)) => Some(mix(o, n)),
@@ -101,7 +101,7 @@ impl NodeRate {
 
 /// Sum of the measurements of a node's threads.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct NodeTotal {
+pub struct NodeTotal {
     elapsed_ns: u64,
     iterations: u64,
     faults: Option<u64>,
@@ -112,7 +112,7 @@ pub(crate) struct NodeTotal {
 impl NodeTotal {
     /// Adds one thread's measurement. A measurement without iterations says nothing about their speed and is
     /// ignored.
-    pub(crate) fn add(&mut self, m: &Measurement) {
+    pub fn add(&mut self, m: &Measurement) {
         if m.iterations == 0 {
             return;
         }
@@ -135,7 +135,7 @@ impl NodeTotal {
     }
 
     /// Adds all measurements of `other`.
-    pub(crate) fn merge(&mut self, other: &NodeTotal) {
+    pub fn merge(&mut self, other: &NodeTotal) {
         let reports = self.reports + other.reports;
         self.add(&Measurement {
             elapsed_ns: other.elapsed_ns,
@@ -148,19 +148,19 @@ impl NodeTotal {
 
     /// Sum of the elapsed times in nanoseconds.
     #[must_use]
-    pub(crate) fn elapsed_ns(&self) -> u64 {
+    pub fn elapsed_ns(&self) -> u64 {
         self.elapsed_ns
     }
 
     /// Number of measurements in it.
     #[must_use]
-    pub(crate) fn reports(&self) -> u32 {
+    pub fn reports(&self) -> u32 {
         self.reports
     }
 
     /// The averages; `None` before the first measurement.
     #[must_use]
-    pub(crate) fn rate(&self) -> Option<NodeRate> {
+    pub fn rate(&self) -> Option<NodeRate> {
         if self.iterations == 0 {
             return None;
         }
@@ -178,7 +178,7 @@ impl NodeTotal {
 /// Iterations in each thread's probe chunk, so that all threads together use
 /// `fraction` of the loop, and at least one iteration each.
 #[must_use]
-pub(crate) fn chunk(n: u64, threads: usize, fraction: f64) -> u64 {
+pub fn chunk(n: u64, threads: usize, fraction: f64) -> u64 {
     let threads = (threads as u64).max(1);
     ((n as f64 * fraction / threads as f64) as u64).clamp(1, (n / threads).max(1))
 }

@@ -1,10 +1,10 @@
 //! Simulates every program under every strategy on one platform.
 
 use super::file::{LoadedPlatform, LoadedWorkload};
+use hetmp_lab::{Outcome, Published, Strategy};
 use hetmp_sched::decide::{Objective, Rules};
 use hetmp_sched::energy::Estimate;
 use hetmp_sched::schedule::{Kind, Schedule, DEFAULT_FRACTION};
-use hetmp_sched::simulate::{self, Outcome, Published, Strategy};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
@@ -150,7 +150,7 @@ pub(super) fn run(request: &Request) -> Comparison<'_> {
             return;
         }
         let (w, c) = (job / columns.len(), job % columns.len());
-        let outcome = simulate::run(
+        let outcome = hetmp_lab::run(
             &request.platform.model,
             &request.workloads[w].model,
             &columns[c].strategy,
@@ -214,7 +214,7 @@ impl Comparison<'_> {
     /// A program under the paper's two schedules as described.
     pub(super) fn described(&self, workload: usize) -> [Outcome; 2] {
         Published::ALL.map(|published| {
-            simulate::run(
+            hetmp_lab::run(
                 &self.request.platform.model,
                 &self.request.workloads[workload].model,
                 &Strategy::Published(published),

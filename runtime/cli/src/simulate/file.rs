@@ -3,8 +3,8 @@
 //! Every value is checked when it is read, so that the parser can name its line.
 
 use super::library::{self, What};
+use hetmp_lab as model;
 use hetmp_sched::energy::Power;
-use hetmp_sched::simulate as model;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::Range;

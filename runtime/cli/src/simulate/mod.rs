@@ -4,7 +4,7 @@
 //!   under every strategy; `paper` knows the paper's figures; `random` simulates random programs; `text`, `json` and
 //!   `svg` show the results.
 //!
-//! The simulation itself is `hetmp_sched::simulate`.
+//! The simulation itself is `hetmp_lab`.
 
 mod compare;
 mod file;
@@ -18,10 +18,10 @@ mod text;
 use crate::outputs::{self, By};
 use crate::Output;
 use compare::{Column, Comparison, Request};
+use hetmp_lab::{Strategy, Technique};
 use hetmp_sched::csr;
 use hetmp_sched::decide::Objective;
 use hetmp_sched::schedule::{Kind, Schedule};
-use hetmp_sched::simulate::{Strategy, Technique};
 use library::What;
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! `hetmp simulate --random N`: compares hetprobe with the best choice by hand, on machines and programs to which no
 //! rule was fitted.
 
+use hetmp_lab::{against_best, random, AgainstBest, ALLOWED};
 use hetmp_sched::decide::Rules;
-use hetmp_sched::simulate::{against_best, random, AgainstBest, ALLOWED};
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;

@@ -15,7 +15,7 @@ use crate::record::{Learning, LoopRecord};
 use std::sync::Arc;
 
 /// Weight of a new measurement in the averages; the old average has the rest.
-pub(crate) const NEW_WEIGHT: f64 = 0.75;
+pub const NEW_WEIGHT: f64 = 0.75;
 /// Executions agree if the nodes' times per iteration have not moved against
 /// each other by more than this factor.
 const AGREEMENT: f64 = 1.25;

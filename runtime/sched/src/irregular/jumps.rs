@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// Disjoint ranges in increasing order, none empty, no two adjacent.
 #[derive(Debug, Default)]
-pub(crate) struct Jumps {
+pub struct Jumps {
     ranges: VecDeque<Range>,
     len: u64,
 }
@@ -17,12 +17,13 @@ pub(crate) struct Jumps {
 impl Jumps {
     /// Number of iterations.
     #[inline]
-    pub(crate) fn len(&self) -> u64 {
+    pub fn len(&self) -> u64 {
         self.len
     }
 
+    /// Whether there are none.
     #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
@@ -32,7 +33,7 @@ impl Jumps {
     }
 
     /// Adds a range behind all others.
-    pub(crate) fn push(&mut self, r: Range) {
+    pub fn push(&mut self, r: Range) {
         if r.is_empty() {
             return;
         }
@@ -47,12 +48,12 @@ impl Jumps {
     }
 
     /// The first iteration.
-    pub(crate) fn start(&self) -> Option<u64> {
+    pub fn start(&self) -> Option<u64> {
         self.ranges.front().map(|r| r.start)
     }
 
     /// Appends the ranges of `more`, which lie behind all ranges here, and empties it.
-    pub(crate) fn append(&mut self, more: &mut Jumps) {
+    pub fn append(&mut self, more: &mut Jumps) {
         for r in more.ranges.drain(..) {
             self.push(r);
         }
@@ -60,7 +61,7 @@ impl Jumps {
     }
 
     /// Fills this empty queue with ranges given in any order. Empties `loose`.
-    pub(crate) fn gather(&mut self, loose: &mut Vec<Range>) {
+    pub fn gather(&mut self, loose: &mut Vec<Range>) {
         debug_assert!(self.is_empty());
         loose.sort_unstable_by_key(|r| r.start);
         for r in loose.drain(..) {
@@ -69,7 +70,7 @@ impl Jumps {
     }
 
     /// Moves all ranges to `out`.
-    pub(crate) fn drain_to(&mut self, out: &mut Vec<Range>) {
+    pub fn drain_to(&mut self, out: &mut Vec<Range>) {
         out.extend(self.ranges.drain(..));
         self.len = 0;
     }
@@ -77,7 +78,7 @@ impl Jumps {
     /// Takes `count` iterations from the front, or fewer at the end. Returns the first range; ranges that
     /// follow after jumps go to `rest`, in order.
     #[inline]
-    pub(crate) fn take(&mut self, count: u64, rest: &mut VecDeque<Range>) -> Option<Range> {
+    pub fn take(&mut self, count: u64, rest: &mut VecDeque<Range>) -> Option<Range> {
         let mut count = count.min(self.len);
         if count == 0 {
             return None;
@@ -113,7 +114,7 @@ impl Jumps {
     }
 
     /// Takes `count` iterations from the far end, or all if there are fewer.
-    pub(crate) fn take_back(&mut self, count: u64) -> Jumps {
+    pub fn take_back(&mut self, count: u64) -> Jumps {
         let mut count = count.min(self.len);
         let mut out = Jumps::default();
         while count > 0 {
@@ -165,7 +166,7 @@ impl Jumps {
     }
 
     /// Cuts into parts proportional to `weights`, in order. Leaves this queue empty.
-    pub(crate) fn split<W>(&mut self, weights: W) -> Vec<Jumps>
+    pub fn split<W>(&mut self, weights: W) -> Vec<Jumps>
     where
         W: Iterator<Item = f64> + Clone,
     {

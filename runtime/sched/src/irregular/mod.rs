@@ -56,7 +56,7 @@ use crate::record::{Learning, LoopRecord, Tally};
 use crate::schedule::{Kind, DEFAULT_FRACTION};
 use crate::watch::Sensitivity;
 use crossbeam_utils::CachePadded;
-pub(crate) use jumps::Jumps;
+pub use jumps::Jumps;
 pub(crate) use map::CostMap;
 use state::{lock, Center, Hands, Node};
 use std::sync::Arc;

@@ -11,9 +11,9 @@ use super::driver::{Answer, Driver};
 use super::pages::{Faults, Pages, Toucher};
 use super::platform::Platform;
 use super::workload::{Access, LoopModel};
-use crate::placement::Placement;
-use crate::probe::{Counters, Measurement};
-use crate::ranges::Range;
+use hetmp_sched::placement::Placement;
+use hetmp_sched::probe::{Counters, Measurement};
+use hetmp_sched::ranges::Range;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 

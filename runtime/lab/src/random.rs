@@ -8,9 +8,9 @@ use super::cost::{hash, unit};
 use super::platform::{KernelOnNode, LinkModel, Node, Platform};
 use super::program::{run, Outcome, Strategy};
 use super::workload::{Access, Array, LoopModel, Pattern, Serial, Spread, Workload};
-use crate::decide::Rules;
-use crate::energy::Power;
-use crate::schedule::{Kind, Schedule, DEFAULT_FRACTION};
+use hetmp_sched::decide::Rules;
+use hetmp_sched::energy::Power;
+use hetmp_sched::schedule::{Kind, Schedule, DEFAULT_FRACTION};
 use std::collections::BTreeMap;
 
 /// The most that a program's time may be over that of the best single node, or of staying at home.

@@ -1,7 +1,7 @@
 //! Where regions of a program run whose loops can be probed: at home, across all nodes, or whole on another node.
 //!
 //! The runtime cannot call a region's function for a part of its work, so its own rule
-//! ([`hetmp_sched::crossing`](crate::crossing)) has to guess what a first trial costs. Here a *probe* says so before:
+//! ([`hetmp_sched::crossing`]) has to guess what a first trial costs. Here a *probe* says so before:
 //! home runs the region but for a small part on each other node. The probe's times without waiting for pages say what
 //! each node would take alone, its times with the waiting what all nodes would take together, and the waiting what
 //! moving there would cost. That place is tried which would save most in the time to come, if the program runs about as
@@ -26,7 +26,7 @@ mod place;
 mod probe;
 mod region;
 
-use crate::ways::Reason;
+use hetmp_sched::ways::Reason;
 use place::Probing;
 use probe::{LATER, PROBES, PROBE_COST};
 use region::{Region, WEIGHT};

@@ -14,8 +14,8 @@
 //!   is weighted by the thread's measured speed, anew in each batch
 //!   (I. Banicescu, V. Velusamy, J. Devaprasad, 2003).
 
-use crate::probe::Measurement;
-use crate::ranges::Range;
+use hetmp_sched::probe::Measurement;
+use hetmp_sched::ranges::Range;
 
 /// A technique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,12 +10,12 @@
 //! What this crate's schedules do beyond that is what the difference shows: they lend work between nodes, probe again
 //! only when something has changed, and probe iterations of different kinds apart.
 
-use crate::cache::NEW_WEIGHT;
-use crate::decide::{decide, Decision, NodeInput, Rules};
-use crate::irregular::Jumps;
-use crate::placement::Placement;
-use crate::probe::{self, Measurement, NodeRate, NodeTotal};
-use crate::ranges::Range;
+use hetmp_sched::cache::NEW_WEIGHT;
+use hetmp_sched::decide::{decide, Decision, NodeInput, Rules};
+use hetmp_sched::irregular::Jumps;
+use hetmp_sched::placement::Placement;
+use hetmp_sched::probe::{self, Measurement, NodeRate, NodeTotal};
+use hetmp_sched::ranges::Range;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -323,7 +323,7 @@ impl Execution {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::placement::NodeShape;
+    use hetmp_sched::placement::NodeShape;
 
     /// All iterations once, whatever the order in which threads come back, and nobody waits for ever.
     #[test]
@@ -339,7 +339,7 @@ mod tests {
                         (0..8).map(|t| (t, None)).collect();
                     let (mut state, mut idle) = (seed + 1, 0);
                     while !threads.is_empty() {
-                        state = super::super::cost::hash(state);
+                        state = crate::cost::hash(state);
                         let (tid, m) = threads.swap_remove(state as usize % threads.len());
                         idle += 1;
                         match e.call(tid, m.as_ref()) {

@@ -9,7 +9,7 @@
 
 use super::cost::hash;
 use super::workload::{Access, Array, Pattern};
-use crate::ranges::Range;
+use hetmp_sched::ranges::Range;
 
 /// Pages of all arrays.
 #[derive(Debug)]

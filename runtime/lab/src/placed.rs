@@ -13,14 +13,14 @@ use super::driver::Driver;
 use super::engine::{Execution, Machine, Part, Prepared, Work};
 use super::platform::Platform;
 use super::workload::{LoopModel, Workload};
-use crate::cache::{Key, Known, ProbeCache};
-use crate::csr;
-use crate::decide::{decide, Choice, Decision, Link, NodeInput, Rules, Why};
-use crate::placement::{NodeShape, Placement};
-use crate::plain::static_piece;
-use crate::probe::NodeRate;
-use crate::ranges::Range;
-use crate::schedule::{Kind, Schedule};
+use hetmp_sched::cache::{Key, Known, ProbeCache};
+use hetmp_sched::csr;
+use hetmp_sched::decide::{decide, Choice, Decision, Link, NodeInput, Rules, Why};
+use hetmp_sched::placement::{NodeShape, Placement};
+use hetmp_sched::plain::static_piece;
+use hetmp_sched::probe::NodeRate;
+use hetmp_sched::ranges::Range;
+use hetmp_sched::schedule::{Kind, Schedule};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -404,9 +404,9 @@ impl Placed {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use crate::decide::Rules;
-    use crate::schedule::Schedule;
-    use crate::simulate::{random, run, Strategy};
+    use crate::{random, run, Strategy};
+    use hetmp_sched::decide::Rules;
+    use hetmp_sched::schedule::Schedule;
 
     /// First parts, probes in the middle, rests at another place, divisions: each iteration runs once in each
     /// execution, whatever the rule chooses, and the times of loops and serial parts are the program's.

@@ -1,15 +1,14 @@
 //! The rule that decides where a loop runs, on random machines and programs that were not used to make the
 //! rule.
-#![cfg(not(loom))]
 
+use hetmp_lab::{against_best, random, AgainstBest};
 use hetmp_sched::decide::{Link, Rules};
-use hetmp_sched::simulate::{against_best, random, AgainstBest};
 
 /// A part of the random programs. On a busy machine all of them take minutes; `hetmp simulate --random` runs
 /// all.
 const PROGRAMS: u64 = 60;
 
-fn all(rules_of: impl Fn(&hetmp_sched::simulate::Platform) -> Rules) -> Vec<AgainstBest> {
+fn all(rules_of: impl Fn(&hetmp_lab::Platform) -> Rules) -> Vec<AgainstBest> {
     (1..=PROGRAMS)
         .map(|seed| {
             let (platform, workload) = random(seed);

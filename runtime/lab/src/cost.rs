@@ -1,7 +1,7 @@
 //! What iterations cost: sums over ranges of a loop, by kind of iteration.
 
 use super::workload::{LoopModel, Spread};
-use crate::ranges::Range;
+use hetmp_sched::ranges::Range;
 
 /// A well mixed function of a number (the finaliser of splitmix64).
 pub(super) fn hash(x: u64) -> u64 {
@@ -128,7 +128,7 @@ fn weight(spread: Spread, i: u64, n: u64, seed: u64) -> f64 {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::simulate::workload::Mix;
+    use crate::workload::Mix;
 
     fn model(n: u64, spread: Spread) -> LoopModel {
         LoopModel {

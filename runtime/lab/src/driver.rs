@@ -4,19 +4,19 @@
 
 use super::published::{Execution as PublishedRun, Next as PublishedNext, Published};
 use super::self_scheduling::{SelfScheduling, Technique};
-use crate::aid::{self, Aid};
-use crate::cache::Known;
-use crate::cross_dynamic::CrossDynamic;
-use crate::csr;
-use crate::decide::Rules;
-use crate::hetprobe::{HetProbe, Next, Settings};
-use crate::irregular::{self, Irregular, Step, Trigger};
-use crate::placement::Placement;
-use crate::plain::{static_chunk, static_piece, Dynamic, Guided};
-use crate::probe::{Measurement, NodeRate};
-use crate::ranges::Range;
-use crate::record::{Learning, LoopRecord, Tally};
-use crate::schedule::{Kind, Schedule};
+use hetmp_sched::aid::{self, Aid};
+use hetmp_sched::cache::Known;
+use hetmp_sched::cross_dynamic::CrossDynamic;
+use hetmp_sched::csr;
+use hetmp_sched::decide::Rules;
+use hetmp_sched::hetprobe::{HetProbe, Next, Settings};
+use hetmp_sched::irregular::{self, Irregular, Step, Trigger};
+use hetmp_sched::placement::Placement;
+use hetmp_sched::plain::{static_chunk, static_piece, Dynamic, Guided};
+use hetmp_sched::probe::{Measurement, NodeRate};
+use hetmp_sched::ranges::Range;
+use hetmp_sched::record::{Learning, LoopRecord, Tally};
+use hetmp_sched::schedule::{Kind, Schedule};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

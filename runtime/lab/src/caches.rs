@@ -4,7 +4,7 @@
 //! next, and is another one, has to get them. How much of a node's own data its cache cannot hold is a number of
 //! the workload (its misses), and does not depend on the schedule.
 
-use crate::ranges::Range;
+use hetmp_sched::ranges::Range;
 
 /// The most blocks of iterations that are followed.
 const BLOCKS: u64 = 1 << 16;

@@ -9,14 +9,14 @@ use super::platform::Platform;
 use super::published::Published;
 use super::self_scheduling::Technique;
 use super::workload::{LoopModel, Serial, Workload};
-use crate::cache::{Key, ProbeCache};
-use crate::decide::{Decision, Link, Rules};
-use crate::energy::{Part, Power};
-use crate::placement::{NodeShape, Placement};
-use crate::probe::NodeRate;
-use crate::ranges::Range;
-use crate::record::Learning;
-use crate::schedule::{Kind, Schedule};
+use hetmp_sched::cache::{Key, ProbeCache};
+use hetmp_sched::decide::{Decision, Link, Objective, Rules};
+use hetmp_sched::energy::{Part, Power};
+use hetmp_sched::placement::{NodeShape, Placement};
+use hetmp_sched::probe::NodeRate;
+use hetmp_sched::ranges::Range;
+use hetmp_sched::record::Learning;
+use hetmp_sched::schedule::{Kind, Schedule};
 use std::sync::Arc;
 
 /// Which nodes take part, and under which schedule.
@@ -157,6 +157,12 @@ pub fn ideal_parts(platform: &Platform, l: &LoopModel, seed: u64) -> Vec<Part> {
 }
 
 /// All iterations on one of `nodes` nodes.
+/// Is the link known well enough for [`super::crossing`] to decide?
+fn knows_link(rules: &Rules) -> bool {
+    let known = |l: Link| l.fault_us.is_some() && l.region_us.is_some();
+    rules.objective == Objective::Time && rules.link.is_some_and(known)
+}
+
 fn one_node(nodes: usize, node: usize) -> Schedule {
     let ratios = (0..nodes).map(|i| f64::from(u8::from(i == node)));
     Schedule::plain(Kind::StaticCsr {
@@ -261,7 +267,7 @@ impl<'a> Program<'a> {
             Strategy::All(s) | Strategy::Fastest(s)
                 if matches!(s.kind, Kind::HetProbe { .. } | Kind::HetProbeI { .. })
         );
-        let placed = (by_rule && platform.memories > 1 && rules.knows_link())
+        let placed = (by_rule && platform.memories > 1 && knows_link(&rules))
             .then(|| Placed::new(platform, workload, &team, &rules));
         let memory = platform.nodes[origin].memory;
         let pages = Pages::new(&workload.arrays, platform.memories.max(1), memory);

@@ -1,6 +1,6 @@
 //! The machine that is simulated: nodes, the memories they see, links.
 
-use crate::energy::Power;
+use hetmp_sched::energy::Power;
 use std::collections::BTreeMap;
 
 /// How one kind of code runs on one core of a node.
@@ -65,7 +65,7 @@ pub struct LinkModel {
     pub occupancy_us: f64,
     /// Additional time of a parallel region with threads on both sides.
     pub barrier_us: f64,
-    /// Fault period above which several nodes pay, as calibration would find it; see [`crate::decide`].
+    /// Fault period above which several nodes pay, as calibration would find it; see [`hetmp_sched::decide`].
     pub threshold_us: f64,
 }
 

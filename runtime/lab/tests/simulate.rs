@@ -1,13 +1,12 @@
 //! The simulator on cases whose result can be computed on paper.
-#![cfg(not(loom))]
 
-use hetmp_sched::decide::{Link, Objective, Rules, Why};
-use hetmp_sched::energy::Power;
-use hetmp_sched::schedule::Schedule;
-use hetmp_sched::simulate::{
+use hetmp_lab::{
     ideal_parts, run, Access, Array, KernelOnNode, LinkModel, LoopModel, Mix, Node, Outcome,
     Pattern, Platform, Published, Serial, Spread, Strategy, Workload,
 };
+use hetmp_sched::decide::{Link, Objective, Rules, Why};
+use hetmp_sched::energy::Power;
+use hetmp_sched::schedule::Schedule;
 
 /// Nodes of `cores` cores with speed `speed`. With `linked` each node has its own memory.
 fn platform(nodes: &[(u32, f64)], linked: Option<LinkModel>) -> Platform {
