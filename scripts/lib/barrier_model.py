@@ -101,7 +101,8 @@ def main():
         for cost in (flat, levels, leaders, counter):
             print(f"| {name} | {cost.__name__} | " + " | ".join(f"{cost(sizes, r):.0f}" for r in ratios) + " |")
         for cost in (in_turn, tree):
-            print(f"| {name} | reduction {cost.__name__.replace('_', ' ')} | " + " | ".join(f"{cost(sizes, r):.0f}" for r in ratios) + " |")
+            values = " | ".join(f"{cost(sizes, r):.0f}" for r in ratios)
+            print(f"| {name} | reduction {cost.__name__.replace('_', ' ')} | {values} |")
 
 
 if __name__ == "__main__":

@@ -182,7 +182,8 @@ if has 1; then
         echo "| $kind | $(of "$scratch/faults.txt" $kind 2) | $(of "$scratch/faults.txt" $kind 3) |" \
             "${floor:+$(of "$scratch/floors.txt" $kind 2)} | $ratio |"
     done
-    echo "| a bare fault between two processes | $(of "$scratch/floors.txt" bare 2) | $(of "$scratch/floors.txt" bare 3) | | |"
+    floors=$scratch/floors.txt
+    echo "| a bare fault between two processes | $(of "$floors" bare 2) | $(of "$floors" bare 3) | | |"
 fi
 if has 2; then
     echo
@@ -198,7 +199,8 @@ fi
 if has 3; then
     # Each kernel's times of one node alone, divided by its times in each way; then the geometric means.
     echo
-    echo "| kernel $size | one node, s | across | across, dynamic | decided | at the origin | settled: across | decided |"
+    echo "| kernel $size | one node, s | across | across, dynamic | decided | at the origin \
+| settled: across | decided |"
     echo "| --- | --- | --- | --- | --- | --- | --- | --- |"
     for k in $kernels; do
         line="$k $(full "$k.one" 2) $(full "$k.one" 3)"
@@ -219,12 +221,14 @@ if has 3; then
         END {
             printf "| geometric mean | |"
             for (i = 1; i <= 6; i++) printf " %.2f |", exp(sum[i] / NR)
-            printf "\n| the better of one node and across | | %.2f | | | | %.2f | |\n", exp(sum[7] / NR), exp(sum[8] / NR)
+            printf "\n| the better of one node and across | | %.2f | | | | %.2f | |\n", \
+                exp(sum[7] / NR), exp(sum[8] / NR)
         }'
 fi
 if has 4; then
     echo
-    echo "| mix, irregularity | dynamic, ms | static-csr:1,1, ms | hetprobe, ms | hetprobe-i, ms | hetprobe / hetprobe-i |"
+    echo "| mix, irregularity | dynamic, ms | static-csr:1,1, ms | hetprobe, ms | hetprobe-i, ms \
+| hetprobe / hetprobe-i |"
     echo "| --- | --- | --- | --- | --- | --- |"
     for i in $irregularities; do
         line="| $i % |"

@@ -74,7 +74,9 @@ done
 end_ranks() {
     for process in /proc/[0-9]*; do
         case "$(readlink "$process/exe" 2>/dev/null)" in
-        "$folder/goal" | "$folder/openmpi" | "$folder/mpich" | "$folder/mpi") kill -9 "${process#/proc/}" 2>/dev/null || true ;;
+        "$folder/goal" | "$folder/openmpi" | "$folder/mpich" | "$folder/mpi")
+            kill -9 "${process#/proc/}" 2>/dev/null || true
+            ;;
         esac
     done
 }
@@ -104,7 +106,8 @@ integers=
 case ",$engines," in
 *,kernel,*) integers=-DINTEGERS ;;
 esac
-gcc -O2 $integers "$source" -o "$folder/goal" -I"$HETMP_PREFIX/include" -L"$HETMP_PREFIX/lib" -Wl,-rpath,"$HETMP_PREFIX/lib" -lhetmp -lhetmp_goal
+gcc -O2 $integers "$source" -o "$folder/goal" -I"$HETMP_PREFIX/include" -L"$HETMP_PREFIX/lib" \
+    -Wl,-rpath,"$HETMP_PREFIX/lib" -lhetmp -lhetmp_goal
 # shellcheck source=scripts/lib/mpi_shim.sh
 . scripts/lib/mpi_shim.sh
 mpis=
@@ -135,7 +138,8 @@ job() { # WHO RANKS COMMAND...
     if timeout -k 5 $limit $realtime "$@" "$ms" "$rows" "$most" >"$folder/out" 2>"$folder/err"; then
         sed "s/^/$who $n /" "$folder/out" >>"$folder/all"
     else
-        echo "bench goal: $who with $n processes: ended with an error, or not in $limit s: $(head -c 300 "$folder/err")" >&2
+        why=$(head -c 300 "$folder/err")
+        echo "bench goal: $who with $n processes: ended with an error, or not in $limit s: $why" >&2
         end_ranks
     fi
 }
@@ -196,10 +200,12 @@ for n in $(echo "$ranks" | tr , ' '); do
     done
 done
 [ -z "$raw" ] || cp "$folder/all" "$raw"
-[ -z "$svg" ] || awk -v title="$(nproc) processors, $rounds rounds, medians${veth:+, over veth, packets every $veth us}" \
+title="$(nproc) processors, $rounds rounds, medians${veth:+, over veth, packets every $veth us}"
+[ -z "$svg" ] || awk -v title="$title" \
     -f scripts/lib/bench_goal_svg.awk "$folder/all" >"$svg"
 
-echo "$(nproc) processors, $rounds rounds; latency us: median (smallest-largest); overlap 0..1; CPU and begin: us for each operation"
+echo "$(nproc) processors, $rounds rounds; latency us: median (smallest-largest); overlap 0..1; \
+CPU and begin: us for each operation"
 # Sorted by latency, so that the middle line of a group is the median.
 sort -k2,2n -k3,3 -k4,4n -k1,1 -k5,5n "$folder/all" | awk '
 function middle(list, n,   v, i, j, t) {
@@ -214,12 +220,14 @@ function middle(list, n,   v, i, j, t) {
     key = row " " $1
     if (!(key in number)) { names[row] = names[row] " " $1; least[key] = $5 }
     number[key]++
-    latency[key] = latency[key] " " $5; overlap[key] = overlap[key] " " $6; cpu[key] = cpu[key] " " $7; begun[key] = begun[key] " " $8; apart[key] = apart[key] " " $9; possible[key] = possible[key] " " $10
+    latency[key] = latency[key] " " $5; overlap[key] = overlap[key] " " $6; cpu[key] = cpu[key] " " $7
+    begun[key] = begun[key] " " $8; apart[key] = apart[key] " " $9; possible[key] = possible[key] " " $10
     if ($5 < least[key]) least[key] = $5
     if ($5 > largest[key]) largest[key] = $5
 }
 END {
-    print "| processes | collective | bytes | who | latency | of the best MPI | nonblocking | overlap | possible | CPU | begin |"
+    print "| processes | collective | bytes | who | latency | of the best MPI | nonblocking | overlap " \
+        "| possible | CPU | begin |"
     print "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
     for (i = 1; i <= count; i++) {
         row = rows[i]; n = split(names[row], who, " "); best = 0
@@ -232,8 +240,10 @@ END {
             key = row " " who[j]; m = middle(latency[key], number[key])
             ratio = "-"
             if (best > 0) ratio = sprintf("%.2f", m / best)
-            printf("| %s | %s | %s | %s | %.2f (%.2f-%.2f) | %s | %.2f | %.2f | %.2f | %.1f | %.1f |\n", part[1], part[2], part[3], who[j], m, \
-                least[key], largest[key], ratio, middle(apart[key], number[key]), middle(overlap[key], number[key]), middle(possible[key], number[key]), middle(cpu[key], number[key]), \
+            printf("| %s | %s | %s | %s | %.2f (%.2f-%.2f) | %s | %.2f | %.2f | %.2f | %.1f | %.1f |\n", \
+                part[1], part[2], part[3], who[j], m, least[key], largest[key], ratio, \
+                middle(apart[key], number[key]), middle(overlap[key], number[key]), \
+                middle(possible[key], number[key]), middle(cpu[key], number[key]), \
                 middle(begun[key], number[key]))
         }
     }
@@ -241,7 +251,8 @@ END {
 
 # The figures of the paper, which has curves without numbers.
 echo
-echo "ESPGOAL's figures (nodes on Gigabit Ethernet there): 5, the kernel's barrier takes no longer than that over TCP; 6, its overlap is"
+echo "ESPGOAL's figures (nodes on Gigabit Ethernet there):"
+echo "5, the kernel's barrier takes no longer than that over TCP; 6, its overlap is"
 echo "high where the others' is low; 7, it takes less processor time than the others. Medians here:"
 sort -k2,2n "$folder/all" | awk '
 function middle(list, n,   v, i, j, t) {
@@ -258,8 +269,15 @@ function add(what, value,   key) {
     if (!($1 in seen)) { seen[$1] = 1; who[++whos] = $1 }
     if (!($2 in counted)) { counted[$2] = 1; ranks[++counts] = $2 }
 }
-$3 == "barrier" { add("5: latency of a barrier, us", $5); add("6b: overlap of a barrier", $6); add("7: processor time of a barrier, us", $7) }
-$3 == "alltoall" && $4 == 8 { add("6a: overlap of an all-to-all of 8 bytes", $6); add("7: processor time of an all-to-all of 8 bytes, us", $7) }
+$3 == "barrier" {
+    add("5: latency of a barrier, us", $5)
+    add("6b: overlap of a barrier", $6)
+    add("7: processor time of a barrier, us", $7)
+}
+$3 == "alltoall" && $4 == 8 {
+    add("6a: overlap of an all-to-all of 8 bytes", $6)
+    add("7: processor time of an all-to-all of 8 bytes, us", $7)
+}
 END {
     n = split("5: latency of a barrier, us|6a: overlap of an all-to-all of 8 bytes|6b: overlap of a barrier|" \
               "7: processor time of a barrier, us|7: processor time of an all-to-all of 8 bytes, us", figure, "|")

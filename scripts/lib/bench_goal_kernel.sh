@@ -109,9 +109,10 @@ END {
     print "| ---: | ---: | ---: | ---: | ---: |"
     for (floats = 1; floats <= 65536; floats *= 4) {
         key = "maxima " floats " "
-        printf("| %d floats | %s | %s | %s | %.2f |\n", floats, shown(key "kernel"), shown(key "user"), shown(key "scalar"), \
+        printf("| %d floats | %s | %s | %s | %.2f |\n", floats, \
+            shown(key "kernel"), shown(key "user"), shown(key "scalar"), \
             middle(key "kernel") / middle(key "user"))
     }
-    print "\nThe paper: the kernel is a little slower for short vectors and faster for long ones. eBPF has neither floating"
-    print "point nor vector instructions: the program compares integers, one by one."
+    print "\nThe paper: the kernel is a little slower for short vectors and faster for long ones."
+    print "eBPF has neither floating point nor vector instructions: the program compares integers, one by one."
 }'

@@ -13,7 +13,8 @@ function text(x, y, size, anchor, what) {
     printf("<text x=\"%.1f\" y=\"%.1f\" font-size=\"%d\" text-anchor=\"%s\">%s</text>\n", x, y, size, anchor, what)
 }
 function line(x, y, x2, y2, colour, width) {
-    printf("<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"%s\"/>\n", x, y, x2, y2, colour, width)
+    printf("<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"%s\"/>\n", \
+        x, y, x2, y2, colour, width)
 }
 function log10(x) { return log(x) / log(10) }
 # From the top of a panel, of a value.
@@ -23,7 +24,10 @@ function down(what, value,   low, high) {
     if (value < 10 ^ low) value = 10 ^ low
     return HIGH * (high - log10(value)) / (high - low)
 }
-function across(bytes,   i) { for (i = 1; i <= sizes; i++) if (size[i] == bytes) return WIDE * (i - .5) / sizes; return 0 }
+function across(bytes,   i) {
+    for (i = 1; i <= sizes; i++) if (size[i] == bytes) return WIDE * (i - .5) / sizes
+    return 0
+}
 {
     if (!(($2 + 0) in have_n)) { have_n[$2 + 0] = 1; count_n++; list_n[count_n] = $2 + 0 }
     if (!($3 in have_c)) { have_c[$3] = 1; list_c[++count_c] = $3 }
@@ -40,7 +44,9 @@ END {
     for (i = 2; i <= sizes; i++)
         for (j = i; j > 1 && size[j - 1] > size[j]; j--) { t = size[j]; size[j] = size[j - 1]; size[j - 1] = t }
     for (i = 2; i <= count_n; i++)
-        for (j = i; j > 1 && list_n[j - 1] > list_n[j]; j--) { t = list_n[j]; list_n[j] = list_n[j - 1]; list_n[j - 1] = t }
+        for (j = i; j > 1 && list_n[j - 1] > list_n[j]; j--) {
+            t = list_n[j]; list_n[j] = list_n[j - 1]; list_n[j - 1] = t
+        }
     split("latency CPU overlap", kinds, " ")
     for (k = 1; k <= 2; k++) { least[kinds[k]] = 9; most[kinds[k]] = -9 }
     for (key in seen)
@@ -60,7 +66,8 @@ END {
     split("#b52a2a #1b7f5c #2a5ab5 #c98a00 #7a3fa0 #808080 #00899c #5c4a1b", colour, " ")
     width = LEFT + count_c * (WIDE + GAP) + 20
     height = TOP + count_n * 3 * (HIGH + GAP) + 30
-    printf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\">\n", width, height)
+    printf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\">\n", \
+        width, height)
     printf("<rect width=\"%d\" height=\"%d\" fill=\"white\"/>\n", width, height)
     text(10, 18, 13, "start", title)
     x = 10
@@ -88,22 +95,25 @@ END {
                         line(0, down(what, 10 ^ v), WIDE, down(what, 10 ^ v), "#d0d0d0", .5)
                         if (c == 1) text(-5, down(what, 10 ^ v) + 4, 10, "end", 10 ^ v)
                     }
-                if (c == 1) printf("<text transform=\"translate(-48,%d) rotate(-90)\" font-size=\"11\" text-anchor=\"middle\">%s</text>\n", \
-                                   HIGH / 2, what == "overlap" ? what : what ", us")
+                if (c == 1)
+                    printf("<text transform=\"translate(-48,%d) rotate(-90)\" font-size=\"11\" " \
+                           "text-anchor=\"middle\">%s</text>\n", HIGH / 2, what == "overlap" ? what : what ", us")
                 for (i = 1; i <= sizes; i++)
-                    if (k == 3) text(across(size[i]), HIGH + 12, 9, "middle", size[i] >= 1024 ? size[i] / 1024 "K" : size[i])
+                    if (k == 3)
+                        text(across(size[i]), HIGH + 12, 9, "middle", size[i] >= 1024 ? size[i] / 1024 "K" : size[i])
                 for (w = 1; w <= count_w; w++) {
-                    points = ""; marks = ""
+                    points = ""; marks = ""; own = colour[(w - 1) % 8 + 1]
                     for (i = 1; i <= sizes; i++) {
                         key = list_n[a] SUBSEP list_c[c] SUBSEP list_w[w] SUBSEP size[i]
                         if (!(key in seen)) continue
                         at = sprintf("%.1f,%.1f", across(size[i]), down(what, middle(of[what, key])))
                         split(at, xy, ",")
                         points = points " " at
-                        marks = marks sprintf("<circle cx=\"%s\" cy=\"%s\" r=\"2.5\" fill=\"%s\"/>", xy[1], xy[2], colour[(w - 1) % 8 + 1])
+                        marks = marks sprintf("<circle cx=\"%s\" cy=\"%s\" r=\"2.5\" fill=\"%s\"/>", xy[1], xy[2], own)
                     }
                     if (points != "")
-                        printf("<polyline points=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\"/>%s\n", points, colour[(w - 1) % 8 + 1], marks)
+                        printf("<polyline points=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\"/>%s\n", \
+                               points, own, marks)
                 }
                 print "</g>"
             }

@@ -38,7 +38,9 @@ class World:
         self.stores_wait = True
 
     def run(self, processes):
-        """Runs generators. Each yields the time at which it goes on, or a list: another generator pushes those in it. Gives the end's time."""
+        """Runs generators. Each yields the time at which it goes on, or a list: another generator pushes those in it.
+
+        Gives the end's time."""
         for process in processes:
             self.push(0.0, process)
         now = 0.0
@@ -109,7 +111,7 @@ def over(world, transfer):
 
 
 def local_wait(transfer):
-    """Until a transfer's reply counter counts: that is in the slave's own store, and looks at it cost nobody anything."""
+    """Until a transfer's reply counter counts: it is in the slave's own store, and looks at it cost nobody anything."""
     return transfer[1] if transfer[1] is not None else transfer[2]
 
 
@@ -151,7 +153,7 @@ class Incoming:
 
 
 def bandwidth(platform, n, way, size=16384, slots=2, messages=60):
-    """GB/s of messages to n slaves: "dma", "queues", or "eager": queues whose waiting slaves look at the master all the time."""
+    """GB/s of messages to n slaves: "dma", "queues", or "eager": queues whose waiting slaves always look."""
     world = World(platform)
 
     def by_queue():
@@ -199,8 +201,8 @@ BLOCK = 256
 def matmul(steps, way, blocks=12, together_=True, stores_wait=True, looks=1):
     """GFLOPS of a core group of SW26010: 64 slaves have 32 by 32 of each block of 256 by 256.
 
-    What the queues lose is tried by leaving out one thing: slaves that compute together, stores to the master's memory that are
-    waited for, looks that take time (looks=0)."""
+    What the queues lose is tried by leaving out one thing: slaves that compute together, stores to the master's memory
+    that are waited for, looks that take time (looks=0)."""
     world = World("sw26010")
     world.stores_wait = stores_wait
     world.direct = {name: value * looks for name, value in world.direct.items()}
@@ -299,7 +301,8 @@ def markdown(report):
             paper = "0.9" if n <= 4 else "0.7" if n == counts[-1] else ""
             yield f"| {platform} | {n} | {dma:.1f} | {queues:.1f} | {queues / dma:.2f} | {paper} | {eager / dma:.2f} |"
     yield ""
-    yield "| blocks for one of the result | DMA by hand, GFLOPS | queues | queues over DMA | queues over computation alone |"
+    yield ("| blocks for one of the result | DMA by hand, GFLOPS | queues | queues over DMA "
+           "| queues over computation alone |")
     yield "| ---: | ---: | ---: | ---: | ---: |"
     for steps in (1, 2, 3, 4, 6, 8):
         dma, queues = report[f"matmul {steps} dma"], report[f"matmul {steps} queues"]
@@ -307,7 +310,8 @@ def markdown(report):
     yield "| paper | 556 | 504 | 0.91 | 0.81 |"
     for name in WITHOUT:
         dma, queues = report[f"matmul dma, {name}"], report[f"matmul queues, {name}"]
-        yield f"| {report['matmul steps']}, {name} | {dma:.0f} | {queues:.0f} | {queues / dma:.2f} | {queues / COMPUTE_GFLOPS:.2f} |"
+        ratios = f"{queues / dma:.2f} | {queues / COMPUTE_GFLOPS:.2f}"
+        yield f"| {report['matmul steps']}, {name} | {dma:.0f} | {queues:.0f} | {ratios} |"
 
 
 def main():

@@ -109,7 +109,8 @@ run() (
 )
 
 number=0
-for file in "$root"/c-tests/openmp/*.c "$root"/c-tests/openmp/*.cc "$root"/c-tests/openmp/*.f90 "$root"/c-tests/openmp/*.F90; do
+programs=$root/c-tests/openmp
+for file in "$programs"/*.c "$programs"/*.cc "$programs"/*.f90 "$programs"/*.F90; do
     name=$(basename -- "$file")
     echo "$name" | grep -qE -- "$filter" || continue
     number=$((number + 1))
@@ -163,7 +164,9 @@ awk '
         for (key in runs) {
             split(key, k, " ")
             equal = count[key, "crossed"] + count[key, "stayed"]
-            printf "%-8s %5s %8d %6d %8d %6d %8d\n", k[1], k[2], runs[key], equal, count[key, "crossed"], count[key, "known"], runs[key] - equal - count[key, "known"] | "sort"
+            known = count[key, "known"]
+            printf "%-8s %5s %8d %6d %8d %6d %8d\n", k[1], k[2], runs[key], equal, count[key, "crossed"], known, \
+                runs[key] - equal - known | "sort"
         }
         close("sort")
         if (late) print late " not compared"

@@ -70,11 +70,13 @@ if [ -f "$source" ]; then
     tar -C "$at/source" -xf "$source" --wildcards '*/openmp/runtime/*'
     source=$(ls -d "$at"/source/*/openmp/runtime 2>/dev/null | head -n 1)
 fi
-[ -f "$source/test/lit.cfg" ] || refuse "folder '$source': not usable (expected openmp/runtime of LLVM's sources; --source)"
+[ -f "$source/test/lit.cfg" ] ||
+    refuse "folder '$source': not usable (expected openmp/runtime of LLVM's sources; --source)"
 lit=${LIT:-lit}
 command -v "$lit" >/dev/null || refuse "command $lit: not found: LIT may name lit 18"
 llvm=/usr/lib/llvm-19
-command -v clang-19 >/dev/null && [ -x $llvm/bin/FileCheck ] || refuse "clang-19, llvm-19-tools: not installed: see scripts/setup"
+command -v clang-19 >/dev/null && [ -x $llvm/bin/FileCheck ] ||
+    refuse "clang-19, llvm-19-tools: not installed: see scripts/setup"
 . "$root/scripts/lib/clang_runtime.sh"
 runtime=$(clang_runtime) || exit 2
 preload=

@@ -77,7 +77,8 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
-find "$suite" -type f \( -name '*.c' -o -name '*.cc' -o -name '*.cpp' \) | grep -E -- "$filter" | sort >"$work/files" || :
+find "$suite" -type f \( -name '*.c' -o -name '*.cc' -o -name '*.cpp' \) |
+    grep -E -- "$filter" | sort >"$work/files" || :
 
 passed=0
 failed=0
@@ -87,7 +88,8 @@ while read -r file; do
     name=${file#"$suite"/}
     compiler=oshcc
     case $file in *.cc | *.cpp) compiler=oshc++ ;; esac
-    if ! "$prefix/bin/$compiler" -O1 -w -pthread -fopenmp -I"$suite" -I"$(dirname "$file")" "$file" -o "$work/program" -lm \
+    if ! "$prefix/bin/$compiler" -O1 -w -pthread -fopenmp -I"$suite" -I"$(dirname "$file")" "$file" \
+        -o "$work/program" -lm \
         >"$work/build" 2>&1; then
         skipped=$((skipped + 1))
         echo "skipped  $name: $(grep -m 1 -E 'error|undefined' "$work/build" || tail -n 1 "$work/build")"

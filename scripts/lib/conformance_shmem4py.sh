@@ -49,7 +49,11 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-case $pes in '' | *[!0-9,]* | *,,* | ,* | *, | 0* | *,0*) refuse "option --pes $pes: not usable (expected numbers from 1, with commas)" ;; esac
+case $pes in
+'' | *[!0-9,]* | *,,* | ,* | *, | 0* | *,0*)
+    refuse "option --pes $pes: not usable (expected numbers from 1, with commas)"
+    ;;
+esac
 
 if [ -z "$prefix" ]; then
     prefix=$cache/prefix
@@ -82,14 +86,16 @@ cd "$cache/source/tree/test"
 for number in $(echo "$pes" | tr , ' '); do
     for file in test_*.py; do
         status=0
-        timeout -k 5 300 oshrun -n "$number" "$venv/bin/python" -W ignore "$file" >"$cache/out" 2>&1 </dev/null || status=$?
+        timeout -k 5 300 oshrun -n "$number" "$venv/bin/python" -W ignore "$file" \
+            >"$cache/out" 2>&1 </dev/null || status=$?
         # Each PE runs the file's tests and says so.
         ended=$(grep -c -E '^OK( |$)' "$cache/out" || :)
         if [ "$status" = 0 ] && [ "$ended" = "$number" ]; then
             passed=$((passed + 1))
         else
             failed=$((failed + 1))
-            echo "FAILED   $file, $number PEs: status $status: $(grep -m 1 -E 'hetmp: |Error' "$cache/out" || tail -n 1 "$cache/out")"
+            why=$(grep -m 1 -E 'hetmp: |Error' "$cache/out" || tail -n 1 "$cache/out")
+            echo "FAILED   $file, $number PEs: status $status: $why"
         fi
     done
 done

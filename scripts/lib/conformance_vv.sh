@@ -100,9 +100,11 @@ failures() {
     echo $n
 }
 
-on_targets='omp +target|omp_target|omp +requires|declare +target|target_data|is_initial_device|get_num_devices|omp_interop'
+on_targets='omp +target|omp_target|omp +requires|declare +target|target_data'
+on_targets="$on_targets|is_initial_device|get_num_devices|omp_interop"
 not_compiled=0 both=0 neither=0 only_theirs=0 sometimes=0 luck=0 worse=0
-list=$(cd "$source" && find tests \( -name '*.c' -o -name '*.cpp' -o -name '*.F90' -o -name '*.F' \) | grep -E "$filter" | sort || true)
+list=$(cd "$source" && find tests \( -name '*.c' -o -name '*.cpp' -o -name '*.F90' -o -name '*.F' \) |
+    grep -E "$filter" | sort || true)
 for name in $list; do
     file=$source/$name
     if [ -z "$target" ] && grep -qiE "$on_targets" "$file"; then
@@ -116,7 +118,9 @@ for name in $list; do
     esac
     case $with in flang*) flags= ;; *) flags=$quiet ;; esac
     # shellcheck disable=SC2086
-    if [ ! -x "$program" ] && ! (cd "$out" && $with $flags -fopenmp -I "$source/ompvv" "$file" -o "$program" -lm) >"$program.log" 2>&1; then
+    if [ ! -x "$program" ] && ! (
+        cd "$out" && $with $flags -fopenmp -I "$source/ompvv" "$file" -o "$program" -lm
+    ) >"$program.log" 2>&1; then
         not_compiled=$((not_compiled + 1))
         continue
     fi

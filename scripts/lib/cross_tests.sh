@@ -87,7 +87,8 @@ if omp=$(scripts/cross aarch64 libomp) && command -v clang-19 >/dev/null; then
             -L"$omp" -Wl,-rpath,"$omp" -lm -o "$work/program" || { verdict 1 "clang/$name"; continue; }
         status=0
         OMP_NUM_THREADS=3 LD_PRELOAD='' timeout 300 scripts/cross aarch64 "$work/program" >"$work/own" || status=$?
-        OMP_NUM_THREADS=3 LD_PRELOAD=$library timeout 300 scripts/cross aarch64 "$work/program" >"$work/out" || status=$?
+        OMP_NUM_THREADS=3 LD_PRELOAD=$library timeout 300 scripts/cross aarch64 "$work/program" \
+            >"$work/out" || status=$?
         diff "$work/own" "$work/out" || status=1
         verdict "$status" "clang/$name"
     done

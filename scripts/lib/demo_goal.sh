@@ -73,7 +73,8 @@ echo "\$ hetmp goal check goal_tree.goal"
 echo "\$ hetmp goal plot --format svg goal_tree.goal > graph.svg"
 "$bin/hetmp" goal plot --format svg "$tree" >"$out/graph.svg"
 for engine in thread user; do
-    echo "\$ HETMP_GOAL_ENGINE=$engine hetrun -n 4 hetmp goal run --times 100 --svg $engine.svg --trace $engine.json goal_tree.goal"
+    files="--svg $engine.svg --trace $engine.json goal_tree.goal"
+    echo "\$ HETMP_GOAL_ENGINE=$engine hetrun -n 4 hetmp goal run --times 100 $files"
     rm -f "$out/$engine.svg" "$out/$engine.json"
     HETMP_GOAL_ENGINE=$engine "$bin/hetrun" -n 4 "$bin/hetmp" goal run --times 100 --svg "$out/$engine.svg" \
         --trace "$out/$engine.json" "$tree"

@@ -21,7 +21,8 @@ for ranks in "$@"; do
     for engine in thread user; do
         for nic in shm emulated tcp; do
             for algorithm in '' HETMP_GOAL_BLOCKING=schedule HETMP_GOAL_ALLREDUCE=doubling HETMP_GOAL_ALLREDUCE=ring \
-                HETMP_GOAL_ALLGATHER=log HETMP_GOAL_ALLGATHER=ring HETMP_GOAL_ALLTOALL=direct HETMP_GOAL_ALLTOALL=bruck; do
+                HETMP_GOAL_ALLGATHER=log HETMP_GOAL_ALLGATHER=ring \
+                HETMP_GOAL_ALLTOALL=direct HETMP_GOAL_ALLTOALL=bruck; do
                 jobs=$((jobs + 1))
                 # shellcheck disable=SC2086 # none, or one variable
                 if ! env HETMP_GOAL_ENGINE=$engine HETMP_NIC=$nic $algorithm timeout 300 \

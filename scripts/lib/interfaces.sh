@@ -19,12 +19,14 @@ interface_libraries() { # LIBHETMP FOLDER
     for node in $(sed 's/.* //' "$names/all" | sort -u | grep -v '^HETMP_ENGINE$'); do
         soname=libhetmp_$(echo "${node#HETMP_}" | tr '[:upper:]' '[:lower:]').so
         {
-            sed -n "s/^\(.*\) $node\$/.symver hetmp.\1, \1@HETMP_ENGINE\n.globl \1\n.type \1, @function\n\1: $jump/p" "$names/all"
+            names_entry=".symver hetmp.\1, \1@HETMP_ENGINE\n.globl \1\n.type \1, @function\n\1: $jump"
+            sed -n "s/^\(.*\) $node\$/$names_entry/p" "$names/all"
             echo '.section .note.GNU-stack, "", @progbits'
         } >"$names/names.s"
         echo "$node { global: *; };" >"$names/names.map"
         # DT_RPATH comes before LD_LIBRARY_PATH. Names are looked up at their first call, as there may be thousands.
-        ${CC:-gcc} -shared -nostdlib "$names/names.s" "$names/libhetmp.so" -o "$2/.$soname.new" -Wl,-soname,"$soname.0" \
+        ${CC:-gcc} -shared -nostdlib "$names/names.s" "$names/libhetmp.so" -o "$2/.$soname.new" \
+            -Wl,-soname,"$soname.0" \
             -Wl,--version-script="$names/names.map" -Wl,--disable-new-dtags -Wl,-rpath,'$ORIGIN' -Wl,-z,lazy
         mv -f "$2/.$soname.new" "$2/$soname.0"
         ln -sf "$soname.0" "$2/$soname"

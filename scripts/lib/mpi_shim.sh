@@ -12,9 +12,11 @@ build_mpi_shim() { # ROOT MPICC LIBRARY
         for shim_file in job requests collectives; do
             "$2" $shim_flags -c "$1/runtime/mpi/$shim_file.c" -o "$shim_work/$shim_file-first.o" || exit
         done
-        nm -u "$shim_work"/*-first.o | awk '$2 ~ /MPI_|mpi_/ { print "#pragma weak " $2 }' | sort -u >"$shim_work/weak.h"
+        nm -u "$shim_work"/*-first.o | awk '$2 ~ /MPI_|mpi_/ { print "#pragma weak " $2 }' |
+            sort -u >"$shim_work/weak.h"
         for shim_file in job requests collectives; do
-            "$2" $shim_flags -include "$shim_work/weak.h" -c "$1/runtime/mpi/$shim_file.c" -o "$shim_work/$shim_file.o" || exit
+            "$2" $shim_flags -include "$shim_work/weak.h" -c "$1/runtime/mpi/$shim_file.c" \
+                -o "$shim_work/$shim_file.o" || exit
         done
         ${CC:-gcc} -shared -Wl,-soname,libhetmp_mpi.so "$shim_work/job.o" "$shim_work/requests.o" \
             "$shim_work/collectives.o" -ldl -lpthread -o "$3"

@@ -33,7 +33,8 @@ if [ "$1" = --standard-library ]; then
     [ -d "$root/usr/lib/rustlib" ] || { echo "rust $oldest: is not unpacked (scripts/setup)" >&2; exit 1; }
     . scripts/lib/other_machine.sh
     other_machine "$2"
-    version=$(apt-cache madison "libstd-rust-web-dev:$2" | awk -v v="$oldest" 'index($3, v ".") == 1 { print $3; exit }')
+    version=$(apt-cache madison "libstd-rust-web-dev:$2" |
+        awk -v v="$oldest" 'index($3, v ".") == 1 { print $3; exit }')
     [ -n "$version" ] || { echo "rust $oldest: apt has no libstd-rust-web-dev:$2 of this version" >&2; exit 1; }
     other_files "libstd-rust-web-dev:$2=$version"
     cp -R "$apt/files/usr/lib/rustlib/." "$root/usr/lib/rustlib/"

@@ -9,7 +9,8 @@ import re
 import sys
 
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
-PAGES = sorted(glob.glob("docs/**/*.md", recursive=True)) + ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "examples/README.md"]
+PAGES = sorted(glob.glob("docs/**/*.md", recursive=True))
+PAGES += ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "examples/README.md"]
 # What pages call by its path from the root.
 ROOTS = ("c-tests/", "abi-compat/", "docs/", "include/", "scripts/")
 
@@ -21,7 +22,8 @@ def text_of(page):
 
 def anchors(page):
     heads = re.sub(r"^```.*?^```", "", text_of(page), flags=re.M | re.S)
-    plain = (re.sub(r"[`*]", "", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", head)) for head in re.findall(r"^#+ +(.*)$", heads, re.M))
+    heads = re.findall(r"^#+ +(.*)$", heads, re.M)
+    plain = (re.sub(r"[`*]", "", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", head)) for head in heads)
     return {re.sub(r"[^\w\- ]", "", head.strip().lower()).replace(" ", "-") for head in plain}
 
 

@@ -104,7 +104,10 @@ $line
 LINE
     began=$(date +%s)
     if [ -n "${HETMP_TEST_SLOW-}" ]; then
-        { (cd "$crate" && exec $plain "$file" --test-threads=1 "$@") 2>&1 </dev/null; echo $? >"$folder/$number.status"; } |
+        {
+            (cd "$crate" && exec $plain "$file" --test-threads=1 "$@") 2>&1 </dev/null
+            echo $? >"$folder/$number.status"
+        } |
             while IFS= read -r line; do
                 printf '%s\t%s\n' "$(date +%s.%N)" "$line"
             done | awk -F '\t' -v name="$name" -v slow="$HETMP_TEST_SLOW" '
@@ -128,7 +131,8 @@ LINE
         *) printf '%s ' "$name" >>"$folder/failed" ;;
         esac
     fi
-    awk '/^test result: / { p += $4; f += $6; s += $8 } END { print p + 0, f + 0, s + 0 }' "$folder/$number" >>"$folder/counts"
+    awk '/^test result: / { p += $4; f += $6; s += $8 } END { print p + 0, f + 0, s + 0 }' \
+        "$folder/$number" >>"$folder/counts"
     # One write each, so that two do not mix.
     {
         echo "== $name of $crate, $took s$([ "$status" = 0 ] || echo ", FAILED with status $status")"
