@@ -67,7 +67,8 @@ run)
     # What took longest the last time begins first, so that nothing long runs alone at the end.
     touch "$list.seconds"
     awk -F '\t' -v product="$product" '
-        BEGIN { split("differential static_loops simd shmem goal jobs", names); for (n in names) own[names[n]] }
+        # A list with spaces, in a program whose fields end at tabs.
+        BEGIN { split("differential static_loops simd shmem goal jobs", names, " "); for (n in names) own[names[n]] }
         FILENAME != ARGV[2] { took[$1] = $2; next }
         product == "-" ? !($3 in own) : $1 == product { print took[$2 "/" $3] + 0 "\t" FNR }' "$list.seconds" "$list" |
         sort -rn | cut -f 2 | xargs -P "${HETMP_TEST_FILES:-2}" -I NUMBER "$0" one "$list" NUMBER "$folder" "$@"
