@@ -31,7 +31,8 @@ usage: hetcc [gcc's options] FILE...
 Compiles an OpenMP program for x86-64 and for 64-bit Arm. Functions and variables
 have the same addresses in both, so that nodes of either kind can run one program
 (hetrun --dsm). The file is the program for x86-64, with the other one in a section.
-Objects and archives are handled alike: make CC=hetcc CXX=hetc++ FC=hetfort.
+Objects and archives are handled alike: make CC=hetcc CXX=hetc++ FC=hetfort. For
+makefiles that name gcc, g++ and gfortran, links of these names do in a folder of PATH.
 
   --other-half  write the program for 64-bit Arm into FILE
   --help        this text
@@ -45,8 +46,8 @@ fn main() -> ExitCode {
     let mut words = std::env::args();
     let name = words.next().unwrap_or_default();
     let language = match name.rsplit('/').next().unwrap_or_default() {
-        "hetc++" => Language::Cxx,
-        "hetfort" => Language::Fortran,
+        name if name.ends_with("++") => Language::Cxx,
+        name if name.ends_with("fort") || name.ends_with("fortran") => Language::Fortran,
         _ => Language::C,
     };
     let words: Vec<String> = words.collect();

@@ -69,6 +69,8 @@ const PRIVATE: &[&str] = &[
     ".dtors",
     ".note",
     ".tm_clone_table",
+    // What `target` regions would run on a device: each half has its own table.
+    ".gnu.offload_",
 ];
 
 /// Suffixes of functions that a compiler has made for its own use, and whose addresses nobody takes.

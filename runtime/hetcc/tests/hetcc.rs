@@ -185,8 +185,9 @@ fn kernels_have_one_layout_and_one_result() {
             "runtime/hetcc/tests/programs/blocks.f90",
             &["MAIN__", "shared_", "__numbers_MOD_weights"],
         ),
+        ("hetcc", "c-tests/openmp/target_basic.c", &["main"]),
         (
-            "hetc++",
+            "g++",
             "runtime/hetcc/tests/programs/shapes.cc",
             &["_ZTV4Disc", "_ZZ6scaledIdET_S0_E6factor"],
         ),
