@@ -164,7 +164,7 @@ static void *gio_help(void *argument) {
     }
 }
 
-/* Opens what the mode needs for so many workgroups. */
+/* Opens what the mode needs for that many workgroups. */
 static inline void gio_open(struct gio *g, enum gio_mode mode, int workgroups, size_t depth) {
     double launch = g->launch, request = g->request;
     memset(g, 0, sizeof *g);

@@ -300,7 +300,7 @@ static void start(struct grid *g) {
     for (int turn = 0; turn < 2; turn++) memset(g->arrived[turn], 0, 2 * sizeof(uint64_t));
 }
 
-/* True if this PE's rows are those of a serial solution after so many iterations. */
+/* True if this PE's rows are those of a serial solution after as many iterations. */
 static int is_right(const struct grid *g, long iterations, double residual) {
     size_t cells = (size_t)(g->all + 2) * g->width;
     double *u[2] = {calloc(cells, sizeof(double)), calloc(cells, sizeof(double))}, most = 0;

@@ -21,8 +21,8 @@
  * With --stream N only bandwidth is measured: N puts, then one quiet; the rows are named MODE-stream, nanoseconds a
  * put.
  *
- * Initiators: so many workgroups put at once, each through its own queue (gio) or all through one CPU thread (ikn); the
- * time is the first one's. `hop`: a cache line handed to another thread and back, half of it. */
+ * Initiators: how many workgroups put at once, each through its own queue (gio) or all through one CPU thread (ikn);
+ * the time is the first one's. `hop`: a cache line handed to another thread and back, half of it. */
 #include "../apps/gio.h"
 
 #include <dirent.h>

@@ -137,7 +137,7 @@ static unsigned value_bytes(int fd)
 
 static int bpf(int command, union bpf_attr *attr) { return (int)syscall(SYS_bpf, command, attr, sizeof *attr); }
 
-/* The map of this program whose values have so many bytes. Only root gets at maps by their numbers. */
+/* The map of this program whose values have that many bytes. Only root gets at maps by their numbers. */
 static int map_of(int program, unsigned bytes)
 {
     __u32 ids[16];

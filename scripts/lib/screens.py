@@ -122,7 +122,7 @@ def chromium():
 
 
 def look(browser, page, width, keep):
-    """What is wrong with a page of so many pixels, and how much was seen: texts, drawn texts and marks."""
+    """What is wrong with a page `width` pixels wide, and how much was seen: texts, drawn texts and marks."""
     with open(page) as file:
         text = file.read()
     text = text.replace("<head>", "<head>" + BEFORE, 1)

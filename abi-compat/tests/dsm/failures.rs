@@ -174,7 +174,7 @@ fn nobody_runs(program: &Path) {
     }
 }
 
-/// A node's process is killed while the nodes start: at once, or so many microseconds later, when the nodes find each
+/// A node's process is killed while the nodes start: at once, or some microseconds later, when the nodes find each
 /// other or the program runs already.
 #[test]
 fn a_node_that_ends_while_the_nodes_start_ends_the_program() {

@@ -253,7 +253,7 @@ extern "C" fn get_num_places() -> c_int {
 /// The CPUs of a place, if the array has room for all. Returns their number.
 unsafe extern "C" fn get_place_proc_ids(place: c_int, room: c_int, ids: *mut c_int) -> c_int {
     let count = routines::place_cpus(place).count();
-    // SAFETY: the tool passes an array with room for so many numbers.
+    // SAFETY: the tool passes an array with room for that many numbers.
     unsafe { fill(routines::place_cpus(place), count, room, ids) }
 }
 
@@ -264,7 +264,7 @@ extern "C" fn get_place_num() -> c_int {
 /// The places of the thread's partition, if the array has room for all. Returns their number.
 unsafe extern "C" fn get_partition_place_nums(room: c_int, places: *mut c_int) -> c_int {
     let partition = routines::partition();
-    // SAFETY: the tool passes an array with room for so many numbers.
+    // SAFETY: the tool passes an array with room for that many numbers.
     unsafe { fill(partition.clone(), partition.len(), room, places) }
 }
 

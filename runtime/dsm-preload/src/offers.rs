@@ -37,7 +37,7 @@ pub(crate) struct Table {
     allocate: extern "C" fn(usize, usize) -> *mut u8,
     /// Frees what `allocate` gave.
     free: unsafe extern "C" fn(*mut c_void),
-    /// The origin keeps all pages that it has for so many nanoseconds from now on.
+    /// The origin keeps all pages that it has from now on for this time, nanoseconds.
     keep: extern "C" fn(u64),
     /// From now on this is called, on a thread with a stack of its own, whenever a thread of this node asks another
     /// node for a page. The first function stays.

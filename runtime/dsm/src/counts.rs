@@ -90,8 +90,8 @@ impl Counts {
         of_thread.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A thread with this number of the kernel's has asked other nodes for so many pages, and waited so many
-    /// nanoseconds for them.
+    /// For how many pages the thread with this number of the kernel's has asked other nodes, and how many nanoseconds
+    /// it has waited for them.
     pub fn of_thread(&self, number: u32) -> [u64; 2] {
         let known = self.threads.find(number);
         known.map_or([0; 2], |t| {

@@ -1,7 +1,7 @@
-//! Which pages a node will want next, so that they come in bulk: with one fault, or in one message.
+//! Prefetching: which pages a node will want next, so that they come in bulk, with one fault or in one message.
 //!
-//! A fault wakes threads of two nodes, which takes longer than the page's way. Two things tell what a node wants beside
-//! the page that it asks for:
+//! A fault wakes threads of two nodes, which costs more than transferring the page. Two things tell what a node wants
+//! besides the page that it asks for:
 //!
 //! * **What it wanted before.** Between two points where all nodes meet (the beginning or end of a region, a barrier: a
 //!   *phase*) a node wants a set of pages. If it wants one of them in a later phase, it gets the others with it.

@@ -31,7 +31,7 @@ pub enum Strategy {
     All(Schedule),
     /// `All`, but where cache misses would choose one node, always the node with the fastest cores.
     Fastest(Schedule),
-    /// The first so many executions of each loop on the first node, `static`; all later ones on this node alone.
+    /// This number of executions of each loop first on the first node, `static`; all later ones on this node alone.
     HomeThen(u64, usize),
     /// A published technique on all nodes that only the simulator knows.
     SelfScheduled(Technique),

@@ -58,7 +58,7 @@ impl Graph {
         Graph::read_all(image, entry, budget, true)
     }
 
-    /// Decodes the first instructions of the function, so many at most. Where these lead on there is nothing.
+    /// Decodes the first instructions of the function, at most `count`. Where these lead on there is nothing.
     ///
     /// # Errors
     /// As [`Graph::read`], but for the length.

@@ -111,7 +111,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// The same for an object that lies so many bytes further.
+    /// The same for an object that lies `by` bytes further.
     #[must_use]
     pub fn moved(mut self, by: u64) -> Found {
         let move_ = |address: &mut u64| {

@@ -40,7 +40,7 @@ pub(super) fn measured(bench: &mut Bench<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Runs Jacobi on so many PEs with a grid's size and number of iterations. Milliseconds an iteration: the whole, and
+/// Runs Jacobi on `pes` PEs with a grid's size and number of iterations. Milliseconds an iteration: the whole, and
 /// its parts.
 fn relaxed(
     bench: &mut Bench<'_>,

@@ -23,7 +23,7 @@ const BARRIERS: &str = "20";
 pub(super) struct Row {
     /// The threads of each node.
     sizes: Vec<usize>,
-    /// A signal to another node takes so many times as long as one within a node.
+    /// How many times as long a signal to another node takes as one within a node.
     ratio: u32,
     /// Signals within a node that a barrier takes as long as, round by round.
     flat: Vec<f64>,

@@ -26,7 +26,7 @@ const ROUNDS: [usize; 2] = [5, 64];
 #[derive(Clone, Copy)]
 enum Who {
     Alone(usize),
-    /// Both; the first node has so many pages.
+    /// Both; how many pages the first node has.
     Both(usize),
 }
 

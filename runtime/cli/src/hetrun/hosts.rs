@@ -126,7 +126,7 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Host>, String> {
     Ok(hosts)
 }
 
-/// The host of each of so many processes, in the order of their ranks. By slots, if there is a number of them anywhere
+/// The host of each process, in the order of their ranks. By slots, if there is a number of them anywhere
 /// (a host without one has one); else as equally as possible. Without a number of processes, as many as there are
 /// slots.
 ///

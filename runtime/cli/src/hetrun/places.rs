@@ -34,7 +34,7 @@ impl Bind {
         }
     }
 
-    /// The CPUs of each of so many processes. An empty set stands for all CPUs.
+    /// The CPUs of each process. An empty set stands for all CPUs.
     fn divide(&self, count: usize, machine: &Topology) -> Result<Vec<CpuSet>, String> {
         let all = || vec![CpuSet::new(); count];
         Ok(match self {

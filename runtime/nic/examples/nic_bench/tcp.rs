@@ -103,7 +103,7 @@ fn send(s: &mut TcpStream, mut bytes: &[u8]) -> bool {
     true
 }
 
-/// `--pong MODE BYTES`: says where it listens, and answers so many bytes with a message.
+/// `--pong MODE BYTES`: says where it listens, and answers each BYTES bytes with a message.
 pub(crate) fn pong(args: &mut dyn Iterator<Item = String>) {
     let mode = Mode::of(&args.next().unwrap_or_default());
     pin(true);

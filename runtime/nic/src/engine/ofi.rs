@@ -129,7 +129,7 @@ pub unsafe fn open(
         })
     };
     let first = one()?;
-    // An adapter has so many endpoints and no more: the job runs on those that there are.
+    // The number of an adapter's endpoints is limited: the job runs on those that there are.
     let more = (1..endpoints.min(MOST_ENDPOINTS)).map_while(|_| one().ok());
     Ok(Opened {
         endpoints: core::iter::once(first).chain(more).collect(),

@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Shm,
     Emulated(Model),
     Tcp,
-    /// The engine over libfabric, with this provider and so many endpoints.
+    /// The engine over libfabric, with this provider and number of endpoints.
     Ofi(&'static str, u32),
 }
 

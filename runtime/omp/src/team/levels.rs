@@ -10,13 +10,13 @@ use super::seat::Seat;
 use crossbeam_utils::CachePadded;
 use hetmp_core::park::Flag;
 
-/// Teams of so many sizes, or placed in so many ways, keep their barriers. More are made anew when they come back.
+/// How many teams of different size or placement keep their barriers. More are made anew when they come back.
 const KEPT: usize = 4;
 
 /// How far nodes are apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Distance {
-    /// A signal to another node takes so many times as long as one within a node.
+    /// How many times as long a signal to another node takes as one within a node.
     pub(crate) ratio: f64,
     /// What signals are made to take.
     pub(crate) emulated: Option<Emulated>,

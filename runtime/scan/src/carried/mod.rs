@@ -13,10 +13,9 @@
 //! an index (it starts at the chunk's first iteration and grows by a constant),
 //! a counter (it starts elsewhere), a sum that starts at zero, or makes the
 //! function be refused. What was never set before the loop does not live on: an
-//! iteration that reads it has written it (a scratch array). Nor does what comes
-//! around as a copy of what it was a copy of when the loop began (a spilled
-//! register). Nor does what no iteration reads before it has written it, where all of them write it or
-//! none does: what is left after the loop is the last iteration's, or what was there before.
+//! iteration that reads it has written it (a scratch array). A register that is only reloaded with its value from
+//! before the loop carries nothing. Nor does what no iteration reads before it has written it, where all of them write
+//! it or none does: what is left after the loop is the last iteration's, or what was there before.
 //! From there a data flow over registers, flags and words
 //! of the frame finds out what is stored, passed, used as an address or
 //! branched upon:

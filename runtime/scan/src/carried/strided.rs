@@ -12,7 +12,7 @@
 //!
 //! * the number that is compared before the loop is the loop's first index, and is compared with the same
 //!   bound in the same way as the next one is after each iteration;
-//! * the index is a plain number plus so many times the thread number as it grows by the number of threads;
+//! * the index is a plain number plus as many times the thread number as it grows by the number of threads;
 //! * the loop is left nowhere else.
 //!
 //! What else begins and grows by such multiples (addresses, which compilers make of indexes) names iterations as the

@@ -28,7 +28,7 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// From now on keeps a put for each of so many ranks.
+    /// From now on keeps a put for each of this many ranks.
     pub(super) fn reach(&mut self, ranks: usize) {
         self.places.resize_with(ranks, Place::default);
     }

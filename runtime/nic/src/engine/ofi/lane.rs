@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 /// The most silent puts in a row. A queue pair gets the slots of its descriptors back when the puts are over, not when
 /// they were sent.
 const MOST: usize = 15;
-/// The most bytes of silent puts in a row: an answer costs little beside so many.
+/// The most bytes of silent puts in a row: an answer costs little compared with that many.
 const MOST_BYTES: usize = 256 * 1024;
 
 /// A put that the provider has not got yet.
