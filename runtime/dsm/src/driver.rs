@@ -404,11 +404,6 @@ impl Driver {
         }
     }
 
-    /// Do the nodes serve their pages by messages, each its own?
-    pub fn serves_by_messages(&self) -> bool {
-        matches!(self.serving, Serving::Here(_))
-    }
-
     /// Where this node meets the others, if one process forked all; and whether the nodes have CPUs of their own.
     pub(crate) fn meeting(&self) -> Option<(&'static Meeting, bool)> {
         self.meeting.map(|m| (m, self.cpus.is_some()))
