@@ -160,7 +160,7 @@ pub(super) fn teach(name: &str, add: impl FnOnce(&str) -> String) {
                 all.taught = text;
             } else {
                 let (file, length) = (folder.file(name), text.len());
-                let expected = format_args!("expected at most {MOST_TAUGHT} bytes");
+                let expected = format!("expected at most {MOST_TAUGHT} bytes");
                 refuse(
                     folder,
                     &file,
