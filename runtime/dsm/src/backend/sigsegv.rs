@@ -13,6 +13,7 @@
 //! cut then is one mapping again. Threads that use these pages fault once more, and the protocol gives the rights back,
 //! since the node still has the pages.
 
+pub mod a64;
 mod context;
 mod notes;
 pub mod number;

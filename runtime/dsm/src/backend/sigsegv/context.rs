@@ -10,8 +10,8 @@ pub(super) unsafe fn writes(context: *const libc::ucontext_t) -> bool {
     unsafe { (*context).uc_mcontext.gregs[libc::REG_ERR as usize] & 2 != 0 }
 }
 
-/// Was the access a write? Where the kernel does not say, it is taken for one: that fetches the page for writing at
-/// once.
+/// Was the access a write? Where the kernel does not say, the instruction does; one that is not known is taken for a
+/// write: that fetches the page for writing at once.
 ///
 /// # Safety
 /// `context` is what the kernel passed to the handler of a fault.
@@ -41,5 +41,10 @@ pub(super) unsafe fn writes(context: *const libc::ucontext_t) -> bool {
             }
         }
     }
-    true
+    // SAFETY: the kernel says which instruction faulted, and the thread was about to execute it.
+    let instruction = unsafe {
+        let at: *const u32 = core::ptr::with_exposed_provenance((*context).uc_mcontext.pc as usize);
+        at.read()
+    };
+    super::a64::writes(instruction).unwrap_or(true)
 }
