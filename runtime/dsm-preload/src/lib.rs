@@ -22,8 +22,12 @@
 //! `main` runs on a thread of its own. Only so do its stack and its thread-local storage lie at addresses
 //! that mean the same in every node.
 
-#[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
-compile_error!("libhetmp_dsm.so is for x86-64 Linux with glibc");
+#[cfg(not(all(
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    target_os = "linux",
+    target_env = "gnu"
+)))]
+compile_error!("libhetmp_dsm.so is for Linux with glibc on x86-64 and 64-bit Arm");
 
 mod arena;
 mod asked;

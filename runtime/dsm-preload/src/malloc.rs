@@ -7,31 +7,73 @@ use crate::place;
 use core::ffi::c_void;
 use hetmp_core::report;
 
-/// Exports a function under this name. It gets its caller's return address as an additional last argument.
+/// Exports a function under this name. It gets its caller's return address as an additional last argument, which is
+/// the one behind so many.
 macro_rules! with_caller {
-    ($($name:literal $register:literal $function:path;)*) => {$(
+    ($($name:literal $behind:tt $function:path;)*) => {$(
         core::arch::global_asm!(
             concat!(".globl ", $name),
             concat!(".type ", $name, ", @function"),
             concat!($name, ":"),
-            concat!("mov ", $register, ", [rsp]"),
-            "jmp {f}",
+            $crate::malloc::caller!($behind),
+            $crate::malloc::jump!(),
             concat!(".size ", $name, ", . - ", $name),
             f = sym $function,
         );
     )*};
 }
-pub(crate) use with_caller;
+
+/// The instruction that makes the return address the argument behind so many.
+#[cfg(target_arch = "x86_64")]
+macro_rules! caller {
+    (1) => {
+        "mov rsi, [rsp]"
+    };
+    (2) => {
+        "mov rdx, [rsp]"
+    };
+    (3) => {
+        "mov rcx, [rsp]"
+    };
+    (4) => {
+        "mov r8, [rsp]"
+    };
+    (5) => {
+        "mov r9, [rsp]"
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! jump {
+    () => {
+        "jmp {f}"
+    };
+}
+
+#[cfg(target_arch = "aarch64")]
+macro_rules! caller {
+    ($behind:literal) => {
+        concat!("mov x", $behind, ", x30")
+    };
+}
+
+#[cfg(target_arch = "aarch64")]
+macro_rules! jump {
+    () => {
+        "b {f}"
+    };
+}
+pub(crate) use {caller, jump, with_caller};
 
 with_caller! {
-    "malloc" "rsi" malloc;
-    "calloc" "rdx" calloc;
-    "realloc" "rdx" realloc;
-    "memalign" "rdx" memalign;
-    "aligned_alloc" "rdx" memalign;
-    "posix_memalign" "rcx" posix_memalign;
-    "valloc" "rsi" valloc;
-    "pvalloc" "rsi" pvalloc;
+    "malloc" 1 malloc;
+    "calloc" 2 calloc;
+    "realloc" 2 realloc;
+    "memalign" 2 memalign;
+    "aligned_alloc" 2 memalign;
+    "posix_memalign" 3 posix_memalign;
+    "valloc" 1 valloc;
+    "pvalloc" 1 pvalloc;
 }
 
 fn arena(caller: usize) -> &'static Arena {

@@ -10,6 +10,13 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::report;
 use libc::{c_int, off_t};
 
+#[cfg(target_arch = "aarch64")]
+with_caller! {
+    "mmap" 6 mmap;
+    "mmap64" 6 mmap;
+}
+
+#[cfg(target_arch = "x86_64")]
 core::arch::global_asm!(
     ".globl mmap",
     ".globl mmap64",
@@ -26,10 +33,10 @@ core::arch::global_asm!(
     f = sym mmap,
 );
 with_caller! {
-    "munmap" "rdx" munmap;
-    "mremap" "r9" mremap;
-    "madvise" "rcx" madvise;
-    "mprotect" "rcx" mprotect;
+    "munmap" 2 munmap;
+    "mremap" 5 mremap;
+    "madvise" 3 madvise;
+    "mprotect" 3 mprotect;
 }
 
 /// The user was told of copies in the place of shared mappings.

@@ -9,8 +9,8 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use libc::{c_int, pthread_attr_t, pthread_t};
 
 with_caller! {
-    "pthread_create" "r8" create;
-    "thrd_create" "rcx" create_c11;
+    "pthread_create" 4 create;
+    "thrd_create" 3 create_c11;
 }
 
 extern "C" {

@@ -227,7 +227,18 @@ fn run(name: &str, args: &str) -> Output {
     if let Ok(args) = std::env::var(ORIGIN) {
         origin(&args);
     }
-    let mut child = Command::new(std::env::current_exe().expect("this program"))
+    let program = std::env::current_exe().expect("this program");
+    // Where this program is emulated, the system does not know how to start it.
+    let mut command = match std::env::var("HETMP_TEST_EMULATOR") {
+        Ok(emulator) => {
+            let mut words = emulator.split(' ');
+            let mut command = Command::new(words.next().unwrap_or_default());
+            command.args(words).arg(program);
+            command
+        }
+        Err(_) => Command::new(program),
+    };
+    let mut child = command
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
         .env(ORIGIN, args)
         .stdout(std::process::Stdio::piped())

@@ -1,5 +1,6 @@
 //! Memory that the kernel may use in place of the program's, for the length of one system call.
 
+pub(crate) use super::stacks::{map, unmap};
 use super::table::{Pointer, Size, Way};
 use super::{is_bad, is_shared, without_ours};
 use core::mem::MaybeUninit;
@@ -70,22 +71,6 @@ pub(crate) fn aligned(room: *mut u8, at: usize, len: usize) -> *mut u8 {
         false => room.addr().wrapping_neg() % 8,
     };
     room.wrapping_add(before)
-}
-
-/// A new mapping of this process.
-pub(crate) fn map(len: usize) -> Option<usize> {
-    let may = (libc::PROT_READ | libc::PROT_WRITE) as usize;
-    let kind = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE) as usize;
-    // SAFETY: a new mapping at an address that the kernel chooses.
-    let at = unsafe { raw::call(libc::SYS_mmap, [0, len, may, kind, usize::MAX, 0]) };
-    (at > 0).then_some(at as usize)
-}
-
-/// # Safety
-/// [`map`] made the mapping, and nobody uses it any more.
-pub(crate) unsafe fn unmap(at: usize, len: usize) {
-    // SAFETY: this function's contract.
-    unsafe { raw::call(libc::SYS_munmap, [at, len, 0, 0, 0, 0]) };
 }
 
 impl Drop for Scratch {

@@ -99,6 +99,7 @@ pub(crate) unsafe fn mask(mut a: [usize; 6]) -> isize {
 ///
 /// # Safety
 /// A word that may be written.
+#[cfg(target_arch = "x86_64")]
 pub(crate) unsafe fn read_mask(to: *mut u64) {
     let a = [0, 0, to.expose_provenance(), 8, 0, 0];
     // SAFETY: this function's contract; without a new set nothing changes.

@@ -1,6 +1,5 @@
 //! The private stack of each of the program's threads, on which its signal handlers run.
 
-use super::bounce::{map, unmap};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use pages::backend::sigsegv::raw;
@@ -36,7 +35,30 @@ fn record(stack: usize) -> &'static Record {
     unsafe { &*at }
 }
 
+/// The private stack of the calling thread, as the kernel knows it: its lowest address. `None`: it has none.
+#[cfg(target_arch = "aarch64")]
+fn own() -> Option<usize> {
+    let mut stack = [0usize; 3];
+    let to = (&raw mut stack).expose_provenance();
+    // SAFETY: room for what the call tells.
+    unsafe { raw::call(libc::SYS_sigaltstack, [0, to, 0, 0, 0, 0]) };
+    stack[0].checked_sub(2 * PAGE)
+}
+
+/// Is this a thread of the program, or a guest?
+#[cfg(target_arch = "aarch64")]
+pub(crate) fn is_programs() -> bool {
+    own().is_some_and(|own| STACKS.iter().any(|s| s.load(Ordering::Acquire) == own))
+}
+
+/// The record of the calling thread, which is one of the program.
+#[cfg(target_arch = "aarch64")]
+pub(crate) fn current() -> &'static Record {
+    record(own().unwrap_or_default())
+}
+
 /// The record of the thread that runs on this stack. Only for signal handlers that run on one.
+#[cfg(target_arch = "x86_64")]
 pub(crate) fn current() -> &'static Record {
     let here = 0u8;
     record((&raw const here).addr() & !(LEN - 1))
@@ -72,6 +94,22 @@ pub(crate) fn take(guest: bool) -> Option<&'static Record> {
     }
     r.left[1].store(0, Ordering::Relaxed);
     Some(r)
+}
+
+/// A new mapping of this process.
+pub(crate) fn map(len: usize) -> Option<usize> {
+    let may = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    let kind = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE) as usize;
+    // SAFETY: a new mapping at an address that the kernel chooses.
+    let at = unsafe { raw::call(libc::SYS_mmap, [0, len, may, kind, usize::MAX, 0]) };
+    (at > 0).then_some(at as usize)
+}
+
+/// # Safety
+/// [`map`] made the mapping, and nobody uses it any more.
+pub(crate) unsafe fn unmap(at: usize, len: usize) {
+    // SAFETY: this function's contract.
+    unsafe { raw::call(libc::SYS_munmap, [at, len, 0, 0, 0, 0]) };
 }
 
 /// A new stack: its lowest address.

@@ -3,6 +3,7 @@
 //! A call belongs here if it may not be made again after the kernel has failed to write: since it takes something from
 //! a queue, moves a place in a file or makes a descriptor. So do calls whose buffers may cover more than two pages.
 
+use super::numbers;
 use libc::c_long;
 
 /// What the kernel does with the bytes.
@@ -86,65 +87,72 @@ const fn name(argument: u8) -> [Pointer; 2] {
 }
 
 const TIMESPEC: u32 = 16;
-const STAT: u32 = 144;
+const STAT: u32 = if cfg!(target_arch = "x86_64") {
+    144
+} else {
+    128
+};
 const USAGE: u32 = 144;
 const TIMEX: u32 = 208;
 
 /// The call's pointers; `None` for calls that are not in this table.
 pub(crate) fn pointers(number: c_long) -> Option<&'static [Pointer]> {
     Some(match number {
-        libc::SYS_read | libc::SYS_pread64 | libc::SYS_getdents64 | libc::SYS_getdents => {
-            const { &[to(1, 2, 1)] }
+        numbers::SYS_read
+        | numbers::SYS_pread64
+        | numbers::SYS_getdents64
+        | numbers::SYS_getdents => const { &[to(1, 2, 1)] },
+        numbers::SYS_write | numbers::SYS_pwrite64 => const { &[from(1, 2)] },
+        numbers::SYS_getrandom => const { &[to(0, 1, 1)] },
+        numbers::SYS_getcwd => const { &[to(0, 1, 1)] },
+        numbers::SYS_open
+        | numbers::SYS_access
+        | numbers::SYS_truncate
+        | numbers::SYS_chdir
+        | numbers::SYS_mkdir
+        | numbers::SYS_rmdir
+        | numbers::SYS_creat
+        | numbers::SYS_unlink
+        | numbers::SYS_chmod
+        | numbers::SYS_chown
+        | numbers::SYS_lchown
+        | numbers::SYS_mknod
+        | numbers::SYS_chroot
+        | numbers::SYS_umount2
+        | numbers::SYS_mq_unlink
+        | numbers::SYS_memfd_create => const { &[text(0)] },
+        numbers::SYS_openat
+        | numbers::SYS_faccessat
+        | numbers::SYS_faccessat2
+        | numbers::SYS_mkdirat
+        | numbers::SYS_unlinkat
+        | numbers::SYS_mknodat
+        | numbers::SYS_fchmodat
+        | numbers::SYS_fchownat
+        | numbers::SYS_inotify_add_watch => const { &[text(1)] },
+        numbers::SYS_openat2 => const { &[text(1), pointer(2, Way::In, Size::Times(3, 1))] },
+        numbers::SYS_rename | numbers::SYS_link | numbers::SYS_symlink => {
+            const { &[text(0), text(1)] }
         }
-        libc::SYS_write | libc::SYS_pwrite64 => const { &[from(1, 2)] },
-        libc::SYS_getrandom => const { &[to(0, 1, 1)] },
-        libc::SYS_getcwd => const { &[to(0, 1, 1)] },
-        libc::SYS_open
-        | libc::SYS_access
-        | libc::SYS_truncate
-        | libc::SYS_chdir
-        | libc::SYS_mkdir
-        | libc::SYS_rmdir
-        | libc::SYS_creat
-        | libc::SYS_unlink
-        | libc::SYS_chmod
-        | libc::SYS_chown
-        | libc::SYS_lchown
-        | libc::SYS_mknod
-        | libc::SYS_chroot
-        | libc::SYS_umount2
-        | libc::SYS_mq_unlink
-        | libc::SYS_memfd_create => const { &[text(0)] },
-        libc::SYS_openat
-        | libc::SYS_faccessat
-        | libc::SYS_faccessat2
-        | libc::SYS_mkdirat
-        | libc::SYS_unlinkat
-        | libc::SYS_mknodat
-        | libc::SYS_fchmodat
-        | libc::SYS_fchownat
-        | libc::SYS_inotify_add_watch => const { &[text(1)] },
-        libc::SYS_openat2 => const { &[text(1), pointer(2, Way::In, Size::Times(3, 1))] },
-        libc::SYS_rename | libc::SYS_link | libc::SYS_symlink => const { &[text(0), text(1)] },
-        libc::SYS_renameat | libc::SYS_renameat2 | libc::SYS_linkat => {
+        numbers::SYS_renameat | numbers::SYS_renameat2 | numbers::SYS_linkat => {
             const { &[text(1), text(3)] }
         }
-        libc::SYS_symlinkat => const { &[text(0), text(2)] },
-        libc::SYS_readlink => const { &[text(0), to(1, 2, 1)] },
-        libc::SYS_readlinkat => const { &[text(1), to(2, 3, 1)] },
-        libc::SYS_stat | libc::SYS_lstat => const { &[text(0), both(1, STAT)] },
-        libc::SYS_fstat => const { &[both(1, STAT)] },
-        libc::SYS_newfstatat => const { &[text(1), both(2, STAT)] },
-        libc::SYS_statx => const { &[text(1), both(4, 256)] },
-        libc::SYS_statfs => const { &[text(0), both(1, 120)] },
-        libc::SYS_fstatfs => const { &[both(1, 120)] },
-        libc::SYS_utime => const { &[text(0), read(1, 16)] },
-        libc::SYS_utimes => const { &[text(0), read(1, 32)] },
-        libc::SYS_utimensat => const { &[text(1), read(2, 2 * TIMESPEC)] },
-        libc::SYS_pipe | libc::SYS_pipe2 => const { &[both(0, 8)] },
-        libc::SYS_socketpair => const { &[both(3, 8)] },
-        libc::SYS_poll => const { &[pointer(0, Way::Both, Size::Times(1, 8))] },
-        libc::SYS_ppoll => {
+        numbers::SYS_symlinkat => const { &[text(0), text(2)] },
+        numbers::SYS_readlink => const { &[text(0), to(1, 2, 1)] },
+        numbers::SYS_readlinkat => const { &[text(1), to(2, 3, 1)] },
+        numbers::SYS_stat | numbers::SYS_lstat => const { &[text(0), both(1, STAT)] },
+        numbers::SYS_fstat => const { &[both(1, STAT)] },
+        numbers::SYS_newfstatat => const { &[text(1), both(2, STAT)] },
+        numbers::SYS_statx => const { &[text(1), both(4, 256)] },
+        numbers::SYS_statfs => const { &[text(0), both(1, 120)] },
+        numbers::SYS_fstatfs => const { &[both(1, 120)] },
+        numbers::SYS_utime => const { &[text(0), read(1, 16)] },
+        numbers::SYS_utimes => const { &[text(0), read(1, 32)] },
+        numbers::SYS_utimensat => const { &[text(1), read(2, 2 * TIMESPEC)] },
+        numbers::SYS_pipe | numbers::SYS_pipe2 => const { &[both(0, 8)] },
+        numbers::SYS_socketpair => const { &[both(3, 8)] },
+        numbers::SYS_poll => const { &[pointer(0, Way::Both, Size::Times(1, 8))] },
+        numbers::SYS_ppoll => {
             const {
                 &[
                     pointer(0, Way::Both, Size::Times(1, 8)),
@@ -153,7 +161,7 @@ pub(crate) fn pointers(number: c_long) -> Option<&'static [Pointer]> {
                 ]
             }
         }
-        libc::SYS_select => {
+        numbers::SYS_select => {
             const {
                 &[
                     pointer(1, Way::Both, Size::Bits(0)),
@@ -163,7 +171,7 @@ pub(crate) fn pointers(number: c_long) -> Option<&'static [Pointer]> {
                 ]
             }
         }
-        libc::SYS_pselect6 => {
+        numbers::SYS_pselect6 => {
             const {
                 &[
                     pointer(1, Way::Both, Size::Bits(0)),
@@ -174,11 +182,11 @@ pub(crate) fn pointers(number: c_long) -> Option<&'static [Pointer]> {
                 ]
             }
         }
-        libc::SYS_epoll_wait => const { &[to(1, 2, 12)] },
-        libc::SYS_epoll_pwait => {
+        numbers::SYS_epoll_wait => const { &[to(1, 2, 12)] },
+        numbers::SYS_epoll_pwait => {
             const { &[to(1, 2, 12), pointer(4, Way::Signals, Size::Bytes(8))] }
         }
-        libc::SYS_epoll_pwait2 => {
+        numbers::SYS_epoll_pwait2 => {
             const {
                 &[
                     to(1, 2, 12),
@@ -187,74 +195,77 @@ pub(crate) fn pointers(number: c_long) -> Option<&'static [Pointer]> {
                 ]
             }
         }
-        libc::SYS_epoll_ctl => const { &[read(3, 12)] },
-        libc::SYS_nanosleep => const { &[read(0, TIMESPEC), both(1, TIMESPEC)] },
-        libc::SYS_clock_nanosleep => const { &[read(2, TIMESPEC), both(3, TIMESPEC)] },
-        libc::SYS_clock_gettime | libc::SYS_clock_getres => const { &[both(1, TIMESPEC)] },
-        libc::SYS_clock_settime => const { &[read(1, TIMESPEC)] },
-        libc::SYS_gettimeofday => const { &[both(0, 16), both(1, 8)] },
-        libc::SYS_time => const { &[both(0, 8)] },
-        libc::SYS_times => const { &[both(0, 32)] },
-        libc::SYS_getitimer => const { &[both(1, 32)] },
-        libc::SYS_setitimer => const { &[read(1, 32), both(2, 32)] },
-        libc::SYS_timer_create => const { &[read(1, 64), both(2, 4)] },
-        libc::SYS_timer_settime => const { &[read(2, 32), both(3, 32)] },
-        libc::SYS_timer_gettime => const { &[both(1, 32)] },
-        libc::SYS_timerfd_settime => const { &[read(2, 32), both(3, 32)] },
-        libc::SYS_timerfd_gettime => const { &[both(1, 32)] },
-        libc::SYS_connect | libc::SYS_bind => const { &[from(1, 2)] },
-        libc::SYS_accept | libc::SYS_accept4 | libc::SYS_getsockname | libc::SYS_getpeername => {
-            const { &name(1) }
-        }
-        libc::SYS_sendto => const { &[from(1, 2), from(4, 5)] },
-        libc::SYS_recvfrom => const { &[to(1, 2, 1), name(4)[0], name(4)[1]] },
-        libc::SYS_setsockopt => const { &[from(3, 4)] },
-        libc::SYS_getsockopt => const { &name(3) },
-        libc::SYS_wait4 => const { &[both(1, 4), both(3, USAGE)] },
-        libc::SYS_waitid => const { &[both(2, 128), both(4, USAGE)] },
-        libc::SYS_getrusage => const { &[both(1, USAGE)] },
-        libc::SYS_uname => const { &[both(0, 390)] },
-        libc::SYS_sysinfo => const { &[both(0, 112)] },
-        libc::SYS_getrlimit => const { &[both(1, 16)] },
-        libc::SYS_setrlimit => const { &[read(1, 16)] },
-        libc::SYS_prlimit64 => const { &[read(2, 16), both(3, 16)] },
-        libc::SYS_getcpu => const { &[both(0, 4), both(1, 4)] },
-        libc::SYS_sched_setaffinity => const { &[from(2, 1)] },
-        libc::SYS_sched_getaffinity => const { &[to(2, 1, 1)] },
-        libc::SYS_getgroups => const { &[to(1, 0, 4)] },
-        libc::SYS_getresuid | libc::SYS_getresgid => {
+        numbers::SYS_epoll_ctl => const { &[read(3, 12)] },
+        numbers::SYS_nanosleep => const { &[read(0, TIMESPEC), both(1, TIMESPEC)] },
+        numbers::SYS_clock_nanosleep => const { &[read(2, TIMESPEC), both(3, TIMESPEC)] },
+        numbers::SYS_clock_gettime | numbers::SYS_clock_getres => const { &[both(1, TIMESPEC)] },
+        numbers::SYS_clock_settime => const { &[read(1, TIMESPEC)] },
+        numbers::SYS_gettimeofday => const { &[both(0, 16), both(1, 8)] },
+        numbers::SYS_time => const { &[both(0, 8)] },
+        numbers::SYS_times => const { &[both(0, 32)] },
+        numbers::SYS_getitimer => const { &[both(1, 32)] },
+        numbers::SYS_setitimer => const { &[read(1, 32), both(2, 32)] },
+        numbers::SYS_timer_create => const { &[read(1, 64), both(2, 4)] },
+        numbers::SYS_timer_settime => const { &[read(2, 32), both(3, 32)] },
+        numbers::SYS_timer_gettime => const { &[both(1, 32)] },
+        numbers::SYS_timerfd_settime => const { &[read(2, 32), both(3, 32)] },
+        numbers::SYS_timerfd_gettime => const { &[both(1, 32)] },
+        numbers::SYS_connect | numbers::SYS_bind => const { &[from(1, 2)] },
+        numbers::SYS_accept
+        | numbers::SYS_accept4
+        | numbers::SYS_getsockname
+        | numbers::SYS_getpeername => const { &name(1) },
+        numbers::SYS_sendto => const { &[from(1, 2), from(4, 5)] },
+        numbers::SYS_recvfrom => const { &[to(1, 2, 1), name(4)[0], name(4)[1]] },
+        numbers::SYS_setsockopt => const { &[from(3, 4)] },
+        numbers::SYS_getsockopt => const { &name(3) },
+        numbers::SYS_wait4 => const { &[both(1, 4), both(3, USAGE)] },
+        numbers::SYS_waitid => const { &[both(2, 128), both(4, USAGE)] },
+        numbers::SYS_getrusage => const { &[both(1, USAGE)] },
+        numbers::SYS_uname => const { &[both(0, 390)] },
+        numbers::SYS_sysinfo => const { &[both(0, 112)] },
+        numbers::SYS_getrlimit => const { &[both(1, 16)] },
+        numbers::SYS_setrlimit => const { &[read(1, 16)] },
+        numbers::SYS_prlimit64 => const { &[read(2, 16), both(3, 16)] },
+        numbers::SYS_getcpu => const { &[both(0, 4), both(1, 4)] },
+        numbers::SYS_sched_setaffinity => const { &[from(2, 1)] },
+        numbers::SYS_sched_getaffinity => const { &[to(2, 1, 1)] },
+        numbers::SYS_getgroups => const { &[to(1, 0, 4)] },
+        numbers::SYS_getresuid | numbers::SYS_getresgid => {
             const { &[both(0, 4), both(1, 4), both(2, 4)] }
         }
-        libc::SYS_setgroups => const { &[pointer(1, Way::In, Size::Times(0, 4))] },
-        libc::SYS_sethostname | libc::SYS_setdomainname => const { &[from(0, 1)] },
-        libc::SYS_syslog => const { &[to(1, 2, 1)] },
-        libc::SYS_adjtimex => const { &[both(0, TIMEX)] },
-        libc::SYS_clock_adjtime => const { &[both(1, TIMEX)] },
-        libc::SYS_mq_open => const { &[text(0), read(3, 64)] },
-        libc::SYS_mq_getsetattr => const { &[read(1, 64), both(2, 64)] },
-        libc::SYS_mq_timedsend => const { &[from(1, 2), read(4, TIMESPEC)] },
-        libc::SYS_mq_timedreceive => const { &[to(1, 2, 1), both(3, 4), read(4, TIMESPEC)] },
-        libc::SYS_msgsnd => const { &[pointer(1, Way::In, Size::Message(2))] },
-        libc::SYS_msgrcv => const { &[pointer(1, Way::Result, Size::Message(2))] },
-        libc::SYS_semop => const { &[pointer(1, Way::In, Size::Times(2, 6))] },
-        libc::SYS_semtimedop => {
+        numbers::SYS_setgroups => const { &[pointer(1, Way::In, Size::Times(0, 4))] },
+        numbers::SYS_sethostname | numbers::SYS_setdomainname => const { &[from(0, 1)] },
+        numbers::SYS_syslog => const { &[to(1, 2, 1)] },
+        numbers::SYS_adjtimex => const { &[both(0, TIMEX)] },
+        numbers::SYS_clock_adjtime => const { &[both(1, TIMEX)] },
+        numbers::SYS_mq_open => const { &[text(0), read(3, 64)] },
+        numbers::SYS_mq_getsetattr => const { &[read(1, 64), both(2, 64)] },
+        numbers::SYS_mq_timedsend => const { &[from(1, 2), read(4, TIMESPEC)] },
+        numbers::SYS_mq_timedreceive => const { &[to(1, 2, 1), both(3, 4), read(4, TIMESPEC)] },
+        numbers::SYS_msgsnd => const { &[pointer(1, Way::In, Size::Message(2))] },
+        numbers::SYS_msgrcv => const { &[pointer(1, Way::Result, Size::Message(2))] },
+        numbers::SYS_semop => const { &[pointer(1, Way::In, Size::Times(2, 6))] },
+        numbers::SYS_semtimedop => {
             const { &[pointer(1, Way::In, Size::Times(2, 6)), read(3, TIMESPEC)] }
         }
-        libc::SYS_getxattr | libc::SYS_lgetxattr => const { &[text(0), text(1), to(2, 3, 1)] },
-        libc::SYS_fgetxattr => const { &[text(1), to(2, 3, 1)] },
-        libc::SYS_setxattr | libc::SYS_lsetxattr => const { &[text(0), text(1), from(2, 3)] },
-        libc::SYS_fsetxattr => const { &[text(1), from(2, 3)] },
-        libc::SYS_listxattr | libc::SYS_llistxattr => const { &[text(0), to(1, 2, 1)] },
-        libc::SYS_flistxattr => const { &[to(1, 2, 1)] },
-        libc::SYS_removexattr | libc::SYS_lremovexattr => const { &[text(0), text(1)] },
-        libc::SYS_fremovexattr => const { &[text(1)] },
-        libc::SYS_add_key => const { &[text(0), text(1), from(2, 3)] },
-        libc::SYS_sendfile => const { &[both(2, 8)] },
-        libc::SYS_splice | libc::SYS_copy_file_range => const { &[both(1, 8), both(3, 8)] },
-        libc::SYS_io_setup => const { &[both(1, 8)] },
-        libc::SYS_io_getevents => const { &[to(3, 2, 32), read(4, TIMESPEC)] },
-        libc::SYS_mincore => const { &[pointer(2, Way::Both, Size::Pages(1))] },
-        libc::SYS_move_pages => {
+        numbers::SYS_getxattr | numbers::SYS_lgetxattr => {
+            const { &[text(0), text(1), to(2, 3, 1)] }
+        }
+        numbers::SYS_fgetxattr => const { &[text(1), to(2, 3, 1)] },
+        numbers::SYS_setxattr | numbers::SYS_lsetxattr => const { &[text(0), text(1), from(2, 3)] },
+        numbers::SYS_fsetxattr => const { &[text(1), from(2, 3)] },
+        numbers::SYS_listxattr | numbers::SYS_llistxattr => const { &[text(0), to(1, 2, 1)] },
+        numbers::SYS_flistxattr => const { &[to(1, 2, 1)] },
+        numbers::SYS_removexattr | numbers::SYS_lremovexattr => const { &[text(0), text(1)] },
+        numbers::SYS_fremovexattr => const { &[text(1)] },
+        numbers::SYS_add_key => const { &[text(0), text(1), from(2, 3)] },
+        numbers::SYS_sendfile => const { &[both(2, 8)] },
+        numbers::SYS_splice | numbers::SYS_copy_file_range => const { &[both(1, 8), both(3, 8)] },
+        numbers::SYS_io_setup => const { &[both(1, 8)] },
+        numbers::SYS_io_getevents => const { &[to(3, 2, 32), read(4, TIMESPEC)] },
+        numbers::SYS_mincore => const { &[pointer(2, Way::Both, Size::Pages(1))] },
+        numbers::SYS_move_pages => {
             const {
                 &[
                     pointer(2, Way::In, Size::Times(1, 8)),
@@ -263,25 +274,25 @@ pub(crate) fn pointers(number: c_long) -> Option<&'static [Pointer]> {
                 ]
             }
         }
-        libc::SYS_rt_sigpending => const { &[both(0, 8)] },
-        libc::SYS_rt_sigsuspend => const { &[pointer(0, Way::Signals, Size::Bytes(8))] },
-        libc::SYS_rt_sigtimedwait => const { &[read(0, 8), both(1, 128), read(2, TIMESPEC)] },
-        libc::SYS_signalfd4 => const { &[read(1, 8)] },
-        libc::SYS_futex => const { &[] },
+        numbers::SYS_rt_sigpending => const { &[both(0, 8)] },
+        numbers::SYS_rt_sigsuspend => const { &[pointer(0, Way::Signals, Size::Bytes(8))] },
+        numbers::SYS_rt_sigtimedwait => const { &[read(0, 8), both(1, 128), read(2, TIMESPEC)] },
+        numbers::SYS_signalfd4 => const { &[read(1, 8)] },
+        numbers::SYS_futex => const { &[] },
         // Their pointers are addresses and nothing more.
-        libc::SYS_mmap
-        | libc::SYS_munmap
-        | libc::SYS_mprotect
-        | libc::SYS_madvise
-        | libc::SYS_mremap
-        | libc::SYS_brk
-        | libc::SYS_exit_group
-        | libc::SYS_set_robust_list
-        | libc::SYS_set_tid_address
-        | libc::SYS_close
-        | libc::SYS_lseek
-        | libc::SYS_kill
-        | libc::SYS_tgkill => const { &[] },
+        numbers::SYS_mmap
+        | numbers::SYS_munmap
+        | numbers::SYS_mprotect
+        | numbers::SYS_madvise
+        | numbers::SYS_mremap
+        | numbers::SYS_brk
+        | numbers::SYS_exit_group
+        | numbers::SYS_set_robust_list
+        | numbers::SYS_set_tid_address
+        | numbers::SYS_close
+        | numbers::SYS_lseek
+        | numbers::SYS_kill
+        | numbers::SYS_tgkill => const { &[] },
         _ => return None,
     })
 }

@@ -131,6 +131,28 @@ core::arch::global_asm!(
     "svc #0",
     "ret",
     ".cfi_endproc",
+    // void hetmp_raw_end_thread(u32 *word, status): without a stack, which may be another thread's when the word is 0.
+    ".globl hetmp_raw_end_thread",
+    ".hidden hetmp_raw_end_thread",
+    ".type hetmp_raw_end_thread, @function",
+    "hetmp_raw_end_thread:",
+    "mov x9, x0",
+    "mov x10, x1",
+    "stlr wzr, [x9]",
+    "2:",
+    // FUTEX_WAKE, 1. It fails where the page has gone meanwhile.
+    "ldr w11, [x9]",
+    "mov x0, x9",
+    "mov x1, #1",
+    "mov x2, #1",
+    "mov x8, #98",
+    "svc #0",
+    "cmn x0, #14",
+    "b.eq 2b",
+    "mov x0, x10",
+    "mov x8, #93",
+    "svc #0",
+    "brk #0",
     ".globl hetmp_raw_restore",
     ".hidden hetmp_raw_restore",
     "nop",
@@ -150,6 +172,18 @@ extern "C" {
     fn hetmp_raw_call(number: usize, arguments: *const [usize; 6]) -> isize;
     #[cfg(target_arch = "x86_64")]
     fn hetmp_raw_clone(how: *const Clone) -> isize;
+    #[cfg(target_arch = "aarch64")]
+    fn hetmp_raw_end_thread(word: *mut u32, status: usize) -> !;
+}
+
+/// Ends the calling thread: writes 0 to the word, and wakes a thread that waits for that.
+///
+/// # Safety
+/// The word may be written, and the thread's stack may be another's from then on.
+#[cfg(target_arch = "aarch64")]
+pub unsafe fn end_thread(word: &AtomicU32, status: usize) -> ! {
+    // SAFETY: this function's contract.
+    unsafe { hetmp_raw_end_thread(word.as_ptr(), status) }
 }
 
 /// The addresses of this part.
