@@ -9,7 +9,7 @@ case $target in /*) ;; *) target=$PWD/$target ;; esac
 
 scripts/cross aarch64 || exit
 library=$target/aarch64-unknown-linux-gnu/release/libhetmp.so
-cargo build --locked --release --quiet --package hetmp --package hetmp-cli
+cargo build --locked --release --quiet --package hetmp --package hetmp-dsm-preload --package hetmp-cli
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
@@ -78,8 +78,70 @@ for name in graphs collectives groups matrix; do
         runs "goal/$name" "$target/release/hetrun" -n 2 scripts/cross aarch64 "$work/program"
 done
 
-# Programs of OpenMP that clang compiled, against its own runtime for the same machine.
 unset CC
+
+# Nodes with memory of their own: the library's own tests, programs on emulated nodes, and one program on nodes of two
+# instruction sets.
+status=0
+LD_PRELOAD='' scripts/cross aarch64 cargo test --locked --quiet --package hetmp-dsm --lib --test a64 --test stress \
+    >"$work/out" 2>&1 || status=$?
+[ "$status" = 0 ] || cat "$work/out"
+verdict "$status" "the DSM's own tests"
+same() { # NAME: is the output of the last `runs` the one in `alone`?
+    status=0
+    diff "$work/alone" "$work/out" || status=1
+    verdict "$status" "$1: the same output"
+}
+arm=$(dirname "$library")
+for name in constructs shared tasks ordered doacross memory; do
+    aarch64-linux-gnu-gcc -O2 -fopenmp "c-tests/dsm/$name.c" -lm -o "$work/program" ||
+        { verdict 1 "dsm/$name"; continue; }
+    OMP_NUM_THREADS=4 LD_PRELOAD='' scripts/cross aarch64 "$work/program" >"$work/alone" 2>&1 || :
+    # Code for this machine is not read, so regions cross because the test says that they may.
+    runs "dsm/$name" env OMP_NUM_THREADS=4 HETMP_NODES=dsm:2 HETMP_DSM_CROSS=always HETMP_DSM_TRUST=1 \
+        LD_PRELOAD="$arm/libhetmp_dsm.so:$library" scripts/cross aarch64 "$work/program"
+    # The emulator has a thread of its own.
+    sed -i '/^hetmp: threads that libraries started/d' "$work/out"
+    same "dsm/$name"
+done
+halves() { # FORM PROGRAM: EP for both machines
+    for compiler in gcc aarch64-linux-gnu-gcc; do
+        $compiler -O2 -fopenmp -fsigned-char -ffp-contract=off -fno-pie -no-pie -ffunction-sections -fdata-sections \
+            -fno-common "-DFORM_$1" "-DPROGRAM=$2" -Ic-tests/kernels c-tests/kernels/ep.c c-tests/dsm/halves/half.c \
+            -Wl,-T,c-tests/dsm/halves/half.ld -lm -o "$work/ep.$compiler"
+    done
+}
+two_machines() { # node 0 is of this machine, node 1 is emulated
+    LD_PRELOAD='' OMP_NUM_THREADS=4 OMP_SCHEDULE=hetprobe HETMP_DSM_CROSS=always timeout 300 \
+        "$target/release/hetrun" --dsm -n 1 "$work/ep.gcc" S : \
+        -n 1 env "LD_PRELOAD=$arm/libhetmp_dsm.so:$library" \
+        qemu-aarch64-static -L /usr/aarch64-linux-gnu "$work/ep.aarch64-linux-gnu-gcc" S >"$work/out" 2>"$work/err"
+}
+for form in NONE RUNTIME DYNAMIC; do
+    halves $form 1 || { verdict 1 "two instruction sets, $form"; continue; }
+    OMP_NUM_THREADS=4 LD_PRELOAD='' "$work/ep.gcc" S >"$work/alone" 2>/dev/null
+    status=0
+    two_machines || status=$?
+    [ "$status" = 0 ] || cat "$work/out" "$work/err"
+    verdict "$status" "two instruction sets, $form"
+    same "two instruction sets, $form"
+done
+# A file for the other machine, with this machine's half in it.
+aarch64-linux-gnu-objcopy --add-section .hetmp.half="$work/ep.gcc" "$work/ep.aarch64-linux-gnu-gcc" "$work/ep.both"
+runs "this machine's half of a file" env OMP_NUM_THREADS=4 HETMP_DSM_CROSS=always \
+    "$target/release/hetrun" --dsm -n 2 "$work/ep.both" S
+sed -i '/^kernel=/d' "$work/out"
+same "this machine's half of a file"
+# Halves of two programs.
+cp "$work/ep.gcc" "$work/ep.first"
+halves NONE 2 && mv "$work/ep.first" "$work/ep.gcc"
+status=0
+two_machines && status=1
+grep -q 'expected two halves of one program' "$work/err" || status=1
+[ "$status" = 0 ] || cat "$work/err"
+verdict "$status" "halves of two programs are refused"
+
+# Programs of OpenMP that clang compiled, against its own runtime for the same machine.
 if omp=$(scripts/cross aarch64 libomp) && command -v clang-19 >/dev/null; then
     for name in parallel_basic parallel_nested loop_dynamic loop_doacross loop_ordered sections_basic \
         single_copyprivate task_basic task_depend_in_out taskloop_reduction teams_distribute loop_static lock_nest; do

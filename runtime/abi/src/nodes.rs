@@ -29,7 +29,7 @@ pub(crate) unsafe extern "C" fn hetmp_across_install(
     table: *const hetmp_omp::across::Table,
 ) -> bool {
     // SAFETY: `table` lives as long as the process: this function's contract.
-    hetmp_omp::across::install(unsafe { &*table })
+    hetmp_omp::node::install(unsafe { &*table })
 }
 
 crate::entry::api!("HETMP_ENGINE", "hetmp_across_loading", hetmp_across_loading);
@@ -47,5 +47,5 @@ pub(crate) extern "C" fn hetmp_across_loaded(was_loaded: bool) -> bool {
 crate::entry::api!("HETMP_ENGINE", "hetmp_across_node", hetmp_across_node);
 /// What a node other than the origin does instead of the program's `main`; never returns.
 pub(crate) extern "C" fn hetmp_across_node() -> ! {
-    hetmp_omp::team::serve_node()
+    hetmp_omp::node::serve()
 }

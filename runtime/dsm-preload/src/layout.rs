@@ -5,11 +5,23 @@
 //! the same files at the same addresses, and if the C library has chosen the same variants of its functions,
 //! which depends on the processor's features. Nodes that were forked are always alike. Nodes that a launcher
 //! started on several machines compare themselves with node 0.
+//!
+//! Of a program for two instruction sets (`hetcc`) only what nodes share means the same everywhere: its variables and
+//! functions. Nodes of two instruction sets compare which program it is, and where these are.
 
 use crate::objects::Object;
 use core::fmt::Write as _;
 use hetmp_core::bootstrap::Job;
+use hetmp_core::multi_isa::Half;
 use hetmp_core::object::Place;
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
 
 /// The line that describes an object, for comparing and for people to read.
 fn identity(object: &Object) -> String {
@@ -17,11 +29,7 @@ fn identity(object: &Object) -> String {
         .map(|p| p.build_id)
         .filter(|id| !id.is_empty());
     let id = match id {
-        Some(id) => id.iter().fold(String::new(), |mut text, byte| {
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        }),
+        Some(id) => hex(&id),
         None => format!("{:016x}", checksum(object)),
     };
     let name = match object.name.rsplit('/').next().unwrap_or_default() {
@@ -46,6 +54,19 @@ fn checksum(object: &Object) -> u64 {
 
 /// The line that describes the processor: the features by which the C library chooses variants of its
 /// functions.
+#[cfg(target_arch = "aarch64")]
+fn processor() -> String {
+    // SAFETY: getauxval has no preconditions.
+    let features = |kind| unsafe { libc::getauxval(kind) };
+    format!(
+        "processor {:x} {:x}",
+        features(libc::AT_HWCAP),
+        features(libc::AT_HWCAP2)
+    )
+}
+
+/// The same.
+#[cfg(target_arch = "x86_64")]
 fn processor() -> String {
     use core::arch::x86_64::{__cpuid, __cpuid_count};
     #[allow(
@@ -60,16 +81,37 @@ fn processor() -> String {
     )
 }
 
-/// Compares this process with rank 0. Every process of the job must call this function.
+/// The lines that describe what nodes of two instruction sets have in common.
+fn common(half: Option<&Half>) -> [String; 2] {
+    let of = |id: Option<&[u8; 16]>| id.map_or("not of hetcc".to_owned(), |id| hex(id));
+    [
+        format!("program {}", of(half.map(|h| &h.program))),
+        format!("layout {}", of(half.map(|h| &h.layout))),
+    ]
+}
+
+/// Compares this process with rank 0. Every process of the job must call this function. Returns whether all are of one
+/// instruction set. `half`: what the program says of itself, if it is one for two.
 ///
 /// # Errors
 /// One line that names what differs.
-pub(crate) fn compare(job: &mut dyn Job, objects: &[Object]) -> Result<(), String> {
+pub(crate) fn compare(
+    job: &mut dyn Job,
+    objects: &[Object],
+    half: Option<&Half>,
+) -> Result<bool, String> {
     let text = |e: hetmp_core::bootstrap::Error| e.to_string();
+    let machine = std::env::consts::ARCH;
+    let common = common(half);
+    job.put("dsm.machine", machine.as_bytes()).map_err(text)?;
     let mut mine = vec![processor()];
     mine.extend(objects.iter().filter(|o| !o.code.is_empty()).map(identity));
     let rank = job.rank();
     if rank == 0 {
+        for (i, line) in common.iter().enumerate() {
+            job.put(&format!("dsm.common.{i}"), line.as_bytes())
+                .map_err(text)?;
+        }
         job.put("dsm.count", mine.len().to_string().as_bytes())
             .map_err(text)?;
         for (i, line) in mine.iter().enumerate() {
@@ -78,13 +120,31 @@ pub(crate) fn compare(job: &mut dyn Job, objects: &[Object]) -> Result<(), Strin
         }
     }
     job.fence().map_err(text)?;
-    if rank == 0 {
-        return Ok(());
-    }
-    let mut of_origin = |key: &str| -> Result<String, String> {
-        let value = job.get(0, key).map_err(text)?.unwrap_or_default();
+    let size = job.size();
+    let mut of = |node: u32, key: &str| -> Result<String, String> {
+        let value = job.get(node, key).map_err(text)?.unwrap_or_default();
         Ok(String::from_utf8_lossy(&value).into_owned())
     };
+    let mut alike = true;
+    for node in 0..size {
+        alike &= of(node, "dsm.machine")? == machine;
+    }
+    if rank == 0 {
+        return Ok(alike);
+    }
+    let mut of_origin = |key: &str| of(0, key);
+    if !alike {
+        for (i, here) in common.iter().enumerate() {
+            let theirs = of_origin(&format!("dsm.common.{i}"))?;
+            if *here != theirs || half.is_none() {
+                return Err(format!(
+                    "node {rank}: {machine}: {here}, on node 0: {theirs} (expected two halves of one program, which \
+                     hetcc makes)"
+                ));
+            }
+        }
+        return Ok(false);
+    }
     let count: usize = of_origin("dsm.count")?.parse().unwrap_or(0);
     for i in 0..count.max(mine.len()) {
         let theirs = of_origin(&format!("dsm.object.{i}"))?;
@@ -101,5 +161,5 @@ pub(crate) fn compare(job: &mut dyn Job, objects: &[Object]) -> Result<(), Strin
             ));
         }
     }
-    Ok(())
+    Ok(true)
 }

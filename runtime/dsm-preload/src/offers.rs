@@ -42,6 +42,8 @@ pub(crate) struct Table {
     /// From now on this is called, on a thread with a stack of its own, whenever a thread of this node asks another
     /// node for a page. The first function stays.
     judge: extern "C" fn(extern "C" fn()),
+    /// All nodes have the same libraries at the same addresses: they are of one instruction set.
+    alike: bool,
 }
 
 /// A launcher started the nodes. It must be told that their end is not an accident.
@@ -145,15 +147,15 @@ extern "C" fn judge(judge: extern "C" fn()) {
     together().driver().keep().judged_by(judge);
 }
 
-/// The table of this node. `launched`: a launcher started the nodes. Called once, before another thread or library gets
-/// the table.
-pub(crate) fn table(with: &'static Together, launched: bool) -> &'static Table {
+/// The table of this node. `launched`: a launcher started the nodes; `alike`: they are of one instruction set. Called
+/// once, before another thread or library gets the table.
+pub(crate) fn table(with: &'static Together, launched: bool, alike: bool) -> &'static Table {
     // A process offers one table.
     let _ = TOGETHER.set(with);
     LAUNCHED.store(launched, Ordering::Relaxed);
     let driver = with.driver();
     Box::leak(Box::new(Table {
-        version: 9,
+        version: 10,
         me: driver.me().into(),
         nodes: driver.nodes().into(),
         ask,
@@ -166,5 +168,6 @@ pub(crate) fn table(with: &'static Together, launched: bool) -> &'static Table {
         free: malloc::free,
         keep,
         judge,
+        alike,
     }))
 }

@@ -8,6 +8,7 @@ use crate::refuse::fail;
 use crate::{kernel, layout, offers, place, stacks, threads};
 use core::ffi::{c_char, c_void, CStr};
 use hetmp_core::bootstrap::{self, Job};
+use hetmp_core::multi_isa::Half;
 use hetmp_core::report;
 use hetmp_core::topo;
 use hetmp_core::topo::nodes::dsm::Member;
@@ -98,9 +99,13 @@ fn describe(mut text: String) {
     unsafe { libc::setenv(c"HETMP_NODES".as_ptr(), text.as_ptr().cast(), 1) };
 }
 
-/// Joins the job that hetrun started, and checks that its processes are alike. Returns the number of nodes,
-/// and the job.
-fn join(all: &[Object], kind: Result<Kind, String>) -> (u8, Kind, Box<dyn Job>) {
+/// What [`join`] found: the number of nodes, how this one catches page faults, and the job. The last is whether nodes
+/// are of one instruction set.
+type Joined = (u8, Kind, Box<dyn Job>, bool);
+
+/// Joins the job that hetrun started, and checks that its processes fit together. `half`: what the program says of
+/// itself, if it is one for two instruction sets.
+fn join(all: &[Object], kind: Result<Kind, String>, half: Option<&Half>) -> Joined {
     let mut job = match bootstrap::connect() {
         Ok(job) => job,
         Err(e) => fail(format_args!("HETMP_NODES dsm:job: {e}")),
@@ -114,9 +119,9 @@ fn join(all: &[Object], kind: Result<Kind, String>) -> (u8, Kind, Box<dyn Job>) 
         )),
     };
     // hetrun prints only the first line that a process reports.
-    let compared = kind.and_then(|kind| layout::compare(job.as_mut(), all).map(|()| kind));
+    let compared = kind.and_then(|kind| Ok((kind, layout::compare(job.as_mut(), all, half)?)));
     match compared {
-        Ok(kind) => (count, kind, job),
+        Ok((kind, alike)) => (count, kind, job, alike),
         Err(line) => job.abort(2, &line),
     }
 }
@@ -194,12 +199,13 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
     // SAFETY: no other thread does anything yet that nodes need, and `libhetmp.so` has not read the
     // environment yet.
     unsafe { libc::unsetenv(c"HETMP_NODES".as_ptr()) };
-    let (count, kind, job) = match (asked, backend()) {
-        (Asked::Forked(count), Ok(kind)) => (count, kind, None),
+    let half = Half::of_this_program();
+    let (count, kind, job, alike) = match (asked, backend()) {
+        (Asked::Forked(count), Ok(kind)) => (count, kind, None, true),
         (Asked::Forked(_), Err(line)) => fail(format_args!("{line}")),
         (Asked::Launched, kind) => {
-            let (count, kind, job) = join(&all, kind);
-            (count, kind, Some(job))
+            let (count, kind, job, alike) = join(&all, kind, half.as_ref());
+            (count, kind, Some(job), alike)
         }
     };
     let executable = all.first().is_some_and(|o| o.executable_stack);
@@ -211,15 +217,32 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
             fail(format_args!("{line}"));
         }
     }
-    let mut ranges: Vec<Range> = Vec::new();
-    for o in &own {
-        ranges.extend(o.data.iter().map(|data| Range {
+    let variables: Vec<(core::ops::Range<usize>, bool)> = match half.filter(|_| !alike) {
+        // What else the two programs have is each one's own.
+        Some(half) => {
+            if let Some(library) = own.iter().skip(1).find(|o| !o.data.is_empty()) {
+                fail(format_args!(
+                    "library {}: the program's own, on nodes of two instruction sets (expected a program without)",
+                    library.name
+                ));
+            }
+            vec![(half.data.start as usize..half.data.end as usize, false)]
+        }
+        None => {
+            let of = |o: &&Object| (o.data.clone(), o.executable_data);
+            let all = own.iter().map(of);
+            all.flat_map(|(data, executes)| data.into_iter().map(move |d| (d, executes)))
+                .collect()
+        }
+    };
+    let mut ranges: Vec<Range> = (variables.iter())
+        .map(|(data, executable)| Range {
             start: data.start,
             len: data.len(),
             home: 0,
-            executable: o.executable_data,
-        }));
-    }
+            executable: *executable,
+        })
+        .collect();
     ranges.extend((0..count).map(|n| Range {
         start: place::part(n.into()).start,
         len: place::PART,
@@ -228,7 +251,8 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
     }));
     let settings = Settings {
         space: Space::new(&ranges),
-        way: Way::Auto,
+        // Memory that both map has the form of one instruction set: cache lines are longer on some.
+        way: if alike { Way::Auto } else { Way::Tcp },
         backend: Some(kind),
         // Nodes of unlike speed are not those of one machine.
         apart: apart() || !members.is_empty(),
@@ -303,7 +327,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
                 "dsm: page faults by signals (HETMP_DSM=sigsegv)"
             ));
         }
-        let data: Vec<_> = own.iter().flat_map(|o| o.data.iter().cloned()).collect();
+        let data: Vec<_> = variables.iter().map(|(data, _)| data.clone()).collect();
         if let Err(line) = kernel::start(&data) {
             fail(format_args!("{line}"));
         }
@@ -318,7 +342,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
              5.9)"
         ));
     }
-    let table = offers::table(together, launched);
+    let table = offers::table(together, launched, alike);
     place::begin(me.into(), &used);
     stacks::begin();
     // SAFETY: `libhetmp.so` defines both functions with these types.
@@ -382,7 +406,8 @@ pub(crate) fn reserve(count: u8, fixed: bool) -> Result<(), String> {
     }
     // SAFETY: the reservation takes only addresses that are not in use.
     let heap = unsafe { libc::mmap(at, len, libc::PROT_NONE, flags, -1, 0) };
-    if heap == libc::MAP_FAILED {
+    // Kernels and emulators that do not know the flag take the address for a wish.
+    if heap == libc::MAP_FAILED || fixed && heap.addr() != FIXED {
         return Err(format!(
             "HETMP_NODES: 'dsm:{count}': {len} bytes of addresses are needed ({})",
             std::io::Error::last_os_error()

@@ -24,6 +24,7 @@ pub(crate) mod host;
 pub mod icv;
 pub mod init;
 pub(crate) mod memory;
+pub mod node;
 pub mod query;
 pub(crate) mod sync;
 pub mod task;

@@ -93,6 +93,7 @@ pub use told::Told;
 
 /// How a compiler outlines regions: what the runtime hands to the function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
 pub enum Form {
     /// The address of the region's data, and nothing else (gcc).
     #[default]

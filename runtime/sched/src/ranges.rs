@@ -50,6 +50,7 @@ impl Range {
 /// assert_eq!(b.to_user(Range::new(3, 4)), (1, -1i64 as u64));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct LoopBounds {
     start: u64,
     end: u64,

@@ -5,6 +5,7 @@ use core::fmt;
 
 /// Ordering modifier (OpenMP 5.0, 2.9.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Modifier {
     /// The text had no modifier.
     #[default]

@@ -134,12 +134,6 @@ fn checked(mut run: Run) -> Result<Run, String> {
             quoted(nodes)
         ));
     }
-    if run.dsm && several {
-        return Err(format!(
-            "option --dsm: '{}' programs (expected one)",
-            run.programs.len()
-        ));
-    }
     let other = run.nodes.as_deref().filter(|n| dsm::split(n).is_none());
     if let (true, Some(nodes)) = (run.dsm, other) {
         return Err(format!(
@@ -596,7 +590,6 @@ mod tests {
             ("--hosts f p : -n 1 q", "option -n: missing for program 'p' (expected a number of processes)"),
             ("--hosts f -H a -n 1 p", "option --hosts: 'f': given with --host (expected one of the two)"),
             ("-n 2 --nodes 2 --bind-to core p", "option --nodes: '2': given with --bind-to (expected one of the two)"),
-            ("-n 1 --dsm p : -n 1 q", "option --dsm: '2' programs (expected one)"),
             (
                 "-n 2 --dsm --nodes 2 p",
                 "option --nodes: '2': with --dsm each process is a node (expected dsm:N;speed=S;... with a speed for \

@@ -148,8 +148,17 @@ impl Host {
                 rank,
                 secret: plan.secret,
             };
-            let mut command = Command::new(&program.words[0]);
+            let half = match plan.dsm {
+                true => half_for_this_machine(&program.words[0]),
+                false => None,
+            };
+            let mut command = match &half {
+                // The child has the descriptor until its program runs.
+                Some(half) => Command::new(format!("/proc/self/fd/{}", half.as_raw_fd())),
+                None => Command::new(&program.words[0]),
+            };
             command
+                .arg0(&program.words[0])
                 .args(&program.words[1..])
                 .current_dir(&program.directory)
                 .envs(program.variables.iter().map(|(n, v)| (n, v)))
@@ -298,6 +307,39 @@ fn dsm_preload() -> Result<OsString, String> {
     }
     value.push(std::env::var_os("LD_PRELOAD").unwrap_or_default());
     Ok(value)
+}
+
+/// The half for this machine of a program for two instruction sets (`hetcc`), as a file without a name. `None`: the
+/// program's file itself is for this machine, or there is no such half.
+fn half_for_this_machine(program: &OsString) -> Option<std::fs::File> {
+    let is_for_this_machine = |file: &[u8]| {
+        let machine = file.get(18..20).and_then(|m| m.try_into().ok());
+        let own: u16 = if cfg!(target_arch = "aarch64") {
+            183
+        } else {
+            62
+        };
+        machine.map(u16::from_le_bytes) == Some(own)
+    };
+    let path = Path::new(program);
+    let mut head = [0; 20];
+    std::fs::File::open(path)
+        .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut head))
+        .ok()?;
+    if is_for_this_machine(&head) {
+        return None;
+    }
+    let half = hetmp_core::multi_isa::other_half(path).ok()??;
+    let half = is_for_this_machine(&half).then_some(half)?;
+    // SAFETY: the name is a C string.
+    let fd = unsafe { libc::memfd_create(c"hetmp-half".as_ptr(), libc::MFD_CLOEXEC) };
+    if fd < 0 {
+        return None;
+    }
+    // SAFETY: the descriptor was made just now, and nobody else has it.
+    let mut file = unsafe { <std::fs::File as std::os::fd::FromRawFd>::from_raw_fd(fd) };
+    file.write_all(&half).ok()?;
+    Some(file)
 }
 
 /// Makes the program's objects lie at the same addresses on every machine: switches randomisation off, and sets the

@@ -3,8 +3,8 @@
 //! `fread` or `system`, which wrappers of functions would not. `dispatch` and `patched` say how calls come here.
 //!
 //! * Threads that serve pages are not concerned, nor are system calls of `raw`, the handler's own.
-//! * Calls whose pointers are known ([`table`], `vectors`) get copies. What is copied is read and written here as by any
-//!   other code, and faults are served as ever.
+//! * Calls whose pointers are known ([`table`], `vectors`) get copies. What is copied is read and written here as by
+//!   any other code, and faults are served as ever.
 //! * Other calls get their own pointers, after the pages there were touched. If such a call still fails with `EFAULT`,
 //!   because a page has gone meanwhile, it is made again.
 //! * A process made by `posix_spawn` or `vfork` shares this one's memory until it starts the new program, a *guest*:

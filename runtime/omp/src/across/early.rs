@@ -22,6 +22,7 @@ const PROBE: f64 = 0.1;
 
 /// An execution across nodes that is a trial, as it begins.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(super) struct Trial {
     /// The region did not cross before: nobody knows how fast nodes are.
     pub(super) is_first: bool,
@@ -34,6 +35,7 @@ pub(super) struct Trial {
 
 /// The fault period from which a region gains by crossing, in microseconds, as far as it is known beforehand.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, u32)]
 pub(super) enum Threshold {
     /// `HETMP_FAULT_PERIOD`: this and nothing else.
     Told(f64),

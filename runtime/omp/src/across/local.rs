@@ -23,16 +23,18 @@ use crate::team::region::{self, Form, Region};
 use crate::team::seat::Seat;
 use crate::thread::Thread;
 use crate::unlike::{nodes, place};
-use crate::worksharing::kinds::{Loop, NodeSchedule, SchedKind};
+use crate::worksharing::kinds::{Clause, Loop, NodeSchedule, SchedKind};
 use crate::worksharing::singles::Singles;
 use crate::worksharing::work::{Work, WorkPos};
 use core::cell::UnsafeCell;
+use core::mem::offset_of;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use hetmp_core::{float, report, sys, thread};
 use std::sync::OnceLock;
 
 /// The work-sharing construct that starts together with the region.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, u32)]
 pub(crate) enum Construct {
     /// A loop.
     Loop(Loop),
@@ -43,11 +45,41 @@ pub(crate) enum Construct {
 /// Prepares the region's first construct on this node.
 pub(crate) type Prepare = fn(&Thread, &Team, &Work, u32, &Construct);
 
-/// How a region is opened; every node reads it. The opener keeps it on its own stack, which all nodes share,
-/// until the join. All nodes have this library's code at the same address, so a function pointer means the
-/// same everywhere.
+/// What lies above, and is handed in ([`crate::node`]).
 #[derive(Clone, Copy, Debug)]
+pub(crate) struct Above {
+    /// For regions that this node runs whole.
+    pub(crate) home: Home,
+    pub(crate) loops: Prepare,
+    pub(crate) sections: Prepare,
+}
+
+pub(super) static ABOVE: OnceLock<Above> = OnceLock::new();
+
+fn above() -> &'static Above {
+    let Some(above) = ABOVE.get() else {
+        unreachable!("a node has been told what lies above")
+    };
+    above
+}
+
+impl Construct {
+    fn prepare(&self) -> Prepare {
+        match self {
+            Construct::Loop(_) => above().loops,
+            Construct::Sections(_) => above().sections,
+        }
+    }
+}
+
+/// How a region is opened; every node reads it. The opener keeps it on its own stack, which all nodes share, until the
+/// join. Nodes may be of two instruction sets, and their libraries made by two compilers: so there is no address of
+/// this library's code in it, the layout is C's, and [`MARK`] says that both see it so.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(super) struct Opening {
+    /// [`MARK`].
+    pub(super) mark: u64,
     /// Threads of the region on all nodes together.
     pub(super) total: u32,
     /// Address of the function that the compiler outlined.
@@ -65,11 +97,44 @@ pub(super) struct Opening {
     /// The control variables of the threads' implicit tasks.
     pub(super) icv: Icv,
     /// The construct that starts together with the region, if there is one.
-    pub(super) first: Option<(Prepare, Construct)>,
+    pub(super) first: Option<Construct>,
 }
+
+/// Tells layouts of [`Opening`] apart.
+pub(super) const MARK: u64 = {
+    let places = [
+        offset_of!(Opening, total),
+        offset_of!(Opening, code),
+        offset_of!(Opening, form),
+        offset_of!(Opening, asked),
+        offset_of!(Opening, on),
+        offset_of!(Opening, blocks),
+        offset_of!(Opening, trial),
+        offset_of!(Opening, icv),
+        offset_of!(Opening, first),
+        size_of::<Opening>(),
+        offset_of!(Trial, began),
+        offset_of!(Trial, threshold),
+        offset_of!(Icv, allocator),
+        offset_of!(Icv, run_sched),
+        offset_of!(Icv, bind),
+        offset_of!(Loop, clause),
+        offset_of!(Loop, order),
+        offset_of!(Loop, key),
+        // How no schedule is told from one. SAFETY: any two bytes are a number.
+        unsafe { core::mem::transmute::<Clause, u16>(None) } as usize,
+    ];
+    let (mut mark, mut i) = (0xcbf2_9ce4_8422_2325_u64, 0);
+    while i < places.len() {
+        mark = (mark ^ places[i] as u64).wrapping_mul(0x0100_0000_01b3);
+        i += 1;
+    }
+    mark
+};
 
 /// Which nodes run a region.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, u32)]
 pub(super) enum On {
     /// All. For each node, the number of its first thread; behind the last node, the region's number of threads.
     All([u32; MOST_NODES + 1]),
@@ -83,11 +148,7 @@ pub(super) enum On {
 ///
 /// # Safety
 /// The same as for that function.
-pub type Home = unsafe fn(&Thread, &Region, Option<region::Prepare<'_>>) -> u32;
-
-/// For regions that this node runs whole. Handed in from above, since that function itself asks whether a region
-/// crosses.
-pub(super) static HOME: OnceLock<Home> = OnceLock::new();
+pub(crate) type Home = unsafe fn(&Thread, &Region, Option<region::Prepare<'_>>) -> u32;
 
 /// As many nodes as `libhetmp_dsm.so` allows.
 pub(super) const MOST_NODES: usize = 8;
@@ -309,8 +370,9 @@ impl Local {
         };
         // The region's first loop may be prepared below. SAFETY: no thread of this node is in a region.
         unsafe { (*self.part.get()).blocks = opening.blocks };
-        if let (Some((prepare, construct)), None) = (&opening.first, &part.alone) {
+        if let (Some(construct), None) = (&opening.first, &part.alone) {
             let (work, next) = team.works.at(part.pos);
+            let prepare = construct.prepare();
             work.open_first(&mut |w| prepare(Thread::current(), team, w, total, construct));
             (part.work, part.pos) = (work, next);
         }
@@ -429,9 +491,6 @@ impl Local {
 /// # Safety
 /// All threads of the region may call its function with its data until this function returns.
 unsafe fn run_alone(th: &Thread, part: &Part, opening: &Opening) {
-    let Some(home) = HOME.get() else {
-        unreachable!("a node that runs regions has been told how")
-    };
     // SAFETY: the program's outlined function, by this function's contract.
     let entry: Outlined = unsafe { core::mem::transmute(part.entry) };
     let whole = Region {
@@ -453,12 +512,13 @@ unsafe fn run_alone(th: &Thread, part: &Part, opening: &Opening) {
         // The end of the region's team takes this away again: the origin's thread counted the threads there.
         th.busy().fetch_add(n - 1, Ordering::Relaxed);
     }
-    let mut prepare = opening.first.map(|(prepare, construct)| {
+    let mut prepare = opening.first.map(|construct| {
+        let prepare = construct.prepare();
         move |team: &Team, work: &Work| prepare(Thread::current(), team, work, n, &construct)
     });
     let first = prepare.as_mut().map(|p| p as region::Prepare<'_>);
     // SAFETY: all threads of the region may call its function until this function returns: its contract.
-    unsafe { home(th, &whole, first) };
+    unsafe { (above().home)(th, &whole, first) };
 }
 
 /// Reports to the origin that this node's part is over. First writes out what this node's threads printed, so

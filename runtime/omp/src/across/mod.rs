@@ -46,25 +46,26 @@ use crate::worksharing::kinds::SchedKind;
 use admit::Crossing;
 use counts::Counts;
 use early::Trial;
-use hetmp_core::{float, sys, topo};
+use hetmp_core::{float, report, sys, topo};
 use hetmp_scan::Form;
 use hetmp_sched::crossing::blocks::parts;
 use hetmp_sched::crossing::division::{equal_parts, Part};
 use hetmp_sched::crossing::Place;
 use hetmp_sched::ways::{Reason, Way};
-use local::{Construct, On, Opening, Prepare, LOCAL, MOST_NODES};
+use local::{Construct, On, Opening, ABOVE, LOCAL, MARK, MOST_NODES};
 
-pub use local::Home;
+pub(crate) use local::Above;
 use table::{ask, FORK, JOIN, NEXT, VERSION};
 
 pub use table::Table;
 
 /// Makes this process a node. Returns false, and does nothing, if the table has another version than this
 /// library.
-pub fn install(new: &'static Table) -> bool {
+pub(crate) fn install(new: &'static Table, above: Above) -> bool {
     if new.version != VERSION {
         return false;
     }
+    let _ = ABOVE.set(above);
     table::set(new);
     if new.me == 0 {
         (new.judge)(first::judge);
@@ -90,9 +91,8 @@ extern "C" fn at_exit(_: *mut libc::c_void) {
 }
 
 /// What a node other than the origin does all its life: it runs its part of one region after the other, or a whole
-/// region by `home`. The origin ends the node.
-pub fn serve(home: Home) -> ! {
-    let _ = local::HOME.set(home);
+/// region. The origin ends the node.
+pub(crate) fn serve() -> ! {
     loop {
         let Some(t) = table::table() else {
             unreachable!("a node has its table")
@@ -101,7 +101,18 @@ pub fn serve(home: Home) -> ! {
         let opening: *const Opening = core::ptr::with_exposed_provenance(opening as usize);
         // SAFETY: the origin's opener keeps the opening on its shared stack until the join, and does not
         // write to it after the fork.
-        let opening = unsafe { opening.read() };
+        let opening = unsafe {
+            let mark = opening.cast::<u64>().read();
+            if mark != MARK {
+                report::warn(format_args!(
+                    "node {}: libhetmp.so: its layout of regions is another than on node 0 (expected one made by the \
+                     same compiler)",
+                    t.me
+                ));
+                libc::_exit(1)
+            }
+            opening.read()
+        };
         if matches!(opening.on, On::Nobody) {
             LOCAL.end(0);
         }
@@ -119,7 +130,7 @@ pub fn serve(home: Home) -> ! {
 pub(crate) unsafe fn parallel(
     th: &Thread,
     region: &Region,
-    first: Option<(Prepare, Construct)>,
+    first: Option<Construct>,
     home: &mut dyn FnMut() -> u32,
 ) -> u32 {
     let Some(t) = table::table() else {
@@ -153,7 +164,7 @@ unsafe fn admitted(
     t: &Table,
     th: &Thread,
     region: &Region,
-    first: Option<(Prepare, Construct)>,
+    first: Option<Construct>,
     home: &mut dyn FnMut() -> u32,
     weighed: bool,
 ) -> u32 {
@@ -234,6 +245,7 @@ pub(crate) fn pause(th: &Thread) {
         return;
     }
     let opening = Opening {
+        mark: MARK,
         total: 0,
         code: 0,
         form: Form::default(),
@@ -263,7 +275,7 @@ type Shown = Option<Box<[Part]>>;
 fn opening(
     th: &Thread,
     region: &Region,
-    first: Option<(Prepare, Construct)>,
+    first: Option<Construct>,
     total: u32,
     on: On,
     blocks: Option<(SchedKind, Vec<u32>)>,
@@ -275,6 +287,7 @@ fn opening(
         bounds
     };
     Opening {
+        mark: MARK,
         blocks: blocks.map(|(kind, given)| (kind, bounds(given))),
         trial,
         total,
@@ -296,7 +309,7 @@ unsafe fn cross(
     t: &Table,
     th: &Thread,
     region: &Region,
-    first: Option<(Prepare, Construct)>,
+    first: Option<Construct>,
     threads: Option<Vec<u32>>,
     trial: Option<Trial>,
 ) -> (u32, Shown) {
@@ -404,7 +417,7 @@ unsafe fn elsewhere(
     t: &Table,
     th: &Thread,
     region: &Region,
-    first: Option<(Prepare, Construct)>,
+    first: Option<Construct>,
     node: u32,
 ) -> (u32, Shown) {
     th.leave_program(boundary::Reason::Fork);
@@ -433,8 +446,10 @@ unsafe fn elsewhere(
 /// Why this execution of the region must stay at the origin, whatever its code is; `None` if there is no
 /// reason.
 fn unfit(t: &Table, th: &Thread, region: &Region) -> Option<Reason> {
-    // Code by clang is called by a function of this library, which passes the arguments on.
-    let is_called_as_made = region.entry as usize == region.code || region.form == Form::Numbers;
+    // Code by clang is called by a function of this library, which passes the arguments on. It has no such address in
+    // a library for another instruction set.
+    let is_called_as_made =
+        region.entry as usize == region.code || region.form == Form::Numbers && t.alike;
     let is_plain = is_called_as_made && region.group.is_null() && th.league.get() == (0, 0);
     let is_shared = |address: usize| (t.is_shared)(address);
     if !is_plain {

@@ -8,7 +8,7 @@ use once_cell::race::OnceRef;
 #[repr(C)]
 #[derive(Debug)]
 pub struct Table {
-    /// 9: both libraries must have the same number here.
+    /// 10: both libraries must have the same number here.
     pub(crate) version: u32,
     /// This node's number. The origin is 0.
     pub(crate) me: u32,
@@ -43,9 +43,11 @@ pub struct Table {
     /// From now on this is called, on a thread with a stack of its own, whenever a thread of this node asks another
     /// node for a page. The first function stays.
     pub(crate) judge: extern "C" fn(extern "C" fn()),
+    /// All nodes have the same libraries at the same addresses: they are of one instruction set.
+    pub(crate) alike: bool,
 }
 
-pub(super) const VERSION: u32 = 9;
+pub(super) const VERSION: u32 = 10;
 
 // Requests. Their numbers are those of `hetmp_dsm::together::Op`.
 pub(super) const FORK: u32 = 1;

@@ -165,6 +165,7 @@ const MONOTONIC: u32 = 0x8000_0000;
 
 /// `run-sched-var`: the schedule of loops with `schedule(runtime)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct RunSched {
     /// Which schedule.
     pub kind: SchedKind,

@@ -38,6 +38,7 @@ pub(crate) const UNLIMITED_THREADS: u32 = u32::MAX;
 
 /// The internal control variables of one data environment (OpenMP 5.1, table 2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct Icv {
     /// `nthreads-var`: threads asked for by the next parallel region; at least 1, at most
     /// `i32::MAX` because `omp_get_max_threads` returns an `int`.

@@ -24,5 +24,5 @@ mod tests;
 mod worker;
 
 pub use members::{Member, Outlined, Team};
-pub use placement::{close, open, parallel, serve_node};
+pub use placement::{close, open, parallel};
 pub use region::{barrier, barrier_of, resolve_num_threads, Form, Prepare, Region};

@@ -63,12 +63,6 @@ pub(crate) unsafe fn at_home(th: &Thread, region: &Region, first: Option<Prepare
     }
 }
 
-/// What a node of a distributed shared memory does all its life, unless it is the origin: it runs parts of regions, and
-/// regions that are to run here alone.
-pub fn serve_node() -> ! {
-    across::serve(at_home)
-}
-
 /// Opens `region`, and returns to the caller, which runs the primary thread's part itself and then calls
 /// [`close`]. `first` as for [`parallel`].
 ///

@@ -42,6 +42,7 @@ pub const RUNTIME: Clause = None;
 
 /// The order that the chunks of a loop must keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Order {
     /// No order.
     None,
@@ -60,6 +61,7 @@ pub enum Order {
 
 /// A worksharing loop. All threads of the team describe it in the same way.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Loop {
     /// The loop's bounds.
     pub bounds: LoopBounds,

@@ -354,7 +354,13 @@ pub fn end_cancel(th: &Thread) -> bool {
 }
 
 /// Prepares the first construct of a region that crosses nodes, on this node, if it is a loop.
-fn prepare_first(th: &Thread, team: &Team, work: &Work, nthreads: u32, first: &Construct) {
+pub(crate) fn prepare_first(
+    th: &Thread,
+    team: &Team,
+    work: &Work,
+    nthreads: u32,
+    first: &Construct,
+) {
     if let Construct::Loop(l) = first {
         // The thread that opens another node's part has control variables of its own. Those of the region are the
         // origin's.
@@ -393,7 +399,7 @@ pub unsafe fn fork(th: &Thread, region: &Region, l: &Loop) {
 pub unsafe fn parallel(th: &Thread, region: &Region, l: &Loop) {
     let (n, run) = (region.nthreads, th.task().icv().run_sched);
     if is_on() && !matches!(l.order, Order::Global | Order::Ordered) {
-        let first = (prepare_first as across::Prepare, Construct::Loop(*l));
+        let first = Construct::Loop(*l);
         let mut prepare = |t: &Team, w: &Work| prepare_in(w, th, (t, n), l, run);
         // SAFETY: all threads of the region may call its function until the join: this function's contract.
         unsafe {

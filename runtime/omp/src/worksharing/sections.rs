@@ -77,7 +77,7 @@ fn take(th: &Thread, work: &Work) -> u32 {
 }
 
 /// Prepares the first construct of a region that crosses nodes, on this node, if it is sections.
-fn prepare_first(_: &Thread, team: &Team, work: &Work, _: u32, first: &Construct) {
+pub(crate) fn prepare_first(_: &Thread, team: &Team, work: &Work, _: u32, first: &Construct) {
     if let Construct::Sections(count) = first {
         prepare_in(work, Some(team), *count);
     }
@@ -106,7 +106,7 @@ pub unsafe fn fork(th: &Thread, region: &Region, count: u32) {
 /// All threads of the region may call its function with its data until this function returns.
 pub unsafe fn parallel(th: &Thread, region: &Region, count: u32) {
     if is_on() {
-        let first = (prepare_first as across::Prepare, Construct::Sections(count));
+        let first = Construct::Sections(count);
         let mut prepare = |_: &Team, w: &Work| prepare(w, count);
         // SAFETY: all threads of the region may call its function until the join: this function's contract.
         unsafe {

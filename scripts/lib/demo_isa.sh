@@ -1,0 +1,39 @@
+#!/bin/sh
+# `scripts/demo isa`: one OpenMP program on x86-64 and on emulated 64-bit Arm. Run by scripts/demo, at the root.
+set -eu
+. scripts/lib/rust.sh
+require_rust || exit 1
+scripts/setup --needed || exit 1
+target=${CARGO_TARGET_DIR:-target}
+case $target in /*) ;; *) target=$PWD/$target ;; esac
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+echo "demo: building, for two instruction sets"
+cargo build --locked --release --quiet --package hetmp --package hetmp-dsm-preload --package hetmp-cli
+scripts/cross aarch64 >"$scratch/built" 2>&1 || {
+    status=$?
+    [ "$status" = 77 ] || cat "$scratch/built"
+    echo "skipped: $(tail -n 1 "$scratch/built")"
+    exit 0
+}
+arm=$target/aarch64-unknown-linux-gnu/release
+for compiler in gcc aarch64-linux-gnu-gcc; do
+    $compiler -O2 -fopenmp -fsigned-char -ffp-contract=off -fno-pie -no-pie -ffunction-sections -fdata-sections \
+        -fno-common -DFORM_RUNTIME -Ic-tests/kernels c-tests/kernels/ep.c c-tests/dsm/halves/half.c \
+        -Wl,-T,c-tests/dsm/halves/half.ld -lm -o "$scratch/ep.$compiler"
+done
+mv "$scratch/ep.gcc" "$scratch/ep"
+mv "$scratch/ep.aarch64-linux-gnu-gcc" "$scratch/ep.aarch64"
+cd "$scratch"
+export OMP_NUM_THREADS=4 OMP_SCHEDULE=hetprobe HETMP_DSM_CROSS=always HETMP_VERBOSE=1
+file -b ep ep.aarch64 2>/dev/null | cut -d, -f1-2 | sed 's/^/  /' || true
+echo "\$ ./ep A                                        libgomp, one process"
+OMP_SCHEDULE=dynamic ./ep A >alone.out 2>alone.err
+cat alone.out
+echo "\$ hetrun --dsm -n 1 ./ep A : -n 1 ... qemu-aarch64-static ./ep.aarch64 A"
+"$target/release/hetrun" --dsm -n 1 ./ep A : \
+    -n 1 env "LD_PRELOAD=$arm/libhetmp_dsm.so:$arm/libhetmp.so" \
+    qemu-aarch64-static -L /usr/aarch64-linux-gnu ./ep.aarch64 A >two.out 2>two.err || { cat two.err; exit 1; }
+sed -n 's/^.*hetmp: dsm: \(region.* times.*\|node.*\)/  \1/p' two.err
+cmp alone.out two.out || { echo "demo: its output differs" >&2; exit 1; }
+echo "The same output. The emulator makes node 1 slow, and hetprobe gives it fewer iterations."
