@@ -1,5 +1,5 @@
-//! No item that is public in its crate, or beyond it, stands there unused: the compiler does not look for users in other
-//! crates, and takes each `pub` for used.
+//! No item that is public in its crate, or beyond it, stands there unused: the compiler does not look for users in
+//! other crates, and takes each `pub` for used.
 //!
 //! An item is used if its name is a word of any source's code a second time, tests included. So what shares its name
 //! with another is not found.
