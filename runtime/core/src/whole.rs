@@ -15,7 +15,8 @@ use core::time::Duration;
 use std::sync::PoisonError;
 use std::time::Instant;
 
-/// How long a fork waits for stretches to end, and a stretch for forks. The system may copy a large process for seconds.
+/// How long a fork waits for stretches to end, and a stretch for forks. The system may copy a large process for
+/// seconds.
 const FOR_FORKS: Duration = Duration::from_secs(10);
 /// How long [`patiently`] tries.
 const PATIENCE: Duration = Duration::from_secs(2);

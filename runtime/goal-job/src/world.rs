@@ -89,7 +89,8 @@ impl core::fmt::Debug for World {
     }
 }
 
-/// After how many tests the system is asked whether peers live. A test makes no system call, and reads no clock, before.
+/// After how many tests the system is asked whether peers live. A test makes no system call, and reads no clock,
+/// before.
 const MANY_TESTS: u32 = 1 << 20;
 /// The same for tests that move runs on, which takes a microsecond or more.
 const MANY_STEPS: u32 = 1 << 14;
