@@ -33,23 +33,26 @@ static void expect(const char *region, const char *what) {
     }
 #define ADD(n) __atomic_fetch_add(&sum, n, __ATOMIC_RELAXED)
 #define HOME(why) "at the origin: " why
+#define UNKNOWN "it calls what is not known to work across nodes: "
+#define OF_ONE_NODE "it calls what works between threads of one node: "
+#define NOT_ACROSS "it calls what is not done across nodes: "
 /* What is not known may reach thread-local variables. */
 #define UNLESS_TRUSTED(why) trusted ? "on all nodes" : HOME(why)
 
 REGION(plain, "may cross nodes", ADD(1))
-REGION(calls, trusted ? "may cross nodes" : HOME("it may call rand"), ADD(rand()))
-REGION(points, UNLESS_TRUSTED("an unknown call at 0x"), ADD(pointer(1)))
+REGION(calls, trusted ? "may cross nodes" : HOME(UNKNOWN "rand"), ADD(rand()))
+REGION(points, UNLESS_TRUSTED(UNKNOWN "at 0x"), ADD(pointer(1)))
 REGION(jumps, UNLESS_TRUSTED("a jump to a computed address at 0x"), static void *const to[] = {&&one, &&two};
        goto *to[zero]; one : ADD(1); two : ADD(2))
-REGION(locks, HOME("pthread_mutex_lock works between threads of one node"), pthread_mutex_lock(&mutex); sum++;
+REGION(locks, HOME(OF_ONE_NODE "pthread_mutex_lock"), pthread_mutex_lock(&mutex); sum++;
        pthread_mutex_unlock(&mutex))
-REGION(asks, HOME("omp_get_place_num is not done across nodes"), ADD(omp_get_place_num()))
+REGION(asks, HOME(NOT_ACROSS "omp_get_place_num"), ADD(omp_get_place_num()))
 REGION(cancels, getenv("OMP_CANCELLATION") ? HOME("it may be cancelled (OMP_CANCELLATION)") : "may cross nodes",
        _Pragma("omp cancel parallel") ADD(1))
 REGION(few, HOME("it has fewer threads than there are nodes"), ADD(1))
 REGION(enough, "may cross nodes", ADD(1))
 REGION(keeps, "on all nodes", kept++)
-REGION(keeps_at_home, HOME("omp_get_place_num is not done across nodes"), kept += omp_get_place_num())
+REGION(keeps_at_home, HOME(NOT_ACROSS "omp_get_place_num"), kept += omp_get_place_num())
 REGION(keeps_later, HOME("its thread-local variables have values of a region that stayed there"), kept--)
 REGION(on_a_stack, HOME("its opener's stack is not shared"), ADD(1))
 
@@ -60,7 +63,7 @@ static void inner(void) {
 
 /* Two regions: the second is met inside of the first. */
 static void nests(void) {
-    expect("nests", HOME("GOMP_parallel is not done across nodes"));
+    expect("nests", HOME(NOT_ACROSS "GOMP_parallel"));
     expect("inner", HOME("it is inside another region"));
 #pragma omp parallel num_threads(4)
 #pragma omp single
@@ -122,7 +125,7 @@ int main(int argc, char **argv) {
     char *made = unshared(4096);
     memcpy(made, code, sizeof code);
     syscall(SYS_mprotect, made, 4096, PROT_READ | PROT_EXEC);
-    expect("code", HOME("its code is in no object"));
+    expect("code", HOME("its function was not found"));
     GOMP_parallel((void (*)(void *))made, &sum, 4, 0);
 
     pthread_attr_t attributes;

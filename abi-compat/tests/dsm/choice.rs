@@ -426,7 +426,10 @@ fn a_report_says_why_a_region_stayed() {
         return;
     }
     let table = table_of(&report);
-    for why in ["it may call rand", "its code is in no object"] {
+    for why in [
+        "not known to work across nodes: rand",
+        "its function was not found",
+    ] {
         assert_eq!(table.matches(why).count(), 1, "{why}: {table}");
     }
     assert!(!table.contains("not asked for"), "{table}");

@@ -253,7 +253,9 @@ fn handlers_of_programs_run() {
         let by_gcc = same("c-tests/dsm/signals.c", &[], nodes);
         let by_clang = same_by_clang("c-tests/dsm/signals.c", &[], nodes, &[]);
         for said in [by_gcc, by_clang].into_iter().flatten() {
-            let stays = said.matches("at the origin: it may call").count();
+            let stays = said
+                .matches("at the origin: it calls what is not known")
+                .count();
             assert_eq!(stays, 1, "{said}");
         }
     }
@@ -306,7 +308,8 @@ fn locks_of_one_process_stay_at_home_even_if_trusted() {
     }
     let said = is_same(&got, &expected, 2);
     for name in ["pthread_mutex_lock", "__cxa_guard_acquire"] {
-        let line = format!("at the origin: {name} works between threads of one node");
+        let line =
+            format!("at the origin: it calls what works between threads of one node: {name}");
         assert!(said.contains(&line), "{said}");
     }
 }

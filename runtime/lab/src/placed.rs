@@ -15,12 +15,13 @@ use super::platform::Platform;
 use super::workload::{LoopModel, Workload};
 use hetmp_sched::cache::{Key, Known, ProbeCache};
 use hetmp_sched::csr;
-use hetmp_sched::decide::{decide, Choice, Decision, Link, NodeInput, Rules, Why};
+use hetmp_sched::decide::{decide, Choice, Decision, Link, NodeInput, Rules};
 use hetmp_sched::placement::{NodeShape, Placement};
 use hetmp_sched::plain::static_piece;
 use hetmp_sched::probe::NodeRate;
 use hetmp_sched::ranges::Range;
 use hetmp_sched::schedule::{Kind, Schedule};
+use hetmp_sched::ways::Reason;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -220,7 +221,7 @@ impl Placed {
             let mut decision = decide(&inputs, &self.rules);
             decision.choice = Choice::OneNode {
                 node: if let Place::Node(i) = place { i } else { 0 },
-                why: Why::Measured,
+                why: Reason::Faster,
             };
             Arc::new(decision)
         }));

@@ -4,9 +4,10 @@ use hetmp_lab::{
     ideal_parts, run, Access, Array, KernelOnNode, LinkModel, LoopModel, Mix, Node, Outcome,
     Pattern, Platform, Published, Serial, Spread, Strategy, Workload,
 };
-use hetmp_sched::decide::{Link, Objective, Rules, Why};
+use hetmp_sched::decide::{Link, Objective, Rules};
 use hetmp_sched::energy::Power;
 use hetmp_sched::schedule::Schedule;
+use hetmp_sched::ways::Reason;
 
 /// Nodes of `cores` cores with speed `speed`. With `linked` each node has its own memory.
 fn platform(nodes: &[(u32, f64)], linked: Option<LinkModel>) -> Platform {
@@ -346,7 +347,7 @@ fn regions_cost() {
 #[test]
 fn misses_choose_the_node() {
     let p = platform(&[(1, 1.0), (8, 0.25)], Some(LINK));
-    for (misses, node, why) in [(5.0, 1, Why::MostCores), (1.0, 0, Why::FastestCores)] {
+    for (misses, node, why) in [(5.0, 1, Reason::MostCores), (1.0, 0, Reason::FastestCores)] {
         let mut w = with_array(
             plain(900, 10_000.0, 4),
             900,

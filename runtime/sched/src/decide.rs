@@ -17,10 +17,11 @@
 //!
 //! A pure function; the [`Decision`] keeps every number that led to it.
 
-pub use crate::decision::{Choice, Decision, Link, NodeInput, Objective, Rules, Thresholds, Why};
+pub use crate::decision::{Choice, Decision, Link, NodeInput, Objective, Rules, Thresholds};
 
 use crate::decision::NEGLIGIBLE;
 use crate::energy::{self, Estimate, Part};
+use crate::ways::Reason;
 
 /// Answers the three questions.
 ///
@@ -67,7 +68,7 @@ pub fn decide(nodes: &[NodeInput], rules: &Rules) -> Decision {
     let choice = if inhabited <= 1 {
         Choice::OneNode {
             node: nodes.iter().position(|n| n.threads > 0).unwrap_or(0),
-            why: Why::OnlyOne,
+            why: Reason::OnlyNode,
         }
     } else if fault_period_us.is_some_and(|p| p <= fault_threshold_us) {
         which(nodes, &csr, misses_per_kilo, rules, priced.is_some())
@@ -87,7 +88,7 @@ pub fn decide(nodes: &[NodeInput], rules: &Rules) -> Decision {
                 match shares.iter().position(|&s| s == 1.0) {
                     Some(node) => Choice::OneNode {
                         node,
-                        why: Why::LeastCost,
+                        why: Reason::LeastCost,
                     },
                     None => Choice::Split {
                         shares: shares.into(),
@@ -122,7 +123,7 @@ fn without_negligible(mut shares: Box<[f64]>) -> Choice {
     match shares.iter().position(|&s| s == 1.0) {
         Some(node) => Choice::OneNode {
             node,
-            why: Why::NoGain,
+            why: Reason::Negligible,
         },
         None => Choice::Split { shares },
     }
@@ -193,9 +194,9 @@ fn which(
     // Counters tell which node is fastest, not which node costs least.
     let (node, why) = match misses_per_kilo.filter(|_| !priced) {
         Some(m) if m > rules.thresholds.misses_per_kilo => {
-            (best(&|i| (cores(i), speed(i))), Why::MostCores)
+            (best(&|i| (cores(i), speed(i))), Reason::MostCores)
         }
-        Some(_) => (best(&|i| (speed(i), cores(i))), Why::FastestCores),
+        Some(_) => (best(&|i| (speed(i), cores(i))), Reason::FastestCores),
         None => {
             // The origin comes first: the first execution must run somewhere anyway, and the data is there.
             let origin = candidates()
@@ -203,14 +204,14 @@ fn which(
                 .or_else(|| candidates().next())
                 .unwrap_or(0);
             if nodes[origin].alone_ns.is_none() {
-                (origin, Why::Origin)
+                (origin, Reason::Untried)
             } else if let Some(i) = candidates().find(|&i| nodes[i].alone_ns.is_none()) {
-                (i, Why::Trial)
+                (i, Reason::Tried)
             } else if priced {
-                (best(&|i| (-cost(i), 0.0)), Why::LeastCost)
+                (best(&|i| (-cost(i), 0.0)), Reason::LeastCost)
             } else {
                 let time = |i: usize| nodes[i].alone_ns.unwrap_or(f64::INFINITY);
-                (best(&|i| (-time(i), 0.0)), Why::FastestAlone)
+                (best(&|i| (-time(i), 0.0)), Reason::FastestAlone)
             }
         }
     };

@@ -2,6 +2,7 @@
 
 use crate::energy::{Estimate, Power};
 use crate::probe::NodeRate;
+use crate::ways::Reason;
 use core::fmt;
 
 /// Thresholds of the three questions. The defaults are the paper's.
@@ -106,30 +107,6 @@ pub struct NodeInput {
     pub power: Option<Power>,
 }
 
-/// Why one node was chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// No other node has threads, or no other can be judged.
-    OnlyOne,
-    /// Faults allow several nodes, but all others together would do next to
-    /// nothing.
-    NoGain,
-    /// Bound by memory: most cores.
-    MostCores,
-    /// Bound by computation: fastest cores.
-    FastestCores,
-    /// Nothing says which node is best: the origin's turn to run the region alone.
-    Origin,
-    /// This node's turn to run the region alone.
-    Trial,
-    /// Every node had its turn, and this one was fastest.
-    FastestAlone,
-    /// Chosen for the program's regions together, by their times in each place; see [`crate::crossing`].
-    Measured,
-    /// Costs least by the [`Objective`]: among all divisions, or among the nodes that had their turn.
-    LeastCost,
-}
-
 /// Where the loop runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Choice {
@@ -143,7 +120,7 @@ pub enum Choice {
         /// The node's number.
         node: usize,
         /// Why this node.
-        why: Why,
+        why: Reason,
     },
 }
 
@@ -236,7 +213,7 @@ impl fmt::Display for Decision {
             }
             Choice::OneNode { node, why } => {
                 write!(f, "node {node} alone")?;
-                if let Some(p) = self.fault_period_us.filter(|_| *why != Why::NoGain) {
+                if let Some(p) = self.fault_period_us.filter(|_| *why != Reason::Negligible) {
                     write!(
                         f,
                         ", {p:.1} us of work per remote fault do not exceed {} us",
@@ -245,42 +222,28 @@ impl fmt::Display for Decision {
                 }
                 let limit = self.rules.thresholds.misses_per_kilo;
                 let misses = self.misses_per_kilo.unwrap_or(0.0);
+                let text = why.sentence();
+                let shared = *why == Reason::Negligible || self.modelled.is_some();
                 match why {
-                    Why::OnlyOne => f.write_str(", no other node has threads")?,
-                    Why::NoGain => {
+                    Reason::Negligible | Reason::LeastCost if shared => {
                         f.write_str("; core speed ratio ")?;
                         list(f, ":")?;
-                        write!(
-                            f,
-                            ": others would run less than {:.0}% each",
-                            NEGLIGIBLE * 100.0
-                        )?;
+                        write!(f, ": {text}")?;
                     }
-                    Why::MostCores => write!(
+                    Reason::MostCores => write!(
                         f,
-                        "; {misses:.2} cache misses per 1000 instructions exceed {limit}: most cores"
+                        "; {misses:.2} cache misses per 1000 instructions exceed {limit}: {text}"
                     )?,
-                    Why::FastestCores => write!(
+                    Reason::FastestCores => write!(
                         f,
-                        "; {misses:.2} cache misses per 1000 instructions do not exceed {limit}: \
-                         fastest cores"
+                        "; {misses:.2} cache misses per 1000 instructions do not exceed {limit}: {text}"
                     )?,
-                    Why::Origin => f.write_str("; no counters and nothing tried yet: the origin")?,
-                    Why::Trial => f.write_str("; no counters: its turn to run alone")?,
-                    Why::FastestAlone => {
-                        f.write_str("; no counters: fastest of all that ran alone, ")?;
+                    Reason::Untried | Reason::Tried => write!(f, "; no counters: {text}")?,
+                    Reason::FastestAlone | Reason::LeastCost => {
+                        write!(f, "; no counters: {text}, ")?;
                         self.list_alone(f)?;
                     }
-                    Why::LeastCost if self.modelled.is_some() => {
-                        f.write_str("; core speed ratio ")?;
-                        list(f, ":")?;
-                        f.write_str(" and watts")?;
-                    }
-                    Why::Measured => f.write_str(", by the times of the program's regions")?,
-                    Why::LeastCost => {
-                        f.write_str("; least of all that ran alone, by watts and time ")?;
-                        self.list_alone(f)?;
-                    }
+                    _ => write!(f, ", {text}")?,
                 }
             }
         }

@@ -33,7 +33,7 @@ macro_rules! table {
 }
 
 table! {
-    /// Why a region runs as an ordinary team, or where it runs.
+    /// Why a region runs as an ordinary team, or why it or a loop runs on one node.
     Reason {
         Off "off" "not asked for",
         Origin "origin" "at the origin of the distributed shared memory",
@@ -80,11 +80,26 @@ table! {
         OwnData "own-data" "its data is not in shared memory",
         KeptValues "kept-values" "its thread-local variables have values of a region that stayed there",
         Unmeasured "unmeasured" "its time at home is not known yet",
+        NotAcross "not-across" "it calls what is not done across nodes",
+        OfOneNode "of-one-node" "it calls what works between threads of one node",
+        UnknownCall "unknown-call" "it calls what is not known to work across nodes",
         Untried "untried" "no trial yet",
         Tried "tried" "tried",
-        Faster "faster" "faster across",
+        Faster "faster" "faster away from the origin",
         /// By its own time or with the other regions.
-        Slower "slower" "slower across",
+        Slower "slower" "slower away from the origin",
+        /// Why a node runs a whole loop, from here on. Or no other node can be judged.
+        OnlyNode "only-node" "no other node has threads",
+        /// Faults allow several nodes, but all others together would do next to nothing.
+        Negligible "negligible" "others would do next to nothing",
+        /// For a loop that is bound by memory.
+        MostCores "most-cores" "most cores",
+        /// For a loop that is bound by computation.
+        FastestCores "fastest-cores" "fastest cores",
+        /// Every node had its turn.
+        FastestAlone "fastest-alone" "fastest of all that ran alone",
+        /// By the objective: among all divisions, or among the nodes that had their turn.
+        LeastCost "least-cost" "least cost",
     }
 }
 
@@ -103,13 +118,16 @@ pub enum Way {
     Dispatched,
     /// With threads on all nodes of a distributed shared memory.
     Across,
-    /// Whole on another node of a distributed shared memory.
-    Elsewhere,
+    /// Whole on this node, another one than the origin, of a distributed shared memory.
+    Elsewhere(usize),
     /// As an ordinary team, for this reason.
     Ordinary(Reason),
 }
 
 impl Way {
+    /// At the origin of a distributed shared memory, or as if there were none.
+    pub const HOME: Way = Way::Ordinary(Reason::Origin);
+
     /// Those that reach a region.
     pub const REACHING: [Way; 7] = [
         Way::Virtual,
@@ -118,7 +136,7 @@ impl Way {
         Way::Uneven,
         Way::Dispatched,
         Way::Across,
-        Way::Elsewhere,
+        Way::Elsewhere(1),
     ];
 
     /// One word for tables and files.
@@ -157,7 +175,7 @@ impl Way {
                 "its loops ask the runtime for their iterations",
             ),
             Way::Across => ("across", "on all nodes of the distributed shared memory"),
-            Way::Elsewhere => (
+            Way::Elsewhere(_) => (
                 "elsewhere",
                 "whole on another node of the distributed shared memory",
             ),

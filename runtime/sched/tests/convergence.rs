@@ -5,11 +5,12 @@
 use hetmp_sched::cache::{Key, ProbeCache};
 use hetmp_sched::cross_dynamic::CrossDynamic;
 use hetmp_sched::csr;
-use hetmp_sched::decide::{Choice, Why};
+use hetmp_sched::decide::Choice;
 use hetmp_sched::hetprobe::{HetProbe, Next, Settings};
 use hetmp_sched::placement::{NodeShape, Placement};
 use hetmp_sched::probe::{Counters, Measurement};
 use hetmp_sched::record::{Learning, LoopRecord};
+use hetmp_sched::ways::Reason;
 use std::sync::Arc;
 
 /// Nanoseconds that a call into the scheduler costs a thread.
@@ -319,7 +320,7 @@ fn an_outlier_is_forgotten() {
 /// Page traffic makes dividing the loop too expensive: the counters choose one node.
 #[test]
 fn below_the_threshold_one_node_runs_it() {
-    for (misses, node, why) in [(1, 0, Why::FastestCores), (9, 1, Why::MostCores)] {
+    for (misses, node, why) in [(1, 0, Reason::FastestCores), (9, 1, Reason::MostCores)] {
         let mut model = regular(&[1, 4], &[1000.0, 3000.0]);
         model.faults = Some(1.0);
         model.misses = Some(misses);

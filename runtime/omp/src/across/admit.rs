@@ -405,15 +405,18 @@ struct Known {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stays {
     For(Reason),
-    /// What its code does. A program has few regions, and they are read once.
-    Code(&'static str),
+    /// It calls this. A program has few regions, and they are read once.
+    Calls(Reason, &'static str),
+    /// Its code ceases to be followed at this address.
+    Code(Why, u64),
 }
 
-impl Stays {
-    fn text(self) -> &'static str {
+impl core::fmt::Display for Stays {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Stays::For(reason) => reason.sentence(),
-            Stays::Code(text) => text,
+            Stays::For(reason) => f.write_str(reason.sentence()),
+            Stays::Calls(reason, what) => write!(f, "{}: {what}", reason.sentence()),
+            Stays::Code(why, at) => write!(f, "{} at {at:#x}", why.sentence()),
         }
     }
 }
@@ -430,10 +433,10 @@ static KNOWN: Mutex<(BTreeMap<usize, Known>, Kept)> = Mutex::new((
 
 /// Why the last region with this code had to stay at the origin, or `Some(None)` if it could cross; `None` if there was
 /// none.
-pub(super) fn why(code: usize) -> Option<Option<&'static str>> {
+pub(super) fn why(code: usize) -> Option<Option<String>> {
     // A thread that crashed may hold the lock.
     let stays = KNOWN.try_lock().ok()?.0.get(&code)?.stays;
-    Some(stays.map(Stays::text))
+    Some(stays.map(|stays| stays.to_string()))
 }
 
 /// Where regions ran that may have left values in thread-local variables.
@@ -481,7 +484,7 @@ pub(super) fn admit(code: usize, form: Form, unfit: Option<Reason>) -> Crossing 
         Known {
             crosses: judged.is_ok(),
             keeps,
-            stays: judged.err().map(|why| Stays::Code(why.leak())),
+            stays: judged.err(),
         }
     });
     let stays = if known.crosses {
@@ -493,7 +496,7 @@ pub(super) fn admit(code: usize, form: Form, unfit: Option<Reason>) -> Crossing 
     let crosses = stays.is_none();
     if news || known.stays != stays {
         match stays {
-            Some(why) => say(&format_args!("at the origin: {}", why.text())),
+            Some(why) => say(&format_args!("at the origin: {why}")),
             None if known.keeps => say(&"on all nodes"),
             None => say(&"may cross nodes"),
         }
@@ -525,9 +528,9 @@ fn trusted() -> bool {
 
 /// Reads the region's code. Returns why the region cannot cross, if its code shows a reason; and whether the
 /// region may reach thread-local variables.
-fn judge(code: usize, form: Form) -> (Result<(), String>, bool) {
+fn judge(code: usize, form: Form) -> (Result<(), Stays>, bool) {
     let Some(object) = Loaded::at(code as u64) else {
-        return (Err("its code is in no object".to_owned()), true);
+        return (Err(Stays::For(Reason::NotFound)), true);
     };
     let noting = Noting {
         object: &object,
@@ -555,45 +558,36 @@ fn judge(code: usize, form: Form) -> (Result<(), String>, bool) {
 
 /// Decides by what the scan found in the region's code, and by the names of the functions that the code
 /// calls.
-fn decide(found: &Scan, limit: Option<Why>, names: Vec<String>) -> Result<(), String> {
-    let base = |n: &str| n.split('@').next().unwrap_or_default().to_owned();
+fn decide(found: &Scan, limit: Option<Why>, names: Vec<String>) -> Result<(), Stays> {
+    let base = |n: &String| n.split('@').next().unwrap_or_default().to_owned();
+    let calls = |reason, what: String| Err(Stays::Calls(reason, what.leak()));
+    let called = |is: &dyn Fn(&str) -> bool| names.iter().map(base).find(|n| is(n));
     // Refused even under `HETMP_DSM_TRUST`: functions that wait for other threads in ways that do not reach other
     // nodes.
-    let refused = names
-        .iter()
-        .map(|n| base(n))
-        .find(|n| Entry::of_name(n).is_some() && !works(n));
-    if let Some(name) = refused {
-        return Err(format!("{name} is not done across nodes"));
+    if let Some(name) = called(&|n| Entry::of_name(n).is_some() && !works(n)) {
+        return calls(Reason::NotAcross, name);
     }
     if found.calls.contains(Entry::Cancel) && crate::init::globals().cancellation {
-        return Err(Reason::Cancellation.sentence().to_owned());
+        return Err(Stays::For(Reason::Cancellation));
     }
     if let Some(entry) = found.calls.entries().find(|e| !may_work(*e)) {
-        return Err(format!("{entry:?} is not done across nodes"));
+        return calls(Reason::NotAcross, format!("{entry:?}"));
     }
-    let of_one_node = |n: &String| OF_ONE_NODE.iter().any(|begin| n.starts_with(begin));
-    if let Some(name) = names.iter().map(|n| base(n)).find(of_one_node) {
-        return Err(format!("{name} works between threads of one node"));
+    if let Some(name) = called(&|n| OF_ONE_NODE.iter().any(|begin| n.starts_with(begin))) {
+        return calls(Reason::OfOneNode, name);
     }
     if trusted() {
         return Ok(());
     }
     if let Some(why) = limit {
-        return Err(format!("{} at {:#x}", why.sentence(), found.limit_address));
+        return Err(Stays::Code(why, found.limit_address));
     }
-    let unknown = names
-        .iter()
-        .map(|n| base(n))
-        .find(|n| Entry::of_name(n).is_none() && !is_harmless(n));
-    if let Some(name) = unknown {
-        return Err(format!("it may call {name}"));
+    if let Some(name) = called(&|n| Entry::of_name(n).is_none() && !is_harmless(n)) {
+        return calls(Reason::UnknownCall, name);
     }
     if found.calls.unknown {
-        return Err(format!(
-            "an unknown call at {:#x}",
-            found.calls.unknown_address
-        ));
+        let at = found.calls.unknown_address;
+        return calls(Reason::UnknownCall, format!("at {at:#x}"));
     }
     Ok(())
 }

@@ -205,7 +205,7 @@ unsafe fn admitted(
     match place {
         Place::Home => said::stayed(code, ns),
         Place::Across => ways::crossed(code, n, ns, Way::Across),
-        Place::Node(_) => ways::crossed(code, n, ns, Way::Elsewhere),
+        Place::Node(node) => ways::crossed(code, n, ns, Way::Elsewhere(node)),
     }
     n
 }

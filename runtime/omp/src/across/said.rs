@@ -180,7 +180,7 @@ fn contents(address: usize, variables: &mut Option<object::Variables>) -> String
 /// Why the region last ran where it did; `None` if nobody asked whether it may cross.
 pub(crate) fn why(code: usize) -> Option<String> {
     match admit::why(code)? {
-        Some(stays) => Some(stays.to_owned()),
+        Some(stays) => Some(stays),
         None => weigh::why(code),
     }
 }

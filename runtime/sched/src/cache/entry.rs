@@ -6,12 +6,13 @@
 
 use super::drift::{factor, moved, DriftWatch, DRIFT, DRIFTS_IN_A_ROW};
 use super::Known;
-use crate::decide::{decide, Choice, Decision, NodeInput, Rules, Why};
+use crate::decide::{decide, Choice, Decision, NodeInput, Rules};
 use crate::fixed::Form;
 use crate::limits::FIRST_PERIOD;
 use crate::placement::Placement;
 use crate::probe::NodeRate;
 use crate::record::{Learning, LoopRecord};
+use crate::ways::Reason;
 use std::sync::Arc;
 
 /// Weight of a new measurement in the averages; the old average has the rest.
@@ -228,8 +229,8 @@ impl Entry {
                 Choice::Split { .. } => None,
             })
             .filter(|&(_, why)| {
-                matches!(why, Why::Origin | Why::Trial | Why::FastestAlone)
-                    || (why == Why::LeastCost
+                matches!(why, Reason::Untried | Reason::Tried | Reason::FastestAlone)
+                    || (why == Reason::LeastCost
                         && record
                             .decision
                             .as_ref()

@@ -5,10 +5,11 @@ use super::jumps::Jumps;
 use super::map::{self, CostMap};
 use super::state::{lock, Cause, Center, Share};
 use super::{Irregular, Trigger, NO_TRIGGER};
-use crate::decide::{decide, Choice, Decision, NodeInput, Why};
+use crate::decide::{decide, Choice, Decision, NodeInput};
 use crate::limits::{FINEST, FINEST_OF_ALL, TAPER};
 use crate::primitive::Ordering;
 use crate::probe::{self, NodeRate, NodeTotal};
+use crate::ways::Reason;
 use std::sync::Arc;
 
 /// Nanoseconds by which a chunk grows for each thread of the node: these threads share a lock.
@@ -302,7 +303,7 @@ impl Irregular {
             // The other nodes have not come yet. When they do, they help; unless faults had made this node
             // the only one before.
             Choice::OneNode {
-                why: Why::OnlyOne,
+                why: Reason::OnlyNode,
                 node,
             } if self.team.inhabited() > 1 => c.alone.filter(|&a| c.confined && a == node),
             _ => decision.one_node(),

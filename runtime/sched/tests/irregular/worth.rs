@@ -1,7 +1,7 @@
 //! What probing again during a loop is worth, on modelled machines.
 
 use hetmp_sched::cache::{Key, Known, ProbeCache};
-use hetmp_sched::decide::{decide, NodeInput, Rules, Why};
+use hetmp_sched::decide::{decide, NodeInput, Rules};
 use hetmp_sched::irregular::{Irregular, Settings, Step, Trigger};
 use hetmp_sched::placement::{NodeShape, Placement};
 use hetmp_sched::probe::{Counters, Measurement, NodeRate};
@@ -467,7 +467,7 @@ fn patience_ends() {
             decided.choice,
             hetmp_sched::decide::Choice::OneNode {
                 node: 0,
-                why: Why::Origin
+                why: hetmp_sched::ways::Reason::Untried
             }
         ),
         "{decided}"

@@ -120,7 +120,7 @@ impl Region {
         let (way, threads) = (run.way, run.threads);
         let (pieces, divided_ns) = match way {
             Way::Virtual | Way::Fibers => (run.pieces, 0),
-            Way::Dispatched | Way::Alone | Way::Uneven | Way::Across | Way::Elsewhere => (0, 0),
+            Way::Dispatched | Way::Alone | Way::Uneven | Way::Across | Way::Elsewhere(_) => (0, 0),
             // A slow core pays for its last chunk only after it has left the loop.
             Way::Ordinary(_) => (0, run.divided_ns.min(run.elapsed_ns)),
         };
