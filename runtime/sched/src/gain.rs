@@ -38,8 +38,8 @@ use crate::limits::{
     MEMORY, MOST_PAIRS, SHORT_NS, SYSTEMATIC,
 };
 use crate::ways::{Reason, Way};
-use band::Band;
-use ratio::{Estimate, Ratio};
+pub(crate) use band::Band;
+pub(crate) use ratio::{Estimate, Ratio};
 
 /// A team of real threads, with equal shares.
 pub const ORDINARY: Way = Way::Ordinary(Reason::NoGain);

@@ -41,7 +41,7 @@ mod weigh;
 use crate::boundary;
 use crate::team::region::Region;
 use crate::thread::Thread;
-use crate::unlike::ways;
+use crate::unlike::{modes, ways};
 use crate::worksharing::kinds::SchedKind;
 use admit::Crossing;
 use counts::Counts;
@@ -50,7 +50,6 @@ use hetmp_core::{float, report, sys, topo};
 use hetmp_scan::Form;
 use hetmp_sched::crossing::blocks::parts;
 use hetmp_sched::crossing::division::{equal_parts, Part};
-use hetmp_sched::crossing::Place;
 use hetmp_sched::ways::{Reason, Way};
 use local::{Construct, On, Opening, ABOVE, LOCAL, MARK, MOST_NODES};
 
@@ -67,6 +66,7 @@ pub(crate) fn install(new: &'static Table, above: Above) -> bool {
     }
     let _ = ABOVE.set(above);
     table::set(new);
+    modes::start_clock();
     if new.me == 0 {
         (new.judge)(first::judge);
         extern "C" {
@@ -172,15 +172,14 @@ unsafe fn admitted(
     let mut place = if weighed {
         float::apart(|| weigh::place(t, code))
     } else {
-        Place::Across
+        Way::Across
     };
     if leaves_origin(place) && !critical::begin_crossing() {
-        place = Place::Home;
+        place = Way::HOME;
     }
     let began = weigh::now();
     let (n, crossed) = match place {
-        Place::Home => (home(), None),
-        Place::Across => {
+        Way::Across => {
             // Thread-local variables are those of the threads of an equal division.
             let threads = weighed
                 .then(|| float::apart(|| weigh::threads(t, th, region)))
@@ -192,7 +191,8 @@ unsafe fn admitted(
             unsafe { cross(t, th, region, first, threads, trial) }
         }
         // SAFETY: the function may be called with the data: this function's contract.
-        Place::Node(node) => unsafe { elsewhere(t, th, region, first, node as u32) },
+        Way::Elsewhere(node) => unsafe { elsewhere(t, th, region, first, node as u32) },
+        _ => (home(), None),
     };
     let ns = weigh::now() - began;
     if leaves_origin(place) {
@@ -202,10 +202,10 @@ unsafe fn admitted(
     if weighed {
         float::apart(|| weigh::ran(t, th, code, place, ns, region.nthreads, crossed.as_deref()));
     }
-    match place {
-        Place::Home => said::stayed(code, ns),
-        Place::Across => ways::crossed(code, n, ns, Way::Across),
-        Place::Node(node) => ways::crossed(code, n, ns, Way::Elsewhere(node)),
+    if leaves_origin(place) {
+        ways::crossed(code, n, ns, place);
+    } else {
+        said::stayed(code, ns);
     }
     n
 }
@@ -263,8 +263,8 @@ pub(crate) fn pause(th: &Thread) {
 }
 
 /// Whether a region that runs at `place` has threads on other nodes.
-fn leaves_origin(place: Place) -> bool {
-    place != Place::Home
+fn leaves_origin(place: Way) -> bool {
+    matches!(place, Way::Across | Way::Elsewhere(_))
 }
 
 /// What each node's threads did in a region that crossed; `None` if the origin ran a part of their work.

@@ -181,7 +181,7 @@ fn contents(address: usize, variables: &mut Option<object::Variables>) -> String
 pub(crate) fn why(code: usize) -> Option<String> {
     match admit::why(code)? {
         Some(stays) => Some(stays),
-        None => weigh::why(code),
+        None => weigh::why(code).map(|why| why.sentence().to_owned()),
     }
 }
 

@@ -10,13 +10,14 @@ use crate::init;
 use crate::team::region::Region;
 use crate::thread::Thread;
 use crate::unlike::calibrated::calibration;
+use crate::unlike::virtual_team::ledger;
 use crate::worksharing::kinds::SchedKind;
 use hetmp_core::{report, sys};
 use hetmp_sched::crossing::blocks::Blocks;
 use hetmp_sched::crossing::division::{Division, Part};
-use hetmp_sched::crossing::{Crossings, Place};
+use hetmp_sched::crossing::Crossings;
 use hetmp_sched::schedule::Kind;
-use hetmp_sched::ways::Reason;
+use hetmp_sched::ways::{Reason, Way};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -115,22 +116,22 @@ fn with<R>(t: &Table, f: impl FnOnce(&mut Weighed) -> R) -> R {
 
 /// Where the next execution of the region runs. What the origin has waited for pages since the last region that
 /// was weighed, in serial code and in regions that cannot cross, counts against crossing.
-pub(super) fn place(t: &Table, code: usize) -> Place {
+pub(super) fn place(t: &Table, code: usize) -> Way {
     match mode() {
         Mode::Auto => {}
-        Mode::One(node) => return Place::Node(node as usize),
-        Mode::Always | Mode::Never => return Place::Across,
+        Mode::One(node) => return Way::Elsewhere(node as usize),
+        Mode::Always | Mode::Never => return Way::Across,
     }
     let own = Counts::own(t);
     let waited = own.waited_ns();
     with(t, |w| {
         let since = waited.saturating_sub(w.waited_ns);
         if since > 0 {
-            w.rule.fetched(since);
+            ledger::charge(w.rule.fetched(since));
         }
         w.rule.data(own.touched(), fault_ns(waited, own.faults()));
         w.waited_ns = waited;
-        w.rule.next(code)
+        w.rule.next(code, ledger::left_ns() as f64)
     })
 }
 
@@ -218,7 +219,7 @@ pub(super) fn ran(
     t: &Table,
     th: &Thread,
     code: usize,
-    place: Place,
+    place: Way,
     ns: u64,
     threads: u32,
     parts: Option<&[Part]>,
@@ -245,12 +246,12 @@ pub(super) fn ran(
         w.waited_ns = waited;
         // Threads wait for pages at the same time, and only the sum of their waiting is known.
         let since = match (place, parts.and_then(<[Part]>::first)) {
-            (Place::Home, _) => since / u64::from(threads.max(1)),
-            (Place::Across, Some(own)) => own.waited_ns as u64 / u64::from(own.threads.max(1)),
+            (Way::Ordinary(_), _) => since / u64::from(threads.max(1)),
+            (Way::Across, Some(own)) => own.waited_ns as u64 / u64::from(own.threads.max(1)),
             _ => 0,
         };
-        w.rule.ran(code, place, ns, since);
-        if place == Place::Across && parts.is_none() {
+        ledger::charge(w.rule.ran(code, place, ns, since));
+        if place == Way::Across && parts.is_none() {
             w.rule.gave_up(code);
         }
     });
@@ -270,13 +271,9 @@ pub(super) fn now() -> u64 {
 
 /// Why the region would now run where it would. `None` if nothing is weighed, or if another thread has the lock: it
 /// may have crashed.
-pub(super) fn why(code: usize) -> Option<String> {
+pub(super) fn why(code: usize) -> Option<Reason> {
     let all = WEIGHED.try_lock().ok()?;
-    let rule = &all.as_ref()?.rule;
-    Some(match (rule.why(code), rule.kept_at()) {
-        (Reason::Faster, Place::Node(node)) => format!("faster on node {node}"),
-        (reason, _) => reason.sentence().to_owned(),
-    })
+    Some(all.as_ref()?.rule.why(code))
 }
 
 #[cfg(test)]

@@ -107,6 +107,12 @@ pub(super) fn started_ns() -> u64 {
     STARTED.load(Ordering::Relaxed)
 }
 
+/// Starts the clock of [`ran_ns`]: where regions are looked at, or may run on other nodes.
+pub(crate) fn start_clock() {
+    STARTED.store(monotonic_ns(), Ordering::Relaxed);
+    BEFORE.store(process_cpu_ns(), Ordering::Relaxed);
+}
+
 /// How long the program has run, in nanoseconds: what it has computed before the runtime started, and the time since
 /// then.
 pub(super) fn ran_ns() -> u64 {
@@ -139,8 +145,7 @@ pub(crate) fn configure(globals: &Globals) {
         regions |= UNPREPARED;
         // SAFETY: getpid has no preconditions.
         PROCESS.store(unsafe { libc::getpid() }, Ordering::Relaxed);
-        STARTED.store(monotonic_ns(), Ordering::Relaxed);
-        BEFORE.store(process_cpu_ns(), Ordering::Relaxed);
+        start_clock();
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         STARTED_UNIX_MS.store(since.map_or(0, |t| t.as_millis() as u64), Ordering::Relaxed);
     }

@@ -22,8 +22,8 @@
 //!
 //! Pure: times come in, numbers of threads go out.
 
-/// A new division must make the slowest node's time shorter by this factor.
-const RENEWAL: f64 = 1.25;
+use crate::limits::ALIKE;
+
 /// A first execution in which a node waited for pages longer than this part of its work's time is a cold one.
 const COLD: f64 = 0.25;
 /// A node that took less time than this for its part, in nanoseconds, tells nothing: faults and the region's start are
@@ -31,12 +31,11 @@ const COLD: f64 = 0.25;
 const TELLS_NS: f64 = 500_000.0;
 /// A region that may have any number of threads has at most this many times as many as it would have.
 const MOST: u32 = 8;
-/// Fewer threads are better than more that make the slowest node's time shorter by less than this factor.
+/// Fewer threads are better than more that make the slowest node's time shorter by less than this factor. Nodes' times
+/// that have changed against each other by less have the same best division.
 const FEWER: f64 = 1.05;
 /// The weight of an execution's times beside those of earlier ones, for a node that has as large a part as the others.
 const WEIGHT: f64 = 0.25;
-/// Nodes' times that have changed against each other by less than this factor have the same best division.
-const SAME: f64 = 1.03;
 
 /// What an execution across nodes has shown about one node.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -104,7 +103,7 @@ impl Found {
         let least = changes().fold(f64::INFINITY, f64::min);
         self.total == total
             && self.known.len() == known.len()
-            && changes().fold(0.0, f64::max) <= SAME * least
+            && changes().fold(0.0, f64::max) <= FEWER * least
     }
 }
 
@@ -123,10 +122,10 @@ impl Division {
         if !fits {
             self.threads = equal.clone();
         }
-        if self.longest(&self.threads) > RENEWAL * self.least() {
+        if self.longest(&self.threads) > ALIKE * self.least() {
             let found = self.find(total);
             let new = if any { found.free } else { found.fixed };
-            if self.longest(&self.threads) > RENEWAL * self.longest(&new) {
+            if self.longest(&self.threads) > ALIKE * self.longest(&new) {
                 self.threads = new;
             }
         }
@@ -145,7 +144,7 @@ impl Division {
         }
         let found = self.find(total);
         let (fixed, free) = (self.longest(&found.fixed), self.longest(&found.free));
-        fixed > RENEWAL * self.least() && fixed > RENEWAL * free
+        fixed > ALIKE * self.least() && fixed > ALIKE * free
     }
 
     /// An execution across all nodes showed this, by node.

@@ -1,15 +1,10 @@
 //! Regions that run whole on another node: what is expected of that by what executions across nodes have shown.
 
 use super::division::Part;
-use super::place::Place;
 use super::region::{Region, Shown};
-use super::{Crossings, LOSES};
-
-/// A place is tried if it is expected to save more than moving there costs, should the program run this many times as
-/// long again as it has run.
-const PAYS: f64 = 2.0;
-/// A place must be expected to save this part of the time at home to be tried.
-const HOPE: f64 = 0.15;
+use super::{is_home, Crossings};
+use crate::limits::SYSTEMATIC;
+use crate::ways::Way;
 
 impl Crossings {
     /// An execution of the region across nodes has shown this about the nodes other than home, in order.
@@ -38,45 +33,36 @@ impl Crossings {
         }
     }
 
-    /// The node that is expected to save most in as much time again as was spent so far, with the cost of moving
-    /// there.
-    pub(super) fn best_trial(&self, left_ns: f64) -> Option<(Place, f64)> {
-        let kept = self.kept();
-        let now_ns = |r: &Region| match r.recent_runs {
-            0 => r.home_ns,
-            _ if r.out || kept == Place::Home => r.home_ns,
-            _ => r.recent_ns,
-        };
-        if kept != Place::Home && self.candidates().any(|r| !r.out && r.recent_runs < 2) {
+    /// The node that promises most, if moving there is expected to take no more than is left.
+    pub(super) fn best_node(&self, left_ns: f64) -> Option<Way> {
+        let kept = self.place();
+        let is_away = |r: &Region| !is_home(kept) && !r.out;
+        if self.candidates().any(|r| is_away(r) && r.recent_ns == 0.0) {
             return None;
         }
+        let now_ns = |r: &Region| if is_away(r) { r.recent_ns } else { r.home_ns };
         let now: f64 = self.candidates().map(now_ns).sum();
         // Regions that showed nothing are taken to be like the others.
-        let clean = |i: usize| {
-            let (some, home) = (self.candidates())
-                .filter(|r| r.probes > 0)
-                .fold((0.0, 0.0), |(c, h), r| {
-                    (c + r.last[i - 1].clean_ns, h + r.home_ns)
-                });
-            if home > 0.0 {
-                some / home
+        let like = |node: usize| {
+            let shown = self.candidates().filter(|r| r.probes > 0);
+            let sums = shown.fold((0.0, 0.0), |(clean, home), r| {
+                (clean + r.last[node - 1].clean_ns, home + r.home_ns)
+            });
+            if sums.1 > 0.0 {
+                sums.0 / sums.1
             } else {
                 1.0
             }
         };
-        let judge = |node: usize| {
-            let place = Place::Node(node);
-            if place == kept {
-                return None;
-            }
-            let (mut away, mut moving) = (0.0, 0.0);
-            let like = clean(node);
+        let promise = |node: usize| {
+            let place = Way::Elsewhere(node);
+            let like = like(node);
+            let (mut now, mut away, mut moving) = (now, 0.0, 0.0);
             for r in self.candidates() {
                 let ns = r.alone_ns(node, self.overhead_ns);
-                away += ns.map_or(like * r.home_ns, |ns| ns.min(LOSES * r.home_ns));
+                away += ns.unwrap_or(like * r.home_ns);
                 moving += r.moved_ns(node);
             }
-            let mut now = now;
             // Short regions go too.
             for r in self.regions.values().filter(|r| r.home_runs > 0) {
                 if !self.may_gain(r) {
@@ -84,16 +70,12 @@ impl Crossings {
                     away += like * r.home_ns + self.overhead_ns;
                 }
             }
-            let tried = self.tried[node];
-            let gain = 1.0 - away / now.max(1.0);
-            let allowed = tried.failures == 0
-                || (self.spent_ns >= tried.again_ns && 2.0 * tried.loss_ns <= left_ns);
-            let worth = PAYS * gain * self.spent_ns - moving;
-            (allowed && gain > HOPE && worth > 0.0).then_some((worth, place, moving))
+            let gain = (now.max(1.0) / away.max(1.0)).ln();
+            let allowed = place != kept && moving <= left_ns && self.may_try(place, left_ns);
+            (allowed && gain > SYSTEMATIC).then_some((gain, place))
         };
-        (1..self.nodes)
-            .filter_map(judge)
-            .max_by(|a, b| a.0.total_cmp(&b.0))
-            .map(|(_, place, moving)| (place, moving))
+        let promising = (1..self.nodes).filter_map(promise);
+        let best = promising.max_by(|a, b| a.0.total_cmp(&b.0));
+        best.map(|(_, place)| place)
     }
 }

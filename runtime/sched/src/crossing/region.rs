@@ -1,9 +1,11 @@
-//! What is known of one region: its time at home, in the current trial, while it is kept, and what a probe has shown.
+//! What is known of one region: its time at home, in the current trial, while it is kept, and what executions across
+//! nodes have shown.
+
+use crate::gain::{Band, Ratio};
+use crate::limits::MEMORY;
 
 /// Of what a first execution across nodes waited for pages, at least this part was for pages that had to move once.
 const LEAST: f64 = 0.25;
-/// Least weight of a new time in an average.
-pub(super) const WEIGHT: f64 = 1.0 / 16.0;
 
 /// What an execution across nodes has shown about one node other than home, as times of the whole region on that node
 /// alone, in nanoseconds.
@@ -16,21 +18,21 @@ pub(super) struct Shown {
 }
 
 /// Times in nanoseconds.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Region {
     /// Executions at home, since the time there was last forgotten.
     pub(super) home_runs: u64,
     /// Average time at home, without waiting for pages that crossing regions had moved.
     pub(super) home_ns: f64,
-    /// In the current or last trial: executions away from home, and the sum of their times without the first.
-    pub(super) trial_runs: u32,
-    pub(super) steady_ns: f64,
-    /// Average time of recent kept executions; 0 before the first one.
+    /// Executions away from home, since it left.
+    pub(super) runs: u32,
+    /// The times without the first execution there, to those of before.
+    pub(super) ratio: Ratio,
+    /// Their average, of recent ones; 0 before the first one.
     pub(super) recent_ns: f64,
-    pub(super) recent_runs: u32,
-    /// `recent_ns` after a few executions: a much later time that differs tells that the work has changed.
-    pub(super) usual_ns: f64,
-    /// Takes no part in the current trial, or lost much in it or after it.
+    /// Is that still what is usual?
+    pub(super) band: Band,
+    /// Takes no part in the current trial, or surely lost in it or after it.
     pub(super) out: bool,
     /// Was out before the current trial.
     pub(super) was_out: bool,
@@ -38,8 +40,6 @@ pub(super) struct Region {
     pub(super) before_ns: f64,
     /// Was in a trial.
     pub(super) tried: bool,
-    /// Time spent in executions at home.
-    pub(super) spent_ns: f64,
     /// Executions that have shown something of other nodes, and what the first and the last one showed, by node without
     /// home.
     pub(super) probes: u32,
@@ -47,10 +47,52 @@ pub(super) struct Region {
     pub(super) last: Vec<Shown>,
 }
 
+impl Default for Region {
+    fn default() -> Region {
+        Region {
+            home_runs: 0,
+            home_ns: 0.0,
+            runs: 0,
+            ratio: Ratio::NONE,
+            recent_ns: 0.0,
+            band: Band::NONE,
+            out: false,
+            was_out: false,
+            before_ns: 0.0,
+            tried: false,
+            probes: 0,
+            first: Vec::new(),
+            last: Vec::new(),
+        }
+    }
+}
+
 impl Region {
-    /// Steady time away from home in the trial, if there was a steady execution.
-    pub(super) fn steady(&self) -> Option<f64> {
-        (self.trial_runs > 1).then(|| self.steady_ns / f64::from(self.trial_runs - 1))
+    /// What its executions away from home have shown is about other work, or another place.
+    pub(super) fn leaves(&mut self) {
+        (self.runs, self.recent_ns) = (0, 0.0);
+        (self.ratio, self.band) = (Ratio::NONE, Band::NONE);
+    }
+
+    /// An execution away from home took `ns`.
+    pub(super) fn away(&mut self, ns: f64) {
+        self.runs += 1;
+        if self.runs > 1 {
+            let weight = (1.0 / f64::from(self.runs - 1)).max(1.0 - MEMORY);
+            self.recent_ns += weight * (ns - self.recent_ns);
+        }
+    }
+
+    /// Does it surely take longer away from home than before?
+    pub(super) fn loses(&self) -> bool {
+        let estimate = self.ratio.estimate();
+        estimate.is_some_and(|e| e.is_clear() && e.mean < 0.0)
+    }
+
+    /// Does it surely take less time?
+    pub(super) fn gains(&self) -> bool {
+        let estimate = self.ratio.estimate();
+        estimate.is_some_and(|e| e.is_clear() && e.mean > 0.0)
     }
 
     pub(super) fn at_home(&mut self, ns: f64) {
@@ -60,7 +102,7 @@ impl Region {
             // The first execution may have been slower for reasons that do not come back.
             2 => ns.min(self.home_ns),
             n => {
-                let weight = (1.0 / (n - 1) as f64).max(WEIGHT);
+                let weight = (1.0 / (n - 1) as f64).max(1.0 - MEMORY);
                 self.home_ns + weight * (ns - self.home_ns)
             }
         };

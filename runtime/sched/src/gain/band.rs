@@ -4,7 +4,7 @@ use crate::limits::{BAND, MEMORY, STRAYS};
 
 /// Mean and variance of the logarithm of an execution's time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Band {
+pub(crate) struct Band {
     mean: f64,
     variance: f64,
     /// Executions in a row on the same side of the band: longer ones count as positive.
@@ -12,7 +12,7 @@ pub(super) struct Band {
 }
 
 impl Band {
-    pub(super) const NONE: Band = Band {
+    pub(crate) const NONE: Band = Band {
         mean: f64::NAN,
         variance: 0.0,
         strays: 0,
@@ -20,12 +20,12 @@ impl Band {
 
     /// The region has settled, and its executions usually take `ns`; 0: not known. How much they differ is known from
     /// before.
-    pub(super) fn settle(&mut self, ns: f64) {
+    pub(crate) fn settle(&mut self, ns: f64) {
         self.mean = if ns > 0.0 { ns.max(1.0).ln() } else { f64::NAN };
         self.strays = 0;
     }
 
-    pub(super) fn usual_ns(&self) -> Option<f64> {
+    pub(crate) fn usual_ns(&self) -> Option<f64> {
         (!self.mean.is_nan()).then(|| self.mean.exp())
     }
 
@@ -34,17 +34,17 @@ impl Band {
     }
 
     /// Nanoseconds above which an execution is a stray.
-    pub(super) fn upper_ns(&self) -> f64 {
+    pub(crate) fn upper_ns(&self) -> f64 {
         (self.mean + self.half_width()).exp()
     }
 
     /// Was the last execution a stray?
-    pub(super) fn strays(&self) -> bool {
+    pub(crate) fn strays(&self) -> bool {
         self.strays != 0
     }
 
     /// An execution took `ns`. Has the region changed?
-    pub(super) fn leaves(&mut self, ns: f64) -> bool {
+    pub(crate) fn leaves(&mut self, ns: f64) -> bool {
         if self.mean.is_nan() {
             self.settle(ns);
         }

@@ -9,28 +9,36 @@ use crate::limits::{FORGET, MOST_APART, ONE_PAIR, SUSPENDED, SYSTEMATIC};
 
 /// An estimate of the natural logarithm of a ratio, with its error.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Estimate {
-    pub(super) mean: f64,
-    pub(super) error: f64,
+pub(crate) struct Estimate {
+    pub(crate) mean: f64,
+    pub(crate) error: f64,
     /// How many pairs of equal weight would say as much.
     pairs: f64,
 }
 
 impl Estimate {
     /// Is the ratio another one than 1, beyond two errors?
-    pub(super) fn is_clear(&self) -> bool {
+    pub(crate) fn is_clear(&self) -> bool {
         self.least() > 0.0
     }
 
     /// How far the ratio is from 1 at least, beyond two errors.
-    pub(super) fn least(&self) -> f64 {
+    pub(crate) fn least(&self) -> f64 {
         (self.mean.abs() - 2.0 * self.error).max(0.0)
+    }
+
+    /// The estimate of a ratio that has a known factor besides, whose logarithm is `by`.
+    pub(crate) fn shifted(self, by: f64) -> Estimate {
+        Estimate {
+            mean: self.mean + by,
+            ..self
+        }
     }
 
     /// What was measured from outside (`self`) and what was concluded from inside say together. They may contradict
     /// each other: a pair may have had two sizes, then a few pairs may be wrong by as much; and conclusions miss
     /// things, then they are wrong by what the error of the pairs does not explain.
-    pub(super) fn and(self, concluded: Estimate) -> Estimate {
+    pub(crate) fn and(self, concluded: Estimate) -> Estimate {
         let apart = (self.mean - concluded.mean).abs();
         let error = self.error.max(apart / self.pairs);
         let unexplained = (apart * apart - error * error).max(0.0).sqrt();
@@ -47,7 +55,7 @@ impl Estimate {
 
 /// Sums over pairs: weights, their squares, and weighted log ratios with their squares.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Ratio {
+pub(crate) struct Ratio {
     weights: f64,
     squares: f64,
     logs: f64,
@@ -55,7 +63,7 @@ pub(super) struct Ratio {
 }
 
 impl Ratio {
-    pub(super) const NONE: Ratio = Ratio {
+    pub(crate) const NONE: Ratio = Ratio {
         weights: 0.0,
         squares: 0.0,
         logs: 0.0,
@@ -63,7 +71,7 @@ impl Ratio {
     };
 
     /// Adds a pair, which counts for `part` of one: the ratio is `other_ns` to `ns`.
-    pub(super) fn add(&mut self, ns: f64, other_ns: f64, part: f64) {
+    pub(crate) fn add(&mut self, ns: f64, other_ns: f64, part: f64) {
         let (ns, other_ns) = (ns.max(1.0), other_ns.max(1.0));
         let log = (other_ns / ns).ln().clamp(-MOST_APART, MOST_APART);
         let weight = ns.min(other_ns);
@@ -73,8 +81,16 @@ impl Ratio {
         self.log_squares += weight * log * log * part;
     }
 
+    /// Adds the pairs of another region.
+    pub(crate) fn join(&mut self, other: &Ratio) {
+        self.weights += other.weights;
+        self.squares += other.squares;
+        self.logs += other.logs;
+        self.log_squares += other.log_squares;
+    }
+
     /// From now on what was added counts for this part.
-    pub(super) fn fade(&mut self, part: f64) {
+    pub(crate) fn fade(&mut self, part: f64) {
         self.weights *= part;
         self.squares *= part;
         self.logs *= part;
@@ -82,12 +98,12 @@ impl Ratio {
     }
 
     /// The same for what an earlier trial has measured.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.fade(FORGET);
     }
 
     /// `None`: no pair was added.
-    pub(super) fn estimate(&self) -> Option<Estimate> {
+    pub(crate) fn estimate(&self) -> Option<Estimate> {
         if self.weights <= 0.0 {
             return None;
         }
@@ -104,7 +120,7 @@ impl Ratio {
     /// The estimate of pairs in which the other time was not measured but concluded from the paces of the same
     /// execution's threads. This cancels its size, but misses what the other way costs or saves besides; most of all
     /// where threads are `suspended`.
-    pub(super) fn concluded(&self, suspended: bool) -> Option<Estimate> {
+    pub(crate) fn concluded(&self, suspended: bool) -> Option<Estimate> {
         let systematic = if suspended { SUSPENDED } else { SYSTEMATIC };
         self.estimate().map(|e| Estimate {
             error: e.error.hypot(systematic),

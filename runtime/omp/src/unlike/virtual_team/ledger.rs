@@ -2,9 +2,10 @@
 //!
 //! There is one account for all of it. Whoever looks (reads code, copies functions) enters what that took of the
 //! processor's time, so that other processes, which may hold the core meanwhile, do not count. Whoever tries ways of a
-//! region enters after each pair of executions what the worse way has lost so far ([`hetmp_sched::gain`]). As long as
-//! something is left, a region is looked at before its execution, and ways are tried; after that code is read only
-//! beside the program ([`super::reader`]).
+//! region enters after each pair of executions what the worse way has lost so far ([`hetmp_sched::gain`]); and what
+//! trials of other nodes of a distributed shared memory have lost ([`hetmp_sched::crossing`]). As long as something is
+//! left, a region is looked at before its execution, and ways are tried; after that code is read only beside the
+//! program ([`super::reader`]).
 
 use crate::unlike::modes;
 use core::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -48,7 +49,7 @@ impl Balance {
 }
 
 /// What is left of the allowance, in nanoseconds. Without floating point: the program may have set its modes.
-pub(super) fn left_ns() -> u64 {
+pub(crate) fn left_ns() -> u64 {
     Balance::now().left()
 }
 
@@ -57,7 +58,7 @@ fn allowed_after(ran_ns: u64) -> u64 {
 }
 
 /// Enters nanoseconds that a trial has lost; takes back what it is now known not to have lost, if negative.
-pub(super) fn charge(ns: f64) {
+pub(crate) fn charge(ns: f64) {
     LOST_NS.fetch_add(ns as i64, Ordering::Relaxed);
 }
 
