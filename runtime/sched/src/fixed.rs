@@ -6,14 +6,14 @@
 //! Such a loop is cut by the plan into one piece per thread, as a static schedule would do, and only some of
 //! its executions are measured.
 //!
-//! [`pieces`] makes the cut. `Form` chooses between chunks and fixed pieces by the measured times of both:
-//! once a loop's time in chunks is known, fixed pieces are tried, and kept while they are not slower.
+//! [`pieces`] makes the cut. `Form` chooses between chunks and fixed pieces by pairs of executions, one of each.
 //!
 //! Pure, like the whole crate: the driver decides which executions are measured, and brings the measurements.
 
 use crate::csr;
 use crate::decide::Decision;
-use crate::limits::{FIRST_PERIOD, LONGEST_PERIOD};
+use crate::gain::Ratio;
+use crate::limits::{FIRST_PERIOD, LONGEST_PERIOD, MOST_PAIRS};
 use crate::placement::Placement;
 use crate::plain::static_piece;
 use crate::ranges::Range;
@@ -65,31 +65,40 @@ pub fn expected_ns(pieces: &[Range], decision: &Decision, team: &Placement) -> f
 /// Loops that take longer than this, in nanoseconds, are always handed out in chunks: there the clocks and
 /// the lock cost next to nothing, and evening out may gain much.
 const SHORT_NS: f64 = 200_000.0;
-/// Executions in a form before the form is judged.
-const TRIAL: u32 = 6;
-/// Weight of a new time in a form's average.
-const WEIGHT: f64 = 0.2;
-/// A time counts as at most this many times the form's average: an execution that lost a time slice says
-/// nothing about its form.
-const BOUND: f64 = 1.5;
 /// Fixed pieces are kept while they are not slower by this number of nanoseconds per execution. Most of what fixed
 /// pieces save lies outside of the measured span: the locks before and after the loop.
 const OUTSIDE_NS: f64 = 500.0;
 
-/// Which form suits one settled loop, by its measured times.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// Which form suits one settled loop: by a trial as any two ways have ([`crate::gain`]).
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Form {
-    /// Average nanoseconds per iteration in chunks, and in fixed pieces.
-    ns: [Option<f64>; 2],
-    /// Measured executions left of the running trial.
-    left: u32,
+    /// Chunks to fixed pieces, in the running trial.
+    ratio: Ratio,
+    pairs: u32,
+    /// The finished execution of the running pair, and its nanoseconds per iteration.
+    first: Option<(bool, f64)>,
     /// In which form the next execution runs.
     fixed: bool,
-    /// The form that won the last judgement.
+    /// The form that won the last trial.
     winner: Option<bool>,
-    /// Measured executions for which the winner is kept before the loser is tried again. The number doubles each time
-    /// the same form has lost.
-    rest: u32,
+    /// Measured executions left before the next trial, and how many there were after the last one. The number doubles
+    /// each time the same form has lost.
+    left: u32,
+    period: u32,
+}
+
+impl Default for Form {
+    fn default() -> Form {
+        Form {
+            ratio: Ratio::NONE,
+            pairs: 0,
+            first: None,
+            fixed: false,
+            winner: None,
+            left: 0,
+            period: 0,
+        }
+    }
 }
 
 impl Form {
@@ -97,55 +106,57 @@ impl Form {
     /// nanoseconds from the first thread's arrival to the last thread's leaving. Returns whether the next
     /// execution runs in fixed pieces.
     pub(crate) fn update(&mut self, fixed: bool, span_ns: u64, iterations: u64) -> bool {
-        let span = span_ns as f64;
-        let now = span / iterations.max(1) as f64;
-        let of = &mut self.ns[usize::from(fixed)];
-        *of = Some(match *of {
-            Some(old) => old + WEIGHT * (now.min(BOUND * old) - old),
-            None => now,
-        });
+        let (span, each) = (span_ns as f64, iterations.max(1) as f64);
         if span > SHORT_NS && !fixed && self.winner.is_none() {
             // The loop is not short, as far as is known.
-            self.left = 0;
-            return self.fixed;
-        }
-        if fixed != self.fixed {
+            self.first = None;
+            self.fixed = false;
+        } else if fixed != self.fixed {
             // This execution began before the form changed.
-            return self.fixed;
-        }
-        self.left += 1;
-        match self.winner {
-            // The first judgement: chunks run first, then fixed pieces.
-            None if self.left >= TRIAL && !fixed => self.turn(true),
-            None if self.left >= TRIAL => self.judge(iterations),
-            Some(winner) if fixed != winner && self.left >= TRIAL => self.judge(iterations),
-            Some(winner) if fixed == winner && self.left >= self.rest => self.turn(!fixed),
-            _ => {}
+        } else if self.left > 0 {
+            self.left -= 1;
+        } else {
+            let outside = if fixed { 0.0 } else { OUTSIDE_NS };
+            self.tried(fixed, (span + outside) / each, each);
         }
         self.fixed
     }
 
-    fn turn(&mut self, fixed: bool) {
-        self.fixed = fixed;
-        self.left = 0;
-        // The old times of this form say little by now: measure anew.
-        self.ns[usize::from(fixed)] = None;
+    /// An execution of the running trial took `ns` for each of its `iterations`. The two of a pair are neighbours, and
+    /// which comes first changes.
+    fn tried(&mut self, fixed: bool, ns: f64, iterations: f64) {
+        match self.first.take() {
+            Some((before, ns_before)) if before != fixed => {
+                let (pieces, chunks) = if fixed {
+                    (ns, ns_before)
+                } else {
+                    (ns_before, ns)
+                };
+                let whole = |ns: f64| ns * iterations;
+                self.ratio.add(whole(pieces), whole(chunks), 1.0);
+                self.pairs += 1;
+                let estimate = self.ratio.estimate();
+                let decided = estimate.filter(|e| e.is_clear() || self.pairs >= MOST_PAIRS);
+                if let Some(e) = decided {
+                    self.conclude(e.mean >= 0.0);
+                }
+            }
+            _ => {
+                self.first = Some((fixed, ns));
+                self.fixed = !fixed;
+            }
+        }
     }
 
-    /// Decides between the two forms, for executions of about `iterations` iterations.
-    fn judge(&mut self, iterations: u64) {
-        let [Some(chunks), Some(pieces)] = self.ns else {
-            return;
-        };
-        let outside = OUTSIDE_NS / iterations.max(1) as f64;
-        let fixed = pieces <= chunks + outside;
-        self.rest = match self.winner {
-            Some(before) if before == fixed => (self.rest * 2).min(LONGEST_PERIOD),
+    fn conclude(&mut self, fixed: bool) {
+        self.period = match self.winner {
+            Some(before) if before == fixed => (self.period * 2).min(LONGEST_PERIOD),
             _ => FIRST_PERIOD,
         };
         self.winner = Some(fixed);
+        self.left = self.period;
         self.fixed = fixed;
-        self.left = 0;
+        (self.ratio, self.pairs) = (Ratio::NONE, 0);
     }
 }
 
@@ -213,9 +224,9 @@ mod tests {
         let mut fixed = false;
         let mut trials = Vec::new();
         for i in 0..3000 {
-            let before = fixed;
+            let in_trial = form.left == 0;
             fixed = form.update(fixed, if fixed { 60_000 } else { 50_000 }, 100);
-            if fixed && !before {
+            if in_trial && form.left > 0 {
                 trials.push(i);
             }
         }

@@ -34,8 +34,8 @@ mod band;
 mod ratio;
 
 use crate::limits::{
-    DISTURBED, FIRST_PERIOD, FIRST_REST, INTERRUPTED, INTERRUPT_NS, LONGEST_PERIOD, LONGEST_REST,
-    MEMORY, MOST_PAIRS, SHORT_NS, SYSTEMATIC,
+    DISTURBED, FIRST_PERIOD, INTERRUPTED, INTERRUPT_NS, LONGEST_PERIOD, LONGEST_REST, MEMORY,
+    MOST_PAIRS, SHORT_NS, SYSTEMATIC,
 };
 use crate::ways::{Reason, Way};
 pub(crate) use band::Band;
@@ -490,7 +490,7 @@ impl Gain {
         self.band.settle(self.last_ns[index(way)]);
         self.state = State::Settled {
             left: self.period,
-            rest: FIRST_REST,
+            rest: 0,
         };
     }
 

@@ -20,15 +20,14 @@ pub(crate) const FORGET: f64 = 0.5;
 /// A trial of so many pairs ends with what it has found. Untuned: a difference that is not clear by then is not felt.
 pub(crate) const MOST_PAIRS: u32 = 12;
 /// Executions between two trials: the first time...
-pub(crate) const FIRST_PERIOD: u32 = 32;
+pub const FIRST_PERIOD: u32 = 32;
 /// ...and at most. Untuned: the ledger bounds what trials cost.
 pub const LONGEST_PERIOD: u32 = 8192;
 /// A pair of which a thread lost its core counts for this part of one. A single one is never enough, since twice
 /// `ONE_PAIR / DISTURBED` is more than `MOST_APART`: at a quarter, one of eight runs of a program beside 20 busy
 /// processes kept ordinary teams from its first, disturbed pair on.
 pub(crate) const DISTURBED: f64 = 0.2;
-/// Executions of a settled region that may pass unmeasured: at first, and at most. Untuned: a change is seen later.
-pub(crate) const FIRST_REST: u32 = 5;
+/// Executions of a settled region that may pass unmeasured, at most. Untuned: a change is seen later.
 pub(crate) const LONGEST_REST: u32 = 127;
 /// Regions that take longer than this, in nanoseconds, are not compared with one thread. Untuned: two threads that
 /// wake up in 10 us are faster from 20 us on.
@@ -37,6 +36,12 @@ pub const SHORT_NS: f64 = 10_000.0;
 pub(crate) const INTERRUPTED: f64 = 5.0;
 /// Nanoseconds that a timer's interrupt may take, no reason to look at a region that one thread runs. Untuned.
 pub(crate) const INTERRUPT_NS: f64 = 1_500.0;
+/// Nanoseconds for which the system leaves a core to another process at least, where two want it: Linux takes 3 to 4
+/// ms.
+pub const SLICE_NS: u64 = 3_000_000;
+/// Times of loops that were measured to differ by less than this factor are taken for the same (untuned): nodes' times
+/// in two probings, costs of iterations, and what another division among nodes would save.
+pub(crate) const ALIKE: f64 = 1.25;
 /// A settled region has changed if so many executions in a row leave this band (a log ratio, a factor of 2) around the
 /// usual time, or two standard deviations, whichever is wider. One or two of them may have lost their cores. Untuned.
 pub(crate) const BAND: f64 = core::f64::consts::LN_2;

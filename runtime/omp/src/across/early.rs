@@ -16,9 +16,7 @@ use crate::thread::Thread;
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::counters::{Pages, Source as _};
 use hetmp_core::sys;
-
-/// Part of the region's time at home after which its faults say something: as much as a probe of the paper.
-const PROBE: f64 = 0.1;
+use hetmp_sched::schedule::DEFAULT_FRACTION;
 
 /// An execution across nodes that is a trial, as it begins.
 #[derive(Clone, Copy, Debug)]
@@ -153,12 +151,13 @@ impl Trial {
         }
     }
 
-    /// Is it hopeless for the origin's `threads` threads to go on like this? The execution has taken `ns`.
+    /// Is it hopeless for the origin's `threads` threads to go on like this? The execution has taken `ns`. The paper's
+    /// probe is how much has to run before faults say something.
     pub(super) fn is_hopeless(&self, ns: u64, seen: Seen, threads: u32, nodes: u32) -> bool {
         let threshold_us = self.threshold_us(seen, nodes);
         let gains_nothing = seen.period_us().is_some_and(|us| us <= threshold_us);
         let each_ns = seen.core_ns() / f64::from(threads.max(1));
-        (gains_nothing && each_ns >= PROBE * self.home_ns)
+        (gains_nothing && each_ns >= DEFAULT_FRACTION * self.home_ns)
             || ns as f64 > self.home_ns + self.spare_ns
     }
 }

@@ -1,6 +1,7 @@
 //! When a plan is no longer right: the nodes' times have moved against each other.
 
 use super::Known;
+use crate::limits::SLICE_NS;
 use crate::record::LoopRecord;
 
 /// Settled executions drift if the nodes' times per iteration have moved
@@ -8,9 +9,7 @@ use crate::record::LoopRecord;
 pub(super) const DRIFT: f64 = 1.5;
 /// Nanoseconds of execution that are judged together: some time slices of the system. A single slice lost to
 /// another program then makes no drift.
-const DRIFT_NS: u64 = 12_000_000;
-/// Drifts in a row after which the region is probed again.
-pub(super) const DRIFTS_IN_A_ROW: u32 = 2;
+const DRIFT_NS: u64 = 8 * SLICE_NS;
 
 /// Sums over settled executions that have not been judged yet.
 #[derive(Clone, Debug, Default)]

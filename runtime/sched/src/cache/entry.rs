@@ -4,11 +4,11 @@
 //! outliers decay. When successive executions agree, the entry is *settled*: it holds a plan, and the region
 //! is not probed again until [`drift`](super::drift) sees the nodes' times move.
 
-use super::drift::{factor, moved, DriftWatch, DRIFT, DRIFTS_IN_A_ROW};
+use super::drift::{factor, moved, DriftWatch, DRIFT};
 use super::Known;
 use crate::decide::{decide, Choice, Decision, NodeInput, Rules};
 use crate::fixed::Form;
-use crate::limits::FIRST_PERIOD;
+use crate::limits::{ALIKE, FIRST_PERIOD, MEMORY, SLICE_NS};
 use crate::placement::Placement;
 use crate::probe::NodeRate;
 use crate::record::{Learning, LoopRecord};
@@ -17,25 +17,12 @@ use std::sync::Arc;
 
 /// Weight of a new measurement in the averages; the old average has the rest.
 pub const NEW_WEIGHT: f64 = 0.75;
-/// Executions agree if the nodes' times per iteration have not moved against
-/// each other by more than this factor.
-const AGREEMENT: f64 = 1.25;
 /// Probed executions after which a region is settled even if they never agree: probing on would not make the
 /// region more regular.
 const MOST_PROBES: u32 = 4;
-/// A loop is *brief* if it was over before threads of some node came in this number of probed executions, and took
-/// no longer than [`BRIEF_NS`].
-const BRIEF_PROBES: u32 = 8;
-/// The longest span of a brief loop: nanoseconds from the first thread's arrival to the last thread's
-/// leaving.
+/// A loop is *brief* if it was over before threads of some node came in [`MOST_PROBES`] executions, and its span was no
+/// longer than this: nanoseconds from the first thread's arrival to the last thread's leaving.
 const BRIEF_NS: u64 = 20_000;
-/// A settled execution shorter than this, in nanoseconds (a time slice), counts for less in the averages: if
-/// it loses a slice, it takes many times as long.
-const FULL_WEIGHT_NS: f64 = 4e6;
-/// The least weight of a settled execution in the averages.
-const LEAST_WEIGHT: f64 = 0.05;
-/// [`Known::turned_down`] stops counting here.
-const MOST_TURNED_DOWN: u32 = 8;
 /// A plan is renewed when a core speed ratio has moved by more than this factor. Smaller moves make a loop in
 /// fixed pieces less than 1 % longer; with chunks, the end of the loop evens them out anyway.
 const RENEWAL: f64 = 1.01;
@@ -69,7 +56,6 @@ impl Timing {
 pub struct Entry {
     pub(super) known: Arc<Known>,
     probes: u32,
-    drifts: u32,
     watch: DriftWatch,
     form: Form,
     /// Executions since the plan was made.
@@ -138,7 +124,6 @@ impl Entry {
                 brief: false,
             }),
             probes: saved.probes,
-            drifts: 0,
             watch: DriftWatch::default(),
             form: Form::default(),
             since_plan: 0,
@@ -197,7 +182,8 @@ impl Entry {
             None
         };
         let weight = if settled {
-            NEW_WEIGHT * (record.elapsed_ns as f64 / FULL_WEIGHT_NS).clamp(LEAST_WEIGHT, 1.0)
+            // If a short one loses a time slice, it takes many times as long.
+            NEW_WEIGHT * (record.elapsed_ns as f64 / SLICE_NS as f64).clamp(1.0 - MEMORY, 1.0)
         } else {
             NEW_WEIGHT
         };
@@ -215,7 +201,7 @@ impl Entry {
             });
         }
 
-        known.turned_down = record.turned_down.min(MOST_TURNED_DOWN);
+        known.turned_down = record.turned_down;
         let confined = record
             .decision
             .as_ref()
@@ -243,16 +229,11 @@ impl Entry {
                 known.alone_ns[node] =
                     Some(record.elapsed_ns as f64 / record.iterations.max(1) as f64);
             }
-            match drift {
-                Some(moved) if moved > DRIFT => self.drifts += 1,
-                Some(_) => self.drifts = 0,
-                None => {}
-            }
-            self.drifts < DRIFTS_IN_A_ROW
+            drift.is_none_or(|moved| moved <= DRIFT)
         } else {
             self.probes += 1;
             known.map.clone_from(&record.map);
-            let agreed = !factors.is_empty() && moved(factors.iter().copied()) <= AGREEMENT;
+            let agreed = !factors.is_empty() && moved(factors.iter().copied()) <= ALIKE;
             // A loop that went back to one node while it ran has not shown what follows the first traffic.
             let gave_up = confined.is_some() && record.renewals > 0;
             // A turn of a single node starts at once: another probing would teach nothing.
@@ -274,7 +255,7 @@ impl Entry {
             let complete = inputs.iter().all(|x| x.threads == 0 || x.rate.is_some());
             // A brief loop cannot use fixed pieces either: one thread would have to wait for another that
             // comes too late.
-            known.brief = !complete && self.probes >= BRIEF_PROBES && record.span_ns <= BRIEF_NS;
+            known.brief = !complete && self.probes >= MOST_PROBES && record.span_ns <= BRIEF_NS;
             self.since_plan = self.since_plan.saturating_add(1);
             // Times of loops of a microsecond, in fixed pieces, move by more than `RENEWAL` each time.
             if complete && (!record.fixed || self.since_plan >= FIRST_PERIOD) {
@@ -298,7 +279,6 @@ impl Entry {
             known.fixed = false;
             self.form = Form::default();
             self.probes = 0;
-            self.drifts = 0;
         }
         self.known = Arc::new(known);
     }

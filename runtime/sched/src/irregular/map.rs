@@ -7,6 +7,7 @@
 //! nodes end together.
 
 use super::jumps::Jumps;
+use crate::limits::{ALIKE, SHORT_NS};
 use crate::probe::NodeTotal;
 
 /// Costs of iterations, by node and stratum.
@@ -20,20 +21,15 @@ pub struct CostMap {
     ns: Box<[f64]>,
 }
 
-/// Costs are alike if they differ from the median by at most this factor...
-const ALIKE: f64 = 1.25;
-/// ...in all strata but one of this many: one sample may have been disturbed.
+/// Costs are alike if they are so in all strata but one of this many: one sample may have been disturbed.
 const ODD_ONES: usize = 5;
 /// A sample that is this many times as long as both neighbours was disturbed: no place of a loop is like
 /// that.
 const DISTURBED: f64 = 6.0;
-/// Samples shorter than this, in nanoseconds, say little.
-pub(crate) const LEAST_NS: u64 = 10_000;
 /// Strata are sorted by how much each node prefers them, in steps of this factor.
 const STEP: f64 = 1.5;
-/// An exchange between two nodes must shorten their time to this part.
-const GAIN: f64 = 0.97;
-/// The division must take this part of the time that contiguous parts take.
+/// The division must take this part of the time that contiguous parts take, and an exchange between two nodes must
+/// shorten their time to it.
 const WORTH: f64 = 0.95;
 /// With more nodes than this no map is tried: making the map would take longer than it gains.
 const MOST_NODES: usize = 16;
@@ -200,7 +196,7 @@ pub(crate) fn merge(starts: &mut Vec<u64>, samples: &mut [Vec<NodeTotal>]) {
                     .map(|t| t.elapsed_ns() as f64),
             )
         })
-        .map(|ns| (LEAST_NS as f64 / ns.max(1.0)).ceil() as usize)
+        .map(|ns| (SHORT_NS / ns.max(1.0)).ceil() as usize)
         .max()
         .unwrap_or(1);
     if most < 2 {
@@ -356,7 +352,7 @@ fn exchange(amounts: &mut [Vec<f64>], (i, j): (usize, usize), cost: &impl Fn(usi
             break;
         }
     }
-    if my_time.max(their_time) < before * GAIN {
+    if my_time.max(their_time) < before * WORTH {
         for s in 0..strata {
             amounts[i][s] = mine[s];
             amounts[j][s] = pooled[s] - mine[s];
@@ -500,7 +496,8 @@ mod tests {
             t
         };
         let mut starts: Vec<u64> = (0..8).collect();
-        let mut samples = vec![vec![total(LEAST_NS * 2 / 5); 8], vec![total(LEAST_NS); 8]];
+        let least = SHORT_NS as u64;
+        let mut samples = vec![vec![total(least * 2 / 5); 8], vec![total(least); 8]];
         merge(&mut starts, &mut samples);
         assert_eq!(starts, [0, 3, 6]);
         assert_eq!(samples[0].len(), 3);

@@ -6,7 +6,7 @@ use super::map::{self, CostMap};
 use super::state::{lock, Cause, Center, Share};
 use super::{Irregular, Trigger, NO_TRIGGER};
 use crate::decide::{decide, Choice, Decision, NodeInput};
-use crate::limits::{FINEST, FINEST_OF_ALL, TAPER};
+use crate::limits::{FINEST, FINEST_OF_ALL, SHORT_NS, TAPER};
 use crate::primitive::Ordering;
 use crate::probe::{self, NodeRate, NodeTotal};
 use crate::ways::Reason;
@@ -17,10 +17,8 @@ const CHUNK_NS_PER_THREAD: f64 = 200.0;
 /// Least number of chunks into which a thread divides its part of its node's share: changes should be seen
 /// early.
 const CHUNKS_PER_THREAD: u64 = 64;
-/// The least iterations of a period for each thread.
-const LEAST_ITERATIONS: u64 = 8;
-/// The least work of a period, in multiples of the least work of a chunk.
-const LEAST_CHUNKS: f64 = 8.0;
+/// The least iterations of a period for each thread, and its least work in multiples of the least work of a chunk.
+const LEAST: u32 = 8;
 /// Most periods of an execution: each leaves more ranges than the one before.
 const MOST_PERIODS: u32 = 400;
 /// A probe chunk after the first period takes no longer than this on the
@@ -174,7 +172,7 @@ impl Irregular {
         decided
             .chain(known)
             .flatten()
-            .map(|r| (chunk as f64 * r.ns_per_iteration / map::LEAST_NS as f64) as u64)
+            .map(|r| (chunk as f64 * r.ns_per_iteration / SHORT_NS) as u64)
             .min()
             .unwrap_or(u64::MAX)
     }
@@ -202,7 +200,7 @@ impl Irregular {
 
     /// Is it worth dividing `left` iterations anew?
     pub(super) fn worth(&self, c: &Center, left: u64) -> bool {
-        if left / LEAST_ITERATIONS < self.team.threads() as u64 {
+        if left / u64::from(LEAST) < self.team.threads() as u64 {
             return false;
         }
         let per_ns: f64 = c
@@ -211,7 +209,7 @@ impl Irregular {
             .flat_map(|d| d.nodes.iter())
             .filter_map(|n| Some(f64::from(n.threads) / n.rate?.ns_per_iteration))
             .sum();
-        per_ns == 0.0 || left as f64 / per_ns >= LEAST_CHUNKS * self.settings.chunk_ns
+        per_ns == 0.0 || left as f64 / per_ns >= f64::from(LEAST) * self.settings.chunk_ns
     }
 
     /// Several nodes no longer pay because of faults: decides again by the times and faults measured since

@@ -3,7 +3,7 @@
 
 use super::parts::Parts;
 use super::schedule::{Chosen, Step};
-use super::settled::{seldom, Cut, Way, SELDOM};
+use super::settled::{is_nearly_static, Way, RARELY, SELDOM};
 use super::{known, report};
 use crate::team::seat::Seat;
 use crate::unlike::nodes;
@@ -138,10 +138,10 @@ impl Execution {
             return Some((way, SELDOM));
         }
         let decision = schedule.fixed_plan()?;
-        let cut = Cut::of(n, decision, &schedule.team, nthreads);
         // Where nothing tells the nodes apart, what short loops measured of them is noise up to here, and each
         // thread's own arithmetic is cheaper than pieces that one thread cuts for the others.
-        let way = if !nodes::told_apart() && cut.is_nearly_static {
+        let nearly = || is_nearly_static(n, decision, &schedule.team, nthreads);
+        let way = if !nodes::told_apart() && nearly() {
             Way::Static
         } else {
             Way::Pieces {
@@ -149,7 +149,7 @@ impl Execution {
                 team: Arc::clone(&schedule.team),
             }
         };
-        Some((way, seldom(cut.ns)))
+        Some((way, RARELY))
     }
 }
 

@@ -6,10 +6,10 @@
 //! thread that comes to the loop first has kept the pieces of its last execution by the full way, and copies
 //! them into the construct's node.
 //!
-//! One execution in [`EVERY`] (each thread counts for itself) takes the full way and is measured. So drift is
+//! One execution in [`FIRST_PERIOD`] (each thread counts for itself) takes the full way and is measured. So drift is
 //! noticed, but later than in loops that are always measured. The shorter the loop, the more the full way costs
 //! beside it. So a loop is measured more and more seldom while its plan holds: a brief loop, which takes no longer than
-//! the full way, down to one execution in [`SELDOM`], others as [`seldom`] says.
+//! the full way, down to one execution in [`SELDOM`], others to one in [`RARELY`].
 //!
 //! **Loops of many lengths.** One place of a program often runs with another trip count each time: a loop
 //! over the elements of one material, and then of the next. Knowledge of a loop holds for all trip counts of
@@ -27,20 +27,15 @@ use hetmp_core::float;
 use hetmp_sched::cache::magnitude;
 use hetmp_sched::decide::Decision;
 use hetmp_sched::fixed;
+use hetmp_sched::limits::{FIRST_PERIOD, SHORT_NS};
 use hetmp_sched::placement::Placement;
 use hetmp_sched::ranges::Range;
 use std::sync::Arc;
 
-/// One in this many executions is measured.
-const EVERY: u32 = 32;
 /// Of a brief loop whose plan holds, one in this many executions is measured in the end.
 pub(super) const SELDOM: u32 = 1024;
-/// Of another loop, one in at most this many: the system's time slices differ, and drift must show within seconds.
-const SELDOM_AT_MOST: u32 = 128;
-/// Nanoseconds that a measured execution takes more than an unmeasured one.
-const MEASURING_NS: f64 = 1000.0;
-/// Part of a loop's time that may go into measuring it.
-const MEASURING_COST: f64 = 0.005;
+/// Of another loop, one in this many: the system's time slices differ, and drift must show within seconds.
+pub(super) const RARELY: u32 = 128;
 /// Number of sets in a thread's table, and number of loops in each set.
 const SETS: usize = 64;
 const WAYS: usize = 4;
@@ -86,12 +81,6 @@ impl Which {
     fn set(self) -> usize {
         mixed(self.key, self.magnitude) % SETS * WAYS
     }
-}
-
-/// Of a loop that takes `ns` nanoseconds, one in this many executions is measured while its plan holds.
-pub(super) fn seldom(ns: f64) -> u32 {
-    let affordable = MEASURING_NS / (MEASURING_COST * ns.max(1.0));
-    (affordable as u32).clamp(EVERY, SELDOM_AT_MOST)
 }
 
 /// How the unmeasured executions of a settled loop are handed out.
@@ -210,9 +199,9 @@ impl Settled {
         let kept = &mut ways[at];
         let holds = kept.which == which && kept.number == number;
         kept.every = if holds {
-            (2 * kept.every).clamp(EVERY, seldom.max(EVERY))
+            (2 * kept.every).clamp(FIRST_PERIOD, seldom.max(FIRST_PERIOD))
         } else {
-            EVERY
+            FIRST_PERIOD
         };
         kept.which = which;
         kept.number = number;
@@ -222,33 +211,23 @@ impl Settled {
     }
 }
 
-/// The pieces of a loop with `n` iterations by its plan, seen as a whole.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Cut {
-    /// Expected nanoseconds of the longest piece.
-    pub(super) ns: f64,
-    /// The largest piece is hardly larger than that of a static loop.
-    pub(super) is_nearly_static: bool,
-}
-
-/// Below this time, in nanoseconds, what was measured of a loop is mostly the way into and out of it, and a difference
-/// of a quarter says nothing about the nodes.
-const MOSTLY_OVERHEAD_NS: f64 = 5_000.0;
-
-impl Cut {
-    /// How `decision` cuts a loop with `n` iterations for the `threads` threads of `team`.
-    pub(super) fn of(n: u64, decision: &Decision, team: &Placement, threads: u32) -> Cut {
-        let mut pieces = Vec::new();
-        fixed::pieces(n, decision, team, &mut pieces);
-        let largest = pieces.iter().map(|piece| piece.len()).max().unwrap_or(n);
-        let fair = n.div_ceil(u64::from(threads.max(1)));
-        let ns = fixed::expected_ns(&pieces, decision, team);
-        let tolerance = if ns < MOSTLY_OVERHEAD_NS { 4 } else { 10 };
-        Cut {
-            ns,
-            is_nearly_static: largest <= fair.saturating_add(fair / tolerance),
-        }
-    }
+/// Is the largest piece of a loop with `n` iterations, as `decision` cuts it for the `threads` threads of `team`,
+/// hardly larger than that of a static loop?
+pub(super) fn is_nearly_static(
+    n: u64,
+    decision: &Decision,
+    team: &Placement,
+    threads: u32,
+) -> bool {
+    let mut pieces = Vec::new();
+    fixed::pieces(n, decision, team, &mut pieces);
+    let largest = pieces.iter().map(|piece| piece.len()).max().unwrap_or(n);
+    let fair = n.div_ceil(u64::from(threads.max(1)));
+    // What was measured of a short loop is mostly the way into and out of it, and a difference of a quarter says
+    // nothing about the nodes.
+    let is_short = fixed::expected_ns(&pieces, decision, team) < SHORT_NS;
+    let tolerance = if is_short { 4 } else { 10 };
+    largest <= fair.saturating_add(fair / tolerance)
 }
 
 impl Kept {
@@ -292,7 +271,7 @@ mod tests {
                     (key, n),
                     (7, 2),
                     plan_number(key, magnitude(n)),
-                    (plan(), EVERY),
+                    (plan(), FIRST_PERIOD),
                 );
             }
         }
@@ -328,15 +307,15 @@ mod tests {
             (key, 100),
             (7, 2),
             plan_number(key, magnitude(100)),
-            (plan(), EVERY),
+            (plan(), FIRST_PERIOD),
         );
         let unmeasured = (0..100).take_while(|_| kept.next((key, 100), (7, 2)).is_some());
-        assert_eq!(unmeasured.count(), EVERY as usize - 1);
+        assert_eq!(unmeasured.count(), FIRST_PERIOD as usize - 1);
         kept.keep(
             (key, 100),
             (7, 2),
             plan_number(key, magnitude(100)),
-            (plan(), EVERY),
+            (plan(), FIRST_PERIOD),
         );
         assert!(kept.next((key, 100), (7, 2)).is_some());
         forget(key, magnitude(3));
@@ -371,37 +350,31 @@ mod tests {
             decide(&nodes, &Rules::default())
         };
         let team = Placement::placed(&[0, 1], 2);
-        let is = |rates, n| Cut::of(n, &plan_of(rates), &team, 2).is_nearly_static;
+        let is = |rates, n| is_nearly_static(n, &plan_of(rates), &team, 2);
         assert!(is([10.0, 10.0], 100) && is([10.0, 11.0], 100));
         assert!(!is([10.0, 30.0], 100));
         assert!(is([10.0, 10.0], 1) && is([10.0, 10.0], 3));
         // 58 : 42. In a loop of half a microsecond that is no difference, in one of 50 us it is.
         assert!(is([10.0, 14.0], 100) && !is([1000.0, 1400.0], 100));
-        let ns = Cut::of(100, &plan_of([10.0, 30.0]), &team, 2).ns;
-        assert!((ns - 750.0).abs() < 1.0, "{ns}");
     }
 
     /// A measured execution takes about a microsecond more, which short loops feel.
     #[test]
     fn short_loops_are_measured_more_seldom_while_their_plan_holds() {
-        assert_eq!(seldom(0.0), SELDOM_AT_MOST);
-        assert_eq!(seldom(400.0), SELDOM_AT_MOST);
-        assert_eq!(seldom(3_000.0), 66);
-        assert_eq!(seldom(45_000.0), EVERY);
         let mut kept = Settled::new();
         let key = 0x53_0140;
-        let mut unmeasured = |ns| {
+        let mut unmeasured = || {
             let number = plan_number(key, magnitude(100));
-            kept.keep((key, 100), (7, 2), number, (plan(), seldom(ns)));
+            kept.keep((key, 100), (7, 2), number, (plan(), RARELY));
             let all = (0..5000).take_while(|_| kept.next((key, 100), (7, 2)).is_some());
             all.count() as u32
         };
-        let first: Vec<u32> = (0..4).map(|_| unmeasured(400.0)).collect();
-        let at_most = SELDOM_AT_MOST - 1;
-        assert_eq!(first, [EVERY - 1, 2 * EVERY - 1, at_most, at_most]);
-        assert_eq!(unmeasured(45_000.0), EVERY - 1, "it has become long");
+        let first: Vec<u32> = (0..4).map(|_| unmeasured()).collect();
+        let at_most = RARELY - 1;
+        let twice = 2 * FIRST_PERIOD - 1;
+        assert_eq!(first, [FIRST_PERIOD - 1, twice, at_most, at_most]);
         forget(key, magnitude(100));
-        assert_eq!(unmeasured(400.0), EVERY - 1, "another plan");
+        assert_eq!(unmeasured(), FIRST_PERIOD - 1, "another plan");
     }
 
     #[test]
@@ -414,7 +387,7 @@ mod tests {
             let all = (0..5000).take_while(|_| kept.next((key, 5), (7, 2)).is_some());
             all.count() as u32
         };
-        for every in [EVERY, 2 * EVERY, 4 * EVERY] {
+        for every in [FIRST_PERIOD, 2 * FIRST_PERIOD, 4 * FIRST_PERIOD] {
             assert_eq!(unmeasured(&mut kept), every - 1);
         }
         for _ in 0..10 {
@@ -422,6 +395,6 @@ mod tests {
         }
         assert_eq!(unmeasured(&mut kept), SELDOM - 1);
         forget(key, magnitude(5));
-        assert_eq!(unmeasured(&mut kept), EVERY - 1, "another plan");
+        assert_eq!(unmeasured(&mut kept), FIRST_PERIOD - 1, "another plan");
     }
 }

@@ -4,8 +4,8 @@
 //! measurement with such a pause says nothing about the region. The kernel counts how often the threads of a
 //! process lose their cores.
 
-/// Nanoseconds after which a thread that has lost its core usually gets it back.
-const SLICE_NS: u64 = 3_000_000;
+use hetmp_sched::limits::SLICE_NS;
+
 /// A measurement is disturbed if it may have lost this part of its time.
 const PART: u64 = 16;
 
