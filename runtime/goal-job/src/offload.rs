@@ -14,151 +14,35 @@
 //! More collectives at once than a device keeps wait in a queue for those before them, and then begin within later
 //! calls.
 
+mod device;
+mod wait;
+
 use crate::choice::Collective;
 use crate::memory::Segment;
-use crate::settings::{self, Allgather, Allreduce, Alltoall, Settings};
-use core::fmt::Debug;
+use crate::settings::{Allgather, Allreduce, Alltoall, Settings};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+pub(crate) use device::{Device, Image, Refused};
 use hetmp_core::hash::HashMap;
-use hetmp_core::park::Policy;
-use hetmp_core::sync::pause;
 use hetmp_core::{report, sys};
 use hetmp_goal::arena::Placed;
 use hetmp_goal::graph;
+use hetmp_goal::kernel;
 use hetmp_goal::rank::Failure;
 use hetmp_goal::schedule::Schedule;
-use hetmp_goal::{kernel, triggered};
 use std::collections::VecDeque;
-use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+pub(crate) use wait::Gone;
 
 /// How many collectives are remembered, with their images or why they were declined.
 const CACHED: usize = 256;
-/// How often a waiter looks before it gives its core away: some 10 us, if every rank has a core.
-const LOOKS: u32 = 300;
-/// The first of [`LOOKS`], which have no pause between them.
-const QUICK: u32 = 64;
-/// How long a waiter gives its core away before it sleeps, nanoseconds. A nap takes 60 us at least, because Linux
-/// rounds up: to sleep earlier costs more than it saves, and whoever else wants the core gets it meanwhile.
-const YIELDING: u64 = 100_000;
-/// A waiter's first nap, nanoseconds. Each is half as long again as the one before. Nobody wakes a waiter: what a nap
-/// is too long delays it.
-const FIRST_NAP: u64 = 10_000;
-/// The longest nap, nanoseconds.
-const LONGEST_NAP: u64 = 500_000;
-/// After this time without an end a waiter asks whether its peers still live, nanoseconds, and then again and again.
-const CHECKS: u64 = 50_000_000;
 /// How soon peers are asked again how far they are, nanoseconds, by a thread that waits for a slot. Each question
 /// doubles the time to the next, because it takes a peer's processor for some microseconds.
 const PROBES: u64 = 100_000;
 /// How late at most.
 const RAREST_PROBES: u64 = 3_200_000;
-/// How long a rank that leaves waits for peers that may still ask for messages, nanoseconds.
-const FAREWELL: u64 = 1_000_000_000;
-
 const RUNNING: u32 = 0;
 const ENDED: u32 = 1;
 const FAILED: u32 = 2;
-
-/// A rank's part of a collective, as a device runs it.
-#[derive(Debug)]
-pub(crate) enum Image {
-    /// For the program in the kernel.
-    Kernel(kernel::Image),
-    /// For the network adapter.
-    Nic(triggered::Program),
-}
-
-impl Image {
-    pub(crate) fn segments(&self) -> &[Placed] {
-        match self {
-            Image::Kernel(image) => image.segments(),
-            Image::Nic(program) => program.segments(),
-        }
-    }
-
-    /// The ranks that get messages, one bit each.
-    fn sent(&self) -> u64 {
-        match self {
-            Image::Kernel(image) => image.sent(),
-            Image::Nic(program) => program.sent(),
-        }
-    }
-}
-
-/// Why a rank does not get the engine.
-pub(crate) enum Refused {
-    /// No rank gets it. One line.
-    All(String),
-    /// The job cannot go on. One line.
-    Job(String),
-}
-
-/// What executes runs. Of its methods only [`Device::is_done`] is called without the lock of [`Offload`].
-pub(crate) trait Device: Debug + Send + Sync {
-    /// The engine's name, as users write it.
-    fn name(&self) -> &'static str;
-
-    /// How many runs a rank can have at once. Run `n` takes the slot `n % runs`.
-    fn runs(&self) -> u64;
-
-    /// The part of rank `rank` in the collective whose schedules are `all`.
-    ///
-    /// # Errors
-    /// Why the device does not take the collective, the same on all ranks.
-    fn place(&self, all: &[Schedule], rank: u32) -> Result<Image, String>;
-
-    /// The longest block of an exchange with neighbours that the device takes, bytes; `None` if it takes none. A device
-    /// that takes such an exchange does so whatever neighbours the other ranks have, of which this one knows nothing.
-    fn neighbours(&self) -> Option<u64>;
-
-    /// This rank's part in an exchange with neighbours.
-    ///
-    /// # Errors
-    /// Why the device does not take it.
-    fn place_own(&self, own: &Schedule) -> Result<Image, String>;
-
-    /// Begins run `number`. Returns the run's mark, by which [`Device::is_done`] knows it; never 0.
-    ///
-    /// # Errors
-    /// The system's. Then the device cannot be used any more.
-    ///
-    /// # Safety
-    /// Each of `segments` is valid for reads of the length that the image says. The slot is free.
-    unsafe fn begin(&self, number: u64, image: &Image, segments: &[*mut u8]) -> io::Result<u64>;
-
-    /// Whether the run that was begun with this mark, and was not collected, is complete (acquire).
-    fn is_done(&self, number: u64, mark: u64) -> bool;
-
-    /// Copies what the run wrote to the segments, and gives the slot back.
-    ///
-    /// # Safety
-    /// The run is complete and was not collected. Each of `segments` is valid for writes of the length that the image
-    /// says.
-    unsafe fn collect(&self, number: u64, image: &Image, segments: &[*mut u8]);
-
-    /// The slots of runs 1 to this one are free at the peer, as far as is known here.
-    fn done_at(&self, peer: u32) -> u64;
-
-    /// Asks peers how far they are, one bit each, if that is not known without asking.
-    fn probe(&self, peers: u64);
-
-    /// Whether the run still needs something of a peer, that has left.
-    fn needs(&self, number: u64, image: &Image, peer: u32) -> bool;
-
-    /// Something that the device could not do, if there is any: then no run can end any more.
-    fn failure(&self) -> Option<String>;
-
-    /// Whether peers ask for messages, perhaps of runs that have ended here. Otherwise what a run sends goes to the
-    /// slots of its receivers, whether or not the run has begun there.
-    fn is_asked(&self) -> bool;
-
-    /// Ends what was started for this rank. No run is begun after that.
-    fn detach(&self);
-
-    /// What the device has counted, for people.
-    fn counted(&self) -> String;
-}
 
 /// A run of a device.
 #[derive(Debug)]
@@ -586,118 +470,6 @@ impl Offload {
         }
         None
     }
-
-    /// Waits for the end of a run. `is_gone` says whether a rank has died, or has left.
-    ///
-    /// # Errors
-    /// Why the run has failed.
-    pub(crate) fn wait(
-        &self,
-        run: &Arc<Run>,
-        is_gone: &dyn Fn(u32) -> Gone,
-    ) -> Result<(), Failure> {
-        if !Policy::oversubscribed() {
-            for i in 0..LOOKS {
-                if let Some(ended) = self.test(run) {
-                    return ended;
-                }
-                if i >= QUICK {
-                    pause();
-                }
-            }
-        }
-        let began = sys::monotonic_ns();
-        let mut checked = began;
-        while checked.saturating_sub(began) < YIELDING {
-            if let Some(ended) = self.test(run) {
-                return ended;
-            }
-            sys::yield_now();
-            checked = sys::monotonic_ns();
-        }
-        let mut nap = FIRST_NAP;
-        loop {
-            if let Some(ended) = self.test(run) {
-                return ended;
-            }
-            rest(nap);
-            nap = (nap + nap / 2).min(LONGEST_NAP);
-            let now = sys::monotonic_ns();
-            if now.saturating_sub(checked) >= CHECKS {
-                checked = now;
-                self.check(run, is_gone);
-            }
-        }
-    }
-
-    /// Fails all runs if a rank is gone without which `run` cannot end. Runs that only waited for one that has left
-    /// begin.
-    pub(crate) fn check(&self, run: &Arc<Run>, is_gone: &dyn Fn(u32) -> Gone) {
-        if let Some(why) = self.device.failure() {
-            report::warn(format_args!("GOAL engine {}: {why}", self.device.name()));
-            self.fail_all(&mut self.lock(), Failure::Abandoned);
-            return;
-        }
-        let others = (0..self.ranks).filter(|r| *r != self.rank);
-        let mut left = 0;
-        let lost = others.into_iter().find(|r| match is_gone(*r) {
-            Gone::No => false,
-            // What it has sent before it left has arrived, or was asked for.
-            Gone::Left => {
-                left |= 1 << *r;
-                self.device.needs(run.number, &run.image, *r)
-            }
-            Gone::Died => true,
-        });
-        if let Some(peer) = lost {
-            let mut runs = self.lock();
-            // What the rank has sent before its end counts.
-            if !self.collect(&mut runs, run) {
-                self.fail_all(&mut runs, Failure::PeerLost { peer });
-            }
-        } else if left != 0 {
-            let mut runs = self.lock();
-            runs.left |= left;
-            self.launch(&mut runs);
-        }
-    }
-
-    /// Gives up the runs that have not ended, waits a while for peers that may still ask for messages, and detaches the
-    /// device.
-    pub(crate) fn finish(&self, is_gone: &dyn Fn(u32) -> Gone) {
-        let mut runs = self.lock();
-        for run in runs.open.clone().iter().flatten() {
-            self.collect(&mut runs, run);
-        }
-        let was_lost = runs.lost.is_some();
-        let has_open = !runs.queue.is_empty() || runs.open.iter().any(Option::is_some);
-        self.fail_all(&mut runs, Failure::Abandoned);
-        let launched = runs.last;
-        let until = sys::monotonic_ns() + FAREWELL;
-        // Runs that this rank gives up end at no peer that needs this rank, so that waiting would be in vain.
-        let is_asked = self.device.is_asked();
-        while is_asked && !was_lost && !has_open && sys::monotonic_ns() < until {
-            let first = launched.saturating_sub(self.device.runs() - 1).max(1);
-            let behind = (first..=launched).fold(0, |all, n| {
-                all | self.behind(&runs, runs.sent[self.slot(n)], n)
-            });
-            let here = (0..self.ranks).filter(|r| behind >> r & 1 == 1 && is_gone(*r) == Gone::No);
-            let behind = here.fold(0, |all, r| all | 1u64 << r);
-            if behind == 0 {
-                break;
-            }
-            self.probe(&mut runs, behind);
-            rest(FIRST_NAP);
-        }
-        self.device.detach();
-        if settings::counters() {
-            let (name, counted) = (self.device.name(), self.device.counted());
-            report::line(
-                "hetmp: ",
-                format_args!("GOAL engine {name}, rank {}: {counted}", self.rank),
-            );
-        }
-    }
 }
 
 /// The number of neighbours of an exchange with them, and the bytes of a block; `None` for other collectives.
@@ -715,26 +487,4 @@ fn neighbours(what: &Collective) -> Option<(usize, u64)> {
         } => Some((sources.len() + destinations.len(), *bytes)),
         _ => None,
     }
-}
-
-/// Whether a rank is still there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gone {
-    /// As far as is known.
-    No,
-    /// It has left the job.
-    Left,
-    /// Its process has ended without leaving.
-    Died,
-}
-
-/// Sleeps for `ns` nanoseconds, less than a second.
-fn rest(ns: u64) {
-    let time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: ns as i64,
-    };
-    // SAFETY: `time` lives until the call returns; the null pointer says that the rest of an interrupted sleep is not
-    // asked for.
-    unsafe { libc::nanosleep(&raw const time, core::ptr::null_mut()) };
 }
