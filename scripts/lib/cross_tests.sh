@@ -9,7 +9,8 @@ case $target in /*) ;; *) target=$PWD/$target ;; esac
 
 scripts/cross aarch64 || exit
 library=$target/aarch64-unknown-linux-gnu/release/libhetmp.so
-cargo build --locked --release --quiet --package hetmp --package hetmp-dsm-preload --package hetmp-cli
+cargo build --locked --release --quiet --package hetmp --package hetmp-dsm-preload --package hetmp-cli \
+    --package hetmp-hetcc
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
@@ -104,37 +105,35 @@ for name in constructs shared tasks ordered doacross memory; do
     sed -i '/^hetmp: threads that libraries started/d' "$work/out"
     same "dsm/$name"
 done
-halves() { # FORM PROGRAM: EP for both machines
-    for compiler in gcc aarch64-linux-gnu-gcc; do
-        $compiler -O2 -fopenmp -fsigned-char -ffp-contract=off -fno-pie -no-pie -ffunction-sections -fdata-sections \
-            -fno-common "-DFORM_$1" "-DPROGRAM=$2" -Ic-tests/kernels c-tests/kernels/ep.c c-tests/dsm/halves/half.c \
-            -Wl,-T,c-tests/dsm/halves/half.ld -lm -o "$work/ep.$compiler"
-    done
+halves() { # PROGRAM FORM: a kernel for both machines
+    "$target/release/hetcc" -O2 -fopenmp "-DFORM_$2" -Ic-tests/kernels "c-tests/kernels/$1.c" -lm -o "$work/both" &&
+        "$target/release/hetcc" --other-half "$work/both" -o "$work/both.arm"
 }
 two_machines() { # node 0 is of this machine, node 1 is emulated
     LD_PRELOAD='' OMP_NUM_THREADS=4 OMP_SCHEDULE=hetprobe HETMP_DSM_CROSS=always timeout 300 \
-        "$target/release/hetrun" --dsm -n 1 "$work/ep.gcc" S : \
+        "$target/release/hetrun" --dsm -n 1 "$work/both" S : \
         -n 1 env "LD_PRELOAD=$arm/libhetmp_dsm.so:$library" \
-        qemu-aarch64-static -L /usr/aarch64-linux-gnu "$work/ep.aarch64-linux-gnu-gcc" S >"$work/out" 2>"$work/err"
+        qemu-aarch64-static -L /usr/aarch64-linux-gnu "$work/both.arm" S >"$work/out" 2>"$work/err"
 }
-for form in NONE RUNTIME DYNAMIC; do
-    halves $form 1 || { verdict 1 "two instruction sets, $form"; continue; }
-    OMP_NUM_THREADS=4 LD_PRELOAD='' "$work/ep.gcc" S >"$work/alone" 2>/dev/null
+for program in 'ep NONE' 'ep RUNTIME' 'ep DYNAMIC' 'blackscholes NONE'; do
+    # shellcheck disable=SC2086 # two words
+    halves $program || { verdict 1 "two instruction sets, $program"; continue; }
+    OMP_NUM_THREADS=4 LD_PRELOAD='' "$work/both" S >"$work/alone" 2>/dev/null
     status=0
     two_machines || status=$?
     [ "$status" = 0 ] || cat "$work/out" "$work/err"
-    verdict "$status" "two instruction sets, $form"
-    same "two instruction sets, $form"
+    verdict "$status" "two instruction sets, $program"
+    same "two instruction sets, $program"
 done
 # A file for the other machine, with this machine's half in it.
-aarch64-linux-gnu-objcopy --add-section .hetmp.half="$work/ep.gcc" "$work/ep.aarch64-linux-gnu-gcc" "$work/ep.both"
+aarch64-linux-gnu-objcopy --add-section .hetmp.half="$work/both" "$work/both.arm" "$work/turned"
 runs "this machine's half of a file" env OMP_NUM_THREADS=4 HETMP_DSM_CROSS=always \
-    "$target/release/hetrun" --dsm -n 2 "$work/ep.both" S
+    "$target/release/hetrun" --dsm -n 2 "$work/turned" S
 sed -i '/^kernel=/d' "$work/out"
 same "this machine's half of a file"
 # Halves of two programs.
-cp "$work/ep.gcc" "$work/ep.first"
-halves NONE 2 && mv "$work/ep.first" "$work/ep.gcc"
+cp "$work/both" "$work/first"
+halves ep NONE && mv "$work/first" "$work/both"
 status=0
 two_machines && status=1
 grep -q 'expected two halves of one program' "$work/err" || status=1

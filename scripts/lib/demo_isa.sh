@@ -9,7 +9,8 @@ case $target in /*) ;; *) target=$PWD/$target ;; esac
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 echo "demo: building, for two instruction sets"
-cargo build --locked --release --quiet --package hetmp --package hetmp-dsm-preload --package hetmp-cli
+cargo build --locked --release --quiet --package hetmp --package hetmp-dsm-preload --package hetmp-cli \
+    --package hetmp-hetcc
 scripts/cross aarch64 >"$scratch/built" 2>&1 || {
     status=$?
     [ "$status" = 77 ] || cat "$scratch/built"
@@ -17,13 +18,8 @@ scripts/cross aarch64 >"$scratch/built" 2>&1 || {
     exit 0
 }
 arm=$target/aarch64-unknown-linux-gnu/release
-for compiler in gcc aarch64-linux-gnu-gcc; do
-    $compiler -O2 -fopenmp -fsigned-char -ffp-contract=off -fno-pie -no-pie -ffunction-sections -fdata-sections \
-        -fno-common -DFORM_RUNTIME -Ic-tests/kernels c-tests/kernels/ep.c c-tests/dsm/halves/half.c \
-        -Wl,-T,c-tests/dsm/halves/half.ld -lm -o "$scratch/ep.$compiler"
-done
-mv "$scratch/ep.gcc" "$scratch/ep"
-mv "$scratch/ep.aarch64-linux-gnu-gcc" "$scratch/ep.aarch64"
+"$target/release/hetcc" -O2 -fopenmp -DFORM_RUNTIME -Ic-tests/kernels c-tests/kernels/ep.c -lm -o "$scratch/ep"
+"$target/release/hetcc" --other-half "$scratch/ep" -o "$scratch/ep.aarch64"
 cd "$scratch"
 export OMP_NUM_THREADS=4 OMP_SCHEDULE=hetprobe HETMP_DSM_CROSS=always HETMP_VERBOSE=1
 file -b ep ep.aarch64 2>/dev/null | cut -d, -f1-2 | sed 's/^/  /' || true
