@@ -332,10 +332,13 @@ fn extra(layout: &Layout, machine: Machine, folder: &Path) -> Result<(), String>
     write(&folder.join("script.ld"), layout.script(machine).as_bytes())?;
     let half = layout.half(machine, [0; 16]);
     let bytes: Vec<String> = half.to_bytes().iter().map(u8::to_string).collect();
-    let room = half.other.end - half.other.start;
+    let room = match half.other.end - half.other.start {
+        0 => String::new(),
+        bytes => format!(".zero {bytes}\n"),
+    };
     let source = format!(
         ".section {NOTE},\"a\",%note\n.balign 4\n.long 6, {}, 1\n.asciz \"hetmp\"\n.balign 4\n.byte {}\n.balign 4\n\
-         .section .hetmp.other,\"a\",%progbits\n.zero {room}\n",
+         .section .hetmp.other,\"a\",%progbits\n{room}",
         bytes.len(),
         bytes.join(",")
     );
@@ -385,7 +388,10 @@ fn finish(layout: &Layout, ends: &[PathBuf; 2], to: &Path, work: &Path) -> Resul
         .arg(&ends[X86_64 as usize])
         .arg(&joined);
     run(&mut objcopy)?;
-    let _ = std::fs::remove_file(to);
+    // A program that runs keeps its file. What is no file (`-o /dev/null`) stays.
+    if std::fs::symlink_metadata(to).is_ok_and(|m| m.is_file() || m.is_symlink()) {
+        std::fs::remove_file(to).map_err(|e| file_error(to, &e))?;
+    }
     std::fs::copy(&joined, to).map_err(|e| file_error(to, &e))?;
     Ok(())
 }

@@ -142,10 +142,18 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new() -> std::io::Result<Folder> {
-        let name = format!("hetcc-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir(&path)?;
-        Ok(Folder(path))
+        let mut tries = 0;
+        loop {
+            let name = format!("hetcc-{}-{tries}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            match std::fs::create_dir(&path) {
+                // Another process of this number left it.
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists && tries < 100 => {
+                    tries += 1
+                }
+                made => return made.map(|()| Folder(path)),
+            }
+        }
     }
 }
 

@@ -430,4 +430,8 @@ fn what_stays_in_one_function_is_not_refused() {
          function of the program)\n"
     );
     assert_eq!(s.run("program", &[]), ["4950 1\n", "4950 1\n"]);
+    // A program without any constant.
+    s.write("plain.c", "int main(void) { return 0; }\n");
+    s.compiles("hetcc", &["plain.c", "-o", "program"]);
+    assert_eq!(s.run("program", &[]), ["", ""]);
 }
