@@ -197,11 +197,12 @@ impl Schedule {
                 let probe = probe.unwrap_or(DEFAULT_FRACTION);
                 (Kind::HetProbe { probe }, false)
             }
-            _ => {
+            "hetprobe-i" => {
                 let [probe, jump] = percents(args, "hetprobe-i[,probe%[,jump%]]").map_err(bad)?;
                 let probe = probe.unwrap_or(DEFAULT_FRACTION);
                 (Kind::HetProbeI { probe, jump }, false)
             }
+            _ => unreachable!("a word of the list above has no arm"),
         };
         let mut schedule = Schedule {
             kind,
