@@ -35,7 +35,7 @@ macro_rules! table {
 table! {
     /// Why a region runs as an ordinary team, or why it or a loop runs on one node.
     Reason {
-        Off "off" "not asked for",
+        Off "off" "no schedule of hetmp's (hetprobe) is set, or HETMP_STATIC=off",
         Origin "origin" "at the origin of the distributed shared memory",
         AlikeNodes "alike-nodes" "all nodes are alike",
         /// The nodes do not differ by any known property, so that the region is not examined.
