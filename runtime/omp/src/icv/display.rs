@@ -4,6 +4,7 @@
 use super::{Globals, SchedKind, TargetOffload};
 use crate::affinity::places;
 use crate::icv::ProcBind;
+use hetmp_core::env::{self, Family};
 use hetmp_core::spins::{Library, WaitPolicy};
 use hetmp_sched::schedule::Modifier;
 
@@ -245,6 +246,17 @@ fn ours(g: &Globals, out: &mut Vec<u8>) {
     line(out, "HETMP_REPORT", g.ours.report.as_deref().unwrap_or(b""));
     line(out, "HETMP_TRACE", g.ours.trace.as_deref().unwrap_or(b""));
     line(out, "HETMP_TRACE_EVENTS", g.ours.trace_events.to_string());
+    // What only the parts that read them know is shown as it was set.
+    for row in env::TABLE.iter().filter(|row| row.family == Family::Hetmp) {
+        let shown = format!("\n  {} = '", row.name);
+        if !out.windows(shown.len()).any(|at| at == shown.as_bytes()) {
+            line(
+                out,
+                row.name,
+                env::snapshot().get(row.name).unwrap_or_default(),
+            );
+        }
+    }
 }
 
 /// The number, or nothing if none was given.

@@ -550,6 +550,10 @@ mod tests {
             prop_assert!(spins.throttled <= spins.free);
             let text = display::text(&g, &display::Current::unchanged(&g), true);
             prop_assert!(text.ends_with(b"ENVIRONMENT END\n"));
+            let text = String::from_utf8_lossy(&text);
+            for row in env::TABLE.iter().filter(|row| row.family == env::Family::Hetmp) {
+                prop_assert_eq!(text.matches(&format!("\n  {} = '", row.name)).count(), 1);
+            }
         }
     }
 }
