@@ -22,7 +22,7 @@ mod written;
 use std::cell::RefCell;
 
 use crate::elf::{u64_at, Memory, Segment, PF_W, PT_LOAD};
-use crate::{Callee, Entry, Form, Image, Scan, Told, Unwind, Use, Why};
+use crate::{Callee, Form, Image, Scan, Unwind, Use, Why};
 
 pub use written::{sealed, Readings, Unfit, LARGEST, MOST_TAUGHT};
 

@@ -1,6 +1,7 @@
 //! What is written is read, and nothing else is believed.
 
 use super::*;
+use crate::{Entry, Told};
 
 /// Two functions: the first one returns, the second one calls the first one, and then what is not known.
 const CODE: [u8; 24] = [
