@@ -206,7 +206,8 @@ fn files_with(words: &[&str], cli: bool) -> Vec<String> {
             let (path, name) = (entry.path(), entry.file_name());
             let name = name.to_string_lossy();
             if path.is_dir() {
-                if !["tests", "examples", "target"].contains(&&*name) && (cli || name != "cli") {
+                let no_code = ["tests", "examples", "target"].contains(&&*name);
+                if !no_code && (cli || !["cli", "hetcc", "lab"].contains(&&*name)) {
                     look.push(path);
                 }
                 continue;

@@ -6,6 +6,7 @@
 use crate::command::{is_fortran, Command, Mode};
 use crate::machine::{missing, run, Aarch64, Language, Machine, X86_64};
 use crate::types;
+use hetmp_core::file;
 use hetmp_core::multi_isa::HALF;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -83,8 +84,9 @@ pub(crate) fn compile(
             "source: '{source}': compiles for x86_64 and not for aarch64 (expected what both compilers take)"
         ));
     }
-    let read =
-        |path: &Path| std::fs::read(path).map_err(|e| format!("file: '{}': {e}", path.display()));
+    let read = |path: &Path| {
+        file::bytes(path, file::LARGE).map_err(|e| format!("file: '{}': {e}", path.display()))
+    };
     types::compare(&read(&halves[0])?, &read(&halves[1])?)
         .map_err(|what| format!("{source}: {what}"))?;
     join(&halves, to, command.debug)

@@ -5,6 +5,7 @@ use crate::compile::options;
 use crate::layout::{file_name, short, Both, Layout};
 use crate::machine::{run, Aarch64, Language, Machine, X86_64};
 use crate::parts::Parts;
+use hetmp_core::file;
 use hetmp_core::multi_isa::{HALF, NOTE};
 use object::{Object as _, ObjectSection as _};
 use sha2::{Digest as _, Sha256};
@@ -93,11 +94,11 @@ fn file_error(path: &Path, error: &std::io::Error) -> String {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
-    std::fs::read(path).map_err(|e| file_error(path, &e))
+    file::bytes(path, file::LARGE).map_err(|e| file_error(path, &e))
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    std::fs::write(path, bytes).map_err(|e| file_error(path, &e))
+    file::put(path, bytes).map_err(|e| file_error(path, &e))
 }
 
 /// What the command line gives to the linker, in its order.

@@ -19,6 +19,7 @@ mod parts;
 mod types;
 
 use command::{Command, Mode};
+use hetmp_core::file;
 use machine::{Language, X86_64};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -126,13 +127,13 @@ fn other_half(words: &[String]) -> Result<(), String> {
             "option: '{option}': is not known (expected --other-half PROGRAM -o FILE)"
         ));
     }
-    let bytes = std::fs::read(program)
+    let bytes = file::bytes(program.as_ref(), file::LARGE)
         .map_err(|e| format!("program: '{program}': {e} (expected a file of hetcc)"))?;
     let half = link::half(&bytes)
         .ok_or_else(|| format!("program: '{program}': has one half (expected a file of hetcc)"))?;
     let failed =
         |e: std::io::Error| format!("file: '{to}': {e} (expected one that can be written)");
-    std::fs::write(to, half).map_err(failed)?;
+    file::put(to.as_ref(), half).map_err(failed)?;
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(to, mode).map_err(failed)
 }

@@ -7,6 +7,7 @@ use super::{places, signals};
 use hetmp_core::bootstrap::wire::{hex, read_frame, same_secret, Reply, Request, Ticket, VERSION};
 use hetmp_core::bootstrap::SECRET;
 use hetmp_core::file;
+use hetmp_core::segment;
 use hetmp_core::topo::Topology;
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -323,7 +324,7 @@ fn half_for_this_machine(program: &OsString) -> Option<std::fs::File> {
     };
     let path = Path::new(program);
     let mut head = [0; 20];
-    std::fs::File::open(path)
+    file::open(path)
         .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut head))
         .ok()?;
     if is_for_this_machine(&head) {
@@ -331,13 +332,7 @@ fn half_for_this_machine(program: &OsString) -> Option<std::fs::File> {
     }
     let half = hetmp_core::multi_isa::other_half(path).ok()??;
     let half = is_for_this_machine(&half).then_some(half)?;
-    // SAFETY: the name is a C string.
-    let fd = unsafe { libc::memfd_create(c"hetmp-half".as_ptr(), libc::MFD_CLOEXEC) };
-    if fd < 0 {
-        return None;
-    }
-    // SAFETY: the descriptor was made just now, and nobody else has it.
-    let mut file = unsafe { <std::fs::File as std::os::fd::FromRawFd>::from_raw_fd(fd) };
+    let mut file = std::fs::File::from(segment::sealed(c"hetmp-half", half.len()).ok()?);
     file.write_all(&half).ok()?;
     Some(file)
 }
