@@ -433,7 +433,7 @@ fn notices(number: usize, mutant: &Mutant) -> Result<(), String> {
 fn refuses(flags: &str, line: &str) -> Result<(), String> {
     let mut args = words(flags);
     args.extend(words(
-        "-fsyntax-only -x c -include hetmp/simd.h /dev/null -I",
+        "-fsyntax-only -Wfatal-errors -x c -include hetmp/simd.h /dev/null -I",
     ));
     args.push(include().display().to_string());
     let (passed, text) = run("gcc", &args)?;
