@@ -7,6 +7,8 @@
 //! * The stub runs on the thread's own stack, whose page faults are served as ever.
 //! * A call that makes a thread or process, or returns from a signal, goes on elsewhere: the stub makes it itself.
 //! * Objects that the program loads later keep their instructions.
+//! * A constant between functions that has an `svc`'s value is changed, too: nothing tells the two apart.
+//! * There is no unwind information: a thread that is cancelled in a call cannot be unwound through the stub.
 
 use super::calls::emulate;
 use super::{numbers, stacks, touch};
