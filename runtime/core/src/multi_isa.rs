@@ -24,6 +24,13 @@ pub const HALF: &str = ".hetmp.half";
 /// Boundaries of the ranges are multiples of this: no kernel has larger pages.
 pub const ALIGN: u64 = 64 << 10;
 
+/// The machine that this library is for, as in `e_machine`.
+pub const THIS_MACHINE: u16 = if cfg!(target_arch = "aarch64") {
+    183
+} else {
+    62
+};
+
 const VERSION: u32 = 1;
 const BYTES: usize = 120;
 

@@ -6,9 +6,8 @@ use super::output::{relay, Stream};
 use super::{places, signals};
 use hetmp_core::bootstrap::wire::{hex, read_frame, same_secret, Reply, Request, Ticket, VERSION};
 use hetmp_core::bootstrap::SECRET;
-use hetmp_core::file;
-use hetmp_core::segment;
 use hetmp_core::topo::Topology;
+use hetmp_core::{file, multi_isa, segment};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
@@ -315,12 +314,7 @@ fn dsm_preload() -> Result<OsString, String> {
 fn half_for_this_machine(program: &OsString) -> Option<std::fs::File> {
     let is_for_this_machine = |file: &[u8]| {
         let machine = file.get(18..20).and_then(|m| m.try_into().ok());
-        let own: u16 = if cfg!(target_arch = "aarch64") {
-            183
-        } else {
-            62
-        };
-        machine.map(u16::from_le_bytes) == Some(own)
+        machine.map(u16::from_le_bytes) == Some(multi_isa::THIS_MACHINE)
     };
     let path = Path::new(program);
     let mut head = [0; 20];
@@ -330,7 +324,7 @@ fn half_for_this_machine(program: &OsString) -> Option<std::fs::File> {
     if is_for_this_machine(&head) {
         return None;
     }
-    let half = hetmp_core::multi_isa::other_half(path).ok()??;
+    let half = multi_isa::other_half(path).ok()??;
     let half = is_for_this_machine(&half).then_some(half)?;
     let mut file = std::fs::File::from(segment::sealed(c"hetmp-half", half.len()).ok()?);
     file.write_all(&half).ok()?;
