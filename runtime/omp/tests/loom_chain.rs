@@ -34,7 +34,7 @@ impl Node for Plain {
     fn state(&self) -> &AtomicU32 {
         &self.state
     }
-    fn clean(&self) {
+    unsafe fn clean(&self) {
         self.value.with_mut(|v| {
             // SAFETY: loom checks that no other thread accesses the value.
             unsafe { *v = u64::MAX };
@@ -59,10 +59,12 @@ fn walk<const B: usize>(team: &Team<B>, start: Start<B>, n: u32, count: u64) -> 
     let mut pos = start.0;
     let mut firsts = 0;
     for i in 0..count {
-        let (step, next) = team.0.step(pos, n);
+        // SAFETY: `pos` is the start, or what the last step returned.
+        let (step, next) = unsafe { team.0.step(pos, n) };
         pos = next;
         if step.claim() {
-            step.node.clean();
+            // SAFETY: loom checks that no other thread uses the node.
+            unsafe { step.node.clean() };
             step.node.value.with_mut(|v| {
                 // SAFETY: loom checks that no other thread accesses the value.
                 unsafe { *v = i };
@@ -83,7 +85,8 @@ fn model<const B: usize>(threads: u32, count: u64) {
     model.preemption_bound = Some(2);
     model.check(move || {
         let team = Arc::new(Team::<B>(Chain::new()));
-        let start = team.0.position();
+        // SAFETY: the other threads do not run yet.
+        let start = unsafe { team.0.position() };
         let others: Vec<_> = (1..threads)
             .map(|_| {
                 let (team, start) = (team.clone(), Start(start));

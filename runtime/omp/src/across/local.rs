@@ -356,7 +356,8 @@ impl Local {
             total,
             first,
             work: core::ptr::null(),
-            pos: team.works.position(),
+            // SAFETY: no thread of this node is in a region.
+            pos: unsafe { team.works.position() },
             blocks: opening.blocks,
             trial: opening.trial,
             alone: match opening.on {
@@ -371,10 +372,13 @@ impl Local {
         // The region's first loop may be prepared below. SAFETY: no thread of this node is in a region.
         unsafe { (*self.part.get()).blocks = opening.blocks };
         if let (Some(construct), None) = (&opening.first, &part.alone) {
-            let (work, next) = team.works.at(part.pos);
             let prepare = construct.prepare();
-            work.open_first(&mut |w| prepare(Thread::current(), team, w, total, construct));
-            (part.work, part.pos) = (work, next);
+            // SAFETY: as above; all threads get the node and the place.
+            unsafe {
+                let (work, next) = team.works.at(part.pos);
+                work.open_first(&mut |w| prepare(Thread::current(), team, w, total, construct));
+                (part.work, part.pos) = (work, next);
+            }
         }
         // SAFETY: no thread of this node reads `part` before the region has begun.
         unsafe { self.part.get().write(part) };

@@ -98,7 +98,8 @@ pub fn on_host(th: &Thread, thread_limit: Option<u32>, body: impl FnOnce()) {
     let spare = th.devices.borrow_mut().pop();
     let team = spare.unwrap_or_else(Team::solo);
     th.become_member(&team, Seat::FIRST, 1);
-    th.ctx.pos.set(team.works.position());
+    // SAFETY: the team has one thread, this one.
+    th.ctx.pos.set(unsafe { team.works.position() });
     if let Some(limit) = thread_limit {
         th.task().change_icv(|icv| icv.thread_limit = limit);
     }
@@ -106,7 +107,8 @@ pub fn on_host(th: &Thread, thread_limit: Option<u32>, body: impl FnOnce()) {
     // The region's tasks belong to this team, which ends here.
     team::barrier(th);
     th.task().end_implicit();
-    team.works.settle(th.ctx.pos.get());
+    // SAFETY: as above.
+    unsafe { team.works.settle(th.ctx.pos.get()) };
     th.devices.borrow_mut().push(team);
     th.restore(&saved);
     th.league.set(league);

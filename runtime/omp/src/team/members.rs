@@ -232,7 +232,8 @@ impl Team {
             self.dismiss();
         }
         self.tasks.begin_region();
-        self.works.restart_without(absent);
+        // SAFETY: no thread is in the team.
+        unsafe { self.works.restart_without(absent) };
         self.singles.restart(singles);
     }
 
@@ -305,7 +306,8 @@ impl Team {
             self.members.iter().map(|m| &m.signals),
         );
         self.placed.reset(epoch);
-        self.works.restart();
+        // SAFETY: no worker is in the team.
+        unsafe { self.works.restart() };
     }
 
     /// Chooses the barrier for the nodes on which the team's `n` threads are now, which are so far apart. May be called

@@ -140,11 +140,15 @@ pub(crate) unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_
         }
     }
     let s = &team.shared;
-    let pos = team.works.position();
+    // SAFETY: no thread has begun the region.
+    let pos = unsafe { team.works.position() };
     let entered = if let Some(prepare) = first {
-        let (work, next) = team.works.at(pos);
-        work.open_first(&mut |w| prepare(team, w));
-        (work as *const Work, next)
+        // SAFETY: as above; all threads get the node and the place.
+        unsafe {
+            let (work, next) = team.works.at(pos);
+            work.open_first(&mut |w| prepare(team, w));
+            (work as *const Work, next)
+        }
     } else {
         (core::ptr::null(), pos)
     };
@@ -250,9 +254,11 @@ pub(crate) fn join(th: &Thread) {
             .map(|m| m.epoch.get())
             .fold(epoch, |a, b| if newer(b, a) { b } else { a });
         team.realign(next);
-        team.works.restart();
+        // SAFETY: all threads have left the region.
+        unsafe { team.works.restart() };
     } else {
-        team.works.settle(th.ctx.pos.get());
+        // SAFETY: as above, and all have met the same constructs.
+        unsafe { team.works.settle(th.ctx.pos.get()) };
     }
     threads::leave(th, team);
     if team.shared.taken.get() != 0 {
@@ -391,7 +397,8 @@ pub(crate) unsafe fn of_one(th: &Thread, region: &Region) {
     team.tasks.begin_region();
     team.singles.restart(0);
     th.become_member(team, Seat::FIRST, 1);
-    th.ctx.pos.set(team.works.position());
+    // SAFETY: the team has one thread, this one.
+    th.ctx.pos.set(unsafe { team.works.position() });
     team.members[0].implicit.set_group(region.group);
     th.depth.set(th.depth.get() + 1);
     th.begin_part(1);

@@ -56,7 +56,10 @@ pub(crate) trait Node {
     /// share a cache line with the fields that are read next.
     fn state(&self) -> &AtomicU32;
     /// Frees memory that the node's last use left behind.
-    fn clean(&self);
+    ///
+    /// # Safety
+    /// No other thread uses the node.
+    unsafe fn clean(&self);
 }
 
 /// A node at which a thread has arrived.
@@ -244,9 +247,9 @@ type Blocks<N, const BLOCK: usize> = UnsafeCell<Vec<NonNull<Block<N, BLOCK>>>>;
 /// A team's chain.
 ///
 /// # Invariant
-/// Blocks live until the chain is dropped, or until `settle` or `restart` finds them unused. Both are called
-/// while no other thread is in the team. The lists are protected by the lock, or by the fact that no other
-/// thread is in the team.
+/// Blocks live until the chain is dropped, or until `settle` or `restart` finds them unused. The lists are protected by
+/// the lock, or by the fact that no other thread is in the team: whoever calls an unsafe function here promises that,
+/// but for [`Chain::step`].
 #[derive(Debug)]
 pub(crate) struct Chain<N: Node, const BLOCK: usize> {
     /// The place where the threads of the next region start. Written between regions.
@@ -276,10 +279,12 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
         }
     }
 
-    /// The place of the first node for all threads of a region that begins. May be called only while no other
-    /// thread is in the team.
+    /// The place of the first node for all threads of a region that begins.
+    ///
+    /// # Safety
+    /// No other thread is in the team.
     #[inline]
-    pub(crate) fn position(&self) -> Pos<N, BLOCK> {
+    pub(crate) unsafe fn position(&self) -> Pos<N, BLOCK> {
         let pos = self.start.get();
         if pos.block.is_null() {
             return self.first_block();
@@ -296,30 +301,39 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
     }
 
     /// Takes the node at `pos` for the whole team. Returns the node, and the place from which all threads go
-    /// on. The caller must pass both to the threads when it starts them. May be called only while no other
-    /// thread is in the team.
-    pub(crate) fn at(&self, pos: Pos<N, BLOCK>) -> (&N, Pos<N, BLOCK>) {
+    /// on. The caller must pass both to the threads when it starts them.
+    ///
+    /// # Safety
+    /// No other thread is in the team, and `pos` is where its threads are.
+    pub(crate) unsafe fn at(&self, pos: Pos<N, BLOCK>) -> (&N, Pos<N, BLOCK>) {
         // Steps as a team of one thread, so this thread is also the last to leave a block that ends here.
-        let (step, next) = self.step(pos, 1);
+        // SAFETY: this function's contract.
+        let (step, next) = unsafe { self.step(pos, 1) };
         let state = step.node.state();
         state.store(step.round | READY, Ordering::Relaxed);
         (step.node, next)
     }
 
-    /// Called when the region has ended. `pos` is the place of all threads' next node. May be called only
-    /// while no other thread is in the team.
+    /// Called when the region has ended.
+    ///
+    /// # Safety
+    /// No other thread is in the team, and `pos` is the place of the next node of each of its threads.
     #[inline]
-    pub(crate) fn settle(&self, pos: Pos<N, BLOCK>) {
+    pub(crate) unsafe fn settle(&self, pos: Pos<N, BLOCK>) {
         self.start.set(pos);
         if self.heavy.load(Ordering::Relaxed) {
-            self.lighten();
+            // SAFETY: this function's contract.
+            unsafe { self.lighten() };
         }
     }
 
     /// Frees memory of nodes whose constructs are over, and blocks that were needed only because a thread
     /// once ran far ahead.
+    ///
+    /// # Safety
+    /// As for [`Chain::settle`].
     #[cold]
-    fn lighten(&self) {
+    unsafe fn lighten(&self) {
         self.heavy.store(false, Ordering::Relaxed);
         // SAFETY: no other thread is in the team, so no other thread uses the lists and the nodes, and
         // nothing refers to a free block.
@@ -342,8 +356,10 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
     }
 
     /// Forgets the places of the threads. If the region was cancelled, they may have been at different nodes.
-    /// May be called only while no other thread is in the team.
-    pub(crate) fn restart(&self) {
+    ///
+    /// # Safety
+    /// No other thread is in the team, and nobody uses a place from before.
+    pub(crate) unsafe fn restart(&self) {
         // SAFETY: no other thread is in the team, so no other thread uses the lists. (The primary thread
         // restarts the chain after the join.)
         unsafe {
@@ -355,11 +371,12 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
             }
         }
         self.start.set(Pos::NOWHERE);
-        self.lighten();
+        // SAFETY: this function's contract.
+        unsafe { self.lighten() };
     }
 
-    /// From now on `absent` threads of the team never come, because they are in other processes. May be
-    /// called only while no other thread is in the team, and before [`Chain::restart`].
+    /// From now on `absent` threads of the team never come, because they are in other processes. Takes effect with the
+    /// next [`Chain::restart`].
     pub(crate) fn expect_less(&self, absent: u32) {
         self.absent.store(absent, Ordering::Relaxed);
     }
@@ -380,8 +397,15 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
     }
 
     /// The node at `pos` and the place behind it, for a thread of a team of `nthreads`.
+    ///
+    /// # Safety
+    /// `pos` is where this thread is: the start of its region, or what its last step in the region returned.
     #[inline(always)]
-    pub(crate) fn step(&self, pos: Pos<N, BLOCK>, nthreads: u32) -> (Step<'_, N>, Pos<N, BLOCK>) {
+    pub(crate) unsafe fn step(
+        &self,
+        pos: Pos<N, BLOCK>,
+        nthreads: u32,
+    ) -> (Step<'_, N>, Pos<N, BLOCK>) {
         let pos = self.within(pos, nthreads);
         // SAFETY: a block lives at least until this thread has left it. `index` is below BLOCK, because only
         // this module makes `Pos` values.
@@ -401,8 +425,8 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
     #[inline(never)]
     fn leave(&self, pos: Pos<N, BLOCK>, nthreads: u32) -> Pos<N, BLOCK> {
         if pos.block.is_null() {
-            // Happens only in a team of one thread that no `fork` has started.
-            return self.position();
+            // SAFETY: happens only in a team of one thread that no `fork` has started.
+            return unsafe { self.position() };
         }
         // SAFETY: this thread has not left the block yet, so the block is not recycled.
         let block = unsafe { &*pos.block };

@@ -27,7 +27,8 @@ pub(crate) fn enter_after(
     prepare: impl FnOnce(&Work),
 ) -> (&Work, bool) {
     let n = th.nthreads();
-    let (step, next) = th.team().works.chain.step(th.ctx.pos.get(), n);
+    // SAFETY: the thread's context says where it is. It is set when the thread joins a region, and here.
+    let (step, next) = unsafe { th.team().works.chain.step(th.ctx.pos.get(), n) };
     th.ctx.pos.set(next);
     th.ctx.work.set(step.node);
     th.ctx.cursor.set(Cursor::START);
@@ -35,7 +36,8 @@ pub(crate) fn enter_after(
     // If the team has one thread, this thread is the first at every node.
     let first = n == 1 || step.claim();
     if first {
-        step.node.clean();
+        // SAFETY: this thread alone has claimed the node.
+        unsafe { step.node.clean() };
         prepare(step.node);
         step.publish();
     }

@@ -5,7 +5,8 @@
 //! from the state in the construct's node, and converts them to values of the program's loop variable. Signed
 //! and unsigned loops differ only in how the ABI makes [`LoopBounds`].
 
-use crate::across::local::{self as across, Construct};
+use crate::across::local as across;
+use crate::across::opening::Construct;
 use crate::across::table::is_on;
 use crate::boundary::Reason;
 use crate::cancel;

@@ -1,7 +1,8 @@
 //! The `sections` construct (OpenMP 5.1, section 2.10.1). Sections are numbered from 1, and each number is
 //! handed to one thread. 0 means that no section is left.
 
-use crate::across::local::{self as across, Construct};
+use crate::across::local as across;
+use crate::across::opening::Construct;
 use crate::across::table::is_on;
 use crate::team::members::Team;
 use crate::team::placement;

@@ -153,8 +153,8 @@ impl Node for Work {
     }
 
     #[inline]
-    fn clean(&self) {
-        // SAFETY: the chain and the claiming thread call this function while no other thread uses the node.
+    unsafe fn clean(&self) {
+        // SAFETY: this function's contract.
         unsafe {
             if (*self.shared.get()).is_some()
                 || (*self.doacross.get()).is_some()
@@ -167,9 +167,11 @@ impl Node for Work {
 }
 
 impl Work {
+    /// # Safety
+    /// As for [`Node::clean`].
     #[cold]
-    fn clean_heap(&self) {
-        // SAFETY: `clean` calls this function, and no other thread uses the node then.
+    unsafe fn clean_heap(&self) {
+        // SAFETY: this function's contract.
         unsafe {
             *self.shared.get() = None;
             *self.doacross.get() = None;
@@ -177,11 +179,14 @@ impl Work {
         }
     }
 
-    /// Prepares the first construct of a region that begins. The node comes from [`WorkChain::at`], and no
-    /// other thread can see it yet.
+    /// Prepares the first construct of a region that begins.
+    ///
+    /// # Safety
+    /// The node comes from [`WorkChain::at`], and no other thread can see it yet.
     #[inline]
-    pub(crate) fn open_first(&self, prepare: &mut dyn FnMut(&Work)) {
-        self.clean();
+    pub(crate) unsafe fn open_first(&self, prepare: &mut dyn FnMut(&Work)) {
+        // SAFETY: this function's contract.
+        unsafe { self.clean() };
         prepare(self);
     }
 }
@@ -190,7 +195,7 @@ impl Work {
 /// share a bell; then some threads are woken in vain, which does no harm.
 pub(crate) const BELLS: usize = 16;
 
-/// The worksharing constructs of a team.
+/// The worksharing constructs of a team. The unsafe functions ask for what those of [`Chain`] ask for.
 #[derive(Debug)]
 pub(crate) struct WorkChain {
     pub(super) chain: Chain<Work, BLOCK>,
@@ -209,38 +214,56 @@ impl WorkChain {
         }
     }
 
-    /// The place of the first construct for all threads of a region that begins. May be called only while no
-    /// other thread is in the team.
+    /// The place of the first construct for all threads of a region that begins.
+    ///
+    /// # Safety
+    /// As for [`Chain::position`].
     #[inline]
-    pub(crate) fn position(&self) -> WorkPos {
-        self.chain.position()
+    pub(crate) unsafe fn position(&self) -> WorkPos {
+        // SAFETY: this function's contract.
+        unsafe { self.chain.position() }
     }
 
     /// Enters the construct at `pos` for the whole team. Returns it, and the place from which all threads go
-    /// on. May be called only while no other thread is in the team.
+    /// on.
+    ///
+    /// # Safety
+    /// As for [`Chain::at`].
     #[inline]
-    pub(crate) fn at(&self, pos: WorkPos) -> (&Work, WorkPos) {
-        self.chain.at(pos)
+    pub(crate) unsafe fn at(&self, pos: WorkPos) -> (&Work, WorkPos) {
+        // SAFETY: this function's contract.
+        unsafe { self.chain.at(pos) }
     }
 
-    /// Called when the region has ended. `pos` is the place of all threads' next construct. May be called
-    /// only while no other thread is in the team.
+    /// Called when the region has ended.
+    ///
+    /// # Safety
+    /// As for [`Chain::settle`].
     #[inline]
-    pub(crate) fn settle(&self, pos: WorkPos) {
-        self.chain.settle(pos);
+    pub(crate) unsafe fn settle(&self, pos: WorkPos) {
+        // SAFETY: this function's contract.
+        unsafe { self.chain.settle(pos) };
     }
 
     /// Forgets the places of the threads. If the region was cancelled, they may have been in different
-    /// constructs. May be called only while no other thread is in the team.
-    pub(crate) fn restart(&self) {
+    /// constructs.
+    ///
+    /// # Safety
+    /// As for [`Chain::restart`].
+    pub(crate) unsafe fn restart(&self) {
         self.cancelled.store(0, Ordering::Relaxed);
-        self.chain.restart();
+        // SAFETY: this function's contract.
+        unsafe { self.chain.restart() };
     }
 
     /// As `restart`, for a region of which `absent` threads will never come here.
-    pub(crate) fn restart_without(&self, absent: u32) {
+    ///
+    /// # Safety
+    /// As for [`Chain::restart`].
+    pub(crate) unsafe fn restart_without(&self, absent: u32) {
         self.chain.expect_less(absent);
-        self.restart();
+        // SAFETY: this function's contract.
+        unsafe { self.restart() };
     }
 
     /// Notes that some construct holds memory, so that the memory is freed when the region ends.

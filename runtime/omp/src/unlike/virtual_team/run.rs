@@ -188,7 +188,8 @@ impl VirtualTeam {
             timed: how.timed || trace::on(),
             alone: how.alone,
             epoch: team.members[0].epoch.get(),
-            pos: team.works.position(),
+            // SAFETY: no virtual thread has begun.
+            pos: unsafe { team.works.position() },
             number: team.tasks.region_number(),
         });
         self.finished.store(0, Ordering::Relaxed);
@@ -518,7 +519,8 @@ impl VirtualTeam {
             wait::drain(th, epoch.wrapping_sub(1));
             self.team.tasks.end_region();
         }
-        self.team.works.settle(self.end.get());
+        // SAFETY: all virtual threads have ended, at this place.
+        unsafe { self.team.works.settle(self.end.get()) };
     }
 
     /// The measurements of the region that has just ended. Called by the primary thread.

@@ -20,8 +20,8 @@ impl Node for Plain {
     fn state(&self) -> &AtomicU32 {
         &self.state
     }
-    fn clean(&self) {
-        // SAFETY: the chain calls this while no thread uses the node.
+    unsafe fn clean(&self) {
+        // SAFETY: this function's contract.
         unsafe { *self.memory.get() = None };
     }
 }
@@ -30,6 +30,31 @@ struct Team(Chain<Plain, 16>);
 // SAFETY: threads share chains in the engine, too. Only one thread calls the chain's exclusive functions in
 // these tests.
 unsafe impl Sync for Team {}
+
+/// SAFETY of all calls: the tests' threads walk from `position` on, and the exclusive functions are called while none
+/// walks.
+impl Team {
+    fn position(&self) -> Pos<Plain, 16> {
+        // SAFETY: see above.
+        unsafe { self.0.position() }
+    }
+    fn at(&self, pos: Pos<Plain, 16>) -> (&Plain, Pos<Plain, 16>) {
+        // SAFETY: see above.
+        unsafe { self.0.at(pos) }
+    }
+    fn settle(&self, pos: Pos<Plain, 16>) {
+        // SAFETY: see above.
+        unsafe { self.0.settle(pos) };
+    }
+    fn restart(&self) {
+        // SAFETY: see above.
+        unsafe { self.0.restart() };
+    }
+    fn step(&self, pos: Pos<Plain, 16>, n: u32) -> (Step<'_, Plain>, Pos<Plain, 16>) {
+        // SAFETY: see above.
+        unsafe { self.0.step(pos, n) }
+    }
+}
 
 #[derive(Clone, Copy)]
 struct Start(Pos<Plain, 16>);
@@ -46,7 +71,7 @@ impl Start {
 fn walk(team: &Team, pos: &mut Pos<Plain, 16>, n: u32, first: u64, count: u64) -> u64 {
     let mut firsts = 0;
     for i in first..first + count {
-        let (step, next) = team.0.step(*pos, n);
+        let (step, next) = team.step(*pos, n);
         *pos = next;
         if step.claim() {
             step.node.value.set(i);
@@ -63,7 +88,7 @@ fn a_thread_may_run_far_ahead() {
     const COUNT: u64 = 10_000;
     let team = Team(Chain::new());
     for region in 0..3 {
-        let start = Start(team.0.position());
+        let start = Start(team.position());
         let ahead = AtomicBool::new(false);
         let firsts = AtomicU64::new(0);
         let end = std::thread::scope(|s| {
@@ -90,7 +115,7 @@ fn a_thread_may_run_far_ahead() {
             pos
         });
         assert_eq!(firsts.into_inner(), COUNT, "region {region}");
-        team.0.settle(end);
+        team.settle(end);
         assert!(team.0.blocks() <= KEEP);
     }
 }
@@ -99,7 +124,7 @@ fn a_thread_may_run_far_ahead() {
 fn threads_that_stay_together_need_two_blocks() {
     for n in 2..5u32 {
         let team = Team(Chain::new());
-        let start = Start(team.0.position());
+        let start = Start(team.position());
         let barrier = Barrier::new(n as usize);
         let firsts = AtomicU64::new(0);
         std::thread::scope(|s| {
@@ -126,8 +151,8 @@ fn threads_that_stay_together_need_two_blocks() {
 fn blocks_are_recycled_without_threads_that_never_come() {
     let team = Team(Chain::new());
     team.0.expect_less(3);
-    team.0.restart();
-    let start = Start(team.0.position());
+    team.restart();
+    let start = Start(team.position());
     let barrier = Barrier::new(2);
     std::thread::scope(|s| {
         for _ in 0..2 {
@@ -149,17 +174,17 @@ fn a_combined_construct_takes_its_node_for_all() {
     let team = Team(Chain::new());
     // Across several blocks.
     for _ in 0..100 {
-        let (_, next) = team.0.at(team.0.position());
+        let (_, next) = team.at(team.position());
         // In the region both threads enter one more node, as members of a team of two.
-        let (step, end) = team.0.step(next, 2);
+        let (step, end) = team.step(next, 2);
         assert!(!step.is_claimed());
         assert!(step.claim());
         assert!(step.is_claimed());
         step.publish();
         assert!(step.is_claimed());
-        let (step, _) = team.0.step(next, 2);
+        let (step, _) = team.step(next, 2);
         assert!(!step.claim());
-        team.0.settle(end);
+        team.settle(end);
     }
     assert!(team.0.blocks() <= KEEP);
 }
@@ -167,23 +192,23 @@ fn a_combined_construct_takes_its_node_for_all() {
 #[test]
 fn memory_is_freed_between_regions_and_nodes_are_free_after_a_restart() {
     let team = Team(Chain::new());
-    let start = team.0.position();
-    let (step, next) = team.0.step(start, 2);
+    let start = team.position();
+    let (step, next) = team.step(start, 2);
     assert!(step.claim());
     // SAFETY: no other thread uses the node.
     unsafe { *step.node.memory.get() = Some(Box::new(7)) };
     step.publish();
     team.0.note_heavy();
     let node: *const Plain = step.node;
-    team.0.settle(next);
+    team.settle(next);
     // SAFETY: blocks that are in use are kept, and no other thread uses the node.
     assert!(unsafe { (*(*node).memory.get()).is_none() });
 
     // Two threads are at different nodes, as a cancelled region leaves them.
     let mut fast = next;
     walk(&team, &mut fast, 2, 0, 40);
-    team.0.restart();
-    let again = team.0.position();
+    team.restart();
+    let again = team.position();
     let mut pos = again;
     assert_eq!(walk(&team, &mut pos, 2, 0, 40), 40);
     let mut other = again;
