@@ -16,7 +16,7 @@ const MOST: usize = 107;
 
 /// Lines of code, without tests, comments and empty ones, of the files that decide. Lower it with each one that goes.
 /// The aim is 3500.
-const MOST_LINES: usize = 6480;
+const MOST_LINES: usize = 6170;
 
 /// The files that decide, and the folders beside them, without their ends.
 const POLICY: [&str; 35] = [

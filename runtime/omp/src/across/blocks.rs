@@ -17,6 +17,7 @@
 //! **Chunks that the program asked for stay whole**, each in one thread: programs rely on it. So what is divided are
 //! chunks.
 
+use super::opening::Bounds;
 use super::shares::Pool;
 use super::table::{ask, table, CLAIM};
 use crate::team::seat::Seat;
@@ -25,9 +26,6 @@ use hetmp_core::sys;
 use hetmp_sched::crossing::blocks::WHOLE;
 use hetmp_sched::ranges::Range;
 use std::sync::{Mutex, PoisonError};
-
-/// Where each node's block begins, and where the last one ends, as parts of [`WHOLE`].
-pub(super) type Bounds = [u32; super::local::MOST_NODES + 1];
 
 /// A node waits at least this long for another one to take its block, in nanoseconds: some time slices of another
 /// process.
@@ -211,7 +209,7 @@ mod tests {
             (&[0, WHOLE, WHOLE], 2),
         ];
         for (given, nodes) in cases {
-            let mut bounds = [0; super::super::local::MOST_NODES + 1];
+            let mut bounds = [0; super::super::opening::MOST_NODES + 1];
             bounds[..given.len()].copy_from_slice(given);
             for iterations in [0, 1, 2, 3, 100, u64::MAX] {
                 for grain in [1, 3, 100, u64::MAX] {

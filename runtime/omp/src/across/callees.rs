@@ -4,8 +4,9 @@
 //! of a function of the program or of one of its own libraries, that function is read, too, and what it calls counts as
 //! called by the region. Functions of the system's libraries are not read: for these there is a list of names.
 
-use super::admit::{is_harmless, Noting};
+use super::admit::Noting;
 use super::bodies;
+use super::callable::is_harmless;
 use core::cell::RefCell;
 use hetmp_core::program::is_system_library;
 use hetmp_scan::loaded::Loaded;

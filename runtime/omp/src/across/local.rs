@@ -6,41 +6,37 @@
 //! that the threads which serve pages take. With other nodes the thread deals only by [`Table::ask`]; with
 //! threads of its own node by atomics and locks in this library's own memory.
 
-use super::blocks::{Blocks, Bounds};
+use super::blocks::Blocks;
 use super::crew::{wait_until, Begun, Crew};
 use super::early::{Looks, Probe, Seen, Trial};
 use super::meter::{spun, Meter, Watch};
+use super::opening::{Bounds, Construct, On, Opening};
 use super::shares::{Shape, Shares};
 use super::table::{ask, table, Table, AWAIT, BARRIER, DONE, PASS, POST, TURN};
 use super::weigh;
 use crate::affinity::shown;
 use crate::boundary::Reason;
-use crate::icv::{Icv, UNLIMITED_THREADS};
+use crate::icv::UNLIMITED_THREADS;
 use crate::init;
 use crate::task::wait;
 use crate::team::members::{Outlined, Team};
-use crate::team::region::{self, Form, Region};
+use crate::team::region::{self, Region};
 use crate::team::seat::Seat;
 use crate::thread::Thread;
 use crate::unlike::{nodes, place};
-use crate::worksharing::kinds::{Clause, Loop, NodeSchedule, SchedKind};
+use crate::worksharing::kinds::{NodeSchedule, SchedKind};
 use crate::worksharing::singles::Singles;
 use crate::worksharing::work::{Work, WorkPos};
 use core::cell::UnsafeCell;
-use core::mem::offset_of;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use hetmp_core::{float, report, sys, thread};
 use std::sync::OnceLock;
 
-/// The work-sharing construct that starts together with the region.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, u32)]
-pub(crate) enum Construct {
-    /// A loop.
-    Loop(Loop),
-    /// Sections, and their number.
-    Sections(u32),
-}
+/// How a region runs in one process: [`crate::team::placement::at_home`].
+///
+/// # Safety
+/// The same as for that function.
+pub(crate) type Home = unsafe fn(&Thread, &Region, Option<region::Prepare<'_>>) -> u32;
 
 /// Prepares the region's first construct on this node.
 pub(crate) type Prepare = fn(&Thread, &Team, &Work, u32, &Construct);
@@ -63,118 +59,10 @@ fn above() -> &'static Above {
     above
 }
 
-impl Construct {
-    fn prepare(&self) -> Prepare {
-        match self {
-            Construct::Loop(_) => above().loops,
-            Construct::Sections(_) => above().sections,
-        }
-    }
-}
-
-/// How a region is opened; every node reads it. The opener keeps it on its own stack, which all nodes share, until the
-/// join. Nodes may be of two instruction sets, and their libraries made by two compilers: so there is no address of
-/// this library's code in it, the layout is C's, and [`MARK`] says that both see it so.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub(super) struct Opening {
-    /// [`MARK`].
-    pub(super) mark: u64,
-    /// Threads of the region on all nodes together.
-    pub(super) total: u32,
-    /// Address of the function that the compiler outlined.
-    pub(super) code: usize,
-    /// How that function is called.
-    pub(super) form: Form,
-    /// The number in the `num_threads` clause; 0 without the clause.
-    pub(super) asked: u32,
-    /// Which node runs which threads.
-    pub(super) on: On,
-    /// How loops under this schedule are divided before they begin; `None`: all are handed out on demand.
-    pub(super) blocks: Option<(SchedKind, Bounds)>,
-    /// The origin tries whether the region gains by crossing.
-    pub(super) trial: Option<Trial>,
-    /// The control variables of the threads' implicit tasks.
-    pub(super) icv: Icv,
-    /// The construct that starts together with the region, if there is one.
-    pub(super) first: Option<Construct>,
-}
-
-/// Tells layouts of [`Opening`] apart.
-pub(super) const MARK: u64 = {
-    let places = [
-        offset_of!(Opening, total),
-        offset_of!(Opening, code),
-        offset_of!(Opening, form),
-        offset_of!(Opening, asked),
-        offset_of!(Opening, on),
-        offset_of!(Opening, blocks),
-        offset_of!(Opening, trial),
-        offset_of!(Opening, icv),
-        offset_of!(Opening, first),
-        size_of::<Opening>(),
-        offset_of!(Trial, began),
-        offset_of!(Trial, threshold),
-        offset_of!(Icv, allocator),
-        offset_of!(Icv, run_sched),
-        offset_of!(Icv, bind),
-        offset_of!(Loop, clause),
-        offset_of!(Loop, order),
-        offset_of!(Loop, key),
-        // How no schedule is told from one. SAFETY: any two bytes are a number.
-        unsafe { core::mem::transmute::<Clause, u16>(None) } as usize,
-    ];
-    let (mut mark, mut i) = (0xcbf2_9ce4_8422_2325_u64, 0);
-    while i < places.len() {
-        mark = (mark ^ places[i] as u64).wrapping_mul(0x0100_0000_01b3);
-        i += 1;
-    }
-    mark
-};
-
-/// Which nodes run a region.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, u32)]
-pub(super) enum On {
-    /// All. For each node, the number of its first thread; behind the last node, the region's number of threads.
-    All([u32; MOST_NODES + 1]),
-    /// This node alone, which is not the origin.
-    One(u32),
-    /// None: there is no region, and the threads that each node keeps for regions end (`omp_pause_resource`).
-    Nobody,
-}
-
-/// How a region runs in one process: [`crate::team::placement::at_home`].
-///
-/// # Safety
-/// The same as for that function.
-pub(crate) type Home = unsafe fn(&Thread, &Region, Option<region::Prepare<'_>>) -> u32;
-
-/// As many nodes as `libhetmp_dsm.so` allows.
-pub(super) const MOST_NODES: usize = 8;
-
-impl On {
-    /// All nodes, with these numbers of threads.
-    pub(super) fn all(threads: impl Iterator<Item = u32>) -> On {
-        let (mut firsts, mut sum) = ([0; MOST_NODES + 1], 0);
-        for (first, threads) in firsts[1..].iter_mut().zip(threads.chain([0; MOST_NODES])) {
-            sum += threads;
-            *first = sum;
-        }
-        On::All(firsts)
-    }
-
-    /// The number of the first thread on `node`, and the number of threads there. On one node alone, the thread that
-    /// opens the region is the only one that [`Local`] knows.
-    fn threads(&self, node: u32) -> (u32, u32) {
-        match *self {
-            On::All(firsts) => {
-                let first = firsts[node as usize];
-                (first, firsts[node as usize + 1] - first)
-            }
-            On::One(one) => (0, u32::from(node == one)),
-            On::Nobody => (0, 0),
-        }
+fn preparing(construct: &Construct) -> Prepare {
+    match construct {
+        Construct::Loop(_) => above().loops,
+        Construct::Sections(_) => above().sections,
     }
 }
 
@@ -372,7 +260,7 @@ impl Local {
         // The region's first loop may be prepared below. SAFETY: no thread of this node is in a region.
         unsafe { (*self.part.get()).blocks = opening.blocks };
         if let (Some(construct), None) = (&opening.first, &part.alone) {
-            let prepare = construct.prepare();
+            let prepare = preparing(construct);
             // SAFETY: as above; all threads get the node and the place.
             unsafe {
                 let (work, next) = team.works.at(part.pos);
@@ -517,7 +405,7 @@ unsafe fn run_alone(th: &Thread, part: &Part, opening: &Opening) {
         th.busy().fetch_add(n - 1, Ordering::Relaxed);
     }
     let mut prepare = opening.first.map(|construct| {
-        let prepare = construct.prepare();
+        let prepare = preparing(&construct);
         move |team: &Team, work: &Work| prepare(Thread::current(), team, work, n, &construct)
     });
     let first = prepare.as_mut().map(|p| p as region::Prepare<'_>);
@@ -674,29 +562,5 @@ pub(crate) fn post(number: u64, sequence: u64, iteration: u64) {
 pub(crate) fn await_post(number: u64, sequence: u64, iteration: u64) {
     if let Some(t) = table() {
         ask(t, AWAIT, [number, sequence, iteration]);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::On;
-    use hetmp_sched::crossing::division::equal_parts;
-
-    #[test]
-    fn every_thread_is_on_one_node() {
-        for (nodes, total) in [(2, 2), (2, 5), (3, 7), (8, 8), (3, 100)] {
-            let on = On::all(equal_parts(total, nodes));
-            let mut next = 0;
-            for node in 0..nodes {
-                let (first, threads) = on.threads(node);
-                assert!(first == next && threads > 0, "{on:?}");
-                next += threads;
-            }
-            assert_eq!(next, total);
-        }
-        let unlike = On::all([3, 1].into_iter());
-        assert_eq!((unlike.threads(0), unlike.threads(1)), ((0, 3), (3, 1)));
-        let one = On::One(1);
-        assert_eq!([0, 1, 2].map(|n| one.threads(n).1), [0, 1, 0]);
     }
 }

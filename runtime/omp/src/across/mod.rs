@@ -23,6 +23,7 @@
 pub(crate) mod admit;
 mod blocks;
 mod bodies;
+mod callable;
 mod callees;
 mod counts;
 mod crew;
@@ -33,6 +34,7 @@ mod first;
 pub(crate) mod local;
 pub(crate) mod meter;
 pub mod nest;
+pub(crate) mod opening;
 pub(crate) mod said;
 pub(crate) mod shares;
 pub mod table;
@@ -51,7 +53,8 @@ use hetmp_scan::Form;
 use hetmp_sched::crossing::blocks::parts;
 use hetmp_sched::crossing::division::{equal_parts, Part};
 use hetmp_sched::ways::{Reason, Way};
-use local::{Construct, On, Opening, ABOVE, LOCAL, MARK, MOST_NODES};
+use local::{ABOVE, LOCAL};
+use opening::{Construct, On, Opening, MARK, MOST_NODES};
 
 pub(crate) use local::Above;
 use table::{ask, FORK, JOIN, NEXT, VERSION};
