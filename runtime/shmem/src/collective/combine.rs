@@ -140,107 +140,38 @@ pub(crate) fn combine(op: Reduction, t: Type) -> Option<Combine> {
         Type::U64 => integers!(op, u64),
         Type::F32 => floats!(op, f32),
         Type::F64 => floats!(op, f64),
-        Type::LongDouble => long_double(op),
+        Type::LongDouble => long_doubles(op),
         Type::ComplexF32 => complex!(op, f32),
         Type::ComplexF64 => complex!(op, f64),
     }
 }
 
-/// The 80-bit numbers of x86-64, for which Rust has no type.
-#[cfg(target_arch = "x86_64")]
-fn long_double(op: Reduction) -> Option<Combine> {
-    use core::arch::asm;
-    const SIZE: usize = 16;
-
-    macro_rules! arithmetic {
-        ($instruction:literal) => {{
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+fn long_doubles(op: Reduction) -> Option<Combine> {
+    use super::long_double::{add, max, min, multiply, SIZE};
+    macro_rules! each {
+        ($one:path) => {{
             unsafe fn run(into: *mut u8, with: *const u8, n: usize) {
                 for i in 0..n {
-                    // SAFETY: the contract of `Combine`: both hold `n` numbers and do not overlap; the register
-                    // stack is left as it was.
-                    unsafe {
-                        asm!(
-                            "fld tbyte ptr [{a}]",
-                            "fld tbyte ptr [{b}]",
-                            $instruction,
-                            "fstp tbyte ptr [{a}]",
-                            a = in(reg) into.add(i * SIZE),
-                            b = in(reg) with.add(i * SIZE),
-                            out("st(0)") _, out("st(1)") _, out("st(2)") _, out("st(3)") _,
-                            out("st(4)") _, out("st(5)") _, out("st(6)") _, out("st(7)") _,
-                            options(nostack),
-                        );
-                    }
+                    // SAFETY: the contract of `Combine`: both hold `n` numbers and do not overlap.
+                    unsafe { $one(into.add(i * SIZE), with.add(i * SIZE)) };
                 }
             }
             Some(run as Combine)
         }};
     }
-
-    /// # Safety
-    /// Both point to a number.
-    unsafe fn less(a: *const u8, b: *const u8) -> bool {
-        let below: u8;
-        // SAFETY: this function's contract: both point to a number. The register stack is left as it was.
-        unsafe {
-            asm!(
-                "fld tbyte ptr [{b}]",
-                "fld tbyte ptr [{a}]",
-                "fcomip st, st(1)",
-                "fstp st(0)",
-                // If the two numbers do not compare, both carry and parity are set.
-                "setnp {p}",
-                "setb {below}",
-                "and {below}, {p}",
-                a = in(reg) a,
-                b = in(reg) b,
-                p = out(reg_byte) _,
-                below = out(reg_byte) below,
-                out("st(0)") _, out("st(1)") _, out("st(2)") _, out("st(3)") _,
-                out("st(4)") _, out("st(5)") _, out("st(6)") _, out("st(7)") _,
-                options(nostack, readonly),
-            );
-        }
-        below != 0
-    }
-
-    unsafe fn max(into: *mut u8, with: *const u8, n: usize) {
-        for i in 0..n {
-            // SAFETY: the contract of `Combine`: both hold `n` numbers, of `SIZE` bytes each.
-            unsafe {
-                let (a, b) = (into.add(i * SIZE), with.add(i * SIZE));
-                if less(a, b) {
-                    core::ptr::copy_nonoverlapping(b, a, SIZE);
-                }
-            }
-        }
-    }
-
-    unsafe fn min(into: *mut u8, with: *const u8, n: usize) {
-        for i in 0..n {
-            // SAFETY: the contract of `Combine`: both hold `n` numbers, of `SIZE` bytes each.
-            unsafe {
-                let (a, b) = (into.add(i * SIZE), with.add(i * SIZE));
-                if less(b, a) {
-                    core::ptr::copy_nonoverlapping(b, a, SIZE);
-                }
-            }
-        }
-    }
-
     match op {
-        Reduction::Sum => arithmetic!("faddp st(1), st"),
-        Reduction::Prod => arithmetic!("fmulp st(1), st"),
-        Reduction::Max => Some(max as Combine),
-        Reduction::Min => Some(min as Combine),
+        Reduction::Sum => each!(add),
+        Reduction::Prod => each!(multiply),
+        Reduction::Max => each!(max),
+        Reduction::Min => each!(min),
         Reduction::And | Reduction::Or | Reduction::Xor => None,
     }
 }
 
-/// On other processors `long double` has another format, for which stable Rust has neither a type nor instructions. A
-/// call is refused by a line.
-#[cfg(not(target_arch = "x86_64"))]
-fn long_double(_op: Reduction) -> Option<Combine> {
+/// What `long double` is elsewhere, nobody has tried. A call is refused by a line.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn long_doubles(_op: Reduction) -> Option<Combine> {
     None
 }
 
@@ -284,30 +215,39 @@ mod tests {
         assert!(combine(Max, Type::ComplexF64).is_none());
     }
 
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     #[test]
     fn long_doubles_keep_their_precision() {
         use Reduction::*;
-        // 2^63 + 1 needs all 64 bits of the mantissa: sign and exponent 16383 + 63, integer bit set.
-        let number = |mantissa: u64, exponent: i32, negative: bool| -> u128 {
+        // 2^63 + 1 needs more than the 53 bits of a double: sign, exponent, and the 63 bits below the first one.
+        let number = |below: u64, exponent: i32, negative: bool| -> u128 {
             let top = (16383 + exponent) as u128 | u128::from(negative) << 15;
-            u128::from(mantissa) | top << 64
+            if cfg!(target_arch = "x86_64") {
+                u128::from(1 << 63 | below) | top << 64
+            } else {
+                u128::from(below) << 49 | top << 112
+            }
         };
-        let (one, big) = (number(1 << 63, 0, false), number(1 << 63, 63, false));
-        let mask = (1u128 << 80) - 1;
+        // The 80-bit numbers of x86-64 are padded with anything.
+        let mask = if cfg!(target_arch = "x86_64") {
+            (1u128 << 80) - 1
+        } else {
+            u128::MAX
+        };
+        let (one, big) = (number(0, 0, false), number(0, 63, false));
         let sum = run(Sum, Type::LongDouble, &[big, one], &[one, one]);
-        assert_eq!(sum[0] & mask, number((1 << 63) | 1, 63, false));
-        assert_eq!(sum[1] & mask, number(1 << 63, 1, false));
-        let minus = number(1 << 63, 0, true);
+        assert_eq!(sum[0] & mask, number(1, 63, false));
+        assert_eq!(sum[1] & mask, number(0, 1, false));
+        let minus = number(0, 0, true);
         let product = run(Prod, Type::LongDouble, &[big], &[minus]);
-        assert_eq!(product[0] & mask, number(1 << 63, 63, true));
-        assert_eq!(
-            run(Max, Type::LongDouble, &[minus, big], &[one, one]),
-            [one, big]
-        );
-        assert_eq!(
-            run(Min, Type::LongDouble, &[minus, big], &[one, one]),
-            [minus, one]
-        );
+        assert_eq!(product[0] & mask, number(0, 63, true));
+        let max = run(Max, Type::LongDouble, &[minus, big], &[one, one]);
+        assert_eq!(max, [one, big]);
+        let min = run(Min, Type::LongDouble, &[minus, big], &[one, one]);
+        assert_eq!(min, [minus, one]);
+        // A number that does not compare takes nobody's place.
+        let nan = number(1 << 62, 16384, false);
+        assert_eq!(run(Max, Type::LongDouble, &[one], &[nan]), [one]);
+        assert_eq!(run(Min, Type::LongDouble, &[one], &[nan]), [one]);
     }
 }

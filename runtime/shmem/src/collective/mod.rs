@@ -6,6 +6,8 @@
 pub(crate) mod algorithms;
 pub(crate) mod combine;
 pub(crate) mod group;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod long_double;
 pub(crate) mod reduce;
 pub(crate) mod rounds;
 
