@@ -1,5 +1,7 @@
 /* Prices of European options by the formula of Black and Scholes: one large parallel loop over options that know
    nothing of each other, executed again and again. No communication at all: the loop that profits from every node.
+   The same function is inlined twice, and both must round alike where there are fused multiplications.
+   hetmp-test: flags=-ffp-contract=off
    hetmp-test: forms=none,runtime,dynamic
    hetmp-test: threads=1,2,3
    hetmp-test: args=S
