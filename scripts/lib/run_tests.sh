@@ -2,17 +2,18 @@
 # What scripts/test does with the files that hold tests. Run at the repository's root:
 #   run_tests.sh list LIST                    builds the tests, and writes a line for each file: product, crate, name,
 #                                             file
-#   run_tests.sh run LIST PRODUCT [ARGUMENT]... runs those of one product (of all: `-`), with ARGUMENTs for each; the
-#   output of
-#                                             each comes as a whole, under a line with its name and its seconds. A test
-#                                             that fails runs once more at the end, alone: one that then passes is named
-#                                             as unsteady
-# Two run at a time, or as many as HETMP_TEST_FILES says. HETMP_TEST_SLOW=FILE: each runs one test after the other, and
-# the seconds of each test go to FILE. PRODUCT `-` leaves out harnesses of their own, whose ignored tests are those that
-# cannot run. Cargo starts `run_tests.sh note LIST FILE` in place of each test, and `run` starts
-# `run_tests.sh one LIST NUMBER FOLDER`.
+#   run_tests.sh fill LIST PRODUCT FOLDER [ARGUMENT]... runs those of one product (`all`, or `-`), with ARGUMENTs for
+#                                             each, and keeps in FOLDER what they print
+#   run_tests.sh run LIST PRODUCT [ARGUMENT]... the same, unless HETMP_TEST_POOL names a FOLDER that has been filled;
+#                                             then prints it: each file's output as a whole, under a line with its name
+#                                             and its seconds. A test that fails runs once more, alone: one that then
+#                                             passes is named as unsteady
+# As many run at a time as HETMP_TEST_FILES says, or one more than there are processors, since many wait.
+# HETMP_TEST_SLOW=FILE: each runs one test after the other, and the seconds of each test go to FILE. PRODUCT `-` leaves
+# out harnesses of their own, whose ignored tests are those that cannot run. Cargo starts `run_tests.sh note LIST FILE`
+# in place of each test, and `fill` starts `run_tests.sh one LIST NUMBER FOLDER`.
 set -u
-plain="env -u HETMP_TEST_SLOW -u HETMP_TEST_FILES"
+plain="env -u HETMP_TEST_SLOW -u HETMP_TEST_FILES -u HETMP_TEST_POOL"
 tab=$(printf '\t')
 
 # Everything that is no other product's is `tools`.
@@ -53,28 +54,51 @@ list)
 note)
     printf '%s\t%s\n' "$PWD" "$3" >>"$2"
     ;;
-run)
+fill)
     list=$2
     product=$3
-    shift 3
+    folder=$4
+    shift 4
     [ -s "$list" ] || {
         echo "hetmp: $list: not there (expected what test-build writes)"
         exit 1
     }
-    folder=$(mktemp -d)
-    trap 'rm -rf "$folder"' EXIT
-    trap 'exit 130' INT TERM
     # What took longest the last time begins first, so that nothing long runs alone at the end.
     touch "$list.seconds"
     awk -F '\t' -v product="$product" '
-        # A list with spaces, in a program whose fields end at tabs.
-        BEGIN { split("differential static_loops simd shmem goal jobs", names, " "); for (n in names) own[names[n]] }
+        # Lists with spaces, in a program whose fields end at tabs.
+        BEGIN {
+            split("differential static_loops simd shmem goal jobs", names, " "); for (n in names) own[names[n]]
+            n = split("jobs mq apps nodes gio packages dsm goal simd static_loops differential shmem", names, " ")
+            for (i = 1; i <= n; i++) long[names[i]] = i
+        }
         FILENAME != ARGV[2] { took[$1] = $2; next }
-        product == "-" ? !($3 in own) : $1 == product { print took[$2 "/" $3] + 0 "\t" FNR }' "$list.seconds" "$list" |
-        sort -rn | cut -f 2 | xargs -P "${HETMP_TEST_FILES:-2}" -I NUMBER "$0" one "$list" NUMBER "$folder" "$@"
-    # Of xargs' status, nothing says which. A file that crashes names no test.
+        product == "-" ? !($3 in own) : product == "all" || $1 == product {
+            print ($2 "/" $3 in took ? took[$2 "/" $3] : 0 + long[$3]) "\t" FNR
+        }' "$list.seconds" "$list" |
+        sort -rn | cut -f 2 |
+        xargs -P "${HETMP_TEST_FILES:-$(($(nproc) + 1))}" -I NUMBER "$0" one "$list" NUMBER "$folder" "$@"
+    # What failed is in the folder.
+    exit 0
+    ;;
+run)
+    list=$2
+    product=$3
+    shift 3
+    folder=$(mktemp -d)
+    trap 'rm -rf "$folder"' EXIT
+    trap 'cat "$folder"/*.whole; exit 130' INT TERM
+    if [ -n "${HETMP_TEST_POOL-}" ]; then
+        awk -F '\t' -v product="$product" '$1 == product { print FNR }' "$list" | while read -r number; do
+            mv "$HETMP_TEST_POOL/$number".* "$folder" || printf 'file %s ' "$number" >"$folder/$number.failed"
+        done
+    else
+        "$0" fill "$list" "$product" "$folder" "$@" || exit
+    fi
+    cat "$folder"/*.whole
+    cat "$folder"/*.again >"$folder/again" 2>/dev/null
+    cat "$folder"/*.failed >"$folder/failed" 2>/dev/null
     unsteady=0
-    : >>"$folder/again"
     while IFS=$tab read -r number test; do
         IFS=$tab read -r _ crate name file <<LINE
 $(sed -n "${number}p" "$list")
@@ -89,10 +113,10 @@ LINE
             printf '%s ' "$name" >>"$folder/failed"
         fi
     done <"$folder/again"
-    [ ! -e "$folder/failed" ] || echo "failed: $(cat "$folder/failed")"
-    awk -v unsteady="$unsteady" '{ p += $1; f += $2; s += $3 }
-        END { print p + unsteady " passed, " f - unsteady " failed, " s + 0 " skipped" }' "$folder/counts"
-    [ ! -e "$folder/failed" ]
+    [ ! -s "$folder/failed" ] || echo "failed: $(cat "$folder/failed")"
+    cat "$folder"/*.counts | awk -v unsteady="$unsteady" '{ p += $1; f += $2; s += $3 }
+        END { print p + unsteady " passed, " f - unsteady " failed, " s + 0 " skipped" }'
+    [ ! -s "$folder/failed" ]
     ;;
 one)
     line=$(sed -n "$3p" "$2")
@@ -124,22 +148,20 @@ LINE
     fi
     took=$(($(date +%s) - began))
     printf '%s\t%s\n' "$crate/$name" "$took" >>"$list.seconds"
-    # Few enough to be a matter of load, not of the change.
+    # Few enough to be a matter of load, not of the change. A file that crashes names no test.
     if [ "$status" != 0 ]; then
         sed -n 's/^test \(.*[^ ]\) *\.\.\. FAILED$/\1/p' "$folder/$number" >"$folder/$number.names"
         case $(wc -l <"$folder/$number.names") in
-        [123]) sed "s/^/$number$tab/" "$folder/$number.names" >>"$folder/again" ;;
-        *) printf '%s ' "$name" >>"$folder/failed" ;;
+        [123]) sed "s/^/$number$tab/" "$folder/$number.names" >"$folder/$number.again" ;;
+        *) printf '%s ' "$name" >"$folder/$number.failed" ;;
         esac
     fi
     awk '/^test result: / { p += $4; f += $6; s += $8 } END { print p + 0, f + 0, s + 0 }' \
-        "$folder/$number" >>"$folder/counts"
-    # One write each, so that two do not mix.
+        "$folder/$number" >"$folder/$number.counts"
     {
         echo "== $name of $crate, $took s$([ "$status" = 0 ] || echo ", FAILED with status $status")"
         cat "$folder/$number"
     } >"$folder/$number.whole"
-    flock "$folder" cat "$folder/$number.whole"
-    rm -f "$folder/$number" "$folder/$number".*
+    rm "$folder/$number"
     ;;
 esac
