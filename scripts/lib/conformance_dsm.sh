@@ -49,7 +49,7 @@ while [ $# -gt 0 ]; do
     esac
 done
 for n in $nodes; do
-    case $n in [2-8]) ;; *) refuse "option --nodes $n: out of range (expected 2 to 8)" ;; esac
+    case $n in [2-9] | 1[0-6]) ;; *) refuse "option --nodes $n: out of range (expected 2 to 16)" ;; esac
 done
 for b in $by; do
     case $b in uffd | sigsegv) ;; *) refuse "option --by $b: not usable (expected uffd and sigsegv)" ;; esac

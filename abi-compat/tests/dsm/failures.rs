@@ -443,8 +443,8 @@ fn what_cannot_be_is_refused_with_one_line() {
         assert_eq!(said.lines().count(), 1, "{said}");
         assert!(got.stdout.is_empty());
     };
-    refused(&[("HETMP_NODES", "dsm:1")], "(expected dsm:2 to dsm:8)");
-    refused(&[("HETMP_NODES", "dsm:nine")], "(expected dsm:2 to dsm:8)");
+    refused(&[("HETMP_NODES", "dsm:1")], "(expected dsm:2 to dsm:16)");
+    refused(&[("HETMP_NODES", "dsm:nine")], "(expected dsm:2 to dsm:16)");
     refused(
         &[("HETMP_NODES", "dsm:2;cores=0,speed=0.5")],
         "(expected behind dsm:2 speed=S for each of 2 nodes, 0.01 to 1",

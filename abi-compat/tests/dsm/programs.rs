@@ -17,6 +17,23 @@ fn cg_on_two_nodes() {
     same("c-tests/kernels/cg.c", &["S"], 2);
 }
 
+/// As many nodes as there may be.
+#[test]
+fn kernels_on_sixteen_nodes() {
+    let threads = ("OMP_NUM_THREADS", "16");
+    for source in ["c-tests/kernels/hydro.c", "c-tests/kernels/kmeans.c"] {
+        let program = compile(source, &[]);
+        let expected = run(&program, &["S"], 0, &[threads]);
+        for by in sample::one(source, vec!["uffd", "sigsegv"]) {
+            let got = run(&program, &["S"], 16, &[threads, ("HETMP_DSM", by)]);
+            if !skipped(&got) {
+                let said = is_same(&got, &expected, 16);
+                assert!(!said.contains("node 15: 0 regions"), "{by}: {said}");
+            }
+        }
+    }
+}
+
 /// The nodes' own threads start before the program's data is shared, and after it was copied.
 #[test]
 fn programs_know_that_they_have_threads() {

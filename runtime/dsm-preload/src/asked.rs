@@ -1,8 +1,8 @@
 //! What the user asked for, by variables of the environment. A value that cannot be had ends the process, with one
 //! line.
 
+use crate::kernel;
 use crate::refuse::fail;
-use crate::{kernel, place};
 use core::ffi::CStr;
 use hetmp_core::env;
 use hetmp_core::topo::nodes::dsm::{self, Member};
@@ -45,14 +45,10 @@ pub(crate) fn asked<'a>(variable: &dyn Fn(&CStr) -> Option<&'a str>) -> Option<A
         return Some(Asked::Launched);
     }
     match count.parse() {
-        Ok(n) if (2..=place::MOST).contains(&usize::from(n)) => Some(Asked::Forked(n)),
-        _ if count.contains(['=', ';', ',']) => fail(format_args!(
-            "HETMP_NODES: '{value}': not a number of nodes in range (expected dsm:2 to dsm:{})",
-            place::MOST
-        )),
+        Ok(n) if (2..=dsm::MOST).contains(&usize::from(n)) => Some(Asked::Forked(n)),
         _ => fail(format_args!(
             "HETMP_NODES: '{value}': not a number of nodes in range (expected dsm:2 to dsm:{})",
-            place::MOST
+            dsm::MOST
         )),
     }
 }

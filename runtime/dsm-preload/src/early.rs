@@ -60,7 +60,9 @@ extern "C" fn begin(
     let (count, me) = match asked {
         Asked::Forked(count) => (count, 0),
         Asked::Launched => match (number(c"HETRUN_SIZE"), number(c"HETRUN_RANK")) {
-            (Some(size), Some(rank)) if usize::from(size) <= place::MOST => (size, rank),
+            (Some(size), Some(rank)) if usize::from(size) <= hetmp_core::topo::nodes::dsm::MOST => {
+                (size, rank)
+            }
             // The start says what is wrong.
             _ => return,
         },

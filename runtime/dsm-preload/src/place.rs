@@ -8,8 +8,6 @@ pub(crate) const PART: usize = 64 << 30;
 const HEAP: usize = 48 << 30;
 /// Bytes of addresses for stacks in a node's part.
 pub(crate) const STACKS: usize = PART - HEAP;
-/// The largest number of nodes.
-pub(crate) const MOST: usize = 8;
 
 static START: AtomicUsize = AtomicUsize::new(0);
 static NODES: AtomicUsize = AtomicUsize::new(0);

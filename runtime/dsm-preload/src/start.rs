@@ -11,7 +11,7 @@ use hetmp_core::bootstrap::{self, Job};
 use hetmp_core::multi_isa::Half;
 use hetmp_core::report;
 use hetmp_core::topo;
-use hetmp_core::topo::nodes::dsm::Member;
+use hetmp_core::topo::nodes::dsm::{self, Member};
 use hetmp_nic::job::Way;
 use libc::c_int;
 use pages::backend::Kind;
@@ -111,11 +111,11 @@ fn join(all: &[Object], kind: Result<Kind, String>, half: Option<&Half>) -> Join
         Err(e) => fail(format_args!("HETMP_NODES dsm:job: {e}")),
     };
     let count = match u8::try_from(job.size()) {
-        Ok(n) if (2..=place::MOST).contains(&usize::from(n)) => n,
+        Ok(n) if (2..=dsm::MOST).contains(&usize::from(n)) => n,
         _ => fail(format_args!(
             "HETMP_NODES: 'dsm:job': a job of {} processes (expected hetrun --dsm with 2 to {})",
             job.size(),
-            place::MOST
+            dsm::MOST
         )),
     };
     // hetrun prints only the first line that a process reports.

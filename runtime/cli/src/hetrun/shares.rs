@@ -35,9 +35,10 @@ pub(crate) fn shares(run: &Run) -> Result<Vec<Share>, (u8, String)> {
     let failed = |text: String| (1, text);
     let places = places(ranks(run).map_err(bad)?).map_err(bad)?;
     let size = places.iter().map(|place| place.ranks.len() as u32).sum();
-    if run.dsm && !(2..=8).contains(&size) {
+    if run.dsm && !(2..=dsm::MOST as u32).contains(&size) {
         return Err(bad(format!(
-            "option --dsm: '{size}' processes (expected 2 to 8 nodes)"
+            "option --dsm: '{size}' processes (expected 2 to {} nodes)",
+            dsm::MOST
         )));
     }
     let nodes = match run.dsm {

@@ -14,6 +14,7 @@ mod watch;
 
 use crate::outputs::{self, By};
 use crate::Output;
+use hetmp_core::topo::nodes::dsm;
 use hetmp_core::topo::{Nodes, Topology};
 use hetmp_sched::schedule::Schedule;
 use std::ffi::{OsStr, OsString};
@@ -319,9 +320,10 @@ fn dsm_nodes(option: Option<&OsStr>) -> Result<Option<u8>, Refusal> {
     // Behind the number, single nodes may be described: libhetmp_dsm.so reads that.
     let count = rest.split(';').next().unwrap_or_default();
     match count.parse() {
-        Ok(n) if (2..=8).contains(&n) => Ok(Some(n)),
+        Ok(n) if (2..=dsm::MOST).contains(&usize::from(n)) => Ok(Some(n)),
         _ => Err(Refusal::usage(format_args!(
-            "{name}: '{text}': not a number of nodes in range (expected dsm:2 to dsm:8)"
+            "{name}: '{text}': not a number of nodes in range (expected dsm:2 to dsm:{})",
+            dsm::MOST
         ))),
     }
 }

@@ -286,7 +286,7 @@ const OTHERS: &[Variable] = &[
         .spec("OpenSHMEM 1.5, 8"),
     hetmp("HETMP_NODES", Kind::Notation)
         .default("discovered")
-        .accepts("a number of nodes, cores=LIST[,speed=S][;cores=...], @file.toml, or dsm:2 to dsm:8, [;speed=S or \
+        .accepts("a number of nodes, cores=LIST[,speed=S][;cores=...], @file.toml, or dsm:2 to dsm:16, [;speed=S or \
             ;cores=...[+cores=...] for each]")
         .help("The nodes of unlike cores that loops are split over; dsm:N: N processes that share memory page by page.")
         .spec("hetmp"),

@@ -209,7 +209,7 @@ mod tests {
             (&[0, WHOLE, WHOLE], 2),
         ];
         for (given, nodes) in cases {
-            let mut bounds = [0; super::super::opening::MOST_NODES + 1];
+            let mut bounds = Bounds::default();
             bounds[..given.len()].copy_from_slice(given);
             for iterations in [0, 1, 2, 3, 100, u64::MAX] {
                 for grain in [1, 3, 100, u64::MAX] {

@@ -54,7 +54,7 @@ use hetmp_sched::crossing::blocks::parts;
 use hetmp_sched::crossing::division::{equal_parts, Part};
 use hetmp_sched::ways::{Reason, Way};
 use local::{ABOVE, LOCAL};
-use opening::{Construct, On, Opening, MARK, MOST_NODES};
+use opening::{Bounds, Construct, On, Opening, MARK};
 
 pub(crate) use local::Above;
 use table::{ask, FORK, JOIN, NEXT, VERSION};
@@ -285,7 +285,7 @@ fn opening(
     trial: Option<Trial>,
 ) -> Opening {
     let bounds = |given: Vec<u32>| {
-        let mut bounds = [0; MOST_NODES + 1];
+        let mut bounds = Bounds::default();
         bounds.iter_mut().zip(given).for_each(|(to, b)| *to = b);
         bounds
     };

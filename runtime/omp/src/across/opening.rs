@@ -4,6 +4,7 @@ use super::early::Trial;
 use crate::icv::Icv;
 use crate::worksharing::kinds::{Clause, Loop, SchedKind};
 use core::mem::offset_of;
+use hetmp_core::topo::nodes::dsm::MOST as MOST_NODES;
 use hetmp_scan::Form;
 
 /// The work-sharing construct that starts together with the region.
@@ -87,9 +88,6 @@ pub(super) enum On {
     /// None: there is no region, and the threads that each node keeps for regions end (`omp_pause_resource`).
     Nobody,
 }
-
-/// As many nodes as `libhetmp_dsm.so` allows.
-pub(super) const MOST_NODES: usize = 8;
 
 /// Where each node's block of a loop begins, and where the last one ends, as parts of
 /// [`hetmp_sched::crossing::blocks::WHOLE`].

@@ -11,6 +11,9 @@
 use super::{Nodes, MIN_SPEED};
 use crate::topo::{CpuSet, Topology};
 
+/// The largest number of nodes.
+pub const MOST: usize = 16;
+
 /// What is said of one node with memory of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Member {
