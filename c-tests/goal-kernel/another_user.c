@@ -176,7 +176,7 @@ static int rewrite(int map)
 static void wait_for_ever(int state, int lock)
 {
     struct sockaddr_ll to = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_halen = 6};
-    unsigned char packet[64] = {[12] = 0x88, 0xb5, [16] = 'G', 'O', 'L', 'K', 4, 3, 1, 0, 2};
+    unsigned char packet[64] = {[12] = 0x88, 0xb5, [16] = 'G', 'O', 'L', 'K', 5, 3, 1, 0, 2};
     uint64_t words[784 / 8], *count = words + 528 / 8;
     uint32_t held = 1;
     int sock = socket(AF_PACKET, SOCK_RAW, 0), tries;

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { HEAD = 64, KINDS = 16 };
+enum { HEAD = 64, KINDS = 17 };
 
 static uint64_t seed = 88172645463325252u;
 static uint64_t draw(void)
@@ -99,6 +99,7 @@ int main(int argc, char **argv)
                     memcpy(packet + 32, &x, 8);
                     dropped++;
                     break;
+                case 16: packet[39] = 5 + (unsigned char)(draw() % 250); bad++; break; /* of no series */
                 }
                 CHECK(sendto(sock, packet, (size_t)n, 0, (struct sockaddr *)&to, sizeof to) == n);
             }

@@ -1,7 +1,7 @@
-/* Rank 1 begins four collectives, with a second argument "graph" also a graph of its own, and is then stopped, with all
- * its threads. The others begin theirs only after that, and need rank 1 to pass messages on. Under the engine `kernel`
- * their waits end nevertheless; with the first argument "stuck" the program checks that they do not end while rank 1 is
- * stopped. */
+/* Rank 1 begins four collectives of all ranks and one of each of two groups, with a second argument "graph" also a
+ * graph of its own, and is then stopped, with all its threads. The others begin theirs only after that, and need rank 1
+ * to pass messages on. Under the engine `kernel` their waits end nevertheless; with the first argument "stuck" the
+ * program checks that they do not end while rank 1 is stopped. */
 #include "../goal/gtest.h"
 #include <dirent.h>
 #include <signal.h>
@@ -59,6 +59,30 @@ static GOAL_Schedule chain(long *word, int rank, int size)
     return s;
 }
 
+/* Of two groups that overlap. In the first, number 0 (rank 3) needs what number 1 (rank 1) sends after it has heard
+ * from number 0. */
+static struct of_groups {
+    GOAL_Group group[2];
+    GOAL_Handle barrier, sum;
+    double part, total;
+} of;
+
+static void join_groups(void)
+{
+    static const int some[] = {3, 1, 0}, all[] = {0, 1, 2, 3};
+    if (me() != 2)
+        CHECK(GOAL_Group_create(1, some, 3, &of.group[0]) == GOAL_SUCCESS);
+    CHECK(GOAL_Group_create(2, all, 4, &of.group[1]) == GOAL_SUCCESS);
+}
+
+static void begin_in_groups(void)
+{
+    of.part = 1.0 / (1 << me());
+    CHECK(goal_group_iallreduce(of.group[1], &of.part, &of.total, 1, GOAL_DOUBLE, GOAL_ADD, &of.sum) == GOAL_SUCCESS);
+    if (me() != 2)
+        CHECK(goal_group_ibarrier(of.group[0], &of.barrier) == GOAL_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     int stuck = argc > 1 && strcmp(argv[1], "stuck") == 0, rank, size, pids[64], pid = getpid(), i, done, left, right;
@@ -81,6 +105,7 @@ int main(int argc, char **argv)
     left = (rank + 3) % 4;
     right = (rank + 1) % 4;
     memset(block, rank + 1, sizeof block);
+    join_groups();
     if (rank == 1) {
         CHECK(goal_ibarrier(&barrier) == GOAL_SUCCESS);
         CHECK(goal_iallreduce(&give, &get, 1, GOAL_LONG, GOAL_ADD, &sum) == GOAL_SUCCESS);
@@ -88,6 +113,7 @@ int main(int argc, char **argv)
         CHECK(goal_ineighbor_alltoall(&left, 1, &right, 1, block, got, sizeof block, &beside) == GOAL_SUCCESS);
         if (pass)
             CHECK(GOAL_Run(pass, &passed) == GOAL_SUCCESS);
+        begin_in_groups();
         raise(SIGSTOP);
     } else {
         while (!is_stopped(pids[1]))
@@ -98,6 +124,7 @@ int main(int argc, char **argv)
         CHECK(goal_ineighbor_alltoall(&left, 1, &right, 1, block, got, sizeof block, &beside) == GOAL_SUCCESS);
         if (pass)
             CHECK(GOAL_Run(pass, &passed) == GOAL_SUCCESS);
+        begin_in_groups();
     }
     if (rank == 3 && stuck) {
         /* Rank 3 needs of rank 1 what that sends after it has heard from rank 0. It cannot end, however long this
@@ -110,6 +137,10 @@ int main(int argc, char **argv)
             if (pass)
                 CHECK(GOAL_Test(&passed, &done) == GOAL_SUCCESS);
             CHECK(!done);
+            CHECK(GOAL_Test(&of.barrier, &done) == GOAL_SUCCESS);
+            CHECK(!done);
+            CHECK(GOAL_Test(&of.sum, &done) == GOAL_SUCCESS);
+            CHECK(!done);
             rest(5);
         }
         CHECK(is_stopped(pids[1]));
@@ -120,6 +151,10 @@ int main(int argc, char **argv)
     CHECK(get == (1L << size) - 1);
     CHECK(GOAL_Wait(&doubles) == GOAL_SUCCESS);
     CHECK(total == 1.875);
+    if (rank != 2)
+        CHECK(GOAL_Wait(&of.barrier) == GOAL_SUCCESS);
+    CHECK(GOAL_Wait(&of.sum) == GOAL_SUCCESS);
+    CHECK(of.total == 1.875);
     /* Under the engine `kernel` rank 2 has asked rank 1 for this. */
     CHECK(GOAL_Wait(&beside) == GOAL_SUCCESS);
     CHECK(got[0] == left + 1 && memcmp(got, got + 1, sizeof got - 1) == 0);

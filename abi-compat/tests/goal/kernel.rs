@@ -4,7 +4,7 @@
 //! Needs root (namespaces, eBPF), `ip` and `unshare`, and a build with clang. Where one is missing, the trials
 //! are shown as ignored, with the reason.
 
-use super::nic::one_reason;
+use super::nic::{groups, one_reason};
 use super::{built, exec, folder, prefix, read, scratch, start, verdict, written, Program};
 use libtest_mimic::{Failed, Trial};
 use std::collections::HashMap;
@@ -144,6 +144,15 @@ fn sums() -> Result<(), Failed> {
         took_the_engine(&counts, ranks)?;
     }
     Ok(())
+}
+
+/// Collectives of groups.
+fn groups_alone() -> Result<(), Failed> {
+    groups("kernel", &|n, path, args| {
+        let mut out = alone(n, path, args, &[]);
+        took_the_engine(&counted(&mut out), n)?;
+        Ok(out)
+    })
 }
 
 /// Exchanges with neighbours, which each rank begins without knowing those of the others.
@@ -577,6 +586,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         Trial::test("kernel::floats", floats),
         Trial::test("kernel::sums", sums),
         Trial::test("kernel::neighbours", neighbours),
+        Trial::test("kernel::groups", groups_alone),
         Trial::test("kernel::blocking", blocking),
         Trial::test("kernel::closes", closes),
         Trial::test("kernel::stopped", stopped),

@@ -7,7 +7,7 @@ mod handles;
 
 use crate::driver::Outcome;
 use crate::memory::Segment;
-use crate::offload;
+use crate::offload::{self, Offload};
 use crate::team::Team;
 use crate::world::{self, How, RunError, World};
 pub use agreement::agree;
@@ -43,7 +43,7 @@ enum Running {
     /// The engines `user` and `thread`.
     Here(Arc<Outcome>),
     /// The engines `kernel` and `nic`.
-    Away(Arc<offload::Run>),
+    Away(&'static Offload, Arc<offload::Run>),
     /// Without a schedule: the collective of a team with this name.
     Direct(&'static Team, u64),
 }
@@ -53,7 +53,7 @@ impl Running {
     fn test(&self) -> Result<Option<core::result::Result<(), Failure>>> {
         let known = match self {
             Running::Here(outcome) => outcome.poll(),
-            Running::Away(run) => run.poll(),
+            Running::Away(_, run) => run.poll(),
             Running::Direct(..) => None,
         };
         if known.is_some() {
@@ -63,7 +63,7 @@ impl Running {
         let world = world()?;
         Ok(match self {
             Running::Here(outcome) => world.test(outcome),
-            Running::Away(run) => world.test_away(run),
+            Running::Away(away, run) => world.test_away(away, run),
             Running::Direct(team, step) => world.test_direct(team, *step),
         })
     }
@@ -78,7 +78,7 @@ impl Running {
         let world = world()?;
         Ok(match self {
             Running::Here(outcome) => world.wait(outcome),
-            Running::Away(run) => world.wait_away(run),
+            Running::Away(away, run) => world.wait_away(away, run),
             Running::Direct(team, step) => world.wait_direct(team, *step),
         })
     }
@@ -338,8 +338,8 @@ pub unsafe fn run(schedule: Key, context: i32, bound: &[Segment]) -> Result<Key>
     let compiled = tables().schedules.get(schedule, "schedule")?.clone();
     if let Some(agreed) = &compiled.agreed {
         // SAFETY: who calls upholds the contract of `run`, which is that of `Agreed::run`.
-        let run = unsafe { agreed.run(world, bound) }?;
-        return tables().runs.insert(Running::Away(run));
+        let (away, run) = unsafe { agreed.run(world, bound) }?;
+        return tables().runs.insert(Running::Away(away, run));
     }
     let addresses = compiled.addresses.then_some(Segment::ADDRESSES);
     let segments: Vec<Segment> = addresses.into_iter().chain(bound.iter().copied()).collect();

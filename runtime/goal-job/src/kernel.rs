@@ -15,6 +15,7 @@ use helper::Helper;
 use hetmp_goal::kernel::member::{address, spell, Member};
 use hetmp_goal::kernel::{self, run, Declined, Kick, COUNTERS, MESSAGE, RANKS, RUNS};
 use hetmp_goal::schedule::Schedule;
+use hetmp_goal::series::Turn;
 use program::Program;
 use std::io;
 
@@ -116,7 +117,11 @@ impl Offer {
     ///
     /// # Errors
     /// [`Refused`].
-    pub(crate) fn accept(mut self, rank: u32, notes: &[Vec<u8>]) -> Result<Offload, Refused> {
+    pub(crate) fn accept(
+        mut self,
+        rank: u32,
+        notes: &[Vec<u8>],
+    ) -> Result<&'static Offload, Refused> {
         let mut all = Vec::new();
         for (r, note) in notes.iter().enumerate() {
             let Some(note) = Note::parse(note) else {
@@ -139,13 +144,15 @@ impl Offer {
         };
         // The others go on with the engine.
         let mine = |why: String| Refused::Job(format!("GOAL engine kernel: {why}"));
+        let [state, runs, _] = &self.helper.descriptors;
+        let area = Area::new(state, runs).map_err(|e| mine(format!("shared memory: {e}")))?;
+        // Packets are taken from here on.
         self.helper.join(&member).map_err(mine)?;
         let Helper {
             socket,
-            descriptors: [state, runs, program],
+            descriptors: [_, _, program],
             ..
         } = self.helper;
-        let area = Area::new(state, runs).map_err(|e| mine(format!("shared memory: {e}")))?;
         let program = Program::new(program, socket).map_err(|e| mine(format!("helper: {e}")))?;
         let device = Kernel { area, program };
         Ok(Offload::new(rank, all.len() as u32, Box::new(device)))
@@ -174,8 +181,12 @@ impl Device for Kernel {
             .map_err(|e| e.to_string())
     }
 
-    fn neighbours(&self) -> Option<u64> {
-        Some(kernel::NEIGHBOURS)
+    fn longest_block(&self) -> u64 {
+        kernel::NEIGHBOURS
+    }
+
+    fn edges(&self, _bytes: u64) -> u64 {
+        u64::MAX
     }
 
     fn place_own(&self, own: &Schedule) -> Result<Image, String> {
@@ -184,48 +195,49 @@ impl Device for Kernel {
             .map_err(|e| e.to_string())
     }
 
-    unsafe fn begin(&self, number: u64, image: &Image, segments: &[*mut u8]) -> io::Result<u64> {
+    unsafe fn begin(&self, turn: Turn, image: &Image, segments: &[*mut u8]) -> io::Result<u64> {
         let Image::Kernel(image) = image else {
             return Err(io::Error::other("the image of another engine"));
         };
         // SAFETY: who calls upholds the contract of `Device::begin`: the segments are valid, nobody can ask for
         // messages of the run that the slot holds, and the lock of `Offload` keeps other threads away.
-        unsafe { self.area.write(number, image, segments) };
-        self.program.kick(Kick::Start { run: number })?;
+        unsafe { self.area.write(turn, image, segments) };
+        self.program.kick(Kick::Start { run: turn.word() })?;
         Ok(1)
     }
 
-    fn is_done(&self, number: u64, _mark: u64) -> bool {
-        self.area.state_of(number) == run::DONE && self.area.holds(number) == number
+    fn is_done(&self, turn: Turn, _mark: u64) -> bool {
+        self.area.state_of(turn) == run::DONE && self.area.holds(turn)
     }
 
-    unsafe fn collect(&self, number: u64, image: &Image, segments: &[*mut u8]) {
+    unsafe fn collect(&self, turn: Turn, image: &Image, segments: &[*mut u8]) {
         if let Image::Kernel(image) = image {
             // SAFETY: who calls upholds the contract of `Device::collect`: the run is complete, the segments are valid,
             // and the lock of `Offload` keeps other threads away.
-            unsafe { self.area.read(number, image, segments) };
+            unsafe { self.area.read(turn, image, segments) };
         }
     }
 
-    fn done_at(&self, peer: u32) -> u64 {
-        self.area.done_at(peer)
+    fn done_at(&self, series: u32, peer: u32) -> u64 {
+        self.area.done_at(series, peer)
     }
 
-    fn probe(&self, peers: u64) {
+    fn probe(&self, series: u32, peers: u64) {
+        let run = Turn { series, number: 0 }.word();
         // An error here is one of the system's; the next start meets it too, and reports it.
-        let _ = self.program.kick(Kick::Probe { peers });
+        let _ = self.program.kick(Kick::Probe { run, peers });
     }
 
     /// What the rank has sent before it left has arrived, or was asked for.
-    fn needs(&self, number: u64, image: &Image, peer: u32) -> bool {
+    fn needs(&self, turn: Turn, image: &Image, peer: u32) -> bool {
         let Image::Kernel(image) = image else {
             return false;
         };
-        let holds = self.area.holds(number) == number;
+        let holds = self.area.holds(turn);
         image
             .receives()
             .iter()
-            .any(|(from, place)| *from == peer && !(holds && self.area.is_complete(number, *place)))
+            .any(|(from, place)| *from == peer && !(holds && self.area.is_complete(turn, *place)))
     }
 
     /// The program counts what it cannot do, and asks again.
@@ -267,7 +279,7 @@ mod tests {
         assert_eq!(Note::parse(text.as_bytes()), Some(note));
         for bad in [
             String::new(),
-            text.replace("kernel 4 ", "kernel 3 "),
+            text.replace("kernel 5 ", "kernel 4 "),
             text.replace("020000ff0109", "020000ff01"),
             format!("{text} more"),
         ] {

@@ -23,6 +23,7 @@ use hetmp_core::park::Policy;
 use hetmp_core::segment::Segment;
 use hetmp_core::{helper, quota, sys};
 use hetmp_goal::schedule::Schedule;
+use hetmp_goal::series::{self, Turn};
 use hetmp_goal::triggered::{self, Action, Program, Step, ARENA, COUNTERS, ENDED, RUNS, STEPS};
 use hetmp_nic::descriptor::{CounterId, Descriptor, Key, Local, Remote, Source, Work};
 use hetmp_nic::engine::QueuePair;
@@ -35,12 +36,16 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+/// How many runs a rank has at once.
+const SLOTS: usize = series::slots(RUNS) as usize;
 /// Counters that the rank's port has.
-pub(crate) const ALL_COUNTERS: usize = RUNS as usize * COUNTERS;
+pub(crate) const ALL_COUNTERS: usize = SLOTS * COUNTERS;
 /// Slots of the queue pair: for all steps of as many runs as there can be at once.
-const DEPTH: usize = RUNS as usize * STEPS;
+const DEPTH: usize = SLOTS * STEPS;
+const _: () = assert!(DEPTH <= 1 << 16, "the longest queue pair");
 
-/// Offsets of words in a rank's segment: whether the rank has its adapter, and up to which run all are collected.
+/// Offsets of words in a rank's segment: whether the rank has its adapter, and up to which run all are collected, by
+/// series.
 const STATUS: usize = 0;
 const COLLECTED: usize = 128;
 /// Offset of the queue pair.
@@ -59,7 +64,7 @@ fn arenas() -> usize {
 }
 
 fn bytes() -> usize {
-    arenas() + ARENA as usize * RUNS as usize
+    arenas() + ARENA as usize * SLOTS
 }
 
 /// Where the adapter is.
@@ -100,7 +105,7 @@ impl Form {
 ///
 /// # Errors
 /// [`Refused`].
-pub(crate) fn join(job: &'static Job, port: u8, form: Form) -> Result<Offload, Refused> {
+pub(crate) fn join(job: &'static Job, port: u8, form: Form) -> Result<&'static Offload, Refused> {
     let all = |why: &str| Refused::All(why.to_owned());
     // The same on all ranks: either all map each other, or none maps all.
     if job.peers().iter().any(|p| p.segment.is_none()) {
@@ -158,8 +163,8 @@ pub(crate) fn join(job: &'static Job, port: u8, form: Form) -> Result<Offload, R
         posting: Mutex::new(Posting {
             queue,
             before: vec![0; ALL_COUNTERS].into(),
-            collected: 0,
-            ahead: 0,
+            collected: [(0, 0); 1 + series::GROUPS as usize],
+            error: None,
             posted: 0,
             runs: 0,
         }),
@@ -269,9 +274,14 @@ impl Area {
     }
 }
 
-/// Offset in a segment of the arena of run `number`.
-fn arena(number: u64) -> u64 {
-    arenas() as u64 + number % RUNS * ARENA
+/// Offset in a segment of a run's arena.
+fn arena(turn: Turn) -> u64 {
+    arenas() as u64 + turn.slot(RUNS) * ARENA
+}
+
+/// Offset in a segment of the word that says up to which run of a series all are collected.
+fn collected(series: u32) -> usize {
+    COLLECTED + 64 * series as usize
 }
 
 /// The posting end, and what the runs so far have done.
@@ -280,10 +290,10 @@ struct Posting {
     queue: QueuePair,
     /// By counter of the port: what the runs so far move it by in all. Counters are never set back.
     before: Box<[u64]>,
-    /// Runs 1 to this one are collected.
-    collected: u64,
-    /// Bit `i`: run `collected + 1 + i` is collected.
-    ahead: u64,
+    /// By series: up to which run all are collected, and after it a bit for each, where bit 0 is the next run's.
+    collected: [(u64, u64); 1 + series::GROUPS as usize],
+    /// An operation that failed. No run can end after that.
+    error: Option<String>,
     posted: u64,
     runs: u64,
 }
@@ -308,17 +318,17 @@ impl Nic {
         self.posting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A counter of run `number`, as an index in `Posting::before`.
-    fn index(number: u64, counter: u32) -> usize {
-        (number % RUNS) as usize * COUNTERS + counter as usize
+    /// A counter of a run, as an index in `Posting::before`.
+    fn index(turn: Turn, counter: u32) -> usize {
+        turn.slot(RUNS) as usize * COUNTERS + counter as usize
     }
 
-    fn counter(&self, number: u64, counter: u32) -> CounterId {
-        CounterId(self.counters + Nic::index(number, counter) as u32)
+    fn counter(&self, turn: Turn, counter: u32) -> CounterId {
+        CounterId(self.counters + Nic::index(turn, counter) as u32)
     }
 
-    fn descriptor(&self, number: u64, step: &Step, before: &[u64]) -> Descriptor {
-        let base = arena(number);
+    fn descriptor(&self, turn: Turn, step: &Step, before: &[u64]) -> Descriptor {
+        let base = arena(turn);
         let local = |at: u64| Local {
             address: base + at,
             key: self.key,
@@ -335,8 +345,8 @@ impl Nic {
                 span,
             } => {
                 let wait = Work::Wait {
-                    counter: self.counter(number, counter),
-                    threshold: before[Nic::index(number, counter)] + count,
+                    counter: self.counter(turn, counter),
+                    threshold: before[Nic::index(turn, counter)] + count,
                     span,
                 };
                 (me, wait)
@@ -357,7 +367,7 @@ impl Nic {
             Action::Fence { peer } => (peer, Work::Fence),
             Action::Count { peer, counter } => {
                 let count = Work::Count {
-                    counter: self.counter(number, counter),
+                    counter: self.counter(turn, counter),
                     add: 1,
                 };
                 (peer, count)
@@ -383,18 +393,18 @@ impl Nic {
             queue_pair: 0,
             peer,
             signalled: false,
-            count: step.then.map(|c| self.counter(number, c)),
+            count: step.then.map(|c| self.counter(turn, c)),
             count_source: false,
             work,
         }
     }
 
-    /// Copies the input into the arena of run `number`.
+    /// Copies the input into the run's arena.
     ///
     /// # Safety
     /// Each of `segments` is valid for reads of the length that the program says, and the slot is free.
-    unsafe fn fill(&self, number: u64, program: &Program, segments: &[*mut u8]) {
-        let arena = self.bases_own().wrapping_add(arena(number) as usize);
+    unsafe fn fill(&self, turn: Turn, program: &Program, segments: &[*mut u8]) {
+        let arena = self.bases_own().wrapping_add(arena(turn) as usize);
         let (zero, n) = program.zero();
         // SAFETY: `triggered::place` keeps the zeroed part and the segments within an arena. No adapter touches these
         // bytes before the run is posted: early messages go elsewhere. What the caller promises about `segments` holds
@@ -430,25 +440,30 @@ impl Device for Nic {
             .map_err(|e| e.to_string())
     }
 
-    /// A message goes to a place that its sender knows from the receiver's schedule.
-    fn neighbours(&self) -> Option<u64> {
-        None
+    fn longest_block(&self) -> u64 {
+        triggered::NEIGHBOUR
     }
 
-    fn place_own(&self, _own: &Schedule) -> Result<Image, String> {
-        Err("the schedules of all ranks are needed".to_owned())
+    fn edges(&self, bytes: u64) -> u64 {
+        triggered::box_messages(self.job.size(), bytes)
     }
 
-    unsafe fn begin(&self, number: u64, image: &Image, segments: &[*mut u8]) -> io::Result<u64> {
+    fn place_own(&self, own: &Schedule) -> Result<Image, String> {
+        triggered::place_own(own)
+            .map(Image::Nic)
+            .map_err(|e| e.to_string())
+    }
+
+    unsafe fn begin(&self, turn: Turn, image: &Image, segments: &[*mut u8]) -> io::Result<u64> {
         let Image::Nic(program) = image else {
             return Err(io::Error::other("the image of another engine"));
         };
         // SAFETY: who calls upholds the contract of `Device::begin`, which `fill` has too.
-        unsafe { self.fill(number, program, segments) };
+        unsafe { self.fill(turn, program, segments) };
         let mut posting = self.posting();
         let posting = &mut *posting;
         for step in program.steps() {
-            let descriptor = self.descriptor(number, step, &posting.before);
+            let descriptor = self.descriptor(turn, step, &posting.before);
             let until = sys::monotonic_ns() + ROOM;
             while posting.queue.initiator().post(&descriptor).is_err() {
                 posting.queue.ring();
@@ -462,19 +477,19 @@ impl Device for Nic {
         posting.posted += program.steps().len() as u64;
         posting.runs += 1;
         for (counter, moves) in (0..).zip(program.moves()) {
-            posting.before[Nic::index(number, counter)] += moves;
+            posting.before[Nic::index(turn, counter)] += moves;
         }
-        Ok(posting.before[Nic::index(number, ENDED)] + 1)
+        Ok(posting.before[Nic::index(turn, ENDED)] + 1)
     }
 
-    fn is_done(&self, number: u64, mark: u64) -> bool {
+    fn is_done(&self, turn: Turn, mark: u64) -> bool {
         let counters = self.job.domain().counters();
-        let value = counters.value(self.counter(number, ENDED));
+        let value = counters.value(self.counter(turn, ENDED));
         value.is_some_and(|v| v + 1 >= mark)
     }
 
-    unsafe fn collect(&self, number: u64, image: &Image, segments: &[*mut u8]) {
-        let arena = self.bases_own().wrapping_add(arena(number) as usize);
+    unsafe fn collect(&self, turn: Turn, image: &Image, segments: &[*mut u8]) {
+        let arena = self.bases_own().wrapping_add(arena(turn) as usize);
         for (placed, to) in image.segments().iter().zip(segments) {
             if placed.comes_out && placed.bytes > 0 {
                 // SAFETY: the segment lies within the arena (`triggered::place`), which no adapter touches any more:
@@ -487,34 +502,40 @@ impl Device for Nic {
             }
         }
         let mut posting = self.posting();
-        posting.ahead |= 1 << (number - posting.collected - 1);
-        while posting.ahead & 1 == 1 {
-            posting.ahead >>= 1;
-            posting.collected += 1;
+        let (upto, ahead) = &mut posting.collected[turn.series as usize];
+        *ahead |= 1 << (turn.number - *upto - 1);
+        while *ahead & 1 == 1 {
+            *ahead >>= 1;
+            *upto += 1;
         }
         self.area
-            .word(self.job.rank(), COLLECTED)
-            .store(posting.collected, Ordering::Release);
+            .word(self.job.rank(), collected(turn.series))
+            .store(*upto, Ordering::Release);
     }
 
-    fn done_at(&self, peer: u32) -> u64 {
-        self.area.word(peer, COLLECTED).load(Ordering::Acquire)
+    fn done_at(&self, series: u32, peer: u32) -> u64 {
+        self.area
+            .word(peer, collected(series))
+            .load(Ordering::Acquire)
     }
 
     /// `done_at` reads the peer's own word.
-    fn probe(&self, _peers: u64) {}
+    fn probe(&self, _series: u32, _peers: u64) {}
 
     /// A rank that has collected a run has done its part in the run.
-    fn needs(&self, number: u64, image: &Image, peer: u32) -> bool {
+    fn needs(&self, turn: Turn, image: &Image, peer: u32) -> bool {
         let Image::Nic(program) = image else {
             return false;
         };
-        program.received() >> peer & 1 == 1 && self.done_at(peer) < number
+        program.received() >> peer & 1 == 1 && self.done_at(turn.series, peer) < turn.number
     }
 
     fn failure(&self) -> Option<String> {
-        let error = self.posting().queue.initiator().take_errors().pop()?;
-        Some(format!("operation {}: {:?}", error.ticket, error.status))
+        let mut posting = self.posting();
+        if let Some(error) = posting.queue.initiator().take_errors().pop() {
+            posting.error = Some(format!("operation {}: {:?}", error.ticket, error.status));
+        }
+        posting.error.clone()
     }
 
     fn is_asked(&self) -> bool {

@@ -13,6 +13,9 @@
 //!
 //! More collectives at once than a device keeps wait in a queue for those before them, and then begin within later
 //! calls.
+//!
+//! The collectives of all ranks have one [`Offload`], and those of each group have another one, with a
+//! [series](hetmp_goal::series) of runs of its own. All of a process share the device.
 
 mod device;
 mod wait;
@@ -26,9 +29,9 @@ use hetmp_core::hash::HashMap;
 use hetmp_core::{report, sys};
 use hetmp_goal::arena::Placed;
 use hetmp_goal::graph;
-use hetmp_goal::kernel;
 use hetmp_goal::rank::Failure;
 use hetmp_goal::schedule::Schedule;
+use hetmp_goal::series::{self, Turn};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 pub(crate) use wait::Gone;
@@ -43,6 +46,8 @@ const RAREST_PROBES: u64 = 3_200_000;
 const RUNNING: u32 = 0;
 const ENDED: u32 = 1;
 const FAILED: u32 = 2;
+/// The most neighbours of a rank.
+const NEIGHBOURS: usize = 256;
 
 /// A run of a device.
 #[derive(Debug)]
@@ -106,29 +111,70 @@ struct Runs {
     taken: HashMap<Collective, Option<Arc<Image>>>,
     /// The collective that was run last; most calls repeat it.
     latest: Option<(Collective, Option<Arc<Image>>)>,
-    /// Reasons for which the engine has declined a collective, and has said so.
-    told: Vec<String>,
 }
 
-/// An engine whose device executes the runs.
+/// What all series of a process share.
+#[derive(Debug)]
+struct Shared {
+    device: Box<dyn Device>,
+    /// The ranks of the job.
+    ranks: u32,
+    /// Reasons for which the engine has declined a collective, and has said so.
+    told: Mutex<Vec<String>>,
+    all: Mutex<Vec<&'static Offload>>,
+    /// How many runs are in their queues.
+    queued: AtomicU32,
+}
+
+/// An engine whose device executes the runs of all ranks, or of a group.
 #[derive(Debug)]
 pub(crate) struct Offload {
-    rank: u32,
-    ranks: u32,
-    device: Box<dyn Device>,
+    shared: Arc<Shared>,
+    series: u32,
+    /// The job's ranks, by number.
+    members: Box<[u32]>,
+    /// This rank's number.
+    me: u32,
     runs: Mutex<Runs>,
-    /// The number of the last run that has left the queue.
-    launched: AtomicU64,
 }
 
 impl Offload {
-    /// An engine without runs.
-    pub(crate) fn new(rank: u32, ranks: u32, device: Box<dyn Device>) -> Offload {
-        let slots = device.runs() as usize;
-        Offload {
-            rank,
-            ranks,
+    /// The engine for all ranks.
+    pub(crate) fn new(rank: u32, ranks: u32, device: Box<dyn Device>) -> &'static Offload {
+        let shared = Shared {
             device,
+            ranks,
+            told: Mutex::new(Vec::new()),
+            all: Mutex::new(Vec::new()),
+            queued: AtomicU32::new(0),
+        };
+        Offload::of(Arc::new(shared), 0, (0..ranks).collect(), rank)
+    }
+
+    /// The engine for a group with this context, whose members are these ranks, with this one as number `me`. `None` if
+    /// its collectives go another way: the same at all members, of which number 0 says why.
+    pub(crate) fn group(&self, context: u32, members: &[u32], me: u32) -> Option<&'static Offload> {
+        if context > series::GROUPS {
+            let most = series::GROUPS;
+            self.decline(
+                me,
+                format!("groups with contexts above {most}: not supported"),
+            );
+            return None;
+        }
+        let shared = Arc::clone(&self.shared);
+        (members.len() > 1).then(|| Offload::of(shared, context, members.into(), me))
+    }
+
+    /// Stays as long as the process: a job is joined once, and a context is used for the same ranks only.
+    fn of(shared: Arc<Shared>, series: u32, members: Box<[u32]>, me: u32) -> &'static Offload {
+        let first = Turn { series, number: 0 };
+        let slots = first.window(shared.device.runs()) as usize;
+        let new: &'static Offload = Box::leak(Box::new(Offload {
+            shared,
+            series,
+            members,
+            me,
             runs: Mutex::new(Runs {
                 last: 0,
                 queue: VecDeque::new(),
@@ -140,43 +186,63 @@ impl Offload {
                 left: 0,
                 taken: HashMap::default(),
                 latest: None,
-                told: Vec::new(),
             }),
-            launched: AtomicU64::new(0),
+        }));
+        let all = new.shared.all.lock();
+        all.unwrap_or_else(PoisonError::into_inner).push(new);
+        new
+    }
+
+    fn device(&self) -> &dyn Device {
+        &*self.shared.device
+    }
+
+    fn turn(&self, number: u64) -> Turn {
+        Turn {
+            series: self.series,
+            number,
         }
+    }
+
+    /// How many runs this rank can have at once.
+    fn window(&self) -> u64 {
+        self.turn(0).window(self.device().runs())
+    }
+
+    /// This rank, in the job.
+    fn rank(&self) -> u32 {
+        self.members[self.me as usize]
     }
 
     /// This rank's part of a collective, or why the device does not take the collective.
     fn place(&self, what: &Collective, settings: &Settings) -> Result<Image, String> {
-        if let Some((_, bytes)) = neighbours(what) {
-            let most = self.device.neighbours().ok_or(
-                "neighbour collective: not supported (expected a collective of all ranks)",
-            )?;
-            if bytes > most {
+        let n = self.members.len() as u32;
+        let schedule = |number| -> Result<Schedule, String> {
+            let graph = what.graph(number, n, settings);
+            let moved = graph.and_then(|g| g.among(&self.members, self.shared.ranks));
+            moved.and_then(|g| g.compile()).map_err(|e| e.to_string())
+        };
+        if let Some(exchange) = Exchange::of(what) {
+            let most = self.device().longest_block();
+            if exchange.bytes > most {
                 return Err(format!(
-                    "blocks of {bytes} bytes for neighbours: too long (expected up to {most})"
+                    "blocks of {} bytes for neighbours: too long (expected up to {most})",
+                    exchange.bytes
                 ));
             }
-            let own = what.graph(self.rank, self.ranks, settings);
-            let own = own.and_then(|g| g.compile()).map_err(|e| e.to_string())?;
-            return self.device.place_own(&own);
+            return self.device().place_own(&schedule(self.me)?);
         }
-        let schedule = |r| -> Result<Schedule, graph::Error> {
-            what.graph(r, self.ranks, settings)?.compile()
-        };
-        let all: Result<Vec<Schedule>, _> = (0..self.ranks).map(schedule).collect();
-        self.device
-            .place(&all.map_err(|e| e.to_string())?, self.rank)
+        let all: Result<Vec<Schedule>, _> = (0..n).map(schedule).collect();
+        self.device().place(&all?, self.rank())
     }
 
-    /// Refuses an exchange that the device takes on the other ranks, and that has more neighbours on this one than an
-    /// engine has operations.
+    /// Refuses an exchange that the device takes on the other ranks, and that has more neighbours on this one than fit.
     ///
     /// # Errors
     /// [`graph::Error::TooLarge`].
     pub(crate) fn fits(&self, what: &Collective) -> Result<(), graph::Error> {
-        match (neighbours(what), self.device.neighbours()) {
-            (Some((n, bytes)), Some(most)) if bytes <= most && n > kernel::OPS => {
+        match Exchange::of(what) {
+            Some(e) if e.bytes <= self.device().longest_block() && !e.fits(self.device()) => {
                 Err(graph::Error::TooLarge("neighbours"))
             }
             _ => Ok(()),
@@ -207,14 +273,14 @@ impl Offload {
     }
 
     fn slot(&self, number: u64) -> usize {
-        (number % self.device.runs()) as usize
+        (number % self.window()) as usize
     }
 
     fn lock(&self) -> MutexGuard<'_, Runs> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// This rank's image of a collective; `None` if the engine does not take it. Then rank 0 says why, once for each
+    /// This rank's image of a collective; `None` if the engine does not take it. Then number 0 says why, once for each
     /// reason.
     fn image(&self, runs: &mut Runs, what: &Collective, settings: &Settings) -> Option<Arc<Image>> {
         if let Some((latest, image)) = &runs.latest {
@@ -228,7 +294,7 @@ impl Offload {
                 let image = match self.place_any(what, settings) {
                     Ok(image) => Some(Arc::new(image)),
                     Err(why) => {
-                        self.decline(runs, why);
+                        self.decline(self.me, why);
                         None
                     }
                 };
@@ -244,13 +310,15 @@ impl Offload {
     }
 
     #[cold]
-    fn decline(&self, runs: &mut Runs, why: String) {
-        if self.rank == 0 && !runs.told.contains(&why) && runs.told.len() < 8 {
+    fn decline(&self, me: u32, why: String) {
+        let told = self.shared.told.lock();
+        let mut told = told.unwrap_or_else(PoisonError::into_inner);
+        if me == 0 && !told.contains(&why) && told.len() < 8 {
             report::warn(format_args!(
                 "GOAL engine {}: {why}; such collectives take the engine thread",
-                self.device.name()
+                self.device().name()
             ));
-            runs.told.push(why);
+            told.push(why);
         }
     }
 
@@ -282,11 +350,11 @@ impl Offload {
     /// This rank's image of a communication whose schedules are `all`, or why they are not known. `None` if the engine
     /// does not take it, on all ranks alike; rank 0 says why.
     pub(crate) fn agree(&self, all: Result<Vec<Schedule>, String>) -> Option<Arc<Image>> {
-        let placed = all.and_then(|all| self.device.place(&all, self.rank));
+        let placed = all.and_then(|all| self.device().place(&all, self.rank()));
         match placed {
             Ok(image) => Some(Arc::new(image)),
             Err(why) => {
-                self.decline(&mut self.lock(), format!("GOAL_Agree: {why}"));
+                self.decline(self.me, format!("GOAL_Agree: {why}"));
                 None
             }
         }
@@ -328,6 +396,7 @@ impl Offload {
             failure: OnceLock::new(),
         });
         runs.queue.push_back(Arc::clone(&run));
+        self.shared.queued.fetch_add(1, Ordering::Relaxed);
         self.launch(runs);
         Ok(run)
     }
@@ -340,22 +409,25 @@ impl Offload {
                 return;
             }
             runs.queue.pop_front();
+            self.shared.queued.fetch_sub(1, Ordering::Relaxed);
             let slot = self.slot(run.number);
             runs.sent[slot] = run.image.sent();
             // SAFETY: who has started the run keeps its buffers valid until the run has ended. `is_free` says that
             // nobody needs what the slot holds. This thread holds the lock.
-            let begun = unsafe { self.device.begin(run.number, &run.image, &run.segments) };
+            let begun = unsafe {
+                self.device()
+                    .begin(self.turn(run.number), &run.image, &run.segments)
+            };
             match begun {
                 Ok(mark) => run.mark.store(mark, Ordering::Release),
                 Err(error) => {
-                    let name = self.device.name();
+                    let name = self.device().name();
                     report::warn(format_args!("GOAL engine {name}: start of a run: {error}"));
                     self.fail_all(runs, Failure::Abandoned);
                     run.fail(Failure::Abandoned);
                     return;
                 }
             }
-            self.launched.store(run.number, Ordering::Relaxed);
             let number = run.number;
             runs.open[slot] = Some(run);
             runs.pause = PROBES;
@@ -366,14 +438,14 @@ impl Offload {
     /// Peers that only receive, as in a broadcast, say by themselves nothing of how far they are. Halfway through the
     /// slots they are asked, so that the answer is there when the slots are needed again, and nobody waits for it.
     fn ask_ahead(&self, runs: &Runs, number: u64) {
-        let half = self.device.runs() / 2;
+        let half = self.window() / 2;
         let before = match number.checked_sub(half) {
             Some(before) if number % half == 0 && before > 0 => before,
             _ => return,
         };
         let behind = self.behind(runs, runs.sent[self.slot(before)], before);
         if behind != 0 {
-            self.device.probe(behind);
+            self.device().probe(self.series, behind);
         }
     }
 
@@ -387,8 +459,8 @@ impl Offload {
                 return false;
             }
         }
-        let before = run.number.saturating_sub(self.device.runs());
-        let peers = if self.device.is_asked() {
+        let before = run.number.saturating_sub(self.window());
+        let peers = if self.device().is_asked() {
             runs.sent[slot]
         } else {
             run.image.sent()
@@ -403,8 +475,8 @@ impl Offload {
     /// Of these ranks: those that are still there, and have not said that they are done with run `number`.
     fn behind(&self, runs: &Runs, ranks: u64, number: u64) -> u64 {
         let ranks = ranks & !runs.left;
-        (0..self.ranks)
-            .filter(|r| ranks >> r & 1 == 1 && self.device.done_at(*r) < number)
+        (0..self.shared.ranks)
+            .filter(|r| ranks >> r & 1 == 1 && self.device().done_at(self.series, *r) < number)
             .fold(0, |all, r| all | 1 << r)
     }
 
@@ -414,14 +486,14 @@ impl Offload {
         if now.saturating_sub(runs.probed) >= runs.pause {
             runs.probed = now;
             runs.pause = (runs.pause * 2).min(RAREST_PROBES);
-            self.device.probe(ranks);
+            self.device().probe(self.series, ranks);
         }
     }
 
     /// Whether the device has completed a run, as long as that is not collected.
     fn is_done(&self, run: &Run) -> bool {
         let mark = run.mark.load(Ordering::Acquire);
-        mark != 0 && self.device.is_done(run.number, mark)
+        mark != 0 && self.device().is_done(self.turn(run.number), mark)
     }
 
     /// Takes the results of a run if it is complete. True if the run has ended.
@@ -437,7 +509,8 @@ impl Offload {
         // SAFETY: the run is complete and open: nobody has collected it. Who started the run keeps its buffers valid
         // until `word` says that the run has ended. This thread holds the lock.
         unsafe {
-            self.device.collect(run.number, &run.image, &run.segments);
+            self.device()
+                .collect(self.turn(run.number), &run.image, &run.segments);
         }
         runs.open[slot] = None;
         run.word.store(ENDED, Ordering::Release);
@@ -446,6 +519,8 @@ impl Offload {
 
     fn fail_all(&self, runs: &mut Runs, why: Failure) {
         runs.lost = Some(why);
+        let queued = runs.queue.len() as u32;
+        self.shared.queued.fetch_sub(queued, Ordering::Relaxed);
         let open = runs.open.iter_mut().filter_map(Option::take);
         for run in open.chain(runs.queue.drain(..)) {
             run.fail(why);
@@ -464,27 +539,63 @@ impl Offload {
             self.launch(&mut runs);
             return run.poll();
         }
-        if run.number > self.launched.load(Ordering::Relaxed) {
-            let mut runs = self.lock();
-            self.launch(&mut runs);
+        if self.shared.queued.load(Ordering::Relaxed) != 0 {
+            self.launch_all();
         }
-        None
+        run.poll()
+    }
+
+    /// Begins the runs of all series that have slots. A peer may wait for one of another series than this thread does.
+    fn launch_all(&self) {
+        let all = self.shared.all.lock();
+        for series in all.unwrap_or_else(PoisonError::into_inner).iter() {
+            series.launch(&mut series.lock());
+        }
     }
 }
 
-/// The number of neighbours of an exchange with them, and the bytes of a block; `None` for other collectives.
-fn neighbours(what: &Collective) -> Option<(usize, u64)> {
-    match what {
-        Collective::NeighbourAllgather {
-            sources,
-            destinations,
-            bytes,
+/// An exchange with neighbours.
+struct Exchange<'c> {
+    sources: &'c [u32],
+    destinations: &'c [u32],
+    /// The length of a block.
+    bytes: u64,
+}
+
+impl<'c> Exchange<'c> {
+    /// `None` for other collectives.
+    fn of(what: &'c Collective) -> Option<Exchange<'c>> {
+        match what {
+            Collective::NeighbourAllgather {
+                sources,
+                destinations,
+                bytes,
+            }
+            | Collective::NeighbourAlltoall {
+                sources,
+                destinations,
+                bytes,
+            } => Some(Exchange {
+                sources,
+                destinations,
+                bytes: *bytes,
+            }),
+            _ => None,
         }
-        | Collective::NeighbourAlltoall {
-            sources,
-            destinations,
-            bytes,
-        } => Some((sources.len() + destinations.len(), *bytes)),
-        _ => None,
+    }
+
+    /// Whether the device takes so many neighbours of this rank.
+    fn fits(&self, device: &dyn Device) -> bool {
+        let most = device.edges(self.bytes);
+        let is_few = |list: &[u32]| {
+            let mut often: HashMap<u32, u64> = HashMap::default();
+            list.iter().all(|peer| {
+                let n = often.entry(*peer).or_default();
+                *n += 1;
+                *n <= most
+            })
+        };
+        self.sources.len() + self.destinations.len() <= NEIGHBOURS
+            && (most >= NEIGHBOURS as u64 || is_few(self.sources) && is_few(self.destinations))
     }
 }

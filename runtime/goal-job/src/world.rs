@@ -8,7 +8,6 @@
 mod joining;
 mod teams;
 
-use crate::choice::Collective;
 use crate::direct;
 use crate::driver::{Driver, Outcome};
 use crate::link::{self, Here, Layout, Posts};
@@ -77,7 +76,9 @@ pub struct World {
     /// How many tests have found a run going on.
     tests: AtomicU32,
     /// The engine `kernel` or `nic`, if all ranks have it.
-    away: Option<Offload>,
+    away: Option<&'static Offload>,
+    /// The same for groups, by context.
+    away_groups: Mutex<Vec<(u32, Option<&'static Offload>)>>,
 }
 
 impl core::fmt::Debug for World {
@@ -264,6 +265,7 @@ impl World {
             tests: AtomicU32::new(0),
             asked: AtomicU64::new(sys::monotonic_ns()),
             away,
+            away_groups: Mutex::new(Vec::new()),
         }
     }
 
@@ -307,35 +309,36 @@ impl World {
             .map_err(RunError::Start)
     }
 
-    /// Begins a collective in the engine `kernel` or `nic`. `None` if neither is used, or the engine does not take this
-    /// collective.
-    ///
-    /// # Errors
-    /// A peer is lost.
-    ///
-    /// # Safety
-    /// The buffers are valid for the collective's reads and writes until the run has ended, and meanwhile nobody else
-    /// uses them.
-    #[inline]
-    pub(crate) unsafe fn start_away(
-        &self,
-        what: &Collective,
-        buffers: &[Segment; 2],
-    ) -> Option<Result<Arc<offload::Run>, Failure>> {
-        let away = self.away.as_ref()?;
-        // SAFETY: who calls upholds the contract of `start_away`, which is that of `Offload::start`.
-        unsafe { away.start(what, buffers, &self.settings) }
-    }
-
     /// The engine `kernel` or `nic`, if the job has one; then all its ranks do.
-    pub(crate) fn away(&self) -> Option<&Offload> {
-        self.away.as_ref()
+    pub(crate) fn away(&self) -> Option<&'static Offload> {
+        self.away
     }
 
-    /// The result of a run that was begun by [`World::start_away`]; `None` while it goes on.
-    pub(crate) fn test_away(&self, run: &Arc<offload::Run>) -> Option<Result<(), Failure>> {
-        // Whoever has such a run has the engine.
-        let away = self.away.as_ref()?;
+    /// The same for a group with this context, whose members are these ranks, with this one as number `me`.
+    pub(crate) fn group_away(
+        &self,
+        context: u32,
+        members: &[u32],
+        me: u32,
+    ) -> Option<&'static Offload> {
+        let away = self.away?;
+        let groups = self.away_groups.lock();
+        let mut groups = groups.unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, group)) = groups.iter().find(|(c, _)| *c == context) {
+            // A context is used again for the same ranks only. Its runs have the numbers that follow.
+            return *group;
+        }
+        let group = away.group(context, members, me);
+        groups.push((context, group));
+        group
+    }
+
+    /// The result of a run of the engine; `None` while it goes on.
+    pub(crate) fn test_away(
+        &self,
+        away: &Offload,
+        run: &Arc<offload::Run>,
+    ) -> Option<Result<(), Failure>> {
         let mut ended = away.test(run);
         if ended.is_none() && self.is_time_to_ask(MANY_TESTS) {
             away.check(run, &|peer| self.gone(peer));
@@ -344,15 +347,12 @@ impl World {
         ended
     }
 
-    /// Waits for the end of a run that was begun by [`World::start_away`].
+    /// Waits for the end of a run of the engine.
     ///
     /// # Errors
     /// Why the run has failed.
-    pub(crate) fn wait_away(&self, run: &Arc<offload::Run>) -> Result<(), Failure> {
-        match &self.away {
-            Some(away) => away.wait(run, &|peer| self.gone(peer)),
-            None => Err(Failure::Abandoned),
-        }
+    pub(crate) fn wait_away(&self, away: &Offload, run: &Arc<offload::Run>) -> Result<(), Failure> {
+        away.wait(run, &|peer| self.gone(peer))
     }
 
     /// Moves all runs on once, for a thread that waits for something else, too.
@@ -409,8 +409,8 @@ impl World {
     }
 
     fn finish(&self) {
-        if let Some(away) = &self.away {
-            away.finish(&|peer| self.gone(peer));
+        if let Some(away) = self.away {
+            away.finish_all(&|peer| self.gone(peer));
         }
         self.progress.stop();
         let thread = self

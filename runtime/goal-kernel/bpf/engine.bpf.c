@@ -34,6 +34,9 @@
  * What comes from the network is data: no length, rank, run or tag of a packet is used before it was compared with what
  * this rank expects. The memory that the process maps is not trusted either: each index is cut to its array.
  *
+ * Series. The runs of all ranks are one series, those of a group another, with a state and slots of their own: only
+ * within a series do ranks begin runs in the same order. A run is named by a word, whose upper bits are its series'.
+ *
  * The numbers below are those of `runtime/goal/src/kernel.rs`; a test compares them. All words are in the byte order of
  * the machine, which the build restricts to little-endian ones. */
 #if __clang_major__ < 16
@@ -45,9 +48,13 @@
 
 #define GOAL_ETHERTYPE 0x88b5 /* IEEE 802, "local experimental 1" */
 #define GOAL_MAGIC 0x4b4c4f47 /* "GOLK" */
-#define GOAL_VERSION 4
+#define GOAL_VERSION 5
 #define GOAL_RANKS 64     /* most ranks */
-#define GOAL_RUNS 16      /* runs that are kept at once: a window */
+#define GOAL_RUNS 16      /* runs of all ranks that are kept at once: a window */
+#define GOAL_GROUPS 4     /* series of groups, from 1; series 0 is that of all ranks */
+#define GOAL_GROUP_RUNS 4 /* runs of a group that are kept at once */
+#define GOAL_SLOTS 32     /* of all series */
+#define GOAL_SERIES 56    /* bits of a run's word below its series */
 #define GOAL_OPS 256      /* operations of a schedule */
 #define GOAL_DEPENDENTS 8 /* of an operation */
 #define GOAL_MESSAGE 1344 /* bytes of a message in one packet that nobody has asked for */
@@ -170,6 +177,8 @@ struct earlies {
     struct early early[GOAL_EARLY];
 };
 
+_Static_assert(GOAL_RUNS + GOAL_GROUPS * GOAL_GROUP_RUNS == GOAL_SLOTS, "a slot for each run");
+
 /* The rank, in its job. Written once, by the helper. */
 struct job {
     __u64 number; /* 0: not yet in a job */
@@ -181,12 +190,13 @@ struct job {
 _Static_assert(offsetof(struct job, address) == 24, "the addresses");
 _Static_assert(sizeof(struct job) == 408, "the job");
 
+/* Of a series. */
 struct state {
-    __u64 started, done; /* runs 1 to `done` are complete, 1 to `started` have begun */
+    __u64 started, done; /* runs up to `done` are complete, up to `started` have begun; the process writes the first */
     __u64 peer_done[GOAL_RANKS];
     /* By the numbers below. */
     __u64 count[16];
-    /* By slot: the latest run of which a message was dropped. Its start asks again. */
+    /* By the run: the latest of which a message was dropped. Its start asks again. */
     __u64 dropped[GOAL_RUNS];
 };
 
@@ -226,7 +236,7 @@ struct {
 
 struct {
     int (*type)[BPF_MAP_TYPE_ARRAY];
-    int (*max_entries)[1];
+    int (*max_entries)[GOAL_GROUPS + 1];
     __u32 *key;
     struct state *value;
     int (*map_flags)[BPF_F_MMAPABLE];
@@ -234,7 +244,7 @@ struct {
 
 struct {
     int (*type)[BPF_MAP_TYPE_ARRAY];
-    int (*max_entries)[GOAL_RUNS];
+    int (*max_entries)[GOAL_SLOTS];
     __u32 *key;
     struct run *value;
     int (*map_flags)[BPF_F_MMAPABLE];
@@ -242,7 +252,7 @@ struct {
 
 struct {
     int (*type)[BPF_MAP_TYPE_ARRAY];
-    int (*max_entries)[GOAL_RUNS];
+    int (*max_entries)[GOAL_SLOTS];
     __u32 *key;
     struct earlies *value;
 } early_map __attribute__((section(".maps"), used));
@@ -666,9 +676,24 @@ static long step(__u64 i, struct work *w)
     return 0;
 }
 
+/* How many runs of a run's series are kept at once. */
+static __attribute__((always_inline)) __u64 window(__u64 run)
+{
+    return run >> GOAL_SERIES ? GOAL_GROUP_RUNS : GOAL_RUNS;
+}
+
+/* Null for a series that there is not. */
+static __attribute__((always_inline)) struct state *state_of(__u64 run)
+{
+    __u32 series = run >> GOAL_SERIES;
+    return map_lookup(&state_map, &series);
+}
+
 static __attribute__((always_inline)) struct run *run_of(__u64 run, struct earlies **earlies)
 {
-    __u32 slot = run & (GOAL_RUNS - 1);
+    __u32 group = run >> GOAL_SERIES, slot = run & (GOAL_RUNS - 1);
+    if (group)
+        slot = GOAL_RUNS + (group - 1) * GOAL_GROUP_RUNS + (run & (GOAL_GROUP_RUNS - 1));
     *earlies = map_lookup(&early_map, &slot);
     return *earlies ? map_lookup(&run_map, &slot) : 0;
 }
@@ -744,7 +769,7 @@ static __attribute__((noinline)) void deliver(struct work *w, const struct head 
         if (h->run < r->run)
             return count(s, COUNT_DUPLICATE);
         /* At most one window ahead of this rank, or a forged number would take the slot for ever. */
-        if (h->run > s->started + GOAL_RUNS || h->run <= s->started || !is_released(w)) {
+        if (h->run > s->started + window(h->run) || h->run <= s->started || !is_released(w)) {
             s->dropped[h->run & (GOAL_RUNS - 1)] = h->run;
             return count(s, COUNT_DROPPED);
         }
@@ -845,7 +870,7 @@ static __attribute__((noinline)) struct op *long_receive(struct work *w, const s
         if (h->run <= s->started)
             count(s, COUNT_DUPLICATE);
         else
-            count(s, h->run > s->started + GOAL_RUNS ? COUNT_DROPPED : COUNT_EARLY);
+            count(s, h->run > s->started + window(h->run) ? COUNT_DROPPED : COUNT_EARLY);
         return 0;
     }
     op = op_of(w, r->recvs[h->source & (GOAL_RANKS - 1)], h->tag);
@@ -906,6 +931,7 @@ static __attribute__((noinline)) void tell(struct work *w, __u8 type, __u32 to)
     __builtin_memset(&h, 0, sizeof h);
     h.type = type;
     h.target = to;
+    h.run = w->state->started; /* any one of the series */
     emit(w, &h, 0);
 }
 
@@ -923,7 +949,7 @@ __attribute__((section("classifier/arrive"), used)) int arrive(struct __sk_buff 
     if (skb->protocol != __builtin_bswap16(GOAL_ETHERTYPE))
         return TC_NEXT;
     j = map_lookup(&job_map, &zero);
-    s = map_lookup(&state_map, &zero);
+    s = state_of(0); /* which counts what has no series */
     busy = map_lookup(&lock_map, &zero);
     if (!j || !s || !busy || j->number == 0)
         return TC_NEXT;
@@ -940,11 +966,14 @@ __attribute__((section("classifier/arrive"), used)) int arrive(struct __sk_buff 
     from = h.source;
     if (from >= GOAL_RANKS || from >= j->ranks || from == j->rank ||
         h.length > (h.type == PART ? part_bytes(j) : GOAL_MESSAGE) ||
-        skb->len < HEAD_BYTES + h.length || h.type < MSG || h.type > PART ||
+        skb->len < HEAD_BYTES + h.length || h.type < MSG || h.type > PART || h.run >> GOAL_SERIES > GOAL_GROUPS ||
         __builtin_memcmp(h.from, j->address[from], 6)) {
         count_shared(s, COUNT_BAD);
         return TC_DROP;
     }
+    s = state_of(h.run);
+    if (!s)
+        return TC_DROP;
     if (!try_lock(busy)) {
         count_shared(s, COUNT_BUSY);
         if (skb->mark >= GOAL_TURNS) {
@@ -964,7 +993,8 @@ __attribute__((section("classifier/arrive"), used)) int arrive(struct __sk_buff 
     if (w.run && w.earlies) {
         /* A peer that needs nothing of this rank may be far ahead. More than a window is not needed here, nor believed:
          * the number may be forged. */
-        done = h.done < s->started + GOAL_RUNS ? h.done : s->started + GOAL_RUNS;
+        done = s->started + window(h.run);
+        done = h.done < done ? h.done : done;
         if (done > s->peer_done[from])
             s->peer_done[from] = done;
         if (h.type == MSG) {
@@ -1030,10 +1060,13 @@ __attribute__((section("classifier/kick"), used)) int kick(struct __sk_buff *skb
     struct work w;
     struct head h;
     const struct job *j = map_lookup(&job_map, &zero);
-    struct state *s = map_lookup(&state_map, &zero);
+    struct state *s;
     struct run *r;
     int code = KICK_WRONG;
-    if (!j || !s || !busy || j->number == 0 || load_bytes(skb, 0, &h, HEAD_BYTES))
+    if (!j || !busy || j->number == 0 || load_bytes(skb, 0, &h, HEAD_BYTES))
+        return KICK_WRONG;
+    s = state_of(h.run);
+    if (!s)
         return KICK_WRONG;
     if (!try_lock(busy))
         return KICK_BUSY;

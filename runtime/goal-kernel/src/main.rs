@@ -21,6 +21,7 @@ use aya::Ebpf;
 use hetmp_core::{helper, sys};
 use hetmp_goal::kernel::member::{self, spell, Member};
 use hetmp_goal::kernel::{state, Kick, RUNS};
+use hetmp_goal::series::GROUPS;
 use interface::Interface;
 use rules::{Caller, Rules};
 use slots::Slot;
@@ -211,8 +212,8 @@ fn serve(socket: OwnedFd, interface: &str) -> io::Result<()> {
     let state = state.ok_or_else(|| io::Error::other("no map"))?;
     let state: Array<_, [u8; state::BYTES]> = Array::try_from(state).map_err(io::Error::other)?;
     let [_, _, kick] = loaded.descriptors().map_err(io::Error::other)?;
-    attend(&socket, kick, &|| {
-        let bytes = state.get(&0, 0).map_err(io::Error::other)?;
+    attend(&socket, kick, &|series| {
+        let bytes = state.get(&series, 0).map_err(io::Error::other)?;
         let word = |at: usize| {
             let mut word = [0; 8];
             word.copy_from_slice(&bytes[at..at + 8]);
@@ -222,32 +223,34 @@ fn serve(socket: OwnedFd, interface: &str) -> io::Result<()> {
     })
 }
 
-/// Asks for lost messages until the rank closes its socket. `runs` tells up to which run all are complete, and which
-/// has begun last.
+/// Asks for lost messages until the rank closes its socket. `runs` tells of a series up to which run all are complete,
+/// and which has begun last.
 fn attend(
     socket: &UnixStream,
     kick: BorrowedFd<'_>,
-    runs: &dyn Fn() -> io::Result<(u64, u64)>,
+    runs: &dyn Fn(u32) -> io::Result<(u64, u64)>,
 ) -> io::Result<()> {
-    let (mut last, mut pause, mut wait) = ((0, 0), SOON, IDLE);
+    let mut last = [(0, 0); 1 + GROUPS as usize];
+    let (mut pause, mut wait) = (SOON, IDLE);
     loop {
         if helper::closes(socket, wait)? {
             return Ok(());
         }
-        let (done, started) = runs()?;
-        // Runs that had begun by the last look and are not complete miss something, or their peers are late. The rank
-        // can write both numbers, but there are never more runs.
-        let late = done.saturating_add(1)..=last.1.min(started);
-        for run in late.take(RUNS as usize) {
-            ask(kick, run)?;
+        let (mut moved, mut waiting) = (false, false);
+        for (series, last) in (0..).zip(&mut last) {
+            let (done, started) = runs(series)?;
+            // Runs that had begun by the last look and are not complete miss something, or their peers are late. The
+            // rank can write both numbers, but there are never more runs.
+            let late = done.saturating_add(1)..=last.1.min(started);
+            for run in late.take(RUNS as usize) {
+                ask(kick, run)?;
+            }
+            moved |= done != last.0;
+            waiting |= done < started;
+            *last = (done, started);
         }
-        pause = if done == last.0 {
-            (pause * 2).min(LATE)
-        } else {
-            SOON
-        };
-        last = (done, started);
-        wait = if done < started { pause } else { IDLE };
+        pause = if moved { SOON } else { (pause * 2).min(LATE) };
+        wait = if waiting { pause } else { IDLE };
     }
 }
 

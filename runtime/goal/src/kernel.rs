@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 
 /// The most ranks.
 pub const RANKS: u32 = 64;
-/// How many runs a rank keeps at once. Run `n` lies in slot `n % RUNS`.
+/// How many runs of all ranks a rank keeps at once ([`series`](crate::series)).
 pub const RUNS: u64 = 16;
 /// The most operations of a schedule.
 pub const OPS: usize = 256;
@@ -54,27 +54,28 @@ pub const ETHERTYPE: u16 = 0x88b5;
 /// The first word of each packet.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"GOLK");
 /// The version of packets.
-pub const VERSION: u8 = 4;
+pub const VERSION: u8 = 5;
 
-/// Offsets in the value of the map `state_map`.
+/// Offsets in an entry of the map `state_map`: the state of a series. Runs are there as
+/// [words](crate::series::Turn::word).
 pub mod state {
     use super::RANKS;
-    /// How many runs have begun, 64 bits.
+    /// The run that was begun last, 64 bits.
     pub const STARTED: usize = 0;
-    /// Runs 1 to this number are complete, 64 bits.
+    /// Runs up to this one are complete, 64 bits.
     pub const DONE: usize = 8;
-    /// By peer: the runs with which it is done, 64 bits.
+    /// By peer: up to which run it is done, 64 bits.
     pub const PEERS: usize = 16;
     /// The counters, 64 bits each, in the order of [`super::COUNTERS`].
     pub const COUNTERS: usize = PEERS + 8 * RANKS as usize;
-    /// Bytes of the value.
+    /// Bytes of an entry.
     pub const BYTES: usize = COUNTERS + 8 * (16 + super::RUNS as usize);
 }
 
 /// Offsets in an entry of the map `run_map`.
 pub mod run {
     use super::{ARENA as BYTES_OF_ARENA, LONG, OPS as MOST, RANKS};
-    /// The run's number, 64 bits, from 1.
+    /// The run, 64 bits.
     pub const NUMBER: usize = 0;
     /// Its state, 32 bits: `FREE` to `COLLECTED`.
     pub const STATE: usize = 8;
@@ -124,16 +125,18 @@ pub const COUNTERS: [&str; 12] = [
 pub enum Kick {
     /// Begins a run, whose image is in its slot.
     Start {
-        /// The run's number.
+        /// The run, as a word.
         run: u64,
     },
     /// Asks the peers for the messages that a run misses.
     Missing {
-        /// The run's number.
+        /// The run, as a word.
         run: u64,
     },
     /// Asks peers how far they are.
     Probe {
+        /// A word of the series.
+        run: u64,
         /// A bit for each peer.
         peers: u64,
     },
@@ -151,7 +154,7 @@ impl Kick {
         let (kind, run, peers) = match self {
             Kick::Start { run } => (16, run, 0),
             Kick::Missing { run } => (17, run, 0),
-            Kick::Probe { peers } => (18, 0, peers),
+            Kick::Probe { run, peers } => (18, run, peers),
         };
         let mut packet = [0; HEAD_BYTES];
         packet[12..14].copy_from_slice(&ETHERTYPE.to_be_bytes());
@@ -250,19 +253,20 @@ impl Image {
     }
 }
 
-/// The image of the schedule of rank `me`, if the engine takes the schedules of all ranks, which are `all` in order.
+/// The image of the schedule of rank `me`, if the engine takes `all` schedules, those of all ranks or of a group's.
 ///
 /// # Errors
 /// [`Declined`], the same on every rank.
 pub fn place(all: &[Schedule], me: u32) -> Result<Image, Declined> {
-    let ranks = all.len() as u32;
+    let ranks = all.first().map_or(0, Schedule::ranks);
     if ranks > RANKS {
         return Err(Declined::Ranks(ranks));
     }
     let mut mine = None;
     let mut sends = BTreeMap::new();
     let mut receives = BTreeMap::new();
-    for (rank, schedule) in (0..).zip(all) {
+    for schedule in all {
+        let rank = schedule.rank();
         let image = Placing::new(schedule).image()?;
         for place in 0..schedule.operations() {
             let (messages, key, bytes) = match schedule.work(place) {
@@ -540,6 +544,7 @@ mod tests {
     use super::*;
     use crate::collectives::{self, Vector};
     use crate::graph::Graph;
+    use crate::series;
 
     fn all(ranks: u32, graph: impl Fn(u32) -> Graph) -> Vec<Schedule> {
         (0..ranks).map(|r| graph(r).compile().unwrap()).collect()
@@ -574,6 +579,10 @@ mod tests {
             ("GOAL_VERSION", u64::from(VERSION)),
             ("GOAL_RANKS", u64::from(RANKS)),
             ("GOAL_RUNS", RUNS),
+            ("GOAL_GROUPS", series::GROUPS.into()),
+            ("GOAL_GROUP_RUNS", series::GROUP_RUNS),
+            ("GOAL_SERIES", series::SHIFT.into()),
+            ("GOAL_SLOTS", series::slots(RUNS)),
             ("GOAL_OPS", OPS as u64),
             ("GOAL_DEPENDENTS", DEPENDENTS as u64),
             ("GOAL_MESSAGE", MESSAGE),

@@ -34,6 +34,7 @@ pub mod packet;
 pub mod rank;
 mod run;
 pub mod schedule;
+pub mod series;
 pub mod text;
 pub mod triggered;
 

@@ -18,18 +18,24 @@
 //!   message may come early, and copies it from there.
 //! * What an operation completes, it counts: directly, where one operation waits for it; by steps of their own, where
 //!   several do.
+//!
+//! In an exchange with neighbours a rank does not know its peers' schedules. There each rank has a *box* for each
+//! sender, in which messages lie in the order of their tags, and one counter for the messages of each sender.
+
+mod compiler;
 
 use crate::arena::{Arena, Placed};
 use crate::element::{Arithmetic, Type};
 use crate::graph::{After, Work};
 use crate::memory::{Buffer, Space};
 use crate::schedule::Schedule;
+use compiler::Compiler;
 use core::fmt;
 use std::collections::BTreeMap;
 
 /// The most ranks.
 pub const RANKS: u32 = 64;
-/// How many runs a rank keeps at once. Run `n` uses arena and counters number `n % RUNS`.
+/// How many runs of all ranks a rank keeps at once ([`series`](crate::series)).
 pub const RUNS: u64 = 8;
 /// The most operations of a schedule.
 pub const OPS: usize = 512;
@@ -41,6 +47,15 @@ pub const COUNTERS: usize = 1 + 2 * OPS;
 pub const ARENA: u64 = 4 << 20;
 /// The counter that says that a run has ended.
 pub const ENDED: u32 = 0;
+/// The longest block of an exchange with neighbours, bytes: half of an arena is for boxes, and such blocks of a rank
+/// with [`NEIGHBOURS`] neighbours fit into the other half.
+pub const NEIGHBOUR: u64 = 2048;
+/// The most neighbours of a rank. Counters above those of so many operations are for senders.
+pub const NEIGHBOURS: usize = 256;
+/// Offset of the boxes.
+const BOXES: u64 = ARENA / 2;
+const _: () = assert!(NEIGHBOUR * (NEIGHBOURS as u64 + 1) <= BOXES);
+const _: () = assert!(1 + 2 * NEIGHBOURS + RANKS as usize <= COUNTERS);
 
 /// What the adapter does. Offsets are in arenas, counters are those of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,27 +209,71 @@ impl Program {
     }
 }
 
-/// The program of rank `me`, if the engine takes the schedules of all ranks, which are `all` in order.
+/// The program of rank `me`, if the engine takes `all` schedules, those of all ranks or of a group's.
 ///
 /// # Errors
 /// [`Declined`], the same on every rank.
 pub fn place(all: &[Schedule], me: u32) -> Result<Program, Declined> {
-    let ranks = all.len() as u32;
+    let ranks = all.first().map_or(0, Schedule::ranks);
     if ranks > RANKS {
         return Err(Declined::Ranks(ranks));
     }
     let places = all.iter().map(Layout::of).collect::<Result<Vec<_>, _>>()?;
-    let doors = doors(all, &places)?;
+    let doors = Doors::Known(doors(all, &places)?);
     let mut mine = None;
     // Every rank compiles every program: otherwise one rank could decline what another one takes.
-    for rank in 0..ranks {
-        let program =
-            Compiler::new(&all[rank as usize], &places[rank as usize], &doors).finish()?;
-        if rank == me {
+    for (schedule, layout) in all.iter().zip(&places) {
+        let program = Compiler::new(schedule, layout, &doors).finish()?;
+        if schedule.rank() == me {
             mine = Some(program);
         }
     }
     mine.ok_or(Declined::Ranks(ranks))
+}
+
+/// How many messages of `bytes` each fit into a box, in a job of `ranks`.
+#[must_use]
+pub fn box_messages(ranks: u32, bytes: u64) -> u64 {
+    BOXES / u64::from(ranks.max(1)) / bytes.max(1)
+}
+
+/// The program of an exchange with up to [`NEIGHBOURS`] neighbours: sends and receives that wait for nothing, of blocks
+/// of one length up to [`NEIGHBOUR`]. Messages of a sender have the tags from 0, fewer than [`box_messages`].
+///
+/// # Errors
+/// [`Declined`].
+pub fn place_own(own: &Schedule) -> Result<Program, Declined> {
+    if own.ranks() > RANKS {
+        return Err(Declined::Ranks(own.ranks()));
+    }
+    let n = own.operations();
+    if n > NEIGHBOURS {
+        return Err(Declined::Operations(n));
+    }
+    let doors = Doors::Boxes(own.ranks());
+    let mut arena = Arena::of(own);
+    let mut apart = vec![None; n];
+    for (place, apart) in apart.iter_mut().enumerate() {
+        let (Work::Send { tag, from: at, .. } | Work::Recv { tag, into: at, .. }) = own.work(place)
+        else {
+            continue;
+        };
+        if own.step(place).dependences > 0 || !own.dependents(place).is_empty() {
+            return Err(Declined::Form("an exchange in several steps"));
+        }
+        let bytes = length(at);
+        if bytes > NEIGHBOUR || u64::from(*tag) >= box_messages(own.ranks(), bytes) {
+            return Err(Declined::Memory(bytes.saturating_mul(u64::from(*tag) + 1)));
+        }
+        if let Work::Recv { from, .. } = own.work(place) {
+            *apart = Some(doors.of((*from, own.rank(), *tag), bytes).at);
+        }
+    }
+    if arena.used() > BOXES {
+        return Err(Declined::Memory(arena.used()));
+    }
+    arena.take(ARENA - arena.used());
+    Compiler::new(own, &Layout { arena, apart }, &doors).finish()
 }
 
 /// A message, by sender, receiver and tag.
@@ -227,6 +286,27 @@ struct Door {
     at: u64,
     /// The counter that its arrival moves.
     counter: u32,
+}
+
+/// Where all messages go.
+enum Doors {
+    /// All schedules are known.
+    Known(BTreeMap<Message, Door>),
+    /// Into the sender's box at the receiver, in a job of so many ranks.
+    Boxes(u32),
+}
+
+impl Doors {
+    fn of(&self, message: Message, bytes: u64) -> Door {
+        let (from, _, tag) = message;
+        match self {
+            Doors::Known(doors) => doors[&message],
+            Doors::Boxes(ranks) => Door {
+                at: BOXES + u64::from(from) * (BOXES / u64::from(*ranks)) + u64::from(tag) * bytes,
+                counter: 1 + 2 * NEIGHBOURS as u32 + from,
+            },
+        }
+    }
 }
 
 /// The counter that says when an operation may begin.
@@ -322,7 +402,8 @@ fn doors(all: &[Schedule], places: &[Layout]) -> Result<BTreeMap<Message, Door>,
     let mut sends = BTreeMap::new();
     let mut receives = BTreeMap::new();
     let mut doors = BTreeMap::new();
-    for (rank, (schedule, layout)) in (0..).zip(all.iter().zip(places)) {
+    for (schedule, layout) in all.iter().zip(places) {
+        let rank = schedule.rank();
         for place in 0..schedule.operations() {
             let (messages, key, bytes) = match schedule.work(place) {
                 Work::Send { to, tag, from } => (&mut sends, (rank, *to, *tag), length(from)),
@@ -354,243 +435,4 @@ fn doors(all: &[Schedule], places: &[Layout]) -> Result<BTreeMap<Message, Door>,
         ));
     }
     Ok(doors)
-}
-
-/// The program under construction.
-struct Compiler<'s> {
-    schedule: &'s Schedule,
-    layout: &'s Layout,
-    doors: &'s BTreeMap<Message, Door>,
-    steps: Vec<Step>,
-    moves: Vec<u64>,
-    sent: u64,
-    received: u64,
-}
-
-impl<'s> Compiler<'s> {
-    fn new(
-        schedule: &'s Schedule,
-        layout: &'s Layout,
-        doors: &'s BTreeMap<Message, Door>,
-    ) -> Compiler<'s> {
-        Compiler {
-            schedule,
-            layout,
-            doors,
-            steps: Vec::new(),
-            moves: vec![0; 1 + 2 * schedule.operations()],
-            sent: 0,
-            received: 0,
-        }
-    }
-
-    fn finish(mut self) -> Result<Program, Declined> {
-        for place in 0..self.schedule.operations() {
-            self.operation(place)?;
-        }
-        if self.steps.len() > STEPS {
-            return Err(Declined::Steps(self.steps.len()));
-        }
-        // Only now it is known how often each counter moves.
-        for step in &mut self.steps {
-            if let Action::Wait { counter, count, .. } = &mut step.action {
-                *count = self.moves[*counter as usize];
-            }
-        }
-        Ok(Program {
-            steps: self.steps,
-            moves: self.moves,
-            segments: self.layout.arena.segments.clone(),
-            zero: self.layout.arena.zero,
-            memory: self.layout.arena.used(),
-            sent: self.sent,
-            received: self.received,
-        })
-    }
-
-    fn push(&mut self, action: Action, then: Option<u32>) {
-        if let Some(counter) = then {
-            self.moves[counter as usize] += 1;
-        }
-        if let Action::Count { peer, counter } = action {
-            if peer == self.schedule.rank() {
-                self.moves[counter as usize] += 1;
-            }
-        }
-        self.steps.push(Step { action, then });
-    }
-
-    /// Holds back the `span` steps that come next.
-    fn hold(&mut self, counter: u32, span: usize) {
-        let span = span as u32;
-        self.steps.push(Step {
-            action: Action::Wait {
-                counter,
-                count: 0,
-                span,
-            },
-            then: None,
-        });
-    }
-
-    fn operation(&mut self, place: usize) -> Result<(), Declined> {
-        let me = self.schedule.rank();
-        let targets = targets(self.schedule, place)?;
-        let mut waits = self.schedule.step(place).dependences > 0;
-        if let Work::Recv { from, .. } = self.schedule.work(place) {
-            self.received |= 1 << from;
-            let counter = arrival(self.schedule, self.layout, place)?;
-            self.moves[counter as usize] += 1;
-            if counter != ready(place) {
-                return Ok(());
-            }
-            waits = true;
-        }
-        let own = self.own_steps(place)?;
-        if own.is_empty() {
-            if waits {
-                self.hold(ready(place), targets.len());
-            }
-            for counter in targets {
-                self.push(Action::Count { peer: me, counter }, None);
-            }
-            return Ok(());
-        }
-        if waits {
-            self.hold(ready(place), own.len());
-        }
-        let counter = match targets.as_slice() {
-            [target] => *target,
-            _ => complete(place),
-        };
-        for (action, is_last) in own {
-            self.push(action, is_last.then_some(counter));
-        }
-        if targets.len() > 1 {
-            self.hold(counter, targets.len());
-            for counter in targets {
-                self.push(Action::Count { peer: me, counter }, None);
-            }
-        }
-        Ok(())
-    }
-
-    fn at(&self, piece: &Buffer) -> Result<u64, Declined> {
-        let without = Declined::Form("a message without memory");
-        self.layout.arena.offset(piece).ok_or(without)
-    }
-
-    /// Offset and length of each piece that has a length.
-    fn pieces(&self, pieces: &[Buffer]) -> Result<Vec<(u64, u64)>, Declined> {
-        let long = pieces.iter().filter(|p| p.bytes > 0);
-        long.map(|p| Ok((self.at(p)?, p.bytes))).collect()
-    }
-
-    /// What the operation itself consists of. The flag says that the step's end counts as the operation's.
-    fn own_steps(&mut self, place: usize) -> Result<Vec<(Action, bool)>, Declined> {
-        let me = self.schedule.rank();
-        let mut own = Vec::new();
-        match self.schedule.work(place) {
-            Work::Send { to, tag, from } => {
-                self.sent |= 1 << to;
-                let door = self.doors[&(me, *to, *tag)];
-                let mut at = door.at;
-                for (from, bytes) in self.pieces(from)? {
-                    let put = Action::Put {
-                        peer: *to,
-                        to: at,
-                        from,
-                        bytes: bytes as u32,
-                    };
-                    own.push((put, false));
-                    at += bytes;
-                }
-                if !own.is_empty() {
-                    own.push((Action::Fence { peer: *to }, false));
-                }
-                let count = Action::Count {
-                    peer: *to,
-                    counter: door.counter,
-                };
-                own.push((count, false));
-                // A count cannot be counted itself. This fence is done after it.
-                own.push((Action::Fence { peer: *to }, true));
-            }
-            Work::Recv { into, .. } => {
-                if let Some(mut at) = self.layout.apart[place] {
-                    for (to, bytes) in self.pieces(into)? {
-                        own.push((self.copy(to, at, bytes), true));
-                        at += bytes;
-                    }
-                }
-            }
-            Work::Copy { into, from } => {
-                for (to, from, bytes) in together(&self.pieces(into)?, &self.pieces(from)?)? {
-                    own.push((self.copy(to, from, bytes), true));
-                }
-            }
-            Work::Local {
-                op,
-                element,
-                target,
-                operand,
-            } => {
-                if *op == Arithmetic::Div && !matches!(element, Type::Float | Type::Double) {
-                    return Err(Declined::Division(*element));
-                }
-                for (target, operand, bytes) in
-                    together(&self.pieces(target)?, &self.pieces(operand)?)?
-                {
-                    if bytes % element.bytes() != 0 {
-                        return Err(Declined::Form("an element in two pieces"));
-                    }
-                    let compute = Action::Compute {
-                        op: *op,
-                        element: *element,
-                        target,
-                        operand,
-                        bytes: bytes as u32,
-                    };
-                    own.push((compute, true));
-                }
-            }
-            Work::Timestamp { .. } | Work::Calc { .. } => {
-                return Err(Declined::Form("an operation that needs the time"));
-            }
-        }
-        Ok(own)
-    }
-
-    fn copy(&self, to: u64, from: u64, bytes: u64) -> Action {
-        Action::Put {
-            peer: self.schedule.rank(),
-            to,
-            from,
-            // An arena is shorter than 4 GiB.
-            bytes: bytes as u32,
-        }
-    }
-}
-
-/// Two lists of pieces with the same length in all, cut where either of them is: offset in the first, offset in the
-/// second, length.
-fn together(first: &[(u64, u64)], second: &[(u64, u64)]) -> Result<Vec<(u64, u64, u64)>, Declined> {
-    let (mut first, mut second) = (first.to_vec(), second.to_vec());
-    first.reverse();
-    second.reverse();
-    let mut cut = Vec::new();
-    while let (Some((to, left)), Some((from, right))) = (first.pop(), second.pop()) {
-        let bytes = left.min(right);
-        if to != from && to < from + bytes && from < to + bytes {
-            return Err(Declined::Form("operands that overlap"));
-        }
-        cut.push((to, from, bytes));
-        if left > bytes {
-            first.push((to + bytes, left - bytes));
-        }
-        if right > bytes {
-            second.push((from + bytes, right - bytes));
-        }
-    }
-    Ok(cut)
 }

@@ -347,6 +347,9 @@ fn neighbours_of_any_topology_exchange() {
             .map(|r| c::neighbour_alltoall(r, ranks, &sources(r), &destinations(r), bytes).unwrap())
             .collect();
         let got = execute(&graphs, &given, 2, u64::from(ranks));
+        let seed = u64::from(ranks);
+        let expected = execute(&graphs, &given, 5, seed);
+        assert_eq!(adapter::execute_own(&graphs, &given, 5, seed), expected);
         for (rank, runs) in got.iter().enumerate() {
             for (n, got) in runs.iter().enumerate() {
                 let mut expected = Vec::new();
@@ -364,6 +367,48 @@ fn neighbours_of_any_topology_exchange() {
                     );
                 }
                 assert_eq!(*got, expected, "{ranks} ranks, rank {rank}");
+            }
+        }
+    }
+}
+
+/// A group has ranks of a larger job, in an order of its own.
+#[test]
+fn groups_compute_what_a_job_of_their_members_does() {
+    let v = Vector {
+        op: Arithmetic::Add,
+        element: Type::Double,
+        count: 5,
+    };
+    for (seed, members) in (1..).zip([
+        &[9u32, 2][..],
+        &[4, 0, 7],
+        &[11, 3, 5, 1],
+        &[6, 2, 8, 0, 10, 1, 3],
+    ]) {
+        let n = members.len() as u32;
+        let among = |g: Graph| g.among(members, 12).unwrap();
+        let next = |r: u32, by: u32| [(r + by) % n, r];
+        let builds: [&dyn Fn(u32) -> Graph; 6] = [
+            &|r| c::allreduce(r, n, v).unwrap(),
+            &|r| c::allgather(r, n, 40).unwrap(),
+            &|r| c::scan(r, n, v).unwrap(),
+            &|r| c::reduce(r, n, n - 1, v).unwrap(),
+            &|r| c::alltoall(r, n, 40 / u64::from(n)).unwrap(),
+            &|r| c::neighbour_alltoall(r, n, &next(r, n - 1), &next(r, 1), 20).unwrap(),
+        ];
+        let gives = |rank, run| pattern(rank, 40, run);
+        for (i, build) in builds.iter().enumerate() {
+            let apart: Vec<Graph> = (0..n).map(build).collect();
+            let graphs: Vec<Graph> = apart.iter().cloned().map(among).collect();
+            let expected = execute(&apart, &gives, 3, seed);
+            assert_eq!(
+                adapter::execute(&graphs, &gives, 3, seed).unwrap(),
+                expected,
+                "{i} of {n}"
+            );
+            if i == 5 {
+                assert_eq!(adapter::execute_own(&graphs, &gives, 3, seed), expected);
             }
         }
     }

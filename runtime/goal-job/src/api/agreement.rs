@@ -4,7 +4,7 @@
 use super::{blocking, tables, world, Key, Result};
 use crate::choice::Collective;
 use crate::memory::Segment;
-use crate::offload::{Image, Run};
+use crate::offload::{Image, Offload, Run};
 use crate::world::{RunError, World};
 use hetmp_goal::compact::{compact, Compact};
 use hetmp_goal::rank::{Failure, StartError};
@@ -29,7 +29,11 @@ impl Agreed {
     ///
     /// # Safety
     /// As [`World::run`].
-    pub(super) unsafe fn run(&self, world: &World, bound: &[Segment]) -> Result<Arc<Run>> {
+    pub(super) unsafe fn run(
+        &self,
+        world: &'static World,
+        bound: &[Segment],
+    ) -> Result<(&'static Offload, Arc<Run>)> {
         let placed = &self.image.segments()[self.ranges.len()..];
         for (i, placed) in placed.iter().enumerate() {
             let have = bound.get(i).map_or(0, |b| b.bytes);
@@ -50,7 +54,8 @@ impl Agreed {
         let away = world.away().ok_or(Failure::Abandoned)?;
         // SAFETY: the ranges consist of pieces that the schedule uses, and the bound segments are as long as the image
         // says. The caller promises the rest.
-        Ok(unsafe { away.start_agreed(&self.image, segments) }?)
+        let run = unsafe { away.start_agreed(&self.image, segments) }?;
+        Ok((away, run))
     }
 }
 

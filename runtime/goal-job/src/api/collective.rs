@@ -7,6 +7,7 @@
 use super::{tables, world, Code, Error, Key, Result, Running};
 use crate::choice::Collective;
 use crate::memory::Segment;
+use crate::offload::Offload;
 use crate::team::Team;
 use crate::world::{How, World};
 use core::fmt::Display;
@@ -56,6 +57,8 @@ pub(super) struct Group {
     me: u32,
     /// The short way of its collectives, if they have one.
     team: Option<&'static Team>,
+    /// The engine `kernel` or `nic`, if it takes the group's.
+    away: Option<&'static Offload>,
     cache: Mutex<Cache>,
 }
 
@@ -114,11 +117,13 @@ pub fn group(context: i32, members: &[i32]) -> Result<Key> {
             refused(Code::Argument, "group without rank", world.rank(), accepted)
         })?;
     let team = world.group_team(context, &ranks, me as u32);
+    let away = world.group_away(context, &ranks, me as u32);
     tables().groups.insert(Arc::new(Group {
         context: COLLECTIVES + context,
         members: ranks.into(),
         me: me as u32,
         team,
+        away,
         cache: Mutex::new(Cache::default()),
     }))
 }
@@ -187,30 +192,41 @@ fn begin_here(
 /// That of [`start`].
 unsafe fn begin_away(
     world: &World,
+    away: Option<&'static Offload>,
     what: &Collective,
     buffers: &[Segment; 2],
 ) -> Result<Option<Running>> {
-    let Some(away) = world.away() else {
+    let Some(away) = away else {
         return Ok(None);
     };
     away.fits(what)?;
     // SAFETY: the buffers have the collective's lengths until the collective is done: who calls has promised that.
-    let run = unsafe { world.start_away(what, buffers) };
-    Ok(run.transpose()?.map(Running::Away))
+    let run = unsafe { away.start(what, buffers, world.settings()) };
+    Ok(run.transpose()?.map(|run| Running::Away(away, run)))
 }
 
-fn begin(world: &'static World, what: Collective, buffers: [Segment; 2]) -> Result<Running> {
-    // SAFETY: the callers of `start` have promised it.
-    if let Some(running) = unsafe { begin_away(world, &what, &buffers) }? {
+/// Begins a collective of a group, or of all ranks, by the first way that takes it.
+fn begin(
+    world: &'static World,
+    group: Option<&Group>,
+    what: Collective,
+    buffers: [Segment; 2],
+) -> Result<Running> {
+    let (me, team, away) = match group {
+        None => (world.rank(), world.team(), world.away()),
+        Some(group) => (group.me, group.team, group.away),
+    };
+    // SAFETY: the callers of `start` and `start_in_group` have promised it.
+    if let Some(running) = unsafe { begin_away(world, away, &what, &buffers) }? {
         return Ok(running);
     }
-    if let Some(team) = world.team() {
+    if let Some(team) = team {
         // SAFETY: as above.
-        if let Some(step) = unsafe { world.start_direct(team, world.rank(), &what, &buffers) } {
+        if let Some(step) = unsafe { world.start_direct(team, me, &what, &buffers) } {
             return Ok(Running::Direct(team, step?));
         }
     }
-    begin_here(world, None, what, buffers, How::Alone)
+    begin_here(world, group, what, buffers, How::Alone)
 }
 
 fn both(give: *const u8, get: *mut u8) -> [Segment; 2] {
@@ -227,12 +243,12 @@ fn both(give: *const u8, get: *mut u8) -> [Segment; 2] {
 /// The buffers are valid for the collective's reads and writes until the run has ended, and nobody else uses them
 /// meanwhile.
 pub unsafe fn start(what: Collective, give: *const u8, get: *mut u8) -> Result<Key> {
-    let running = begin(world()?, what, both(give, get))?;
+    let running = begin(world()?, None, what, both(give, get))?;
     tables().runs.insert(running)
 }
 
 /// As [`start`], among the ranks of a group; roots and neighbours are numbers in the group. All its members begin the
-/// group's collectives in the same order. The engines `kernel` and `nic` run them as `thread` does.
+/// group's collectives in the same order.
 ///
 /// # Errors
 /// Those of [`start`].
@@ -245,18 +261,8 @@ pub unsafe fn start_in_group(
     give: *const u8,
     get: *mut u8,
 ) -> Result<Key> {
-    let world = world()?;
     let group = Arc::clone(tables().groups.get(group, "group")?);
-    let buffers = both(give, get);
-    let direct = group.team.and_then(|team| {
-        // SAFETY: who calls upholds the contract of `start_in_group`, which is that of `World::start_direct`.
-        let step = unsafe { world.start_direct(team, group.me, &what, &buffers) }?;
-        Some((team, step))
-    });
-    let running = match direct {
-        Some((team, step)) => Running::Direct(team, step?),
-        None => begin_here(world, Some(&group), what, buffers, How::Alone)?,
-    };
+    let running = begin(world()?, Some(&group), what, both(give, get))?;
     tables().runs.insert(running)
 }
 
@@ -275,7 +281,7 @@ pub unsafe fn blocking(what: Collective, give: *const u8, get: *mut u8) -> Resul
     }
     let buffers = both(give, get);
     // SAFETY: as above; the contract of `begin_away` is the same.
-    let running = match unsafe { begin_away(world, &what, &buffers) }? {
+    let running = match unsafe { begin_away(world, world.away(), &what, &buffers) }? {
         Some(running) => running,
         None => begin_here(world, None, what, buffers, How::Awaited)?,
     };

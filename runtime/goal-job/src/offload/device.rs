@@ -4,6 +4,7 @@
 use core::fmt::Debug;
 use hetmp_goal::arena::Placed;
 use hetmp_goal::schedule::Schedule;
+use hetmp_goal::series::Turn;
 use hetmp_goal::{kernel, triggered};
 use std::io;
 
@@ -41,23 +42,27 @@ pub(crate) enum Refused {
     Job(String),
 }
 
-/// What executes runs. Of its methods only [`Device::is_done`] is called without the lock of [`Offload`].
+/// What executes runs. Of its methods only [`Device::is_done`] is called without the lock of the run's
+/// [`Offload`](super::Offload); others are called with it, and so by one thread at a time for each series.
 pub(crate) trait Device: Debug + Send + Sync {
     /// The engine's name, as users write it.
     fn name(&self) -> &'static str;
 
-    /// How many runs a rank can have at once. Run `n` takes the slot `n % runs`.
+    /// How many runs of all ranks a rank can have at once. See [`Turn::slot`].
     fn runs(&self) -> u64;
 
-    /// The part of rank `rank` in the collective whose schedules are `all`.
+    /// The part of rank `rank` in the collective whose schedules are `all`, those of all ranks or of a group's.
     ///
     /// # Errors
     /// Why the device does not take the collective, the same on all ranks.
     fn place(&self, all: &[Schedule], rank: u32) -> Result<Image, String>;
 
-    /// The longest block of an exchange with neighbours that the device takes, bytes; `None` if it takes none. A device
-    /// that takes such an exchange does so whatever neighbours the other ranks have, of which this one knows nothing.
-    fn neighbours(&self) -> Option<u64>;
+    /// The longest block of an exchange with neighbours that the device takes, bytes; whatever
+    /// neighbours other ranks have, of which this one knows nothing.
+    fn longest_block(&self) -> u64;
+
+    /// How often a rank can be a neighbour of another one, with blocks of so many bytes.
+    fn edges(&self, bytes: u64) -> u64;
 
     /// This rank's part in an exchange with neighbours.
     ///
@@ -65,33 +70,33 @@ pub(crate) trait Device: Debug + Send + Sync {
     /// Why the device does not take it.
     fn place_own(&self, own: &Schedule) -> Result<Image, String>;
 
-    /// Begins run `number`. Returns the run's mark, by which [`Device::is_done`] knows it; never 0.
+    /// Begins a run. Returns the run's mark, by which [`Device::is_done`] knows it; never 0.
     ///
     /// # Errors
     /// The system's. Then the device cannot be used any more.
     ///
     /// # Safety
     /// Each of `segments` is valid for reads of the length that the image says. The slot is free.
-    unsafe fn begin(&self, number: u64, image: &Image, segments: &[*mut u8]) -> io::Result<u64>;
+    unsafe fn begin(&self, turn: Turn, image: &Image, segments: &[*mut u8]) -> io::Result<u64>;
 
     /// Whether the run that was begun with this mark, and was not collected, is complete (acquire).
-    fn is_done(&self, number: u64, mark: u64) -> bool;
+    fn is_done(&self, turn: Turn, mark: u64) -> bool;
 
     /// Copies what the run wrote to the segments, and gives the slot back.
     ///
     /// # Safety
     /// The run is complete and was not collected. Each of `segments` is valid for writes of the length that the image
     /// says.
-    unsafe fn collect(&self, number: u64, image: &Image, segments: &[*mut u8]);
+    unsafe fn collect(&self, turn: Turn, image: &Image, segments: &[*mut u8]);
 
-    /// The slots of runs 1 to this one are free at the peer, as far as is known here.
-    fn done_at(&self, peer: u32) -> u64;
+    /// The slots of runs 1 to this one of a series are free at the peer, as far as is known here.
+    fn done_at(&self, series: u32, peer: u32) -> u64;
 
-    /// Asks peers how far they are, one bit each, if that is not known without asking.
-    fn probe(&self, peers: u64);
+    /// Asks peers how far they are in a series, one bit each, if that is not known without asking.
+    fn probe(&self, series: u32, peers: u64);
 
     /// Whether the run still needs something of a peer, that has left.
-    fn needs(&self, number: u64, image: &Image, peer: u32) -> bool;
+    fn needs(&self, turn: Turn, image: &Image, peer: u32) -> bool;
 
     /// Something that the device could not do, if there is any: then no run can end any more.
     fn failure(&self) -> Option<String>;

@@ -9,7 +9,7 @@ use hetmp_core::park::Policy;
 use hetmp_core::sync::pause;
 use hetmp_core::{report, sys};
 use hetmp_goal::rank::Failure;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 /// How often a waiter looks before it gives its core away: some 10 us, if every rank has a core.
 const LOOKS: u32 = 300;
@@ -86,19 +86,19 @@ impl Offload {
     /// Fails all runs if a rank is gone without which `run` cannot end. Runs that only waited for one that has left
     /// begin.
     pub(crate) fn check(&self, run: &Arc<Run>, is_gone: &dyn Fn(u32) -> Gone) {
-        if let Some(why) = self.device.failure() {
-            report::warn(format_args!("GOAL engine {}: {why}", self.device.name()));
+        if let Some(why) = self.device().failure() {
+            report::warn(format_args!("GOAL engine {}: {why}", self.device().name()));
             self.fail_all(&mut self.lock(), Failure::Abandoned);
             return;
         }
-        let others = (0..self.ranks).filter(|r| *r != self.rank);
+        let others = self.members.iter().copied().filter(|r| *r != self.rank());
         let mut left = 0;
         let lost = others.into_iter().find(|r| match is_gone(*r) {
             Gone::No => false,
             // What it has sent before it left has arrived, or was asked for.
             Gone::Left => {
                 left |= 1 << *r;
-                self.device.needs(run.number, &run.image, *r)
+                self.device().needs(self.turn(run.number), &run.image, *r)
             }
             Gone::Died => true,
         });
@@ -115,9 +115,25 @@ impl Offload {
         }
     }
 
-    /// Gives up the runs that have not ended, waits a while for peers that may still ask for messages, and detaches the
-    /// device.
-    pub(crate) fn finish(&self, is_gone: &dyn Fn(u32) -> Gone) {
+    /// Gives up the runs of all series that have not ended, waits a while for peers that may still ask for messages,
+    /// and detaches the device.
+    pub(crate) fn finish_all(&self, is_gone: &dyn Fn(u32) -> Gone) {
+        let until = sys::monotonic_ns() + FAREWELL;
+        let all = self.shared.all.lock();
+        for series in all.unwrap_or_else(PoisonError::into_inner).iter() {
+            series.finish(until, is_gone);
+        }
+        self.device().detach();
+        if settings::counters() {
+            let (name, counted) = (self.device().name(), self.device().counted());
+            report::line(
+                "hetmp: ",
+                format_args!("GOAL engine {name}, rank {}: {counted}", self.rank()),
+            );
+        }
+    }
+
+    fn finish(&self, until: u64, is_gone: &dyn Fn(u32) -> Gone) {
         let mut runs = self.lock();
         for run in runs.open.clone().iter().flatten() {
             self.collect(&mut runs, run);
@@ -126,29 +142,21 @@ impl Offload {
         let has_open = !runs.queue.is_empty() || runs.open.iter().any(Option::is_some);
         self.fail_all(&mut runs, Failure::Abandoned);
         let launched = runs.last;
-        let until = sys::monotonic_ns() + FAREWELL;
         // Runs that this rank gives up end at no peer that needs this rank, so that waiting would be in vain.
-        let is_asked = self.device.is_asked();
+        let is_asked = self.device().is_asked();
         while is_asked && !was_lost && !has_open && sys::monotonic_ns() < until {
-            let first = launched.saturating_sub(self.device.runs() - 1).max(1);
+            let first = launched.saturating_sub(self.window() - 1).max(1);
             let behind = (first..=launched).fold(0, |all, n| {
                 all | self.behind(&runs, runs.sent[self.slot(n)], n)
             });
-            let here = (0..self.ranks).filter(|r| behind >> r & 1 == 1 && is_gone(*r) == Gone::No);
+            let here = self.members.iter().copied();
+            let here = here.filter(|r| behind >> r & 1 == 1 && is_gone(*r) == Gone::No);
             let behind = here.fold(0, |all, r| all | 1u64 << r);
             if behind == 0 {
                 break;
             }
             self.probe(&mut runs, behind);
             rest(FIRST_NAP);
-        }
-        self.device.detach();
-        if settings::counters() {
-            let (name, counted) = (self.device.name(), self.device.counted());
-            report::line(
-                "hetmp: ",
-                format_args!("GOAL engine {name}, rank {}: {counted}", self.rank),
-            );
         }
     }
 }

@@ -58,7 +58,7 @@ pub(super) struct Place {
     /// By rank: where its segment is mapped; null if it is not mapped.
     pub(super) bases: Box<[*mut u8]>,
     pub(super) key: Key,
-    pub(super) away: Option<Offload>,
+    pub(super) away: Option<&'static Offload>,
     /// GOAL has begun the job, and leaves it at the process's end.
     pub(super) made_here: bool,
 }
@@ -141,7 +141,7 @@ impl Offer {
         settings: &Settings,
         job: &'static Job,
         notes: &[Vec<u8>],
-    ) -> Result<Option<Offload>, JoinError> {
+    ) -> Result<Option<&'static Offload>, JoinError> {
         let engine = match self {
             Offer::None => return Ok(None),
             Offer::Kernel(offer) => offer.accept(job.rank(), notes),

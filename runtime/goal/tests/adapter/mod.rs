@@ -3,7 +3,7 @@
 use hetmp_goal::element::apply;
 use hetmp_goal::graph::Graph;
 use hetmp_goal::schedule::Schedule;
-use hetmp_goal::triggered::{place, Action, Declined, Program, Step, COUNTERS, ENDED};
+use hetmp_goal::triggered::{place, place_own, Action, Declined, Program, Step, COUNTERS, ENDED};
 
 /// Fewer than the engine has, so that runs use arenas and counters again.
 const SLOTS: u64 = 2;
@@ -132,7 +132,7 @@ impl Rank {
     }
 }
 
-fn go(ranks: &mut [Rank], rank: usize, at: usize) {
+fn go(ranks: &mut [Rank], here: &[usize], rank: usize, at: usize) {
     let Ready { slot, step } = ranks[rank].ready.remove(at);
     let range = |from: u64, n: u32| from as usize..from as usize + n as usize;
     let mut touched = rank;
@@ -146,10 +146,10 @@ fn go(ranks: &mut [Rank], rank: usize, at: usize) {
             bytes,
         } => {
             let data = ranks[rank].arenas[slot][range(from, bytes)].to_vec();
-            ranks[peer as usize].arenas[slot][range(to, bytes)].copy_from_slice(&data);
+            ranks[here[peer as usize]].arenas[slot][range(to, bytes)].copy_from_slice(&data);
         }
         Action::Count { peer, counter } => {
-            touched = peer as usize;
+            touched = here[peer as usize];
             ranks[touched].counters[slot][counter as usize] += 1;
         }
         Action::Compute {
@@ -181,12 +181,38 @@ pub(crate) fn execute(
 ) -> Option<Vec<Vec<Vec<u8>>>> {
     let all: Vec<Schedule> = graphs.iter().map(|g| g.compile().unwrap()).collect();
     let programs: Result<Vec<Program>, Declined> =
-        (0..all.len() as u32).map(|r| place(&all, r)).collect();
-    let programs = match programs {
-        Ok(programs) => programs,
+        all.iter().map(|s| place(&all, s.rank())).collect();
+    match programs {
+        Ok(programs) => Some(execute_programs(&all, programs, gives, runs, seed)),
         Err(Declined::Form(what)) => panic!("{what}"),
-        Err(_) => return None,
-    };
+        Err(_) => None,
+    }
+}
+
+/// The same of an exchange with neighbours, where each rank knows its own graph only.
+pub(crate) fn execute_own(
+    graphs: &[Graph],
+    gives: &dyn Fn(u32, u64) -> Vec<u8>,
+    runs: u64,
+    seed: u64,
+) -> Vec<Vec<Vec<u8>>> {
+    let all: Vec<Schedule> = graphs.iter().map(|g| g.compile().unwrap()).collect();
+    let programs = all.iter().map(|s| place_own(s).unwrap()).collect();
+    execute_programs(&all, programs, gives, runs, seed)
+}
+
+fn execute_programs(
+    all: &[Schedule],
+    programs: Vec<Program>,
+    gives: &dyn Fn(u32, u64) -> Vec<u8>,
+    runs: u64,
+    seed: u64,
+) -> Vec<Vec<Vec<u8>>> {
+    // The places of the job's ranks, of which the others take no part.
+    let mut here = vec![usize::MAX; 64];
+    for (i, schedule) in all.iter().enumerate() {
+        here[schedule.rank() as usize] = i;
+    }
     let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut draw = |n: usize| {
         random ^= random >> 12;
@@ -214,7 +240,8 @@ pub(crate) fn execute(
             let next = rank.begun;
             // As in the engine: the slot was collected here, and where messages go.
             let is_free = |other: &Rank| next < SLOTS || other.collected > next - SLOTS;
-            let sent = (0..ranks.len()).filter(|p| rank.program.sent() >> p & 1 == 1);
+            let sent = (0..64).filter(|p| rank.program.sent() >> p & 1 == 1);
+            let sent = sent.map(|p| here[p]);
             if next < runs && is_free(rank) && sent.into_iter().all(|p| is_free(&ranks[p])) {
                 choices.push((r, usize::MAX));
             }
@@ -232,11 +259,12 @@ pub(crate) fn execute(
         }
         match choices[draw(choices.len())] {
             (r, usize::MAX) => {
+                // By its place among those that take part.
                 let given = gives(r as u32, ranks[r].begun);
                 ranks[r].begin(&given);
             }
             (r, i) if i == usize::MAX - 1 => ranks[r].collect(),
-            (r, i) => go(&mut ranks, r, i),
+            (r, i) => go(&mut ranks, &here, r, i),
         }
     }
     for rank in &ranks {
@@ -247,5 +275,5 @@ pub(crate) fn execute(
         assert!(rank.held.is_empty());
         assert_eq!(rank.counters, rank.before);
     }
-    Some(ranks.into_iter().map(|r| r.outputs).collect())
+    ranks.into_iter().map(|r| r.outputs).collect()
 }
