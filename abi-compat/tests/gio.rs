@@ -3,6 +3,11 @@
 //!
 //! `HETMP_TEST_PREFIX=DIR` tests what is installed there.
 
+#[path = "gio/apps.rs"]
+mod apps;
+#[path = "gio/gpu.rs"]
+mod gpu;
+
 use hetmp_abi_compat::{exec, library, sample, suite};
 use hetmp_nic::descriptor::{
     Atomic, AtomicOp, Descriptor, Fetch, Inline, Key, Local, Remote, Signal, SignalOp, Source,
@@ -67,8 +72,11 @@ fn program(source: &str) -> PathBuf {
         [
             "c-tests/device/device.c",
             "c-tests/device/group.c",
+            "c-tests/device/faults.c",
             "c-tests/apps/jacobi2d.c",
             "c-tests/apps/spts.c",
+            "c-tests/apps/experts.c",
+            "c-tests/apps/search.c",
             "c-tests/bench/gio_put.c",
         ]
         .into_iter()
@@ -471,7 +479,8 @@ fn one_line(source: &str, args: &[&str], said: &str) {
 
 #[test]
 fn bad_arguments_are_one_line() {
-    for source in ["c-tests/apps/spts.c", "c-tests/apps/jacobi2d.c"] {
+    for app in ["spts", "jacobi2d", "experts", "search"] {
+        let source = &*format!("c-tests/apps/{app}.c");
         one_line(
             source,
             &["--mode", "fast"],
@@ -489,6 +498,17 @@ fn bad_arguments_are_one_line() {
     }
     refused(&["--road", "10", "--banded", "10"], "one of --matrix");
     one_line("c-tests/apps/jacobi2d.c", &["--size", "99999999"], "--size");
+    one_line(
+        "c-tests/apps/experts.c",
+        &["--top", "4", "--experts", "3"],
+        "--top 4",
+    );
+    one_line(
+        "c-tests/apps/search.c",
+        &["--vertices", "0"],
+        "--vertices 0",
+    );
+    one_line("c-tests/device/faults.c", &["late"], "case late");
     one_line("c-tests/bench/gio_put.c", &["--ms", "0"], "--ms 0");
     one_line("c-tests/bench/gio_put.c", &["--sizes", ""], "--sizes");
     one_line(
@@ -550,50 +570,4 @@ fn the_header_compiles_as_c_and_cxx() {
             compiles(compiler, &[&STRICT[..], &[standard]].concat(), &cxx);
         }
     }
-}
-
-/// The header compiles for the host and for the device. clang knows both languages; small files stand in for the
-/// headers of the SDKs.
-#[test]
-fn the_header_compiles_as_cuda_and_hip() {
-    let common = [
-        "-std=c++14",
-        "-O2",
-        "-Wall",
-        "-Werror",
-        "-DHETMP_TEST_GPU_SHIM",
-        "-S",
-    ];
-    for side in ["--cuda-host-only", "--cuda-device-only"] {
-        let cuda = [
-            "-x",
-            "cuda",
-            "-nocudainc",
-            "-nocudalib",
-            "--cuda-gpu-arch=sm_70",
-            side,
-        ];
-        let hip = [
-            "-x",
-            "hip",
-            "-nogpuinc",
-            "-nogpulib",
-            "--offload-arch=gfx906",
-            side,
-        ];
-        for flags in [cuda, hip] {
-            compiles(
-                "clang++",
-                &[&flags[..], &common].concat(),
-                "c-tests/device/kernel.cu",
-            );
-        }
-    }
-    // With the SDK's own compiler, if it is installed.
-    compiles("nvcc", &["-std=c++17", "-O2"], "c-tests/device/kernel.cu");
-    compiles(
-        "hipcc",
-        &["-std=c++14", "-O2", "-x", "hip", "--offload-arch=gfx906"],
-        "c-tests/device/kernel.cu",
-    );
 }

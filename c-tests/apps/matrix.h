@@ -1,4 +1,5 @@
-/* Sparse lower triangular matrices for spts.c: read from Matrix Market files, or made (seeded).
+/* Sparse lower triangular matrices for spts.c and gpu_spts.cu, C and C++: read from Matrix Market files, or made
+ * (seeded).
  *
  * Rows are stored one after the other without the diagonal, which has an array of its own; columns rise within a row.
  *
@@ -55,7 +56,7 @@ static inline void matrix_free(struct matrix *m) {
 }
 
 static inline int matrix_order(const void *a, const void *b) {
-    const struct matrix_entry *x = a, *y = b;
+    const struct matrix_entry *x = (const struct matrix_entry *)a, *y = (const struct matrix_entry *)b;
     if (x->row != y->row) return x->row < y->row ? -1 : 1;
     return (x->column > y->column) - (x->column < y->column);
 }
@@ -64,10 +65,10 @@ static inline int matrix_order(const void *a, const void *b) {
 static inline int matrix_build(struct matrix *m, long n, struct matrix_entry *e, size_t entries) {
     qsort(e, entries, sizeof *e, matrix_order);
     m->n = n;
-    m->start = malloc(((size_t)n + 1) * sizeof *m->start);
-    m->column = malloc((entries + 1) * sizeof *m->column);
-    m->value = malloc((entries + 1) * sizeof *m->value);
-    m->diagonal = malloc((size_t)n * sizeof *m->diagonal);
+    m->start = (size_t *)malloc(((size_t)n + 1) * sizeof *m->start);
+    m->column = (int *)malloc((entries + 1) * sizeof *m->column);
+    m->value = (double *)malloc((entries + 1) * sizeof *m->value);
+    m->diagonal = (double *)malloc((size_t)n * sizeof *m->diagonal);
     if (!m->start || !m->column || !m->value || !m->diagonal) {
         matrix_free(m);
         return 0;
@@ -169,12 +170,13 @@ static inline int matrix_read(struct matrix *m, FILE *file, char *why, size_t ro
         if (j > i) continue;
         if (have == space) {
             space = space ? 2 * space : 1024;
-            struct matrix_entry *more = realloc(e, space * sizeof *e);
+            struct matrix_entry *more = (struct matrix_entry *)realloc(e, space * sizeof *e);
             if (!more) MATRIX_BAD("line %ld: no memory for %zu entries", number, space);
             e = more;
         }
-        e[have++] = (struct matrix_entry){(int)(i - 1), (int)(j - 1),
-                                          pattern ? (i == j ? 0 : matrix_value_at(i - 1, j - 1)) : value};
+        if (pattern) value = i == j ? 0 : matrix_value_at(i - 1, j - 1);
+        const struct matrix_entry found = {(int)(i - 1), (int)(j - 1), value};
+        e[have++] = found;
     }
     if (ferror(file)) MATRIX_BAD("line %ld: %s", number + 1, strerror(errno));
     if (number == 0) MATRIX_BAD("no lines: not usable (expected a Matrix Market file)");
@@ -194,8 +196,8 @@ static inline int matrix_road(struct matrix *m, long n, uint64_t seed) {
     long side = 1;
     while (side * side < n) side++;
     long tiles = (side + TILE - 1) / TILE, next = 0;
-    int *name = malloc((size_t)(side * side) * sizeof *name);
-    struct matrix_entry *e = malloc((size_t)(2 * side * side + 1) * sizeof *e);
+    int *name = (int *)malloc((size_t)(side * side) * sizeof *name);
+    struct matrix_entry *e = (struct matrix_entry *)malloc((size_t)(2 * side * side + 1) * sizeof *e);
     size_t have = 0;
     uint64_t state = seed;
     if (!name || !e) {
@@ -222,7 +224,8 @@ static inline int matrix_road(struct matrix *m, long n, uint64_t seed) {
             int a = name[at], b = name[other];
             int row = a > b ? a : b, column = a > b ? b : a;
             if (row >= n) continue;
-            e[have++] = (struct matrix_entry){row, column, matrix_value_at(row, column)};
+            const struct matrix_entry street = {row, column, matrix_value_at(row, column)};
+            e[have++] = street;
         }
     int built = matrix_build(m, n, e, have);
     free(name);
@@ -232,14 +235,15 @@ static inline int matrix_road(struct matrix *m, long n, uint64_t seed) {
 
 /* Some `each` entries a row within `band` columns left of the diagonal. */
 static inline int matrix_banded(struct matrix *m, long n, long band, long each, uint64_t seed) {
-    struct matrix_entry *e = malloc(((size_t)n * (size_t)each + 1) * sizeof *e);
+    struct matrix_entry *e = (struct matrix_entry *)malloc(((size_t)n * (size_t)each + 1) * sizeof *e);
     size_t have = 0;
     uint64_t state = seed;
     if (!e) return 0;
     for (long i = 1; i < n; i++)
         for (long k = 0; k < each; k++) {
             long reach = i < band ? i : band, j = i - 1 - (long)(matrix_random(&state) % (uint64_t)reach);
-            e[have++] = (struct matrix_entry){(int)i, (int)j, matrix_value_at(i, j)};
+            const struct matrix_entry made = {(int)i, (int)j, matrix_value_at(i, j)};
+            e[have++] = made;
         }
     int built = matrix_build(m, n, e, have);
     free(e);

@@ -1,9 +1,12 @@
-/* What the headers of CUDA and HIP would define of all that hetmp/device.h uses: enough for clang to check and to
- * compile the header for both, host and device side, where no SDK is installed (clang -nocudainc -nocudalib, -nogpuinc
- * -nogpulib). */
+/* What the headers of CUDA and HIP would define of all that hetmp/device.h and the programs here use.
+ *
+ * As CUDA or HIP: enough for clang to check and to compile both sides where no SDK is installed (clang -nocudainc
+ * -nocudalib, -nogpuinc -nogpulib). As plain C++17: the device's half of the header, which cannot call the library, and
+ * kernels that run: each thread of a block is a thread of the process, and __syncthreads is a barrier of the block. */
 #ifndef GPU_SHIM_H
 #define GPU_SHIM_H
 #include <stdlib.h>
+#if defined(__CUDA__) || defined(__HIP__)
 #define __host__ __attribute__((host))
 #define __device__ __attribute__((device))
 #define __global__ __attribute__((global))
@@ -41,5 +44,70 @@ __device__ inline void __threadfence(void) { __builtin_amdgcn_fence(__ATOMIC_SEQ
 __device__ void __syncthreads(void);
 __device__ void __threadfence(void);
 __device__ void __threadfence_system(void);
+#endif
+#else /* plain C++ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <time.h>
+#include <thread>
+#include <vector>
+#define HETMP_DEVICE_PASS 1
+#define __host__
+#define __device__
+#define __global__
+struct gpu_shim_index {
+    unsigned x, y, z;
+};
+inline thread_local gpu_shim_index threadIdx, blockIdx, blockDim, gridDim;
+inline thread_local pthread_barrier_t *gpu_shim_block;
+inline thread_local unsigned gpu_shim_turns;
+
+inline void __syncthreads(void) { pthread_barrier_wait(gpu_shim_block); }
+/* Device code spins on words and fences after each look. Whoever is waited for may need this core. */
+inline void __threadfence_system(void) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (++gpu_shim_turns % 16 == 0) sched_yield();
+}
+inline void __threadfence(void) { __threadfence_system(); }
+inline unsigned atomicExch(unsigned *at, unsigned value) { return __atomic_exchange_n(at, value, __ATOMIC_RELAXED); }
+inline unsigned atomicAdd(unsigned *at, unsigned value) { return __atomic_fetch_add(at, value, __ATOMIC_RELAXED); }
+inline unsigned atomicCAS(unsigned *at, unsigned old, unsigned value) {
+    __atomic_compare_exchange_n(at, &old, value, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return old;
+}
+
+/* The kernel that runs, if one does: a second launch waits for its end, as in a stream. */
+struct gpu_shim_kernel {
+    std::vector<std::thread> threads;
+    std::vector<pthread_barrier_t> blocks;
+};
+inline gpu_shim_kernel gpu_shim_running;
+
+inline void gpu_shim_wait(void) {
+    for (std::thread &t : gpu_shim_running.threads) t.join();
+    for (pthread_barrier_t &b : gpu_shim_running.blocks) pthread_barrier_destroy(&b);
+    gpu_shim_running.threads.clear();
+    gpu_shim_running.blocks.clear();
+}
+
+template <class... P, class... A>
+inline void gpu_shim_launch(void (*kernel)(P...), unsigned blocks, unsigned threads, A... arguments) {
+    gpu_shim_wait();
+    gpu_shim_running.blocks.resize(blocks);
+    for (unsigned b = 0; b < blocks; b++) {
+        pthread_barrier_t *meet = &gpu_shim_running.blocks[b];
+        pthread_barrier_init(meet, nullptr, threads);
+        for (unsigned t = 0; t < threads; t++)
+            gpu_shim_running.threads.emplace_back([=] {
+                threadIdx = {t, 0, 0};
+                blockIdx = {b, 0, 0};
+                blockDim = {threads, 1, 1};
+                gridDim = {blocks, 1, 1};
+                gpu_shim_block = meet;
+                kernel(arguments...);
+            });
+    }
+}
 #endif
 #endif

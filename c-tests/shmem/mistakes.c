@@ -1,6 +1,6 @@
 /* Programs for a device's memory, one for each value of the first argument. Two PEs exchange blocks, each with a flag
  * behind it. HETMP_NIC_MODEL=gpu,check has to name the mistake of the wrong ones by the lines that are marked, and to
- * say nothing about the right ones: right, flushed, acked, unread, flags, polled, page.
+ * say nothing about the right ones: right, flushed, acked, unread, flags, polled, page, two-quiet.
  * shmem-test: manual */
 #include "shtest.h"
 #include <hetmp/device.h>
@@ -29,10 +29,13 @@ int main(int argc, char **argv) {
     test_begin();
     int cached = is(what, "unflushed") || is(what, "unflushed-host") || is(what, "no-begin") || is(what, "flushed");
     int host = is(what, "reused-host") || is(what, "unflushed-host");
+    int two = is(what, "two-queues") || is(what, "two-quiet"); /* data in one queue, their flag in another */
     int quiet = !is(what, "no-quiet") && !is(what, "reused") && !is(what, "acked");
     uint64_t copy[N], *block = cached ? hetmp_device_malloc_cached(N * 8) : shmem_malloc(N * 8);
-    hetmp_device_queue q;
-    if (!block || hetmp_device_queue_open(SHMEM_TEAM_WORLD, 16, &q) != 0) shmem_global_exit(1);
+    hetmp_device_queue q, second;
+    if (!block || hetmp_device_queue_open(SHMEM_TEAM_WORLD, 16, &q) != 0 ||
+        hetmp_device_queue_open(SHMEM_TEAM_WORLD, 16, &second) != 0)
+        shmem_global_exit(1);
     shmem_barrier_all();
     if (!is(what, "no-begin")) hetmp_device_kernel_begin();
     for (uint64_t s = 1; s <= STEPS; s++) {
@@ -44,7 +47,12 @@ int main(int argc, char **argv) {
         if (host) shmem_fence();
         else if (!is(what, "no-fence")) hetmp_fence(&q);
         if (is(what, "flags")) hetmp_p64(&q, next, &other, s);
-        if (host) shmem_uint64_p(&flag, s, next);
+        if (is(what, "two-quiet")) hetmp_quiet(&q);
+        if (two) {
+            hetmp_ring(&q);
+            hetmp_put_signal(&second, next, NULL, NULL, 0, &flag, s);
+            hetmp_ring(&second);
+        } else if (host) shmem_uint64_p(&flag, s, next);
         else hetmp_p64(&q, next, &flag, s); /* FLAG */
         hetmp_ring(&q);
         if (is(what, "reused") || is(what, "reused-host")) fill(block, 0);
@@ -70,6 +78,7 @@ int main(int argc, char **argv) {
     if (is(what, "unread") && neighbour[0] != STEPS) wrong++;
     hetmp_device_kernel_end();
     hetmp_device_queue_close(&q);
+    hetmp_device_queue_close(&second);
     shmem_finalize();
     return wrong != 0 && !is(what, "no-quiet") && !is(what, "early-copy");
 }

@@ -73,7 +73,7 @@ fn marked(name: &str, source: &str, mark: &str) -> String {
 }
 
 /// Mistakes of `c-tests/shmem/mistakes.c`: a part of the report, and the marks of the places that it names first.
-const MISTAKES: [(&str, &str, &[&str]); 9] = [
+const MISTAKES: [(&str, &str, &[&str]); 10] = [
     (
         "no-fence",
         "may be seen before the data",
@@ -87,6 +87,12 @@ const MISTAKES: [(&str, &str, &[&str]); 9] = [
         "early-copy",
         "while a write was on its way",
         &["COPY", "PUT"],
+    ),
+    // A signal by another queue passes the data, fence or not (NCCL's issue 2210).
+    (
+        "two-queues",
+        "while a write was on its way",
+        &["LATE", "PUT"],
     ),
     ("unflushed", "in this kernel and not flushed", &["PUT"]),
     (
@@ -109,7 +115,7 @@ fn mistake(case: &str, part: &str, marks: &[&str]) -> Result<(), Failed> {
         .map(|m| marked("mistakes", &source, &format!("/* {m} */")))
         .collect();
     // Who looks early must do so before the data is there, although other processes may come between.
-    let hold = if case.starts_with("early") {
+    let hold = if case.starts_with("early") || case == "two-queues" {
         ",hold=20000000"
     } else {
         ""
@@ -131,7 +137,14 @@ fn nothing_said() -> Result<(), Failed> {
     let seeds = (1..=3 * number("HETMP_TEST_SEEDS", 3)).collect();
     for seed in sample::settings("nothing_said", seeds) {
         for case in [
-            "right", "flushed", "acked", "unread", "flags", "polled", "page",
+            "right",
+            "flushed",
+            "acked",
+            "unread",
+            "flags",
+            "polled",
+            "page",
+            "two-quiet",
         ] {
             let out = racy(&path, &format!("gpu,seed={seed},check"), &[case]);
             if !matches!(out.ending, Ending::Exit(0)) || !out.stderr.is_empty() {
