@@ -13,13 +13,13 @@
 //! **Data in**: perf events of the calling thread, or a file. **Data out**: a [`Sample`] for each
 //! piece.
 
+use crate::whole::OnceLock;
 use perf_event::{Builder, Counter};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
 use std::path::Path;
-use std::sync::OnceLock;
 
 use crate::toml::{self, Fields};
 

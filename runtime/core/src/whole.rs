@@ -196,6 +196,43 @@ impl<T> DerefMut for Held<'_, T> {
     }
 }
 
+/// A value that its first user makes. A thread that is making it when another one forks would make it for ever in the
+/// child, where the next user would wait for it.
+#[derive(Debug, Default)]
+pub struct OnceLock<T>(std::sync::OnceLock<T>);
+
+impl<T> OnceLock<T> {
+    /// No value yet.
+    pub const fn new() -> OnceLock<T> {
+        OnceLock(std::sync::OnceLock::new())
+    }
+
+    /// The value, if it has been made.
+    pub fn get(&self) -> Option<&T> {
+        self.0.get()
+    }
+
+    /// The value, which `make` makes if nobody has.
+    pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
+        match self.0.get() {
+            Some(value) => value,
+            None => {
+                let _stretch = stretch();
+                self.0.get_or_init(make)
+            }
+        }
+    }
+
+    /// Sets the value.
+    ///
+    /// # Errors
+    /// The value that was not needed: there is one.
+    pub fn set(&self, value: T) -> Result<(), T> {
+        let _stretch = stretch();
+        self.0.set(value)
+    }
+}
+
 /// `dl_iterate_phdr`, with the loader's list locked only within a stretch.
 ///
 /// # Safety

@@ -4,8 +4,8 @@
 use hetmp_dsm::backend::sigsegv::a64::writes;
 use std::process::Command;
 
-/// The disassembler, if there is one for this code. An emulated test finds this machine's `objdump`, too, which does not
-/// know it.
+/// The disassembler, if there is one for this code. An emulated test finds this machine's `objdump`, too, which does
+/// not know it.
 fn disassembler() -> Option<&'static str> {
     let native = cfg!(target_arch = "aarch64").then_some("objdump");
     (["aarch64-linux-gnu-objdump"].into_iter())

@@ -13,10 +13,10 @@ use hetmp_core::env::text::quoted;
 use hetmp_core::park::Policy;
 use hetmp_core::spins::{self, WaitPolicy};
 use hetmp_core::topo::{self, Topology};
+use hetmp_core::whole::OnceLock;
 use hetmp_core::{env, page, program, quota, report, whole};
 use memmap2::MmapMut;
 use once_cell::race::OnceRef;
-use std::sync::OnceLock;
 
 static GLOBALS: OnceLock<Globals> = OnceLock::new();
 /// The reference to `GLOBALS` once that is set: one load, where `OnceLock` checks a state first.

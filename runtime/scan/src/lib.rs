@@ -300,6 +300,18 @@ pub struct Pad {
     pub pad: u64,
 }
 
+/// Makes what the decoder and the encoder make at their first use, under locks of their own: tables of instructions. To
+/// be called where no `fork` can come in between, since in a child nobody would end what was begun. Afterwards it only
+/// decodes one instruction.
+pub fn first_use() {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let nop = iced_x86::Decoder::new(64, &[0x90], iced_x86::DecoderOptions::NONE).decode();
+        // It cannot fail, and nobody wants the bytes.
+        let _ = iced_x86::Encoder::new(64).encode(&nop, 0);
+    }
+}
+
 /// Follows the function at `entry`, which a compiler outlined in this `form`.
 ///
 /// Takes bounded time and never panics, whatever the bytes are: mostly less

@@ -1,6 +1,7 @@
 //! System parameters: `mGet...` for the master, `sGet...` for the calling slave; and the words of errors.
 
 use core::ffi::{c_char, c_int};
+use hetmp_core::whole::OnceLock;
 use hetmp_mq::api::{self, Error};
 
 export_c! {
@@ -46,7 +47,7 @@ export_c! {
     }
     /// The platform's name.
     extern "C" fn mGetPlatform() -> *const c_char {
-        static NAME: std::sync::OnceLock<std::ffi::CString> = std::sync::OnceLock::new();
+        static NAME: OnceLock<std::ffi::CString> = OnceLock::new();
         NAME.get_or_init(|| std::ffi::CString::new(api::platform().name.replace('\0', "")).unwrap_or_default()).as_ptr()
     }
     /// The same for the calling slave.

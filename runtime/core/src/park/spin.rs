@@ -42,9 +42,9 @@ use crate::sync::pause;
 #[cfg(not(loom))]
 use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 #[cfg(not(loom))]
-use crate::{report, sys};
+use crate::whole::OnceLock;
 #[cfg(not(loom))]
-use std::sync::Once;
+use crate::{report, sys};
 
 /// Process-wide waiting policy. All numbers are turns of the spin loop or ticks of
 /// [`crate::sys::ticks`].
@@ -146,8 +146,8 @@ impl Policy {
 
     /// Takes the spin lengths from the environment, once in the process: what the program sets later stays.
     fn read_spins() {
-        static READ: Once = Once::new();
-        READ.call_once(|| {
+        static READ: OnceLock<()> = OnceLock::new();
+        READ.get_or_init(|| {
             let Spins { free, throttled } = spins::from_env().spins();
             Self::set_spins(free, throttled);
             let verbose = snapshot().get("HETMP_VERBOSE");

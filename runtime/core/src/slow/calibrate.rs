@@ -6,8 +6,8 @@
 
 use super::{timer, Account, SLICE_US};
 use crate::sys::{monotonic_ns, ticks};
+use crate::whole::OnceLock;
 use core::sync::atomic::{compiler_fence, Ordering::Relaxed, Ordering::SeqCst};
-use std::sync::OnceLock;
 
 /// Constants of this process, in ticks of [`ticks`].
 #[derive(Debug)]

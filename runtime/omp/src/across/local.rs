@@ -29,8 +29,8 @@ use crate::worksharing::singles::Singles;
 use crate::worksharing::work::{Work, WorkPos};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use hetmp_core::whole::OnceLock;
 use hetmp_core::{float, report, sys, thread};
-use std::sync::OnceLock;
 
 /// How a region runs in one process: [`crate::team::placement::at_home`].
 ///

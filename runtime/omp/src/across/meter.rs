@@ -2,9 +2,9 @@
 //! of the region's work they did: the origin learns from that how fast each node is.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use hetmp_core::whole::OnceLock;
 use hetmp_core::{float, sys, topo};
 use hetmp_sched::crossing::division::Part;
-use std::sync::OnceLock;
 
 /// In [`Meter::words`], a region's whole work.
 const WHOLE: f64 = (1u64 << 32) as f64;

@@ -12,6 +12,7 @@ use crate::thread::Thread;
 use crate::unlike::calibrated::calibration;
 use crate::unlike::virtual_team::ledger;
 use crate::worksharing::kinds::SchedKind;
+use hetmp_core::whole::OnceLock;
 use hetmp_core::{report, sys};
 use hetmp_sched::crossing::blocks::Blocks;
 use hetmp_sched::crossing::division::{Division, Part};
@@ -19,7 +20,7 @@ use hetmp_sched::crossing::Crossings;
 use hetmp_sched::schedule::Kind;
 use hetmp_sched::ways::{Reason, Way};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// Which of the regions that may cross do so: `HETMP_DSM_CROSS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! How many CPUs a thread may use: asked anew, or once.
 
 use crate::init;
-use std::sync::OnceLock;
+use hetmp_core::whole::OnceLock;
 
 /// The number of CPUs that the calling thread could use at the first call. libomp counts when the program first asks or
 /// first needs other threads.

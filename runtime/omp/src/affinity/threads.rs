@@ -11,7 +11,7 @@ use crate::team::members::{Member, Team};
 use crate::thread::Thread;
 use crate::unlike::place;
 use hetmp_core::topo;
-use std::sync::Once;
+use hetmp_core::whole::OnceLock;
 
 /// Computes the placements of the team's members. Called by the primary thread before it starts the workers.
 #[inline]
@@ -89,9 +89,9 @@ pub(crate) fn leave(th: &Thread, team: &Team) {
 /// A child of `fork` begins with all CPUs of the process where libomp's does: if its thread was bound to a place, the
 /// child, and what it executes, would have that place alone. With libgomp it has.
 fn free_children() {
-    static WATCHED: Once = Once::new();
+    static WATCHED: OnceLock<()> = OnceLock::new();
     // SAFETY: the handler can be called in every child, since the library is never unloaded.
-    WATCHED.call_once(|| unsafe {
+    WATCHED.get_or_init(|| unsafe {
         libc::pthread_atfork(None, None, Some(free_child));
     });
 }

@@ -20,7 +20,7 @@
 use core::cell::UnsafeCell;
 use hetmp_core::lock::Brief;
 use hetmp_core::sync::{AtomicPtr, AtomicU64, Ordering};
-use std::sync::OnceLock;
+use hetmp_core::whole::OnceLock;
 
 /// A thread has begun to fulfill the event.
 const CLAIMED: u64 = 1;

@@ -17,10 +17,10 @@ use core::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 use hetmp_core::env::text::quoted;
 use hetmp_core::observers::{self, TOOL, UNASKED};
 use hetmp_core::whole::Mutex;
+use hetmp_core::whole::OnceLock;
 use hetmp_core::{report, sys};
 use std::ffi::CString;
 use std::io::Write as _;
-use std::sync::OnceLock;
 
 /// The function by which the tool asks for entry points (`ompt_function_lookup_t`).
 pub type Lookup = unsafe extern "C" fn(*const c_char) -> Option<unsafe extern "C" fn()>;

@@ -2,11 +2,11 @@
 
 use crate::init;
 use hetmp_core::calibration::Calibration;
+use hetmp_core::whole::OnceLock;
 use hetmp_core::{aside, report};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::OnceLock;
 
 /// The calibration, which the first call reads, with a line if it cannot; `None` if there is none.
 pub(crate) fn calibration() -> Option<&'static Calibration> {

@@ -15,9 +15,9 @@ use hetmp_core::env::text::quoted;
 use hetmp_core::report;
 use hetmp_core::slow::SlowThread;
 use hetmp_core::topo::{self, CpuSet, Nodes, Topology};
+use hetmp_core::whole::OnceLock;
 use hetmp_sched::csr;
 use hetmp_sched::schedule::{Kind, Schedule};
-use std::sync::OnceLock;
 
 /// The nodes in use and the order in which threads fill them.
 #[derive(Debug)]

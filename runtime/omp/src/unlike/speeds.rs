@@ -16,9 +16,10 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use hetmp_core::object::{plain_name, Functions, Place};
 use hetmp_core::report::warn;
 use hetmp_core::topo::Nodes;
+use hetmp_core::whole::OnceLock;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 /// A kernel that has speeds: its number plus one; 0: other code.
 pub(crate) type Kernel = u16;

@@ -7,16 +7,14 @@ use crate::team::region::{Prepare, Region};
 use crate::team::spare;
 use crate::thread::Thread;
 use hetmp_core::park::Policy;
-use hetmp_core::whole;
+use hetmp_core::whole::OnceLock;
 use hetmp_sched::ways::Way;
-use std::sync::Once;
 
 /// Sets up what the environment asks for, before the first region that is looked at.
 #[cold]
 fn prepare() {
-    static PREPARED: Once = Once::new();
-    let _whole = whole::stretch();
-    PREPARED.call_once(|| {
+    static PREPARED: OnceLock<()> = OnceLock::new();
+    PREPARED.get_or_init(|| {
         hetmp_core::float::apart(|| {
             het::configure(init::globals());
             virtual_team::parallel::prepare();

@@ -27,7 +27,7 @@ use hetmp_core::file;
 use hetmp_core::float;
 use hetmp_core::object;
 use hetmp_core::report::warn;
-use hetmp_core::whole::{patiently, Held, Mutex};
+use hetmp_core::whole::{patiently, Held, Mutex, OnceLock};
 use hetmp_scan::kept::MOST_TAUGHT;
 use hetmp_sched::cache::{Key, ProbeCache};
 use hetmp_sched::gain::Kept;
@@ -42,7 +42,6 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Largest size of a file, in bytes: a larger one was not written by hetmp.

@@ -11,12 +11,12 @@ use hetmp_core::calibration::kind_of;
 use hetmp_core::counters::{Event, Hardware, NoSource, Reading, Recorded, Source};
 use hetmp_core::report::warn;
 use hetmp_core::topo::Node;
+use hetmp_core::whole::OnceLock;
 use hetmp_sched::decide::{Link, Objective, Rules};
 use hetmp_sched::energy::Power;
 use hetmp_sched::probe::{Counters, Measurement};
 use std::fmt;
 use std::path::Path;
-use std::sync::OnceLock;
 
 /// All of these inputs.
 #[derive(Debug)]

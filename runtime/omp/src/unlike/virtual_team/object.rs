@@ -1,4 +1,5 @@
-//! Loaded objects. The loader's list is locked meanwhile, so that forks wait.
+//! Loaded objects. The loader's list is locked meanwhile, so that forks wait. Whoever reads code asks for its object
+//! first, so that what the decoder makes at its first use is made here, too.
 
 use hetmp_core::whole;
 use hetmp_scan::loaded::{Head, Loaded};
@@ -6,6 +7,7 @@ use hetmp_scan::loaded::{Head, Loaded};
 /// The object that holds `address`.
 pub(in crate::unlike) fn at(address: u64) -> Option<Loaded> {
     let _whole = whole::stretch();
+    hetmp_scan::first_use();
     Loaded::at(address)
 }
 

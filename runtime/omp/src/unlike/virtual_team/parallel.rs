@@ -20,11 +20,11 @@ use crate::unlike::nodes;
 use core::sync::atomic::Ordering;
 use hetmp_core::float;
 use hetmp_core::sys::{monotonic_ns, ticks};
+use hetmp_core::whole::OnceLock;
 use hetmp_sched::deal::{self, Deal};
 use hetmp_sched::even::Seen;
 use hetmp_sched::limits::LONGEST_PERIOD;
 use hetmp_sched::ways::{Reason, Way};
-use std::sync::OnceLock;
 
 /// The number of threads to tell the program (`omp_get_max_threads`), whose variables are `icv`.
 #[inline]
