@@ -460,8 +460,6 @@ fn compile(
     libs: &[String],
 ) -> Result<(), String> {
     let mut args = flags.to_vec();
-    let fresh = dir.join("new");
-    args.extend(["-o".into(), fresh.display().to_string()]);
     args.push(source.display().to_string());
     args.extend(libs.iter().cloned());
     let stamp = output.with_extension("command");
@@ -470,6 +468,9 @@ fn compile(
     if made > newest_source(source) && fs::read_to_string(&stamp).is_ok_and(|old| old == command) {
         return Ok(());
     }
+    // Two test files may compile the same program at the same time.
+    let fresh = dir.join(format!("new-{}", std::process::id()));
+    args.extend(["-o".into(), fresh.display().to_string()]);
     let out = exec::run(&exec::Program {
         path: &find_in_path(compiler)?,
         args: &args,

@@ -114,8 +114,11 @@ pub fn scrubbed_environment() -> Vec<(OsString, OsString)> {
         .collect()
 }
 
-/// The most bytes that a program may write to one file, and the most that are kept of its output.
+/// The most bytes that are kept of a program's output.
 const OUTPUT_LIMIT: u64 = 64 << 20;
+/// The most bytes that a program may write to one file; memory that processes share counts, too, whether it is used or
+/// not.
+const FILE_LIMIT: u64 = 4 * OUTPUT_LIMIT;
 
 /// Runs `program` to its end or its limit.
 ///
@@ -160,7 +163,7 @@ pub fn run_watched(program: &Program<'_>, watch: impl FnOnce(libc::pid_t)) -> io
         command.pre_exec(move || {
             limit(libc::RLIMIT_CORE, 0);
             if !nodes {
-                limit(libc::RLIMIT_FSIZE, OUTPUT_LIMIT);
+                limit(libc::RLIMIT_FSIZE, FILE_LIMIT);
             }
             Ok(())
         });

@@ -149,7 +149,7 @@ fn sums() -> Result<(), Failed> {
 /// Collectives of groups.
 fn groups_alone() -> Result<(), Failed> {
     groups("kernel", &|n, path, args| {
-        let mut out = alone(n, path, args, &[]);
+        let mut out = alone(n, path, args, &[("HETMP_GOAL_NONBLOCKING", "schedule")]);
         took_the_engine(&counted(&mut out), n)?;
         Ok(out)
     })

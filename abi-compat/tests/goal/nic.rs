@@ -199,7 +199,8 @@ pub(crate) fn groups(engine: &str, job_of: Mixed) -> Result<(), Failed> {
 /// Under `nic`, every rank posts runs.
 fn groups_of_nic(engine: &str) -> Result<(), Failed> {
     groups(engine, &|n, path, args| {
-        let mut out = job(engine, n, path, args, &[]);
+        let schedule = ("HETMP_GOAL_NONBLOCKING", "schedule");
+        let mut out = job(engine, n, path, args, &[schedule]);
         took_the_engine(engine, n, &mut out)?;
         Ok(out)
     })
