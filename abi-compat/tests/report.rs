@@ -309,7 +309,7 @@ fn what_is_reached_is_counted() {
     }
     let scratch = Scratch::new("kinds");
     let program = scratch.compile_text("kinds", KINDS);
-    // The lever, the guard, and the loop's schedule; `None` if there is none.
+    // The lever with the most time, the guard, and the loop's schedule; `None` if there is none.
     for (what, lever, guard, schedule) in [
         ("sections", "sections", None, None),
         (
@@ -332,8 +332,7 @@ fn what_is_reached_is_counted() {
             found.map_or(0.0, |p| p["share"].as_f64().unwrap())
         };
         assert_eq!(number(reach, "runs"), 6, "{what}: {report}");
-        // How long the region waits for a processor outside of its loop is a matter of the machine's load.
-        assert!(part(lever) > 0.1, "{what}: {reach}");
+        assert!(part(lever) > 0.5, "{what}: {reach}");
         let rest = guard.map_or(0.0, part);
         assert!(part(lever) + rest > 0.999, "{what}: {reach}");
         let regions = list(&report, "regions");
