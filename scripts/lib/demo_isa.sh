@@ -18,6 +18,7 @@ scripts/cross aarch64 >"$scratch/built" 2>&1 || {
     exit 0
 }
 arm=$target/aarch64-unknown-linux-gnu/release
+root=$PWD
 "$target/release/hetcc" -O2 -fopenmp -DFORM_RUNTIME -Ic-tests/kernels c-tests/kernels/ep.c -lm -o "$scratch/ep"
 "$target/release/hetcc" --other-half "$scratch/ep" -o "$scratch/ep.aarch64"
 cd "$scratch"
@@ -29,7 +30,7 @@ cat alone.out
 echo "\$ hetrun --dsm -n 1 ./ep A : -n 1 ... qemu-aarch64-static ./ep.aarch64 A"
 "$target/release/hetrun" --dsm -n 1 ./ep A : \
     -n 1 env "LD_PRELOAD=$arm/libhetmp_dsm.so:$arm/libhetmp.so" \
-    qemu-aarch64-static -L /usr/aarch64-linux-gnu ./ep.aarch64 A >two.out 2>two.err || { cat two.err; exit 1; }
+    "$root/scripts/cross" aarch64 ./ep.aarch64 A >two.out 2>two.err || { cat two.err; exit 1; }
 sed -n 's/^.*hetmp: dsm: \(region.* times.*\|node.*\)/  \1/p' two.err
 cmp alone.out two.out || { echo "demo: its output differs" >&2; exit 1; }
 echo "The same output. The emulator makes node 1 slow, and hetprobe gives it fewer iterations."
