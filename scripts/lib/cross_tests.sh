@@ -112,7 +112,8 @@ halves() { # PROGRAM FORM: a kernel for both machines
 two_machines() { # node 0 is of this machine, node 1 is emulated
     LD_PRELOAD='' OMP_NUM_THREADS=4 OMP_SCHEDULE=hetprobe HETMP_DSM_CROSS=always timeout 300 \
         "$target/release/hetrun" --dsm -n 1 "$work/both" S : \
-        -n 1 env "LD_PRELOAD=$arm/libhetmp_dsm.so:$library" scripts/cross aarch64 "$work/both.arm" S >"$work/out" 2>"$work/err"
+        -n 1 env "LD_PRELOAD=$arm/libhetmp_dsm.so:$library" scripts/cross aarch64 "$work/both.arm" S \
+        >"$work/out" 2>"$work/err"
 }
 for program in 'ep NONE' 'ep RUNTIME' 'ep DYNAMIC' 'blackscholes NONE'; do
     # shellcheck disable=SC2086 # two words
