@@ -5,8 +5,10 @@ use crate::harness::{
     skipped,
 };
 use hetmp_abi_compat::library::{fresh, target_dir};
+use hetmp_abi_compat::readme::examples;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// If only the first library is preloaded, it finds the second one beside itself, and starts the program again.
 #[test]
@@ -78,66 +80,63 @@ fn hetrun_makes_nodes_of_started_processes() {
     }
 }
 
-/// Two network name spaces `a` and `b`, joined by a private network, removed on drop. A command that is started in one
-/// also has name spaces of its own for processes and System V memory: the two share nothing but the network.
-struct Network {
-    spaces: [String; 2],
-    folder: PathBuf,
+fn shell(lines: &str, folder: &Path) -> Output {
+    Command::new("sh")
+        .args(["-e", "-c", lines])
+        .current_dir(folder)
+        .output()
+        .expect("a shell")
 }
 
-const ADDRESSES: [&str; 2] = ["10.215.7.1", "10.215.7.2"];
+/// The two hosts of docs/dsm.md, made as it says and removed on drop.
+struct Network {
+    /// What the recipe calls `space`.
+    name: String,
+    folder: PathBuf,
+    /// The recipe's last line.
+    remove: String,
+}
 
 impl Network {
-    /// `None`, after printing a line with the reason, if such a network cannot be made.
+    /// `None`, after printing a line with the reason, if this machine has no such hosts.
     fn new() -> Option<Network> {
-        let id = std::process::id();
-        let spaces = [format!("hda{id}"), format!("hdb{id}")];
-        let folder = target_dir().join(format!("dsm-tests/net-{id}"));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        let [a, b] = spaces.clone();
-        let script = format!(
-            "while :; do case $1 in -*) shift ;; *) break ;; esac; done\n\
-             case $1 in {}) space={a} ;; {}) space={b} ;; *) exit 255 ;; esac\nshift\n\
-             exec ip netns exec $space unshare --pid --ipc --fork --kill-child --mount-proc sh -c \"$*\"\n",
-            ADDRESSES[0], ADDRESSES[1]
+        let tried = shell(
+            "unshare --net --pid --ipc --fork --kill-child --mount-proc ip link add v0 type veth peer name v1",
+            &target_dir(),
         );
-        std::fs::write(folder.join("ssh"), script).expect("written");
-        let hosts = format!("{}\n{}\n", ADDRESSES[0], ADDRESSES[1]);
-        std::fs::write(folder.join("hosts"), hosts).expect("written");
-        let network = Network { spaces, folder };
-        let try_it = |program: &str, arguments: &str| {
-            let output = Command::new(program).args(arguments.split(' ')).output();
-            let why = match output {
-                Ok(output) if output.status.success() => return true,
-                Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-                Err(error) => error.to_string(),
-            };
-            println!("skipped: {program} {arguments}: {why}");
-            false
+        if !tried.status.success() {
+            println!("skipped: {}", String::from_utf8_lossy(&tried.stderr).trim());
+            return None;
+        }
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("hd{}-{count}-", std::process::id());
+        let folder = target_dir().join(format!("dsm-tests/{name}"));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let recipe = examples("docs/dsm.md", "### Two hosts on one machine", "sh")[0]
+            .replace("space", &name);
+        let (make, rest) = recipe.split_once("hetrun ").expect("the command");
+        let (_, remove) = rest.split_once('\n').expect("a line behind it");
+        let network = Network {
+            name,
+            folder,
+            remove: remove.to_owned(),
         };
-        let ip = |arguments: &str| try_it("ip", arguments);
-        let made = try_it(
-            "unshare",
-            "--pid --ipc --fork --kill-child --mount-proc true",
-        ) && ip(&format!("netns add {a}"))
-            && ip(&format!("netns add {b}"))
-            && ip(&format!(
-                "link add v0 netns {a} type veth peer name v0 netns {b}"
-            ))
-            && ip(&format!("-n {a} addr add {}/24 dev v0", ADDRESSES[0]))
-            && ip(&format!("-n {b} addr add {}/24 dev v0", ADDRESSES[1]))
-            && ip(&format!("-n {a} link set v0 up"))
-            && ip(&format!("-n {b} link set v0 up"));
-        made.then_some(network)
+        let made = shell(make, &network.folder);
+        assert!(
+            made.status.success(),
+            "{}",
+            String::from_utf8_lossy(&made.stderr)
+        );
+        Some(network)
     }
 
     /// hetrun, which is to run the program on both hosts. All regions cross that may.
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(built("hetrun"));
-        let ssh = format!("sh {} -T", self.folder.join("ssh").display());
         command
-            .args(["--dsm", "--ssh", &ssh, "--hosts"])
-            .arg(self.folder.join("hosts"))
+            .args(["--dsm", "--hosts", "hosts", "--ssh", "sh as-ssh"])
+            .current_dir(&self.folder)
             .arg(program)
             .env("OMP_NUM_THREADS", "4")
             .env("HETMP_DSM_CROSS", "always");
@@ -147,9 +146,7 @@ impl Network {
 
 impl Drop for Network {
     fn drop(&mut self) {
-        for space in &self.spaces {
-            let _ = Command::new("ip").args(["netns", "del", space]).output();
-        }
+        shell(&self.remove, &self.folder);
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
@@ -197,7 +194,7 @@ fn a_cut_link_ends_the_job() {
             .arg(&begun)
             .env("HETMP_DSM_TRUST", "1")
             .env("HETMP_NIC_TIMEOUT", "2");
-        let space = network.spaces[0].clone();
+        let space = format!("{}1", network.name);
         let cutter = std::thread::spawn(move || {
             let until = std::time::Instant::now() + std::time::Duration::from_secs(100);
             while !begun.exists() {
