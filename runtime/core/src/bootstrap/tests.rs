@@ -258,6 +258,7 @@ fn tickets_are_hetruns() {
         format!("a:1:{digits}:x"),
         format!("a:-1:{digits}"),
         format!("a:+1:{digits}"),
+        format!("a:01:{digits}"),
         format!(":1:{digits}"),
         format!("a/b:1:{digits}"),
         format!("a:1:{digits}00"),

@@ -416,18 +416,16 @@ impl Ticket {
         let mut parts = value.split(':');
         let (socket, rank, secret) = (parts.next()?, parts.next()?, parts.next()?);
         let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-';
-        if parts.next().is_some()
-            || !(1..=100).contains(&socket.len())
-            || !socket.bytes().all(plain)
-            || !rank.bytes().all(|b| b.is_ascii_digit())
-        {
+        if !(1..=100).contains(&socket.len()) || !socket.bytes().all(plain) {
             return None;
         }
-        Some(Self {
+        let ticket = Self {
             socket: socket.to_owned(),
             rank: rank.parse().ok()?,
             secret: unhex(secret)?.try_into().ok()?,
-        })
+        };
+        // What hetrun writes has no sign, no zeros in front, and nothing behind.
+        (ticket.encode() == value).then_some(ticket)
     }
 }
 
