@@ -224,6 +224,7 @@ const KINDS: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 void GOMP_parallel_start(void (*)(void *), void *, unsigned);
 void GOMP_parallel_end(void);
@@ -234,7 +235,31 @@ void GOMP_loop_end_nowait(void);
 enum { N = 400 };
 static volatile long sink;
 static int hits[N], numbers[64];
+static long began[N], ended[N];
 static void work(long n) { for (long k = 0; k < n; k++) sink = k; }
+static long now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+static void iteration(int i)
+{
+    began[i] = now();
+    work(20000);
+    hits[i]++;
+    ended[i] = now();
+}
+/* From the loop's first iteration to its last. */
+static long in_loop(void)
+{
+    long first = began[0], last = ended[0];
+    for (int i = 1; i < N; i++) {
+        if (began[i] < first) first = began[i];
+        if (ended[i] > last) last = ended[i];
+    }
+    return last - first;
+}
 static void number(int me) { numbers[me]++; }
 static void (*volatile anything)(int) = number;
 
@@ -257,7 +282,7 @@ static void beside(void)
     {
         anything(omp_get_thread_num());
         #pragma omp for schedule(runtime)
-        for (int i = 0; i < N; i++) { work(20000); hits[i]++; }
+        for (int i = 0; i < N; i++) iteration(i);
     }
 }
 
@@ -267,7 +292,7 @@ static void old_loop(void *data)
     if (GOMP_loop_runtime_start(0, N, 1, &s, &e))
         do {
             if (s <= last) abort();
-            for (long i = s; i < e; i++) { work(20000); hits[i]++; }
+            for (long i = s; i < e; i++) iteration(i);
             last = e - 1;
         } while (GOMP_loop_runtime_next(&s, &e));
     GOMP_loop_end_nowait();
@@ -289,13 +314,16 @@ static void old(void (*body)(void *))
 int main(int argc, char **argv)
 {
     const char *what = argv[1];
-    printf("%d\n", omp_get_max_threads());
+    int told = omp_get_max_threads();
+    long loops = 0;
     for (int i = 0; i < 6; i++) {
         if (!strcmp(what, "sections")) sections();
         if (!strcmp(what, "beside")) beside();
         if (!strcmp(what, "old-loop")) old(old_loop);
         if (!strcmp(what, "old-static")) old(old_static);
+        loops += in_loop();
     }
+    printf("%d %ld\n", told, loops);
     for (int i = 0; i < N; i++)
         if (hits[i] != hits[0]) abort();
     return 0;
@@ -309,7 +337,7 @@ fn what_is_reached_is_counted() {
     }
     let scratch = Scratch::new("kinds");
     let program = scratch.compile_text("kinds", KINDS);
-    // The lever with the most time, the guard, and the loop's schedule; `None` if there is none.
+    // The lever, the guard, and the loop's schedule; `None` if there is none.
     for (what, lever, guard, schedule) in [
         ("sections", "sections", None, None),
         (
@@ -326,27 +354,41 @@ fn what_is_reached_is_counted() {
         let out = scratch.run(&program, &[what], &env);
         assert_eq!(out.ending, Ending::Exit(0), "{what}: {}", stderr(&out));
         let report = scratch.json("report.json");
-        let reach = &report["reach"];
-        let part = |name: &str| {
-            let found = list(reach, "by").iter().find(|p| p["lever"] == name);
-            found.map_or(0.0, |p| p["share"].as_f64().unwrap())
-        };
-        assert_eq!(number(reach, "runs"), 6, "{what}: {report}");
-        assert!(part(lever) > 0.5, "{what}: {reach}");
-        let rest = guard.map_or(0.0, part);
-        assert!(part(lever) + rest > 0.999, "{what}: {reach}");
         let regions = list(&report, "regions");
         assert_eq!(regions.len(), 1, "{what}: {report}");
-        let way = &list(&regions[0], "ways")[0];
-        assert_eq!(way["lever"], lever, "{what}: {way}");
+        let [way] = &list(&regions[0], "ways")[..] else {
+            panic!("{what}: {report}");
+        };
+        let elapsed = number(way, "elapsed_ns");
+        // Time is counted where it was spent, and runs where most of it was, which other programs decide, too.
+        let mut expected = BTreeMap::from([(lever, (6, elapsed))]);
         let loops = list(&report, "loops");
         assert_eq!(loops.len(), usize::from(schedule.is_some()), "{what}");
-        if let Some(schedule) = schedule {
+        if let (Some(guard), Some(schedule)) = (guard, schedule) {
             let said = loops[0]["schedule"].as_str().unwrap();
             assert!(said.starts_with(schedule), "{what}: {said}");
             assert_eq!(number(&loops[0], "iterations"), 6 * 400);
-            assert_eq!(way["else"], guard.unwrap(), "{what}: {way}");
+            assert_eq!(way["else"], guard, "{what}: {way}");
+            let divided = number(way, "divided_ns");
+            let own = String::from_utf8_lossy(&out.stdout);
+            let own: u64 = own.trim().rsplit_once(' ').unwrap().1.parse().unwrap();
+            assert!(own > 0 && own <= divided, "{what}: {own}: {way}");
+            assert!(divided < elapsed, "{what}: {way}");
+            let runs = 6 * u64::from(divided > elapsed / 2);
+            expected = BTreeMap::from([
+                (lever, (runs, divided)),
+                (guard, (6 - runs, elapsed - divided)),
+            ]);
         }
+        let most = expected.iter().max_by_key(|(_, (runs, _))| runs);
+        assert_eq!(way["lever"], *most.unwrap().0, "{what}: {way}");
+        let reach = &report["reach"];
+        assert_eq!(number(reach, "runs"), 6, "{what}: {report}");
+        let by = list(reach, "by").iter().map(|p| {
+            let counted = (number(p, "runs"), number(p, "elapsed_ns"));
+            (p["lever"].as_str().unwrap(), counted)
+        });
+        assert_eq!(by.collect::<BTreeMap<_, _>>(), expected, "{what}: {reach}");
     }
 }
 
