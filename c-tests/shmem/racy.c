@@ -18,8 +18,9 @@ int main(int argc, char **argv) {
             shmem_long_put(data, source, WORDS, 1); /* RACY data */
             if (right) shmem_fence();
             shmem_long_p(&flag, i, 1); /* RACY flag */
-            shmem_quiet();
+            /* Quiet before that would bring the data as soon as the flag. */
             shmem_long_wait_until(&ack, SHMEM_CMP_GE, i);
+            shmem_quiet();
         } else if (me == 1) {
             shmem_long_wait_until(&flag, SHMEM_CMP_GE, i);
             for (int w = 0; w < WORDS; w++) {

@@ -37,8 +37,9 @@ int main(int argc, char **argv) {
             if (right) hetmp_fence_pe(&q, 1);
             hetmp_p64(&q, 1, &flag, i); /* RACY flag */
             ring(&q, polled);
-            hetmp_quiet(&q);
+            /* Quiet before that would bring the data as soon as the flag. */
             hetmp_wait_until(&ack, SHMEM_CMP_GE, i);
+            hetmp_quiet(&q);
         } else if (me == 1) {
             hetmp_wait_until(&flag, SHMEM_CMP_GE, i);
             for (int w = 0; w < WORDS; w++) {
