@@ -2,12 +2,19 @@
 //! that much, and `rustfmt` leaves a statement with a longer string alone.
 //!
 //! Left out: tables, what stands between fences (mostly output, as it was printed), and what another test generates.
+//!
+//! And all pages together have no more words than somebody reads.
 
 use hetmp_abi_compat::library;
 use std::fs;
 use std::path::Path;
 
 const MOST: usize = 120;
+
+/// Of all pages of `PAGES`, tables and generated ones included, as `wc -w` counts.
+const MOST_WORDS: usize = 45_000;
+
+const PAGES: [&str; 5] = ["", "docs", "docs/dev", "docs/measurements", "examples"];
 
 /// Written as a whole by a program.
 const GENERATED: [&str; 6] = [
@@ -82,6 +89,25 @@ fn no_line_is_longer_than_the_limit() {
     visit(&library::root(), &mut found, &mut files);
     assert!(files > 500, "{files} files: the walk went astray");
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn all_pages_have_few_words() {
+    let mut words = 0;
+    for folder in PAGES {
+        for entry in fs::read_dir(library::root().join(folder)).expect("a folder of pages") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|e| e == "md") {
+                let text = fs::read_to_string(&path).expect("a page");
+                words += text.split_whitespace().count();
+            }
+        }
+    }
+    assert!(words > 20_000, "{words} words: the pages went astray");
+    assert!(
+        words <= MOST_WORDS,
+        "{words} words (expected at most {MOST_WORDS})"
+    );
 }
 
 #[test]
