@@ -1,31 +1,14 @@
-/* The four ways to communicate of Hamidouche and LeBeane, "GPU Initiated OpenSHMEM" (PPoPP 2020), for the programs
- * here.
- *
- *   gio      the initiator, a workgroup, posts from templates to its own queue (hetmp/device.h)
- *   ikn      it hands the request through a queue in memory to a CPU thread, which builds the whole descriptor and
- *            posts: intra-kernel networking as it was
- *   interk   no communication inside of a kernel: the main thread does it between two kernels
- *   overlap  the same, nonblocking: the part that neighbours need is a kernel of its own, and travels while the rest
- *            is computed
- *
- * A kernel is a parallel region and a workgroup is an OpenMP thread. Starting a region costs a microsecond, where
- * starting a GPU kernel costs twenty: --launch adds a time to every region (in the main thread), to see what that does.
- */
+/* The modes of modes.h on threads. A kernel is a parallel region and a workgroup is an OpenMP thread. Starting a region
+ * costs a microsecond, where starting a GPU kernel costs twenty: --launch adds a time to every region (in the main
+ * thread), to see what that does. */
 #ifndef GIO_H
 #define GIO_H
 
-#include <hetmp/device.h>
+#include "modes.h"
+
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-enum gio_mode { GIO, IKN, INTER_K, OVERLAP };
-static const char *const gio_modes[] = {"gio", "ikn", "interk", "overlap"};
 
 #define GIO_REQUESTS 256 /* a power of two */
 #define GIO_LINE 64
@@ -67,29 +50,6 @@ struct gio {
     _Alignas(GIO_LINE) uint64_t head; /* next free position */
     _Alignas(GIO_LINE) int stop;
 };
-
-static inline double gio_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* One line, and the end of all PEs. */
-__attribute__((format(printf, 1, 2), noreturn)) static inline void gio_die(const char *format, ...) {
-    char line[512];
-    va_list rest;
-    va_start(rest, format);
-    vsnprintf(line, sizeof line, format, rest);
-    va_end(rest);
-    fprintf(stderr, "hetmp: %s\n", line);
-    exit(2);
-}
-
-static inline void gio_check(const char *what, int pe, int status) {
-    if (status == 0) return;
-    fprintf(stderr, "hetmp: %s PE %d: %s\n", what, pe, hetmp_device_error_text(status));
-    shmem_global_exit(1);
-}
 
 /* Where an initiator's time goes, seconds. */
 struct gio_parts {
@@ -153,7 +113,7 @@ static void *gio_help(void *argument) {
             turns = 0;
         }
         if (owing && hetmp_is_quiet(q)) {
-            gio_check("request", shmem_my_pe(), hetmp_quiet(q));
+            gio_check("request", gio_me, hetmp_quiet(q));
             for (int w = 0; w < g->workgroups; w++)
                 __atomic_store_n(&g->counts[w].completed, g->counts[w].taken, __ATOMIC_RELEASE);
             owing = 0;
@@ -177,7 +137,7 @@ static inline void gio_open(struct gio *g, enum gio_mode mode, int workgroups, s
     g->queues = calloc((size_t)queues, sizeof *g->queues);
     if (!g->queues) gio_die("workgroups %d: no memory", workgroups);
     for (int i = 0; i < queues; i++)
-        gio_check("hetmp_device_queue_open", shmem_my_pe(),
+        gio_check("hetmp_device_queue_open", gio_me,
                   hetmp_device_queue_open(SHMEM_TEAM_WORLD, depth, &g->queues[i]));
     if (mode == GIO) return;
     g->requests = calloc(GIO_REQUESTS, sizeof *g->requests);
@@ -198,7 +158,7 @@ static inline void gio_close(struct gio *g) {
     if (g->queues) {
         int queues = g->mode == GIO ? g->workgroups : 1;
         for (int i = 0; i < queues; i++)
-            gio_check("hetmp_device_queue_close", shmem_my_pe(), hetmp_device_queue_close(&g->queues[i]));
+            gio_check("hetmp_device_queue_close", gio_me, hetmp_device_queue_close(&g->queues[i]));
         free(g->queues);
         g->queues = NULL;
     }
@@ -261,39 +221,26 @@ static inline void gio_quiet(struct gio *g, int w) {
     if (g->mode == IKN) {
         unsigned turns = 0;
         while (__atomic_load_n(&g->counts[w].completed, __ATOMIC_ACQUIRE) < g->counts[w].submitted) gio_turn(&turns);
-    } else gio_check("hetmp_quiet", shmem_my_pe(), hetmp_quiet(&g->queues[w]));
+    } else gio_check("hetmp_quiet", gio_me, hetmp_quiet(&g->queues[w]));
 }
 
-/* Command lines: --NAME VALUE pairs. */
-static inline long gio_number(const char *what, const char *text, long lowest, long highest) {
-    char *end = NULL;
-    long n = text ? strtol(text, &end, 10) : 0;
-    if (!text || *end || end == text || n < lowest || n > highest)
-        gio_die("%s %s: not usable (expected a number from %ld to %ld)", what, text ? text : "(none)", lowest, highest);
-    return n;
+/* What all programs end a mode with: the verdict of all PEs, and the time. */
+static inline int gio_result(const struct gio *g, const char *name, int right, double seconds) {
+    right = gio_agree(right);
+    if (gio_me == 0) {
+        printf("%s\n", right ? "right" : "wrong");
+        fprintf(stderr, "time %s %s pes %d threads %d seconds %.6f\n", name, gio_modes[g->mode], gio_pes, g->workgroups,
+                seconds);
+    }
+    return right;
 }
 
-static inline double gio_real(const char *what, const char *text, double lowest, double highest) {
-    char *end = NULL;
-    double n = text ? strtod(text, &end) : 0;
-    if (!text || *end || end == text || !(n >= lowest && n <= highest))
-        gio_die("%s %s: not usable (expected a number from %g to %g)", what, text ? text : "(none)", lowest, highest);
-    return n;
-}
-
-/* A mode, or 4 for all of them. */
-static inline int gio_mode_of(const char *text) {
-    for (int m = 0; text && m < 4; m++)
-        if (strcmp(text, gio_modes[m]) == 0) return m;
-    if (text && strcmp(text, "all") == 0) return 4;
-    gio_die("--mode %s: not usable (expected gio, ikn, interk, overlap or all)", text ? text : "(none)");
-}
-
-/* shmem_init for threads. */
-static inline void gio_init(void) {
-    int provided;
-    if (shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) != 0 || provided < SHMEM_THREAD_MULTIPLE)
-        gio_die("thread level %d: not usable (expected a library with SHMEM_THREAD_MULTIPLE)", provided);
+/* The mode of a turn; false after the last one. Turn 0 is the first mode once more, to warm up: it finds cold caches,
+ * and threads that have not started. */
+static inline int gio_nth(int mode, int turn, enum gio_mode *m) {
+    int first = mode == GIO_MODES ? GIO : mode, last = mode == GIO_MODES ? OVERLAP : mode;
+    *m = (enum gio_mode)(first + (turn > 0 ? turn - 1 : 0));
+    return (int)*m <= last;
 }
 
 #endif

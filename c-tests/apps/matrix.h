@@ -11,13 +11,11 @@
 #ifndef MATRIX_H
 #define MATRIX_H
 
+#include "modes.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct matrix {
     long n;
@@ -248,6 +246,36 @@ static inline int matrix_banded(struct matrix *m, long n, long band, long each, 
     int built = matrix_build(m, n, e, have);
     free(e);
     return built;
+}
+
+/* Which matrix, on a command line. */
+struct matrix_choice {
+    const char *file;
+    long road, banded, band, each, seed;
+};
+#define MATRIX_OPTIONS(c)                                                                                            \
+    {"--matrix", GIO_TEXT, &(c).file, 0, 0}, {"--road", GIO_LONG, &(c).road, 1, 100000000},                         \
+        {"--banded", GIO_LONG, &(c).banded, 1, 100000000}, {"--band", GIO_LONG, &(c).band, 1, 1000000},             \
+        {"--each", GIO_LONG, &(c).each, 1, 1000}, {"--seed", GIO_LONG, &(c).seed, 0, 1000000000}
+
+/* Before gio_init: a file that is wrong is said once by every PE that reads it, and nobody waits for it. Without a
+ * choice it is a road network of `road` rows. */
+static inline struct matrix matrix_chosen(struct matrix_choice c, long road) {
+    struct matrix m;
+    char why[256] = "no memory";
+    int made;
+    if (!c.file && !c.road && !c.banded) c.road = road;
+    if ((c.file != NULL) + (c.road != 0) + (c.banded != 0) != 1)
+        gio_die("matrix: not usable (expected one of --matrix, --road or --banded)");
+    if (c.file) {
+        FILE *from = fopen(c.file, "r");
+        if (!from) gio_die("--matrix %s: %s", c.file, strerror(errno));
+        made = matrix_read(&m, from, why, sizeof why);
+        fclose(from);
+    } else made = c.road ? matrix_road(&m, c.road, (uint64_t)c.seed)
+                         : matrix_banded(&m, c.banded, c.band, c.each, (uint64_t)c.seed);
+    if (!made) gio_die("--matrix %s: %s", c.file ? c.file : "of its own", why);
+    return m;
 }
 
 #endif

@@ -1,8 +1,8 @@
 /* Solves L x = b for a sparse lower triangular L, its rows dealt to PEs in blocks.
  *
  *     oshrun -n PES spts [--mode gio|ikn|interk|overlap|all] [--matrix FILE | --road N | --banded N] [--band B]
- *     [--each E]
- *                        [--seed S] [--block R] [--threads T] [--solves K] [--launch US] [--uncached] [--levels]
+ *                        [--each E] [--seed S] [--block R] [--threads T] [--solves K] [--launch US]
+ *                        [--uncached] [--levels]
  *
  * gio and ikn solve without synchronisation (after Liu, Li, Hogg, Duff and Vinter, "A synchronization-free algorithm
  * for parallel sparse triangular solves", Euro-Par 2016): a workgroup takes its rows in an order in which each comes
@@ -130,24 +130,12 @@ static void solve_outside(struct gio *o, struct problem *p, int threads) {
     }
 }
 
-static void *memory(size_t count, size_t size) {
-    void *at = calloc(count ? count : 1, size);
-    if (!at) gio_die("matrix: no memory for %zu more bytes", count * size);
-    return at;
-}
-
-static void *symmetric(size_t bytes) {
-    void *at = shmem_calloc(bytes, 1);
-    if (!at) gio_die("symmetric heap: %zu more bytes (expected a larger SHMEM_SYMMETRIC_SIZE)", bytes);
-    return at;
-}
-
 /* Who owns what and who needs what; the level sets. */
 static void divide(struct problem *p, long block) {
-    long n = p->m.n, *level = memory((size_t)n, sizeof *level);
-    p->owner = memory((size_t)n, sizeof *p->owner);
-    p->needed = memory((size_t)n, sizeof *p->needed);
-    p->mine = memory((size_t)n, sizeof *p->mine);
+    long n = p->m.n, *level = gio_memory((size_t)n * sizeof *level);
+    p->owner = gio_memory((size_t)n * sizeof *p->owner);
+    p->needed = gio_memory((size_t)n * sizeof *p->needed);
+    p->mine = gio_memory((size_t)n * sizeof *p->mine);
     for (long i = 0; i < n; i++) {
         p->owner[i] = (int)(i / block % p->pes);
         if (p->owner[i] == p->me) p->mine[p->mines++] = i;
@@ -160,15 +148,15 @@ static void divide(struct problem *p, long block) {
         }
     for (long i = 0; i < n; i++)
         if (level[i] + 1 > p->levels) p->levels = level[i] + 1;
-    p->level_start = memory((size_t)p->levels + 2, sizeof *p->level_start);
-    p->level_sent = memory((size_t)p->levels + 1, sizeof *p->level_sent);
-    p->level_row = memory((size_t)p->mines, sizeof *p->level_row);
-    p->level_talks = memory((size_t)p->levels + 1, 1);
+    p->level_start = gio_memory(((size_t)p->levels + 2) * sizeof *p->level_start);
+    p->level_sent = gio_memory(((size_t)p->levels + 1) * sizeof *p->level_sent);
+    p->level_row = gio_memory((size_t)p->mines * sizeof *p->level_row);
+    p->level_talks = gio_memory(((size_t)p->levels + 1) * 1);
     for (long i = 0; i < n; i++)
         if (p->needed[i]) p->level_talks[level[i]] = 1;
     for (long k = 0; k < p->mines; k++) p->level_start[level[p->mine[k]] + 1]++;
     for (long l = 0; l < p->levels; l++) p->level_start[l + 1] += p->level_start[l];
-    long *next = memory((size_t)p->levels + 1, sizeof *next);
+    long *next = gio_memory(((size_t)p->levels + 1) * sizeof *next);
     memcpy(next, p->level_start, (size_t)p->levels * sizeof *next);
     for (int sent = 1; sent >= 0; sent--) {
         for (long k = 0; k < p->mines; k++) {
@@ -177,10 +165,10 @@ static void divide(struct problem *p, long block) {
         }
         if (sent) memcpy(p->level_sent, next, (size_t)p->levels * sizeof *next);
     }
-    p->foreign_start = memory((size_t)p->mines + 1, sizeof *p->foreign_start);
+    p->foreign_start = gio_memory(((size_t)p->mines + 1) * sizeof *p->foreign_start);
     for (int storing = 0; storing < 2; storing++) {
         size_t have = 0;
-        if (storing) p->foreign = memory(p->foreign_start[p->mines], sizeof *p->foreign);
+        if (storing) p->foreign = gio_memory(p->foreign_start[p->mines] * sizeof *p->foreign);
         for (long k = 0; k < p->mines; k++) {
             long i = p->level_row[k];
             for (size_t e = p->m.start[i]; e < p->m.start[i + 1]; e++) {
@@ -196,74 +184,31 @@ static void divide(struct problem *p, long block) {
 }
 
 int main(int argc, char **argv) {
-    const char *file = NULL;
-    int mode = 4, threads = omp_get_max_threads(), levels = 0;
-    long road = 0, banded = 0, band = 64, each = 4, block = 0, solves = 1, seed = 1;
-    struct problem p = {.me = 0};
+    int mode = GIO_MODES, threads = omp_get_max_threads(), levels = 0, right = 1;
+    long block = 0, solves = 1;
+    struct matrix_choice choice = {.band = 64, .each = 4, .seed = 1};
     struct gio o = {.launch = 0};
-    for (int i = 1; i < argc; i++) {
-        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (strcmp(name, "--levels") == 0) {
-            levels = 1;
-            continue;
-        }
-        if (strcmp(name, "--uncached") == 0) {
+    GIO_OPTIONS(argc, argv, {"--mode", GIO_MODE, &mode, 0, OVERLAP}, MATRIX_OPTIONS(choice),
+                {"--block", GIO_LONG, &block, 1, 100000000}, {"--threads", GIO_INT, &threads, 1, 1024},
+                {"--solves", GIO_LONG, &solves, 1, 1000000}, {"--launch", GIO_REAL, &o.launch, 0, 10000},
+                {"--uncached", GIO_FLAG, &uncached, 0, 0}, {"--levels", GIO_FLAG, &levels, 0, 0});
+    o.launch *= 1e-6;
 #if !defined(__x86_64__)
-            gio_die("--uncached: not usable (expected x86_64)");
+    if (uncached) gio_die("--uncached: not usable (expected x86_64)");
 #endif
-            uncached = 1;
-            continue;
-        }
-        i++;
-        if (strcmp(name, "--mode") == 0) mode = gio_mode_of(value);
-        else if (strcmp(name, "--matrix") == 0 && value) file = value;
-        else if (strcmp(name, "--road") == 0) road = gio_number(name, value, 1, 100000000);
-        else if (strcmp(name, "--banded") == 0) banded = gio_number(name, value, 1, 100000000);
-        else if (strcmp(name, "--band") == 0) band = gio_number(name, value, 1, 1000000);
-        else if (strcmp(name, "--each") == 0) each = gio_number(name, value, 1, 1000);
-        else if (strcmp(name, "--seed") == 0) seed = gio_number(name, value, 0, 1000000000);
-        else if (strcmp(name, "--block") == 0) block = gio_number(name, value, 1, 100000000);
-        else if (strcmp(name, "--threads") == 0) threads = (int)gio_number(name, value, 1, 1024);
-        else if (strcmp(name, "--solves") == 0) solves = gio_number(name, value, 1, 1000000);
-        else if (strcmp(name, "--launch") == 0) o.launch = 1e-6 * gio_real(name, value, 0, 10000);
-        else
-            gio_die("argument %s %s: unknown (expected --mode, --matrix, --road, --banded, --band, --each, --seed, "
-                    "--block, --threads, --solves, "
-                    "--launch, --uncached or --levels)",
-                    name, value ? value : "");
-    }
-    if (!file && !road && !banded) road = 10000;
-    if ((file != NULL) + (road != 0) + (banded != 0) != 1)
-        gio_die("matrix: not usable (expected one of --matrix, --road or --banded)");
-
-    /* Before shmem_init: a file that is wrong is said once by every PE that reads it, and nobody waits for it. */
-    int made = 1;
-    if (file) {
-        char why[256];
-        FILE *from = fopen(file, "r");
-        if (!from) gio_die("--matrix %s: %s", file, strerror(errno));
-        made = matrix_read(&p.m, from, why, sizeof why);
-        fclose(from);
-        if (!made) gio_die("--matrix %s: %s", file, why);
-    } else if (road) {
-        made = matrix_road(&p.m, road, (uint64_t)seed);
-    } else {
-        made = matrix_banded(&p.m, banded, band, each, (uint64_t)seed);
-    }
-    if (!made) gio_die("matrix: no memory");
-
+    struct problem p = {.m = matrix_chosen(choice, 10000)};
     omp_set_dynamic(0);
     gio_init();
-    p.me = shmem_my_pe();
-    p.pes = shmem_n_pes();
+    p.me = gio_me;
+    p.pes = gio_pes;
     if (p.pes > 64) gio_die("PEs %d: out of range (expected 1 to 64)", p.pes);
     long n = p.m.n;
     divide(&p, block ? block : (n + p.pes - 1) / p.pes);
-    p.x = symmetric((size_t)n * sizeof *p.x);
-    p.solved = symmetric((size_t)n * sizeof *p.solved);
-    p.b = memory((size_t)n, sizeof *p.b);
-    double *serial = memory((size_t)n, sizeof *serial);
-    uint64_t state = (uint64_t)seed ^ 0xb;
+    p.x = gio_symmetric((size_t)n * sizeof *p.x);
+    p.solved = gio_symmetric((size_t)n * sizeof *p.solved);
+    p.b = gio_memory((size_t)n * sizeof *p.b);
+    double *serial = gio_memory((size_t)n * sizeof *serial);
+    uint64_t state = (uint64_t)choice.seed ^ 0xb;
     for (long i = 0; i < n; i++) p.b[i] = matrix_uniform(&state) - 0.5;
     double began = gio_now();
     double *symmetric_x = p.x;
@@ -280,17 +225,15 @@ int main(int argc, char **argv) {
         fprintf(stderr, "time spts serial pes 1 threads 1 seconds %.6f\n", serial_seconds);
     }
 
-    int *bad = symmetric(2 * sizeof *bad);
     uint64_t epoch = 0;
-    /* Once more at the beginning: the first one finds cold caches, and threads that have not started. */
-    const int first_mode = mode == 4 ? 0 : mode, last_mode = mode == 4 ? OVERLAP : mode;
-    for (int turn = first_mode - 1; turn <= last_mode; turn++) {
-        int warming = turn < first_mode, m = warming ? first_mode : turn, wrong = 0;
+    enum gio_mode m;
+    for (int turn = 0; right && gio_nth(mode, turn, &m); turn++) {
         double seconds = 0;
-        gio_open(&o, (enum gio_mode)m, threads, 256);
+        int same = 1;
+        gio_open(&o, m, threads, 256);
 #pragma omp parallel num_threads(threads)
         { (void)omp_get_thread_num(); }
-        for (long solve = 0; solve < (warming ? 1 : solves); solve++) {
+        for (long solve = 0; solve < (turn == 0 ? 1 : solves); solve++) {
             for (long i = 0; i < n; i++) p.x[i] = NAN;
             epoch++;
             shmem_barrier_all();
@@ -300,20 +243,11 @@ int main(int argc, char **argv) {
             shmem_barrier_all();
             seconds += gio_now() - began;
             for (long k = 0; k < p.mines; k++)
-                wrong |= memcmp(&p.x[p.mine[k]], &serial[p.mine[k]], sizeof *serial) != 0;
+                same &= memcmp(&p.x[p.mine[k]], &serial[p.mine[k]], sizeof *serial) == 0;
         }
         gio_close(&o);
-        if (warming) continue;
-        bad[0] = wrong;
-        shmem_int_max_reduce(SHMEM_TEAM_WORLD, &bad[1], &bad[0], 1);
-        if (p.me == 0) {
-            printf("%s\n", bad[1] ? "wrong" : "right");
-            fprintf(stderr, "time spts %s pes %d threads %d seconds %.6f\n", gio_modes[m], p.pes, threads,
-                    seconds / (double)solves);
-        }
-        if (bad[1]) break;
+        if (turn > 0) right = gio_result(&o, "spts", same, seconds / (double)solves);
     }
-    int status = bad[1];
     shmem_finalize();
-    return status;
+    return !right;
 }

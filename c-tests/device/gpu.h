@@ -1,14 +1,11 @@
-/* What the programs for a GPU (gpu_*.cu) share: memory that host and device see, launches, time on the device, and who
- * posts.
+/* What the programs for a GPU (gpu_*.cu) share beside ../apps/modes.h: memory that host and device see, launches, time
+ * on the device, and who posts.
  *
  *     nvcc -arch=sm_90a ... gpu_check.cu                        on the device
  *     g++ -std=c++17 -x c++ -DHETMP_TEST_GPU_SHIM gpu_check.cu  here: threads of a process (gpu_shim.h)
  *
  * Queues and the symmetric heap are the library's memory, pinned and mapped; the library's software adapter serves them
  * from CPU cores. A pinned address is the same on both sides, or the program says that it is not.
- *
- * Who posts (`--mode`): gio, the block, from templates; ikn, a CPU thread that reads the block's requests from pinned
- * memory and builds the whole descriptor; interk, the host, between two kernels.
  *
  * Standard output, from PE 0: one line a result, comma-separated,
  *     part,mode,case,bytes,blocks,pes,count,unit,p10,p50,p90,p99,least,most,verdict
@@ -21,16 +18,11 @@
 #else
 #include <cuda_runtime.h>
 #endif
-#include <hetmp/device.h>
+#include "../apps/modes.h"
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
-#include <cstdarg>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -43,38 +35,21 @@ enum { GPU_THREADS = 128, GPU_MOST_BLOCKS = 64 }; /* of four PEs' kernels, all b
 #define GPU_HELPER_FLAGS 0
 #endif
 
-enum gpu_mode { GPU_GIO, GPU_IKN, GPU_INTERK, GPU_MODES };
-static const char *const gpu_modes[] = {"gio", "ikn", "interk"};
+static int gpu_bad;
 
-static int gpu_me, gpu_pes, gpu_bad;
-
-/* One line, and the end of all PEs. */
-__attribute__((format(printf, 2, 3), noreturn)) static inline void gpu_die(int status, const char *format, ...) {
-    char line[512];
-    va_list rest;
-    va_start(rest, format);
-    vsnprintf(line, sizeof line, format, rest);
-    va_end(rest);
-    fprintf(stderr, "hetmp: %s\n", line);
-    if (gpu_pes == 0) exit(status);
-    shmem_global_exit(status);
-}
-
-static inline void gpu_ok(const char *what, int status) {
-    if (status) gpu_die(1, "%s: PE %d: %s", what, gpu_me, hetmp_device_error_text(status));
-}
+static inline void gpu_ok(const char *what, int status) { gio_check(what, gio_me, status); }
 
 /* ---- The device. */
 
 #ifdef HETMP_TEST_GPU_SHIM
 template <class... P, class... A>
-static inline void gpu_launch(void (*kernel)(P...), int blocks, int threads, A... arguments) {
-    gpu_shim_launch(kernel, (unsigned)blocks, (unsigned)threads, (P)arguments...);
+static inline void gpu_launch_in(int stream, void (*kernel)(P...), int blocks, int threads, A... arguments) {
+    gpu_shim_launch(stream, kernel, (unsigned)blocks, (unsigned)threads, (P)arguments...);
 }
-static inline void gpu_wait(void) { gpu_shim_wait(); }
+static inline void gpu_wait_for(int stream) { gpu_shim_wait(stream); }
 static inline void gpu_device(void) {}
 static inline void gpu_map_pages(uintptr_t, size_t) {}
-static inline void *gpu_raw(size_t bytes, int) { return calloc(bytes, 1); }
+static inline void *gpu_raw(size_t bytes, int) { return gio_memory(bytes); }
 static inline void gpu_copy(void *to, const void *from, size_t bytes) { memcpy(to, from, bytes); }
 /* Ticks of a clock of this block's processor, and nanoseconds of one that all blocks share. */
 __device__ inline uint64_t gpu_nanoseconds(void) {
@@ -85,29 +60,39 @@ __device__ inline uint64_t gpu_nanoseconds(void) {
 __device__ inline uint64_t gpu_ticks(void) { return gpu_nanoseconds(); }
 #else
 static inline void gpu_cuda(const char *what, cudaError_t error) {
-    if (error != cudaSuccess) gpu_die(1, "%s: PE %d: %s", what, gpu_me, cudaGetErrorString(error));
+    if (error != cudaSuccess) gio_end(1, "%s: PE %d: %s", what, gio_me, cudaGetErrorString(error));
+}
+static cudaStream_t gpu_second;
+static inline cudaStream_t gpu_stream(int stream) {
+    if (stream == 0) return 0;
+    if (!gpu_second)
+        gpu_cuda("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&gpu_second, cudaStreamNonBlocking));
+    return gpu_second;
 }
 template <class... P, class... A>
-static inline void gpu_launch(void (*kernel)(P...), int blocks, int threads, A... arguments) {
-    kernel<<<blocks, threads>>>((P)arguments...);
+static inline void gpu_launch_in(int stream, void (*kernel)(P...), int blocks, int threads, A... arguments) {
+    kernel<<<blocks, threads, 0, gpu_stream(stream)>>>((P)arguments...);
     gpu_cuda("kernel launch", cudaGetLastError());
 }
-static inline void gpu_wait(void) { gpu_cuda("cudaDeviceSynchronize", cudaDeviceSynchronize()); }
+static inline void gpu_wait_for(int stream) {
+    gpu_cuda("cudaStreamSynchronize", cudaStreamSynchronize(gpu_stream(stream)));
+}
 static inline void gpu_device(void) {
-    int devices = 0, same = 0;
+    int devices = 0;
     cudaError_t error = cudaGetDeviceCount(&devices);
     if (error != cudaSuccess || devices == 0)
-        gpu_die(2, "no device: %s (expected a GPU that CUDA can use)", cudaGetErrorString(error));
+        gio_die("no device: %s (expected a GPU that CUDA can use)", cudaGetErrorString(error));
     gpu_cuda("cudaSetDevice", cudaSetDevice(0));
-    gpu_cuda("cudaDeviceGetAttribute",
-             cudaDeviceGetAttribute(&same, cudaDevAttrCanUseHostPointerForRegisteredMem, 0));
-    if (!same) gpu_die(2, "device 0: pinned memory has other addresses on it than on the host (expected the same)");
 }
 static inline void gpu_map_pages(uintptr_t at, size_t bytes) {
     cudaError_t error = cudaHostRegister((void *)at, bytes, cudaHostRegisterMapped | cudaHostRegisterPortable);
     if (error != cudaSuccess)
-        gpu_die(1, "cudaHostRegister of %zu bytes at %#zx: PE %d: %s", bytes, (size_t)at, gpu_me,
+        gio_end(1, "cudaHostRegister of %zu bytes at %#zx: PE %d: %s", bytes, (size_t)at, gio_me,
                 cudaGetErrorString(error));
+    void *there = NULL;
+    gpu_cuda("cudaHostGetDevicePointer", cudaHostGetDevicePointer(&there, (void *)at, 0));
+    if (there != (void *)at)
+        gio_die("device 0: pinned memory has other addresses on it than on the host (expected the same)");
 }
 static inline void *gpu_raw(size_t bytes, int pinned) {
     void *at = NULL;
@@ -115,10 +100,13 @@ static inline void *gpu_raw(size_t bytes, int pinned) {
     else gpu_cuda("cudaMalloc", cudaMalloc(&at, bytes));
     if (pinned) memset(at, 0, bytes);
     else gpu_cuda("cudaMemset", cudaMemset(at, 0, bytes));
+    gpu_wait_for(0);
     return at;
 }
+/* Over when it returns: from ordinary memory, cudaMemcpy alone need not be, and the second stream does not wait. */
 static inline void gpu_copy(void *to, const void *from, size_t bytes) {
     gpu_cuda("cudaMemcpy", cudaMemcpy(to, from, bytes, cudaMemcpyDefault));
+    gpu_wait_for(0);
 }
 __device__ inline uint64_t gpu_nanoseconds(void) {
     uint64_t t;
@@ -127,6 +115,16 @@ __device__ inline uint64_t gpu_nanoseconds(void) {
 }
 __device__ inline uint64_t gpu_ticks(void) { return (uint64_t)clock64(); }
 #endif
+
+/* Two streams; most programs use one. */
+template <class... P, class... A>
+static inline void gpu_launch(void (*kernel)(P...), int blocks, int threads, A... arguments) {
+    gpu_launch_in(0, kernel, blocks, threads, arguments...);
+}
+static inline void gpu_wait(void) {
+    gpu_wait_for(0);
+    gpu_wait_for(1);
+}
 
 /* Maps the pages of a range that are not mapped yet: ranges of queues share pages, and a page is registered once. */
 static inline void gpu_map(const void *memory, size_t bytes) {
@@ -148,26 +146,14 @@ static inline void gpu_map(const void *memory, size_t bytes) {
 }
 
 /* Zeroed memory that host and device see, or that only the device sees. */
-template <class T> static inline T *gpu_pinned(size_t n) {
-    T *at = (T *)gpu_raw((n ? n : 1) * sizeof(T), 1);
-    if (!at) gpu_die(1, "memory: no %zu more bytes", n * sizeof(T));
-    return at;
-}
-template <class T> static inline T *gpu_memory(size_t n) {
-    T *at = (T *)gpu_raw((n ? n : 1) * sizeof(T), 0);
-    if (!at) gpu_die(1, "memory: no %zu more bytes", n * sizeof(T));
-    return at;
-}
+template <class T> static inline T *gpu_pinned(size_t n) { return (T *)gpu_raw((n ? n : 1) * sizeof(T), 1); }
+template <class T> static inline T *gpu_memory(size_t n) { return (T *)gpu_raw((n ? n : 1) * sizeof(T), 0); }
 template <class T> static inline T *gpu_memory_of(const std::vector<T> &values) {
     T *at = gpu_memory<T>(values.size());
     if (!values.empty()) gpu_copy(at, values.data(), values.size() * sizeof(T));
     return at;
 }
-template <class T> static inline T *gpu_symmetric(size_t n) {
-    T *at = (T *)shmem_calloc(n ? n : 1, sizeof(T));
-    if (!at) gpu_die(1, "symmetric heap: %zu more bytes (expected a larger SHMEM_SYMMETRIC_SIZE)", n * sizeof(T));
-    return at;
-}
+template <class T> static inline T *gpu_symmetric(size_t n) { return (T *)gio_symmetric(n * sizeof(T)); }
 
 /* All queues that a device uses are mapped here. They stay open to the end where others are opened later: memory that
  * was given back and taken anew at its address would be other pages than those that the device has. */
@@ -188,6 +174,18 @@ static inline hetmp_device_queue *gpu_queues(int n) {
         gpu_map_queue(gpu_pool + gpu_pool_open);
     }
     return gpu_pool;
+}
+
+/* Numbers travel as words. */
+__device__ inline double gpu_number(uint64_t bits) {
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+__device__ inline uint64_t gpu_bits(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
 }
 
 /* ---- Blocks of one grid meet. All of them must be resident. */
@@ -288,7 +286,7 @@ __device__ inline void gpu_poster_end(gpu_poster *p, const gpu_way &way) {
 /* The host's half: the queues, or the CPU thread of ikn. */
 struct gpu_host {
     gpu_way way;
-    int blocks = 0, mode = GPU_INTERK;
+    int blocks = 0, mode = INTER_K;
     std::thread helper;
     std::atomic<int> stop;
 };
@@ -335,15 +333,15 @@ static inline void gpu_open(gpu_host *h, int mode, int blocks) {
     h->blocks = blocks;
     h->stop = 0;
     h->way = gpu_way{NULL, NULL, gpu_pinned<int>(1)};
-    if (mode == GPU_GIO) h->way.queues = gpu_queues(blocks);
-    if (mode == GPU_IKN) {
+    if (mode == GIO) h->way.queues = gpu_queues(blocks);
+    if (mode == IKN) {
         h->way.boxes = gpu_pinned<gpu_box>((size_t)blocks);
         h->helper = std::thread(gpu_help, h);
     }
 }
 static inline void gpu_close(gpu_host *h) {
     gpu_ok("posting in a kernel", *h->way.bad);
-    if (h->mode == GPU_IKN) {
+    if (h->mode == IKN) {
         h->stop = 1;
         h->helper.join();
     }
@@ -351,16 +349,8 @@ static inline void gpu_close(gpu_host *h) {
 
 /* ---- Begin, end, results. */
 
-static inline double gpu_now(void) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 static inline void gpu_begin(void) {
-    int provided = 0;
-    if (shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) != 0 || provided < SHMEM_THREAD_MULTIPLE)
-        gpu_die(1, "thread level %d: not usable (expected a library with SHMEM_THREAD_MULTIPLE)", provided);
-    gpu_me = shmem_my_pe();
-    gpu_pes = shmem_n_pes();
+    gio_init();
     gpu_device();
     gpu_queues(1); /* maps the heap */
 }
@@ -375,41 +365,54 @@ static inline int gpu_end(void) {
     return all;
 }
 
-/* The verdict of all PEs. */
-static inline int gpu_agree(int right) {
-    static int mine, all;
-    mine = right;
-    shmem_barrier_all();
-    shmem_int_min_reduce(SHMEM_TEAM_WORLD, &all, &mine, 1);
-    if (!all) gpu_bad = 1;
-    return all;
-}
-
 static inline void gpu_row(const char *part, const char *mode, const char *name, size_t bytes, int blocks,
                            const char *unit, std::vector<double> values, const char *verdict) {
-    if (gpu_me != 0 || values.empty()) return;
+    if (gio_me != 0 || values.empty()) return;
     std::sort(values.begin(), values.end());
     auto at = [&](double p) { return values[(size_t)(p * (double)(values.size() - 1) + 0.5)]; };
-    printf("%s,%s,%s,%zu,%d,%d,%zu,%s,%.4g,%.4g,%.4g,%.4g,%.4g,%.4g,%s\n", part, mode, name, bytes, blocks, gpu_pes,
+    printf("%s,%s,%s,%zu,%d,%d,%zu,%s,%.4g,%.4g,%.4g,%.4g,%.4g,%.4g,%s\n", part, mode, name, bytes, blocks, gio_pes,
            values.size(), unit, at(.1), at(.5), at(.9), at(.99), values.front(), values.back(), verdict);
     fflush(stdout);
 }
 
-/* Command lines: --NAME VALUE pairs. */
-static inline long gpu_number(const char *what, const char *text, long lowest, long highest) {
-    char *end = NULL;
-    long n = text ? strtol(text, &end, 10) : 0;
-    if (!text || *end || end == text || n < lowest || n > highest)
-        gpu_die(2, "%s %s: not usable (expected a number from %ld to %ld)", what, text ? text : "(none)", lowest,
-                highest);
-    return n;
-}
-/* A mode, or GPU_MODES for all of them. */
-static inline int gpu_mode_of(const char *text) {
-    for (int m = 0; text && m < GPU_MODES; m++)
-        if (strcmp(text, gpu_modes[m]) == 0) return m;
-    if (text && strcmp(text, "all") == 0) return GPU_MODES;
-    gpu_die(2, "--mode %s: not usable (expected gio, ikn, interk or all)", text ? text : "(none)");
+/* The options of an application, which has the modes up to `last`. */
+struct gpu_runs {
+    int mode, blocks;
+    long repeats;
+};
+static const gpu_runs gpu_all_runs = {GIO_MODES, GPU_MOST_BLOCKS, 3};
+#define GPU_OPTIONS(runs, last)                                                                     \
+    {"--mode", GIO_MODE, &(runs).mode, 0, last}, {"--repeats", GIO_LONG, &(runs).repeats, 1, 1000}, \
+        {"--blocks", GIO_INT, &(runs).blocks, 1, GPU_MOST_BLOCKS}
+
+/* An application's rows: milliseconds of each mode. `start` comes before a run and is not timed, `run` is given the
+ * mode and what its kernels need, `is_right` looks at the result. `verified`: NULL, or the verdict if nothing is
+ * compared. */
+template <class Start, class Run, class Right>
+static inline void gpu_measure(const gpu_runs &runs, int last, const char *part, const std::string &name, size_t bytes,
+                               const char *verified, Start start, Run run, Right is_right) {
+    for (int m = GIO; m <= last; m++) {
+        if (runs.mode != m && runs.mode != GIO_MODES) continue;
+        std::vector<double> ms;
+        int right = 1;
+        for (long r = -1; r < runs.repeats; r++) { /* once more at the beginning: caches, pages, threads */
+            gpu_host h;
+            start();
+            gpu_open(&h, m, runs.blocks);
+            shmem_barrier_all();
+            double began = gio_now();
+            run(m, h.way);
+            gpu_wait();
+            shmem_barrier_all();
+            if (r >= 0) ms.push_back(1e3 * (gio_now() - began));
+            gpu_close(&h);
+            right &= is_right();
+        }
+        right = gio_agree(right);
+        gpu_bad |= !right;
+        gpu_row(part, gio_modes[m], name.c_str(), bytes, runs.blocks, "ms", ms,
+                !right ? "wrong" : verified ? verified : "right");
+    }
 }
 
 #endif

@@ -30,7 +30,7 @@ __device__ inline void failed_at(const shared &s, unsigned line) {
 #define HOST_CHECK(condition)                                                          \
     do {                                                                               \
         if (!(condition)) {                                                            \
-            fprintf(stderr, "hetmp: gpu_check.cu:%d: PE %d: %s\n", __LINE__, gpu_me, #condition); \
+            fprintf(stderr, "hetmp: gpu_check.cu:%d: PE %d: %s\n", __LINE__, gio_me, #condition); \
             gpu_bad = 1;                                                               \
         }                                                                              \
     } while (0)
@@ -370,10 +370,10 @@ int main(int argc, char **argv) {
                gpu_pinned<unsigned>(FAILURES),
                gpu_pinned<hetmp_device_contexts>(1),
                gpu_pinned<hetmp_device_group>(1),
-               gpu_me,
-               gpu_pes,
-               (gpu_me + 1) % gpu_pes,
-               (gpu_me + gpu_pes - 1) % gpu_pes};
+               gio_me,
+               gio_pes,
+               (gio_me + 1) % gio_pes,
+               (gio_me + gio_pes - 1) % gio_pes};
     gpu_ok("hetmp_device_queue_open",
            hetmp_device_queue_open_flags(SHMEM_TEAM_WORLD, 2, HETMP_DEVICE_POLLED, g.small));
     gpu_map_queue(g.small);
@@ -386,17 +386,18 @@ int main(int argc, char **argv) {
         memset(g.source, 0, WORDS * 8);
         memset(g.failed, 0, FAILURES * sizeof *g.failed);
         shmem_barrier_all();
-        double began = gpu_now();
+        double began = gio_now();
         c.run();
-        std::vector<double> ms(1, 1e3 * (gpu_now() - began));
+        std::vector<double> ms(1, 1e3 * (gio_now() - began));
         for (unsigned i = 1; i <= g.failed[0] && i < FAILURES; i++)
-            fprintf(stderr, "hetmp: gpu_check.cu:%u: PE %d: %s: not as expected in a kernel\n", g.failed[i], gpu_me,
+            fprintf(stderr, "hetmp: gpu_check.cu:%u: PE %d: %s: not as expected in a kernel\n", g.failed[i], gio_me,
                     c.name);
-        int right = gpu_agree(g.failed[0] == 0 && !gpu_bad);
+        int right = gio_agree(g.failed[0] == 0 && !gpu_bad);
+        gpu_bad |= !right;
         gpu_row("check", "gio", c.name, 0, 1, "ms", ms, right ? "right" : "wrong");
         ran++;
     }
-    if (!ran) gpu_die(2, "case %s: not usable (expected a name in gpu_check.cu)", argv[1]);
+    if (!ran) gio_die("case %s: not usable (expected a name in gpu_check.cu)", argv[1]);
     gpu_ok("hetmp_device_queue_close", hetmp_device_queue_close(g.small));
     return gpu_end();
 }

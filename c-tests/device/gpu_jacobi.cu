@@ -1,35 +1,30 @@
 /* Jacobi relaxation on the device: c-tests/apps/jacobi2d.c by blocks of a kernel (figure 6 of "GPU Initiated
  * OpenSHMEM").
  *
- *     oshrun -n PES gpu_jacobi [--mode gio|ikn|interk|all] [--size N] [--iterations I] [--repeats R] [--blocks B]
+ *     oshrun -n PES gpu_jacobi [--mode gio|ikn|interk|overlap|all] [--size N] [--iterations I] [--residual K]
+ *                              [--tolerance X] [--repeats R] [--blocks B]
  *
  * Each PE has N rows of N. gio and ikn: one kernel for all iterations; the first and the last block put their rows to
- * the neighbours with a signal, and blocks meet between iterations. interk: a kernel for each iteration, and the host
- * puts. Two halos a side, each with a signal of its own: see jacobi2d.c. The rows must be those of a serial solution in
- * every bit. Rows of output: milliseconds for all iterations. */
+ * the neighbours with a signal, blocks meet between iterations, and the first block tells the other PEs the largest
+ * change. interk: a kernel for each iteration, and the host puts. overlap: the inner rows in one stream; in another, as
+ * soon as the neighbours' have come, the rows that neighbours get, which the host puts while inner ones are computed.
+ *
+ * Iterations, residual and rows must be those of a serial solution in every bit. Rows of output: milliseconds for all
+ * iterations. */
 #include "gpu.h"
 
-struct grid {
-    long columns, rows, first, all;
-    size_t width;
-    double *u[2];         /* of the device: rows + 2 */
-    double *halo[2][2];   /* symmetric, by iteration and side */
-    double *out[2][2];    /* pinned: rows on their way */
-    uint64_t *arrived[2]; /* symmetric: by iteration and side */
-    unsigned *meeting;    /* of the device */
-    int me, pes;
+#include "../apps/jacobi.h"
+
+/* Halos and residuals: see jacobi.h. `u` is the device's. */
+struct device_grid : grid {
+    double *out[2][2];             /* pinned: rows on their way, by iteration and side */
+    unsigned long long *change[2]; /* of the device: by turn and block, the bits of the largest change */
+    double *agreed;                /* of the device: the last residual of all PEs, and the iterations done */
+    unsigned *meeting;             /* of the device */
 };
 
-/* First values; rows 0 and all + 1 are the boundary. */
-static double value_at(long row, long column, long all, long columns) {
-    if (row == 0) return 1;
-    if (row == all + 1) return 0;
-    if (column == 0) return 0.5;
-    if (column == columns + 1) return 0.25;
-    return (double)((row * 7919 + column * 104729) % 1000) / 1000;
-}
-
-__device__ inline void relax_row(const grid &g, long t, long i) {
+/* Row i of iteration t + 1; `most`: the largest change so far. */
+__device__ inline void relax_row(const device_grid &g, long t, long i, double *most) {
     int now = (int)(t & 1), edge = i == 1 ? 0 : 1;
     const double *at = g.u[now] + (size_t)i * g.width;
     const double *above = i == 1 && g.me > 0 ? g.halo[now][0] : at - g.width;
@@ -38,175 +33,159 @@ __device__ inline void relax_row(const grid &g, long t, long i) {
     double *first = i == 1 || i == g.rows ? g.out[!now][edge] : NULL;
     double *second = i == 1 && i == g.rows ? g.out[!now][1] : NULL;
     for (long j = 1 + (long)threadIdx.x; j <= g.columns; j += (long)blockDim.x) {
-        double v = 0.25 * ((above[j] + below[j]) + (at[j - 1] + at[j + 1]));
+        double v = 0.25 * ((above[j] + below[j]) + (at[j - 1] + at[j + 1])), d = fabs(v - at[j]);
         to[j] = v;
+        if (d > *most) *most = d;
         if (first) first[j] = v;
         if (second) second[j] = v;
     }
 }
-
-__device__ inline void rows_of_block(const grid &g, long *lo, long *hi) {
-    *lo = 1 + g.rows * (long)blockIdx.x / (long)gridDim.x;
-    *hi = g.rows * ((long)blockIdx.x + 1) / (long)gridDim.x;
+/* Changes are not negative, so that their bits rise as they do. */
+__device__ inline void note(const device_grid &g, long t, double most) {
+    if (grid_checks(&g, t)) atomicMax(&g.change[grid_turn(&g, t)][blockIdx.x], (unsigned long long)gpu_bits(most));
 }
 
 /* The leader sends the row that its block has made. */
-__device__ inline void send(gpu_poster *p, const grid &g, long t, int side) {
-    int pe = side == 0 ? g.me - 1 : g.me + 1, turn = (int)(t & 1);
+__device__ inline void send(gpu_poster *p, const device_grid &g, long t, int side) {
+    int turn = (int)(t & 1);
     hetmp_word_publish();
     __syncthreads();
-    if (!HETMP_WG_LEADER() || pe < 0 || pe >= g.pes) return;
-    gpu_put_signal(p, pe, g.halo[turn][!side], g.out[turn][side], (size_t)(g.columns + 2) * sizeof(double),
+    if (!HETMP_WG_LEADER() || !grid_needs(&g, side)) return;
+    gpu_put_signal(p, grid_pe(&g, side), g.halo[turn][!side], g.out[turn][side], grid_row_bytes(&g),
                    &g.arrived[turn][!side], (uint64_t)t);
     gpu_ring(p);
 }
+/* The leader of one block tells the others how much has changed, and hears it of them. */
+__device__ inline void agree(gpu_poster *p, const device_grid &g, long t) {
+    const int turn = grid_turn(&g, t);
+    double *values = g.largest[turn], most = 0;
+    uint64_t *told = g.told[turn];
+    for (unsigned b = 0; b < gridDim.x; b++)
+        most = fmax(most, gpu_number(hetmp_word_get((uint64_t *)&g.change[turn][b])));
+    for (int pe = 0; pe < g.pes; pe++)
+        if (pe != g.me) gpu_p_signal(p, pe, &values[g.me], gpu_bits(most), &told[g.me], (uint64_t)t + 1);
+    gpu_ring(p);
+    for (int pe = 0; pe < g.pes; pe++) {
+        if (pe == g.me) continue;
+        hetmp_wait_until(&told[pe], SHMEM_CMP_GE, (uint64_t)t + 1);
+        most = fmax(most, gpu_number(hetmp_word_acquire((uint64_t *)&values[pe])));
+    }
+    hetmp_word_set((uint64_t *)&g.agreed[0], gpu_bits(most));
+    hetmp_word_set((uint64_t *)&g.agreed[1], gpu_bits((double)(t + 1)));
+}
 
-__global__ void inside(grid g, gpu_way way, long iterations) {
-    long lo, hi;
+__global__ void inside(device_grid g, gpu_way way) {
+    const long lo = 1 + g.rows * (long)blockIdx.x / (long)gridDim.x;
+    const long hi = g.rows * ((long)blockIdx.x + 1) / (long)gridDim.x;
+    const int top = lo == 1, bottom = hi == g.rows, leads = HETMP_WG_LEADER();
     unsigned turn = 0;
     gpu_poster p;
-    if (HETMP_WG_LEADER()) gpu_poster_begin(&p, way);
-    rows_of_block(g, &lo, &hi);
-    for (long t = 0; t < iterations; t++) {
-        int now = (int)(t & 1), top = lo == 1, bottom = hi == g.rows;
-        if (top && g.me > 0) hetmp_wait_until_wg(&g.arrived[now][0], SHMEM_CMP_GE, (uint64_t)t);
-        if (bottom && g.me + 1 < g.pes) hetmp_wait_until_wg(&g.arrived[now][1], SHMEM_CMP_GE, (uint64_t)t);
+    if (leads) gpu_poster_begin(&p, way);
+    for (long t = 0; t < g.plan.iterations; t++) {
+        double most = 0;
+        for (int side = 0; side < 2; side++)
+            if ((side == 0 ? top : bottom) && grid_needs(&g, side))
+                hetmp_wait_until_wg(&g.arrived[t & 1][side], SHMEM_CMP_GE, (uint64_t)t);
         if (top) {
-            relax_row(g, t, 1);
+            relax_row(g, t, 1, &most);
             send(&p, g, t + 1, 0);
         }
         if (bottom) {
-            if (hi != 1) relax_row(g, t, hi);
+            if (hi != 1) relax_row(g, t, hi, &most);
             send(&p, g, t + 1, 1);
         }
-        for (long i = lo + top; i <= hi - bottom; i++) relax_row(g, t, i);
+        for (long i = lo + top; i <= hi - bottom; i++) relax_row(g, t, i, &most);
+        note(g, t, most);
         gpu_meet(g.meeting, &turn);
+        if (!grid_checks(&g, t)) continue;
+        if (blockIdx.x == 0 && leads) agree(&p, g, t);
+        gpu_meet(g.meeting, &turn);
+        if (leads) g.change[grid_turn(&g, t)][blockIdx.x] = 0; /* for the residual after the next one */
+        if (gpu_number(hetmp_word_get((uint64_t *)&g.agreed[0])) <= g.plan.tolerance) break;
     }
-    if (HETMP_WG_LEADER()) gpu_poster_end(&p, way);
+    if (leads) gpu_poster_end(&p, way);
 }
 
-__global__ void step(grid g, long t) {
-    long lo, hi;
-    rows_of_block(g, &lo, &hi);
-    for (long i = lo; i <= hi; i++) relax_row(g, t, i);
+/* Rows first, first + stride, ...: n of them. */
+__global__ void relax_rows(device_grid g, long t, long first, long stride, long n) {
+    double most = 0;
+    for (long k = n * (long)blockIdx.x / (long)gridDim.x; k < n * ((long)blockIdx.x + 1) / (long)gridDim.x; k++)
+        relax_row(g, t, first + k * stride, &most);
+    note(g, t, most);
     hetmp_word_publish();
 }
 
-static void outside(const grid &g, int blocks, long iterations) {
-    for (long t = 0; t < iterations; t++) {
-        int now = (int)(t & 1);
-        if (g.me > 0) shmem_signal_wait_until(&g.arrived[now][0], SHMEM_CMP_GE, (uint64_t)t);
-        if (g.me + 1 < g.pes) shmem_signal_wait_until(&g.arrived[now][1], SHMEM_CMP_GE, (uint64_t)t);
-        gpu_launch(step, blocks, GPU_THREADS, g, t);
+static void outside(const device_grid &g, int mode, int blocks) {
+    std::vector<double> change((size_t)blocks), zero((size_t)blocks);
+    double end[2] = {0, 0};
+    for (long t = 0; t < g.plan.iterations; t++) {
+        const int overlap = mode == OVERLAP, turn = (int)(t + 1) & 1;
+        if (overlap && g.rows > 2) gpu_launch(relax_rows, blocks, GPU_THREADS, g, t, 2, 1, g.rows - 2);
+        for (int side = 0; side < 2; side++) grid_await(&g, t, side);
+        const int edges = (int)std::min<long>(g.rows, 2);
+        if (overlap)
+            gpu_launch_in(1, relax_rows, std::min(edges, blocks), GPU_THREADS, g, t, 1, g.rows - 1, edges);
+        else gpu_launch(relax_rows, blocks, GPU_THREADS, g, t, 1, 1, g.rows);
+        gpu_wait_for(overlap);
+        for (int side = 0; side < 2; side++) grid_send(&g, g.out[turn][side], t + 1, side, !overlap);
         gpu_wait();
-        for (int side = 0; side < 2; side++) {
-            int pe = side == 0 ? g.me - 1 : g.me + 1;
-            if (pe < 0 || pe >= g.pes) continue;
-            shmem_putmem_signal(g.halo[!now][!side], g.out[!now][side], (size_t)(g.columns + 2) * sizeof(double),
-                                &g.arrived[!now][!side], (uint64_t)t + 1, SHMEM_SIGNAL_SET, pe);
-        }
+        shmem_quiet();
+        if (!grid_checks(&g, t)) continue;
+        gpu_copy(change.data(), g.change[grid_turn(&g, t)], change.size() * sizeof(double));
+        gpu_copy(g.change[grid_turn(&g, t)], zero.data(), zero.size() * sizeof(double));
+        end[0] = grid_residual(&g, *std::max_element(change.begin(), change.end()));
+        end[1] = (double)(t + 1);
+        if (end[0] <= g.plan.tolerance) break;
     }
-    shmem_quiet();
+    gpu_copy(g.agreed, end, sizeof end);
 }
 
-static void start(grid *g, std::vector<double> *rows) {
-    for (long i = 0; i < g->rows + 2; i++)
-        for (long j = 0; j < (long)g->width; j++)
-            (*rows)[(size_t)i * g->width + (size_t)j] = value_at(g->first + i - 1, j, g->all, g->columns);
+static void start(const device_grid &g, std::vector<double> *rows) {
+    const std::vector<char> zero(GPU_MOST_BLOCKS * sizeof(double));
+    grid_start(&g, rows->data(), NULL);
     for (int turn = 0; turn < 2; turn++) {
-        gpu_copy(g->u[turn], rows->data(), rows->size() * sizeof(double));
-        memset(g->arrived[turn], 0, 2 * sizeof(uint64_t));
-        for (int side = 0; side < 2; side++)
-            for (long j = 0; j < (long)g->width; j++) {
-                long row = side == 0 ? g->first - 1 : g->first + g->rows;
-                g->halo[turn][side][j] = value_at(row, j, g->all, g->columns);
-                g->out[turn][side][j] = value_at(side == 0 ? g->first : g->first + g->rows - 1, j, g->all, g->columns);
-            }
+        gpu_copy(g.u[turn], rows->data(), rows->size() * sizeof(double));
+        gpu_copy(g.change[turn], zero.data(), zero.size());
+        for (int side = 0; side < 2; side++) /* their ends are the boundary */
+            memcpy(g.out[turn][side], rows->data() + (size_t)(side == 0 ? 1 : g.rows) * g.width, grid_row_bytes(&g));
     }
-    unsigned zero = 0;
-    gpu_copy(g->meeting, &zero, sizeof zero);
-    shmem_barrier_all();
-}
-
-static std::vector<double> serial(const grid &g, long iterations) {
-    size_t w = g.width;
-    std::vector<double> now((size_t)(g.all + 2) * w), next;
-    for (long i = 0; i < g.all + 2; i++)
-        for (long j = 0; j < (long)w; j++) now[(size_t)i * w + (size_t)j] = value_at(i, j, g.all, g.columns);
-    next = now;
-    for (long t = 0; t < iterations; t++) {
-        for (size_t i = 1; i <= (size_t)g.all; i++)
-            for (size_t j = 1, at = i * w + 1; j <= (size_t)g.columns; j++, at++)
-                next[at] = 0.25 * ((now[at - w] + now[at + w]) + (now[at - 1] + now[at + 1]));
-        now.swap(next);
-    }
-    return now;
+    gpu_copy(g.meeting, zero.data(), sizeof *g.meeting);
 }
 
 int main(int argc, char **argv) {
-    int mode = GPU_MODES, blocks = GPU_MOST_BLOCKS;
-    long iterations = 100, repeats = 3;
-    grid g = {};
-    g.columns = 256;
-    for (int i = 1; i < argc; i += 2) {
-        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (strcmp(name, "--mode") == 0) mode = gpu_mode_of(value);
-        else if (strcmp(name, "--size") == 0) g.columns = gpu_number(name, value, 1, 16384);
-        else if (strcmp(name, "--iterations") == 0) iterations = gpu_number(name, value, 1, 1000000);
-        else if (strcmp(name, "--repeats") == 0) repeats = gpu_number(name, value, 1, 1000);
-        else if (strcmp(name, "--blocks") == 0) blocks = (int)gpu_number(name, value, 1, GPU_MOST_BLOCKS);
-        else
-            gpu_die(2, "argument %s %s: unknown (expected --mode, --size, --iterations, --repeats or --blocks)", name,
-                    value ? value : "");
-    }
+    gpu_runs runs = gpu_all_runs;
+    device_grid g = {};
+    g.columns = 256, g.plan.iterations = 100, g.plan.every = 10;
+    GIO_OPTIONS(argc, argv, GPU_OPTIONS(runs, OVERLAP), JACOBI_OPTIONS(g));
     gpu_begin();
-    g.me = gpu_me;
-    g.pes = gpu_pes;
-    g.rows = g.columns;
-    g.all = g.rows * g.pes;
-    g.first = 1 + g.rows * g.me;
-    g.width = ((size_t)g.columns + 2 + 7) & ~(size_t)7;
-    blocks = (int)std::min<long>(blocks, g.rows);
+    grid_begin(&g, g.columns * gio_pes);
+    runs.blocks = (int)std::min<long>(runs.blocks, g.rows);
     std::vector<double> rows((size_t)(g.rows + 2) * g.width);
     for (int turn = 0; turn < 2; turn++) {
         g.u[turn] = gpu_memory<double>(rows.size());
-        g.arrived[turn] = gpu_symmetric<uint64_t>(2);
-        for (int side = 0; side < 2; side++) {
-            g.halo[turn][side] = gpu_symmetric<double>(g.width);
-            g.out[turn][side] = gpu_pinned<double>(g.width);
-        }
+        g.change[turn] = gpu_memory<unsigned long long>(GPU_MOST_BLOCKS);
+        for (double *&out : g.out[turn]) out = gpu_pinned<double>(g.width);
     }
+    g.agreed = gpu_memory<double>(2);
     g.meeting = gpu_memory<unsigned>(1);
-    bool verified = (double)g.all * (double)g.columns * (double)iterations <= 1e9;
-    std::vector<double> right = verified ? serial(g, iterations) : std::vector<double>();
-    std::string name = std::to_string(g.columns);
-    for (int m = 0; m < GPU_MODES; m++) {
-        if (mode != m && mode != GPU_MODES) continue;
-        std::vector<double> ms;
-        int same = 1;
-        for (long r = -1; r < repeats; r++) { /* once more at the beginning: caches, pages, threads */
-            gpu_host h;
-            start(&g, &rows);
-            gpu_open(&h, m, blocks);
-            shmem_barrier_all();
-            double began = gpu_now();
-            if (m == GPU_INTERK) {
-                outside(g, blocks, iterations);
-            } else {
-                gpu_launch(inside, blocks, GPU_THREADS, g, h.way, iterations);
-                gpu_wait();
-            }
-            shmem_barrier_all();
-            if (r >= 0) ms.push_back(1e3 * (gpu_now() - began));
-            gpu_close(&h);
-            gpu_copy(rows.data(), g.u[iterations & 1], rows.size() * sizeof(double));
-            for (long i = 1; verified && i <= g.rows; i++)
-                same &= memcmp(&rows[(size_t)i * g.width + 1], &right[(size_t)(g.first + i - 1) * g.width + 1],
-                               (size_t)g.columns * sizeof(double)) == 0;
-        }
-        same = gpu_agree(same);
-        gpu_row("jacobi", gpu_modes[m], name.c_str(), (size_t)(g.columns + 2) * sizeof(double), blocks, "ms", ms,
-                !same ? "wrong" : verified ? "right" : "not verified");
-    }
+    const bool verified = (double)g.all * (double)g.columns * (double)g.plan.iterations <= 1e9;
+    const solution serial = verified ? grid_serial(&g) : solution{0, 0, NULL};
+    char tolerance[32] = "";
+    if (g.plan.tolerance > 0) snprintf(tolerance, sizeof tolerance, " to %g", g.plan.tolerance);
+    gpu_measure(
+        runs, OVERLAP, "jacobi", std::to_string(g.columns) + tolerance, grid_row_bytes(&g),
+        verified ? NULL : "not verified", [&] { start(g, &rows); },
+        [&](int mode, const gpu_way &way) {
+            if (mode == GIO || mode == IKN) gpu_launch(inside, runs.blocks, GPU_THREADS, g, way);
+            else outside(g, mode, runs.blocks);
+        },
+        [&] {
+            double end[2];
+            gpu_copy(end, g.agreed, sizeof end);
+            const long done = (long)end[1];
+            if (!verified) return 1;
+            gpu_copy(rows.data(), g.u[done & 1], rows.size() * sizeof(double));
+            return grid_is_right(&g, &serial, rows.data(), done, end[0]);
+        });
     return gpu_end();
 }

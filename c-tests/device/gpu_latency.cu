@@ -78,14 +78,14 @@ static void inside(int mode, int what, size_t bytes, int blocks, int count) {
     std::vector<double> values;
     for (int i = 0; i < count; i++) values.push_back(us * (double)w.ticks[i]);
     int moves = what == PUT || what == BUILT || what == SIGNAL || what == GET;
-    gpu_row("latency", gpu_modes[mode], whats[what], moves ? bytes : 8, blocks, "us", values, "");
+    gpu_row("latency", gio_modes[mode], whats[what], moves ? bytes : 8, blocks, "us", values, "");
 }
 
 /* kernel: launched and waited for; put: and the host's put after it. */
 static void outside(const char *mode, const char *name, size_t bytes, int kernel, int put, int count) {
     std::vector<double> values;
     for (int i = -3; i < count; i++) {
-        double began = gpu_now();
+        double began = gio_now();
         if (kernel) {
             gpu_launch(empty_kernel, 1, GPU_THREADS, 0);
             gpu_wait();
@@ -94,63 +94,57 @@ static void outside(const char *mode, const char *name, size_t bytes, int kernel
             shmem_putmem(there, here, bytes, 1);
             shmem_quiet();
         }
-        if (i >= 0) values.push_back(1e6 * (gpu_now() - began));
+        if (i >= 0) values.push_back(1e6 * (gio_now() - began));
     }
     gpu_row("latency", mode, name, bytes, 1, "us", values, "");
 }
 
 static std::vector<long> list_of(const char *what, const char *text, long most) {
     std::vector<long> numbers;
-    std::string rest = text ? text : "";
+    std::string rest = text;
     for (size_t at = 0; at <= rest.size();) {
         size_t comma = std::min(rest.find(',', at), rest.size());
-        numbers.push_back(gpu_number(what, rest.substr(at, comma - at).c_str(), 1, most));
+        numbers.push_back(gio_number(what, rest.substr(at, comma - at).c_str(), 1, most));
         at = comma + 1;
     }
     return numbers;
 }
 
 int main(int argc, char **argv) {
-    int mode = GPU_MODES, count = 1000;
-    std::vector<long> sizes = {8, 64, 1024, 16384, 262144, 1048576}, blocks = {1, 2, 4, 8, 16, 32, 64};
-    for (int i = 1; i < argc; i += 2) {
-        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (strcmp(name, "--mode") == 0) mode = gpu_mode_of(value);
-        else if (strcmp(name, "--count") == 0) count = (int)gpu_number(name, value, 1, 1000000);
-        else if (strcmp(name, "--sizes") == 0) sizes = list_of(name, value, 1 << 24);
-        else if (strcmp(name, "--blocks") == 0) blocks = list_of(name, value, GPU_MOST_BLOCKS);
-        else
-            gpu_die(2, "argument %s %s: unknown (expected --mode, --count, --sizes or --blocks)", name,
-                    value ? value : "");
-    }
+    int mode = GIO_MODES, count = 1000;
+    const char *some_sizes = "8,64,1024,16384,262144,1048576", *some_blocks = "1,2,4,8,16,32,64";
+    GIO_OPTIONS(argc, argv, {"--mode", GIO_MODE, &mode, 0, INTER_K}, {"--count", GIO_INT, &count, 1, 1000000},
+                {"--sizes", GIO_TEXT, &some_sizes, 0, 0}, {"--blocks", GIO_TEXT, &some_blocks, 0, 0});
+    std::vector<long> sizes = list_of("--sizes", some_sizes, 1 << 24);
+    std::vector<long> blocks = list_of("--blocks", some_blocks, GPU_MOST_BLOCKS);
     gpu_begin();
-    if (gpu_pes < 2) gpu_die(2, "PEs %d: not usable (expected 2 or more)", gpu_pes);
+    if (gio_pes < 2) gio_die("PEs %d: not usable (expected 2 or more)", gio_pes);
     size_t largest = (size_t)*std::max_element(sizes.begin(), sizes.end());
     largest = std::max<size_t>(largest, 8 * GPU_MOST_BLOCKS);
     there = gpu_symmetric<char>(largest);
     flags = gpu_symmetric<uint64_t>(GPU_MOST_BLOCKS);
     here = gpu_pinned<char>(largest);
     shmem_barrier_all();
-    if (gpu_me == 0) {
-        auto wanted = [&](int m) { return mode == m || mode == GPU_MODES; };
+    if (gio_me == 0) {
+        auto wanted = [&](int m) { return mode == m || mode == GIO_MODES; };
         for (long size : sizes) {
             size_t bytes = (size_t)size;
             int few = bytes > 65536 ? std::max(1, count / 10) : count;
-            if (wanted(GPU_GIO))
-                for (int what : {PUT, BUILT, SIGNAL, GET}) inside(GPU_GIO, what, bytes, 1, few);
-            if (wanted(GPU_IKN)) inside(GPU_IKN, PUT, bytes, 1, few);
-            if (wanted(GPU_INTERK)) {
+            if (wanted(GIO))
+                for (int what : {PUT, BUILT, SIGNAL, GET}) inside(GIO, what, bytes, 1, few);
+            if (wanted(IKN)) inside(IKN, PUT, bytes, 1, few);
+            if (wanted(INTER_K)) {
                 outside("interk", "put", bytes, 1, 1, few);
                 outside("cpu", "put", bytes, 0, 1, few);
             }
         }
-        if (wanted(GPU_INTERK)) outside("cpu", "kernel", 0, 1, 0, count);
-        if (wanted(GPU_GIO))
-            for (int what : {P, ADD, FETCH_ADD}) inside(GPU_GIO, what, 8, 1, count);
+        if (wanted(INTER_K)) outside("cpu", "kernel", 0, 1, 0, count);
+        if (wanted(GIO))
+            for (int what : {P, ADD, FETCH_ADD}) inside(GIO, what, 8, 1, count);
         for (long n : blocks) {
             if (n == 1) continue; /* above */
-            if (wanted(GPU_GIO)) inside(GPU_GIO, PUT, 8, (int)n, count);
-            if (wanted(GPU_IKN)) inside(GPU_IKN, PUT, 8, (int)n, count);
+            if (wanted(GIO)) inside(GIO, PUT, 8, (int)n, count);
+            if (wanted(IKN)) inside(IKN, PUT, 8, (int)n, count);
         }
     }
     return gpu_end();

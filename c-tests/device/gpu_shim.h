@@ -72,34 +72,41 @@ inline void __threadfence_system(void) {
 inline void __threadfence(void) { __threadfence_system(); }
 inline unsigned atomicExch(unsigned *at, unsigned value) { return __atomic_exchange_n(at, value, __ATOMIC_RELAXED); }
 inline unsigned atomicAdd(unsigned *at, unsigned value) { return __atomic_fetch_add(at, value, __ATOMIC_RELAXED); }
+inline unsigned long long atomicMax(unsigned long long *at, unsigned long long value) {
+    unsigned long long old = __atomic_load_n(at, __ATOMIC_RELAXED);
+    while (old < value && !__atomic_compare_exchange_n(at, &old, value, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+    return old;
+}
 inline unsigned atomicCAS(unsigned *at, unsigned old, unsigned value) {
     __atomic_compare_exchange_n(at, &old, value, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     return old;
 }
 
-/* The kernel that runs, if one does: a second launch waits for its end, as in a stream. */
+/* The kernel that runs in a stream, if one does: a second launch there waits for its end. */
 struct gpu_shim_kernel {
     std::vector<std::thread> threads;
     std::vector<pthread_barrier_t> blocks;
 };
-inline gpu_shim_kernel gpu_shim_running;
+inline gpu_shim_kernel gpu_shim_running[2];
 
-inline void gpu_shim_wait(void) {
-    for (std::thread &t : gpu_shim_running.threads) t.join();
-    for (pthread_barrier_t &b : gpu_shim_running.blocks) pthread_barrier_destroy(&b);
-    gpu_shim_running.threads.clear();
-    gpu_shim_running.blocks.clear();
+inline void gpu_shim_wait(int stream) {
+    gpu_shim_kernel &running = gpu_shim_running[stream];
+    for (std::thread &t : running.threads) t.join();
+    for (pthread_barrier_t &b : running.blocks) pthread_barrier_destroy(&b);
+    running.threads.clear();
+    running.blocks.clear();
 }
 
 template <class... P, class... A>
-inline void gpu_shim_launch(void (*kernel)(P...), unsigned blocks, unsigned threads, A... arguments) {
-    gpu_shim_wait();
-    gpu_shim_running.blocks.resize(blocks);
+inline void gpu_shim_launch(int stream, void (*kernel)(P...), unsigned blocks, unsigned threads, A... arguments) {
+    gpu_shim_kernel &running = gpu_shim_running[stream];
+    gpu_shim_wait(stream);
+    running.blocks.resize(blocks);
     for (unsigned b = 0; b < blocks; b++) {
-        pthread_barrier_t *meet = &gpu_shim_running.blocks[b];
+        pthread_barrier_t *meet = &running.blocks[b];
         pthread_barrier_init(meet, nullptr, threads);
         for (unsigned t = 0; t < threads; t++)
-            gpu_shim_running.threads.emplace_back([=] {
+            running.threads.emplace_back([=] {
                 threadIdx = {t, 0, 0};
                 blockIdx = {b, 0, 0};
                 blockDim = {threads, 1, 1};

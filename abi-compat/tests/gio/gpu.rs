@@ -32,7 +32,9 @@ fn the_programs_for_a_gpu_run_as_threads() {
     };
     // 10 cases on 1 and 2 PEs, and on 2 PEs through mapped memory; three modes of the applications.
     assert_eq!(of("check").len(), 30, "{rows}");
-    assert_eq!(of("jacobi").len(), 6, "{rows}");
+    // Four of Jacobi: all iterations, and until the residual is small.
+    assert_eq!(of("jacobi").len(), 16, "{rows}");
+    assert_eq!(rows.matches(",12 to 0.05,").count(), 8, "{rows}");
     assert_eq!(of("spts").len(), 12, "{rows}");
     assert_eq!((of("experts").len(), of("search").len()), (6, 6), "{rows}");
     // 2 sizes: gio's four operations, ikn, interk and cpu; a kernel; p and two atomics; 2 blocks: gio and ikn.
