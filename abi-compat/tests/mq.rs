@@ -430,6 +430,7 @@ fn the_backends_of_the_chips_run_on_stand_ins() {
         "vendor-sw5",
         &[
             "-DSW5_VERSION".to_owned(),
+            "-DLDM_PAST=16".to_owned(),
             standin.clone(),
             chip("mq_master.c"),
             chip("mq_slave.c"),

@@ -1,4 +1,5 @@
-/* Transfers by descriptor, as published SW26010 kernels write them: a kernel that squares floats, and its master. */
+/* Transfers by descriptor, as published SW26010 kernels write them: a kernel that squares floats, and its master. Then
+ * slaves meet, and each finds what its neighbours in row and column have put. */
 #include <athread.h>
 #include <dma.h>
 #include <simd.h>
@@ -8,6 +9,7 @@ enum { PIECE = 256, PIECES = 5, SLAVES = 64 };
 static float from[SLAVES * PIECE * PIECES] __attribute__((aligned(128)));
 static float to[SLAVES * PIECE * PIECES] __attribute__((aligned(128)));
 static __thread_local_fix dma_desc get, put;
+static int missed[SLAVES];
 
 void slave_square(void *unused) {
     float *const local = ldm_malloc(PIECE * (int)sizeof(float));
@@ -34,6 +36,14 @@ void slave_square(void *unused) {
         dma_wait(&gone, piece + 1);
     }
     ldm_free(local, PIECE * (int)sizeof(float));
+    const int me = _MYID, right = me / 8 * 8 + (me + 1) % 8, below = (me + 8) % SLAVES, far = (me + 37) % SLAVES;
+    const int seen[] = {right, below, far}, last = PIECE * PIECES - 1;
+    const scope scopes[] = {ROW_SCOPE, COL_SCOPE, ARRAY_SCOPE};
+    for (int i = 0; i < 3; i++) {
+        athread_syn(scopes[i], scopes[i] == ARRAY_SCOPE ? 0xffff : 0xff);
+        const int at = seen[i] * PIECE * PIECES + last;
+        missed[me] += to[at] != from[at] * from[at];
+    }
 }
 
 int main(void) {
@@ -43,6 +53,7 @@ int main(void) {
     athread_spawn(square, NULL);
     athread_join();
     athread_halt();
+    for (int i = 0; i < SLAVES; i++) wrong += missed[i];
     for (int i = 0; i < SLAVES * PIECE * PIECES; i++) wrong += to[i] != from[i] * from[i];
     puts(wrong ? "wrong" : "passed");
     return wrong != 0;

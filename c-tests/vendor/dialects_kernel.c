@@ -2,13 +2,17 @@
 #include <compiler/m3000.h>
 #include <hthread_device.h>
 
+/* Visible outside, and no kernel: a host has no vectors. */
+void scale_vector(lvector double factor, lvector double shift, lvector double *part) {
+    vec_st(vec_mula((lvector double)vec_ld(0, part), factor, shift), 0, part);
+}
+
 __global__ void scale(int n, double factor, float shift, const double *x, double *y) {
     const int id = get_thread_id(), size = get_group_size();
     lvector double *part = vector_malloc(128);
     for (int i = id * 16; i + 16 <= n; i += size * 16) {
         vector_load(x + i, part, 128);
-        const lvector double v = vec_ld(0, part);
-        vec_st(vec_mula(v, (lvector double)vec_svbcast(factor), (lvector double)vec_svbcast((double)shift)), 0, part);
+        scale_vector((lvector double)vec_svbcast(factor), (lvector double)vec_svbcast((double)shift), part);
         vector_store(part, y + i, 128);
     }
     vector_free(part);

@@ -13,6 +13,7 @@ static struct {
     int id;
 } starts[64];
 static int number = 64, running, ready;
+static pthread_barrier_t rows[8], columns[8], array;
 
 int athread_init(void) { return ready = 1; }
 int athread_halt(void) { return ready = 0; }
@@ -35,6 +36,11 @@ int __real_athread_spawn(void *function, void *arg) {
         fprintf(stderr, "athread_spawn: not initialised, or the last group was not joined\n");
         exit(3);
     }
+    for (int i = 0; i < 8; i++) {
+        pthread_barrier_init(&rows[i], NULL, 8);
+        pthread_barrier_init(&columns[i], NULL, 8);
+    }
+    pthread_barrier_init(&array, NULL, 64);
     for (intptr_t i = 0; i < number; i++) {
         starts[i].function = (void (*)(void *))function;
         starts[i].arg = arg;
@@ -54,6 +60,14 @@ int athread_join(void) {
 int athread_get_id(int core) {
     if (core != -1) abort();
     return my_id;
+}
+int athread_syn(scope s, int mask) {
+    if (number != 64 || mask != (s == ARRAY_SCOPE ? 0xffff : 0xff)) {
+        fprintf(stderr, "athread_syn: %d slaves, mask %#x\n", number, mask);
+        exit(3);
+    }
+    pthread_barrier_wait(s == ROW_SCOPE ? &rows[my_id / 8] : s == COL_SCOPE ? &columns[my_id % 8] : &array);
+    return 0;
 }
 
 static int in_order(int len, const void *a, const void *b) {
@@ -76,8 +90,15 @@ int athread_put(dma_mode mode, void *src, void *dst, int len, void *reply, int s
     return in_order(len, src, dst);
 }
 
-void *ldm_malloc(int bytes) { return store_malloc(&ldm, (size_t)bytes); }
+/* Some published kernels load vectors from blocks as they are, others expect them 16 bytes past a multiple of 32. */
+#ifndef LDM_PAST
+#define LDM_PAST 0
+#endif
+void *ldm_malloc(int bytes) {
+    char *p = store_malloc(&ldm, (size_t)bytes + LDM_PAST);
+    return p ? p + LDM_PAST : NULL;
+}
 void ldm_free(void *p, int bytes) {
     (void)bytes;
-    store_free(&ldm, p);
+    store_free(&ldm, (char *)p - LDM_PAST);
 }

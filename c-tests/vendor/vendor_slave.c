@@ -3,6 +3,7 @@
 #if defined(MT3_VERSION)
 #include "hthread_device.h"
 #endif
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,9 +21,9 @@ MQ_SLAVE_FUNCTION(echo, unused) {
     MUST(sAllocateMsg(in, &err) == NULL && err == MQ_WRONG_DIRECTION);
     for (;;) {
         char *m = sRecvMsg(in, &bytes, &err);
-        MUST(m && err == MQ_OK);
+        MUST(m && err == MQ_OK && (uintptr_t)m % 64 == 0);
         char *r = sAllocateMsg(out, &err);
-        MUST(r && err == MQ_OK);
+        MUST(r && err == MQ_OK && (uintptr_t)r % 64 == 0);
         if (bytes == 0) {
             memcpy(r, &sum, sizeof sum);
             sSendMsg(out, r, (int)sizeof sum, &err);
@@ -44,7 +45,7 @@ MQ_SLAVE_FUNCTION(echo, unused) {
     }
     size_t left = sGetLocalMemFree(SlaveArrayMem);
     void *block = sMalloc(SlaveArrayMem, 512, &err);
-    MUST(block && err == MQ_OK && sGetLocalMemFree(SlaveArrayMem) <= left - 512);
+    MUST(block && err == MQ_OK && (uintptr_t)block % 64 == 0 && sGetLocalMemFree(SlaveArrayMem) <= left - 512);
     memset(block, 1, 512);
     sFree(block, &err);
     MUST(err == MQ_OK && sGetLocalMemFree(SlaveArrayMem) == left);

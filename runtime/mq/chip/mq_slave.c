@@ -33,13 +33,18 @@ static int mq_done(struct mq_dma *d, int wait) {
     while (wait && mq_reply(d) != 1) MQ_PAUSE();
     return mq_reply(d) == 1;
 }
+/* Messages begin on a line. Some published kernels expect ldm_malloc's blocks 16 bytes past a multiple of 32. */
 static void *mq_local(int kind, uint64_t bytes) {
+    char *block = ldm_malloc((int)bytes + 64), *line;
     (void)kind;
-    return ldm_malloc((int)bytes);
+    if (!block) return block;
+    line = block + 64 - (unsigned long)block % 64;
+    ((char **)(void *)line)[-1] = block;
+    return line;
 }
 static void mq_local_free(int kind, void *p, uint64_t bytes) {
     (void)kind;
-    ldm_free(p, (int)bytes);
+    ldm_free(((char **)p)[-1], (int)bytes + 64);
 }
 
 #elif defined(MT3_VERSION)
