@@ -57,7 +57,7 @@ fn with_values(command: clap::Command) -> clap::Command {
         let value = arg.get_value_names().and_then(|names| names.first());
         let value = value.map_or("", |name| name.as_str()).to_owned();
         let words = match value.as_str() {
-            "SCHEDULE" => SCHEDULES.to_vec(),
+            "SCHEDULE" => hetmp_sched::schedule::words().collect(),
             "WORD" => vec!["time", "energy", "edp"],
             "NODES" => vec!["dsm:2"],
             _ => crate::simulate::names(arg.get_id().as_str()),
@@ -71,21 +71,6 @@ fn with_values(command: clap::Command) -> clap::Command {
     };
     command.mut_args(offer).mut_subcommands(with_values)
 }
-
-/// The names of schedules.
-const SCHEDULES: [&str; 11] = [
-    "hetprobe",
-    "hetprobe-i",
-    "cross-dynamic",
-    "static-csr",
-    "aid-static",
-    "aid-hybrid",
-    "aid-dynamic",
-    "static",
-    "dynamic",
-    "guided",
-    "auto",
-];
 
 /// Writes the pages.
 pub(crate) fn man(arguments: &Man, command: clap::Command) -> Output {
@@ -182,21 +167,4 @@ fn literally(text: &str) -> String {
             format!("{guard}{line}\n")
         })
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::SCHEDULES;
-    use hetmp_sched::schedule::Schedule;
-
-    #[test]
-    fn schedules_that_shells_offer_are_schedules() {
-        for name in SCHEDULES {
-            let numbers = if name == "static-csr" { ":3,1" } else { "" };
-            assert!(
-                Schedule::parse(&format!("{name}{numbers}")).is_ok(),
-                "{name}"
-            );
-        }
-    }
 }

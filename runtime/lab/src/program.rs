@@ -244,14 +244,7 @@ impl<'a> Program<'a> {
                 }),
                 Strategy::All(s) | Strategy::Fastest(s) => {
                     let mut s = s.clone();
-                    let fine = matches!(
-                        s.kind,
-                        Kind::CrossDynamic
-                            | Kind::AidStatic
-                            | Kind::AidHybrid { .. }
-                            | Kind::AidDynamic { .. }
-                    );
-                    if fine && s.chunk.is_none() {
+                    if s.kind.deals_chunks() && s.chunk.is_none() {
                         s.chunk = Some(workload.chunk.max(1));
                     }
                     s

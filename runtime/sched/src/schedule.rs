@@ -109,9 +109,38 @@ impl Default for Schedule {
     }
 }
 
-const NAMES: &str = "static, dynamic, guided, auto [,chunk], \
-    hetprobe[,probe%], hetprobe-i[,probe%[,jump%]], static-csr:R0,R1,..., cross-dynamic[,chunk], \
-    aid-static[,chunk], aid-hybrid[,part%[,chunk]], aid-dynamic[,major[,chunk]]";
+/// Every schedule as `OMP_SCHEDULE` spells it, with its arguments. Parser, messages and completions take their words
+/// from here; a test of `hetmp-omp` looks for each in the table of variables, the page and the header.
+pub const NOTATIONS: [&str; 11] = [
+    "hetprobe[,probe%]",
+    "hetprobe-i[,probe%[,jump%]]",
+    "static-csr:R0,R1,...",
+    "cross-dynamic[,chunk]",
+    "aid-static[,chunk]",
+    "aid-hybrid[,part%[,chunk]]",
+    "aid-dynamic[,major[,chunk]]",
+    "static[,chunk]",
+    "dynamic[,chunk]",
+    "guided[,chunk]",
+    "auto[,chunk]",
+];
+
+/// The schedules' names.
+pub fn words() -> impl Iterator<Item = &'static str> {
+    let word = |notation: &'static str| notation.split(['[', ':']).next().unwrap_or(notation);
+    NOTATIONS.into_iter().map(word)
+}
+
+impl Kind {
+    /// Deals out chunks on demand below what the nodes get.
+    #[must_use]
+    pub const fn deals_chunks(&self) -> bool {
+        matches!(
+            self,
+            Kind::CrossDynamic | Kind::AidStatic | Kind::AidHybrid { .. } | Kind::AidDynamic { .. }
+        )
+    }
+}
 
 impl Schedule {
     /// The schedule `kind` without modifier and without chunk size.
@@ -131,7 +160,12 @@ impl Schedule {
             expected,
             effective: Schedule::default(),
         };
-        let unknown = || bad(format!("[monotonic:|nonmonotonic:] and one of {NAMES}"));
+        let unknown = || {
+            bad(format!(
+                "[monotonic:|nonmonotonic:] and one of {}",
+                NOTATIONS.join(", ")
+            ))
+        };
         let text = text.trim_matches(blank);
         let lower = text.to_ascii_lowercase();
         let mut rest = lower.as_str();
@@ -148,23 +182,10 @@ impl Schedule {
                 break;
             }
         }
-        // Longer names first: each is followed by its arguments.
-        const WORDS: [&str; 11] = [
-            "static-csr",
-            "static",
-            "dynamic",
-            "guided",
-            "auto",
-            "hetprobe-i",
-            "hetprobe",
-            "cross-dynamic",
-            "aid-static",
-            "aid-hybrid",
-            "aid-dynamic",
-        ];
-        let word = WORDS
-            .into_iter()
-            .find(|w| rest.starts_with(w))
+        // The longest, since some begin like others.
+        let word = words()
+            .filter(|w| rest.starts_with(w))
+            .max_by_key(|w| w.len())
             .ok_or_else(unknown)?;
         let mut args = rest[word.len()..].trim_start_matches(blank);
         let (kind, takes_chunk) = match word {

@@ -50,13 +50,7 @@ impl Request {
                 let chunk = match &column.strategy {
                     Strategy::All(s) => match (&s.kind, s.chunk) {
                         // The worst case for `aid-` schedules: a node that never reports a time.
-                        (
-                            Kind::CrossDynamic
-                            | Kind::AidStatic
-                            | Kind::AidHybrid { .. }
-                            | Kind::AidDynamic { .. },
-                            c,
-                        ) => c.unwrap_or(w.model.chunk),
+                        (kind, c) if kind.deals_chunks() => c.unwrap_or(w.model.chunk),
                         (Kind::Dynamic | Kind::Static, Some(c)) => c,
                         (Kind::Dynamic, None) => 1,
                         _ => continue,

@@ -21,7 +21,7 @@ use compare::{Column, Comparison, Request};
 use hetmp_lab::{Strategy, Technique};
 use hetmp_sched::csr;
 use hetmp_sched::decide::Objective;
-use hetmp_sched::schedule::{Kind, Schedule};
+use hetmp_sched::schedule::{self, Kind, Schedule};
 use library::What;
 use std::path::Path;
 
@@ -182,19 +182,13 @@ fn requests(arguments: &Arguments) -> Result<Vec<Request>, String> {
                 arguments.objective
             )
         })?;
-    let others = [
-        "aid-static",
-        "aid-hybrid",
-        "aid-dynamic",
-        "fac2",
-        "mfac",
-        "awf-b",
-    ];
-    let schedules = arguments
-        .schedule
-        .iter()
-        .map(String::as_str)
-        .chain(others.into_iter().filter(|_| arguments.others))
+    let mut schedules: Vec<&str> = arguments.schedule.iter().map(String::as_str).collect();
+    if arguments.others {
+        let others = schedule::words().filter(|word| word.starts_with("aid-"));
+        schedules.extend(others.chain(["fac2", "mfac", "awf-b"]).collect::<Vec<_>>());
+    }
+    let schedules = schedules
+        .into_iter()
         .map(column)
         .collect::<Result<Vec<_>, _>>()?;
     let mut names: Vec<&str> = Vec::new();

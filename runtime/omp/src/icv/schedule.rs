@@ -110,6 +110,7 @@ pub(super) fn from_run(run: RunSched, environment: &Schedule) -> Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hetmp_sched::schedule::{words, NOTATIONS};
     use proptest::prelude::*;
 
     fn read(value: &str) -> (SchedKind, bool, i32, bool) {
@@ -149,6 +150,26 @@ mod tests {
             assert_eq!(read(value), want, "{value}");
         }
         assert_eq!(RunSched::from(&Schedule::default()), RunSched::DEFAULT);
+    }
+
+    /// Whoever adds a schedule is led to all that tells users of it.
+    #[test]
+    fn each_schedule_is_told_to_users() {
+        let page = include_str!("../../../../docs/schedules.md");
+        let header = include_str!("../../../../include/hetmp/omp_schedule.h");
+        let row = hetmp_core::env::lookup("OMP_SCHEDULE").unwrap();
+        for (notation, word) in NOTATIONS.into_iter().zip(words()) {
+            let value = word.replace("static-csr", "static-csr:1");
+            let kind = RunSched::from(&parse(value.as_bytes()).unwrap()).kind;
+            assert_eq!(SchedKind::from_raw(kind as u32), Some(kind), "{word}");
+            assert!(page.contains(&format!("`{word}")), "{word}");
+            if kind.is_ours() {
+                let name = word.replace('-', "_");
+                let number = format!("hetmp_sched_{name} = {:#x}", kind as u16);
+                assert!(header.contains(&number), "{number}");
+                assert!(row.accepts.contains(notation), "{notation}");
+            }
+        }
     }
 
     #[test]
