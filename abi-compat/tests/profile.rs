@@ -217,7 +217,7 @@ fn a_second_run_starts_settled() {
         "{first:?}"
     );
     let written = fs::read_to_string(&profile).unwrap();
-    assert!(written.starts_with("hetmp-profile 1\n"), "{written}");
+    assert!(written.starts_with("hetmp-profile 2\n"), "{written}");
     // A loop that runs only once in each process uses the profile of an earlier process.
     let second = b.decisions(&["alpha", "beta"], &env);
     assert_eq!(second.len(), 2);
@@ -327,8 +327,8 @@ fn files_that_are_no_profiles() {
             "no profile (expected one that hetmp wrote); it is left as it is",
         ),
         (
-            "hetmp-profile 2\nend 0\n",
-            "version 2 (expected a profile of version 1); it is left as it is",
+            "hetmp-profile 3\nend 0\n",
+            "version 3 (expected a profile of version 2); it is left as it is",
         ),
     ] {
         let file = b.file("foreign", content);

@@ -14,7 +14,6 @@ use crate::irregular::CostMap;
 use crate::placement::Placement;
 use crate::probe::NodeRate;
 use crate::record::LoopRecord;
-pub(crate) use entry::Timing;
 pub use entry::{Entry, Saved, NEW_WEIGHT};
 use std::collections::BTreeMap;
 use std::sync::Arc;

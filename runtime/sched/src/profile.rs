@@ -3,12 +3,10 @@
 //! One item a line, words separated by single blanks, `-` for what is not known, no comments:
 //!
 //! ```text
-//! hetmp-profile 1
+//! hetmp-profile 2
 //! nodes cores=0,speed=1;cores=1,speed=0.33
 //! object 5f0c9a...                          build-id of what holds the regions, in hexadecimal
-//! region 1513 11 9d2c5680f3b1a1c7 2 12      offset, magnitude, shape; times probed; executions
-//! first 1500 5756000                        iterations and nanoseconds of the first execution
-//! settled 11 16500 57508000                 executions by plan, with their sums
+//! region 1513 11 9d2c5680f3b1a1c7 2         offset, magnitude, shape; times probed
 //! node 4641.9 - - - -                       ns, faults, instructions, events per iteration; ns of
 //! node 13948.6 - - - -                      the loop per iteration with this node alone
 //! way 1513 2 virtual-team 5756000.0 confirmed   offset, threads, way; usual ns; or `found` by one trial only
@@ -21,7 +19,7 @@
 //!
 //! Pure: text in, values out, and the other way round.
 
-use crate::cache::{Saved, Timing, NEW_WEIGHT};
+use crate::cache::{Saved, NEW_WEIGHT};
 use crate::gain::Kept;
 use crate::probe::NodeRate;
 use crate::ways::Way;
@@ -29,7 +27,7 @@ use core::fmt::{self, Write as _};
 use std::collections::BTreeMap;
 
 /// The first line.
-const HEADER: &str = "hetmp-profile 1";
+const HEADER: &str = "hetmp-profile 2";
 /// Most nodes of one region; a bound against damaged files.
 const MOST_NODES: usize = 4096;
 
@@ -100,7 +98,7 @@ impl Profile {
                 let first = first.unwrap_or("");
                 let why = match first.strip_prefix("hetmp-profile ") {
                     Some(version) => format!(
-                        "version {} (expected a profile of version 1)",
+                        "version {} (expected a profile of version 2)",
                         clean(version)
                     ),
                     None => "no profile (expected one that hetmp wrote)".to_owned(),
@@ -201,8 +199,6 @@ impl Saved {
                 })
                 .collect(),
             probes: self.probes.max(newer.probes),
-            first: self.first,
-            settled: newer.settled,
         }
     }
 }
@@ -256,13 +252,11 @@ impl Lines<'_> {
                         shape: words.hexadecimal()?,
                     };
                     let probes = words.integer()?;
-                    let executions = words.integer()?;
                     words.end()?;
-                    let mut saved = Saved {
+                    let saved = Saved {
                         probes,
                         ..Saved::default()
                     };
-                    saved.first.executions = executions;
                     if profile.sections[at].1.loops.insert(here, saved).is_some() {
                         return Err("a region twice".to_owned());
                     }
@@ -279,25 +273,12 @@ impl Lines<'_> {
                     }
                     count += 1;
                 }
-                "first" | "settled" | "node" => {
+                "node" => {
                     let saved = setting
                         .zip(place)
                         .and_then(|(at, place)| profile.sections[at].1.loops.get_mut(&place))
                         .ok_or("a region line must come before")?;
-                    match word {
-                        "first" => {
-                            saved.first.iterations = words.integer()?;
-                            saved.first.elapsed_ns = words.integer()?;
-                        }
-                        "settled" => {
-                            saved.settled = Timing {
-                                executions: words.integer()?,
-                                iterations: words.integer()?,
-                                elapsed_ns: words.integer()?,
-                            };
-                        }
-                        _ => words.node(saved)?,
-                    }
+                    words.node(saved)?;
                     words.end()?;
                 }
                 "end" => {
@@ -312,7 +293,7 @@ impl Lines<'_> {
                 }
                 _ => {
                     return Err(format!(
-                        "\"{}\" for nodes, object, region, first, settled, node, way or end",
+                        "\"{}\" for nodes, object, region, node, way or end",
                         clean(word)
                     ))
                 }
@@ -419,23 +400,8 @@ impl fmt::Display for Profile {
                 count += 1;
                 writeln!(
                     f,
-                    "region {:x} {} {:x} {} {}",
-                    place.offset,
-                    place.magnitude,
-                    place.shape,
-                    saved.probes,
-                    saved.first.executions
-                )?;
-                writeln!(
-                    f,
-                    "first {} {}",
-                    saved.first.iterations, saved.first.elapsed_ns
-                )?;
-                let s = saved.settled;
-                writeln!(
-                    f,
-                    "settled {} {} {}",
-                    s.executions, s.iterations, s.elapsed_ns
+                    "region {:x} {} {:x} {}",
+                    place.offset, place.magnitude, place.shape, saved.probes
                 )?;
                 for (rate, alone) in saved.rates.iter().zip(&saved.alone_ns) {
                     let mut line = String::from("node");

@@ -286,10 +286,6 @@ fn drift_triggers_a_probe() {
     assert_eq!(learned[4], Learning::Settled);
     assert!(probed(5..12) >= 1, "{learned:?}");
     assert_eq!(learned[11], Learning::Settled, "{learned:?}");
-    let e = cache.entry(&key).unwrap();
-    assert_eq!(e.first().executions, 1);
-    assert!(e.settled().executions >= 5);
-    assert!(e.first_overhead().unwrap().abs() < 0.2);
 }
 
 /// One disturbed execution does not count as a change of the machine.

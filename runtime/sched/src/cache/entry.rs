@@ -26,31 +26,6 @@ const BRIEF_NS: u64 = 20_000;
 /// A plan is renewed when a core speed ratio has moved by more than this factor. Smaller moves make a loop in
 /// fixed pieces less than 1 % longer; with chunks, the end of the loop evens them out anyway.
 const RENEWAL: f64 = 1.01;
-/// Sum of the times of several executions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Timing {
-    /// Number of executions.
-    pub executions: u64,
-    /// Sum of their iterations.
-    pub(crate) iterations: u64,
-    /// Sum of their elapsed times in nanoseconds.
-    pub(crate) elapsed_ns: u64,
-}
-
-impl Timing {
-    fn add(&mut self, r: &LoopRecord) {
-        self.executions += 1;
-        self.iterations = self.iterations.saturating_add(r.iterations);
-        self.elapsed_ns = self.elapsed_ns.saturating_add(r.elapsed_ns);
-    }
-
-    /// Nanoseconds per iteration of the loop.
-    #[must_use]
-    pub(crate) fn ns_per_iteration(&self) -> Option<f64> {
-        (self.iterations > 0).then(|| self.elapsed_ns as f64 / self.iterations as f64)
-    }
-}
-
 /// One region's entry.
 #[derive(Clone, Debug, Default)]
 pub struct Entry {
@@ -60,8 +35,6 @@ pub struct Entry {
     form: Form,
     /// Executions since the plan was made.
     since_plan: u32,
-    first: Timing,
-    settled: Timing,
 }
 
 /// The part of an entry that outlives the process (see [`crate::profile`]).
@@ -73,10 +46,6 @@ pub struct Saved {
     pub(crate) alone_ns: Vec<Option<f64>>,
     /// Executions that were probed since the region was last settled.
     pub(crate) probes: u32,
-    /// The first execution of all.
-    pub(crate) first: Timing,
-    /// All executions that ran by a plan, added up.
-    pub(crate) settled: Timing,
 }
 
 impl Entry {
@@ -87,8 +56,6 @@ impl Entry {
             rates: self.known.rates.to_vec(),
             alone_ns: self.known.alone_ns.to_vec(),
             probes: self.probes,
-            first: self.first,
-            settled: self.settled,
         })
     }
 
@@ -127,8 +94,6 @@ impl Entry {
             watch: DriftWatch::default(),
             form: Form::default(),
             since_plan: 0,
-            first: saved.first,
-            settled: saved.settled,
         })
     }
 
@@ -138,33 +103,10 @@ impl Entry {
         self.known.plan.is_some()
     }
 
-    /// The first execution of all, as a sum of one.
-    #[must_use]
-    pub fn first(&self) -> Timing {
-        self.first
-    }
-
-    /// All executions that ran by a plan.
-    #[must_use]
-    pub fn settled(&self) -> Timing {
-        self.settled
-    }
-
-    /// The part by which the first execution took longer per iteration than the settled executions: first
-    /// touch of memory, probing and a wrong first split together.
-    #[must_use]
-    pub fn first_overhead(&self) -> Option<f64> {
-        let settled = self.settled.ns_per_iteration().filter(|&s| s > 0.0)?;
-        Some(self.first.ns_per_iteration()? / settled - 1.0)
-    }
-
     /// Learns from one execution.
     pub(crate) fn update(&mut self, record: &LoopRecord, rules: &Rules) {
         if record.learning == Learning::None {
             return;
-        }
-        if self.first.executions == 0 {
-            self.first.add(record);
         }
         let nodes = record.nodes.len();
         let mut known = Known::clone(&self.known);
@@ -223,7 +165,6 @@ impl Entry {
                             .is_some_and(|d| d.modelled.is_none()))
             });
         let plans = if settled {
-            self.settled.add(record);
             if let Some(node) = ran_alone.map(|(node, _)| node).or(confined) {
                 // Only an execution by plan ran on this node alone from its beginning.
                 known.alone_ns[node] =
