@@ -1,12 +1,11 @@
 //! What is known about regions from their earlier executions.
 //!
 //! There is one entry for each region, order of magnitude of the trip count, and shape of the team. `entry`
-//! says what an entry holds and how it learns; `drift` says when an entry's plan no longer fits.
+//! says what an entry holds and how it learns.
 //!
 //! Data only: the runtime keeps the cache under its own lock, takes an [`Arc<Known>`](Known) out before an
 //! execution, and brings the record back after it.
 
-mod drift;
 mod entry;
 
 use crate::decide::{Decision, Rules};

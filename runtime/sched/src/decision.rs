@@ -1,6 +1,7 @@
 //! The parts of a [decision](crate::decide): its inputs, its outcome, and its reason in plain language.
 
 use crate::energy::{Estimate, Power};
+use crate::limits::SAME;
 use crate::probe::NodeRate;
 use crate::ways::Reason;
 use core::fmt;
@@ -162,6 +163,20 @@ impl Decision {
     #[must_use]
     pub(crate) fn is_confined(&self) -> bool {
         self.fault_period_us.is_some() && self.one_node().is_some()
+    }
+
+    /// Is it like `other` in everything that matters to an execution?
+    #[must_use]
+    pub fn is_like(&self, other: &Decision) -> bool {
+        let kind = match (&self.choice, &other.choice) {
+            (Choice::Split { .. }, Choice::Split { .. }) => true,
+            (x, y) => x == y,
+        };
+        kind && self.csr.len() == other.csr.len()
+            && self.csr.iter().zip(&*other.csr).all(|(x, y)| match (x, y) {
+                (Some(x), Some(y)) => x.max(*y) <= SAME * x.min(*y),
+                (x, y) => x.is_some() == y.is_some(),
+            })
     }
 
     /// The chosen node, where one node runs everything.

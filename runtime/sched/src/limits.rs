@@ -42,6 +42,10 @@ pub const SLICE_NS: u64 = 3_000_000;
 /// Times of loops that were measured to differ by less than this factor are taken for the same (untuned): nodes' times
 /// in two probings, costs of iterations, and what another division among nodes would save.
 pub(crate) const ALIKE: f64 = 1.25;
+/// What differs by less than this factor (untuned) makes no difference: the speeds by which a loop was divided, for a
+/// plan or a report (a loop in fixed pieces is then 2.5 % longer at most, and chunks even that out); and a region's time
+/// with more threads on nodes than it would have.
+pub(crate) const SAME: f64 = 1.05;
 /// A settled region has changed if so many executions in a row leave this band (a log ratio, a factor of 2) around the
 /// usual time, or two standard deviations, whichever is wider. One or two of them may have lost their cores. Untuned.
 pub(crate) const BAND: f64 = core::f64::consts::LN_2;

@@ -1,13 +1,13 @@
 //! One region's entry: averages of what its executions measured, and the plan that follows from them.
 //!
 //! Averages are weighted exponentially, so that traffic from the first touch of memory is forgotten and
-//! outliers decay. When successive executions agree, the entry is *settled*: it holds a plan, and the region
-//! is not probed again until [`drift`](super::drift) sees the nodes' times move.
+//! outliers decay. When successive executions agree, the entry is *settled*: it holds a plan, which follows the
+//! averages. The region is probed again when its time leaves the [`Band`] of usual times.
 
-use super::drift::{factor, moved, DriftWatch, DRIFT};
 use super::Known;
 use crate::decide::{decide, Choice, Decision, NodeInput, Rules};
 use crate::fixed::Form;
+use crate::gain::Band;
 use crate::limits::{ALIKE, FIRST_PERIOD, MEMORY, SLICE_NS};
 use crate::placement::Placement;
 use crate::probe::NodeRate;
@@ -23,15 +23,13 @@ const MOST_PROBES: u32 = 4;
 /// A loop is *brief* if it was over before threads of some node came in [`MOST_PROBES`] executions, and its span was no
 /// longer than this: nanoseconds from the first thread's arrival to the last thread's leaving.
 const BRIEF_NS: u64 = 20_000;
-/// A plan is renewed when a core speed ratio has moved by more than this factor. Smaller moves make a loop in
-/// fixed pieces less than 1 % longer; with chunks, the end of the loop evens them out anyway.
-const RENEWAL: f64 = 1.01;
 /// One region's entry.
 #[derive(Clone, Debug, Default)]
 pub struct Entry {
     pub(super) known: Arc<Known>,
     probes: u32,
-    watch: DriftWatch,
+    /// Of what a thousand iterations take by a plan.
+    band: Band,
     form: Form,
     /// Executions since the plan was made.
     since_plan: u32,
@@ -91,7 +89,7 @@ impl Entry {
                 brief: false,
             }),
             probes: saved.probes,
-            watch: DriftWatch::default(),
+            band: Band::default(),
             form: Form::default(),
             since_plan: 0,
         })
@@ -116,13 +114,7 @@ impl Entry {
         }
 
         let settled = record.learning == Learning::Settled;
-        // Compare with the expected times before the new times are blended into them.
-        let drift = if settled {
-            self.watch.add(record, &known)
-        } else {
-            self.watch = DriftWatch::default();
-            None
-        };
+        let ns = record.elapsed_ns as f64 / record.iterations.max(1) as f64;
         let weight = if settled {
             // If a short one loses a time slice, it takes many times as long.
             NEW_WEIGHT * (record.elapsed_ns as f64 / SLICE_NS as f64).clamp(1.0 - MEMORY, 1.0)
@@ -167,14 +159,14 @@ impl Entry {
         let plans = if settled {
             if let Some(node) = ran_alone.map(|(node, _)| node).or(confined) {
                 // Only an execution by plan ran on this node alone from its beginning.
-                known.alone_ns[node] =
-                    Some(record.elapsed_ns as f64 / record.iterations.max(1) as f64);
+                known.alone_ns[node] = Some(ns);
             }
-            drift.is_none_or(|moved| moved <= DRIFT)
+            !self.band.leaves(1000.0 * ns)
         } else {
+            self.band = Band::default();
             self.probes += 1;
             known.map.clone_from(&record.map);
-            let agreed = !factors.is_empty() && moved(factors.iter().copied()) <= ALIKE;
+            let agreed = !factors.is_empty() && moved(&factors) <= ALIKE;
             // A loop that went back to one node while it ran has not shown what follows the first traffic.
             let gave_up = confined.is_some() && record.renewals > 0;
             // A turn of a single node starts at once: another probing would teach nothing.
@@ -198,10 +190,10 @@ impl Entry {
             // comes too late.
             known.brief = !complete && self.probes >= MOST_PROBES && record.span_ns <= BRIEF_NS;
             self.since_plan = self.since_plan.saturating_add(1);
-            // Times of loops of a microsecond, in fixed pieces, move by more than `RENEWAL` each time.
+            // Times of loops of a microsecond, in fixed pieces, move by more than `SAME` each time.
             if complete && (!record.fixed || self.since_plan >= FIRST_PERIOD) {
                 let new = decide(&inputs, rules);
-                if !known.plan.as_ref().is_some_and(|p| close(p, &new)) {
+                if !known.plan.as_ref().is_some_and(|p| p.is_like(&new)) {
                     known.plan = Some(Arc::new(new));
                     self.since_plan = 0;
                 }
@@ -266,17 +258,17 @@ fn fresh_rate(record: &LoopRecord, i: usize) -> Option<NodeRate> {
     })
 }
 
-/// Whether two decisions are alike in everything that matters to an execution.
-fn close(a: &Decision, b: &Decision) -> bool {
-    let kind = match (&a.choice, &b.choice) {
-        (Choice::Split { .. }, Choice::Split { .. }) => true,
-        (x, y) => x == y,
-    };
-    kind && a.csr.len() == b.csr.len()
-        && a.csr.iter().zip(&*b.csr).all(|(x, y)| match (x, y) {
-            (Some(x), Some(y)) => factor(*x, *y) <= RENEWAL,
-            (x, y) => x.is_some() == y.is_some(),
-        })
+/// How far nodes have moved against each other, where each of `factors` says how many times slower a node has
+/// become. If all have become slower alike, their shares are still right, and the answer is 1. A single node
+/// is compared with its own past.
+fn moved(factors: &[f64]) -> f64 {
+    let low = factors.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = factors.iter().copied().fold(0.0, f64::max);
+    match factors.len() {
+        0 => 1.0,
+        1 => high.max(1.0 / high),
+        _ => high / low,
+    }
 }
 
 #[cfg(all(test, not(loom)))]

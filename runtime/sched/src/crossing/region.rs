@@ -18,7 +18,7 @@ pub(super) struct Shown {
 }
 
 /// Times in nanoseconds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Region {
     /// Executions at home, since the time there was last forgotten.
     pub(super) home_runs: u64,
@@ -45,26 +45,6 @@ pub(super) struct Region {
     pub(super) probes: u32,
     pub(super) first: Vec<Shown>,
     pub(super) last: Vec<Shown>,
-}
-
-impl Default for Region {
-    fn default() -> Region {
-        Region {
-            home_runs: 0,
-            home_ns: 0.0,
-            runs: 0,
-            ratio: Ratio::NONE,
-            recent_ns: 0.0,
-            band: Band::NONE,
-            out: false,
-            was_out: false,
-            before_ns: 0.0,
-            tried: false,
-            probes: 0,
-            first: Vec::new(),
-            last: Vec::new(),
-        }
-    }
 }
 
 impl Region {

@@ -11,6 +11,12 @@ pub(crate) struct Band {
     strays: i32,
 }
 
+impl Default for Band {
+    fn default() -> Band {
+        Band::NONE
+    }
+}
+
 impl Band {
     pub(crate) const NONE: Band = Band {
         mean: f64::NAN,

@@ -7,11 +7,7 @@ use hetmp_core::trace;
 use hetmp_sched::decide::{Choice, Decision};
 use hetmp_sched::record::{Learning, LoopRecord};
 use std::fmt::Write as _;
-use std::sync::Arc;
 
-/// A learned plan is news only if a core speed ratio has moved by more than this factor since the plan that
-/// was last told.
-const NEWS: f64 = 1.1;
 /// Most decisions of one loop that are kept and told. A loop whose decisions never agree must not fill the
 /// disk.
 const MOST_DECISIONS: usize = 64;
@@ -99,7 +95,7 @@ impl Summary {
             Learning::Settled => {
                 last.learning != Learning::Settled
                     || !match (&last.decision, &record.decision) {
-                        (Some(a), Some(b)) => alike(a, b),
+                        (Some(a), Some(b)) => a.is_like(b),
                         _ => false,
                     }
             }
@@ -246,16 +242,6 @@ impl Summary {
         }
         out.push_str("]}");
     }
-}
-
-/// Are two decisions nearly the same?
-fn alike(a: &Arc<Decision>, b: &Arc<Decision>) -> bool {
-    Arc::ptr_eq(a, b)
-        || (a.one_node() == b.one_node()
-            && a.csr.iter().zip(&*b.csr).all(|(x, y)| match (x, y) {
-                (Some(x), Some(y)) => x.max(*y) <= NEWS * x.min(*y),
-                (x, y) => x.is_none() == y.is_none(),
-            }))
 }
 
 /// What was chosen, in a word or two.
