@@ -13,16 +13,16 @@
 //! surely lose stay at home even where all together win.
 //!
 //! **Cold faults are not steady faults.** The first crossing of a region in a trial moves its input, and is not
-//! compared with anything. But it costs. So a trial ends at once where home itself waited too long for pages
-//! ([`HOPELESS`]): home had all pages before, so what it waits for is what others took within the same execution, and
-//! they will do so each time.
+//! compared with anything. But it costs. So the caller looks at home's faults while it runs: home had all pages before, so
+//! what it waits for is what others took within the same execution, and they will do so each time. Where that is
+//! hopeless, it stops the execution half-way ([`Crossings::trial`], [`Crossings::gave_up`]).
 //!
 //! **What trials lose is bounded** by the process's ledger, whose balance comes with [`Crossings::next`]. Every
 //! nanosecond that a region took longer than before, and every nanosecond that the origin waited for a page outside of
 //! crossing regions, is returned as lost. A trial begins when what moving its data is expected to take
-//! ([`Crossings::data`]) is left, and ends when nothing is and its regions have run there with their pages. The caller
-//! can stop an execution half-way ([`Crossings::trial`], [`Crossings::gave_up`]). After a trial that failed, the next
-//! one waits until the time spent in regions has doubled, and twice the loss of the last one is left.
+//! ([`Crossings::data`]) is left, and ends when nothing is and its regions have run there with their pages. After a
+//! trial that failed, the next one waits until the time spent in regions has doubled, and twice the loss of the last one
+//! is left.
 //!
 //! **Other nodes.** A region's function cannot be called for a part of its work, so each execution across nodes is the
 //! probe: it shows what each node takes for its part. After the trial of crossing, the node is tried that promises
@@ -48,9 +48,6 @@ use std::collections::BTreeMap;
 const MOVES: f64 = 0.5;
 /// A thread cannot touch more pages than one in this many nanoseconds of its work.
 const TOUCH_NS: f64 = 50.0;
-/// A trial ends if home waited in it for pages longer than this multiple of what one execution of each region takes
-/// there.
-const HOPELESS: f64 = 1.5;
 /// Executions at home before a region's time there is known. The first one starts threads and touches memory
 /// for the first time.
 const HOME_RUNS: u64 = 2;
@@ -63,13 +60,12 @@ enum Phase {
     /// Regions run at `place`, but for those that are out. `lost_ns`: what that has lost lately.
     Kept { place: Way, lost_ns: f64 },
     /// All regions that may gain are tried at `place`. `left_ns`: what the trial may still lose; `lost_ns`: what it has
-    /// lost. `waited_ns`: what the origin waited for pages within them.
+    /// lost.
     Trial {
         place: Way,
         from: Way,
         left_ns: f64,
         lost_ns: f64,
-        waited_ns: f64,
     },
 }
 
@@ -261,17 +257,18 @@ impl Crossings {
         }
     }
 
-    /// An execution of the region took `ns`. `waited_ns`: the part of `ns` for which a thread at home waited for pages
-    /// that were on other nodes; 0 for executions whole on another node. Returns by how many nanoseconds more, or
-    /// fewer, trials are now known to have lost.
+    /// An execution of the region took `ns`. `waited_ns`: the part of `ns` for which a thread waited for pages that were
+    /// on other nodes, of an execution at home. Returns by how many nanoseconds more, or fewer, trials are now known to
+    /// have lost.
     pub fn ran(&mut self, region: usize, place: Way, ns: u64, waited_ns: u64) -> f64 {
-        let (ns, waited) = (ns as f64, waited_ns.min(ns) as f64);
-        self.spent_ns += ns;
+        self.spent_ns += ns as f64;
         if is_home(place) {
-            self.regions.entry(region).or_default().at_home(ns - waited);
-            return self.fetched(waited as u64);
+            let waited_ns = waited_ns.min(ns);
+            let r = self.regions.entry(region).or_default();
+            r.at_home((ns - waited_ns) as f64);
+            return self.fetched(waited_ns);
         }
-        self.left_home(region, ns, waited)
+        self.left_home(region, ns as f64)
     }
 
     /// The origin waited `ns` for pages of other nodes while no region was away. Returns the same as
@@ -322,7 +319,6 @@ impl Crossings {
             from,
             left_ns,
             lost_ns: 0.0,
-            waited_ns: 0.0,
         });
     }
 
@@ -361,8 +357,7 @@ impl Crossings {
         all.estimate().map(|e| e.shifted(-longer.ln()))
     }
 
-    fn left_home(&mut self, region: usize, ns: f64, waited_ns: f64) -> f64 {
-        let once_ns: f64 = self.candidates().map(|r| r.home_ns).sum();
+    fn left_home(&mut self, region: usize, ns: f64) -> f64 {
         let nodes = self.nodes as f64;
         let known = self.regions.get(&region);
         let follows = known.is_some_and(|r| !self.may_gain(r));
@@ -394,11 +389,8 @@ impl Crossings {
                 left_ns,
                 place,
                 lost_ns,
-                waited_ns: waited,
                 ..
             } => {
-                *waited += waited_ns;
-                let hopeless = *waited > HOPELESS * once_ns * f64::from(r.runs);
                 r.tried = true;
                 if r.before_ns == 0.0 {
                     r.before_ns = r.home_ns;
@@ -414,7 +406,7 @@ impl Crossings {
                 *lost_ns += loss;
                 *left_ns -= loss;
                 let spent = *left_ns < 0.0;
-                if hopeless || self.is_decided(region, spent) {
+                if self.is_decided(region, spent) {
                     self.judge_trial();
                 }
                 loss

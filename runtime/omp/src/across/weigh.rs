@@ -246,12 +246,8 @@ pub(super) fn ran(
         let since = waited.saturating_sub(w.waited_ns);
         w.waited_ns = waited;
         // Threads wait for pages at the same time, and only the sum of their waiting is known.
-        let since = match (place, parts.and_then(<[Part]>::first)) {
-            (Way::Ordinary(_), _) => since / u64::from(threads.max(1)),
-            (Way::Across, Some(own)) => own.waited_ns as u64 / u64::from(own.threads.max(1)),
-            _ => 0,
-        };
-        ledger::charge(w.rule.ran(code, place, ns, since));
+        let each = since / u64::from(threads.max(1));
+        ledger::charge(w.rule.ran(code, place, ns, each));
         if place == Way::Across && parts.is_none() {
             w.rule.gave_up(code);
         }

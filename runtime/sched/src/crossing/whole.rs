@@ -309,25 +309,6 @@ fn little_data_is_tried_at_once() {
     }
 }
 
-/// The nodes take each other's pages all the time, which home's own waiting shows at once: home had all of them.
-#[test]
-fn one_crossing_is_enough_where_home_waits() {
-    for (waited, crossings) in [(40.0 * MS, 1), (2.0 * MS, 2)] {
-        let mut rule = Crossings::new(2);
-        for _ in 0..2 {
-            assert!(is_home(rule.next(0, 100.0 * MS)));
-            rule.ran(0, Way::HOME, (20.0 * MS) as u64, 0);
-        }
-        let mut crossed = 0;
-        while rule.next(0, 100.0 * MS) == Way::Across {
-            crossed += 1;
-            rule.ran(0, Way::Across, (50.0 * MS) as u64, waited as u64);
-        }
-        assert_eq!(crossed, crossings, "{waited}");
-        assert_eq!(rule.why(0), Reason::Slower);
-    }
-}
-
 #[test]
 fn unlike_nodes_that_gain_by_crossing_have_unlike_parts() {
     for busy in [1.0, 2.0, 5.0] {
