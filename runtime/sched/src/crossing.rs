@@ -44,7 +44,7 @@ use crate::ways::{Reason, Way};
 use region::Region;
 use std::collections::BTreeMap;
 
-/// The first crossings of all regions move this part of the data.
+/// The first crossings of all regions move this part of the data, and leaving for another node then moves the rest.
 const MOVES: f64 = 0.5;
 /// A thread cannot touch more pages than one in this many nanoseconds of its work.
 const TOUCH_NS: f64 = 50.0;
@@ -177,8 +177,8 @@ impl Crossings {
                 return self.begin_trial(Way::Across, left_ns, false);
             }
         }
-        let shown = self.regions.get(&region).is_some_and(|r| r.probes > 0);
-        if shown {
+        let r = self.regions.get(&region);
+        if r.is_some_and(|r| !r.alone_ns.is_empty()) {
             if let Some(place) = self.best_node(left_ns) {
                 self.begin_trial(place, left_ns, false);
             }

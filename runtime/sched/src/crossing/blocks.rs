@@ -80,7 +80,7 @@ impl Blocks {
         let cores = |p: &Part| f64::from(p.threads.min(p.cores.max(1)).max(1));
         // What each node does of the whole work in a nanosecond.
         let rates: Option<Vec<f64>> = (parts.iter())
-            .map(|p| p.whole_ns().map(|(_, ns)| cores(p) / ns.max(1.0)))
+            .map(|p| p.whole_ns().map(|ns| cores(p) / ns.max(1.0)))
             .collect();
         if self.shares.len() != parts.len() {
             let weights = match rates {

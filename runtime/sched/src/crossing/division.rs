@@ -53,20 +53,17 @@ pub struct Part {
 }
 
 impl Part {
-    /// Nanoseconds for which the whole region would keep one core of the node busy; with waiting for pages, and
-    /// without. `None` if the node did too little to tell.
-    pub fn whole_ns(&self) -> Option<(f64, f64)> {
-        if self.threads == 0 || self.work <= 0.0 || self.ran_ns < TELLS_NS {
-            return None;
-        }
-        let ns = |ns: f64| ns / self.work;
-        Some((ns(self.ran_ns + self.waited_ns), ns(self.ran_ns)))
+    /// Nanoseconds for which the whole region would keep one core of the node busy. `None` if the node did too little to
+    /// tell.
+    pub fn whole_ns(&self) -> Option<f64> {
+        let tells = self.threads > 0 && self.work > 0.0 && self.ran_ns >= TELLS_NS;
+        tells.then(|| self.ran_ns / self.work)
     }
 
-    /// The same for the whole region, in `threads` threads, on this node alone.
-    pub fn alone_ns(&self, threads: u32) -> Option<(f64, f64)> {
+    /// What the whole region takes in `threads` threads on this node alone, if its pages are there.
+    pub fn alone_ns(&self, threads: u32) -> Option<f64> {
         let cores = f64::from(threads.min(self.cores.max(1)).max(1));
-        (self.whole_ns()).map(|(with, without)| (with / cores, without / cores))
+        self.whole_ns().map(|ns| ns / cores)
     }
 }
 
@@ -149,9 +146,9 @@ impl Division {
 
     /// An execution across all nodes showed this, by node.
     pub fn ran(&mut self, parts: &[Part]) {
-        let shown: Option<Vec<(f64, f64)>> = parts.iter().map(Part::whole_ns).collect();
+        let shown: Option<Vec<f64>> = parts.iter().map(Part::whole_ns).collect();
         let Some(shown) = shown else { return };
-        let working = parts.iter().zip(shown.iter().map(|&(_, without)| without));
+        let working = parts.iter().zip(shown);
         if self.known.len() != parts.len() {
             let was_cold = |p: &Part| p.waited_ns > COLD * p.ran_ns;
             if !core::mem::replace(&mut self.has_run, true) && parts.iter().any(was_cold) {

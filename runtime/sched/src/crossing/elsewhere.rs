@@ -1,17 +1,12 @@
 //! Regions that run whole on another node: what is expected of that by what executions across nodes have shown.
 
 use super::division::Part;
-use super::region::{Region, Shown};
+use super::region::Region;
 use super::{is_home, Crossings};
 use crate::limits::SYSTEMATIC;
 use crate::ways::Way;
 
 impl Crossings {
-    /// An execution of the region across nodes has shown this about the nodes other than home, in order.
-    pub(super) fn probed(&mut self, region: usize, shown: &[Shown]) {
-        self.regions.entry(region).or_default().probed(shown);
-    }
-
     /// An execution of the region by `threads` threads across nodes has shown this, by node, home first. Nothing is
     /// learned where a node other than home did too little to tell.
     pub fn crossed(&mut self, region: usize, parts: &[Part], threads: u32) {
@@ -19,22 +14,18 @@ impl Crossings {
         // would on other nodes, too.
         let own = parts.first().and_then(|p| p.alone_ns(threads));
         let home = self.times(region).0 as f64;
-        let scale = own.map_or(1.0, |(_, ns)| (home / ns).max(1.0));
-        let shown = |p: &Part| {
-            let (with_faults_ns, clean_ns) = p.alone_ns(threads)?;
-            Some(Shown {
-                with_faults_ns: with_faults_ns * scale,
-                clean_ns: clean_ns * scale,
-            })
-        };
-        let shown: Option<Vec<Shown>> = parts.iter().skip(1).map(shown).collect();
-        if let Some(shown) = shown.filter(|s| !s.is_empty()) {
-            self.probed(region, &shown);
+        let scale = own.map_or(1.0, |ns| (home / ns).max(1.0));
+        let shown = |p: &Part| Some(p.alone_ns(threads)? * scale);
+        if let Some(shown) = parts.iter().skip(1).map(shown).collect() {
+            self.regions.entry(region).or_default().alone_ns = shown;
         }
     }
 
     /// The node that promises most, if moving there is expected to take no more than is left.
     pub(super) fn best_node(&self, left_ns: f64) -> Option<Way> {
+        if self.moving_ns(|_| true) > left_ns {
+            return None;
+        }
         let kept = self.place();
         let is_away = |r: &Region| !is_home(kept) && !r.out;
         if self.candidates().any(|r| is_away(r) && r.recent_ns == 0.0) {
@@ -44,10 +35,9 @@ impl Crossings {
         let now: f64 = self.candidates().map(now_ns).sum();
         // Regions that showed nothing are taken to be like the others.
         let like = |node: usize| {
-            let shown = self.candidates().filter(|r| r.probes > 0);
-            let sums = shown.fold((0.0, 0.0), |(clean, home), r| {
-                (clean + r.last[node - 1].clean_ns, home + r.home_ns)
-            });
+            let shown = |r: &Region| Some((*r.alone_ns.get(node - 1)?, r.home_ns));
+            let sums = (self.candidates().filter_map(shown))
+                .fold((0.0, 0.0), |sum, r| (sum.0 + r.0, sum.1 + r.1));
             if sums.1 > 0.0 {
                 sums.0 / sums.1
             } else {
@@ -57,11 +47,10 @@ impl Crossings {
         let promise = |node: usize| {
             let place = Way::Elsewhere(node);
             let like = like(node);
-            let (mut now, mut away, mut moving) = (now, 0.0, 0.0);
+            let (mut now, mut away) = (now, 0.0);
             for r in self.candidates() {
-                let ns = r.alone_ns(node, self.overhead_ns);
+                let ns = r.alone_ns.get(node - 1).map(|ns| ns + self.overhead_ns);
                 away += ns.unwrap_or(like * r.home_ns);
-                moving += r.moved_ns(node);
             }
             // Short regions go too.
             for r in self.regions.values().filter(|r| r.home_runs > 0) {
@@ -71,7 +60,7 @@ impl Crossings {
                 }
             }
             let gain = (now.max(1.0) / away.max(1.0)).ln();
-            let allowed = place != kept && moving <= left_ns && self.may_try(place, left_ns);
+            let allowed = place != kept && self.may_try(place, left_ns);
             (allowed && gain > SYSTEMATIC).then_some((gain, place))
         };
         let promising = (1..self.nodes).filter_map(promise);

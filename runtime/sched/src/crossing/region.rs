@@ -4,19 +4,6 @@
 use crate::gain::{Band, Ratio};
 use crate::limits::MEMORY;
 
-/// Of what a first execution across nodes waited for pages, at least this part was for pages that had to move once.
-const LEAST: f64 = 0.25;
-
-/// What an execution across nodes has shown about one node other than home, as times of the whole region on that node
-/// alone, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Shown {
-    /// With all the waiting for pages.
-    pub(super) with_faults_ns: f64,
-    /// Without that waiting: as if all pages were on the node.
-    pub(super) clean_ns: f64,
-}
-
 /// Times in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Region {
@@ -40,11 +27,9 @@ pub(super) struct Region {
     pub(super) before_ns: f64,
     /// Was in a trial.
     pub(super) tried: bool,
-    /// Executions that have shown something of other nodes, and what the first and the last one showed, by node without
-    /// home.
-    pub(super) probes: u32,
-    pub(super) first: Vec<Shown>,
-    pub(super) last: Vec<Shown>,
+    /// What the whole region takes on each other node alone if all its pages are there, as the last execution across
+    /// showed; empty before the first one that showed it.
+    pub(super) alone_ns: Vec<f64>,
 }
 
 impl Region {
@@ -86,30 +71,5 @@ impl Region {
                 self.home_ns + weight * (ns - self.home_ns)
             }
         };
-    }
-
-    pub(super) fn probed(&mut self, shown: &[Shown]) {
-        self.probes += 1;
-        if self.probes == 1 {
-            self.first = shown.to_vec();
-        }
-        self.last = shown.to_vec();
-    }
-
-    /// Expected time on node `node` alone, with its pages there.
-    pub(super) fn alone_ns(&self, node: usize, overhead_ns: f64) -> Option<f64> {
-        (self.last.get(node - 1)).map(|s| s.clean_ns + overhead_ns)
-    }
-
-    /// What moving the region's pages to node `node` once is expected to cost: what the first execution across waited
-    /// longer than the last, at the scale of the whole region, and at least a [`LEAST`] part of what it waited.
-    pub(super) fn moved_ns(&self, node: usize) -> f64 {
-        match (self.first.get(node - 1), self.last.get(node - 1)) {
-            (Some(f), Some(l)) => {
-                let waited = |s: &Shown| (s.with_faults_ns - s.clean_ns).max(0.0);
-                (waited(f) - waited(l)).max(LEAST * waited(f))
-            }
-            _ => 0.0,
-        }
     }
 }

@@ -1,7 +1,6 @@
 //! The rule on programs that are faster whole on another node.
 
 use super::division::{Division, Part};
-use super::region::Shown;
 use super::tests::left;
 use super::*;
 
@@ -14,9 +13,8 @@ struct Model {
     home: f64,
     /// Whole on node 1, with the pages there.
     node: f64,
-    /// Across, with the pages there, and how much of that node 1 waits for pages.
+    /// Across, with the pages there.
     across: f64,
-    waits: f64,
     /// How much longer an execution takes where the last one was elsewhere.
     moving: f64,
 }
@@ -27,7 +25,6 @@ const FIGHTS: Model = Model {
     home: 6.0 * MS,
     node: 2.2 * MS,
     across: 9.0 * MS,
-    waits: 8.0 * MS,
     moving: 4.0 * MS,
 };
 
@@ -73,13 +70,8 @@ impl World {
         let moving = if moves { m.moving } else { 0.0 };
         let (ns, waited) = match place {
             Way::Across => {
-                // Each node has a half of the threads.
-                let clean = FIGHTS.node;
-                let shown = Shown {
-                    with_faults_ns: clean + 2.0 * (m.waits + moving),
-                    clean_ns: if m.node == FIGHTS.node { clean } else { m.node },
-                };
-                self.rule.probed(i, &[shown]);
+                let r = self.rule.regions.entry(i).or_default();
+                r.alone_ns = vec![m.node];
                 (m.across + moving, 0.0)
             }
             Way::Elsewhere(node) => {
@@ -116,7 +108,6 @@ fn a_program_that_is_fastest_on_another_node_moves_there_and_stays() {
 fn a_node_may_be_better_than_all_together() {
     let crosses = Model {
         across: 4.0 * MS,
-        waits: 1.0 * MS,
         ..FIGHTS
     };
     let mut w = World::new(crosses);
@@ -130,7 +121,6 @@ fn a_node_may_be_better_than_all_together() {
 fn what_serial_code_fetches_at_both_places_is_not_held_against_the_new_one() {
     let crosses = Model {
         across: 3.2 * MS,
-        waits: 0.5 * MS,
         node: 1.6 * MS,
         ..FIGHTS
     };
