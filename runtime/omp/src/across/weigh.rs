@@ -138,14 +138,11 @@ pub(super) fn place(t: &Table, code: usize) -> Way {
 
 /// How many threads of the region each node has if it crosses now; `None`: equal parts.
 pub(super) fn threads(t: &Table, th: &Thread, region: &Region) -> Option<Vec<u32>> {
-    let n = region.nthreads;
-    let more = with(t, |w| {
-        Some(w.divisions.get_mut(&region.code)?.gains_by_more(n))
-    })?;
     // The region's code is read only where another number of threads would help.
-    let any = more && divide::any_size(th, region);
+    let any = || divide::any_size(th, region);
     with(t, |w| {
-        let new = w.divisions.get_mut(&region.code)?.threads(n, any);
+        let division = w.divisions.get_mut(&region.code)?;
+        let new = division.threads(region.nthreads, any);
         let last = w.last.entry(region.code).or_default();
         let now = new.as_deref().unwrap_or_default();
         if last != now {

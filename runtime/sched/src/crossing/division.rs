@@ -17,12 +17,9 @@
 //! millisecond of work had to move took 2.5 times as much time as one that had its pages already. So a first execution
 //! in which a node waited long for pages says nothing about speeds.
 //!
-//! **Asked before each crossing.** So the best divisions are found once, and again only when the nodes' speeds have
-//! changed against each other.
-//!
 //! Pure: times come in, numbers of threads go out.
 
-use crate::limits::ALIKE;
+use crate::limits::{ALIKE, SAME};
 
 /// A first execution in which a node waited for pages longer than this part of its work's time is a cold one.
 const COLD: f64 = 0.25;
@@ -31,9 +28,6 @@ const COLD: f64 = 0.25;
 const TELLS_NS: f64 = 500_000.0;
 /// A region that may have any number of threads has at most this many times as many as it would have.
 const MOST: u32 = 8;
-/// Fewer threads are better than more that make the slowest node's time shorter by less than this factor. Nodes' times
-/// that have changed against each other by less have the same best division.
-const FEWER: f64 = 1.05;
 /// The weight of an execution's times beside those of earlier ones, for a node that has as large a part as the others.
 const WEIGHT: f64 = 0.25;
 
@@ -76,38 +70,12 @@ pub struct Division {
     known: Vec<(u32, f64)>,
     /// There was an execution that could tell something.
     has_run: bool,
-    found: Option<Found>,
-    /// How often divisions were looked for.
-    #[cfg(test)]
-    searches: u32,
-}
-
-/// The best divisions of a region of `total` threads.
-#[derive(Clone, Debug)]
-struct Found {
-    total: u32,
-    /// What was known of the nodes then.
-    known: Vec<(u32, f64)>,
-    /// With as many threads, and with any number.
-    fixed: Vec<u32>,
-    free: Vec<u32>,
-}
-
-impl Found {
-    fn holds(&self, known: &[(u32, f64)], total: u32) -> bool {
-        let changes =
-            || (self.known.iter().zip(known)).map(|(was, now)| now.1.max(1.0) / was.1.max(1.0));
-        let least = changes().fold(f64::INFINITY, f64::min);
-        self.total == total
-            && self.known.len() == known.len()
-            && changes().fold(0.0, f64::max) <= FEWER * least
-    }
 }
 
 impl Division {
-    /// The threads on each node of a region of `total` threads; `None`: equal parts. If `any`, the region may have more
-    /// threads than `total`.
-    pub fn threads(&mut self, total: u32, any: bool) -> Option<Vec<u32>> {
+    /// The threads on each node of a region of `total` threads; `None`: equal parts. May the region have more threads than
+    /// `total`? That is asked where `any` number would be better.
+    pub fn threads(&mut self, total: u32, any: impl Fn() -> bool) -> Option<Vec<u32>> {
         let nodes = self.known.len();
         if nodes == 0 || (total as usize) < nodes {
             return None;
@@ -115,33 +83,20 @@ impl Division {
         let equal: Vec<u32> = equal_parts(total, nodes as u32).collect();
         let now: u32 = self.threads.iter().sum();
         // The program may ask for another number of threads each time.
-        let fits = now == total || any && now >= total && now <= MOST * total;
+        let fits = now == total || (total..=MOST * total).contains(&now) && any();
         if !fits {
             self.threads = equal.clone();
         }
         if self.longest(&self.threads) > ALIKE * self.least() {
-            let found = self.find(total);
-            let new = if any { found.free } else { found.fixed };
+            let mut new = self.fixed(total);
+            if self.longest(&new) > ALIKE * self.least() && any() {
+                new = self.free(new);
+            }
             if self.longest(&self.threads) > ALIKE * self.longest(&new) {
                 self.threads = new;
             }
         }
         (self.threads != equal).then(|| self.threads.clone())
-    }
-
-    /// Would the slowest node be done earlier if the region might have more threads than `total`?
-    pub fn gains_by_more(&mut self, total: u32) -> bool {
-        let nodes = self.known.len();
-        if nodes == 0 || (total as usize) < nodes {
-            return false;
-        }
-        let now: u32 = self.threads.iter().sum();
-        if now > total {
-            return true;
-        }
-        let found = self.find(total);
-        let (fixed, free) = (self.longest(&found.fixed), self.longest(&found.free));
-        fixed > ALIKE * self.least() && fixed > ALIKE * free
     }
 
     /// An execution across all nodes showed this, by node.
@@ -177,42 +132,28 @@ impl Division {
             .fold(0.0, f64::max)
     }
 
-    /// The best divisions of a region of `total` threads.
-    fn find(&mut self, total: u32) -> Found {
-        match self.found.take().filter(|f| f.holds(&self.known, total)) {
-            Some(found) => self.found.insert(found).clone(),
-            None => {
-                let found = self.search(total);
-                self.found.insert(found).clone()
-            }
+    /// The best division into `total` threads: gives one after the other to the node that would be done first with it;
+    /// each node gets one.
+    fn fixed(&self, total: u32) -> Vec<u32> {
+        let mut threads = vec![1; self.known.len()];
+        for _ in self.known.len()..total as usize {
+            self.add(&mut threads);
         }
+        threads
     }
 
-    /// Gives one thread after the other to the node that would be done first with it; each node gets one. What that
-    /// comes to with `total` threads is the best division into as many.
-    fn search(&mut self, total: u32) -> Found {
-        #[cfg(test)]
-        {
-            self.searches += 1;
-        }
-        let mut threads = vec![1u32; self.known.len()];
-        while threads.iter().sum::<u32>() < total {
+    /// The best division into at least as many threads as `fixed` has. Fewer are better than more that gain next to
+    /// nothing.
+    fn free(&self, fixed: Vec<u32>) -> Vec<u32> {
+        let total: u32 = fixed.iter().sum();
+        let (mut threads, mut best) = (fixed.clone(), fixed);
+        for _ in total..MOST * total {
             self.add(&mut threads);
-        }
-        let fixed = threads.clone();
-        let mut free = fixed.clone();
-        for _ in total + 1..=MOST * total {
-            self.add(&mut threads);
-            if FEWER * self.longest(&threads) < self.longest(&free) {
-                free.clone_from(&threads);
+            if SAME * self.longest(&threads) < self.longest(&best) {
+                best.clone_from(&threads);
             }
         }
-        Found {
-            total,
-            known: self.known.clone(),
-            fixed,
-            free,
-        }
+        best
     }
 
     fn add(&self, threads: &mut [u32]) {
@@ -265,7 +206,7 @@ mod tests {
         let mut threads: Vec<u32> = equal_parts(total, nodes.len() as u32).collect();
         for _ in 0..6 {
             division.ran(&parts(nodes, &threads));
-            if let Some(new) = division.threads(total, any) {
+            if let Some(new) = division.threads(total, || any) {
                 threads = new;
             }
         }
@@ -299,9 +240,9 @@ mod tests {
         let nodes = [(1, 10e6), (1, 30e6)];
         let mut division = Division::default();
         division.ran(&parts(&nodes, &[1, 1]));
-        assert_eq!(division.threads(2, true), Some(vec![3, 1]));
-        assert_eq!(division.threads(8, false), Some(vec![6, 2]));
-        assert_eq!(division.threads(1, false), None);
+        assert_eq!(division.threads(2, || true), Some(vec![3, 1]));
+        assert_eq!(division.threads(8, || false), Some(vec![6, 2]));
+        assert_eq!(division.threads(1, || false), None);
     }
 
     /// A node that waits for pages in each execution, however small its part is, keeps its part.
@@ -316,7 +257,7 @@ mod tests {
                 // And what is neither work nor waiting for pages.
                 shown[1].ran_ns += 0.5e6;
                 division.ran(&shown);
-                threads = division.threads(2, true).unwrap_or(vec![1, 1]);
+                threads = division.threads(2, || true).unwrap_or(vec![1, 1]);
             }
             assert_eq!(threads, expected, "{slow}");
         }
@@ -330,44 +271,17 @@ mod tests {
         let mut cold = parts(&nodes, &[1, 1]);
         (cold[1].ran_ns, cold[1].waited_ns) = (2.5 * cold[1].ran_ns, 9e6);
         division.ran(&cold);
-        assert_eq!(division.threads(2, true), None);
+        assert_eq!(division.threads(2, || true), None);
         division.ran(&parts(&nodes, &[1, 1]));
-        assert_eq!(division.threads(2, true), None);
+        assert_eq!(division.threads(2, || true), None);
         // A node that always waits is judged by the second execution: it may be slow.
         let mut slow = Division::default();
         let mut shown = parts(&[(1, 10e6), (1, 30e6)], &[1, 1]);
         shown[1].waited_ns = 9e6;
         slow.ran(&shown);
-        assert_eq!(slow.threads(2, true), None);
+        assert_eq!(slow.threads(2, || true), None);
         slow.ran(&shown);
-        assert_eq!(slow.threads(2, true), Some(vec![3, 1]));
-    }
-
-    /// A region is asked about before each execution: a settled one costs no search, whether its parts are equal or
-    /// not.
-    #[test]
-    fn settled_divisions_are_not_looked_for_again() {
-        for slow in [10e6, 13e6, 30e6] {
-            let nodes = |noise: f64| [(16, 10e6 * noise), (16, slow)];
-            let (mut division, mut threads) = (Division::default(), vec![16, 16]);
-            let mut after = |division: &mut Division, noise| {
-                division.ran(&parts(&nodes(noise), &threads));
-                let any = division.gains_by_more(32);
-                threads = division.threads(32, any).unwrap_or(vec![16, 16]);
-            };
-            for i in 0..1000 {
-                // Both nodes are slower at times, and one by a hundredth.
-                after(&mut division, [1.0, 1.01][i % 2]);
-            }
-            let settled = division.searches;
-            assert!(settled <= 2, "{slow}: {settled}");
-            // A node that gets much faster is noticed.
-            for _ in 0..20 {
-                after(&mut division, 0.25);
-            }
-            assert!(division.searches > settled, "{slow}");
-            assert!(threads[0] >= 3 * threads[1], "{slow}: {threads:?}");
-        }
+        assert_eq!(slow.threads(2, || true), Some(vec![3, 1]));
     }
 
     /// What cannot be told from an execution changes nothing.
@@ -375,6 +289,6 @@ mod tests {
     fn a_node_that_did_nothing_tells_nothing() {
         let mut division = Division::default();
         division.ran(&[Part::default(), Part::default()]);
-        assert_eq!(division.threads(2, true), None);
+        assert_eq!(division.threads(2, || true), None);
     }
 }

@@ -208,8 +208,8 @@ impl Nodes {
     fn run(&mut self) -> (Way, Option<Vec<u32>>) {
         let place = self.rule.next(0, left(self.ran, self.lost));
         let divided = (place == Way::Across).then(|| {
-            let any = self.division.gains_by_more(2) && self.any;
-            self.division.threads(2, any).unwrap_or(vec![1, 1])
+            let threads = self.division.threads(2, || self.any);
+            threads.unwrap_or(vec![1, 1])
         });
         if divided.is_some() && self.last.is_some() && divided != self.last {
             self.rule.divided(0);
