@@ -87,8 +87,8 @@ pub struct Crossings {
     regions: BTreeMap<usize, Region>,
     phase: Phase,
     spent_ns: f64,
-    /// In the current phase, away from home: the time of regions, and what the origin waited for pages outside of them.
-    /// While a place is kept, older times count less.
+    /// At the current place, if that is not home: the time of regions, and what the origin waited for pages outside of
+    /// them. While it is kept, older times count less.
     away_ns: f64,
     fetched_ns: f64,
     /// How much longer regions took before the trial for that waiting.
@@ -314,25 +314,21 @@ impl Crossings {
         }
         // Serial code waited for pages there, too.
         self.before = 1.0 + self.fetched_part();
-        self.begin(Phase::Trial {
+        (self.away_ns, self.fetched_ns) = (0.0, 0.0);
+        self.phase = Phase::Trial {
             place,
             from,
             left_ns,
             lost_ns: 0.0,
-        });
-    }
-
-    fn begin(&mut self, phase: Phase) {
-        (self.away_ns, self.fetched_ns) = (0.0, 0.0);
-        self.phase = phase;
+        };
     }
 
     fn keep(&mut self, place: Way) {
         self.before = 1.0;
-        self.begin(Phase::Kept {
+        self.phase = Phase::Kept {
             place,
             lost_ns: 0.0,
-        });
+        };
     }
 
     fn tried(&mut self, place: Way) -> &mut Tried {
@@ -472,6 +468,7 @@ impl Crossings {
             r.out = !is_home(to) && r.was_out;
             r.leaves();
         }
+        (self.away_ns, self.fetched_ns) = (0.0, 0.0);
         self.keep(to);
     }
 

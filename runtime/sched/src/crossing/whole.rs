@@ -41,9 +41,14 @@ struct World {
 
 impl World {
     fn new(of: Model) -> World {
+        let mut rule = Crossings::new(2);
+        // Moving all of it takes as long as the regions' executions that do.
+        let fault_ns = 20_000.0;
+        let pages = 2.0 * of.regions as f64 * of.moving / fault_ns;
+        rule.data(pages as u64, fault_ns);
         World {
             of,
-            rule: Crossings::new(2),
+            rule,
             last: vec![Way::HOME; of.regions],
             total: 0.0,
             lost: 0.0,
