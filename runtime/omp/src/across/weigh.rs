@@ -223,12 +223,11 @@ pub(super) fn ran(
     parts: Option<&[Part]>,
 ) {
     if let Some(parts) = parts {
-        let probes = schedule(th).filter(|&kind| kind != SchedKind::StaticCsr);
+        let probes = schedule(th).is_some_and(|kind| kind != SchedKind::StaticCsr);
         with(t, |w| {
             w.divisions.entry(code).or_default().ran(parts);
-            if let Some(kind) = probes {
-                let again = kind == SchedKind::HetProbeI;
-                w.blocks.entry(code).or_default().ran(parts, again);
+            if probes {
+                w.blocks.entry(code).or_default().ran(parts);
             }
         });
     }

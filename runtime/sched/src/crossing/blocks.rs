@@ -7,9 +7,8 @@
 //!
 //! **Corrections.** A block's iterations may take more time than those of others. So each execution shows how much
 //! longer the slowest node took than all would have taken if they had been done together, as far as the times of these
-//! blocks tell. `hetprobe` decides in the first [`DECIDING`] executions in blocks, and later only if the work has
-//! changed [`CHANGED`]. `hetprobe-i` is for loops whose iterations differ: a block that was too slow twice in
-//! succession is cut again, for as long as the program runs. Each correction moves the pages at the blocks' borders.
+//! blocks tell. A block that was too slow twice in succession is cut again, for as long as the program runs. Each
+//! correction moves the pages at the blocks' borders.
 //!
 //! Waiting for pages does not count, as in [`super::division`].
 //!
@@ -17,14 +16,8 @@
 
 use super::division::Part;
 
-/// Executions on demand before the blocks are equal, if the parts are too short to tell a node's speed.
-const PROBES: u32 = 2;
-/// Executions in blocks after which `hetprobe` has decided.
-const DECIDING: u32 = 3;
 /// Blocks are corrected if the slowest node would be done earlier by this factor.
 const RENEWAL: f64 = 1.1;
-/// A decided division is corrected if the slowest node would be done earlier by this factor.
-const CHANGED: f64 = 2.0;
 
 /// The whole of a loop in [`Blocks::bounds`].
 pub const WHOLE: u32 = 1 << 30;
@@ -40,8 +33,6 @@ pub fn parts(bounds: &[u32]) -> Vec<u32> {
 pub struct Blocks {
     /// By node: the part of each loop. Empty: on demand.
     shares: Vec<f64>,
-    /// Executions since the last probing or correction.
-    runs: u32,
     /// The last execution could have ended earlier by [`RENEWAL`].
     late: bool,
 }
@@ -74,20 +65,16 @@ impl Blocks {
         Some(bounds)
     }
 
-    /// An execution across all nodes showed this, by node. `again`: corrections do not end (`hetprobe-i`).
-    pub fn ran(&mut self, parts: &[Part], again: bool) {
-        self.runs = self.runs.saturating_add(1);
+    /// An execution across all nodes showed this, by node.
+    pub fn ran(&mut self, parts: &[Part]) {
         let cores = |p: &Part| f64::from(p.threads.min(p.cores.max(1)).max(1));
         // What each node does of the whole work in a nanosecond.
         let rates: Option<Vec<f64>> = (parts.iter())
             .map(|p| p.whole_ns().map(|ns| cores(p) / ns.max(1.0)))
             .collect();
         if self.shares.len() != parts.len() {
-            let weights = match rates {
-                Some(rates) => rates,
-                None if self.runs >= PROBES => parts.iter().map(cores).collect(),
-                None => return,
-            };
+            // Parts too short to tell a node's speed tell no more another time.
+            let weights = rates.unwrap_or_else(|| parts.iter().map(cores).collect());
             *self = Blocks::given(weights.into_iter()).unwrap_or_default();
             return;
         }
@@ -96,21 +83,9 @@ impl Blocks {
             .map(|(p, rate)| p.work / rate)
             .fold(0.0, f64::max);
         let gain = slowest * rates.iter().sum::<f64>();
-        let late = gain > RENEWAL;
-        let correct = match again {
-            _ if self.runs <= DECIDING => late,
-            true => late && self.late,
-            false => gain > CHANGED,
-        };
-        self.late = late;
-        if correct {
-            let runs = if again {
-                self.runs
-            } else {
-                self.runs.min(DECIDING)
-            };
+        let was_late = core::mem::replace(&mut self.late, gain > RENEWAL);
+        if self.late && was_late {
             *self = Blocks::given(rates.into_iter()).unwrap_or_default();
-            self.runs = runs;
         }
     }
 }
@@ -121,7 +96,7 @@ mod tests {
 
     /// Runs a loop whose iteration at `x`, from 0 to 1, costs `cost(x)` nanoseconds times the number of iterations, on
     /// nodes with one core each that take `slow[k]` times as long. Returns the part.
-    fn run(blocks: &mut Blocks, slow: &[f64], cost: &dyn Fn(f64) -> f64, again: bool) -> f64 {
+    fn run(blocks: &mut Blocks, slow: &[f64], cost: &dyn Fn(f64) -> f64) -> f64 {
         const STEPS: usize = 10_000;
         let at = |i: usize| cost((i as f64 + 0.5) / STEPS as f64) / STEPS as f64;
         let all: f64 = (0..STEPS).map(at).sum();
@@ -145,19 +120,13 @@ mod tests {
                     .collect()
             }
         };
-        blocks.ran(&parts, again);
+        blocks.ran(&parts);
         parts.iter().map(|p| p.ran_ns).fold(0.0, f64::max)
     }
 
     /// The longest part of the last of `runs` executions.
-    fn runs(
-        blocks: &mut Blocks,
-        slow: &[f64],
-        cost: &dyn Fn(f64) -> f64,
-        again: bool,
-        runs: usize,
-    ) -> f64 {
-        (0..runs).fold(0.0, |_, _| run(blocks, slow, cost, again))
+    fn runs(blocks: &mut Blocks, slow: &[f64], cost: &dyn Fn(f64) -> f64, runs: usize) -> f64 {
+        (0..runs).fold(0.0, |_, _| run(blocks, slow, cost))
     }
 
     fn of(work: f64, ran_ns: f64) -> Part {
@@ -177,17 +146,15 @@ mod tests {
 
     #[test]
     fn blocks_are_in_proportion_to_speeds() {
-        for again in [false, true] {
-            let mut blocks = Blocks::default();
-            assert_eq!(blocks.bounds(), None);
-            run(&mut blocks, &[1.0, 3.0], &|_| 1e8, again);
-            assert_eq!(shares(&blocks), [750, 250]);
-            // Settled: nothing moves any more.
-            let settled = blocks.bounds();
-            for _ in 0..20 {
-                run(&mut blocks, &[1.0, 3.1], &|_| 1e8, again);
-                assert_eq!(blocks.bounds(), settled);
-            }
+        let mut blocks = Blocks::default();
+        assert_eq!(blocks.bounds(), None);
+        run(&mut blocks, &[1.0, 3.0], &|_| 1e8);
+        assert_eq!(shares(&blocks), [750, 250]);
+        // Settled: nothing moves any more.
+        let settled = blocks.bounds();
+        for _ in 0..20 {
+            run(&mut blocks, &[1.0, 3.1], &|_| 1e8);
+            assert_eq!(blocks.bounds(), settled);
         }
     }
 
@@ -200,7 +167,7 @@ mod tests {
             threads: 4,
             ..of(0.5, 50e6)
         };
-        blocks.ran(&[of(0.5, 50e6), two], false);
+        blocks.ran(&[of(0.5, 50e6), two]);
         assert_eq!(shares(&blocks), [333, 667]);
     }
 
@@ -210,45 +177,38 @@ mod tests {
         for nodes in [&[1.0, 1.0][..], &[1.0, 3.0], &[1.0, 1.0, 2.0]] {
             let speeds: f64 = nodes.iter().map(|s| 1.0 / s).sum();
             let ideal = 1e9 / 2.0 / speeds;
-            for again in [false, true] {
-                let mut blocks = Blocks::default();
-                let last = runs(&mut blocks, nodes, &triangle, again, 8);
-                assert!(last < 1.15 * ideal, "{nodes:?}: {last}");
-            }
+            let last = runs(&mut Blocks::default(), nodes, &triangle, 8);
+            assert!(last < 1.15 * ideal, "{nodes:?}: {last}");
         }
     }
 
-    /// Work that changes its place after the decision: `hetprobe-i` follows, `hetprobe` only if much is lost.
+    /// Work that changes its place, and a node that has become five times as slow.
     #[test]
-    fn corrections_end_or_go_on() {
+    fn blocks_follow_what_changes() {
         let rises = |x: f64| 1e9 * (0.6 + x);
         let falls = |x: f64| 1e9 * (1.6 - x);
-        let longest = |again| {
-            let mut blocks = Blocks::default();
-            runs(&mut blocks, &[1.0, 1.0], &rises, again, 6);
-            runs(&mut blocks, &[1.0, 1.0], &falls, again, 6)
-        };
-        let ideal = 1e9 * 1.1 / 2.0;
-        assert!(longest(true) < 1.1 * ideal, "{}", longest(true));
-        assert!(longest(false) > 1.15 * ideal, "{}", longest(false));
-        // A node that has become five times as slow.
         let mut blocks = Blocks::default();
-        runs(&mut blocks, &[1.0, 1.0], &|_| 1e9, false, 6);
-        runs(&mut blocks, &[1.0, 5.0], &|_| 1e9, false, 6);
+        runs(&mut blocks, &[1.0, 1.0], &rises, 6);
+        let last = runs(&mut blocks, &[1.0, 1.0], &falls, 6);
+        assert!(last < 1.1 * 1e9 * 1.1 / 2.0, "{last}");
+        let mut blocks = Blocks::default();
+        runs(&mut blocks, &[1.0, 1.0], &|_| 1e9, 6);
+        runs(&mut blocks, &[1.0, 5.0], &|_| 1e9, 6);
         assert_eq!(shares(&blocks), [833, 167]);
     }
 
-    /// Parts that are too short to tell: equal blocks by cores, after a second try.
+    /// Parts that are too short to tell: equal blocks by cores.
     #[test]
     fn short_loops_are_divided_equally() {
         let mut blocks = Blocks::default();
-        for _ in 0..2 {
-            assert_eq!(blocks.bounds(), None);
-            blocks.ran(&[of(0.9, 1000.0), of(0.1, 9000.0)], false);
+        assert_eq!(blocks.bounds(), None);
+        for parts in [
+            [of(0.9, 1000.0), of(0.1, 9000.0)],
+            [of(0.5, 1000.0), of(0.5, 9000.0)],
+        ] {
+            blocks.ran(&parts);
+            assert_eq!(shares(&blocks), [500, 500]);
         }
-        assert_eq!(shares(&blocks), [500, 500]);
-        blocks.ran(&[of(0.5, 1000.0), of(0.5, 9000.0)], true);
-        assert_eq!(shares(&blocks), [500, 500]);
     }
 
     #[test]
