@@ -35,10 +35,7 @@ impl Measurement {
             self.faults = Some(self.faults.unwrap_or(0).saturating_add(f));
         }
         if let Some(c) = m.counters {
-            let sum = self.counters.unwrap_or(Counters {
-                instructions: 0,
-                cache_misses: 0,
-            });
+            let sum = self.counters.unwrap_or_default();
             self.counters = Some(Counters {
                 instructions: sum.instructions.saturating_add(c.instructions),
                 cache_misses: sum.cache_misses.saturating_add(c.cache_misses),
@@ -102,10 +99,7 @@ impl NodeRate {
 /// Sum of the measurements of a node's threads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NodeTotal {
-    elapsed_ns: u64,
-    iterations: u64,
-    faults: Option<u64>,
-    counters: Option<Counters>,
+    sum: Measurement,
     reports: u32,
 }
 
@@ -113,43 +107,22 @@ impl NodeTotal {
     /// Adds one thread's measurement. A measurement without iterations says nothing about their speed and is
     /// ignored.
     pub fn add(&mut self, m: &Measurement) {
-        if m.iterations == 0 {
-            return;
-        }
-        self.reports += 1;
-        self.elapsed_ns = self.elapsed_ns.saturating_add(m.elapsed_ns);
-        self.iterations = self.iterations.saturating_add(m.iterations);
-        if let Some(f) = m.faults {
-            self.faults = Some(self.faults.unwrap_or(0).saturating_add(f));
-        }
-        if let Some(c) = m.counters {
-            let sum = self.counters.unwrap_or(Counters {
-                instructions: 0,
-                cache_misses: 0,
-            });
-            self.counters = Some(Counters {
-                instructions: sum.instructions.saturating_add(c.instructions),
-                cache_misses: sum.cache_misses.saturating_add(c.cache_misses),
-            });
+        if m.iterations > 0 {
+            self.reports += 1;
+            self.sum.merge(m);
         }
     }
 
     /// Adds all measurements of `other`.
     pub fn merge(&mut self, other: &NodeTotal) {
-        let reports = self.reports + other.reports;
-        self.add(&Measurement {
-            elapsed_ns: other.elapsed_ns,
-            iterations: other.iterations,
-            faults: other.faults,
-            counters: other.counters,
-        });
-        self.reports = reports;
+        self.reports += other.reports;
+        self.sum.merge(&other.sum);
     }
 
     /// Sum of the elapsed times in nanoseconds.
     #[must_use]
     pub fn elapsed_ns(&self) -> u64 {
-        self.elapsed_ns
+        self.sum.elapsed_ns
     }
 
     /// Number of measurements in it.
@@ -161,16 +134,14 @@ impl NodeTotal {
     /// The averages; `None` before the first measurement.
     #[must_use]
     pub fn rate(&self) -> Option<NodeRate> {
-        if self.iterations == 0 {
-            return None;
-        }
-        let n = self.iterations as f64;
-        Some(NodeRate {
+        let sum = &self.sum;
+        let n = sum.iterations as f64;
+        (sum.iterations > 0).then(|| NodeRate {
             // A coarse clock may read zero for a short piece, and a speed must stay finite.
-            ns_per_iteration: self.elapsed_ns.max(1) as f64 / n,
-            faults: self.faults.map(|f| f as f64 / n),
-            instructions: self.counters.map(|c| c.instructions as f64 / n),
-            cache_misses: self.counters.map(|c| c.cache_misses as f64 / n),
+            ns_per_iteration: sum.elapsed_ns.max(1) as f64 / n,
+            faults: sum.faults.map(|f| f as f64 / n),
+            instructions: sum.counters.map(|c| c.instructions as f64 / n),
+            cache_misses: sum.counters.map(|c| c.cache_misses as f64 / n),
         })
     }
 }

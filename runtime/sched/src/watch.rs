@@ -90,10 +90,10 @@ pub(crate) struct NodeWatch {
     least_ns: u64,
     /// All chunks since the decision.
     total: NodeTotal,
+    /// Of the running window: the number of chunks, the sum of their log factors, and their sum.
     chunks: u32,
     log_sum: f64,
-    elapsed_ns: u64,
-    faults: Option<u64>,
+    sum: Measurement,
 }
 
 impl NodeWatch {
@@ -140,28 +140,21 @@ impl NodeWatch {
             self.log_sum += factor.clamp(1.0 / BOUND, BOUND).ln();
         }
         self.chunks += 1;
-        self.elapsed_ns = self.elapsed_ns.saturating_add(m.elapsed_ns);
-        if let Some(f) = m.faults {
-            self.faults = Some(self.faults.unwrap_or(0).saturating_add(f));
-        }
-        if self.chunks < s.chunks || self.elapsed_ns < self.least_ns {
+        self.sum.merge(m);
+        if self.chunks < s.chunks || self.sum.elapsed_ns < self.least_ns {
             return None;
         }
-        let window = Window {
+        let sum = core::mem::take(&mut self.sum);
+        let chunks = f64::from(core::mem::take(&mut self.chunks));
+        let log_sum = core::mem::take(&mut self.log_sum);
+        Some(Window {
             factor: expected_ns
                 .or(self.expected_ns)
-                .map(|_| (self.log_sum / f64::from(self.chunks)).exp()),
-            fault_period_us: self.faults.map(|f| match f {
-                0 => f64::INFINITY,
-                f => self.elapsed_ns as f64 / 1000.0 / f as f64,
-            }),
-            faults: self.faults.unwrap_or(0),
-        };
-        self.chunks = 0;
-        self.log_sum = 0.0;
-        self.elapsed_ns = 0;
-        self.faults = None;
-        Some(window)
+                .map(|_| (log_sum / chunks).exp()),
+            // Infinite without faults.
+            fault_period_us: (sum.faults).map(|f| sum.elapsed_ns as f64 / 1000.0 / f as f64),
+            faults: sum.faults.unwrap_or(0),
+        })
     }
 }
 
