@@ -19,8 +19,8 @@
 
 pub use crate::decision::{Choice, Decision, Link, NodeInput, Objective, Rules, Thresholds};
 
-use crate::decision::NEGLIGIBLE;
 use crate::energy::{self, Estimate, Part};
+use crate::limits::NEGLIGIBLE;
 use crate::ways::Reason;
 
 /// Answers the three questions.

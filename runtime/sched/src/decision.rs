@@ -78,9 +78,6 @@ impl Objective {
     }
 }
 
-/// The least share of a node where nodes are coupled by page traffic. A node with less gets nothing: even
-/// without any traffic the loop would gain no more than this part.
-pub(crate) const NEGLIGIBLE: f64 = 0.02;
 /// Everything about the machine and the user that a decision depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rules {

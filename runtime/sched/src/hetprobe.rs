@@ -44,7 +44,7 @@
 use crate::cache::Known;
 use crate::csr;
 use crate::decide::{decide, Decision, NodeInput, Rules};
-use crate::limits::{FINEST, FINEST_OF_ALL, TAPER};
+use crate::limits::{FINEST, FINEST_OF_ALL, SHORT_NS, TAPER};
 use crate::placement::Placement;
 use crate::plain::take_up_to;
 use crate::primitive::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
@@ -88,7 +88,7 @@ impl Default for Settings {
             rules: Rules::default(),
             // A contended take costs up to 0.1 us where a cache line moves
             // between cores in 55 ns.
-            chunk_ns: 5000.0,
+            chunk_ns: 0.5 * SHORT_NS,
             ascending: false,
         }
     }

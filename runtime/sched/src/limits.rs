@@ -27,18 +27,21 @@ pub const LONGEST_PERIOD: u32 = 8192;
 /// `ONE_PAIR / DISTURBED` is more than `MOST_APART`: at a quarter, one of eight runs of a program beside 20 busy
 /// processes kept ordinary teams from its first, disturbed pair on.
 pub(crate) const DISTURBED: f64 = 0.2;
-/// Executions of a settled region that may pass unmeasured, at most. Untuned: a change is seen later.
-pub(crate) const LONGEST_REST: u32 = 127;
+/// Executions of a settled region or loop that may pass unmeasured, at most. Untuned: a change is seen later.
+pub const LONGEST_REST: u32 = 127;
 /// Regions that take longer than this, in nanoseconds, are not compared with one thread. Untuned: two threads that
 /// wake up in 10 us are faster from 20 us on.
 pub const SHORT_NS: f64 = 10_000.0;
-/// An execution of this many times `SHORT_NS` was interrupted: asking the system would take longer. Untuned.
+/// A short execution that took this many times `SHORT_NS` was interrupted: asking the system would take longer. Untuned.
 pub(crate) const INTERRUPTED: f64 = 5.0;
 /// Nanoseconds that a timer's interrupt may take, no reason to look at a region that one thread runs. Untuned.
 pub(crate) const INTERRUPT_NS: f64 = 1_500.0;
 /// Nanoseconds for which the system leaves a core to another process at least, where two want it: Linux takes 3 to 4
 /// ms.
 pub const SLICE_NS: u64 = 3_000_000;
+/// A thread's part of a loop, of an equal one, is no smaller than this, and a node's part that is, of the whole, is none
+/// where nodes are coupled by page traffic: even without any traffic the loop would gain no more (untuned).
+pub const NEGLIGIBLE: f64 = 0.02;
 /// Times of loops that were measured to differ by less than this factor are taken for the same (untuned): nodes' times
 /// in two probings, costs of iterations, and what another division among nodes would save.
 pub(crate) const ALIKE: f64 = 1.25;
@@ -47,15 +50,18 @@ pub(crate) const ALIKE: f64 = 1.25;
 /// with more threads on nodes than it would have.
 pub(crate) const SAME: f64 = 1.05;
 /// A settled region has changed if so many executions in a row leave this band (a log ratio, a factor of 2) around the
-/// usual time, or two standard deviations, whichever is wider. One or two of them may have lost their cores. Untuned.
+/// usual time, or two standard deviations, whichever is wider. One or two of them may have lost their cores, as of the
+/// first executions with uneven parts. Untuned.
 pub(crate) const BAND: f64 = core::f64::consts::LN_2;
-pub(crate) const STRAYS: i32 = 3;
+/// How many: see the band.
+pub const STRAYS: i32 = 3;
 /// Weight of the older executions in what is usual. Untuned: lives that grow are noticed before the band has widened.
 pub(crate) const MEMORY: f64 = 0.94;
-/// Nanoseconds that a region whose nodes are alike must have lost before its code is read and both ways are tried:
-/// what that takes. 8 KB of code take 3 ms.
+/// Nanoseconds that a look may take: at a region's code, which on nodes that are alike is read, and both ways tried,
+/// once that much was lost (8 KB of code take 3 ms); and at a running loop, which is probed again.
 pub(crate) const LOOK_NS: f64 = 2e6;
-/// Its threads count as equally long if they wait for no more than this part of an execution (untuned)...
+/// Its threads count as equally long if they wait for no more than this part of an execution (untuned; a division that
+/// moves no node's share by more was not worth its probing)...
 pub(crate) const UNEVEN: f64 = 0.05;
 /// ...and one in this many observed executions must be uneven. Rarer ones are the doing of other processes. In the life
 /// beside a busy process every second one is.

@@ -5,10 +5,10 @@
 //! averages. The region is probed again when its time leaves the [`Band`] of usual times.
 
 use super::Known;
-use crate::decide::{decide, Choice, Decision, NodeInput, Rules};
+use crate::decide::{decide, Choice, NodeInput, Rules};
 use crate::fixed::Form;
 use crate::gain::Band;
-use crate::limits::{ALIKE, FIRST_PERIOD, MEMORY, SLICE_NS};
+use crate::limits::{ALIKE, FIRST_PERIOD, INTERRUPTED, MEMORY, SHORT_NS, SLICE_NS};
 use crate::placement::Placement;
 use crate::probe::NodeRate;
 use crate::record::{Learning, LoopRecord};
@@ -20,9 +20,6 @@ pub const NEW_WEIGHT: f64 = 0.75;
 /// Probed executions after which a region is settled even if they never agree: probing on would not make the
 /// region more regular.
 const MOST_PROBES: u32 = 4;
-/// A loop is *brief* if it was over before threads of some node came in [`MOST_PROBES`] executions, and its span was no
-/// longer than this: nanoseconds from the first thread's arrival to the last thread's leaving.
-const BRIEF_NS: u64 = 20_000;
 /// One region's entry.
 #[derive(Clone, Debug, Default)]
 pub struct Entry {
@@ -186,9 +183,11 @@ impl Entry {
                 })
                 .collect();
             let complete = inputs.iter().all(|x| x.threads == 0 || x.rate.is_some());
-            // A brief loop cannot use fixed pieces either: one thread would have to wait for another that
-            // comes too late.
-            known.brief = !complete && self.probes >= MOST_PROBES && record.span_ns <= BRIEF_NS;
+            // A loop is brief if it was over each time before threads of some node came, and nobody was kept elsewhere
+            // for long. It cannot use fixed pieces either: one thread would have to wait for another that comes too
+            // late.
+            let was_interrupted = record.span_ns as f64 > INTERRUPTED * SHORT_NS;
+            known.brief = !complete && self.probes >= MOST_PROBES && !was_interrupted;
             self.since_plan = self.since_plan.saturating_add(1);
             // Times of loops of a microsecond, in fixed pieces, move by more than `SAME` each time.
             if complete && (!record.fixed || self.since_plan >= FIRST_PERIOD) {
@@ -289,7 +288,6 @@ mod tests {
             rates: ns.iter().map(rate).collect(),
             alone_ns: vec![None; ns.len()],
             probes: 1,
-            ..Saved::default()
         }
     }
 

@@ -48,6 +48,7 @@ mod state;
 
 use crate::cache::Known;
 use crate::decide::{decide, Rules};
+use crate::limits::SHORT_NS;
 use crate::placement::Placement;
 use crate::primitive::{AtomicBool, AtomicU64, Mutex, Ordering};
 use crate::probe::{self, Measurement, NodeTotal};
@@ -111,7 +112,7 @@ impl Default for Settings {
             probe: DEFAULT_FRACTION,
             rules: Rules::default(),
             // A chunk costs two locks and a look at the clock, some 0.1 us.
-            chunk_ns: 10_000.0,
+            chunk_ns: SHORT_NS,
             trigger: Trigger::Change,
             sensitivity: Sensitivity::default(),
         }

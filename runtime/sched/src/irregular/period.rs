@@ -6,7 +6,7 @@ use super::map::{self, CostMap};
 use super::state::{lock, Cause, Center, Share};
 use super::{Irregular, Trigger, NO_TRIGGER};
 use crate::decide::{decide, Choice, Decision, NodeInput};
-use crate::limits::{FINEST, FINEST_OF_ALL, SHORT_NS, TAPER};
+use crate::limits::{FINEST, FINEST_OF_ALL, LOOK_NS, SHORT_NS, TAPER, UNEVEN};
 use crate::primitive::Ordering;
 use crate::probe::{self, NodeRate, NodeTotal};
 use crate::ways::Reason;
@@ -21,15 +21,9 @@ const CHUNKS_PER_THREAD: u64 = 64;
 const LEAST: u32 = 8;
 /// Most periods of an execution: each leaves more ranges than the one before.
 const MOST_PERIODS: u32 = 400;
-/// A probe chunk after the first period takes no longer than this on the
-/// slowest node, in nanoseconds. (With [`Trigger::Jump`] it does.)
-const PROBE_NS: f64 = 2e6;
 /// Places of the loop that are probed.
 const MOST_STRATA: u64 = 64;
-/// A new period that moves no node's share by this much was not worth its probing; the next one then needs a
-/// change that lasts twice as long.
-const MOVED: f64 = 0.05;
-/// Most doublings of that time.
+/// Most doublings of the time that a change must last, after periods that changed nothing.
 const MOST_DOUBLINGS: u32 = 8;
 
 impl Irregular {
@@ -108,6 +102,7 @@ impl Irregular {
         self.gather(c);
         let mut chunk = probe::chunk(left, self.team.threads(), self.settings.probe);
         if cause != Cause::Jump {
+            // On the slowest node the probe is no longer than a look may be.
             let slowest = c
                 .decision
                 .iter()
@@ -115,7 +110,7 @@ impl Irregular {
                 .filter_map(|n| n.rate)
                 .fold(0.0, |s: f64, r| s.max(r.ns_per_iteration));
             if slowest > 0.0 {
-                chunk = chunk.min((PROBE_NS / slowest) as u64).max(1);
+                chunk = chunk.min((LOOK_NS / slowest) as u64).max(1);
             }
         }
         self.begin_probing(c, chunk);
@@ -285,7 +280,7 @@ impl Irregular {
             let moved = before
                 .shares()
                 .zip(decision.shares())
-                .any(|(a, b)| (a - b).abs() > MOVED);
+                .any(|(a, b)| (a - b).abs() > UNEVEN);
             c.wasted = if moved { 0 } else { c.wasted + 1 };
         }
         let doublings = c.wasted.min(MOST_DOUBLINGS);

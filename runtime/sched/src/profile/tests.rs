@@ -24,7 +24,6 @@ fn saved(ns: &[f64]) -> Saved {
             .collect(),
         alone_ns: vec![None; ns.len()],
         probes: 2,
-        ..Saved::default()
     }
 }
 

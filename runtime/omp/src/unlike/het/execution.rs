@@ -3,7 +3,7 @@
 
 use super::parts::Parts;
 use super::schedule::{Chosen, Step};
-use super::settled::{is_nearly_static, Way, RARELY, SELDOM};
+use super::settled::{is_nearly_static, Way};
 use super::{known, report};
 use crate::team::seat::Seat;
 use crate::unlike::nodes;
@@ -118,38 +118,35 @@ impl Execution {
     }
 
     /// How the loop's next executions, with about `n` blocks each on `nthreads` threads, may run without being
-    /// measured, if it is settled; and in how many of them one is to be measured while the plan holds.
-    /// `may_be_static`: the program leaves the schedule to the user.
-    pub(super) fn settled(&self, n: u64, nthreads: u32, may_be_static: bool) -> Option<(Way, u32)> {
+    /// measured, if it is settled. `may_be_static`: the program leaves the schedule to the user.
+    pub(super) fn settled(&self, n: u64, nthreads: u32, may_be_static: bool) -> Option<Way> {
         float::apart(|| self.settled_way(n, nthreads, may_be_static))
     }
 
-    fn settled_way(&self, n: u64, nthreads: u32, may_be_static: bool) -> Option<(Way, u32)> {
+    fn settled_way(&self, n: u64, nthreads: u32, may_be_static: bool) -> Option<Way> {
         let schedule = &self.0.schedule;
         if schedule.is_brief() {
             // On a cursor, threads that come early take what late ones would have got. It moves between cores for each
             // chunk, though, which takes as long as a brief loop. So only nodes that differ are worth it, or a
             // program that may rely on threads being absent.
-            let way = if may_be_static && !nodes::told_apart() {
+            return Some(if may_be_static && !nodes::told_apart() {
                 Way::Static
             } else {
                 Way::Cursor
-            };
-            return Some((way, SELDOM));
+            });
         }
         let decision = schedule.fixed_plan()?;
         // Where nothing tells the nodes apart, what short loops measured of them is noise up to here, and each
         // thread's own arithmetic is cheaper than pieces that one thread cuts for the others.
         let nearly = || is_nearly_static(n, decision, &schedule.team, nthreads);
-        let way = if !nodes::told_apart() && nearly() {
+        Some(if !nodes::told_apart() && nearly() {
             Way::Static
         } else {
             Way::Pieces {
                 decision: Arc::clone(decision),
                 team: Arc::clone(&schedule.team),
             }
-        };
-        Some((way, RARELY))
+        })
     }
 }
 

@@ -8,8 +8,8 @@
 //!
 //! One execution in [`FIRST_PERIOD`] (each thread counts for itself) takes the full way and is measured. So drift is
 //! noticed, but later than in loops that are always measured. The shorter the loop, the more the full way costs
-//! beside it. So a loop is measured more and more seldom while its plan holds: a brief loop, which takes no longer than
-//! the full way, down to one execution in [`SELDOM`], others to one in [`RARELY`].
+//! beside it. So a loop is measured more and more seldom while its plan holds, until [`LONGEST_REST`] executions pass
+//! between two measured ones, as of regions: the system's time slices differ, and drift must show within seconds.
 //!
 //! **Loops of many lengths.** One place of a program often runs with another trip count each time: a loop
 //! over the elements of one material, and then of the next. Knowledge of a loop holds for all trip counts of
@@ -27,15 +27,11 @@ use hetmp_core::float;
 use hetmp_sched::cache::magnitude;
 use hetmp_sched::decide::Decision;
 use hetmp_sched::fixed;
-use hetmp_sched::limits::{FIRST_PERIOD, SHORT_NS};
+use hetmp_sched::limits::{FIRST_PERIOD, LONGEST_REST, SHORT_NS};
 use hetmp_sched::placement::Placement;
 use hetmp_sched::ranges::Range;
 use std::sync::Arc;
 
-/// Of a brief loop whose plan holds, one in this many executions is measured in the end.
-pub(super) const SELDOM: u32 = 1024;
-/// Of another loop, one in this many: the system's time slices differ, and drift must show within seconds.
-pub(super) const RARELY: u32 = 128;
 /// Number of sets in a thread's table, and number of loops in each set.
 const SETS: usize = 64;
 const WAYS: usize = 4;
@@ -170,14 +166,14 @@ impl Settled {
     }
 
     /// Keeps `way` for the next executions of loop `key` with trip counts like `n`. `number` is the plan's
-    /// number. While the plan holds, ever fewer executions are measured, down to one in `seldom`.
+    /// number. While the plan holds, ever fewer executions are measured.
     #[cold]
     pub(super) fn keep(
         &mut self,
         (key, n): (usize, u64),
         (team, threads): (usize, u32),
         number: u32,
-        (way, seldom): (Way, u32),
+        way: Way,
     ) {
         if self.0.is_empty() {
             self.0.resize_with(SETS * WAYS, Kept::default);
@@ -199,7 +195,7 @@ impl Settled {
         let kept = &mut ways[at];
         let holds = kept.which == which && kept.number == number;
         kept.every = if holds {
-            (2 * kept.every).clamp(FIRST_PERIOD, seldom.max(FIRST_PERIOD))
+            (2 * kept.every).min(LONGEST_REST + 1)
         } else {
             FIRST_PERIOD
         };
@@ -267,12 +263,7 @@ mod tests {
         let lengths = [3, 17, 19, 40, 63, 100];
         for &key in &keys {
             for &n in &lengths {
-                kept.keep(
-                    (key, n),
-                    (7, 2),
-                    plan_number(key, magnitude(n)),
-                    (plan(), FIRST_PERIOD),
-                );
+                kept.keep((key, n), (7, 2), plan_number(key, magnitude(n)), plan());
             }
         }
         let mut found = 0;
@@ -303,20 +294,10 @@ mod tests {
     fn one_in_so_many_is_measured_and_a_new_plan_is_asked_for() {
         let mut kept = Settled::new();
         let key = 0x51_0040;
-        kept.keep(
-            (key, 100),
-            (7, 2),
-            plan_number(key, magnitude(100)),
-            (plan(), FIRST_PERIOD),
-        );
+        kept.keep((key, 100), (7, 2), plan_number(key, magnitude(100)), plan());
         let unmeasured = (0..100).take_while(|_| kept.next((key, 100), (7, 2)).is_some());
         assert_eq!(unmeasured.count(), FIRST_PERIOD as usize - 1);
-        kept.keep(
-            (key, 100),
-            (7, 2),
-            plan_number(key, magnitude(100)),
-            (plan(), FIRST_PERIOD),
-        );
+        kept.keep((key, 100), (7, 2), plan_number(key, magnitude(100)), plan());
         assert!(kept.next((key, 100), (7, 2)).is_some());
         forget(key, magnitude(3));
         assert!(kept.next((key, 100), (7, 2)).is_some(), "another length");
@@ -326,7 +307,7 @@ mod tests {
             (key, 100),
             (7, 2),
             plan_number(key, magnitude(100)),
-            (Way::Cursor, SELDOM),
+            Way::Cursor,
         );
         assert_eq!(kept.next((key, 90), (7, 2)), Some(Next::Cursor));
     }
@@ -365,36 +346,15 @@ mod tests {
         let key = 0x53_0140;
         let mut unmeasured = || {
             let number = plan_number(key, magnitude(100));
-            kept.keep((key, 100), (7, 2), number, (plan(), RARELY));
+            kept.keep((key, 100), (7, 2), number, plan());
             let all = (0..5000).take_while(|_| kept.next((key, 100), (7, 2)).is_some());
             all.count() as u32
         };
         let first: Vec<u32> = (0..4).map(|_| unmeasured()).collect();
-        let at_most = RARELY - 1;
+        let at_most = LONGEST_REST;
         let twice = 2 * FIRST_PERIOD - 1;
         assert_eq!(first, [FIRST_PERIOD - 1, twice, at_most, at_most]);
         forget(key, magnitude(100));
         assert_eq!(unmeasured(), FIRST_PERIOD - 1, "another plan");
-    }
-
-    #[test]
-    fn brief_loops_are_measured_more_and_more_seldom() {
-        let mut kept = Settled::new();
-        let key = 0x52_0080;
-        let unmeasured = |kept: &mut Settled| {
-            let number = plan_number(key, magnitude(5));
-            kept.keep((key, 5), (7, 2), number, (Way::Cursor, SELDOM));
-            let all = (0..5000).take_while(|_| kept.next((key, 5), (7, 2)).is_some());
-            all.count() as u32
-        };
-        for every in [FIRST_PERIOD, 2 * FIRST_PERIOD, 4 * FIRST_PERIOD] {
-            assert_eq!(unmeasured(&mut kept), every - 1);
-        }
-        for _ in 0..10 {
-            unmeasured(&mut kept);
-        }
-        assert_eq!(unmeasured(&mut kept), SELDOM - 1);
-        forget(key, magnitude(5));
-        assert_eq!(unmeasured(&mut kept), FIRST_PERIOD - 1, "another plan");
     }
 }
