@@ -7,7 +7,7 @@ use super::opened::{Construct, Opened};
 use super::plan::{announced, is_left_to_itself, left_alone, plan, Plan, Virtual};
 use super::run::VirtualTeam;
 use super::unasked::Pass;
-use super::uneven::Uneven;
+use super::uneven::{self, Uneven};
 use super::{announce, even, reader, regions, watchdog};
 use crate::icv::{Icv, SchedKind};
 use crate::init;
@@ -318,16 +318,15 @@ unsafe fn timed(th: &Thread, region: &Region) -> u32 {
     let address = region.code;
     let started = monotonic_ns();
     // SAFETY: by this function's contract compiled code made the region for all threads.
-    let seen = unsafe { even::ordinary(th, region) };
-    let threads = seen.threads;
+    let (threads, busy) = unsafe { uneven::timed(th, region, region.entry) };
     let elapsed_ns = monotonic_ns() - started;
     let may_pass = modes::regions() & REPORT == 0;
     let rest = float::apart(|| {
         let ns = |ticks: u64| ticks as f64 / ticks_per_ns();
         let times = Seen {
             elapsed_ns: elapsed_ns as f64,
-            most_ns: ns(seen.most),
-            mean_ns: ns(seen.mean),
+            most_ns: ns(busy.iter().copied().max().unwrap_or(0)),
+            mean_ns: ns(busy.iter().sum()) / f64::from(threads.max(1)),
         };
         let key = (address, region.nthreads);
         even::learn(key, &times, may_pass)
@@ -358,11 +357,11 @@ fn ticks_per_ns() -> f64 {
 static BEGAN: OnceLock<(u64, u64)> = OnceLock::new();
 
 /// Lets `region` run as a team of one for a number of times without asking here.
-fn pass_alone(th: &Thread, region: &Region, rest: regions::RestAlone) {
-    if rest.times != 0 {
-        let longest = (rest.longest_ns * ticks_per_ns()) as u64;
+fn pass_alone(th: &Thread, region: &Region, (times, longest_ns): (u32, f64)) {
+    if times != 0 {
+        let longest = (longest_ns * ticks_per_ns()) as u64;
         th.unasked
-            .let_pass_alone(region.code, region.nthreads, rest.times, longest);
+            .let_pass_alone(region.code, region.nthreads, times, longest);
     }
 }
 
@@ -485,12 +484,9 @@ unsafe fn run_alone(th: &Thread, region: &Region, of: &Virtual) -> Option<Way> {
         });
     } else if let Some((begun, started)) = begun {
         let ns = monotonic_ns() - started;
-        let learned = regions::Alone {
-            ns,
-            disturbed: begun.is_disturbed(ns),
-            suspended: way == Way::Fibers,
-        };
-        float::apart(|| regions::learn_alone(address, region.nthreads, learned));
+        let (disturbed, suspended) = (begun.is_disturbed(ns), way == Way::Fibers);
+        let threads = region.nthreads;
+        float::apart(|| regions::learn_alone(address, threads, ns, disturbed, suspended));
     }
     Some(way)
 }

@@ -36,14 +36,6 @@ pub(super) struct Knowledge {
     alone: u32,
 }
 
-/// The measurement of an execution by one thread.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Alone {
-    pub(super) ns: u64,
-    pub(super) disturbed: bool,
-    pub(super) suspended: bool,
-}
-
 impl Knowledge {
     fn new(fit: Fit, kept: Option<Kept>) -> Knowledge {
         let why = kept.and_then(|kept| match kept.way {
@@ -188,6 +180,11 @@ fn lock() -> Held<'static, BTreeMap<Key, Knowledge>> {
     REGIONS.lock()
 }
 
+/// Does `f` with what is known of a region, if anything is.
+fn with<R>(address: usize, threads: u32, f: impl FnOnce(&mut Knowledge) -> R) -> Option<R> {
+    lock().get_mut(&(address, threads)).map(f)
+}
+
 /// What is known about `region`, which is being opened, at its number of threads; `None`: its code is still being read.
 /// `asked`: the program asked for this number. `told`: the program was told this number, so that the region runs as
 /// that many virtual threads whatever its code shows.
@@ -256,19 +253,18 @@ pub(super) fn is_known(address: usize, threads: u32) -> bool {
 
 /// [`Knowledge::smaller_fits`] for the function at `address`.
 pub(super) fn smaller_fits(address: usize, threads: u32) -> bool {
-    lock()
-        .get(&(address, threads))
-        .is_some_and(Knowledge::smaller_fits)
+    with(address, threads, |region| region.smaller_fits()).unwrap_or(false)
 }
 
 /// The way of the next execution, and whether it is on trial. [`Way::Alone`] is an ordinary team of one thread, which
 /// must be right for the region (`may_be_alone`); where the region must be virtual, its opener alone runs all virtual
 /// threads.
 pub(super) fn turn(address: usize, threads: u32, must: Must, may_be_alone: bool) -> (Way, Trial) {
-    match lock().get_mut(&(address, threads)) {
-        Some(region) => region.turn(must, may_be_alone, ledger::left_ns() as f64),
-        None => (Way::Virtual, Trial::No),
-    }
+    let turn = |region: &mut Knowledge| {
+        let left_ns = ledger::left_ns() as f64;
+        region.turn(must, may_be_alone, left_ns)
+    };
+    with(address, threads, turn).unwrap_or((Way::Virtual, Trial::No))
 }
 
 /// Is an execution measured, or compared with others?
@@ -292,71 +288,55 @@ pub(super) fn learn_virtual(
     disturbed: bool,
     force: bool,
 ) {
-    if let Some(region) = lock().get_mut(&(address, threads)) {
-        ledger::charge(region.learn_virtual(ns, outcome, disturbed, force));
-    }
+    let learn = |region: &mut Knowledge| region.learn_virtual(ns, outcome, disturbed, force);
+    ledger::charge(with(address, threads, learn).unwrap_or(0.0));
 }
 
-/// An execution of a team whose threads are not measured one by one.
-fn whole(ns: u64, disturbed: bool) -> Run {
-    Run {
-        elapsed_ns: ns as f64,
-        disturbed,
-        ..Run::default()
+impl Knowledge {
+    /// Learns from an execution that went this way, of threads that are not measured one by one. Returns how many more
+    /// may go that way without asking.
+    fn learn(&mut self, way: Way, ns: u64, disturbed: bool) -> u32 {
+        let run = Run {
+            elapsed_ns: ns as f64,
+            disturbed,
+            ..Run::default()
+        };
+        ledger::charge(self.gain.learn(way, &run));
+        self.gain.take_rest(way)
     }
 }
 
 /// Learns from an execution by one thread alone, which replaces the ordinary team where there must be virtual
 /// threads.
-pub(super) fn learn_alone(address: usize, threads: u32, run: Alone) {
-    if let Some(region) = lock().get_mut(&(address, threads)) {
-        region.suspends |= run.suspended;
-        let run = whole(run.ns, run.disturbed);
-        ledger::charge(region.gain.learn(ORDINARY, &run));
-        region.alone = region.gain.take_rest(ORDINARY);
-    }
+pub(super) fn learn_alone(address: usize, threads: u32, ns: u64, disturbed: bool, suspended: bool) {
+    with(address, threads, |region| {
+        region.suspends |= suspended;
+        region.alone = region.learn(ORDINARY, ns, disturbed);
+    });
 }
 
 /// Learns from an execution as an ordinary team. Returns how many more may run that way without asking.
 pub(super) fn learn_ordinary(address: usize, threads: u32, ns: u64, disturbed: bool) -> u32 {
-    let mut all = lock();
-    let Some(region) = all.get_mut(&(address, threads)) else {
-        return 0;
-    };
-    ledger::charge(region.gain.learn(ORDINARY, &whole(ns, disturbed)));
-    region.gain.take_rest(ORDINARY)
-}
-
-/// How many more executions of a region may run as a team of one without asking, as long as none takes longer
-/// than `longest_ns` nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct RestAlone {
-    pub(super) times: u32,
-    pub(super) longest_ns: f64,
+    let learn = |region: &mut Knowledge| region.learn(ORDINARY, ns, disturbed);
+    with(address, threads, learn).unwrap_or(0)
 }
 
 /// Learns from an execution by a team of one. `unused`: how many of the executions that were allowed without
-/// asking did not take place.
+/// asking did not take place. Returns how many more may run that way without asking, as long as none takes longer than
+/// so many nanoseconds.
 pub(super) fn learn_team_of_one(
     address: usize,
     threads: u32,
     ns: u64,
     disturbed: bool,
     unused: u32,
-) -> RestAlone {
-    let mut all = lock();
-    let Some(region) = all.get_mut(&(address, threads)) else {
-        return RestAlone {
-            times: 0,
-            longest_ns: 0.0,
-        };
+) -> (u32, f64) {
+    let learn = |region: &mut Knowledge| {
+        region.gain.give_back(unused);
+        let times = region.learn(Way::Alone, ns, disturbed);
+        (times, region.gain.longest_alone_ns())
     };
-    region.gain.give_back(unused);
-    ledger::charge(region.gain.learn(Way::Alone, &whole(ns, disturbed)));
-    RestAlone {
-        times: region.gain.take_rest(Way::Alone),
-        longest_ns: region.gain.longest_alone_ns(),
-    }
+    with(address, threads, learn).unwrap_or((0, 0.0))
 }
 
 #[cfg(test)]
@@ -397,7 +377,13 @@ mod tests {
             last = k.turn(Must::Gain, false, left_ns).0;
             left_ns -= match last {
                 Way::Virtual => k.learn_virtual(ns, outcome, false, false),
-                _ => k.gain.learn(ORDINARY, &whole(ordinary, false)),
+                _ => {
+                    let run = Run {
+                        elapsed_ns: ordinary as f64,
+                        ..Run::default()
+                    };
+                    k.gain.learn(ORDINARY, &run)
+                }
             };
             left_ns += (if last == Way::Virtual { ns } else { ordinary }) as f64 / 100.0;
         }

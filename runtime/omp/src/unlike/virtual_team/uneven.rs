@@ -23,18 +23,15 @@ use crate::unlike::nodes;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use hetmp_core::float;
 use hetmp_core::whole::Mutex;
+use hetmp_sched::limits::{NEGLIGIBLE, STRAYS};
 use std::collections::BTreeMap;
 
 #[cfg_attr(not(target_arch = "x86_64"), path = "uneven/none.rs")]
 mod copy;
 use copy::Copy;
 
-/// A share is at least this part of an equal one.
-const LEAST: f64 = 0.02;
-/// How fast shares follow the times, once the first ones have told.
+/// How fast shares and speeds follow the times, once the first ones have told.
 const PACE: f64 = 0.4;
-/// So many executions follow the times at full pace.
-const YOUNG: u32 = 3;
 
 /// How fast a thread of each node was in other regions, relative to the mean of its team.
 static SPEEDS: Mutex<BTreeMap<u32, f64>> = Mutex::new(BTreeMap::new());
@@ -55,7 +52,7 @@ struct Shares {
     executions: u32,
 }
 
-/// An execution in the copy whose threads are timed.
+/// An execution whose threads are timed.
 struct Timed {
     entry: Outlined,
     data: *mut libc::c_void,
@@ -75,20 +72,44 @@ pub(super) struct Ran {
 /// # Safety
 /// `timed` is the [`Timed`] of a region whose `entry` compiled code made for every thread of the team.
 unsafe extern "C" fn run_timed(timed: *mut libc::c_void) {
-    // SAFETY: `Uneven::run` passes a `Timed` that outlives the region, and threads only share it.
+    // SAFETY: `timed` passes a `Timed` that outlives the region, and threads only share it.
     let timed = unsafe { &*timed.cast::<Timed>() };
     let th = Thread::current();
     th.slow.start_watch();
-    // SAFETY: function and data are those of a region that compiled code made for every thread of a team; the copy does
+    // SAFETY: function and data are those of a region that compiled code made for every thread of a team; a copy does
     // what the function does.
     unsafe { (timed.entry)(timed.data) };
-    // An emulated slow core pays for its last stretch here.
+    // An emulated slow core pays for its last stretch here. Otherwise its thread would seem to be as fast as the others
+    // in each region that is shorter than the emulation's period.
     th.leave_program(Reason::Switch);
     let busy = th.slow.stop_watch();
     if let Some(mine) = timed.busy.get(th.number() as usize) {
         // Relaxed: the join orders this before the primary thread's reads.
         mine.store(busy, Ordering::Relaxed);
     }
+}
+
+/// Runs `region` as an ordinary team whose threads call `entry`. Returns its size, and the ticks that each thread spent
+/// in the program's code. A thread that waits at a barrier, for a lock or for tasks is not there.
+///
+/// # Safety
+/// The same as for [`team::ordinary`]; `entry` is the region's function, or a copy of it.
+pub(super) unsafe fn timed(th: &Thread, region: &Region, entry: Outlined) -> (u32, Vec<u64>) {
+    let timed = Timed {
+        entry,
+        data: region.data,
+        busy: (0..region.nthreads).map(|_| AtomicU64::new(0)).collect(),
+    };
+    let watched = Region {
+        entry: run_timed,
+        data: (&raw const timed).cast_mut().cast(),
+        ..*region
+    };
+    // SAFETY: by this function's contract compiled code made `region`'s function for all threads, and `run_timed` calls
+    // it once in each. `timed` lives until the region has ended.
+    let threads = unsafe { team::ordinary(th, &watched, None) };
+    let busy = timed.busy.into_iter().map(AtomicU64::into_inner);
+    (threads, busy.collect())
 }
 
 impl Uneven {
@@ -121,24 +142,8 @@ impl Uneven {
             unsafe { self.copy.write(&shares) };
             (shares, young)
         });
-        let timed = Timed {
-            entry: self.copy.entry(),
-            data: region.data,
-            busy: shares.iter().map(|_| AtomicU64::new(0)).collect(),
-        };
-        let watched = Region {
-            entry: run_timed,
-            data: (&raw const timed).cast_mut().cast(),
-            ..*region
-        };
-        // SAFETY: by this function's contract compiled code made `region`'s function for all threads, and
-        // `run_timed` calls its copy once in each. `timed` lives until the region has ended.
-        let threads = unsafe { team::ordinary(th, &watched, None) };
-        let busy: Vec<u64> = timed
-            .busy
-            .iter()
-            .map(|b| b.load(Ordering::Relaxed))
-            .collect();
+        // SAFETY: by this function's contract, for a copy of the function.
+        let (threads, busy) = unsafe { timed(th, region, self.copy.entry()) };
         if !tested && threads == self.threads {
             float::apart(|| self.learn(&shares, &busy, young));
         }
@@ -161,7 +166,7 @@ impl Uneven {
         if execution == 0 && nodes::told_apart() {
             shares.of = first_shares(self.threads);
         }
-        (shares.of.clone(), execution < YOUNG)
+        (shares.of.clone(), execution < STRAYS as u32)
     }
 
     /// Learns from the threads' times.
@@ -184,7 +189,7 @@ impl Uneven {
 
 /// Shares that sum up to 1, none of them next to nothing.
 fn normalized(mut shares: Vec<f64>) -> Vec<f64> {
-    let least = LEAST / shares.len() as f64;
+    let least = NEGLIGIBLE / shares.len() as f64;
     for _ in 0..2 {
         let sum: f64 = shares.iter().sum();
         shares
@@ -232,7 +237,7 @@ fn note_speeds(shares: &[f64], busy: &[u64]) {
     let mut speeds = SPEEDS.lock();
     for (t, pace) in paces.iter().enumerate() {
         let speed = speeds.entry(nodes::of_thread(t)).or_insert(pace / mean);
-        *speed += 0.25 * (pace / mean - *speed);
+        *speed += PACE * (pace / mean - *speed);
     }
 }
 
@@ -247,7 +252,7 @@ mod tests {
             vec![3.0, 1.0, 1e-9],
             vec![1e9, 1.0, 1.0, 1.0],
         ] {
-            let least = LEAST / shares.len() as f64 * 0.9;
+            let least = NEGLIGIBLE / shares.len() as f64 * 0.9;
             let shares = normalized(shares);
             assert!(
                 (shares.iter().sum::<f64>() - 1.0).abs() < 1e-9,

@@ -40,8 +40,6 @@ const ALONE_MS: u64 = 1000;
 const READ_MS: u64 = 10_000;
 /// Hundredths of the time. A thread that computes for at least this part has a core to itself.
 const SPINS: u64 = 70;
-/// Hundredths of the time. A thread that computes for less than this part sleeps, and wants no core.
-const SLEEPS: u64 = 1;
 /// The watchdog ends after this number of looks without a team.
 const QUIET_LOOKS: u32 = 100;
 
@@ -276,7 +274,8 @@ fn look(r: &Runner, now: u64) -> Look {
 /// Was a thread that used `used` of `ns` nanoseconds spinning or sleeping?
 fn tells(used: u64, ns: u64) -> bool {
     let hundredths = used.saturating_mul(100) / ns.max(1);
-    !(SLEEPS..SPINS).contains(&hundredths)
+    // A thread that sleeps uses next to none, and wants no core.
+    hundredths == 0 || hundredths >= SPINS
 }
 
 /// The CPU time in nanoseconds of a runner that is inside the program's code.
