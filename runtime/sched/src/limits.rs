@@ -60,8 +60,8 @@ pub(crate) const MEMORY: f64 = 0.94;
 /// Nanoseconds that a look may take: at a region's code, which on nodes that are alike is read, and both ways tried,
 /// once that much was lost (8 KB of code take 3 ms); and at a running loop, which is probed again.
 pub(crate) const LOOK_NS: f64 = 2e6;
-/// Its threads count as equally long if they wait for no more than this part of an execution (untuned; a division that
-/// moves no node's share by more was not worth its probing)...
+/// Its threads count as equally long if they wait for no more than this part of an execution (untuned; a loop whose
+/// division would gain or move no more was not worth it)...
 pub(crate) const UNEVEN: f64 = 0.05;
 /// ...and one in this many observed executions must be uneven. Rarer ones are the doing of other processes. In the life
 /// beside a busy process every second one is.

@@ -12,6 +12,7 @@
 //! time per remote fault) is watched in both directions, with a gap between
 //! the thresholds so that a loop at the edge does not swing.
 
+use crate::limits::ALIKE;
 use crate::probe::{Measurement, NodeTotal};
 
 /// The settings of the detectors.
@@ -42,8 +43,6 @@ impl Default for Sensitivity {
 const BOUND: f64 = 4.0;
 /// Least number of faults in a window for its fault period to mean something.
 const FEW_FAULTS: u64 = 8;
-/// Several nodes no longer pay below this part of the threshold.
-const CONTRACT: f64 = 0.8;
 /// Several nodes pay again above this multiple of the threshold.
 const EXPAND: f64 = 2.0;
 
@@ -77,7 +76,7 @@ impl Window {
     pub(crate) fn faults(&self, threshold_us: f64, alone: bool) -> Faults {
         match self.fault_period_us {
             Some(p) if alone && p > threshold_us * EXPAND => Faults::Few,
-            Some(p) if self.faults >= FEW_FAULTS && p <= threshold_us * CONTRACT => Faults::TooMany,
+            Some(p) if self.faults >= FEW_FAULTS && p * ALIKE <= threshold_us => Faults::TooMany,
             _ => Faults::AsBefore,
         }
     }

@@ -20,14 +20,13 @@
 //! Pure: times come in, numbers of threads go out.
 
 use crate::limits::{ALIKE, SAME};
+use crate::virtual_team::PIECES_PER_RUNNER;
 
 /// A first execution in which a node waited for pages longer than this part of its work's time is a cold one.
 const COLD: f64 = 0.25;
 /// A node that took less time than this for its part, in nanoseconds, tells nothing: faults and the region's start are
 /// a large part of that.
 const TELLS_NS: f64 = 500_000.0;
-/// A region that may have any number of threads has at most this many times as many as it would have.
-const MOST: u32 = 8;
 /// The weight of an execution's times beside those of earlier ones, for a node that has as large a part as the others.
 const WEIGHT: f64 = 0.25;
 
@@ -83,7 +82,7 @@ impl Division {
         let equal: Vec<u32> = equal_parts(total, nodes as u32).collect();
         let now: u32 = self.threads.iter().sum();
         // The program may ask for another number of threads each time.
-        let fits = now == total || (total..=MOST * total).contains(&now) && any();
+        let fits = now == total || (total..=PIECES_PER_RUNNER * total).contains(&now) && any();
         if !fits {
             self.threads = equal.clone();
         }
@@ -147,7 +146,7 @@ impl Division {
     fn free(&self, fixed: Vec<u32>) -> Vec<u32> {
         let total: u32 = fixed.iter().sum();
         let (mut threads, mut best) = (fixed.clone(), fixed);
-        for _ in total..MOST * total {
+        for _ in total..PIECES_PER_RUNNER * total {
             self.add(&mut threads);
             if SAME * self.longest(&threads) < self.longest(&best) {
                 best.clone_from(&threads);

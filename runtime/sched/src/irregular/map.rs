@@ -7,7 +7,7 @@
 //! nodes end together.
 
 use super::jumps::Jumps;
-use crate::limits::{ALIKE, SHORT_NS};
+use crate::limits::{ALIKE, SHORT_NS, UNEVEN};
 use crate::probe::NodeTotal;
 
 /// Costs of iterations, by node and stratum.
@@ -28,9 +28,6 @@ const ODD_ONES: usize = 5;
 const DISTURBED: f64 = 6.0;
 /// Strata are sorted by how much each node prefers them, in steps of this factor.
 const STEP: f64 = 1.5;
-/// The division must take this part of the time that contiguous parts take, and an exchange between two nodes must
-/// shorten their time to it.
-const WORTH: f64 = 0.95;
 /// With more nodes than this no map is tried: making the map would take longer than it gains.
 const MOST_NODES: usize = 16;
 const ROUNDS: usize = 2;
@@ -128,7 +125,7 @@ impl CostMap {
         let lengths: Vec<f64> = strata.iter().map(|s| s.len() as f64).collect();
         let amounts = self.amounts(&lengths, threads);
         let plain = self.time(&by_size(&lengths, shares), threads);
-        if self.time(&amounts, threads) > plain * WORTH {
+        if self.time(&amounts, threads) > plain * (1.0 - UNEVEN) {
             for stratum in &mut strata {
                 queue.append(stratum);
             }
@@ -352,7 +349,7 @@ fn exchange(amounts: &mut [Vec<f64>], (i, j): (usize, usize), cost: &impl Fn(usi
             break;
         }
     }
-    if my_time.max(their_time) < before * WORTH {
+    if my_time.max(their_time) < before * (1.0 - UNEVEN) {
         for s in 0..strata {
             amounts[i][s] = mine[s];
             amounts[j][s] = pooled[s] - mine[s];
