@@ -12,11 +12,11 @@ use std::fs;
 use std::path::Path;
 
 /// Lower it with each one that goes. The aim is 60.
-const MOST: usize = 107;
+const MOST: usize = 84;
 
 /// Lines of code, without tests, comments and empty ones, of the files that decide. Lower it with each one that goes.
 /// The aim is 3500.
-const MOST_LINES: usize = 6170;
+const MOST_LINES: usize = 5821;
 
 /// The files that decide, and the folders beside them, without their ends.
 const POLICY: [&str; 35] = [
