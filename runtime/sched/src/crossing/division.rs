@@ -46,8 +46,8 @@ pub struct Part {
 }
 
 impl Part {
-    /// Nanoseconds for which the whole region would keep one core of the node busy. `None` if the node did too little to
-    /// tell.
+    /// Nanoseconds for which the whole region would keep one core of the node busy. `None` if the node did too little
+    /// to tell.
     pub fn whole_ns(&self) -> Option<f64> {
         let tells = self.threads > 0 && self.work > 0.0 && self.ran_ns >= TELLS_NS;
         tells.then(|| self.ran_ns / self.work)
@@ -72,8 +72,8 @@ pub struct Division {
 }
 
 impl Division {
-    /// The threads on each node of a region of `total` threads; `None`: equal parts. May the region have more threads than
-    /// `total`? That is asked where `any` number would be better.
+    /// The threads on each node of a region of `total` threads; `None`: equal parts. May the region have more threads
+    /// than `total`? That is asked where `any` number would be better.
     pub fn threads(&mut self, total: u32, any: impl Fn() -> bool) -> Option<Vec<u32>> {
         let nodes = self.known.len();
         if nodes == 0 || (total as usize) < nodes {
