@@ -8,6 +8,7 @@
 
 mod compare;
 mod file;
+mod format;
 mod json;
 mod library;
 mod paper;
