@@ -21,8 +21,8 @@
 //! nanosecond that a region took longer than before, and every nanosecond that the origin waited for a page outside of
 //! crossing regions, is returned as lost. A trial begins when what moving its data is expected to take
 //! ([`Crossings::data`]) is left, and ends when nothing is and its regions have run there with their pages. After a
-//! trial that failed, the next one waits until the time spent in regions has doubled, and twice the loss of the last one
-//! is left.
+//! trial that failed, the next one waits until the time spent in regions has doubled, and twice the loss of the last
+//! one is left.
 //!
 //! **Other nodes.** A region's function cannot be called for a part of its work, so each execution across nodes is the
 //! probe: it shows what each node takes for its part. After the trial of crossing, the node is tried that promises
@@ -257,9 +257,9 @@ impl Crossings {
         }
     }
 
-    /// An execution of the region took `ns`. `waited_ns`: the part of `ns` for which a thread waited for pages that were
-    /// on other nodes, of an execution at home. Returns by how many nanoseconds more, or fewer, trials are now known to
-    /// have lost.
+    /// An execution of the region took `ns`. `waited_ns`: the part of `ns` for which a thread waited for pages that
+    /// were on other nodes, of an execution at home. Returns by how many nanoseconds more, or fewer, trials are now
+    /// known to have lost.
     pub fn ran(&mut self, region: usize, place: Way, ns: u64, waited_ns: u64) -> f64 {
         self.spent_ns += ns as f64;
         if is_home(place) {

@@ -32,7 +32,8 @@ pub const LONGEST_REST: u32 = 127;
 /// Regions that take longer than this, in nanoseconds, are not compared with one thread. Untuned: two threads that
 /// wake up in 10 us are faster from 20 us on.
 pub const SHORT_NS: f64 = 10_000.0;
-/// A short execution that took this many times `SHORT_NS` was interrupted: asking the system would take longer. Untuned.
+/// A short execution that took this many times `SHORT_NS` was interrupted: asking the system would take longer
+/// (untuned).
 pub(crate) const INTERRUPTED: f64 = 5.0;
 /// Nanoseconds that a timer's interrupt may take, no reason to look at a region that one thread runs. Untuned.
 pub(crate) const INTERRUPT_NS: f64 = 1_500.0;

@@ -211,7 +211,8 @@ pub fn pieces(runners: u32, most: u32) -> u32 {
     runners.saturating_mul(PIECES_PER_RUNNER).min(most)
 }
 
-/// Pieces for each real thread, and the most threads on nodes for each that a region would have. In lud, lavaMD and cfd eight cost nothing measurable.
+/// Pieces for each real thread, and the most threads on nodes for each that a region would have.
+/// In lud, lavaMD and cfd eight cost nothing measurable.
 pub(crate) const PIECES_PER_RUNNER: u32 = 8;
 
 #[cfg(all(test, not(loom)))]
