@@ -1,5 +1,5 @@
-//! The keys of files of platforms and workloads. Every value is checked when it is read, so that the parser can name its
-//! line.
+//! The keys of files of platforms and workloads. Every value is checked when it is read, so that the parser can name
+//! its line.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
