@@ -40,15 +40,15 @@ pub(crate) const INTERRUPT_NS: f64 = 1_500.0;
 /// Nanoseconds for which the system leaves a core to another process at least, where two want it: Linux takes 3 to 4
 /// ms.
 pub const SLICE_NS: u64 = 3_000_000;
-/// A thread's part of a loop, of an equal one, is no smaller than this, and a node's part that is, of the whole, is none
-/// where nodes are coupled by page traffic: even without any traffic the loop would gain no more (untuned).
+/// A thread's part of a loop, of an equal one, is no smaller than this, and a node's part that is, of the whole, is
+/// none where nodes are coupled by page traffic: even without any traffic the loop would gain no more (untuned).
 pub const NEGLIGIBLE: f64 = 0.02;
 /// Times of loops that were measured to differ by less than this factor are taken for the same (untuned): nodes' times
 /// in two probings, costs of iterations, and what another division among nodes would save.
 pub(crate) const ALIKE: f64 = 1.25;
 /// What differs by less than this factor (untuned) makes no difference: the speeds by which a loop was divided, for a
-/// plan or a report (a loop in fixed pieces is then 2.5 % longer at most, and chunks even that out); and a region's time
-/// with more threads on nodes than it would have.
+/// plan or a report (a loop in fixed pieces is then 2.5 % longer at most, and chunks even that out); and a region's
+/// time with more threads on nodes than it would have.
 pub(crate) const SAME: f64 = 1.05;
 /// A settled region has changed if so many executions in a row leave this band (a log ratio, a factor of 2) around the
 /// usual time, or two standard deviations, whichever is wider. One or two of them may have lost their cores, as of the
