@@ -159,6 +159,10 @@ else
     echo "skipped: clang's side: no clang-19, or $omp"
 fi
 
+# libgomp for this machine does not keep errno, so this one is not compared.
+aarch64-linux-gnu-gcc -O2 -fopenmp -pthread c-tests/openmp/proc_errno_kept.c -o "$work/program" &&
+    runs "errno is kept" env OMP_NUM_THREADS=3 LD_PRELOAD="$library" scripts/cross aarch64 "$work/program"
+
 # Programs of OpenMP, against libgomp for the same machine.
 HETMP_TEST_MACHINE=aarch64 HETMP_LIB=$library HETMP_TEST_SETTINGS=1 \
     cargo test --locked --package hetmp-abi-compat --test differential >"$work/out" 2>&1 || failed=$((failed + 1))
