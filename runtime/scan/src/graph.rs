@@ -2,15 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iced_x86::{
-    Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic,
-    OpKind, Register,
-};
-
+use crate::code::x86::Reader;
+use crate::code::{Flow, Instruction, Op};
 use crate::library;
 use crate::nodes::{Landing, Next, Node, Nodes, Numbers};
 use crate::state::ARGUMENTS;
-use crate::step::is_write;
 use crate::strided::Strided;
 use crate::{Callee, Image, Why};
 
@@ -89,9 +85,9 @@ impl Graph {
                 continue;
             }
             let bytes = image.code(start).ok_or((Why::UnknownCode, start))?;
-            let mut decoder = Decoder::with_ip(64, bytes, start, DecoderOptions::NONE);
+            let mut reader = Reader::new(bytes, start);
             loop {
-                let at = decoder.ip();
+                let at = reader.at();
                 if numbers.get(at).is_some() {
                     graph.leaders.insert(at);
                     break;
@@ -103,15 +99,13 @@ impl Graph {
                     return Err((Why::TooLong, at));
                 }
                 *budget -= 1;
-                if !decoder.can_decode() {
+                if reader.is_at_end() {
                     return Err((Why::UnknownCode, at));
                 }
-                let instruction = decoder.decode();
-                image.decoded(at, decoder.ip());
-                if instruction.is_invalid() {
-                    return Err((Why::UnknownCode, at));
-                }
-                graph.thread_local |= reaches_thread_local(&instruction);
+                let instruction = reader.read();
+                image.decoded(at, reader.at());
+                let instruction = instruction.ok_or((Why::UnknownCode, at))?;
+                graph.thread_local |= instruction.is_thread_local;
                 let next = follow(image, &mut tables, &instruction)?;
                 let mut ends = true;
                 match &next {
@@ -119,7 +113,7 @@ impl Graph {
                     Next::Jump(target) => open.push(*target),
                     Next::Branch(target) => {
                         open.push(*target);
-                        open.push(instruction.next_ip());
+                        open.push(instruction.behind);
                     }
                     Next::Call { pad, .. } => {
                         open.extend(pad.map(|pad| pad.address));
@@ -164,7 +158,7 @@ impl Graph {
             };
             let target = self.function_in(number, ARGUMENTS[argument]);
             if let Some(target) = target.filter(|&target| image.code(target).is_some()) {
-                self.called_back.insert(node.instruction.ip(), target);
+                self.called_back.insert(node.instruction.at, target);
             }
         }
     }
@@ -177,25 +171,15 @@ impl Graph {
         for number in (0..number).rev().take(STRAIGHT) {
             let node = self.nodes.at(number)?;
             let i = &node.instruction;
-            if after.leads || node.next != Next::Fall || i.next_ip() != after.instruction.ip() {
+            if after.leads || node.next != Next::Fall || i.behind != after.instruction.at {
                 return None;
             }
-            let to = i.op0_register();
-            let is_it = |register_: Register| {
-                register_.is_gpr() && register_.full_register().number() == register
-            };
-            if i.op_count() > 0 && i.op0_kind() == OpKind::Register && is_it(to) {
-                return (i.mnemonic() == Mnemonic::Lea && i.is_ip_rel_memory_operand())
-                    .then(|| i.ip_rel_memory_address());
+            if i.operand(0).general() == Some(register) {
+                let address = i.address.filter(|_| i.op == Op::Address)?;
+                return address.fixed();
             }
             // Registers that are written without being the first operand.
-            let mut factory = InstructionInfoFactory::new();
-            let writes = factory
-                .info(i)
-                .used_registers()
-                .iter()
-                .any(|used| is_write(used.access()) && is_it(used.register()));
-            if writes {
+            if i.writes(register) {
                 return None;
             }
             after = node;
@@ -225,8 +209,8 @@ impl Graph {
                         address = target;
                     }
                 }
-                Some(node) if node.instruction.mnemonic() == Mnemonic::Nop => {
-                    address = node.instruction.next_ip();
+                Some(node) if node.instruction.op == Op::Nothing => {
+                    address = node.instruction.behind;
                 }
                 _ => break,
             }
@@ -244,34 +228,9 @@ impl Graph {
             address = match &node.next {
                 Next::Return => return true,
                 Next::Jump(target) => *target,
-                Next::Fall => {
-                    let register = i.op_count() > 0 && i.op0_kind() == OpKind::Register;
-                    let stack = register && i.op0_register() == Register::RSP;
-                    let framed = |n| {
-                        i.op_kind(n) == OpKind::Memory
-                            && matches!(i.memory_base(), Register::RSP | Register::RBP)
-                    };
-                    let quiet = match i.mnemonic() {
-                        Mnemonic::Pop => register,
-                        // The stack protector's word, whose check may fail below. (What lies in registers then is the
-                        // caller's business.)
-                        Mnemonic::Mov if register && !stack && framed(1) => true,
-                        Mnemonic::Sub | Mnemonic::Xor | Mnemonic::Cmp
-                            if i.segment_prefix() == Register::FS =>
-                        {
-                            !reaches_thread_local(i)
-                        }
-                        Mnemonic::Leave | Mnemonic::Nop | Mnemonic::Vzeroupper => true,
-                        Mnemonic::Add | Mnemonic::Lea | Mnemonic::Mov => stack,
-                        _ => false,
-                    };
-                    if !quiet {
-                        return false;
-                    }
-                    i.next_ip()
-                }
-                Next::Branch(target) if self.fails(*target) => i.next_ip(),
-                Next::Branch(target) if self.fails(i.next_ip()) => *target,
+                Next::Fall if i.is_of_end => i.behind,
+                Next::Branch(target) if self.fails(*target) => i.behind,
+                Next::Branch(target) if self.fails(i.behind) => *target,
                 _ => return false,
             };
         }
@@ -289,9 +248,7 @@ impl Graph {
                     callee: Callee::Named(name),
                     ..
                 } => return library::never_returns(name),
-                Next::Fall if node.instruction.mnemonic() == Mnemonic::Nop => {
-                    node.instruction.next_ip()
-                }
+                Next::Fall if node.instruction.op == Op::Nothing => node.instruction.behind,
                 Next::Jump(target) => *target,
                 _ => return false,
             };
@@ -299,22 +256,6 @@ impl Graph {
         false
     }
 }
-
-/// Whether an operand lies relative to the thread pointer. Not counted is the
-/// word that the stack protector compares, at a place that the ABI fixes.
-fn reaches_thread_local(i: &Instruction) -> bool {
-    let relative = |register| matches!(register, Register::FS | Register::GS);
-    if !relative(i.segment_prefix()) {
-        return false;
-    }
-    let canary = i.memory_base() == Register::None
-        && i.memory_index() == Register::None
-        && i.memory_displacement64() == CANARY;
-    !canary && i.mnemonic() != Mnemonic::Nop
-}
-
-/// Offset of the stack protector's word from the thread pointer.
-const CANARY: u64 = 0x28;
 
 /// The exception tables that were looked up so far.
 #[derive(Default)]
@@ -331,7 +272,7 @@ impl Tables {
         i: &Instruction,
         callee: Callee,
     ) -> Result<Next, (Why, u64)> {
-        let address = i.ip();
+        let address = i.at;
         let is_here = |part: &crate::Unwind| (part.start..part.end).contains(&address);
         if !self.known.iter().any(is_here) {
             self.known
@@ -344,53 +285,31 @@ impl Tables {
             // What a program's own function ends with, such as `__clang_call_terminate`, does not say by its name that
             // it does not return. Code never runs from one function into the next one, which is not read as if it were
             // this one's.
-            last: part.is_some_and(|part| part.end == i.next_ip()),
+            last: part.is_some_and(|part| part.end == i.behind),
         })
     }
 }
 
 fn follow(image: &dyn Image, tables: &mut Tables, i: &Instruction) -> Result<Next, (Why, u64)> {
-    let at = i.ip();
-    Ok(match i.flow_control() {
-        FlowControl::Next => Next::Fall,
-        FlowControl::UnconditionalBranch => match direct(i) {
-            Some(target) => match image.callee(target) {
-                Callee::Inside(target) => Next::Jump(target),
-                callee => Next::TailCall(callee),
-            },
-            None => return Err((Why::UnknownCode, at)),
+    Ok(match i.flow {
+        Flow::Falls => Next::Fall,
+        Flow::Jumps(target) => match image.callee(target) {
+            Callee::Inside(target) => Next::Jump(target),
+            callee => Next::TailCall(callee),
         },
-        FlowControl::ConditionalBranch => match direct(i) {
-            Some(target) => Next::Branch(target),
-            None => return Err((Why::UnknownCode, at)),
-        },
-        FlowControl::IndirectBranch => match slot(i).map(|slot| image.slot(slot)) {
+        Flow::Branches(target) => Next::Branch(target),
+        Flow::JumpsThrough(slot) => match slot.map(|slot| image.slot(slot)) {
             Some(callee @ (Callee::Runtime(_) | Callee::Named(_))) => Next::TailCall(callee),
             Some(Callee::Inside(target)) => Next::Jump(target),
-            _ => return Err((Why::IndirectJump, at)),
+            _ => return Err((Why::IndirectJump, i.at)),
         },
-        FlowControl::Call => match direct(i) {
-            Some(target) => tables.call(image, i, image.callee(target))?,
-            None => return Err((Why::UnknownCode, at)),
-        },
-        FlowControl::IndirectCall => {
-            let callee = slot(i).map_or(Callee::Unknown, |slot| image.slot(slot));
+        Flow::Calls(target) => tables.call(image, i, image.callee(target))?,
+        Flow::CallsThrough(slot) => {
+            let callee = slot.map_or(Callee::Unknown, |slot| image.slot(slot));
             tables.call(image, i, callee)?
         }
-        FlowControl::Return if matches!(i.code(), Code::Retnq) => Next::Return,
-        FlowControl::Exception if i.mnemonic() == Mnemonic::Ud2 => Next::Stop,
-        FlowControl::Interrupt if i.mnemonic() == Mnemonic::Int3 => Next::Stop,
-        _ => return Err((Why::UnknownCode, at)),
+        Flow::Returns => Next::Return,
+        Flow::Stops => Next::Stop,
+        Flow::Unknown => return Err((Why::UnknownCode, i.at)),
     })
-}
-
-fn direct(i: &Instruction) -> Option<u64> {
-    (i.op0_kind() == OpKind::NearBranch64).then(|| i.near_branch64())
-}
-
-/// The address of the pointer that a jump or call goes through, where it is a
-/// constant.
-fn slot(i: &Instruction) -> Option<u64> {
-    (i.op0_kind() == OpKind::Memory && i.is_ip_rel_memory_operand())
-        .then(|| i.ip_rel_memory_address())
 }

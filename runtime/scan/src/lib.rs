@@ -41,6 +41,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod carried;
+#[cfg(target_arch = "x86_64")]
+mod code;
 pub mod elf;
 pub mod entry;
 pub mod file;

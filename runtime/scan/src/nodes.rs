@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iced_x86::Instruction;
-
+use crate::code::Instruction;
 use crate::library;
 use crate::Callee;
 
@@ -66,7 +65,7 @@ pub(crate) struct Node {
 impl Node {
     /// Addresses of the instructions that may come after it.
     pub(crate) fn successors(&self) -> [Option<u64>; 2] {
-        let behind = Some(self.instruction.next_ip());
+        let behind = Some(self.instruction.behind);
         match &self.next {
             Next::Fall => [behind, None],
             Next::Jump(target) => [Some(*target), None],
@@ -155,7 +154,7 @@ impl Nodes {
             .collect();
         let mut numbers = Numbers::from(numbers.base);
         for (number, node) in all.iter().enumerate() {
-            numbers.insert(node.instruction.ip(), number);
+            numbers.insert(node.instruction.at, number);
         }
         Nodes { all, numbers }
     }
@@ -190,7 +189,7 @@ impl Nodes {
 
     /// Their addresses.
     pub(crate) fn keys(&self) -> impl Iterator<Item = u64> + '_ {
-        self.all.iter().map(|node| node.instruction.ip())
+        self.all.iter().map(|node| node.instruction.at)
     }
 
     pub(crate) fn values(&self) -> std::slice::Iter<'_, Node> {

@@ -6,18 +6,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iced_x86::{ConditionCode, Mnemonic, OpKind, Register};
-
+use crate::code::{Condition, Op};
 use crate::graph::Graph;
 use crate::library;
 use crate::nodes::{Next, Node};
+use crate::state::RSP;
 use crate::Callee;
 
 /// Where each thread that runs the function prints or counts, if it does. `always` has the called functions that do.
 pub(crate) fn each_thread(graph: &Graph, always: &BTreeMap<u64, u64>) -> Option<u64> {
     let seen = |node: &&Node| is_seen(graph, node, always);
     let nodes = graph.nodes.values().filter(seen);
-    let places: BTreeSet<u64> = nodes.map(|node| node.instruction.ip()).collect();
+    let places: BTreeSet<u64> = nodes.map(|node| node.instruction.at).collect();
     let first = *places.first()?;
     are_on_every_way(graph, &places).then_some(first)
 }
@@ -38,12 +38,12 @@ fn is_seen(graph: &Graph, node: &Node, always: &BTreeMap<u64, u64>) -> bool {
 fn counts(node: &Node) -> bool {
     let i = &node.instruction;
     // Compilers also add nothing to the top of the stack, as a fence.
-    if !i.has_lock_prefix() || i.memory_base() == Register::RSP {
+    if !i.is_locked || i.base().is_some_and(|base| base.is(RSP)) {
         return false;
     }
-    match i.mnemonic() {
-        Mnemonic::Inc | Mnemonic::Dec => true,
-        Mnemonic::Add | Mnemonic::Sub => !matches!(i.op1_kind(), OpKind::Register),
+    match i.op {
+        Op::Increment | Op::Decrement => true,
+        Op::Add | Op::Subtract => i.operand(1).register().is_none(),
         _ => false,
     }
 }
@@ -51,8 +51,8 @@ fn counts(node: &Node) -> bool {
 /// Whether the code behind it asks whether the counter has come to zero: threads that count down to find out who is the
 /// last began with their number.
 fn asks_for_the_last(graph: &Graph, node: &Node) -> bool {
-    let behind = graph.nodes.get(&node.instruction.next_ip());
-    behind.is_some_and(|node| node.instruction.condition_code() != ConditionCode::None)
+    let behind = graph.nodes.get(&node.instruction.behind);
+    behind.is_some_and(|node| node.instruction.condition != Condition::None)
 }
 
 /// Whether the function cannot return without one of the instructions at `places`.

@@ -10,11 +10,10 @@
 //! Not found are loops that also count their rounds, call something, or store
 //! (locks made of compare-and-exchange).
 
-use iced_x86::{Instruction, InstructionInfoFactory, OpAccess, OpKind, Register};
-
+use crate::code::{Access, Instruction, Register, REGISTERS};
 use crate::graph::Graph;
 use crate::nodes::{Next, Node};
-use crate::step::{is_read, is_write};
+use crate::state::RSP;
 
 /// The longest round that is looked at, in instructions.
 const LONGEST: usize = 32;
@@ -23,23 +22,23 @@ const LONGEST: usize = 32;
 const MOST_STEPS: usize = 200_000;
 
 /// Whether the code has a loop that does nothing but look at memory.
-pub(crate) fn any(graph: &Graph, factory: &mut InstructionInfoFactory) -> bool {
+pub(crate) fn any(graph: &Graph) -> bool {
     let mut steps = MOST_STEPS;
-    let mut parts = Parts::of(graph, factory);
+    let mut parts = Parts::of(graph);
     // The first instruction of a loop is one that something jumps to.
     (0..graph.nodes.len()).any(|number| {
         let leads = graph.nodes.at(number).is_some_and(|node| node.leads);
-        leads && parts.inside[number] && polls(&mut parts, number, factory, &mut steps)
+        leads && parts.inside[number] && polls(&mut parts, number, &mut steps)
     })
 }
 
 /// Registers, as a set of whole ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Registers([u64; 4]);
+struct Registers([u64; REGISTERS / 64]);
 
 impl Registers {
     fn insert(&mut self, register: Register) {
-        let n = register as usize;
+        let n = usize::from(register.number);
         if let Some(word) = self.0.get_mut(n / 64) {
             *word |= 1 << (n % 64);
         }
@@ -54,7 +53,7 @@ impl Registers {
     }
 
     fn meets(self, other: Registers) -> bool {
-        (0..4).any(|n| self.0[n] & other.0[n] != 0)
+        (0..self.0.len()).any(|n| self.0[n] & other.0[n] != 0)
     }
 }
 
@@ -70,28 +69,24 @@ struct Part {
 
 impl Part {
     /// `None` where it does more than look.
-    fn of(node: &Node, factory: &mut InstructionInfoFactory) -> Option<Part> {
+    fn of(node: &Node) -> Option<Part> {
         if !goes_on(node) {
             return None;
         }
         let i = &node.instruction;
-        let info = factory.info(i);
         let mut part = Part::default();
         if !is_fence(i) {
-            for memory in info.used_memory() {
-                if is_write(memory.access()) {
-                    return None;
-                }
-                part.looks |= is_read(memory.access());
+            if i.stores() {
+                return None;
             }
+            part.looks = i.loads();
         }
-        for used in info.used_registers() {
-            let register = used.register().full_register();
-            if used.access() != OpAccess::Write {
-                part.reads.insert(register);
+        for used in &i.used {
+            if used.access != Access::Writes {
+                part.reads.insert(used.register);
             }
-            if is_write(used.access()) {
-                part.writes.insert(register);
+            if used.is_written() {
+                part.writes.insert(used.register);
             }
         }
         Some(part)
@@ -136,7 +131,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn of(graph: &'a Graph, factory: &mut InstructionInfoFactory) -> Parts<'a> {
+    fn of(graph: &'a Graph) -> Parts<'a> {
         let nodes = graph.nodes.values();
         let mut parts = Parts {
             graph,
@@ -145,21 +140,17 @@ impl<'a> Parts<'a> {
             known: vec![None; graph.nodes.len()],
         };
         parts.inside = (0..parts.known.len())
-            .map(|number| parts.may_look(number, factory))
+            .map(|number| parts.may_look(number))
             .collect();
         parts.leave_circles();
         parts
     }
 
-    /// Whether an instruction may belong to a round, at first sight: nearly all that store do so to their first
-    /// operand.
-    fn may_look(&mut self, number: usize, factory: &mut InstructionInfoFactory) -> bool {
+    /// Whether an instruction may belong to a round.
+    fn may_look(&self, number: usize) -> bool {
         self.graph.nodes.at(number).is_some_and(|node| {
             let i = &node.instruction;
-            goes_on(node)
-                && (i.op_count() == 0
-                    || i.op0_kind() != OpKind::Memory
-                    || self.part(number, factory).is_some())
+            goes_on(node) && (!i.stores() || is_fence(i))
         })
     }
 
@@ -203,22 +194,17 @@ impl<'a> Parts<'a> {
         }
     }
 
-    fn part(&mut self, number: usize, factory: &mut InstructionInfoFactory) -> Option<Part> {
+    fn part(&mut self, number: usize) -> Option<Part> {
         let known = self.known.get_mut(number)?;
         if known.is_none() {
-            *known = Some(Part::of(self.graph.nodes.at(number)?, factory));
+            *known = Some(Part::of(self.graph.nodes.at(number)?));
         }
         (*known)?
     }
 }
 
 /// Whether some way from `first` leads back to it and only looks.
-fn polls(
-    parts: &mut Parts,
-    first: usize,
-    factory: &mut InstructionInfoFactory,
-    steps: &mut usize,
-) -> bool {
+fn polls(parts: &mut Parts, first: usize, steps: &mut usize) -> bool {
     let mut open = vec![(first, Round::default())];
     while let Some((number, mut round)) = open.pop() {
         if number == first && round.length > 0 {
@@ -231,7 +217,7 @@ fn polls(
             return false;
         }
         *steps -= 1;
-        let part = parts.part(number, factory);
+        let part = parts.part(number);
         if part.is_some_and(|part| round.step(&part)) {
             let next = parts.next[number].into_iter().flatten();
             open.extend(next.filter(|&to| parts.inside[to]).map(|to| (to, round)));
@@ -247,5 +233,5 @@ fn goes_on(node: &Node) -> bool {
 
 /// A locked instruction that adds nothing to the stack: compilers' cheapest full fence.
 fn is_fence(i: &Instruction) -> bool {
-    i.has_lock_prefix() && i.memory_base() == Register::RSP && i.memory_index() == Register::None
+    i.is_locked && i.address.is_some_and(|address| address.is_at(RSP))
 }

@@ -9,13 +9,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register};
-
+use crate::code::{FlagsWritten, Instruction, Op, Register};
 use crate::graph::Graph;
 use crate::library;
 use crate::nodes::Next;
-use crate::state::{ARGUMENTS, CALLER_SAVED};
-use crate::step::{is_read, is_write};
+use crate::state::{ARGUMENTS, CALLER_SAVED, RBP, RSP};
 use crate::Callee;
 
 /// The longest block that is followed, in instructions.
@@ -28,8 +26,6 @@ const WORDS: usize = 63;
 const RAISED: u64 = 1 << WORDS;
 /// Registers by bits: 16 general ones, the flags, and vector registers.
 const REGISTERS: usize = 64;
-const STACK_POINTER: usize = 4;
-const FRAME_POINTER: usize = 5;
 const FLAGS: usize = 16;
 pub(crate) const VECTOR: usize = 17;
 /// `rax`, `rdx` and the first two vector registers.
@@ -60,7 +56,6 @@ impl Block<'_> {
     /// `true`, from `rbp` can be reached by its address.
     pub(crate) fn only_adds(
         &self,
-        factory: &mut InstructionInfoFactory,
         reads: Reads<'_>,
         is_shown: &dyn Fn(bool, i64) -> bool,
     ) -> Option<u64> {
@@ -70,8 +65,8 @@ impl Block<'_> {
         if extra == rest || (!self.inner && graph.does_nothing(rest)) {
             return Some(0);
         }
-        let equal = self.equal(factory);
-        let (held, ends) = self.follow(extra, rest, factory)?;
+        let equal = self.equal();
+        let (held, ends) = self.follow(extra, rest)?;
         if ends && !graph.does_nothing(rest) {
             return None;
         }
@@ -87,17 +82,17 @@ impl Block<'_> {
             has_frame_pointer: self.has_frame_pointer,
         };
         // Code that has the address of a word may read it unseen.
-        let shown = |word: &Word| is_shown(word.base == FRAME_POINTER, word.offset);
+        let shown = |word: &Word| is_shown(word.base == RBP, word.offset);
         if behind.words.len() > WORDS || behind.words.iter().any(shown) {
             return None;
         }
-        let left = behind.differs(rest, held.changed_registers(&equal), factory, reads)?;
+        let left = behind.differs(rest, held.changed_registers(&equal), reads)?;
         Some(if self.inner { results | left } else { 0 })
     }
 
     /// The registers that hold the same as a word of the frame when the block begins, as the code before the branch
     /// shows: it has loaded or saved them.
-    fn equal(&self, factory: &mut InstructionInfoFactory) -> Equal {
+    fn equal(&self) -> Equal {
         let mut equal = Equal::new();
         let (mut registers, mut words): (u64, Vec<Word>) = (0, Vec::new());
         let Some(mut number) = self.graph.nodes.number(self.branch) else {
@@ -114,7 +109,7 @@ impl Block<'_> {
             if !falls || !self.comes_only_from(after, i) {
                 break;
             }
-            let effect = Effect::of(i, factory);
+            let effect = Effect::of(i);
             if effect.moves_stack {
                 break;
             }
@@ -125,7 +120,7 @@ impl Block<'_> {
                 }
             }
             registers |= effect.writes | effect.may_write;
-            let framed = frame_base(i.memory_base(), self.has_frame_pointer).is_some();
+            let framed = frame_base(i.base(), self.has_frame_pointer).is_some();
             match word {
                 Some(word) if effect.stores => words.push(word),
                 None if effect.stores && framed => break,
@@ -140,8 +135,8 @@ impl Block<'_> {
         let Some(node) = self.graph.nodes.at(number) else {
             return false;
         };
-        let at = node.instruction.ip();
-        if before.next_ip() != at {
+        let at = node.instruction.at;
+        if before.behind != at {
             return false;
         }
         !node.leads
@@ -153,12 +148,7 @@ impl Block<'_> {
     }
 
     /// Follows the block. What is held where it comes to `rest`, if it does, and whether the function ends in it.
-    fn follow(
-        &self,
-        extra: u64,
-        rest: u64,
-        factory: &mut InstructionInfoFactory,
-    ) -> Option<(Option<Held>, bool)> {
+    fn follow(&self, extra: u64, rest: u64) -> Option<(Option<Held>, bool)> {
         let graph = self.graph;
         let mut states = BTreeMap::from([(extra, Held::new())]);
         let mut open = BTreeSet::from([extra]);
@@ -178,7 +168,7 @@ impl Block<'_> {
                     continue;
                 }
                 Next::Call { .. } => held.call(),
-                Next::Fall => held.execute(&node.instruction, self.has_frame_pointer, factory),
+                Next::Fall => held.execute(&node.instruction, self.has_frame_pointer),
                 Next::Jump(_) | Next::Branch(_) | Next::Stop => {}
             }
             for next in graph.successors(at) {
@@ -223,13 +213,12 @@ struct Word {
 impl Word {
     /// What a memory operand names, if it is one of the frame with no index.
     fn of(i: &Instruction, has_frame_pointer: bool) -> Option<Word> {
-        if i.memory_index() != Register::None {
-            return None;
-        }
-        let base = frame_base(i.memory_base(), has_frame_pointer)?;
-        let size = i64::try_from(i.memory_size().size()).ok()?;
-        let offset = i.memory_displacement64() as i64;
-        Some(Word { base, offset, size })
+        let address = i.address.filter(|address| address.index.is_none())?;
+        Some(Word {
+            base: frame_base(address.base, has_frame_pointer)?,
+            offset: address.displacement,
+            size: i.size,
+        })
     }
 
     /// Words that lie at different registers may be the same ones.
@@ -246,11 +235,11 @@ impl Word {
     }
 }
 
-fn frame_base(register: Register, has_frame_pointer: bool) -> Option<usize> {
-    match register {
-        Register::RSP => Some(STACK_POINTER),
-        Register::RBP if has_frame_pointer => Some(FRAME_POINTER),
-        _ => None,
+fn frame_base(register: Option<Register>, has_frame_pointer: bool) -> Option<usize> {
+    match register?.general()? {
+        _ if register?.size < 8 => None,
+        RBP if has_frame_pointer => Some(RBP),
+        n => (n == RSP).then_some(n),
     }
 }
 
@@ -322,7 +311,7 @@ impl Held {
 
     fn changed_registers(&self, equal: &Equal) -> u64 {
         let changed = |(n, source): (usize, &Source)| match *source {
-            _ if n == STACK_POINTER => false,
+            _ if n == RSP => false,
             Source::Register(r) => r != n,
             Source::Word(word) => !equal.contains(&(n, word)),
             Source::Nothing => false,
@@ -355,15 +344,10 @@ impl Held {
         }
     }
 
-    fn execute(
-        &mut self,
-        i: &Instruction,
-        has_frame_pointer: bool,
-        factory: &mut InstructionInfoFactory,
-    ) {
+    fn execute(&mut self, i: &Instruction, has_frame_pointer: bool) {
         if let Some(Some(n)) = moved_register(i) {
             if let Some(word) = Word::of(i, has_frame_pointer) {
-                if i.op0_kind() == OpKind::Memory {
+                if i.operand(0).is_memory() {
                     self.store(word, self.registers[n]);
                 } else {
                     self.registers[n] = self.load(word);
@@ -371,14 +355,14 @@ impl Held {
                 return;
             }
         }
-        let effect = Effect::of(i, factory);
+        let effect = Effect::of(i);
         self.moved |= effect.moves_stack;
-        let base = frame_base(i.memory_base(), has_frame_pointer);
+        let base = frame_base(i.base(), has_frame_pointer);
         if let Some(base) = base.filter(|_| !effect.moves_stack) {
             let word = Word::of(i, has_frame_pointer);
             match word {
-                Some(word) if i.mnemonic() == Mnemonic::Lea => self.show(base, word.offset),
-                _ if i.mnemonic() == Mnemonic::Lea => self.show(base, i64::MIN),
+                Some(word) if i.op == Op::Address => self.show(base, word.offset),
+                _ if i.op == Op::Address => self.show(base, i64::MIN),
                 Some(word) if effect.stores => self.store(word, Source::Other),
                 None if effect.stores => self.show(base, i64::MIN),
                 _ => {}
@@ -430,37 +414,8 @@ impl Held {
 
 /// For an instruction that only moves between a register and memory: the register, if it is followed.
 fn moved_register(i: &Instruction) -> Option<Option<usize>> {
-    use Mnemonic as M;
-    let moves = matches!(
-        i.mnemonic(),
-        M::Mov
-            | M::Movss
-            | M::Movsd
-            | M::Movaps
-            | M::Movapd
-            | M::Movups
-            | M::Movupd
-            | M::Movdqa
-            | M::Movdqu
-            | M::Movd
-            | M::Movq
-            | M::Vmovss
-            | M::Vmovsd
-            | M::Vmovaps
-            | M::Vmovapd
-            | M::Vmovups
-            | M::Vmovupd
-            | M::Vmovdqa
-            | M::Vmovdqu
-            | M::Vmovd
-            | M::Vmovq
-    );
-    let register = match (i.op_count(), i.op0_kind(), i.op1_kind()) {
-        (2, OpKind::Register, OpKind::Memory) => i.op0_register(),
-        (2, OpKind::Memory, OpKind::Register) => i.op1_register(),
-        _ => return None,
-    };
-    (moves && i.memory_size().size() >= 4).then(|| bit(register))
+    let mut registers = i.operands().iter().filter_map(|operand| operand.register());
+    i.saves.then(|| registers.next().and_then(bit))
 }
 
 /// The code behind a block.
@@ -476,13 +431,7 @@ struct Behind<'a> {
 impl Behind<'_> {
     /// Follows the code from `rest` on, where these registers differ. `None`: something that differs may be used.
     /// Otherwise the registers of results that differ when the function returns.
-    fn differs(
-        &self,
-        rest: u64,
-        registers: u64,
-        factory: &mut InstructionInfoFactory,
-        reads: Reads<'_>,
-    ) -> Option<u64> {
+    fn differs(&self, rest: u64, registers: u64, reads: Reads<'_>) -> Option<u64> {
         let mut results = 0;
         let mut seen: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
         let words = (0..self.words.len()).fold(0u64, |bits, n| bits | 1 << n);
@@ -499,7 +448,7 @@ impl Behind<'_> {
             }
             let node = self.graph.nodes.get(&at)?;
             let i = &node.instruction;
-            let effect = Effect::of(i, factory);
+            let effect = Effect::of(i);
             match &node.next {
                 Next::Call { callee, .. } | Next::TailCall(callee) => {
                     if left & effect.reads != 0 || passes(callee, left, reads) {
@@ -523,19 +472,19 @@ impl Behind<'_> {
 
     /// Which words still differ after `i`. `None`: it may use one.
     fn reaches(&self, i: &Instruction, effect: &Effect, words: u64) -> Option<u64> {
-        if i.op_count() == 0 {
+        if i.operands().is_empty() {
             return Some(words);
         }
         if effect.moves_stack {
             // The end of the frame is known by this; what lowers the stack pointer is not followed.
-            let raises = match i.mnemonic() {
-                Mnemonic::Pop | Mnemonic::Add | Mnemonic::Leave => true,
-                Mnemonic::Lea => general_of(i) == Some(STACK_POINTER),
+            let raises = match i.op {
+                Op::Pop | Op::Add | Op::Leave => true,
+                Op::Address => i.operand(0).general() == Some(RSP),
                 _ => false,
             };
             return raises.then_some(words | RAISED);
         }
-        let Some(base) = frame_base(i.memory_base(), self.has_frame_pointer) else {
+        let Some(base) = frame_base(i.base(), self.has_frame_pointer) else {
             return Some(words);
         };
         if words & RAISED != 0 {
@@ -545,7 +494,7 @@ impl Behind<'_> {
         let is_above = |(from_base, from): (usize, i64)| {
             base != from_base || word.offset.saturating_add(word.size) > from
         };
-        if i.mnemonic() == Mnemonic::Lea || self.from.is_some_and(is_above) {
+        if i.op == Op::Address || self.from.is_some_and(is_above) {
             return None;
         }
         let only_writes = effect.stores && !effect.loads;
@@ -588,12 +537,7 @@ fn passes(callee: &Callee, left: u64, reads: Reads<'_>) -> bool {
 }
 
 /// Whether the function that `graph` is of may use what these registers hold when it is called.
-pub(crate) fn uses(
-    graph: &Graph,
-    registers: u64,
-    factory: &mut InstructionInfoFactory,
-    reads: Reads<'_>,
-) -> bool {
+pub(crate) fn uses(graph: &Graph, registers: u64, reads: Reads<'_>) -> bool {
     let behind = Behind {
         graph,
         words: Vec::new(),
@@ -601,26 +545,13 @@ pub(crate) fn uses(
         has_frame_pointer: false,
     };
     // What it does not touch it does not return, either.
-    behind
-        .differs(graph.entry, registers, factory, reads)
-        .is_none()
-}
-
-fn general_of(i: &Instruction) -> Option<usize> {
-    (i.op0_kind() == OpKind::Register)
-        .then(|| bit(i.op0_register()))
-        .flatten()
+    behind.differs(graph.entry, registers, reads).is_none()
 }
 
 /// The bit of a register.
 fn bit(register: Register) -> Option<usize> {
-    if register.is_gpr() {
-        Some(register.full_register().number())
-    } else if register.is_vector_register() {
-        Some(VECTOR + register.number().min(REGISTERS - 1 - VECTOR))
-    } else {
-        None
-    }
+    let vector = || register.vector().map(|n| n + VECTOR);
+    register.general().or_else(vector)
 }
 
 /// What an instruction reads and writes, one bit for each register.
@@ -638,47 +569,38 @@ struct Effect {
 }
 
 impl Effect {
-    fn of(i: &Instruction, factory: &mut InstructionInfoFactory) -> Effect {
+    fn of(i: &Instruction) -> Effect {
         let mut effect = Effect::default();
-        let info = factory.info(i);
-        for used in info.used_registers() {
-            let register = used.register();
-            let Some(n) = bit(register) else {
+        for used in &i.used {
+            let Some(n) = bit(used.register) else {
                 continue;
             };
             // The stack pointer's moves are the calls' own.
-            if n == STACK_POINTER {
-                effect.moves_stack |= is_write(used.access());
+            if n == RSP {
+                effect.moves_stack |= used.is_written();
                 continue;
             }
-            if is_read(used.access()) {
+            if used.is_read() {
                 effect.reads |= 1 << n;
             }
-            if is_write(used.access()) {
-                let whole = used.access() == OpAccess::Write
-                    && (!register.is_gpr() || register.size() >= 4);
-                if whole {
+            if used.is_written() {
+                if used.is_overwritten() {
                     effect.writes |= 1 << n;
                 } else {
                     effect.may_write |= 1 << n;
                 }
             }
         }
-        if i.rflags_read() != 0 {
+        if i.reads_flags {
             effect.reads |= 1 << FLAGS;
         }
-        if i.rflags_modified() != 0 {
+        if i.flags != FlagsWritten::None {
             // Which of them does not matter: compilers compare anew.
             effect.writes |= 1 << FLAGS;
         }
-        for used in info.used_memory() {
-            effect.stores |= is_write(used.access());
-            effect.loads |= is_read(used.access());
-        }
+        effect.loads = i.loads();
         // Saving a register is no use of it, and no argument outlives a push.
-        if i.mnemonic() == Mnemonic::Push {
-            effect.stores = false;
-        }
+        effect.stores = i.stores() && i.op != Op::Push;
         effect
     }
 }

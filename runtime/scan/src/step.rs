@@ -9,19 +9,11 @@
 mod calculate;
 mod unmodelled;
 
-use iced_x86::{
-    ConditionCode, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
-};
-
+use crate::code::{Condition, Instruction, Op, Operand, Register};
 use crate::findings::{Findings, Frame, Memory, ZeroBranch};
 use crate::state::{Flags, Source, State, RAX, RBP, RDX, RSP};
 use crate::value::{Order, Origin, Place, Value};
 use crate::Why;
-
-/// The number of a general-purpose register, whatever its width.
-pub(crate) fn general(register: Register) -> Option<usize> {
-    register.is_gpr().then(|| register.full_register().number())
-}
 
 /// One instruction in its surroundings.
 pub(crate) struct Step<'a> {
@@ -32,48 +24,36 @@ pub(crate) struct Step<'a> {
 
 impl Step<'_> {
     pub(crate) fn escape(&mut self, value: Value, why: Why, at: &Instruction) {
-        self.findings.escape(value.origin(), why, at.ip());
+        self.findings.escape(value.origin(), why, at.at);
     }
 
     /// Executes `i`. Calls, jumps and returns are the caller's, apart from the
     /// operands that they read.
-    pub(crate) fn execute(
-        &mut self,
-        i: &Instruction,
-        factory: &mut InstructionInfoFactory,
-    ) -> Result<(), Why> {
-        use Mnemonic as M;
-        let width = self.width(i);
-        match i.mnemonic() {
-            M::Endbr64 | M::Nop | M::Pause => {}
-            M::Mov if width == 4 && self.is_told(i) => {
-                self.frame.touch(i.ip(), Memory::Outside);
+    pub(crate) fn execute(&mut self, i: &Instruction) -> Result<(), Why> {
+        let width = i.width();
+        match i.op {
+            Op::Nothing => {}
+            Op::Copy if width == 4 && self.is_told(i) => {
+                self.frame.touch(i.at, Memory::Outside);
                 self.write(i, 0, Value::Told);
             }
-            M::Mov if width >= 4 => {
-                let value = self.read(i, 1);
-                self.write(i, 0, value);
+            Op::Copy if width >= 4 => self.copy(i),
+            Op::Widen | Op::CopyVector => self.copy(i),
+            Op::Extend if matches!(self.peek(i, 1), Some(Value::Less(_))) || self.is_bit(i, 1) => {
+                self.copy(i);
             }
-            M::Movsxd => {
-                let value = self.read(i, 1);
-                self.write(i, 0, value);
-            }
-            M::Movzx if matches!(self.peek(i, 1), Some(Value::Less(_))) || self.is_bit(i, 1) => {
-                let value = self.read(i, 1);
-                self.write(i, 0, value);
-            }
-            M::Mov if width == 1 && self.is_bit(i, 1) => {
+            Op::Copy if width == 1 && self.is_bit(i, 1) => {
                 let value = self.read(i, 1);
                 self.write_narrow(i, value);
             }
-            M::Test | M::Cmp | M::Xor | M::And | M::Or
+            Op::Test | Op::Compare | Op::Xor | Op::And | Op::Or
                 if self.is_bit(i, 0) || self.is_bit(i, 1) =>
             {
-                self.ask_bit(i, factory);
+                self.ask_bit(i);
             }
             // Only the widening to 64 bits: narrower numbers are not modelled.
-            M::Cdqe => {}
-            M::Cdq | M::Cqo => {
+            Op::WidenResult => {}
+            Op::SpreadSign => {
                 let sign = self.state.general[RAX];
                 self.state.general[RDX] = if sign.is_free() {
                     Value::Plain
@@ -81,53 +61,44 @@ impl Step<'_> {
                     sign.blurred()
                 };
             }
-            M::Lea => self.lea(i),
-            M::Add
-            | M::Sub
-            | M::Inc
-            | M::Dec
-            | M::Cmp
-            | M::Xor
-            | M::And
-            | M::Or
-            | M::Test
-            | M::Adc
-            | M::Neg
+            Op::Address => self.address(i),
+            Op::Add
+            | Op::Subtract
+            | Op::Increment
+            | Op::Decrement
+            | Op::Compare
+            | Op::Xor
+            | Op::And
+            | Op::Or
+            | Op::Test
+            | Op::AddCarry
+            | Op::Negate
                 if width >= 4 =>
             {
                 self.arithmetic(i)?;
             }
-            M::Xadd if i.has_lock_prefix() => self.count(i),
-            M::Imul if width >= 4 && i.op_count() >= 2 => self.multiply(i),
-            M::Shl if width >= 4 && self.is_multiple(i) => self.shift(i),
-            M::Idiv | M::Div if width >= 4 => self.divide(i),
-            M::Push => self.push(i)?,
-            M::Pop if width == 8 => {
+            Op::FetchAdd if i.is_locked => self.count(i),
+            Op::Multiply if width >= 4 => self.multiply(i),
+            Op::ShiftLeft if width >= 4 && self.is_multiple(i) => self.shift(i),
+            Op::Divide if width >= 4 => self.divide(i),
+            Op::Push => self.push(i)?,
+            Op::Pop if width == 8 => {
                 let place = self.stack_pointer()?;
-                self.frame.touch(i.ip(), Memory::Slot(place));
+                self.frame.touch(i.at, Memory::Slot(place));
                 let value = self.load(Memory::Slot(place), 8);
                 self.state.general[RSP] = Value::Frame(place).add_constant(8);
                 self.write(i, 0, value);
             }
-            M::Leave => {
+            Op::Leave => {
                 let Value::Frame(place) = self.state.general[RBP] else {
                     return Err(Why::StackPointer);
                 };
-                self.frame.touch(i.ip(), Memory::Slot(place));
+                self.frame.touch(i.at, Memory::Slot(place));
                 self.state.general[RBP] = self.load(Memory::Slot(place), 8);
                 self.state.general[RSP] = Value::Frame(place).add_constant(8);
             }
-            M::Movd | M::Movq | M::Vmovd | M::Vmovq
-                if i.op_count() == 2
-                    && (i.op0_kind() == OpKind::Register || i.op1_kind() == OpKind::Register) =>
-            {
-                let value = self.read(i, 1);
-                self.write(i, 0, value);
-            }
-            _ if i.condition_code() != ConditionCode::None && is_cmov(i) && width >= 4 => {
-                self.conditional_move(i);
-            }
-            _ if i.condition_code() != ConditionCode::None && is_set(i) => {
+            Op::Select if width >= 4 => self.select(i),
+            Op::Set => {
                 let value = match self.compared(i) {
                     Some(Picked::Less(split)) => Value::Less(split),
                     Some(Picked::Zero) => Value::IsFirst(true),
@@ -136,44 +107,46 @@ impl Step<'_> {
                 };
                 self.write_narrow(i, value);
             }
-            _ => self.generic(i, factory.info(i)),
+            _ => self.generic(i),
         }
-        self.follow_copies(i, factory);
+        self.follow_copies(i);
         if let Some(place) = self.made_address(i) {
             self.frame.take(place);
         }
-        if let Some(register) = written_stack_pointer(i) {
-            if !matches!(
-                self.state.general[register],
-                Value::Frame(_) | Value::FrameFrom(_) | Value::InFrame
-            ) {
-                return Err(Why::StackPointer);
-            }
+        let is_lost = !matches!(
+            self.state.general[RSP],
+            Value::Frame(_) | Value::FrameFrom(_) | Value::InFrame
+        );
+        let only_read = matches!(i.op, Op::Compare | Op::Test | Op::Push);
+        if is_stack_pointer(i) && !only_read && is_lost {
+            return Err(Why::StackPointer);
         }
         Ok(())
     }
 
+    fn copy(&mut self, i: &Instruction) {
+        let value = self.read(i, 1);
+        self.write(i, 0, value);
+    }
+
     /// Whether it loads the number that the runtime handed to the function.
     fn is_told(&self, i: &Instruction) -> bool {
-        i.op1_kind() == OpKind::Memory
-            && i.memory_index() == Register::None
-            && i.memory_displacement64() == 0
-            && i.segment_prefix() == Register::None
-            && general(i.memory_base()).is_some_and(|n| self.state.general[n] == Value::Teller)
+        let Some(address) = i.address.filter(|_| i.operand(1).is_memory()) else {
+            return false;
+        };
+        let base = address.base.and_then(Register::general);
+        address.index.is_none()
+            && address.displacement == 0
+            && !address.is_of_thread
+            && base.is_some_and(|n| self.state.general[n] == Value::Teller)
     }
 
     /// The place of the frame whose address `i` has made, unless it only sets up
     /// the frame.
     fn made_address(&self, i: &Instruction) -> Option<Place> {
-        let register = match i.op_count() {
-            0 => None,
-            _ if i.op0_kind() != OpKind::Register => None,
-            _ => general(i.op0_register()),
-        }?;
-        let sets_up = i.op_count() > 1
-            && i.op1_kind() == OpKind::Register
-            && i.op1_register() == Register::RSP
-            && register == RBP;
+        let register = i.operand(0).general()?;
+        let from = i.operand(1).register();
+        let sets_up = register == RBP && from.is_some_and(|from| from.is(RSP));
         match self.state.general[register] {
             Value::Frame(place) if register != RSP && !sets_up => Some(place),
             _ => None,
@@ -181,42 +154,30 @@ impl Step<'_> {
     }
 
     /// Keeps track of what `rax` is a copy of.
-    fn follow_copies(&mut self, i: &Instruction, factory: &mut InstructionInfoFactory) {
-        let copy = i.mnemonic() == Mnemonic::Mov
-            && i.op0_kind() == OpKind::Register
-            && i.op0_register().size() >= 4
-            && general(i.op0_register()) == Some(RAX);
+    fn follow_copies(&mut self, i: &Instruction) {
+        let copy = i.op == Op::Copy && i.width() >= 4 && i.operand(0).general() == Some(RAX);
         if !copy && !self.state.has_copies() {
             return;
         }
-        let info = factory.info(i);
-        let written = |n: usize| {
-            info.used_registers()
-                .iter()
-                .any(|used| is_write(used.access()) && general(used.register()) == Some(n))
-        };
-        let stores = info
-            .used_memory()
-            .iter()
-            .any(|used| is_write(used.access()));
         self.state.forget_copies(|source| match source {
-            Source::Register(n) => written(n),
-            Source::Slot(_) => stores,
+            Source::Register(n) => i.writes(n),
+            Source::Slot(_) => i.stores(),
             Source::Constant(_) => false,
         });
         if copy {
-            self.state.copied = match i.op1_kind() {
-                OpKind::Register => general(i.op1_register())
+            self.state.copied = match i.operand(1) {
+                Operand::Register(register) => register
+                    .general()
                     .filter(|&n| n != RAX)
                     .map(Source::Register),
                 // As it was before: the address may have been overwritten by now.
-                OpKind::Memory => match self.frame.just_touched(i.ip()) {
+                Operand::Memory => match self.frame.just_touched(i.at) {
                     Some(Memory::Slot(place)) if !self.frame.is_exposed(place) => {
                         Some(Source::Slot(place))
                     }
                     _ => None,
                 },
-                _ => Self::constant(i, 1).map(Source::Constant),
+                other => other.constant().map(Source::Constant),
             };
         }
     }
@@ -241,15 +202,14 @@ impl Step<'_> {
                     stack: self.state.general[RSP],
                     frame: self.state.general[RBP],
                 };
-                self.findings.zero_branches.insert(i.ip(), asked);
+                self.findings.zero_branches.insert(i.at, asked);
                 both
             }
             None => {
                 let origin = self.state.flags.origin();
-                self.findings.escape(origin, Why::Branch, i.ip());
-                // `jrcxz` and `loop` read a register.
-                if i.is_jcx_short() || i.is_loop() || i.is_loopcc() {
-                    let value = self.state.general[1];
+                self.findings.escape(origin, Why::Branch, i.at);
+                if let Some(n) = i.asks {
+                    let value = self.state.general[usize::from(n)];
                     self.escape(value, Why::Branch, i);
                 }
                 both
@@ -259,18 +219,21 @@ impl Step<'_> {
 
     /// Which of the known questions the condition of `i` asks.
     pub(crate) fn compared(&self, i: &Instruction) -> Option<Picked> {
-        use ConditionCode as C;
-        match (self.state.flags, i.condition_code()) {
+        use Condition as C;
+        match (self.state.flags, i.condition) {
             (Flags::IdRemainder { split, swapped }, condition) => match (swapped, condition) {
-                (false, C::l | C::b) | (true, C::g | C::a) => Some(Picked::Less(split)),
-                (false, C::ge | C::ae) | (true, C::le | C::be) => Some(Picked::NotLess(split)),
+                (false, C::Less | C::Below) | (true, C::Greater | C::Above) => {
+                    Some(Picked::Less(split))
+                }
+                (false, C::GreaterOrEqual | C::AboveOrEqual)
+                | (true, C::LessOrEqual | C::BelowOrEqual) => Some(Picked::NotLess(split)),
                 _ => None,
             },
-            (Flags::IdZero, C::e | C::le | C::be) => Some(Picked::Zero),
-            (Flags::IdZero, C::ne | C::g | C::a) => Some(Picked::NotZero),
+            (Flags::IdZero, C::Equal | C::LessOrEqual | C::BelowOrEqual) => Some(Picked::Zero),
+            (Flags::IdZero, C::NotEqual | C::Greater | C::Above) => Some(Picked::NotZero),
             // The bit is 0, or not.
-            (Flags::IsFirst(first), C::e | C::ne) => {
-                if first == (i.condition_code() == C::ne) {
+            (Flags::IsFirst(first), C::Equal | C::NotEqual) => {
+                if first == (i.condition == C::NotEqual) {
                     Some(Picked::Zero)
                 } else {
                     Some(Picked::NotZero)
@@ -300,7 +263,7 @@ impl Step<'_> {
         };
         let place = Place { offset, ..place };
         self.state.general[RSP] = Value::Frame(place);
-        self.frame.touch(i.ip(), Memory::Slot(place));
+        self.frame.touch(i.at, Memory::Slot(place));
         self.state.store(place, 8, value);
         Ok(())
     }
@@ -327,75 +290,7 @@ fn tainted(origin: Origin) -> Value {
     }
 }
 
-pub(crate) fn is_read(access: OpAccess) -> bool {
-    matches!(
-        access,
-        OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite
-    )
-}
-
-pub(crate) fn is_write(access: OpAccess) -> bool {
-    matches!(
-        access,
-        OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite
-    )
-}
-
 fn is_stack_pointer(i: &Instruction) -> bool {
-    i.op_count() > 0 && i.op0_kind() == OpKind::Register && i.op0_register() == Register::RSP
-}
-
-fn written_stack_pointer(i: &Instruction) -> Option<usize> {
-    (is_stack_pointer(i)
-        && !matches!(
-            i.mnemonic(),
-            Mnemonic::Cmp | Mnemonic::Test | Mnemonic::Push
-        ))
-    .then_some(RSP)
-}
-
-fn is_cmov(i: &Instruction) -> bool {
-    use Mnemonic as M;
-    matches!(
-        i.mnemonic(),
-        M::Cmova
-            | M::Cmovae
-            | M::Cmovb
-            | M::Cmovbe
-            | M::Cmove
-            | M::Cmovg
-            | M::Cmovge
-            | M::Cmovl
-            | M::Cmovle
-            | M::Cmovne
-            | M::Cmovno
-            | M::Cmovnp
-            | M::Cmovns
-            | M::Cmovo
-            | M::Cmovp
-            | M::Cmovs
-    )
-}
-
-fn is_set(i: &Instruction) -> bool {
-    use Mnemonic as M;
-    matches!(
-        i.mnemonic(),
-        M::Seta
-            | M::Setae
-            | M::Setb
-            | M::Setbe
-            | M::Sete
-            | M::Setg
-            | M::Setge
-            | M::Setl
-            | M::Setle
-            | M::Setne
-            | M::Setno
-            | M::Setnp
-            | M::Setns
-            | M::Seto
-            | M::Setp
-            | M::Sets
-    )
+    let register = i.operand(0).register();
+    register.is_some_and(|register| register.is(RSP))
 }

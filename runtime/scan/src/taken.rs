@@ -4,7 +4,6 @@
 use crate::graph::Graph;
 use crate::nodes::Next;
 use crate::{library, Callee, Image, Why};
-use iced_x86::{Mnemonic, OpKind};
 use std::collections::BTreeSet;
 
 /// Where the code of one function leads. The image is asked about each of its calls.
@@ -45,33 +44,19 @@ pub fn reach(image: &dyn Image, entry: u64, budget: &mut usize) -> Result<Reach,
                     reach.inside.insert(*address);
                 }
                 Callee::Unknown => {
-                    reach.unknown.get_or_insert(i.ip());
+                    reach.unknown.get_or_insert(i.at);
                 }
                 // The function that it calls back is not the one whose address was taken here.
                 Callee::Named(name)
                     if library::calls_argument(name).is_some()
-                        && !graph.called_back.contains_key(&i.ip()) =>
+                        && !graph.called_back.contains_key(&i.at) =>
                 {
-                    reach.unknown.get_or_insert(i.ip());
+                    reach.unknown.get_or_insert(i.at);
                 }
                 Callee::Runtime(_) | Callee::Named(_) => {}
             }
         }
-        match i.mnemonic() {
-            Mnemonic::Lea if i.is_ip_rel_memory_operand() => {
-                taken.insert(i.ip_rel_memory_address());
-            }
-            Mnemonic::Mov | Mnemonic::Push => {
-                let constants = (0..i.op_count()).filter(|&k| {
-                    matches!(
-                        i.op_kind(k),
-                        OpKind::Immediate32 | OpKind::Immediate32to64 | OpKind::Immediate64
-                    )
-                });
-                taken.extend(constants.map(|k| i.immediate(k)));
-            }
-            _ => {}
-        }
+        taken.extend(i.names);
     }
     taken.retain(|&address| !graph.nodes.contains_key(&address) && image.code(address).is_some());
     reach.takes = !taken.is_empty();

@@ -65,17 +65,13 @@ mod picked {
     use super::MOST;
     use std::collections::{BTreeMap, BTreeSet};
 
-    use iced_x86::{
-        ConditionCode, Instruction, InstructionInfoFactory, Mnemonic, OpKind, Register,
-    };
-
+    use crate::code::{Condition, Instruction, Op, Operand};
     use crate::entry::Entry;
     use crate::findings::ZeroBranch;
     use crate::graph::Graph;
     use crate::library;
     use crate::nodes::Next;
-    use crate::state::{ARGUMENTS, RAX};
-    use crate::step::{general, is_write};
+    use crate::state::{ARGUMENTS, RAX, RBP, RSP};
     use crate::Callee;
 
     /// So many instructions after a call are looked at.
@@ -86,12 +82,12 @@ mod picked {
     enum Copy {
         Register(usize),
         /// A word of the frame, by its distance from `rsp` or `rbp`.
-        Word(Register, u64),
+        Word(usize, i64),
     }
 
     /// The calls of `omp_get_num_threads` from which straight code leads to an output function that gets the answer.
     /// None where these are too many.
-    pub(crate) fn pick(graph: &Graph, factory: &mut InstructionInfoFactory) -> BTreeSet<u64> {
+    pub(crate) fn pick(graph: &Graph) -> BTreeSet<u64> {
         let is_asked = |next: &Next| {
             matches!(
                 next,
@@ -103,8 +99,8 @@ mod picked {
         };
         let mut picked = BTreeSet::new();
         for (number, node) in graph.nodes.values().enumerate() {
-            if is_asked(&node.next) && is_printed(graph, number, factory) {
-                picked.insert(node.instruction.ip());
+            if is_asked(&node.next) && is_printed(graph, number) {
+                picked.insert(node.instruction.at);
             }
         }
         if picked.len() > MOST {
@@ -114,14 +110,14 @@ mod picked {
     }
 
     /// Whether the answer to the call with this number is an argument of the next call, which prints it.
-    fn is_printed(graph: &Graph, call: usize, factory: &mut InstructionInfoFactory) -> bool {
+    fn is_printed(graph: &Graph, call: usize) -> bool {
         let mut copies = BTreeSet::from([Copy::Register(RAX)]);
         for number in call + 1..=call + STRAIGHT {
             let Some(node) = graph.nodes.at(number).filter(|node| !node.leads) else {
                 return false;
             };
             match &node.next {
-                Next::Fall => follow(&node.instruction, &mut copies, factory),
+                Next::Fall => follow(&node.instruction, &mut copies),
                 Next::Call {
                     callee: Callee::Named(name),
                     ..
@@ -136,19 +132,16 @@ mod picked {
         false
     }
 
-    fn follow(i: &Instruction, copies: &mut BTreeSet<Copy>, factory: &mut InstructionInfoFactory) {
-        let moves = matches!(i.mnemonic(), Mnemonic::Mov | Mnemonic::Movsxd);
+    fn follow(i: &Instruction, copies: &mut BTreeSet<Copy>) {
+        let moves = matches!(i.op, Op::Copy | Op::Widen);
         let has_it = moves && place(i, 1).is_some_and(|from| copies.contains(&from));
-        for used in factory.info(i).used_registers() {
-            if let (true, Some(n)) = (is_write(used.access()), general(used.register())) {
+        for used in &i.used {
+            if let (true, Some(n)) = (used.is_written(), used.register.general()) {
                 // Only widened, where it lies.
-                if i.mnemonic() != Mnemonic::Cdqe {
+                if i.op != Op::WidenResult {
                     copies.remove(&Copy::Register(n));
                 }
             }
-        }
-        if i.op_count() == 0 {
-            return;
         }
         if let Some(to) = place(i, 0) {
             if has_it {
@@ -160,16 +153,15 @@ mod picked {
     }
 
     /// What an operand names.
-    fn place(i: &Instruction, operand: u32) -> Option<Copy> {
-        match i.op_kind(operand) {
-            OpKind::Register if i.op_register(operand).size() >= 4 => {
-                general(i.op_register(operand)).map(Copy::Register)
+    fn place(i: &Instruction, operand: usize) -> Option<Copy> {
+        match i.operand(operand) {
+            Operand::Register(register) if register.size >= 4 => {
+                register.general().map(Copy::Register)
             }
-            OpKind::Memory
-                if i.memory_index() == Register::None
-                    && matches!(i.memory_base(), Register::RSP | Register::RBP) =>
-            {
-                Some(Copy::Word(i.memory_base(), i.memory_displacement64()))
+            Operand::Memory => {
+                let address = i.address?;
+                let base = [RSP, RBP].into_iter().find(|&n| address.is_at(n))?;
+                Some(Copy::Word(base, address.displacement))
             }
             _ => None,
         }
@@ -198,7 +190,7 @@ mod picked {
                 open.extend(graph.successors(here));
                 continue;
             };
-            let behind = node.instruction.next_ip();
+            let behind = node.instruction.behind;
             let one_jumps = match zero.get(&here) {
                 Some(asked) => Some(asked.zero_jumps),
                 None => is_chosen(graph, here),
@@ -229,28 +221,30 @@ mod picked {
         let (question, jump) = (&asked.instruction, &node.instruction);
         let straight = !asked.leads
             && !node.leads
-            && call.instruction.next_ip() == question.ip()
-            && question.next_ip() == jump.ip();
-        let is_answer = |operand: u32| {
-            question.op_kind(operand) == OpKind::Register
-                && matches!(question.op_register(operand), Register::AL | Register::EAX)
+            && call.instruction.behind == question.at
+            && question.behind == jump.at;
+        let is_answer = |operand: usize| {
+            let register = question.operand(operand).register();
+            register.is_some_and(|register| {
+                register.general() == Some(RAX) && (register.size == 4 || register.is_low_byte())
+            })
         };
-        if !is_single || !straight || question.op_count() != 2 || !is_answer(0) {
+        if !is_single || !straight || question.operands().len() != 2 || !is_answer(0) {
             return None;
         }
         // The answer is 0 or 1.
-        let equal_if_chosen = match question.mnemonic() {
-            Mnemonic::Test if is_answer(1) => false,
-            Mnemonic::Cmp => match crate::step::Step::constant(question, 1)? {
+        let equal_if_chosen = match question.op {
+            Op::Test if is_answer(1) => false,
+            Op::Compare => match question.operand(1).constant()? {
                 0 => false,
                 1 => true,
                 _ => return None,
             },
             _ => return None,
         };
-        match jump.condition_code() {
-            ConditionCode::e => Some(equal_if_chosen),
-            ConditionCode::ne => Some(!equal_if_chosen),
+        match jump.condition {
+            Condition::Equal => Some(equal_if_chosen),
+            Condition::NotEqual => Some(!equal_if_chosen),
             _ => None,
         }
     }

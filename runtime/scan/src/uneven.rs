@@ -32,13 +32,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iced_x86::{Code, Encoder, Instruction, InstructionInfoFactory, Mnemonic, OpKind, Register};
+use iced_x86::{Code, Encoder, Instruction, OpKind, Register};
 
+use crate::code::x86::decoded;
+use crate::code::{FlagsWritten, Op, Operand};
 use crate::graph::Graph;
 use crate::nodes::{Next, Node};
-use crate::operand::width;
-use crate::state::RSP;
-use crate::step::{general, is_write};
+use crate::state::{RAX, RDX};
 use crate::{Callee, Image, Why};
 
 /// Where parts begin, as the copy reads it. It must not change while a thread is in the copy.
@@ -98,8 +98,8 @@ struct Site {
     number: u32,
     /// Between division and branch.
     between: Vec<Instruction>,
-    /// The branch, where it leads, and whether it jumps if the thread has one iteration more.
-    branch: Instruction,
+    /// What lies behind the branch, where it leads, and whether it jumps if the thread has one iteration more.
+    behind: u64,
     condition: u8,
     target: u64,
     less_jumps: bool,
@@ -146,9 +146,9 @@ impl Plan {
         }
         let mut instructions = BTreeMap::new();
         for node in copied.nodes() {
-            let i = &node.instruction;
-            let piece = Piece::of(image, &copied, i, &node.next);
-            instructions.insert(i.ip(), piece.ok_or((Why::UnknownCode, i.ip()))?);
+            let at = node.instruction.at;
+            let piece = Piece::of(image, &copied, node);
+            instructions.insert(at, piece.ok_or((Why::UnknownCode, at))?);
         }
         let instructions: Vec<Piece> = instructions.into_values().collect();
         let lowest = instructions.first().map_or(entry, |piece| piece.address);
@@ -209,7 +209,7 @@ impl Plan {
                 return None;
             }
             let mut at = site.division.checked_add_signed(distance)?;
-            let end = site.branch.next_ip().checked_add_signed(distance)?;
+            let end = site.behind.checked_add_signed(distance)?;
             let inside: Vec<u64> = code.range(at..end).map(|(&at, _)| at).collect();
             for old in inside {
                 code.remove(&old);
@@ -288,12 +288,14 @@ impl<'a> Copied<'a> {
 }
 
 impl Piece {
-    fn of(image: &dyn Image, copied: &Copied, i: &Instruction, next: &Next) -> Option<Piece> {
-        let mut bytes = image.code(i.ip())?.get(..i.len())?.to_vec();
+    fn of(image: &dyn Image, copied: &Copied, node: &Node) -> Option<Piece> {
+        let (at, behind) = (node.instruction.at, node.instruction.behind);
+        let length = usize::try_from(behind - at).ok()?;
+        let mut bytes = image.code(at)?.get(..length)?.to_vec();
         let mut decoder =
-            iced_x86::Decoder::with_ip(64, &bytes, i.ip(), iced_x86::DecoderOptions::NONE);
-        let again = decoder.decode();
-        let offsets = decoder.get_constant_offsets(&again);
+            iced_x86::Decoder::with_ip(64, &bytes, at, iced_x86::DecoderOptions::NONE);
+        let i = decoder.decode();
+        let offsets = decoder.get_constant_offsets(&i);
         let mut correct = None;
         if i.is_ip_rel_memory_operand() {
             // Its own address, which others would come to.
@@ -304,7 +306,7 @@ impl Piece {
         }
         let near = (0..i.op_count()).any(|n| i.op_kind(n) == OpKind::NearBranch64);
         // Where it leads in the copied code, if it leads there.
-        let inside = match next {
+        let inside = match &node.next {
             Next::Jump(to) | Next::Branch(to) => Some(*to),
             Next::Call {
                 callee: Callee::Inside(to),
@@ -326,7 +328,7 @@ impl Piece {
                 if offsets.immediate_size() != 4 {
                     return None;
                 }
-                let distance = i32::try_from(to.wrapping_sub(i.next_ip()) as i64).ok()?;
+                let distance = i32::try_from(to.wrapping_sub(behind) as i64).ok()?;
                 let at = offsets.immediate_offset();
                 bytes
                     .get_mut(at..at + 4)?
@@ -351,7 +353,7 @@ impl Piece {
             }
         }
         Some(Piece {
-            address: i.ip(),
+            address: at,
             bytes,
             correct,
         })
@@ -366,72 +368,63 @@ impl Site {
         branch: u64,
         less_jumps: bool,
     ) -> Option<Site> {
-        let mut factory = InstructionInfoFactory::new();
         let first = graph.nodes.number(division)?;
-        let divisor = graph.nodes.at(first)?.instruction;
-        let width = width(&divisor);
-        let mut between = Vec::new();
-        let mut behind = divisor.next_ip();
+        let divides = graph.nodes.at(first)?;
+        let mut nodes: Vec<&Node> = Vec::new();
+        let mut behind = divides.instruction.behind;
         let mut number = first + 1;
         let last = loop {
             let node = graph.nodes.at(number)?;
-            let i = node.instruction;
-            if node.leads || i.ip() != behind {
+            if node.leads || node.instruction.at != behind {
                 return None;
             }
-            if i.ip() == branch {
+            if node.instruction.at == branch {
                 break node;
             }
-            if node.next != Next::Fall || between.len() >= 16 {
+            if node.next != Next::Fall || nodes.len() >= 16 {
                 return None;
             }
-            behind = i.next_ip();
-            between.push(i);
+            behind = node.instruction.behind;
+            nodes.push(node);
             number += 1;
         };
+        let bytes_of = |node: &Node| decoded(image.code(node.instruction.at)?, node.instruction.at);
+        let divisor = bytes_of(divides)?;
+        let between: Vec<Instruction> = nodes
+            .iter()
+            .map(|node| bytes_of(node))
+            .collect::<Option<_>>()?;
         let Next::Branch(target) = last.next else {
             return None;
         };
-        if last.instruction.next_ip() - division < JUMP {
+        if last.instruction.behind - division < JUMP {
             return None;
         }
-        let compares = between.iter().position(|i| i.mnemonic() == Mnemonic::Cmp)?;
+        let compares = nodes
+            .iter()
+            .position(|node| node.instruction.op == Op::Compare)?;
         let comparison = between[compares];
         // The remainder is what the division left in `rdx`, or a copy of it.
-        let mut rests = vec![Register::RDX];
-        for i in &between[..compares] {
-            let info = factory.info(i);
+        let mut rests = BTreeSet::from([RDX]);
+        let before = || nodes[..compares].iter().map(|node| &node.instruction);
+        for i in before() {
             // A store may be to a variable of the program's own; and the number of threads must still be there.
-            if info
-                .used_memory()
-                .iter()
-                .any(|used| is_write(used.access()))
-            {
+            if i.stores() {
                 return None;
             }
-            let written: Vec<Register> = info
-                .used_registers()
-                .iter()
-                .filter(|used| is_write(used.access()))
-                .map(|used| used.register().full_register())
-                .collect();
-            let copies = i.mnemonic() == Mnemonic::Mov
-                && i.op1_kind() == OpKind::Register
-                && rests.contains(&i.op1_register().full_register());
-            rests.retain(|register| !written.contains(register));
-            if copies {
-                rests.push(i.op0_register().full_register());
-            }
+            let from = i.operand(1).general().filter(|_| i.op == Op::Copy);
+            let copies = from.is_some_and(|from| rests.contains(&from));
+            rests.retain(|&register| !i.writes(register));
+            rests.extend(i.operand(0).general().filter(|_| copies));
         }
-        if between[compares + 1..]
-            .iter()
-            .any(|i| i.rflags_modified() != 0 || writes_memory(i, &mut factory))
-        {
+        let mut behind = nodes[compares + 1..].iter().map(|node| &node.instruction);
+        if behind.any(|i| i.flags != FlagsWritten::None || i.stores()) {
             return None;
         }
-        let is_rest = |n: u32| {
-            comparison.op_kind(n) == OpKind::Register
-                && rests.contains(&comparison.op_register(n).full_register())
+        let compared = &nodes[compares].instruction;
+        let is_rest = |n: usize| {
+            let register = compared.operand(n).general();
+            register.is_some_and(|register| rests.contains(&register))
         };
         let number = match (is_rest(0), is_rest(1)) {
             (false, true) => 0,
@@ -439,28 +432,15 @@ impl Site {
             _ => return None,
         };
         // What is read before the instructions between must still hold at the comparison.
-        let registers = match comparison.op_kind(number) {
-            OpKind::Register => [comparison.op_register(number), Register::None],
-            OpKind::Memory => [comparison.memory_base(), comparison.memory_index()],
+        let registers = match compared.operand(number as usize) {
+            Operand::Register(register) => vec![register],
+            Operand::Memory => compared.address?.registers().collect(),
             _ => return None,
         };
-        for i in &between[..compares] {
-            let written = factory.info(i).used_registers().iter().any(|used| {
-                is_write(used.access())
-                    && registers
-                        .iter()
-                        .any(|r| r.full_register() == used.register().full_register())
-            });
-            if written {
-                return None;
-            }
-        }
-        // The division itself writes these.
-        let lost = |r: Register| matches!(r.full_register(), Register::RAX | Register::RDX);
-        if registers.into_iter().any(lost)
-            || !is_simple(&comparison, number)
-            || !is_simple(&divisor, 0)
-        {
+        // The division itself writes the first two.
+        let is_lost = |n: usize| n == RAX || n == RDX || before().any(|i| i.writes(n));
+        let mut registers = registers.into_iter().filter_map(|part| part.general());
+        if registers.any(is_lost) || !is_simple(&comparison, number) || !is_simple(&divisor, 0) {
             return None;
         }
         let code = image.code(branch)?;
@@ -471,12 +451,12 @@ impl Site {
         };
         Some(Site {
             division,
-            width,
+            width: divides.instruction.width(),
             divisor,
             comparison,
             number,
             between,
-            branch: last.instruction,
+            behind: last.instruction.behind,
             condition,
             target,
             less_jumps,
@@ -547,7 +527,7 @@ impl Site {
         for i in &self.between {
             code.again(i)?;
         }
-        let behind = self.branch.next_ip().checked_add_signed(distance)?;
+        let behind = self.behind.checked_add_signed(distance)?;
         let target = self.target.checked_add_signed(distance)?;
         code.go(if self.less_jumps { behind } else { target })?;
         // Equal parts, as the program made them.
@@ -565,14 +545,6 @@ impl Site {
         code.go(behind)?;
         Some(code.bytes)
     }
-}
-
-fn writes_memory(i: &Instruction, factory: &mut InstructionInfoFactory) -> bool {
-    factory
-        .info(i)
-        .used_memory()
-        .iter()
-        .any(|used| is_write(used.access()))
 }
 
 /// Whether the operand can be read once more by a push: a register, or a word of the frame.
@@ -616,7 +588,7 @@ impl Emit {
                 Instruction::with1(Code::Push_r64, i.op_register(operand).full_register()).ok()?
             }
             _ => {
-                let shift = if general(i.memory_base()) == Some(RSP) {
+                let shift = if i.memory_base().full_register() == Register::RSP {
                     lowered
                 } else {
                     0

@@ -3,18 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register};
-
 use super::function::{
     Function, Location, Mark, BOUND, FLAGS, FLOATS, MASKS, OWN, POINTED, SOME, VECTORS,
 };
 use super::interface::{caller_saved, Interface};
 use super::steps::{Moves, Operand};
+use crate::code::{Address, FlagsWritten, Instruction, Op, Register};
 use crate::entry::Entry;
 use crate::findings::Memory;
 use crate::library;
-use crate::state::ARGUMENTS;
-use crate::step::{is_read, is_write, Step};
+use crate::state::{ARGUMENTS, RSP};
 use crate::value::Place;
 use crate::Callee;
 
@@ -174,85 +172,49 @@ impl Function<'_> {
         effect
     }
 
-    pub(super) fn plain(
-        &mut self,
-        i: &Instruction,
-        targets: &BTreeSet<(Register, Register, u64)>,
-        factory: &mut InstructionInfoFactory,
-    ) -> Effect {
+    pub(super) fn plain(&mut self, i: &Instruction, targets: &BTreeSet<Address>) -> Effect {
         let mut effect = Effect::default();
-        let info = factory.info(i);
-        let clears = is_clearing(i);
-        let explicit = (0..i.op_count()).any(|o| i.op_kind(o) == OpKind::Memory);
-        let address = [i.memory_base(), i.memory_index()];
-        if explicit {
-            effect
-                .address
-                .extend(address.iter().filter_map(|&r| location(r)));
-        }
-        // `mov (%rax),%rax` uses the old value as an address alone.
-        let is_operand = |register: Register| {
-            (0..i.op_count()).any(|o| {
-                i.op_kind(o) == OpKind::Register
-                    && i.op_register(o).full_register() == register.full_register()
-                    && is_read(info.op_access(o))
-            })
-        };
-        for used in info.used_registers() {
-            let register = used.register();
+        let clears = i.clears;
+        let parts = || i.address.iter().flat_map(|address| address.registers());
+        effect.address.extend(parts().filter_map(location));
+        for used in &i.used {
+            let register = used.register;
             let Some(l) = location(register) else {
                 continue;
             };
-            let only_address = explicit
-                && address
-                    .iter()
-                    .any(|r| r.full_register() == register.full_register())
-                && !is_operand(register)
-                && i.mnemonic() != Mnemonic::Lea;
-            let rest = i.op_count() > 0
-                && i.op_kind(0) == OpKind::Register
-                && register == i.op_register(0)
-                && makes_a_scalar(i);
-            if is_read(used.access()) && !only_address && !clears && !rest {
+            // `mov (%rax),%rax` uses the old value as an address alone.
+            let only_address = i.op != Op::Address
+                && parts().any(|part| part.is_in(register))
+                && !i.reads_operand(register);
+            let rest = i.makes_scalar && i.operand(0).register() == Some(register);
+            if used.is_read() && !only_address && !clears && !rest {
                 effect.reads.push(l);
             }
-            if is_write(used.access()) {
-                let whole = used.access() == OpAccess::Write
-                    && (!register.is_gpr() || register.size() >= 4);
-                if whole || clears || rest {
+            if used.is_written() {
+                if used.is_overwritten() || clears || rest {
                     effect.kills.push(l);
                 } else {
                     effect.may.push(l);
                 }
             }
         }
-        if i.rflags_read() != 0 {
+        if i.reads_flags {
             effect.reads.push(FLAGS);
         }
-        if i.rflags_modified() != 0 {
+        if i.flags != FlagsWritten::None {
             effect.kills.push(FLAGS);
         }
-        let (mut loads, mut stores) = (false, false);
-        for used in info.used_memory() {
-            loads |= is_read(used.access());
-            stores |= is_write(used.access());
-        }
-        let size = info
-            .used_memory()
-            .iter()
-            .map(|used| used.memory_size().size() as i64)
-            .max()
-            .unwrap_or(8);
-        if i.mnemonic() == Mnemonic::Lea {
+        let (loads, stores) = (i.loads(), i.stores());
+        let size = i.reach.map_or(8, |reach| reach.size);
+        if i.op == Op::Address {
             effect.address.clear();
         } else if loads || stores {
-            match self.frame.touched(i.ip()) {
+            match self.frame.touched(i.at) {
                 Some(Memory::Slot(place)) => {
                     let mut words = self.words_of(place, size);
                     // What a function preserves for its caller, and arguments, is
                     // nothing that a pointer reaches.
-                    if words == [POINTED] && matches!(i.mnemonic(), Mnemonic::Push | Mnemonic::Pop)
-                    {
+                    if words == [POINTED] && matches!(i.op, Op::Push | Op::Pop) {
                         words.clear();
                     }
                     if loads {
@@ -279,7 +241,8 @@ impl Function<'_> {
                 }
                 _ => {
                     effect.loads = loads;
-                    effect.loads_outside = loads && !targets.contains(&operand(i));
+                    let is_target = || i.address.is_some_and(|a| targets.contains(&target(a)));
+                    effect.loads_outside = loads && !is_target();
                     // A pointer into the frame may have come back from there.
                     if loads && self.frame.exposed.is_some() {
                         effect.reads.push(POINTED);
@@ -288,21 +251,18 @@ impl Function<'_> {
                         effect.may.push(POINTED);
                     }
                     effect.stores_outside = stores;
-                    effect.atomic =
-                        stores && (i.has_lock_prefix() || i.mnemonic() == Mnemonic::Xchg);
+                    effect.atomic = stores && (i.is_locked || i.op == Op::Swap);
                 }
             }
         }
-        use iced_x86::CpuidFeature as C;
-        if i.cpuid_features()
-            .iter()
-            .any(|f| matches!(f, C::FPU | C::FPU287 | C::FPU387 | C::MMX))
-        {
+        if i.uses_floats {
             effect.reads.push(FLOATS);
             effect.may.push(FLOATS);
         }
-        let number = (1..i.op_count()).find_map(|o| Step::constant(i, o));
-        if number.is_some_and(|n| n != 0) && !i.op0_register().is_vector_register() && !clears {
+        let number = i.operands().iter().skip(1).find_map(|o| o.constant());
+        let to = i.operand(0).register();
+        let is_vector = to.is_some_and(|to| to.vector().is_some());
+        if number.is_some_and(|n| n != 0) && !is_vector && !clears {
             effect.fresh |= SOME | OWN;
         }
         if clears || number == Some(0) {
@@ -311,109 +271,39 @@ impl Function<'_> {
             // A number from nowhere: the address of something, for instance.
             effect.fresh |= SOME | OWN;
         }
-        if makes_ones(i) {
+        if i.makes_ones {
             effect.fresh |= SOME | OWN;
         }
         effect.exchanges = is_exchange(i);
         effect.clears = clears;
-        effect.fetches = effect.loads_outside
-            && !stores
-            && effect.may.is_empty()
-            && matches!(
-                i.mnemonic(),
-                Mnemonic::Mov | Mnemonic::Movsxd | Mnemonic::Movsd | Mnemonic::Movss
-            );
+        effect.fetches = effect.loads_outside && !stores && effect.may.is_empty() && i.fetches;
         effect.moves = self.moves(i, &effect);
         effect
     }
 }
 
 pub(super) fn location(register: Register) -> Option<Location> {
-    if register.is_gpr() {
-        let n = register.full_register().number();
-        (n != 4).then_some(n)
-    } else if register.is_vector_register() {
-        Some(VECTORS + register.number().min(31))
-    } else if register.is_k() {
+    if let Some(n) = register.general() {
+        (n != RSP).then_some(n)
+    } else if let Some(n) = register.vector() {
+        Some(VECTORS + n)
+    } else if register.is_mask() {
         Some(MASKS)
-    } else if register.is_st() || register.is_mm() {
+    } else if register.is_float() {
         Some(FLOATS)
     } else {
         None
     }
 }
 
-pub(super) fn operand(i: &Instruction) -> (Register, Register, u64) {
-    (i.memory_base(), i.memory_index(), i.memory_displacement64())
-}
-
-pub(super) fn is_exchange(i: &Instruction) -> bool {
-    i.mnemonic() == Mnemonic::Cmpxchg && i.has_lock_prefix()
-}
-
-/// Whether the result is a number in the lowest part of a vector register, whose
-/// rest stays what it was: nothing that compilers use.
-fn makes_a_scalar(i: &Instruction) -> bool {
-    use Mnemonic as M;
-    i.op_count() == 2
-        && i.op_kind(1) != OpKind::Immediate8
-        && !is_same(i)
-        && matches!(
-            i.mnemonic(),
-            M::Cvtsi2sd
-                | M::Cvtsi2ss
-                | M::Cvtss2sd
-                | M::Cvtsd2ss
-                | M::Sqrtsd
-                | M::Sqrtss
-                | M::Rsqrtss
-                | M::Rcpss
-        )
-}
-
-/// Whether both operands are the same register.
-fn is_same(i: &Instruction) -> bool {
-    let register = |o: u32| (i.op_kind(o) == OpKind::Register).then(|| i.op_register(o));
-    match i.op_count() {
-        2 => register(0).is_some() && register(0) == register(1),
-        3 => register(1).is_some() && register(1) == register(2),
-        _ => false,
+/// An address by which loads and stores of one place are told, whatever their form.
+pub(super) fn target(address: Address) -> Address {
+    Address {
+        scale: 1,
+        ..address
     }
 }
 
-/// Whether the result is all ones, or all zeros, whatever the registers held.
-fn makes_ones(i: &Instruction) -> bool {
-    use Mnemonic as M;
-    is_same(i)
-        && matches!(
-            i.mnemonic(),
-            M::Sbb
-                | M::Pcmpeqb
-                | M::Pcmpeqw
-                | M::Pcmpeqd
-                | M::Pcmpeqq
-                | M::Vpcmpeqb
-                | M::Vpcmpeqw
-                | M::Vpcmpeqd
-                | M::Vpcmpeqq
-        )
-}
-
-/// Whether the result is zero whatever the registers held.
-fn is_clearing(i: &Instruction) -> bool {
-    use Mnemonic as M;
-    is_same(i)
-        && matches!(
-            i.mnemonic(),
-            M::Xor
-                | M::Sub
-                | M::Pxor
-                | M::Xorps
-                | M::Xorpd
-                | M::Vpxor
-                | M::Vxorps
-                | M::Vxorpd
-                | M::Vpxord
-                | M::Vpxorq
-        )
+pub(super) fn is_exchange(i: &Instruction) -> bool {
+    i.op == Op::CompareAndSwap && i.is_locked
 }

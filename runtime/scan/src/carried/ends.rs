@@ -5,11 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use iced_x86::{ConditionCode, Mnemonic};
-
 use super::dense::Rows;
 use super::function::{Function, Location, Mark};
 use super::function::{BOUND, COUNTER, HEAP, INDEX, LAST, ODD, POINTED, STRIDE, SUM, WORDS};
+use crate::code::{Condition, Op};
 use crate::nodes::Next;
 
 impl Function<'_> {
@@ -23,8 +22,8 @@ impl Function<'_> {
         let compared = index.checked_sub(1)?;
         let compare = &node(compared).instruction;
         if self.ends.is_empty()
-            || compare.mnemonic() != Mnemonic::Cmp
-            || compare.next_ip() != self.at[index]
+            || compare.op != Op::Compare
+            || compare.behind != self.at[index]
             || self.predecessors[index] != [compared]
         {
             return None;
@@ -44,9 +43,9 @@ impl Function<'_> {
         if !known || effect.address.iter().any(|&l| is_bound(l)) {
             return None;
         }
-        let to = match node(index).instruction.condition_code() {
-            ConditionCode::e => target,
-            ConditionCode::ne => node(index).instruction.next_ip(),
+        let to = match node(index).instruction.condition {
+            Condition::Equal => target,
+            Condition::NotEqual => node(index).instruction.behind,
             _ => return None,
         };
         self.at.binary_search(&to).ok()

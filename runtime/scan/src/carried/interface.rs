@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iced_x86::InstructionInfoFactory;
-
 use super::function::{Function, Location, FLAGS, POINTED};
 use crate::findings::Frame;
 use crate::graph::Graph;
@@ -38,13 +36,9 @@ impl Interface {
     }
 
     /// What a function writes, where it has not been followed: it may read anything.
-    pub(crate) fn written(
-        graph: &Graph,
-        known: &BTreeMap<u64, Interface>,
-        factory: &mut InstructionInfoFactory,
-    ) -> Interface {
+    pub(crate) fn written(graph: &Graph, known: &BTreeMap<u64, Interface>) -> Interface {
         let frame = Frame::default();
-        let Some(function) = Function::read(graph, &frame, known, false, factory) else {
+        let Some(function) = Function::read(graph, &frame, known, false) else {
             return Interface::any();
         };
         let written: BTreeSet<Location> = function
@@ -61,13 +55,8 @@ impl Interface {
         }
     }
 
-    pub(crate) fn of(
-        graph: &Graph,
-        frame: &Frame,
-        known: &BTreeMap<u64, Interface>,
-        factory: &mut InstructionInfoFactory,
-    ) -> Interface {
-        let function = Function::read(graph, frame, known, false, factory);
+    pub(crate) fn of(graph: &Graph, frame: &Frame, known: &BTreeMap<u64, Interface>) -> Interface {
+        let function = Function::read(graph, frame, known, false);
         let Some((function, first)) = function.and_then(|f| f.entry().map(|first| (f, first)))
         else {
             return Interface::any();

@@ -9,8 +9,7 @@ use super::function::{
 };
 use super::levels::Level;
 use super::sums;
-use iced_x86::Mnemonic;
-
+use crate::code::Op;
 use crate::entry::Entry;
 use crate::library;
 use crate::nodes::Next;
@@ -18,7 +17,7 @@ use crate::Callee;
 
 impl Function<'_> {
     pub(super) fn is_push(&self, index: usize) -> bool {
-        self.node(index).instruction.mnemonic() == Mnemonic::Push
+        self.node(index).instruction.op == Op::Push
     }
 
     /// From which instructions a static loop may be entered without another

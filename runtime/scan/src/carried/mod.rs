@@ -52,11 +52,10 @@ mod taken;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use iced_x86::{InstructionInfoFactory, Mnemonic, OpKind, Register};
-
 pub(crate) use interface::Interface;
 pub(crate) use strided::{is_alone, strided};
 
+use crate::code::{Address, Op, Operand};
 use crate::entry::Entry;
 use crate::findings::Frame;
 use crate::graph::Graph;
@@ -64,7 +63,7 @@ use crate::nodes::{Next, Node};
 use crate::state::ARGUMENTS;
 use crate::{Callee, Form};
 use dense::{Open, Rows, Sets};
-use effect::{is_exchange, operand};
+use effect::{is_exchange, target};
 use function::*;
 use levels::{Facts, Level};
 use steps::Kind;
@@ -82,10 +81,9 @@ pub(crate) fn check(
     known: &BTreeMap<u64, Interface>,
     inner: bool,
     form: Form,
-    factory: &mut InstructionInfoFactory,
 ) -> Result<(), u64> {
     let first = graph.nodes.keys().next().unwrap_or(0);
-    let read = Function::read(graph, frame, known, inner, factory);
+    let read = Function::read(graph, frame, known, inner);
     let mut function = read.ok_or(first)?;
     let nodes = |all: &BTreeSet<u64>| -> BTreeSet<usize> {
         all.iter()
@@ -119,7 +117,6 @@ impl<'a> Function<'a> {
         frame: &'a Frame,
         known: &BTreeMap<u64, Interface>,
         inner: bool,
-        factory: &mut InstructionInfoFactory,
     ) -> Option<Function<'a>> {
         let at: Vec<u64> = graph.nodes.keys().collect();
         let mut function = Function {
@@ -137,20 +134,21 @@ impl<'a> Function<'a> {
             at,
         };
         let instructions = || graph.nodes.values().map(|node| &node.instruction);
-        let mut targets: BTreeSet<(Register, Register, u64)> = instructions()
-            .filter(|i| is_exchange(i))
-            .map(operand)
-            .collect();
+        let exchanges = instructions().filter(|i| is_exchange(i));
+        let mut targets: BTreeSet<Address> =
+            exchanges.filter_map(|i| i.address).map(target).collect();
         // The address of one may have been taken before it was first loaded.
         for i in instructions() {
-            let is_target = || targets.contains(&(i.op0_register(), Register::None, 0));
-            match i.mnemonic() {
-                Mnemonic::Lea if is_target() => targets.insert(operand(i)),
-                Mnemonic::Mov if i.op1_kind() == OpKind::Register && is_target() => {
-                    targets.insert((i.op1_register(), Register::None, 0))
-                }
-                _ => false,
+            let Operand::Register(to) = i.operand(0) else {
+                continue;
             };
+            if targets.contains(&Address::of(to)) {
+                match (i.op, i.operand(1)) {
+                    (Op::Address, _) => targets.extend(i.address.map(target)),
+                    (Op::Copy, Operand::Register(from)) => targets.extend([Address::of(from)]),
+                    _ => {}
+                }
+            }
         }
         for index in 0..function.at.len() {
             let address = function.at[index];
@@ -159,7 +157,7 @@ impl<'a> Function<'a> {
                 Next::Call { callee, .. } | Next::TailCall(callee) => {
                     function.call(address, callee, known)
                 }
-                _ => function.plain(&node.instruction, &targets, factory),
+                _ => function.plain(&node.instruction, &targets),
             };
             function.effects.push(effect);
             let next: Vec<usize> = graph

@@ -5,13 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iced_x86::{Instruction, Mnemonic, OpKind, Register};
-
 use super::effect::{location, Effect};
 use super::function::{Function, Location, FLAGS, HEAP, POINTED, WORDS};
 use super::same::Same;
+use crate::code::{self, Instruction, Op};
 use crate::nodes::Next;
-use crate::step::Step;
+use crate::state::RAX;
 
 /// More terms than this are not followed.
 const MOST_TERMS: usize = 6;
@@ -145,104 +144,64 @@ pub(super) struct Moves {
 impl Function<'_> {
     /// The instruction as a sum.
     pub(super) fn moves(&self, i: &Instruction, effect: &Effect) -> Option<Moves> {
-        use Mnemonic as M;
         let word = |all: &[Location]| all.iter().copied().find(|&l| l >= WORDS);
-        let to = match i.op0_kind() {
-            OpKind::Register if i.op0_register().size() >= 4 => location(i.op0_register())?,
-            OpKind::Memory => word(&effect.kills).or_else(|| word(&effect.may))?,
-            _ if matches!(i.mnemonic(), M::Cdqe) => 0,
+        let to = match i.operand(0) {
+            code::Operand::Register(register) if register.size >= 4 => location(register)?,
+            code::Operand::Memory => word(&effect.kills).or_else(|| word(&effect.may))?,
+            _ if i.op == Op::WidenResult => RAX,
             _ => return None,
         };
         let own = || Operand::Location(to);
-        let operand = |o: u32| match i.op_kind(o) {
-            OpKind::Register => location(i.op_register(o)).map(Operand::Location),
-            OpKind::Memory if i.is_ip_rel_memory_operand() => {
-                Some(Operand::Constant(i.ip_rel_memory_address()))
-            }
-            OpKind::Memory => word(&effect.reads).map(Operand::Location),
-            _ => Step::constant(i, o).map(Operand::Number),
+        let operand = |o: usize| match i.operand(o) {
+            code::Operand::Register(register) => location(register).map(Operand::Location),
+            code::Operand::Memory => match i.address?.fixed() {
+                Some(at) => Some(Operand::Constant(at)),
+                None => word(&effect.reads).map(Operand::Location),
+            },
+            code::Operand::Constant(number) => Some(Operand::Number(number)),
+            code::Operand::Other => None,
         };
-        let with_memory =
-            (0..i.op_count()).any(|o| i.op_kind(o) == OpKind::Memory) || i.op_count() == 2;
-        let made_of = match i.mnemonic() {
-            M::Cdqe => {
-                return Some(Moves {
-                    to,
-                    made_of: vec![(own(), 1)],
-                    copies: true,
-                })
-            }
-            M::Mov
-            | M::Movsxd
-            | M::Movdqa
-            | M::Movdqu
-            | M::Movaps
-            | M::Movapd
-            | M::Movups
-            | M::Movupd
-            | M::Vmovdqa
-            | M::Vmovdqu
-            | M::Vmovaps
-            | M::Vmovapd
-            | M::Vmovups
-            | M::Vmovupd
-            | M::Vmovdqa64
-            | M::Vmovdqu64
-            | M::Movq
-            | M::Vmovq => {
-                let from = operand(1)?;
-                if let Operand::Number(_) = from {
-                    return None;
-                }
-                return Some(Moves {
-                    to,
-                    made_of: vec![(from, 1)],
-                    copies: true,
-                });
-            }
-            M::Movsd | M::Movss | M::Vmovsd | M::Vmovss
-                if with_memory
-                    && (i.op0_kind() == OpKind::Memory || i.op1_kind() == OpKind::Memory) =>
-            {
-                return Some(Moves {
-                    to,
-                    made_of: vec![(operand(1)?, 1)],
-                    copies: true,
-                });
-            }
-            M::Inc => vec![(own(), 1), (Operand::Number(1), 1)],
-            M::Dec => vec![(own(), 1), (Operand::Number(-1), 1)],
-            M::Add => vec![(own(), 1), (operand(1)?, 1)],
-            M::Sub => vec![(own(), 1), (operand(1)?, -1)],
-            M::Neg => vec![(own(), -1)],
-            M::Shl => match Step::constant(i, 1) {
+        if i.moves || i.op == Op::WidenResult {
+            let from = match i.op {
+                Op::WidenResult => own(),
+                _ => operand(1)?,
+            };
+            let copies = !matches!(from, Operand::Number(_));
+            return copies.then(|| Moves {
+                to,
+                made_of: vec![(from, 1)],
+                copies,
+            });
+        }
+        let made_of = match i.op {
+            Op::Increment => vec![(own(), 1), (Operand::Number(1), 1)],
+            Op::Decrement => vec![(own(), 1), (Operand::Number(-1), 1)],
+            Op::Add => vec![(own(), 1), (operand(1)?, 1)],
+            Op::Subtract => vec![(own(), 1), (operand(1)?, -1)],
+            Op::Negate => vec![(own(), -1)],
+            Op::ShiftLeft => match i.operand(1).constant() {
                 Some(by @ 0..=32) => vec![(own(), 1 << by)],
                 _ => return None,
             },
-            M::Imul if i.op_count() == 3 => vec![(operand(1)?, Step::constant(i, 2)?)],
-            M::Paddd | M::Paddq | M::Paddw | M::Paddb => vec![(own(), 1), (operand(1)?, 1)],
-            M::Vpaddd | M::Vpaddq | M::Vpaddw | M::Vpaddb => {
-                vec![(operand(1)?, 1), (operand(2)?, 1)]
-            }
-            M::Lea => {
+            Op::Multiply => vec![(operand(1)?, i.operand(2).constant()?)],
+            Op::AddVector if i.operands().len() == 2 => vec![(own(), 1), (operand(1)?, 1)],
+            Op::AddVector => vec![(operand(1)?, 1), (operand(2)?, 1)],
+            Op::Address => {
+                let address = i.address.filter(|address| !address.is_fixed)?;
                 let mut made_of = Vec::new();
-                for (register, times) in [
-                    (i.memory_base(), 1),
-                    (i.memory_index(), i64::from(i.memory_index_scale())),
-                ] {
-                    if register != Register::None {
+                for (register, times) in [(address.base, 1), (address.index, address.scale)] {
+                    if let Some(register) = register {
                         made_of.push((Operand::Location(location(register)?), times));
                     }
                 }
                 if made_of.is_empty() {
                     return None;
                 }
-                let displacement = i.memory_displacement64() as i64;
                 // Shown without sign where the result has 32 bits.
-                let displacement = if i.op0_register().size() == 4 {
-                    i64::from(displacement as i32)
+                let displacement = if i.width() == 4 {
+                    i64::from(address.displacement as i32)
                 } else {
-                    displacement
+                    address.displacement
                 };
                 made_of.push((Operand::Number(displacement), 1));
                 made_of

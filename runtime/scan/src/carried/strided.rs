@@ -21,19 +21,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iced_x86::{ConditionCode, Instruction, InstructionInfoFactory, Mnemonic, OpKind};
-
 use super::around::{Around, Holding};
+use super::effect::location;
 use super::function::{Function, Location, WORDS};
 use super::interface::Interface;
 use super::levels::cycles;
 use super::steps::{Held, Part, Sum};
+use crate::code::{self, Condition, Instruction, Op};
 use crate::entry::Entry;
 use crate::findings::Frame;
 use crate::graph::Graph;
 use crate::nodes::Next;
 use crate::state::{State, GENERAL};
-use crate::step::Step;
 use crate::strided::{Index, Strided};
 use crate::value::{Place, Value};
 use crate::Callee;
@@ -50,8 +49,8 @@ struct Compared {
     index: Location,
     bound: Bound,
     /// The condition, with the index first.
-    goes_on: ConditionCode,
-    width: usize,
+    goes_on: Condition,
+    width: i64,
 }
 
 impl Compared {
@@ -66,11 +65,10 @@ pub(crate) fn strided(
     graph: &Graph,
     frame: &Frame,
     known: &BTreeMap<u64, Interface>,
-    factory: &mut InstructionInfoFactory,
     before: &mut dyn FnMut(u64, u64) -> Option<State>,
 ) -> Vec<Strided> {
     let mut found = Vec::new();
-    let Some(function) = Function::read(graph, frame, known, false, factory) else {
+    let Some(function) = Function::read(graph, frame, known, false) else {
         return found;
     };
     let mut open: Vec<BTreeSet<usize>> = vec![(0..function.at.len()).collect()];
@@ -204,10 +202,12 @@ impl Function<'_> {
                 .copied()
                 .find(|&l| is_index(l) && around.get(l) == next.as_ref() && was(l, first.index));
             let upwards = index.and_then(steps).map(|steps| steps > 0);
-            use ConditionCode as C;
+            use Condition as C;
             let limits = match last.goes_on {
-                C::l | C::le | C::b | C::be => upwards == Some(true),
-                C::g | C::ge | C::a | C::ae => upwards == Some(false),
+                C::Less | C::LessOrEqual | C::Below | C::BelowOrEqual => upwards == Some(true),
+                C::Greater | C::GreaterOrEqual | C::Above | C::AboveOrEqual => {
+                    upwards == Some(false)
+                }
                 _ => false,
             };
             limits
@@ -293,29 +293,28 @@ impl Function<'_> {
         };
         let compare = branch.checked_sub(1)?;
         let i = &node(compare).instruction;
-        if i.mnemonic() != Mnemonic::Cmp
-            || i.next_ip() != self.at[branch]
+        if i.op != Op::Compare
+            || i.behind != self.at[branch]
             || self.predecessors[branch] != [compare]
         {
             return None;
         }
         let target = self.at.binary_search(&target).ok()?;
-        let behind = node(branch).instruction.next_ip();
+        let behind = node(branch).instruction.behind;
         let behind = self.at.binary_search(&behind).ok()?;
-        let mut condition = node(branch).instruction.condition_code();
+        let mut condition = node(branch).instruction.condition;
         match (goes_on(target), goes_on(behind)) {
             (true, false) => {}
-            (false, true) => condition = opposite(condition)?,
+            (false, true) => condition = condition.opposite()?,
             _ => return None,
         }
         let (a, b) = (self.operand(i, compare, 0)?, self.operand(i, compare, 1)?);
-        let width = (0..2)
-            .find(|&o| i.op_kind(o) == OpKind::Register)
-            .map_or(i.memory_size().size(), |o| i.op_register(o).size());
+        let mut registers = i.operands().iter().filter_map(|o| o.register());
+        let width = registers.next().map_or(i.size, |r| i64::from(r.size));
         if width < 4 {
             return None;
         }
-        let of = |index: Bound, bound: Bound, goes_on: Option<ConditionCode>| match index {
+        let of = |index: Bound, bound: Bound, goes_on: Option<Condition>| match index {
             Bound::Location(index) => Some(Compared {
                 index,
                 bound,
@@ -324,22 +323,20 @@ impl Function<'_> {
             }),
             Bound::Number(_) => None,
         };
-        let ways = [of(a, b, Some(condition)), of(b, a, swapped(condition))];
+        let ways = [of(a, b, Some(condition)), of(b, a, condition.swapped())];
         Some(ways.into_iter().flatten().collect())
     }
 
-    fn operand(&self, i: &Instruction, index: usize, operand: u32) -> Option<Bound> {
-        match i.op_kind(operand) {
-            OpKind::Register => {
-                super::effect::location(i.op_register(operand)).map(Bound::Location)
-            }
-            OpKind::Memory => {
+    fn operand(&self, i: &Instruction, index: usize, operand: usize) -> Option<Bound> {
+        match i.operand(operand) {
+            code::Operand::Register(register) => location(register).map(Bound::Location),
+            code::Operand::Memory => {
                 // Only what lies in the frame stays what it is.
                 let effect = &self.effects[index];
                 let word = effect.reads.iter().copied().find(|&l| l >= WORDS)?;
                 (!effect.loads_outside).then_some(Bound::Location(word))
             }
-            _ => Step::constant(i, operand).map(Bound::Number),
+            other => other.constant().map(Bound::Number),
         }
     }
 
@@ -415,35 +412,4 @@ pub(crate) fn is_alone(entry: Entry) -> bool {
 
 fn is_plain(value: Value) -> bool {
     value.is_free() && !value.is_pointer() && value.split().is_none()
-}
-
-fn opposite(condition: ConditionCode) -> Option<ConditionCode> {
-    use ConditionCode as C;
-    Some(match condition {
-        C::l => C::ge,
-        C::ge => C::l,
-        C::le => C::g,
-        C::g => C::le,
-        C::b => C::ae,
-        C::ae => C::b,
-        C::be => C::a,
-        C::a => C::be,
-        _ => return None,
-    })
-}
-
-/// The condition with the operands the other way round.
-fn swapped(condition: ConditionCode) -> Option<ConditionCode> {
-    use ConditionCode as C;
-    Some(match condition {
-        C::l => C::g,
-        C::g => C::l,
-        C::le => C::ge,
-        C::ge => C::le,
-        C::b => C::a,
-        C::a => C::b,
-        C::be => C::ae,
-        C::ae => C::be,
-        _ => return None,
-    })
 }

@@ -1,14 +1,12 @@
 //! What calls do to a state: of the runtime, of functions that are followed, and of others.
 
-use iced_x86::{Instruction, OpKind};
-
 use super::Analysis;
+use crate::code::{Flow, Instruction, Register};
 use crate::entry::Entry;
 use crate::findings::Frame;
 use crate::library;
 use crate::primary;
 use crate::state::{Flags, Source, State, ARGUMENTS, CALLER_SAVED, RAX, RDX, RSP, VECTOR};
-use crate::step::general;
 use crate::value::{Origin, Place, Value};
 use crate::{Callee, Why};
 
@@ -25,18 +23,12 @@ impl Analysis<'_> {
         state: &mut State,
         frame: &mut Frame,
     ) -> Result<bool, (Why, u64)> {
-        let at = i.ip();
-        for register in [i.memory_base(), i.memory_index()] {
-            if let Some(n) = general(register) {
-                self.findings
-                    .escape(state.general[n].origin(), Why::Address, at);
-            }
-        }
-        if i.op0_kind() == OpKind::Register {
-            if let Some(n) = general(i.op0_register()) {
-                self.findings
-                    .escape(state.general[n].origin(), Why::Address, at);
-            }
+        let at = i.at;
+        let parts = i.address.iter().flat_map(|address| address.registers());
+        let pointers = parts.chain(i.operand(0).register());
+        for n in pointers.filter_map(Register::general) {
+            self.findings
+                .escape(state.general[n].origin(), Why::Address, at);
         }
         if !matches!(state.general[RSP], Value::Frame(_)) {
             return Err((Why::StackPointer, at));
@@ -65,7 +57,7 @@ impl Analysis<'_> {
                     Entry::TeamSize => {
                         self.asked.1 = true;
                         state.general[RAX] = if self.told_calls.contains(&at) {
-                            self.findings.told.insert(at, i.next_ip());
+                            self.findings.told.insert(at, i.behind);
                             Value::Shown
                         } else {
                             Value::Team
@@ -120,7 +112,7 @@ impl Analysis<'_> {
                 // Within one file compilers keep values in registers that they
                 // know the callee not to touch; not so through the linkage
                 // table, where it might be another function.
-                let direct = i.op0_kind() == OpKind::NearBranch64 && i.near_branch64() == *target;
+                let direct = matches!(i.flow, Flow::Calls(to) | Flow::Jumps(to) if to == *target);
                 match self.function(*target, inner) {
                     Ok(None) => Ok(false),
                     Ok(Some((general, vector))) => {

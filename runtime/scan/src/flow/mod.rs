@@ -11,8 +11,6 @@ mod uneven;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iced_x86::InstructionInfoFactory;
-
 use crate::carried::{self, Interface};
 use crate::findings::{Findings, Frame, Uneven};
 use crate::graph::Graph;
@@ -35,7 +33,6 @@ type Exit = Option<(Vec<Value>, Vec<Value>)>;
 
 struct Analysis<'a> {
     image: &'a dyn Image,
-    factory: InstructionInfoFactory,
     findings: Findings,
     calls: Calls,
     asked: (bool, bool),
@@ -124,7 +121,6 @@ impl<'a> Analysis<'a> {
     fn new(image: &'a dyn Image, form: Form) -> Analysis<'a> {
         Analysis {
             image,
-            factory: InstructionInfoFactory::new(),
             findings: Findings::default(),
             calls: Calls::default(),
             asked: (false, false),
@@ -220,9 +216,9 @@ impl Analysis<'_> {
     fn follow(&mut self, entry: u64, state: &State) -> Result<Exit, (Why, u64)> {
         let mut graph = Graph::read(self.image, entry, &mut self.decoded)?;
         self.calls.thread_local |= graph.thread_local;
-        self.calls.polls |= crate::polls::any(&graph, &mut self.factory);
+        self.calls.polls |= crate::polls::any(&graph);
         if self.active.len() == 1 && !self.looks_at_parts {
-            self.told_calls = told::pick(&graph, &mut self.factory);
+            self.told_calls = told::pick(&graph);
         }
         let mut frame = Frame::default();
         let states = self.settle_frame(&graph, entry, state, &mut frame)?;
@@ -274,12 +270,11 @@ impl Analysis<'_> {
                 &self.interfaces,
                 inner,
                 self.form,
-                &mut self.factory,
             );
             self.divided = Some(found);
         }
         if inner {
-            let interface = Interface::of(graph, frame, &self.interfaces, &mut self.factory);
+            let interface = Interface::of(graph, frame, &self.interfaces);
             self.interfaces.insert(entry, interface);
         }
     }

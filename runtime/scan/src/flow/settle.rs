@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use iced_x86::{ConditionCode, InstructionInfoFactory};
-
 use super::calls::clobber;
 use super::Analysis;
+use crate::code::Condition;
 use crate::findings::{Findings, Frame, ZeroBranch};
 use crate::graph::Graph;
 use crate::nodes::Next;
@@ -39,7 +38,7 @@ impl States {
         let (leader, state) = all
             .filter_map(|(n, state)| Some((n, state.as_deref()?)))
             .next()?;
-        Some((graph.nodes.at(leader)?.instruction.ip(), state))
+        Some((graph.nodes.at(leader)?.instruction.at, state))
     }
 }
 
@@ -129,7 +128,7 @@ impl Analysis<'_> {
         let Some(node) = graph.nodes.get(&at) else {
             return 0;
         };
-        let behind = node.instruction.next_ip();
+        let behind = node.instruction.behind;
         let Next::Branch(target) = node.next else {
             return 0;
         };
@@ -156,7 +155,7 @@ impl Analysis<'_> {
                 _ => true,
             }
         };
-        match block.only_adds(&mut self.factory, &mut reads, &is_shown) {
+        match block.only_adds(&mut reads, &is_shown) {
             Some(results) => results,
             None => {
                 self.findings.escape(Origin::ID, Why::Branch, at);
@@ -187,7 +186,7 @@ impl Analysis<'_> {
             let (Some(node), Some(state)) = (graph.nodes.at(leader), &states.0[leader]) else {
                 continue;
             };
-            let (at, state) = (node.instruction.ip(), State::clone(state));
+            let (at, state) = (node.instruction.at, State::clone(state));
             let starts_again = (frame.exposed, frame.taken) != before;
             let mut send = |to: u64, state: &State| {
                 let Some(number) = graph.nodes.number(to) else {
@@ -247,7 +246,7 @@ impl Analysis<'_> {
             }
             self.executed -= 1;
             let i = &node.instruction;
-            let behind = i.next_ip();
+            let behind = i.behind;
             let called_back = || graph.called_back.get(&at).copied();
             match &node.next {
                 Next::Fall => {
@@ -259,8 +258,7 @@ impl Analysis<'_> {
                         findings: &mut self.findings,
                         frame,
                     };
-                    step.execute(i, &mut self.factory)
-                        .map_err(|why| (why, at))?;
+                    step.execute(i).map_err(|why| (why, at))?;
                     if looks {
                         self.note_division(i, &state);
                     }
@@ -286,9 +284,9 @@ impl Analysis<'_> {
                     let here = state.general[RSP];
                     let (mut there, mut after) = (here, here);
                     if let Flags::StackEquals(place) = state.flags {
-                        match i.condition_code() {
-                            ConditionCode::e => there = Value::Frame(place),
-                            ConditionCode::ne => after = Value::Frame(place),
+                        match i.condition {
+                            Condition::Equal => there = Value::Frame(place),
+                            Condition::NotEqual => after = Value::Frame(place),
                             _ => {}
                         }
                     }
@@ -329,7 +327,7 @@ impl Analysis<'_> {
             // Mostly the next one; not so where something jumps between the bytes of one.
             number = number.map(|n| n + 1);
             let mut next = number.and_then(|n| graph.nodes.at(n));
-            if next.is_none_or(|next| next.instruction.ip() != behind) {
+            if next.is_none_or(|next| next.instruction.at != behind) {
                 number = graph.nodes.number(behind);
                 next = number.and_then(|n| graph.nodes.at(n));
             }
@@ -364,7 +362,6 @@ pub(super) fn reads(image: &dyn Image, target: u64, registers: u64, depth: u32) 
     let Ok(graph) = Graph::read_beginning(image, target, CALLEE) else {
         return true;
     };
-    let mut factory = InstructionInfoFactory::new();
     let mut inner = |target, left| reads(image, target, left, depth + 1);
-    primary::uses(&graph, registers, &mut factory, &mut inner)
+    primary::uses(&graph, registers, &mut inner)
 }

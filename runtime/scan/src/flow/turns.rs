@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iced_x86::InstructionInfoFactory;
-
 use super::settle::States;
 use super::{Analysis, DEPTH};
 use crate::carried::{self, Interface};
@@ -53,8 +51,7 @@ impl Analysis<'_> {
             .ok()?;
             reached
         };
-        let mut factory = InstructionInfoFactory::new();
-        let mut found = carried::strided(graph, frame, &known, &mut factory, &mut before);
+        let mut found = carried::strided(graph, frame, &known, &mut before);
         self.findings = findings;
         found.retain(|strided: &Strided| {
             strided
@@ -90,7 +87,7 @@ impl Analysis<'_> {
                 continue;
             };
             self.written_by_callees(&graph, known, depth + 1);
-            let written = Interface::written(&graph, known, &mut self.factory);
+            let written = Interface::written(&graph, known);
             known.insert(target, written);
         }
     }

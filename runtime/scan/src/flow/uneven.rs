@@ -10,12 +10,10 @@
 
 use std::collections::BTreeSet;
 
-use iced_x86::{Instruction, Mnemonic, OpKind};
-
 use super::Analysis;
+use crate::code::{Instruction, Op};
 use crate::graph::Graph;
 use crate::state::{Flags, State, ARGUMENTS};
-use crate::step::{general, is_read};
 use crate::value::{Order, Origin, Split, Value};
 use crate::Why;
 
@@ -47,31 +45,27 @@ enum Kind {
 impl Analysis<'_> {
     /// Writes down what `i`, which is about to be executed in this state, reads of splits.
     pub(super) fn note_reads(&mut self, graph: &Graph, i: &Instruction, state: &State) {
-        let at = i.ip();
+        let at = i.at;
         let compares = matches!(state.flags, Flags::IdRemainder { .. });
-        if compares && i.rflags_read() != 0 && !i.is_jcc_short_or_near() {
+        if compares && i.reads_flags {
             // A conditional move instead of a branch.
             self.findings.uneven.forbid(at, Why::Branch);
         }
         let mut read = Vec::new();
-        for used in self.factory.info(i).used_registers() {
-            if !is_read(used.access()) {
-                continue;
-            }
-            let register = used.register();
-            if let Some(n) = general(register) {
-                read.push((state.general[n], register.size(), Some(n)));
-            } else if let Some(n) = crate::operand::vector(register) {
+        for used in i.used.iter().filter(|used| used.is_read()) {
+            let register = used.register;
+            if let Some(n) = register.general() {
+                read.push((state.general[n], i64::from(register.size), Some(n)));
+            } else if let Some(n) = register.vector() {
                 read.push((state.vector[n], 4, None));
             }
         }
         if let Some(place) = frame_operand(i, state) {
-            let size = i.memory_size().size();
-            read.push((state.load(place, size as i64), size.min(4), None));
+            read.push((state.load(place, i.size), i.size.min(4), None));
         }
-        if multiplies(i) {
+        if i.multiplies {
             // By a constant: a distance that no part's length has to do with.
-            let constant = (0..i.op_count()).any(|n| crate::step::Step::constant(i, n).is_some());
+            let constant = i.operands().iter().any(|o| o.constant().is_some());
             let stems = read
                 .iter()
                 .any(|(value, ..)| value.origin().has(Origin::ID));
@@ -85,7 +79,7 @@ impl Analysis<'_> {
                 self.findings.uneven.forbid(at, Why::Address);
             }
         }
-        let takes_part = matches!(i.mnemonic(), Mnemonic::Mov | Mnemonic::Cmp);
+        let takes_part = matches!(i.op, Op::Copy | Op::Compare);
         for (value, size, register) in read {
             let Some((split, kind)) = kind(value) else {
                 continue;
@@ -97,7 +91,7 @@ impl Analysis<'_> {
             }
             // What is negative in 32 bits must have been widened with its sign.
             let rest = matches!(kind, Kind::Rest | Kind::OpenRest);
-            let whole = size == 8 && i.mnemonic() != Mnemonic::Mov && writes_whole(i);
+            let whole = size == 8 && i.op != Op::Copy && writes_whole(i);
             if let (true, true, Some(n)) = (rest, whole, register) {
                 if !self.is_whole(graph, at, split, n) {
                     self.findings.uneven.forbid(at, Why::Address);
@@ -122,22 +116,22 @@ impl Analysis<'_> {
             match taken {
                 Order::Less(s) | Order::NotLess(s) if s == split => {
                     let less = matches!(taken, Order::Less(_));
-                    self.findings.uneven.branches.insert(i.ip(), (split, less));
+                    self.findings.uneven.branches.insert(i.at, (split, less));
                 }
-                _ => self.findings.uneven.forbid(i.ip(), Why::Branch),
+                _ => self.findings.uneven.forbid(i.at, Why::Branch),
             }
         }
     }
 
     /// Writes down that `i` was a division by the number of threads, if it was.
     pub(super) fn note_division(&mut self, i: &Instruction, state: &State) {
-        if matches!(i.mnemonic(), Mnemonic::Div | Mnemonic::Idiv) {
+        if i.op == Op::Divide {
             match state.general[crate::state::RAX] {
-                Value::Quotient(split) if split == i.ip() => {
+                Value::Quotient(split) if split == i.at => {
                     self.findings.uneven.divisions.insert(split);
                 }
                 // The same division made once more.
-                Value::Quotient(_) => self.findings.uneven.forbid(i.ip(), Why::Branch),
+                Value::Quotient(_) => self.findings.uneven.forbid(i.at, Why::Branch),
                 _ => {}
             }
         }
@@ -152,10 +146,10 @@ impl Analysis<'_> {
             let Some(node) = graph.nodes.at(number) else {
                 return false;
             };
-            if node.instruction.ip() == at {
+            if node.instruction.at == at {
                 return true;
             }
-            if node.next != crate::nodes::Next::Fall || node.instruction.ip() > at {
+            if node.next != crate::nodes::Next::Fall || node.instruction.at > at {
                 return false;
             }
             number += 1;
@@ -163,11 +157,11 @@ impl Analysis<'_> {
     }
 
     /// Whether all 64 bits of the register are the number, with its sign: of a division of 64 bits, or widened before.
-    fn is_whole(&mut self, graph: &Graph, at: u64, division: u64, register: usize) -> bool {
+    fn is_whole(&self, graph: &Graph, at: u64, division: u64, register: usize) -> bool {
         let wide = graph
             .nodes
             .get(&division)
-            .is_some_and(|node| crate::operand::width(&node.instruction) == 8);
+            .is_some_and(|node| node.instruction.width() == 8);
         if wide {
             return true;
         }
@@ -200,21 +194,15 @@ impl Analysis<'_> {
             let i = &node.instruction;
             let called = matches!(node.next, crate::nodes::Next::Call { .. })
                 && crate::state::CALLER_SAVED.contains(&register);
-            let writes = self.factory.info(i).used_registers().iter().any(|used| {
-                crate::step::is_write(used.access()) && general(used.register()) == Some(register)
-            });
-            let goes_on = match i.mnemonic() {
+            let goes_on = match i.op {
                 _ if called => false,
-                _ if !writes => from(number, register, &mut open),
-                Mnemonic::Movsxd | Mnemonic::Cdqe => true,
+                _ if !i.writes(register) => from(number, register, &mut open),
+                Op::Widen | Op::WidenResult => true,
                 // Nothing.
-                Mnemonic::Xor => {
-                    i.op1_kind() == OpKind::Register && i.op0_register() == i.op1_register()
-                }
-                Mnemonic::Mov
-                    if i.op1_kind() == OpKind::Register && i.op0_register().size() == 8 =>
-                {
-                    general(i.op1_register()).is_some_and(|source| from(number, source, &mut open))
+                Op::Xor => i.same_register().is_some(),
+                Op::Copy if i.width() == 8 => {
+                    let source = i.operand(1).general();
+                    source.is_some_and(|source| from(number, source, &mut open))
                 }
                 _ => false,
             };
@@ -228,34 +216,18 @@ impl Analysis<'_> {
 
 /// Whether the 64 bits of what it reads matter: not for an address of which 32 bits are kept.
 fn writes_whole(i: &Instruction) -> bool {
-    let narrow =
-        i.op_count() > 0 && i.op0_kind() == OpKind::Register && i.op0_register().size() < 8;
-    !(i.mnemonic() == Mnemonic::Lea && narrow)
+    !(i.op == Op::Address && i.width() < 8)
 }
 
 /// The place in the frame that an operand of `i` names, where it is known.
 fn frame_operand(i: &Instruction, state: &State) -> Option<crate::value::Place> {
-    let any = (0..i.op_count()).any(|n| i.op_kind(n) == OpKind::Memory);
-    if !any || i.mnemonic() == Mnemonic::Lea || general(i.memory_index()).is_some() {
+    let address = i.address.filter(|_| i.op != Op::Address)?;
+    if address.index.is_some_and(|index| index.general().is_some()) {
         return None;
     }
-    let base = state.general[general(i.memory_base())?];
-    match base.add_constant(i.memory_displacement64() as i64) {
+    let base = state.general[address.base?.general()?];
+    match base.add_constant(address.displacement) {
         Value::Frame(place) => Some(place),
         _ => None,
-    }
-}
-
-/// Whether it multiplies, or shifts by a number that is not in it.
-fn multiplies(i: &Instruction) -> bool {
-    use Mnemonic as M;
-    match i.mnemonic() {
-        M::Imul | M::Mul | M::Mulx => true,
-        M::Shl | M::Shlx | M::Shld => i.op_kind(i.op_count() - 1) == OpKind::Register,
-        M::Pmuludq | M::Vpmuludq | M::Pmulld | M::Vpmulld | M::Vpmullq | M::Pmuldq | M::Vpmuldq => {
-            true
-        }
-        M::Mulsd | M::Vmulsd | M::Mulss | M::Vmulss | M::Mulpd | M::Vmulpd => true,
-        _ => false,
     }
 }

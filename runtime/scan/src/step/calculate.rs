@@ -1,28 +1,29 @@
 //! Instructions that calculate: what compilers make a split of iterations, a loop's bounds and addresses from.
 
 use super::{is_stack_pointer, tainted, Picked, Step};
+use crate::code::{Instruction, Op, Operand, Register};
 use crate::findings::Memory;
 use crate::state::{Flags, RAX, RDX};
 use crate::value::{Origin, Place, Value};
 use crate::Why;
-use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpKind, Register};
 
 impl Step<'_> {
-    pub(super) fn lea(&mut self, i: &Instruction) {
-        let scale = i.memory_index_scale();
-        let base = super::general(i.memory_base()).map(|n| self.state.general[n]);
-        let index = super::general(i.memory_index()).map(|n| self.state.general[n]);
-        let displacement = i.memory_displacement64() as i64;
-        let displacement = if i.op0_register().size() == 4 {
-            i64::from(displacement as i32)
+    pub(super) fn address(&mut self, i: &Instruction) {
+        let (Operand::Register(to), Some(address)) = (i.operand(0), i.address) else {
+            return;
+        };
+        let value = |part: Option<Register>| Some(self.state.general[part?.general()?]);
+        let (base, index) = (value(address.base), value(address.index));
+        let displacement = if to.size == 4 {
+            i64::from(address.displacement as i32)
         } else {
-            displacement
+            address.displacement
         };
         let value = match (base, index) {
             (None, None) => Value::Plain,
             (Some(a), None) => a.add_constant(displacement),
             (base, Some(b)) => {
-                let scaled = b.times(i64::from(scale));
+                let scaled = b.times(address.scale);
                 let base = base.unwrap_or(Value::Zero);
                 self.note_end(base, scaled, i);
                 let sum = base.add(scaled);
@@ -33,71 +34,54 @@ impl Step<'_> {
                 }
             }
         };
-        let value = if base.is_none() && index.is_none() {
-            Value::Plain
-        } else {
-            value
-        };
-        self.write_register(i.op0_register(), value);
+        self.write_register(to, value);
     }
 
     /// Remembers that `i` adds the two, if that gives the end of a chunk.
     fn note_end(&mut self, a: Value, b: Value, i: &Instruction) {
         if a.ends_chunk(b) {
-            self.findings.ends.insert(i.ip());
+            self.findings.ends.insert(i.at);
         }
     }
 
     pub(super) fn arithmetic(&mut self, i: &Instruction) -> Result<(), Why> {
-        use Mnemonic as M;
-        let mnemonic = i.mnemonic();
-        let same = i.op_count() == 2
-            && i.op0_kind() == OpKind::Register
-            && i.op1_kind() == OpKind::Register
-            && i.op0_register() == i.op1_register();
-        if same && matches!(mnemonic, M::Xor | M::Sub) {
-            self.write_register(i.op0_register(), Value::Zero);
+        let op = i.op;
+        if let (Some(register), Op::Xor | Op::Subtract) = (i.same_register(), op) {
+            self.write_register(register, Value::Zero);
             self.state.flags = Flags::Plain;
             return Ok(());
         }
+        let same = i.same_register().is_some();
         let a = self.read(i, 0);
-        let b = if i.op_count() > 1 {
-            self.read(i, 1)
-        } else {
-            Value::Plain
-        };
-        let constant = if i.op_count() > 1 {
-            Self::constant(i, 1)
-        } else {
-            None
-        };
-        if mnemonic == M::Add {
+        let b = self.read(i, 1);
+        let constant = i.operand(1).constant();
+        if op == Op::Add {
             self.note_end(a, b, i);
         }
-        let first_or_last = match mnemonic {
-            M::Test => same,
-            M::Cmp => matches!(constant, Some(-1..=1)),
+        let first_or_last = match op {
+            Op::Test => same,
+            Op::Compare => matches!(constant, Some(-1..=1)),
             _ => false,
         };
         if first_or_last && a == Value::Taint(Origin::TICKET) {
             self.state.flags = Flags::Plain;
             return Ok(());
         }
-        if (mnemonic == M::Test && (same || constant == Some(-1))) && a == Value::Id {
+        if op == Op::Test && (same || constant == Some(-1)) && a == Value::Id {
             self.state.flags = Flags::IdZero;
             return Ok(());
         }
-        let result = match (mnemonic, constant) {
-            (M::Add, Some(c)) => a.add_constant(c),
-            (M::Sub, Some(c)) => a.add_constant(c.wrapping_neg()),
-            (M::Inc, _) => a.add_constant(1),
-            (M::Dec, _) => a.add_constant(-1),
-            (M::Add, None) => a.add(b),
-            (M::Sub | M::Cmp, None) => a.subtract(b),
-            (M::Or, None) if same => a,
-            (M::And, None) if same => a,
-            (M::And, Some(_)) if is_stack_pointer(i) => self.align(i)?,
-            (M::Adc, Some(0)) => match (self.state.flags, a) {
+        let result = match (op, constant) {
+            (Op::Add, Some(c)) => a.add_constant(c),
+            (Op::Subtract, Some(c)) => a.add_constant(c.wrapping_neg()),
+            (Op::Increment, _) => a.add_constant(1),
+            (Op::Decrement, _) => a.add_constant(-1),
+            (Op::Add, None) => a.add(b),
+            (Op::Subtract | Op::Compare, None) => a.subtract(b),
+            (Op::Or, None) if same => a,
+            (Op::And, None) if same => a,
+            (Op::And, Some(_)) if is_stack_pointer(i) => self.align(i)?,
+            (Op::AddCarry, Some(0)) => match (self.state.flags, a) {
                 // The carry of `cmp id, remainder`.
                 (
                     Flags::IdRemainder {
@@ -108,73 +92,64 @@ impl Step<'_> {
                 ) if s == split => Value::QuotientPick(s),
                 (flags, a) => a.mixed(tainted(flags.origin())),
             },
-            (M::Adc, _) => a.mixed(b).mixed(tainted(self.state.flags.origin())),
+            (Op::AddCarry, _) => a.mixed(b).mixed(tainted(self.state.flags.origin())),
             // The lowest byte of the result depends on the lowest bytes alone.
-            (M::And | M::Or | M::Xor, _) if a.has_plain_byte() && b.has_plain_byte() => {
+            (Op::And | Op::Or | Op::Xor, _) if a.has_plain_byte() && b.has_plain_byte() => {
                 match a.origin().with(b.origin()) {
                     origin if origin.is_none() => a.mixed(b),
                     origin => Value::LowPlain(origin),
                 }
             }
             // The negative of a product cancels one.
-            (M::Neg, _) => Value::Zero.mixed(Value::Plain).subtract(a),
+            (Op::Negate, _) => Value::Zero.mixed(Value::Plain).subtract(a),
             _ => a.mixed(b),
         };
-        let result = if is_stack_pointer(i) && mnemonic == M::Sub && constant.is_none() {
+        let result = if is_stack_pointer(i) && op == Op::Subtract && constant.is_none() {
             // A variable-length array.
             self.align(i)?
         } else {
             result
         };
         let old = self.state.flags.origin();
-        match (mnemonic, a, b) {
-            (M::Cmp | M::Sub, Value::Id, Value::Remainder(split)) => {
+        match (op, a, b) {
+            (Op::Compare | Op::Subtract, Value::Id, Value::Remainder(split)) => {
                 self.state.flags = Flags::IdRemainder {
                     split,
                     swapped: false,
                 };
             }
-            (M::Cmp | M::Sub, Value::Remainder(split), Value::Id) => {
+            (Op::Compare | Op::Subtract, Value::Remainder(split), Value::Id) => {
                 self.state.flags = Flags::IdRemainder {
                     split,
                     swapped: true,
                 };
             }
-            (M::Cmp, Value::Id, Value::Zero) => self.state.flags = Flags::IdZero,
-            (M::Cmp, _, Value::Frame(place)) if is_stack_pointer(i) => {
+            (Op::Compare, Value::Id, Value::Zero) => self.state.flags = Flags::IdZero,
+            (Op::Compare, _, Value::Frame(place)) if is_stack_pointer(i) => {
                 self.state.flags = Flags::StackEquals(place);
             }
             // These leave the carry as it was.
-            (M::Inc | M::Dec, ..) => self.set_flags(a.origin().with(old)),
+            (Op::Increment | Op::Decrement, ..) => self.set_flags(a.origin().with(old)),
             _ => self.set_flags(a.origin().with(b.origin())),
         }
-        if !matches!(mnemonic, M::Cmp | M::Test) {
+        if !matches!(op, Op::Compare | Op::Test) {
             self.write(i, 0, result);
         }
         Ok(())
     }
 
     /// Whether the operand is a [`Value::IsFirst`].
-    pub(super) fn is_bit(&self, i: &Instruction, operand: u32) -> bool {
-        if operand >= i.op_count() {
-            return false;
-        }
-        let value = match i.op_kind(operand) {
-            OpKind::Register => {
-                // Not `%ah`.
-                let register = i.op_register(operand);
-                super::general(register)
-                    .filter(|_| register.size() != 1 || crate::operand::is_low_byte(register))
-                    .map(|n| self.state.general[n])
-            }
-            OpKind::Memory if i.memory_index() == Register::None => {
-                let base = super::general(i.memory_base()).map(|n| self.state.general[n]);
-                let address = base.map(|base| base.add_constant(i.memory_displacement64() as i64));
+    pub(super) fn is_bit(&self, i: &Instruction, operand: usize) -> bool {
+        let value = match i.operand(operand) {
+            Operand::Register(register) => register
+                .general()
+                .filter(|_| !register.is_high)
+                .map(|n| self.state.general[n]),
+            Operand::Memory if i.index().is_none() => {
+                let base = i.base().and_then(Register::general);
+                let address = base.map(|n| self.state.general[n].add_constant(i.displacement()));
                 match address {
-                    Some(Value::Frame(place)) => {
-                        let size = i.memory_size().size() as i64;
-                        Some(self.state.load(place, size))
-                    }
+                    Some(Value::Frame(place)) => Some(self.state.load(place, i.size)),
                     _ => None,
                 }
             }
@@ -184,43 +159,40 @@ impl Step<'_> {
     }
 
     /// Compares such a value with 0 or 1, turns it over, or asks for something else besides.
-    pub(super) fn ask_bit(&mut self, i: &Instruction, factory: &mut InstructionInfoFactory) {
-        use Mnemonic as M;
-        let same = i.op0_kind() == OpKind::Register
-            && i.op1_kind() == OpKind::Register
-            && i.op0_register() == i.op1_register();
+    pub(super) fn ask_bit(&mut self, i: &Instruction) {
+        let same = i.same_register();
+        if let (Some(register), Op::Xor) = (same, i.op) {
+            self.state.flags = Flags::Plain;
+            self.write_register(register, Value::Zero);
+            return;
+        }
         let (a, b) = (self.read(i, 0), self.read(i, 1));
         let is_plain = |value: Value| value.is_free() && !value.is_pointer();
-        let asked = match (i.mnemonic(), a, b, Self::constant(i, 1)) {
-            (M::Xor, ..) if same => {
-                self.state.flags = Flags::Plain;
-                self.write_register(i.op0_register(), Value::Zero);
-                return;
-            }
-            (M::Test | M::And | M::Or, Value::IsFirst(first), ..) if same => first,
-            (M::Test | M::And, Value::IsFirst(first), _, Some(1))
-            | (M::Cmp, Value::IsFirst(first), _, Some(0)) => first,
-            (M::Cmp | M::Xor, Value::IsFirst(first), _, Some(1)) => !first,
+        let asked = match (i.op, a, b, i.operand(1).constant()) {
+            (Op::Test | Op::And | Op::Or, Value::IsFirst(first), ..) if same.is_some() => first,
+            (Op::Test | Op::And, Value::IsFirst(first), _, Some(1))
+            | (Op::Compare, Value::IsFirst(first), _, Some(0)) => first,
+            (Op::Compare | Op::Xor, Value::IsFirst(first), _, Some(1)) => !first,
             // Only one of many bits is looked at.
-            (M::Test | M::And | M::Or, .., Some(_)) => return self.generic(i, factory.info(i)),
-            (M::Test | M::And, Value::IsFirst(true), x, None)
-            | (M::Test | M::And, x, Value::IsFirst(true), None)
+            (Op::Test | Op::And | Op::Or, .., Some(_)) => return self.generic(i),
+            (Op::Test | Op::And, Value::IsFirst(true), x, None)
+            | (Op::Test | Op::And, x, Value::IsFirst(true), None)
                 if is_plain(x) =>
             {
                 true
             }
-            (M::Or, Value::IsFirst(false), x, None) | (M::Or, x, Value::IsFirst(false), None)
+            (Op::Or, Value::IsFirst(false), x, None) | (Op::Or, x, Value::IsFirst(false), None)
                 if is_plain(x) =>
             {
                 false
             }
-            _ => return self.generic(i, factory.info(i)),
+            _ => return self.generic(i),
         };
         self.state.flags = Flags::IsFirst(asked);
-        if matches!(i.mnemonic(), M::Test | M::Cmp) {
+        if matches!(i.op, Op::Test | Op::Compare) {
             return;
         }
-        if self.width(i) == 1 {
+        if i.width() == 1 {
             self.write_narrow(i, Value::IsFirst(asked));
         } else {
             self.write(i, 0, Value::IsFirst(asked));
@@ -230,18 +202,15 @@ impl Step<'_> {
     /// A new base: what the stack pointer is afterwards is not known as an
     /// offset from the old one.
     fn align(&mut self, i: &Instruction) -> Result<Value, Why> {
-        let base = self.frame.base(i.ip()).ok_or(Why::StackPointer)?;
+        let base = self.frame.base(i.at).ok_or(Why::StackPointer)?;
         Ok(Value::Frame(Place { base, offset: 0 }))
     }
 
     pub(super) fn multiply(&mut self, i: &Instruction) {
-        let (a, b) = if i.op_count() == 3 {
-            (self.read(i, 1), self.read(i, 2))
-        } else {
-            (self.read(i, 0), self.read(i, 1))
-        };
+        let last = i.operands().len() - 1;
+        let (a, b) = (self.read(i, last - 1), self.read(i, last));
         let order = self.state.order;
-        let result = match Self::constant(i, i.op_count() - 1) {
+        let result = match i.operand(last).constant() {
             Some(factor) if a.is_multiple() => a.times(factor),
             _ => a.multiply(b, order),
         };
@@ -255,12 +224,12 @@ impl Step<'_> {
     /// Whether it shifts a multiple of one of the numbers by a constant.
     pub(super) fn is_multiple(&self, i: &Instruction) -> bool {
         self.peek(i, 0).is_some_and(Value::is_multiple)
-            && matches!(Self::constant(i, 1), Some(0..=30))
+            && matches!(i.operand(1).constant(), Some(0..=30))
     }
 
     pub(super) fn shift(&mut self, i: &Instruction) {
         let value = self.read(i, 0);
-        let by = Self::constant(i, 1).unwrap_or(0);
+        let by = i.operand(1).constant().unwrap_or(0);
         self.set_flags(value.origin());
         self.write(i, 0, value.times(1 << by));
     }
@@ -272,7 +241,7 @@ impl Step<'_> {
         let dividend = low.mixed(high);
         let divisor = match divisor {
             // Its old result must not pair with the new one.
-            value if value.split() == Some(i.ip()) => value.outdated(),
+            value if value.split() == Some(i.at) => value.outdated(),
             value => value,
         };
         let again = match (self.state.copied, self.state.divided) {
@@ -280,9 +249,9 @@ impl Step<'_> {
             _ => None,
         };
         if again.is_none() {
-            self.state.forget_split(i.ip());
+            self.state.forget_split(i.at);
         }
-        let split = again.unwrap_or(i.ip());
+        let split = again.unwrap_or(i.at);
         let (quotient, remainder) = dividend.divide(divisor, split);
         self.state.general[RAX] = quotient;
         self.state.general[RDX] = remainder;
@@ -310,11 +279,10 @@ impl Step<'_> {
 
     /// What lies there is not followed any more.
     fn generic_store(&mut self, memory: Memory, i: &Instruction) {
-        let size = i.memory_size().size() as i64;
-        self.store(memory, size, Value::Plain, i);
+        self.store(memory, i.size, Value::Plain, i);
     }
 
-    pub(super) fn conditional_move(&mut self, i: &Instruction) {
+    pub(super) fn select(&mut self, i: &Instruction) {
         let old = self.read(i, 0);
         let new = self.read(i, 1);
         let origin = self.state.flags.origin();
