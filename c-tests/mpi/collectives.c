@@ -22,7 +22,9 @@ static void same(const char *what, long index, long got, long wanted) {
 /* What rank `r` gives at element i. */
 static int given(int r, int i) { return 1000 * r + 7 * i + 1; }
 
-static int sum(int i) { return 1000 * n * (n - 1) / 2 + n * (7 * i + 1); }
+/* The sum of the first `ranks` ranks. */
+static int sum_of(int ranks, int i) { return 1000 * ranks * (ranks - 1) / 2 + ranks * (7 * i + 1); }
+static int sum(int i) { return sum_of(n, i); }
 
 static void user_sum(void *in, void *out, int *count, MPI_Datatype *type) {
     (void)type;
@@ -33,6 +35,44 @@ static void wait_one(MPI_Request *q) {
     MPI_Status s;
     MPI_Wait(q, &s);
     same("null after wait", 0, *q == MPI_REQUEST_NULL, 1);
+}
+
+/* Gathers at a root and scatters from it: plainly, in place, and with a derived type on the root's side alone. `b` has
+ * twice the room of `a`, which has `count` elements for each rank. */
+static void to_and_from(MPI_Comm comm, int root, int count, int *a, int *b) {
+    MPI_Request q;
+    int here = me == root, big = count * n;
+    MPI_Datatype spread;
+    MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &spread);
+    MPI_Type_commit(&spread);
+    for (int i = 0; i < count; i++) a[i] = given(me, i);
+    MPI_Igather(a, count, MPI_INT, here ? b : NULL, count, MPI_INT, root, comm, &q);
+    wait_one(&q);
+    for (int i = 0; here && i < big; i++) same("Igather", i, b[i], given(i / count, i % count));
+    for (int i = 0; i < big; i++) b[i] = i / count == me ? given(me, i % count) : -1;
+    MPI_Igather(here ? MPI_IN_PLACE : a, count, MPI_INT, b, count, MPI_INT, root, comm, &q);
+    wait_one(&q);
+    for (int i = 0; here && i < big; i++) same("Igather in place", i, b[i], given(i / count, i % count));
+    for (int i = 0; i < 2 * big; i++) b[i] = -5;
+    MPI_Igather(a, count, MPI_INT, b, here ? count : -1, here ? spread : MPI_DATATYPE_NULL, root, comm, &q);
+    wait_one(&q);
+    for (int i = 0; here && i < 2 * big; i++)
+        same("Igather to a vector", i, b[i], i % 2 ? -5 : given(i / 2 / count, i / 2 % count));
+    for (int i = 0; i < big; i++) b[i] = here ? given(root, i) : -1;
+    for (int i = 0; i < count; i++) a[i] = -1;
+    MPI_Iscatter(here ? b : NULL, count, MPI_INT, a, count, MPI_INT, root, comm, &q);
+    wait_one(&q);
+    for (int i = 0; i < count; i++) same("Iscatter", i, a[i], given(root, me * count + i));
+    for (int i = 0; i < count; i++) a[i] = -1;
+    MPI_Iscatter(b, count, MPI_INT, here ? MPI_IN_PLACE : a, count, MPI_INT, root, comm, &q);
+    wait_one(&q);
+    for (int i = 0; i < count; i++)
+        same("Iscatter in place", i, here ? b[me * count + i] : a[i], given(root, me * count + i));
+    for (int i = 0; i < 2 * big; i++) b[i] = i % 2 ? -5 : given(root, i / 2);
+    MPI_Iscatter(b, here ? count : -1, here ? spread : MPI_DATATYPE_NULL, a, count, MPI_INT, root, comm, &q);
+    MPI_Type_free(&spread);
+    wait_one(&q);
+    for (int i = 0; i < count; i++) same("Iscatter from a vector", i, a[i], given(root, me * count + i));
 }
 
 /* All collectives on `comm`, with `count` elements. */
@@ -77,7 +117,15 @@ static void all_of(MPI_Comm comm, int count) {
         wait_one(&q);
         for (int i = 0; me != root && i < 2 * count - 1; i++)
             same("Ibcast to a vector", i, b[i], i % 2 ? -5 : given(root, i));
+        to_and_from(comm, root, count, a, b);
     }
+    for (int i = 0; i < count; i++) a[i] = given(me, i), b[i] = -1;
+    MPI_Iscan(a, b, count, MPI_INT, MPI_SUM, comm, &q);
+    wait_one(&q);
+    for (int i = 0; i < count; i++) same("Iscan", i, b[i], sum_of(me + 1, i));
+    MPI_Iscan(MPI_IN_PLACE, a, count, MPI_INT, MPI_MAX, comm, &q);
+    wait_one(&q);
+    for (int i = 0; i < count; i++) same("Iscan in place", i, a[i], given(me, i));
     for (int i = 0; i < count; i++) a[i] = given(me, i), d[i] = given(me, i);
     MPI_Iallreduce(a, b, count, MPI_INT, MPI_SUM, comm, &q);
     wait_one(&q);

@@ -146,6 +146,13 @@ static int is_twice(const void *from, const void *to) {
 #endif
 }
 
+/* Block `i` of a buffer of blocks. */
+static const char *block(const void *buffer, int i, int count, MPI_Datatype type) {
+    MPI_Aint lb, extent;
+    PMPI_Type_get_extent(type, &lb, &extent);
+    return (const char *)buffer + (MPI_Aint)i * count * extent;
+}
+
 #define LEAVE(reason, call)                                     \
     do {                                                        \
         __atomic_add_fetch(&left[reason], 1, __ATOMIC_RELAXED); \
@@ -254,12 +261,7 @@ int MPI_Iallgather(const void *from, int count, MPI_Datatype type, void *to, int
     if (!c) LEAVE(COMMUNICATOR, PMPI_Iallgather(from, count, type, to, to_count, to_type, comm, request));
     size_t bytes = bytes_of(to_count, to_type);
     if (!bytes) LEAVE(AMOUNT, PMPI_Iallgather(from, count, type, to, to_count, to_type, comm, request));
-    MPI_Aint lb, stride = (MPI_Aint)bytes;
-    if (!is_plain(to_type)) {
-        PMPI_Type_get_extent(to_type, &lb, &stride);
-        stride *= to_count;
-    }
-    const char *mine = (const char *)to + c->rank * stride;
+    const char *mine = block(to, c->rank, to_count, to_type);
     int unlike = from != MPI_IN_PLACE && (bytes_of(count, type) != bytes || is_nothing(from, type));
     if (unlike || is_nothing(to, to_type) || (is_twice(from, mine) && type == to_type))
         LEAVE(ARGUMENTS, PMPI_Iallgather(from, count, type, to, to_count, to_type, comm, request));
@@ -271,6 +273,63 @@ int MPI_Iallgather(const void *from, int count, MPI_Datatype type, void *to, int
     }
     to = for_bytes(r, to, c->size, to_count, to_type, bytes);
     return give_request(r, comm, ALLGATHER, START(c, iallgather, from, to, bytes, &r->run), request);
+}
+
+/* The root's number of bytes is that of one block, as is everybody's. */
+int MPI_Igather(const void *from, int count, MPI_Datatype type, void *to, int to_count, MPI_Datatype to_type, int root,
+                MPI_Comm comm, MPI_Request *request) {
+    struct comm *c = record(comm);
+    if (!c || root < 0 || root >= c->size)
+        LEAVE(COMMUNICATOR, PMPI_Igather(from, count, type, to, to_count, to_type, root, comm, request));
+    int here = c->rank == root, in_place = here && from == MPI_IN_PLACE;
+    size_t bytes = here ? bytes_of(to_count, to_type) : bytes_of(count, type);
+    if (!bytes) LEAVE(AMOUNT, PMPI_Igather(from, count, type, to, to_count, to_type, root, comm, request));
+    const char *mine = here ? block(to, root, to_count, to_type) : NULL;
+    int unlike = !in_place && (bytes_of(count, type) != bytes || is_nothing(from, type));
+    if (unlike || (here && (is_nothing(to, to_type) || (is_twice(from, mine) && type == to_type))))
+        LEAVE(ARGUMENTS, PMPI_Igather(from, count, type, to, to_count, to_type, root, comm, request));
+    struct request *r = new_request();
+    if (in_place)
+        from = as_bytes(mine, 1, to_count, to_type, bytes, 1, &r->give);
+    else
+        from = as_bytes(from, 1, count, type, bytes, 0, &r->give);
+    void *get = here ? for_bytes(r, to, c->size, to_count, to_type, bytes) : NULL;
+    return give_request(r, comm, GATHER, START(c, igather, from, get, bytes, root, &r->run), request);
+}
+
+int MPI_Iscatter(const void *from, int count, MPI_Datatype type, void *to, int to_count, MPI_Datatype to_type, int root,
+                 MPI_Comm comm, MPI_Request *request) {
+    struct comm *c = record(comm);
+    if (!c || root < 0 || root >= c->size)
+        LEAVE(COMMUNICATOR, PMPI_Iscatter(from, count, type, to, to_count, to_type, root, comm, request));
+    int here = c->rank == root, in_place = here && to == MPI_IN_PLACE;
+    size_t bytes = here ? bytes_of(count, type) : bytes_of(to_count, to_type);
+    if (!bytes) LEAVE(AMOUNT, PMPI_Iscatter(from, count, type, to, to_count, to_type, root, comm, request));
+    int unlike = !in_place && (bytes_of(to_count, to_type) != bytes || is_nothing(to, to_type));
+    int twice = here && is_twice(to, block(from, root, count, type)) && type == to_type;
+    if (unlike || twice || (here && is_nothing(from, type)))
+        LEAVE(ARGUMENTS, PMPI_Iscatter(from, count, type, to, to_count, to_type, root, comm, request));
+    struct request *r = new_request();
+    if (here) from = as_bytes(from, c->size, count, type, bytes, 0, &r->give);
+    /* The root's block stays where it is; what GOAL gives it goes nowhere. */
+    void *get = in_place ? (r->get = memory(bytes)) : for_bytes(r, to, 1, to_count, to_type, bytes);
+    return give_request(r, comm, SCATTER, START(c, iscatter, from, get, bytes, root, &r->run), request);
+}
+
+int MPI_Iscan(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+              MPI_Request *request) {
+    struct comm *c = record(comm);
+    int goal_type = element(type), goal_op = goal_type ? operation(op, goal_type) : -1;
+    if (!c) LEAVE(COMMUNICATOR, PMPI_Iscan(from, to, count, type, op, comm, request));
+    if (!goal_type) LEAVE(TYPE, PMPI_Iscan(from, to, count, type, op, comm, request));
+    if (goal_op < 0) LEAVE(OPERATION, PMPI_Iscan(from, to, count, type, op, comm, request));
+    if (count <= 0) LEAVE(AMOUNT, PMPI_Iscan(from, to, count, type, op, comm, request));
+    if (!from || is_nothing(to, type) || is_twice(from, to))
+        LEAVE(ARGUMENTS, PMPI_Iscan(from, to, count, type, op, comm, request));
+    struct request *r = new_request();
+    if (from == MPI_IN_PLACE) from = as_bytes(to, 1, count, type, length(count, type), 1, &r->give);
+    int code = START(c, iscan, from, to, (size_t)count, goal_type, goal_op, &r->run);
+    return give_request(r, comm, SCAN, code, request);
 }
 
 /* True if a rank is a neighbour twice, as in a periodic dimension of one or two ranks. The order of the messages to it

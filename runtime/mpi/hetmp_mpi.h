@@ -38,16 +38,17 @@
 #define FUNCTIONS(F)                                                                                               \
     F(GOAL_Init_through) F(GOAL_Finalize) F(GOAL_Progress) F(GOAL_Test) F(GOAL_Wait) F(GOAL_Last_error)            \
     F(GOAL_Group_create) F(GOAL_Group_free) F(goal_ibarrier) F(goal_ibroadcast) F(goal_ireduce) F(goal_iallreduce) \
-    F(goal_ialltoall) F(goal_iallgather) F(goal_ireduce_scatter) F(goal_group_ibarrier) F(goal_group_ibroadcast)   \
-    F(goal_group_ireduce) F(goal_group_iallreduce) F(goal_group_ialltoall) F(goal_group_iallgather)                \
-    F(goal_group_ireduce_scatter) F(goal_group_ineighbor_alltoall)
+    F(goal_ialltoall) F(goal_iallgather) F(goal_igather) F(goal_iscatter) F(goal_iscan) F(goal_ireduce_scatter)    \
+    F(goal_group_ibarrier) F(goal_group_ibroadcast) F(goal_group_ireduce) F(goal_group_iallreduce)                 \
+    F(goal_group_ialltoall) F(goal_group_iallgather) F(goal_group_igather) F(goal_group_iscatter)                  \
+    F(goal_group_iscan) F(goal_group_ireduce_scatter) F(goal_group_ineighbor_alltoall)
 extern struct functions {
 #define FIELD(name) __typeof__(name) *name;
     FUNCTIONS(FIELD)
 } goal;
 #undef FIELD
 
-enum { BARRIER, BCAST, REDUCE, ALLREDUCE, ALLTOALL, ALLGATHER, REDUCE_SCATTER, NEIGHBOR, KINDS };
+enum { BARRIER, BCAST, REDUCE, ALLREDUCE, ALLTOALL, ALLGATHER, GATHER, SCATTER, SCAN, REDUCE_SCATTER, NEIGHBOR, KINDS };
 enum { COMMUNICATOR, TYPE, OPERATION, AMOUNT, TOPOLOGY, ARGUMENTS, REASONS };
 extern const char *const kind_names[KINDS];
 

@@ -18,9 +18,9 @@
 #define MPI_FILE "libmpich.so.12"
 #endif
 
-const char *const kind_names[KINDS] = {"Ibarrier",   "Ibcast",     "Ireduce",               "Iallreduce",
-                                              "Ialltoall",  "Iallgather", "Ireduce_scatter_block",
-                                              "Ineighbor_alltoall"};
+const char *const kind_names[KINDS] = {"Ibarrier",   "Ibcast",  "Ireduce",  "Iallreduce", "Ialltoall",
+                                       "Iallgather", "Igather", "Iscatter", "Iscan",      "Ireduce_scatter_block",
+                                       "Ineighbor_alltoall"};
 static const char *const reason_names[REASONS] = {"communicator", "type", "operation", "amount", "topology",
                                                   "arguments"};
 
@@ -36,7 +36,7 @@ static struct comm *freed; /* whose contexts may be used again */
 
 /* ---- libhetmp.so ---- */
 void say(const char *format, ...) {
-    char text[600] = "hetmp: libhetmp_mpi.so: ";
+    char text[1000] = "hetmp: libhetmp_mpi.so: ";
     size_t used = strlen(text);
     va_list list;
     va_start(list, format);
@@ -304,7 +304,7 @@ static void report(void) {
     memcpy(mine + KINDS, left, sizeof left);
     PMPI_Reduce(mine, all, KINDS + REASONS, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     int rank, used = 0;
-    char text[500] = "";
+    char text[900] = "";
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank != 0) return;
     for (int i = 0; i < KINDS + REASONS; i++) {

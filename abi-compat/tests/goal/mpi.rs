@@ -144,7 +144,9 @@ fn same(mpi: Mpi, engine: &str, arguments: &[&str], ranks: &[u32]) -> Result<(),
         let Some((goal, left)) = counted(&ours) else {
             return Err(format!("{ranks} ranks: no line with counts: {}", shown(&ours)).into());
         };
-        let names = "Ibarrier Ibcast Ireduce Iallreduce Ialltoall Iallgather Ireduce_scatter_block";
+        let names =
+            "Ibarrier Ibcast Ireduce Iallreduce Ialltoall Iallgather Igather Iscatter Iscan \
+                     Ireduce_scatter_block";
         for name in names.split(' ') {
             if !format!(" {goal}").contains(&format!(" {name} ")) {
                 return Err(format!("{ranks} ranks: no {name} by GOAL: {goal}").into());
