@@ -258,6 +258,9 @@ fn show(file: &Path) -> Result<String, String> {
     }
     let schedule = Schedule::from_bytes(&bytes).map_err(|e| format!("file {shown}: {e}"))?;
     let graph = schedule.to_graph();
+    let mut edges: Vec<_> = graph.edges().collect();
+    edges.sort_by_key(|(later, ..)| *later);
+    let mut edges = edges.into_iter().peekable();
     let mut out = format!(
         "rank {} of {}, {} operations, {} segments, {} bytes of scratchpad\n",
         schedule.rank(),
@@ -269,7 +272,7 @@ fn show(file: &Path) -> Result<String, String> {
     for (place, work) in graph.operations().iter().enumerate() {
         // Writing to a string does not fail.
         let _ = write!(out, "{place:6}  {}", words(work));
-        for (_, after, earlier) in graph.edges().filter(|(later, ..)| *later == place) {
+        while let Some((_, after, earlier)) = edges.next_if(|(later, ..)| *later == place) {
             let _ = write!(
                 out,
                 "; after {earlier}{}",

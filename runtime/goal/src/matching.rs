@@ -131,12 +131,12 @@ impl Matching {
             .retain(|_, queue| queue.retain(|p| p.run != run));
     }
 
-    /// Drops the early messages of a run that has ended without them. Returns the sources of the eager ones, once for
-    /// each message.
-    pub(crate) fn forget_early(&mut self, context: u32, sequence: u64) -> Vec<u32> {
-        let mut sources = Vec::new();
+    /// Drops the early messages of a run that has ended without them. Returns the source of each, and for an offer the
+    /// sender's number.
+    pub(crate) fn forget_early(&mut self, context: u32, sequence: u64) -> Vec<(u32, Option<u32>)> {
+        let mut dropped = Vec::new();
         if self.early_count == 0 {
-            return sources;
+            return dropped;
         }
         let (count, bytes) = (&mut self.early_count, &mut self.early_bytes);
         self.early.retain(|(source, label), queue| {
@@ -145,14 +145,17 @@ impl Matching {
             }
             for early in queue.iter() {
                 *count -= 1;
-                if let Early::Whole(payload) = early {
-                    *bytes -= payload.len() as u64;
-                    sources.push(*source);
-                }
+                dropped.push(match early {
+                    Early::Whole(payload) => {
+                        *bytes -= payload.len() as u64;
+                        (*source, None)
+                    }
+                    Early::Offered { ticket, .. } => (*source, Some(*ticket)),
+                });
             }
             false
         });
-        sources
+        dropped
     }
 
     /// The number of messages that came early, and their bytes.

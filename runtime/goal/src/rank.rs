@@ -18,7 +18,8 @@
 //! A sender may have [`Limits::credits`] eager messages under way to each peer that no receive has taken yet. Beyond
 //! that it offers short messages too. When a receive takes an eager message, the receiver gives a credit back. So the
 //! early messages of a peer take at most `credits * eager` bytes here, plus [`Limits::offers`] headers. A peer that
-//! exceeds one of the two is *lost*: nothing that it sends is executed from then on.
+//! exceeds one of the two is *lost*: nothing that it sends is executed from then on. So a sender that has as many
+//! offers without an answer holds further messages to that peer back.
 //!
 //! # A run that fails
 //! tells the peers that it still needed ([`Packet::Abort`]). Their parts of the same run fail too, so that no peer
@@ -272,7 +273,6 @@ struct Promised {
 /// An accepted message that is being sent.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
-    to: u32,
     promise: u32,
     run: RunId,
     place: usize,
@@ -291,6 +291,8 @@ struct Peer {
     offers: u32,
     /// Credits that were not given back yet.
     owed: u32,
+    /// Offers to the peer that it has not answered.
+    offered: u32,
 }
 
 /// Reads the memory of other ranks' processes.
@@ -330,7 +332,10 @@ pub struct Rank {
     /// Ends of calcs: the time, the run, the operation.
     timers: BinaryHeap<Reverse<(u64, RunId, usize)>>,
     out: VecDeque<(u32, Packet)>,
-    streams: VecDeque<Stream>,
+    /// By peer; none is empty. A link without room then costs one look, however many messages wait for it.
+    streams: HashMap<u32, VecDeque<Stream>>,
+    /// By peer: sends that have begun while the peer had no room for another offer. None is empty.
+    held: HashMap<u32, VecDeque<(RunId, usize)>>,
     /// Runs that have ended and were not returned by [`Rank::ended`] yet.
     ended: VecDeque<RunId>,
     counts: Counts,
@@ -376,7 +381,8 @@ impl Rank {
             next_ticket: 0,
             timers: BinaryHeap::new(),
             out: VecDeque::new(),
-            streams: VecDeque::new(),
+            streams: HashMap::default(),
+            held: HashMap::default(),
             ended: VecDeque::new(),
             counts: Counts::default(),
             now: 0,

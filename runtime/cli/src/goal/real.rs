@@ -47,17 +47,16 @@ pub(super) fn run(arguments: &Arguments) -> Output {
 }
 
 fn real(arguments: &Arguments) -> Result<String, String> {
-    let loaded = arguments.job.load()?;
+    let mut loaded = arguments.job.load()?;
     if let Some(found) = global::check(&loaded.graphs).first() {
         return Err(found.to_string());
     }
     let world = world::join().map_err(|e| e.to_string())?;
     let (rank, ranks) = (world.rank() as usize, world.ranks() as usize);
-    let graph = &loaded.graphs[..];
-    if graph.len() != ranks {
+    let all = loaded.graphs.len();
+    if all != ranks {
         return Err(format!(
-            "{ranks} processes: the job has {0} ranks (expected hetrun -n {0})",
-            graph.len()
+            "{ranks} processes: the job has {all} ranks (expected hetrun -n {all})"
         ));
     }
     let mut files = Vec::new();
@@ -68,12 +67,18 @@ fn real(arguments: &Arguments) -> Result<String, String> {
         }
     }
     outputs::check(&files)?;
-    let graph = &graph[rank];
-    let schedule = graph.compile().map_err(|e| format!("rank {rank}: {e}"))?;
-    let schedule = Arc::new(schedule);
+    let compiled = |graph: &Graph| {
+        let failed = |e| format!("rank {}: {e}", graph.rank());
+        graph.compile().map_err(failed)
+    };
+    let schedule = Arc::new(compiled(&loaded.graphs[rank])?);
+    let operations: usize = loaded.graphs.iter().map(|g| g.operations().len()).sum();
+    if files.is_empty() {
+        loaded.graphs = Vec::new();
+    }
+    let graph = schedule.to_graph();
     let data = loaded.algorithm.as_ref().and_then(|a| a.data());
     let mut events = Vec::new();
-    let mut longest = 0;
     for _ in 0..arguments.times {
         let mut segments = buffers(graph_segments(&schedule), data.as_ref(), rank);
         barrier(world)?;
@@ -81,41 +86,52 @@ fn real(arguments: &Arguments) -> Result<String, String> {
         let ended = world.wait(&outcome);
         ended.map_err(|why| format!("rank {rank}: {why}"))?;
         events = outcome.events().to_vec();
-        in_order(&schedule.to_graph(), &events).map_err(|why| format!("rank {rank}: {why}"))?;
+        in_order(&graph, &events).map_err(|why| format!("rank {rank}: {why}"))?;
         if let Some(data) = &data {
             compare(&segments, data, rank)?;
         }
-        let times = events.iter().map(|e| e.at);
-        let took = times.clone().max().unwrap_or(0) - times.min().unwrap_or(0);
-        longest = longest.max(took);
     }
-    let gathered = gather(world, &events)?;
+    let times = events.iter().map(|e| e.at);
+    let (began, ended) = (times.clone().min(), times.max());
+    let own = [
+        u64::from(!files.is_empty()),
+        events.len() as u64,
+        !began.unwrap_or(u64::MAX),
+        ended.unwrap_or(0),
+    ];
+    let [pictures, most, began, ended] = largest(world, own)?;
+    let began = !began;
+    let gathered = if pictures == 0 {
+        Vec::new()
+    } else {
+        gather(world, &events, most)?
+    };
     let mut said = String::new();
     if rank == 0 {
-        let all: Vec<Graph> = loaded
-            .graphs
-            .iter()
-            .map(|g| g.compile().map(|s| s.to_graph()).map_err(|e| e.to_string()))
-            .collect::<Result<_, String>>()?;
-        let bars = bars(&all, &gathered);
+        let mut bars = Vec::new();
+        for (graph, events) in loaded.graphs.iter().zip(gathered) {
+            bars.extend(of_rank(
+                &compiled(graph)?.to_graph(),
+                events.into_iter(),
+                began,
+            ));
+        }
         if let Some(path) = &arguments.svg {
             outputs::write("--svg", path, timeline::svg(ranks, &bars))?;
         }
         if let Some(path) = &arguments.trace {
             outputs::write("--trace", path, timeline::perfetto(&bars))?;
         }
-        let operations: usize = all.iter().map(|g| g.operations().len()).sum();
         let checked = match (&data, &loaded.algorithm) {
             (Some(_), Some(a)) => format!(", the data are those of an {}", a.collective),
             _ => String::new(),
         };
-        let last = bars.iter().map(|b| b.ends).max().unwrap_or(0);
         said = format!(
             "{ranks} ranks, {operations} operations, {} times by engine {}: every order is the graph's{checked}; last \
              time {:.1} us\n",
             arguments.times,
             world.settings().engine.name(),
-            last as f64 / 1e3
+            ended.saturating_sub(began) as f64 / 1e3
         );
     }
     barrier(world)?;
@@ -174,28 +190,34 @@ fn barrier(world: &'static World) -> Result<(), String> {
     talk(world, &Collective::Barrier, &mut [], &mut [])
 }
 
-/// The events of all ranks. Only rank 0 gets them.
-fn gather(world: &'static World, events: &[Event]) -> Result<Vec<Vec<Event>>, String> {
+/// The largest of all ranks' numbers, each by itself.
+fn largest<const N: usize>(world: &'static World, own: [u64; N]) -> Result<[u64; N], String> {
+    let vector = collectives::Vector {
+        op: element::Arithmetic::Max,
+        element: element::Type::Unsigned(64),
+        count: N as u64,
+    };
+    let mut own = own.map(u64::to_le_bytes);
+    let mut most = [[0; 8]; N];
+    let what = Collective::Allreduce { vector };
+    talk(
+        world,
+        &what,
+        own.as_flattened_mut(),
+        most.as_flattened_mut(),
+    )?;
+    Ok(most.map(u64::from_le_bytes))
+}
+
+/// The events of all ranks, up to `most` each. Only rank 0 gets them.
+fn gather(world: &'static World, events: &[Event], most: u64) -> Result<Vec<Vec<Event>>, String> {
     let mut mine = Vec::new();
     for e in events {
         mine.extend((e.place as u64).to_le_bytes());
         mine.push(u8::from(e.complete));
         mine.extend(e.at.to_le_bytes());
     }
-    let vector = collectives::Vector {
-        op: element::Arithmetic::Max,
-        element: element::Type::Unsigned(64),
-        count: 1,
-    };
-    let mut most = [0; 8];
-    let mut own = (mine.len() as u64).to_le_bytes();
-    talk(
-        world,
-        &Collective::Allreduce { vector },
-        &mut own,
-        &mut most,
-    )?;
-    let bytes = u64::from_le_bytes(most);
+    let bytes = most * EVENT as u64;
     // All ranks send equally many bytes. Events beyond a rank's own are zeros, at time 0.
     mine.resize(bytes as usize, 0);
     let root = world.rank() == 0;
@@ -274,35 +296,54 @@ fn compare(segments: &[Vec<f32>], data: &Data, rank: usize) -> Result<(), String
     Ok(())
 }
 
-fn bars(graphs: &[Graph], events: &[Vec<Event>]) -> Vec<Bar> {
-    let first = events.iter().flatten().map(|e| e.at).min().unwrap_or(0);
-    let mut bars = Vec::new();
-    for (rank, (graph, events)) in graphs.iter().zip(events).enumerate() {
-        for (place, work) in graph.operations().iter().enumerate() {
-            let at = |complete| {
-                let found = events
-                    .iter()
-                    .find(|e| e.place == place && e.complete == complete);
-                found.map(|e| e.at - first)
-            };
-            if let (Some(begins), Some(ends)) = (at(false), at(true)) {
-                bars.push(Bar {
-                    rank,
-                    begins,
-                    ends,
-                    kind: timeline::kind(work),
-                    label: format!("{place}: {}", words(work)),
-                });
-            }
+/// The bars of one rank's operations, from its events in any order, in time since `first`.
+fn of_rank(graph: &Graph, events: impl Iterator<Item = Event>, first: u64) -> Vec<Bar> {
+    let mut times = vec![[None; 2]; graph.operations().len()];
+    for e in events {
+        if let Some(times) = times.get_mut(e.place) {
+            times[usize::from(e.complete)] = Some(e.at - first);
         }
     }
-    bars
+    let all = graph.operations().iter().zip(times).enumerate();
+    all.filter_map(|(place, (work, times))| {
+        Some(Bar {
+            rank: graph.rank() as usize,
+            begins: times[0]?,
+            ends: times[1]?,
+            kind: timeline::kind(work),
+            label: format!("{place}: {}", words(work)),
+        })
+    })
+    .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use hetmp_goal::graph::Work;
+
+    #[test]
+    fn bars_take_one_look_at_each_event() {
+        const N: usize = 1000;
+        let mut graph = Graph::new(0, 1).unwrap();
+        for _ in 0..N {
+            graph.add(Work::Calc { nanoseconds: 0 }).unwrap();
+        }
+        let mut looks = 0;
+        let events = (0..2 * N).rev().map(|i| Event {
+            place: i / 2,
+            complete: i % 2 == 1,
+            at: 100 + i as u64,
+        });
+        let bars = of_rank(&graph, events.inspect(|_| looks += 1), 100);
+        assert_eq!((bars.len(), looks), (N, 2 * N));
+        let last = &bars[N - 1];
+        assert_eq!(
+            (last.begins, last.ends),
+            (2 * N as u64 - 2, 2 * N as u64 - 1)
+        );
+        assert_eq!(last.label, "999: calc 0 ns");
+    }
 
     #[test]
     fn an_order_that_is_not_the_graph_s_is_noticed() {

@@ -1,6 +1,8 @@
 //! The timeline of a run: a picture, and a trace for Perfetto.
 
 use hetmp_goal::graph::Work;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::fmt::Write as _;
 
 /// One operation on one rank.
@@ -41,22 +43,27 @@ fn colour(kind: &str) -> &'static str {
 fn rows(ranks: usize, bars: &[Bar]) -> (Vec<usize>, Vec<usize>) {
     let mut order: Vec<usize> = (0..bars.len()).collect();
     order.sort_by_key(|i| (bars[*i].begins, *i));
-    let mut free: Vec<Vec<u64>> = vec![Vec::new(); ranks];
+    let mut heights = vec![0; ranks];
+    // By rank: rows with the time until which they are taken, and free rows. The smallest comes first.
+    let mut taken: Vec<BinaryHeap<Reverse<(u64, usize)>>> = vec![BinaryHeap::new(); ranks];
+    let mut free: Vec<BinaryHeap<Reverse<usize>>> = vec![BinaryHeap::new(); ranks];
     let mut row = vec![0; bars.len()];
     for i in order {
         let bar = &bars[i];
-        let ends = &mut free[bar.rank];
-        // An operation without duration gets a place of its own too.
-        let until = bar.ends.max(bar.begins + 1);
-        match ends.iter().position(|e| *e <= bar.begins) {
-            Some(at) => (row[i], ends[at]) = (at, until),
-            None => {
-                row[i] = ends.len();
-                ends.push(until);
+        let (taken, free) = (&mut taken[bar.rank], &mut free[bar.rank]);
+        while let Some(Reverse((until, at))) = taken.peek().copied() {
+            if until > bar.begins {
+                break;
             }
+            taken.pop();
+            free.push(Reverse(at));
         }
+        row[i] = free.pop().map_or(heights[bar.rank], |Reverse(at)| at);
+        heights[bar.rank] = heights[bar.rank].max(row[i] + 1);
+        // An operation without duration gets a place of its own too.
+        taken.push(Reverse((bar.ends.max(bar.begins + 1), row[i])));
     }
-    (row, free.iter().map(|f| f.len().max(1)).collect())
+    (row, heights.iter().map(|h| *h.max(&1)).collect())
 }
 
 const LEFT: f64 = 60.0;

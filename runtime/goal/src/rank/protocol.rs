@@ -6,6 +6,7 @@ use crate::graph::Work;
 use crate::matching::{Early, Posted};
 use crate::memory::{gather_into, scatter, total, Buffer};
 use crate::packet::{Label, Packet, Payload, HEADER_BYTES};
+use std::sync::Arc;
 
 /// Writes a part of a message to a link. Gets the target, the packet's header, the number of bytes that follow, and a
 /// function that writes those bytes. Returns false if there is no room now.
@@ -68,6 +69,8 @@ impl Rank {
         if broken {
             self.counts.bad_packets += 1;
             self.lose(from);
+        } else {
+            self.release(from);
         }
         self.settle();
     }
@@ -112,7 +115,14 @@ impl Rank {
     fn is_waiting(&self, id: RunId, peer: u32) -> bool {
         self.matching.waits_for(id, peer)
             || self.offered.values().any(|o| (o.run, o.to) == (id, peer))
-            || self.streams.iter().any(|s| (s.run, s.to) == (id, peer))
+            || self
+                .streams
+                .get(&peer)
+                .is_some_and(|all| all.iter().any(|s| s.run == id))
+            || self
+                .held
+                .get(&peer)
+                .is_some_and(|all| all.iter().any(|(run, _)| *run == id))
             || self
                 .promised
                 .values()
@@ -124,7 +134,8 @@ impl Rank {
         self.offered.retain(|_, o| o.to != peer);
         self.promised.retain(|_, p| p.from != peer);
         self.out.retain(|(to, _)| *to != peer);
-        self.streams.retain(|s| s.to != peer);
+        self.streams.remove(&peer);
+        self.held.remove(&peer);
     }
 
     /// True if nothing is sent to the peer or taken from it any more.
@@ -141,6 +152,7 @@ impl Rank {
             early: 0,
             offers: 0,
             owed: 0,
+            offered: 0,
         };
         let at = rank as usize;
         if at >= NEAR {
@@ -190,7 +202,16 @@ impl Rank {
             self.fail(id, Failure::PeerLost { peer: to });
             return false;
         }
-        if bytes <= self.limits.eager && self.peer(to).credits > 0 {
+        let most = self.limits;
+        let peer = self.peer(to);
+        let eager = bytes <= most.eager && peer.credits > 0;
+        let full = !eager && peer.offered >= most.offers;
+        // Messages to a peer stay in their order.
+        if full || !self.held.is_empty() && self.held.contains_key(&to) {
+            self.held.entry(to).or_default().push_back((id, place));
+            return false;
+        }
+        if eager {
             self.peer(to).credits -= 1;
             self.counts.eager += 1;
             if let Some(run) = self.runs.get(id) {
@@ -205,6 +226,7 @@ impl Rank {
         };
         let ticket = self.ticket();
         self.offered.insert(ticket, Offered { to, run: id, place });
+        self.peer(to).offered += 1;
         self.counts.offered += 1;
         let offer = Packet::Offer {
             label,
@@ -214,6 +236,32 @@ impl Rank {
         };
         self.out.push_back((to, offer));
         false
+    }
+
+    /// Begins sends to a peer that were held back, as many as it has room for.
+    fn release(&mut self, to: u32) {
+        if self.held.is_empty() {
+            return;
+        }
+        let mut held = self.held.remove(&to).unwrap_or_default();
+        while let Some((id, place)) = held.pop_front() {
+            let run = self.runs.get(id).filter(|r| r.state == State::Running);
+            let Some(schedule) = run.map(|r| Arc::clone(r.counters.schedule())) else {
+                continue;
+            };
+            let Work::Send { tag, from, .. } = schedule.work(place) else {
+                continue;
+            };
+            if self.send(id, place, to, *tag, from) {
+                self.completions.push_back((id, place));
+            } else if self.held.remove(&to).is_some() {
+                held.push_front((id, place));
+                break;
+            }
+        }
+        if !held.is_empty() {
+            self.held.insert(to, held);
+        }
     }
 
     pub(super) fn ticket(&mut self) -> u32 {
@@ -430,11 +478,18 @@ impl Rank {
         to != 0 && run.state == State::Running && reach.read(from, at, to, bytes)
     }
 
+    /// The peer has answered an offer. `None` if there was no such offer to it.
+    fn answered(&mut self, by: u32, ticket: u32) -> Option<Offered> {
+        let offered = *self.offered.get(&ticket).filter(|o| o.to == by)?;
+        self.offered.remove(&ticket);
+        self.peer(by).offered -= 1;
+        Some(offered)
+    }
+
     pub(super) fn accept(&mut self, from: u32, ticket: u32, promise: u32, taken: bool) -> bool {
-        let Some(offered) = self.offered.get(&ticket).filter(|o| o.to == from).copied() else {
+        let Some(offered) = self.answered(from, ticket) else {
             return false;
         };
-        self.offered.remove(&ticket);
         let Some(run) = self
             .runs
             .get(offered.run)
@@ -458,8 +513,7 @@ impl Rank {
             self.completions.push_back((offered.run, offered.place));
             return true;
         }
-        self.streams.push_back(Stream {
-            to: from,
+        self.streams.entry(from).or_default().push_back(Stream {
             promise,
             run: offered.run,
             place: offered.place,
@@ -476,39 +530,44 @@ impl Rank {
         !self.streams.is_empty()
     }
 
-    /// Passes parts of accepted messages to `write`, one part of each message, directly from the memory of their
-    /// runs. True if a part was sent; then [`Rank::outgoing`] may have more.
+    /// Passes parts of accepted messages to `write`, directly from the memory of their runs: to each peer one part of
+    /// each message, until `write` has no room. True if a part was sent; then [`Rank::outgoing`] may have more.
     pub fn stream(&mut self, write: &mut Write<'_>) -> bool {
         let most = self.limits.fragment.max(1);
         let mut worked = false;
-        for _ in 0..self.streams.len() {
-            let Some(mut s) = self.streams.pop_front() else {
-                break;
-            };
-            let run = self.runs.get(s.run);
-            let Some(run) = run.filter(|r| r.state == State::Running) else {
-                // The run is over, and its memory may be the program's again.
-                let cut = Packet::Cut { promise: s.promise };
-                self.out.push_back((s.to, cut));
-                worked = true;
-                continue;
-            };
-            let Work::Send { from, .. } = run.counters.schedule().work(s.place) else {
-                continue;
-            };
-            let n = (s.bytes - s.sent).min(most);
-            let header = Packet::data(s.promise, s.sent, n);
-            let mut fill = |into: &mut [u8]| gather_into(&*run.memory, from, s.sent, into);
-            if write(s.to, &header, n as usize, &mut fill) {
+        self.streams.retain(|to, messages| {
+            for _ in 0..messages.len() {
+                let Some(mut s) = messages.pop_front() else {
+                    break;
+                };
+                let run = self.runs.get(s.run);
+                let Some(run) = run.filter(|r| r.state == State::Running) else {
+                    // The run is over, and its memory may be the program's again.
+                    let cut = Packet::Cut { promise: s.promise };
+                    self.out.push_back((*to, cut));
+                    worked = true;
+                    continue;
+                };
+                let Work::Send { from, .. } = run.counters.schedule().work(s.place) else {
+                    continue;
+                };
+                let n = (s.bytes - s.sent).min(most);
+                let header = Packet::data(s.promise, s.sent, n);
+                let mut fill = |into: &mut [u8]| gather_into(&*run.memory, from, s.sent, into);
+                if !write(*to, &header, n as usize, &mut fill) {
+                    messages.push_front(s);
+                    break;
+                }
                 worked = true;
                 s.sent += n;
                 if s.sent == s.bytes {
                     self.completions.push_back((s.run, s.place));
-                    continue;
+                } else {
+                    messages.push_back(s);
                 }
             }
-            self.streams.push_back(s);
-        }
+            !messages.is_empty()
+        });
         self.settle();
         worked
     }
@@ -525,10 +584,9 @@ impl Rank {
     }
 
     pub(super) fn refuse(&mut self, from: u32, ticket: u32) -> bool {
-        let Some(offered) = self.offered.get(&ticket).filter(|o| o.to == from).copied() else {
+        let Some(offered) = self.answered(from, ticket) else {
             return false;
         };
-        self.offered.remove(&ticket);
         self.fail(offered.run, Failure::Refused { by: from });
         true
     }

@@ -208,8 +208,15 @@ impl Rank {
         let (context, sequence) = (run.context, run.sequence);
         self.open.remove(&(context, sequence));
         self.ended.push_back(id);
-        for source in self.matching.forget_early(context, sequence) {
-            self.taken(source);
+        for (source, offer) in self.matching.forget_early(context, sequence) {
+            match offer {
+                Some(ticket) if !self.is_gone(source) => {
+                    self.peer(source).offers -= 1;
+                    self.out.push_back((source, Packet::Refuse { ticket }));
+                }
+                Some(_) => {}
+                None => self.taken(source),
+            }
         }
     }
 
