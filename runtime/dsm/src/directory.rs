@@ -11,6 +11,13 @@
 //! Whether it then writes, the home does not see. So each [`TRUSTED`]th such turn is again one for reading, and if the
 //! node does not ask for more before another node does, the page is no longer migratory. A page that is read by several
 //! nodes, or is written by one node only, never becomes migratory.
+//!
+//! # Usual writers
+//! If the home is neither the node that writes a page nor one that reads it, each turn takes messages to and from a
+//! third node. So a page's home moves to the node that got the page for writing [`USUAL`] times in succession. It moves
+//! once, while nobody waits. The first home passes requests on from then on. The first of them tells the new home that
+//! it is one: until then nobody else has asked, so that it is still the only holder, which is how each entry begins.
+//! Other nodes learn of the new home from what it tells them and from the pages that come, and then ask it directly.
 #![forbid(unsafe_code)]
 
 use crate::{Access, Message, NodeId, NodeSet};
@@ -36,8 +43,12 @@ pub struct Entry {
     read_by: Option<NodeId>,
     /// Turns in which a reader may still get the page for writing, without the home knowing whether it writes.
     trust: u8,
+    /// The node that got the page for writing last, and how often in succession it did, up to [`USUAL`].
+    writer: (NodeId, u8),
 }
 
+/// Turns that make a node the usual writer of a page.
+const USUAL: u8 = 2;
 /// Turns that make a page migratory.
 const SEEN: u8 = 2;
 /// One turn in this many of a migratory page is for reading, to see whether it is still one.
@@ -71,7 +82,15 @@ impl Entry {
             seen: 0,
             read_by: None,
             trust: 0,
+            writer: (home, 0),
         }
+    }
+
+    /// The node that usually writes the page, if it alone has it and no node waits.
+    pub(crate) fn usual_writer(&self) -> Option<NodeId> {
+        let (node, times) = self.writer;
+        // Without a turn nobody waits.
+        (times == USUAL && self.exclusive && self.turn.is_none()).then_some(node)
     }
 
     /// The nodes that have a valid copy while no transaction is under way.
@@ -152,8 +171,16 @@ impl Entry {
         self.advance(home, page, send)
     }
 
-    /// Learns from a transaction that is over whether the page is migratory. The entry is still that from before it.
+    /// Learns from a transaction that is over whether the page is migratory, and who writes it. The entry is still that
+    /// from before it.
     fn look(&mut self, turn: &Turn) {
+        if turn.access == Access::Write {
+            let times = match self.writer.0 == turn.requester {
+                true => (self.writer.1 + 1).min(USUAL),
+                false => 1,
+            };
+            self.writer = (turn.requester, times);
+        }
         match turn.access {
             Access::Write if turn.source.is_none() && self.read_by == Some(turn.requester) => {
                 self.seen = (self.seen + 1).min(SEEN);

@@ -14,9 +14,9 @@
 //! The protocol is a pure state machine: no thread, no clock, no system call. The driver carries its messages
 //! over a port of [`hetmp_nic::job`], between processes that [`fork`] made or a launcher started.
 //!
-//! Words. A *page* is named by its number in the shared range. Its *home* is the node that keeps its directory entry,
-//! and its first owner. An *access* is what a node may do with its copy: nothing, read, or read and write. A *hold*
-//! keeps a page that was just granted until the thread that asked has used it.
+//! Words. A *page* is named by its number in the shared range. Its *home* is the node that keeps its directory entry;
+//! its first home is its first owner. An *access* is what a node may do with its copy: nothing, read, or read and
+//! write. A *hold* keeps a page that was just granted until the thread that asked has used it.
 
 pub mod backend;
 mod by_page;
@@ -62,18 +62,21 @@ pub enum Access {
     Write,
 }
 
-/// Which node is home of which page.
+/// Which node is the first home of which page, and whether homes move ([`directory`], "Usual writers").
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Homes {
+    /// A page's home may move, once.
+    move_once: bool,
     /// For each run of pages: its first page, and the home of all its pages. Ascending; the first run begins
     /// at 0.
     runs: Vec<(u64, NodeId)>,
 }
 
 impl Homes {
-    /// One node is the home of all pages.
+    /// One node is the home of all pages, and stays so.
     pub fn all_at(node: NodeId) -> Homes {
         Homes {
+            move_once: false,
             runs: vec![(0, node)],
         }
     }
@@ -87,7 +90,16 @@ impl Homes {
         self
     }
 
-    /// The home of a page.
+    /// The same, where homes may move.
+    #[must_use]
+    pub fn that_move(self) -> Homes {
+        Homes {
+            move_once: true,
+            ..self
+        }
+    }
+
+    /// The first home of a page.
     pub fn of(&self, page: u64) -> NodeId {
         let after = self.runs.partition_point(|r| r.0 <= page);
         self.runs[after.max(1) - 1].1

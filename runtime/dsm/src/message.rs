@@ -13,12 +13,14 @@ pub const BULK: u32 = 64;
 /// the same two nodes can never be confused, and a transport may deliver messages in any order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Message {
-    /// To the home: this node needs the page.
+    /// To the home: a node needs the page. A home that has moved passes it on to the new one.
     Want {
         /// The page's number.
         page: u64,
         /// Read or write.
         access: Access,
+        /// The node that needs it.
+        by: NodeId,
     },
     /// From the home to a holder of a valid copy: hand the page to another node.
     Pass {
@@ -36,6 +38,8 @@ pub enum Message {
         page: u64,
         /// For reading or writing.
         access: Access,
+        /// The page's home.
+        home: NodeId,
     },
     /// From the home to a holder: give your copy up.
     Drop {
@@ -82,9 +86,9 @@ impl Message {
     #[must_use]
     pub fn about(self, page: u64) -> Message {
         match self {
-            Message::Want { access, .. } => Message::Want { page, access },
+            Message::Want { access, by, .. } => Message::Want { page, access, by },
             Message::Pass { to, access, .. } => Message::Pass { page, to, access },
-            Message::Page { access, .. } => Message::Page { page, access },
+            Message::Page { access, home, .. } => Message::Page { page, access, home },
             Message::Drop { .. } => Message::Drop { page },
             Message::Dropped { .. } => Message::Dropped { page },
             Message::Grant { .. } => Message::Grant { page },
@@ -96,9 +100,9 @@ impl Message {
     /// node, zero; then the number of those behind it and the page's number, least significant byte first.
     pub fn encode(&self, count: u32) -> [u8; BYTES] {
         let (kind, access, node) = match *self {
-            Message::Want { access, .. } => (1, access, 0),
+            Message::Want { access, by, .. } => (1, access, by),
             Message::Pass { access, to, .. } => (2, access, to),
-            Message::Page { access, .. } => (3, access, 0),
+            Message::Page { access, home, .. } => (3, access, home),
             Message::Drop { .. } => (4, Access::None, 0),
             Message::Dropped { .. } => (5, Access::None, 0),
             Message::Grant { .. } => (6, Access::None, 0),
@@ -124,12 +128,24 @@ impl Message {
             2 => Access::Write,
             _ => Access::None,
         };
-        let to = bytes[2];
-        let some = access != Access::None;
+        let node = bytes[2];
+        let some = access != Access::None && usize::from(node) < MAX_NODES;
         let message = match bytes[0] {
-            1 if some => Message::Want { page, access },
-            2 if some && usize::from(to) < MAX_NODES => Message::Pass { page, to, access },
-            3 if some => Message::Page { page, access },
+            1 if some => Message::Want {
+                page,
+                access,
+                by: node,
+            },
+            2 if some => Message::Pass {
+                page,
+                to: node,
+                access,
+            },
+            3 if some => Message::Page {
+                page,
+                access,
+                home: node,
+            },
             4 => Message::Drop { page },
             5 => Message::Dropped { page },
             6 => Message::Grant { page },

@@ -41,7 +41,7 @@ struct Core {
     sets: Sets,
     /// What is to be done.
     batch: Batch,
-    /// How often nodes asked for each page whose home this node is.
+    /// How often nodes asked this node for each page whose home it is or was.
     wanted: ByPage<u64>,
 }
 
@@ -127,8 +127,13 @@ impl Pages {
         (counts, keep): (&'static Counts, &'static Keep),
         ahead: bool,
     ) -> Pages {
+        // Between two nodes each turn is between the home and another node already.
+        let homes = match nodes {
+            0..=2 => space.homes(),
+            _ => space.homes().that_move(),
+        };
         let core = Core {
-            node: Node::new(me, nodes, space.homes()),
+            node: Node::new(me, nodes, homes),
             holds: Holds::new(sys::monotonic_ns(), Length::SENT),
             due: Vec::new(),
             out: Vec::new(),
@@ -156,7 +161,7 @@ impl Pages {
     }
 
     /// The address of the page for which nodes asked most often but for `rank` other pages, and the number of
-    /// requests. Only pages whose home this node is are counted.
+    /// requests. Only requests to this node are counted, as the pages' home.
     pub(crate) fn hot(&self, rank: usize) -> Option<(usize, u64)> {
         let core = self.lock();
         let mut all: Vec<(u64, u64)> = core.wanted.iter().map(|(&p, &n)| (n, p)).collect();

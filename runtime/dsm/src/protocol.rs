@@ -125,6 +125,8 @@ pub struct Node {
     homes: Homes,
     pages: ByPage<Page>,
     directory: ByPage<Entry>,
+    /// Homes that have moved, as far as this node knows.
+    moved: ByPage<NodeId>,
 }
 
 impl Node {
@@ -137,6 +139,7 @@ impl Node {
             homes,
             pages: ByPage::default(),
             directory: ByPage::default(),
+            moved: ByPage::default(),
         }
     }
 
@@ -156,6 +159,23 @@ impl Node {
         let (me, homes) = (self.me, &self.homes);
         let entry = self.pages.entry(page);
         entry.or_insert_with(|| Page::untouched(homes.of(page) == me))
+    }
+
+    /// The page's home, as far as this node knows; its first home knows it always.
+    fn home(&self, page: u64) -> NodeId {
+        let moved = self.moved.get(&page).copied();
+        moved.unwrap_or_else(|| self.homes.of(page))
+    }
+
+    /// Learns that `home` is the page's home. False if that cannot be: the first home would know of a move, and homes
+    /// move once.
+    fn learn(&mut self, page: u64, home: NodeId) -> bool {
+        let first = self.homes.of(page);
+        let may_move = self.homes.move_once && self.me != first && home < self.nodes;
+        if home != self.home(page) && may_move && !self.moved.contains_key(&page) {
+            self.moved.insert(page, home);
+        }
+        home == self.home(page)
     }
 
     /// What this node's threads may do with the page.
@@ -204,8 +224,8 @@ impl Node {
             out.push(Action::Wake { page });
         } else if p.wanted == Access::None {
             self.page_mut(page).wanted = access;
-            let to = self.homes.of(page);
-            let message = Message::Want { page, access };
+            let (to, by) = (self.home(page), self.me);
+            let message = Message::Want { page, access, by };
             out.push(Action::Send { to, message });
         }
     }
@@ -257,45 +277,49 @@ impl Node {
 
     fn accept(&mut self, from: NodeId, message: Message, out: &mut Vec<Action>) -> bool {
         let page = message.page();
-        let (me, home) = (self.me, self.homes.of(page));
+        let me = self.me;
         if from >= self.nodes {
             return false;
         }
         match message {
-            Message::Want { .. } | Message::Dropped { .. } | Message::Taken { .. } => {
-                if home != me {
+            Message::Want { by, .. } => {
+                let first = self.homes.of(page);
+                if by >= self.nodes || (by != from && from != first) {
                     return false;
                 }
-                let entry = self
-                    .directory
-                    .entry(page)
-                    .or_insert_with(|| Entry::new(home));
-                let send = &mut |to, message| out.push(Action::Send { to, message });
-                let done = match message {
-                    Message::Want { access, .. } => entry.want(home, page, from, access, send),
-                    Message::Dropped { .. } => entry.dropped(page, from, send),
-                    _ => entry.taken(home, page, from, send),
-                };
-                done.is_ok()
+                if first == me && self.home(page) != me {
+                    let to = self.home(page);
+                    out.push(Action::Send { to, message });
+                    return true;
+                }
+                // The first home says that the home is here now, and only to the node that alone has the page.
+                let told = from == first && self.page(page).access == Access::Write;
+                (self.home(page) == me || told && self.learn(page, me))
+                    && self.tell_directory(by, message, out)
+            }
+            Message::Dropped { .. } | Message::Taken { .. } => {
+                let done = self.home(page) == me && self.tell_directory(from, message, out);
+                if done && matches!(message, Message::Taken { .. }) {
+                    self.move_home(page);
+                }
+                done
             }
             Message::Pass { to, access, .. } => {
-                from == home
-                    && to < self.nodes
-                    && self.demand(page, Demand::Pass { to, access }, out)
+                to < self.nodes && self.demand(page, from, Demand::Pass { to, access }, out)
             }
-            Message::Drop { .. } => from == home && self.demand(page, Demand::Drop, out),
-            Message::Page { access, .. } => {
+            Message::Drop { .. } => self.demand(page, from, Demand::Drop, out),
+            Message::Page { access, home, .. } => {
                 let p = self.page(page);
                 // Who wants to read may get more: a migratory page.
                 let enough = p.wanted != Access::None && p.wanted <= access;
-                p.access == Access::None && enough && {
+                p.access == Access::None && enough && self.learn(page, home) && {
                     self.grant(page, access, out);
                     true
                 }
             }
             Message::Grant { .. } => {
                 let p = self.page(page);
-                from == home && p.access == Access::Read && p.wanted == Access::Write && {
+                p.access == Access::Read && p.wanted == Access::Write && self.learn(page, from) && {
                     self.grant(page, Access::Write, out);
                     true
                 }
@@ -303,13 +327,37 @@ impl Node {
         }
     }
 
+    /// Tells the directory what came from a node about a page whose home this node is.
+    fn tell_directory(&mut self, from: NodeId, message: Message, out: &mut Vec<Action>) -> bool {
+        let (me, page) = (self.me, message.page());
+        let entry = self.directory.entry(page).or_insert_with(|| Entry::new(me));
+        let send = &mut |to, message| out.push(Action::Send { to, message });
+        let done = match message {
+            Message::Want { access, .. } => entry.want(me, page, from, access, send),
+            Message::Dropped { .. } => entry.dropped(page, from, send),
+            _ => entry.taken(me, page, from, send),
+        };
+        done.is_ok()
+    }
+
+    /// Lets the page's home move to the node that usually writes it, if this is the first home.
+    fn move_home(&mut self, page: u64) {
+        let writer = self.directory.get(&page).and_then(Entry::usual_writer);
+        let may_move = self.homes.move_once && self.homes.of(page) == self.me;
+        if let Some(writer) = writer.filter(|w| may_move && *w != self.me) {
+            self.directory.remove(&page);
+            self.moved.insert(page, writer);
+        }
+    }
+
     /// Carries out what the home told, or keeps it until the page's hold ends. False if the message cannot
     /// come now.
-    fn demand(&mut self, page: u64, demand: Demand, out: &mut Vec<Action>) -> bool {
-        let p = self.page_mut(page);
-        if p.access == Access::None || p.demand.is_some() {
+    fn demand(&mut self, page: u64, home: NodeId, demand: Demand, out: &mut Vec<Action>) -> bool {
+        let p = self.page(page);
+        if p.access == Access::None || p.demand.is_some() || !self.learn(page, home) {
             return false;
         }
+        let p = self.page_mut(page);
         // Passing a copy for reading takes nothing away from a reader.
         let harmless = matches!(
             demand,
@@ -327,7 +375,7 @@ impl Node {
     }
 
     fn obey(&mut self, page: u64, demand: Demand, out: &mut Vec<Action>) {
-        let home = self.homes.of(page);
+        let home = self.home(page);
         let p = self.page_mut(page);
         let left = match demand {
             Demand::Pass {
@@ -343,13 +391,13 @@ impl Node {
         }
         let (to, message) = match demand {
             Demand::Drop => (home, Message::Dropped { page }),
-            Demand::Pass { to, access } => (to, Message::Page { page, access }),
+            Demand::Pass { to, access } => (to, Message::Page { page, access, home }),
         };
         out.push(Action::Send { to, message });
     }
 
     fn grant(&mut self, page: u64, access: Access, out: &mut Vec<Action>) {
-        let to = self.homes.of(page);
+        let to = self.home(page);
         let p = self.page_mut(page);
         p.access = access;
         p.wanted = Access::None;

@@ -34,19 +34,22 @@ fn settings() -> impl Strategy<Value = Setting> {
         let keeps = prop::collection::vec((0..nodes, 0..pages), 0..4);
         let pages = prop::collection::vec((0..pages, access()), 1..=5);
         let bulk = prop::collection::vec((0..nodes, pages), 0..8);
-        let all = (threads, homes, (bulk, keeps), any::<bool>());
-        all.prop_map(move |(threads, homes, (bulk, keeps), timed)| Setting {
-            nodes,
-            bulk,
-            keeps,
-            homes: homes[1..]
-                .iter()
-                .zip(1u64..)
-                .fold(Homes::all_at(homes[0]), |all, (home, page)| {
-                    all.then(page, *home)
-                }),
-            threads,
-            timed,
+        let all = (threads, homes, (bulk, keeps), any::<bool>(), any::<bool>());
+        all.prop_map(move |(threads, homes, (bulk, keeps), timed, move_once)| {
+            let first = Homes::all_at(homes[0]);
+            let homes = homes[1..].iter().zip(1u64..);
+            let homes = homes.fold(first, |all, (home, page)| all.then(page, *home));
+            Setting {
+                nodes,
+                bulk,
+                keeps,
+                homes: match move_once {
+                    true => homes.that_move(),
+                    false => homes,
+                },
+                threads,
+                timed,
+            }
         })
     })
 }
@@ -89,9 +92,9 @@ proptest! {
     ) {
         let access = if write { Access::Write } else { Access::Read };
         for m in [
-            Message::Want { page, access },
+            Message::Want { page, access, by: to },
             Message::Pass { page, to, access },
-            Message::Page { page, access },
+            Message::Page { page, access, home: to },
             Message::Drop { page },
             Message::Dropped { page },
             Message::Grant { page },
@@ -112,7 +115,8 @@ proptest! {
     /// Whatever message a peer sends, a node answers it or refuses it, and does not panic.
     #[test]
     fn any_message_is_taken_or_refused(all in prop::collection::vec((0..5u8, 1..8u8, 0..3u8, 0..5u8, 0..3u64), 0..60)) {
-        let mut node = hetmp_dsm::Node::new(0, 3, Homes::all_at(0).then(2, 1));
+        let homes = Homes::all_at(0).then(2, 1).that_move();
+        let mut node = hetmp_dsm::Node::new(0, 3, homes);
         for (from, kind, access, to, page) in all {
             let mut bytes = [0; 16];
             bytes[..3].copy_from_slice(&[kind, access, to]);
