@@ -10,38 +10,47 @@ use object::read::{ReadCache, ReadRef};
 use std::io::Read as _;
 use std::path::Path;
 
+/// What is said about a file for a machine that is not asked for.
+const OTHER: &str = "for another architecture";
 /// The start of every ELF file.
 const MAGIC: &[u8] = b"\x7fELF";
 
-/// The dynamic section of a file for this machine.
+/// The machine of a file that this one's loader takes.
+const NATIVE: u16 = if cfg!(target_arch = "x86_64") {
+    object::elf::EM_X86_64
+} else {
+    object::elf::EM_AARCH64
+};
+
+/// The dynamic section of a file.
 pub(crate) struct Dynamic<'d> {
     entries: Vec<(u32, u64)>,
     strings: &'d [u8],
     kind: u16,
+    machine: u16,
     pub(crate) has_interpreter: bool,
 }
 
 impl<'d> Dynamic<'d> {
-    /// The error says what the file is instead.
+    /// Of a file for this machine. The error says what the file is instead.
     pub(crate) fn read<R: ReadRef<'d>>(data: R) -> Result<Dynamic<'d>, String> {
-        let native = if cfg!(target_arch = "x86_64") {
-            object::elf::EM_X86_64
-        } else {
-            object::elf::EM_AARCH64
-        };
+        Dynamic::read_any(data).and_then(|dynamic| match dynamic.machine {
+            NATIVE => Ok(dynamic),
+            _ => Err(OTHER.to_owned()),
+        })
+    }
+
+    /// Of a file for any machine with 64 bits.
+    pub(crate) fn read_any<R: ReadRef<'d>>(data: R) -> Result<Dynamic<'d>, String> {
         if data.read_bytes_at(0, 4) != Ok(MAGIC) {
             return Err("not an ELF file".to_owned());
         }
-        let other = || Err("for another architecture".to_owned());
         if data.read_bytes_at(4, 1) != Ok(&[ELFCLASS64]) {
-            return other();
+            return Err(OTHER.to_owned());
         }
         let broken = |error: object::Error| format!("broken: {error}");
         let header = FileHeader64::<Endianness>::parse(data).map_err(broken)?;
         let endian = header.endian().map_err(broken)?;
-        if header.e_machine.get(endian) != native {
-            return other();
-        }
         let headers = header.program_headers(endian, data).map_err(broken)?;
         let mut entries: Vec<(u32, u64)> = Vec::new();
         for h in headers {
@@ -58,6 +67,7 @@ impl<'d> Dynamic<'d> {
             entries,
             strings: &[],
             kind: header.e_type.get(endian),
+            machine: header.e_machine.get(endian),
             has_interpreter: headers.iter().any(|h| h.p_type(endian) == PT_INTERP),
         };
         if let (Some(address), Some(size)) = (dynamic.value(DT_STRTAB), dynamic.value(DT_STRSZ)) {
@@ -88,6 +98,11 @@ impl<'d> Dynamic<'d> {
                 Some(String::from_utf8_lossy(&text[..end]).into_owned())
             })
             .collect()
+    }
+
+    /// Whether this machine runs it.
+    pub(crate) fn is_native(&self) -> bool {
+        self.machine == NATIVE
     }
 
     /// A file that the loader adds to a process, no program.

@@ -645,3 +645,39 @@ fn damaged_files() {
         assert!(error.lines().count() <= 1, "round {round}: {error}");
     }
 }
+
+/// A library for 64-bit Arm is read here as it is there; the libraries that it needs are not here.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_program_for_another_machine() {
+    let cross = "aarch64-linux-gnu-gcc";
+    if Command::new(cross).arg("--version").output().is_err() {
+        println!("skipped for {cross}: not installed");
+        return;
+    }
+    let folder = folder("arm");
+    let source = folder.join("kinds.c");
+    fs::write(&source, SOURCE).expect("a source");
+    let parts = ["gcc", cross].map(|compiler| {
+        let program = folder.join(compiler);
+        compile(compiler, &["-shared", "-fPIC"], &source, &program);
+        let found = found(&[text(&program)], None);
+        let parts = found["parts"].as_array().expect("parts");
+        parts
+            .iter()
+            .find(|part| part["path"].as_str() == Some(text(&program)))
+            .expect("the program")
+            .clone()
+    });
+    for count in [
+        "regions",
+        "dispatched",
+        "runtime",
+        "static_inline",
+        "tasks",
+        "verdicts",
+    ] {
+        assert!(!parts[0][count].is_null(), "{}", parts[0]);
+        assert_eq!(parts[0][count], parts[1][count], "{count}");
+    }
+}

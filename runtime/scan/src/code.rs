@@ -5,8 +5,107 @@
 //! machine's names. What a front end does not know it names [`Op::Other`], with all that it reads and writes:
 //! everything read is then taken to decide everything written.
 
-#[cfg(target_arch = "x86_64")]
+pub(crate) mod a64;
 pub(crate) mod x86;
+
+use crate::Machine;
+
+/// Numbers of registers that are the same for all machines: the stack pointer and the frame pointer.
+pub(crate) const STACK: usize = 4;
+pub(crate) const FRAME: usize = 5;
+
+/// What the calling convention uses registers for, by their numbers.
+#[derive(Debug)]
+pub(crate) struct Roles {
+    pub(crate) arguments: &'static [usize],
+    /// What a called function returns, in general-purpose registers, and in how many vector registers.
+    pub(crate) results: [usize; 2],
+    pub(crate) vector_results: usize,
+    /// What a called function may change, and which vector registers it may not.
+    pub(crate) caller_saved: &'static [usize],
+    pub(crate) kept_vectors: std::ops::Range<usize>,
+    /// Where the first argument that is passed in memory lies, above the stack pointer at a function's entry.
+    pub(crate) stacked: i64,
+}
+
+impl Roles {
+    /// The register of a function's result.
+    pub(crate) fn result(&self) -> usize {
+        self.results[0]
+    }
+
+    /// The registers of the first arguments, at most so many. Six or more may be any number.
+    pub(crate) fn first_arguments(&self, count: usize) -> &'static [usize] {
+        if count < 6 {
+            &self.arguments[..count]
+        } else {
+            self.arguments
+        }
+    }
+}
+
+/// Decodes one instruction after the other.
+pub(crate) enum Reader<'a> {
+    X86(Box<x86::Reader<'a>>),
+    A64(a64::Reader<'a>),
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(machine: Machine, bytes: &'a [u8], at: u64) -> Reader<'a> {
+        match machine {
+            Machine::X86_64 => Reader::X86(Box::new(x86::Reader::new(bytes, at))),
+            Machine::A64 => Reader::A64(a64::Reader::new(bytes, at)),
+        }
+    }
+
+    /// Address of the next instruction.
+    pub(crate) fn at(&self) -> u64 {
+        match self {
+            Reader::X86(reader) => reader.at(),
+            Reader::A64(reader) => reader.at(),
+        }
+    }
+
+    pub(crate) fn is_at_end(&self) -> bool {
+        match self {
+            Reader::X86(reader) => reader.is_at_end(),
+            Reader::A64(reader) => reader.is_at_end(),
+        }
+    }
+
+    /// `None` where the bytes are no instruction.
+    pub(crate) fn read(&mut self) -> Option<Instruction> {
+        match self {
+            Reader::X86(reader) => reader.read(),
+            Reader::A64(reader) => reader.read(),
+        }
+    }
+}
+
+impl Machine {
+    pub(crate) fn roles(self) -> &'static Roles {
+        match self {
+            Machine::X86_64 => &Roles {
+                arguments: &[7, 6, 2, 1, 8, 9],
+                results: [0, 2],
+                vector_results: 2,
+                caller_saved: &[0, 1, 2, 6, 7, 8, 9, 10, 11],
+                kept_vectors: 0..0,
+                stacked: 8,
+            },
+            Machine::A64 => &Roles {
+                arguments: &[0, 1, 2, 3, 31, 29, 6, 7],
+                results: [0, 1],
+                vector_results: 4,
+                caller_saved: &[
+                    0, 1, 2, 3, 31, 29, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 30, 32,
+                ],
+                kept_vectors: 8..16,
+                stacked: 0,
+            },
+        }
+    }
+}
 
 /// A register, or the part of one that an instruction names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -261,6 +360,18 @@ pub(crate) struct Address {
 }
 
 impl Address {
+    /// A constant, relative to the code.
+    pub(crate) fn fixed_at(at: u64) -> Address {
+        Address {
+            base: None,
+            index: None,
+            scale: 1,
+            displacement: at as i64,
+            is_fixed: true,
+            is_of_thread: false,
+        }
+    }
+
     /// What the register points to.
     pub(crate) fn of(register: Register) -> Address {
         Address {
@@ -383,8 +494,11 @@ pub(crate) struct Instruction {
     pub(crate) is_locked: bool,
     /// Registers that decide how often it repeats itself, and where.
     pub(crate) repeats: &'static [u8],
-    /// A register that a branch asks about besides, or instead of the last comparison.
+    /// A register that a branch asks about besides, or, if that does not read the flags, instead of the last comparison:
+    /// whether it is zero, if there is a condition.
     pub(crate) asks: Option<u8>,
+    /// It loads from a place, or stores there if nobody has stored in between.
+    pub(crate) is_exclusive: bool,
     /// It uses x87 or MMX registers.
     pub(crate) uses_floats: bool,
     /// It reaches a thread-local variable.
@@ -417,6 +531,15 @@ impl Instruction {
 
     pub(crate) fn operand(&self, n: usize) -> Operand {
         self.operands().get(n).copied().unwrap_or(Operand::Other)
+    }
+
+    /// The same as one step with the store behind it: adds, and takes what was there.
+    pub(crate) fn adds(&mut self) {
+        let to = self.operands[0];
+        self.op = Op::FetchAdd;
+        self.operands[..3].copy_from_slice(&[Operand::Memory, Operand::Constant(1), to]);
+        (self.count, self.read, self.is_locked) = (3, 0b11, true);
+        (self.moves, self.saves, self.fetches) = (false, false, false);
     }
 
     /// Whether one of its operands is part of this register.

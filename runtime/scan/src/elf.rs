@@ -72,10 +72,11 @@ const DT_RELASZ: u64 = 8;
 const DT_SONAME: u64 = 14;
 const DT_JMPREL: u64 = 23;
 
-const R_X86_64_64: u32 = 1;
-const R_X86_64_GLOB_DAT: u32 = 6;
-const R_X86_64_JUMP_SLOT: u32 = 7;
-const R_X86_64_RELATIVE: u32 = 8;
+/// Relocations by a symbol's address: `R_X86_64_64`, `_GLOB_DAT` and `_JUMP_SLOT`, and `R_AARCH64_ABS64` and so on. No
+/// number of one machine means anything else for the other one.
+const BY_SYMBOL: [u32; 6] = [1, 6, 7, 257, 1025, 1026];
+/// `R_X86_64_RELATIVE` and `R_AARCH64_RELATIVE`.
+const RELATIVE: [u32; 2] = [8, 1027];
 
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     let part = bytes.get(at..at.checked_add(4)?)?;
@@ -97,12 +98,32 @@ fn linked(memory: &dyn Memory, target: u64) -> Option<u64> {
             at += mark.len() as u64;
         }
     }
-    let bytes = bytes.strip_prefix(&[0xff, 0x25])?;
+    let Some(bytes) = bytes.strip_prefix(&[0xff, 0x25]) else {
+        return linked_a64(bytes, at);
+    };
     let displacement = u32_at(bytes, 0)? as i32;
     Some(
         at.wrapping_add(6)
             .wrapping_add_signed(i64::from(displacement)),
     )
+}
+
+/// The same for A64: `adrp x16, page; ldr x17, [x16, slot]; add x16, x16, slot; br x17`, after a landing mark or not.
+fn linked_a64(mut bytes: &[u8], mut at: u64) -> Option<u64> {
+    if u32_at(bytes, 0)? == 0xd503_245f {
+        bytes = &bytes[4..];
+        at += 4;
+    }
+    let words = [0, 4, 12].map(|n| u32_at(bytes, n));
+    let [Some(page), Some(load), Some(0xd61f_0220)] = words else {
+        return None;
+    };
+    if page & 0x9f00_001f != 0x9000_0010 || load & 0xffc0_03ff != 0xf940_0211 {
+        return None;
+    }
+    let pages = ((page << 8) as i32 >> 13 << 2) | (page >> 29 & 3) as i32;
+    let page = (at & !0xfff).wrapping_add_signed(i64::from(pages) << 12);
+    Some(page.wrapping_add(u64::from(load >> 10 & 0xfff) * 8))
 }
 
 /// Whether `address` is in an executable one of `segments`.
@@ -228,10 +249,10 @@ impl Tables {
                 };
                 let slot = self.base.wrapping_add(offset);
                 match info as u32 {
-                    R_X86_64_64 | R_X86_64_GLOB_DAT | R_X86_64_JUMP_SLOT => {
+                    kind if BY_SYMBOL.contains(&kind) => {
                         self.slots.insert(slot, Slot::Symbol((info >> 32) as u32));
                     }
-                    R_X86_64_RELATIVE => {
+                    kind if RELATIVE.contains(&kind) => {
                         let target = self.base.wrapping_add(addend);
                         if self.is_code(target) {
                             self.slots.insert(slot, Slot::Relative(target));

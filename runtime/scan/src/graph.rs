@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::code::x86::Reader;
-use crate::code::{Flow, Instruction, Op};
+use crate::code::{Address, Flow, Instruction, Op, Reader, Register};
 use crate::library;
 use crate::nodes::{Landing, Next, Node, Nodes, Numbers};
-use crate::state::ARGUMENTS;
+use crate::state::GENERAL;
 use crate::strided::Strided;
-use crate::{Callee, Image, Why};
+use crate::{Callee, Image, Machine, Why};
 
 fn landing(part: &crate::Unwind, call: u64) -> Option<Landing> {
     part.pad(call).map(|address| Landing {
@@ -22,6 +21,7 @@ fn landing(part: &crate::Unwind, call: u64) -> Option<Landing> {
 pub(crate) struct Graph {
     /// Address of the first instruction to be executed.
     pub(crate) entry: u64,
+    pub(crate) machine: Machine,
     pub(crate) nodes: Nodes,
     /// Addresses where paths begin or meet.
     pub(crate) leaders: BTreeSet<u64>,
@@ -29,6 +29,8 @@ pub(crate) struct Graph {
     pub(crate) thread_local: bool,
     /// The loops of single iterations that were found in it.
     pub(crate) strided: Vec<Strided>,
+    /// A64: an instruction that makes an address that was not put together, perhaps of code.
+    pub(crate) lost_page: Option<u64>,
     /// By calls of functions that call back (`qsort`): the function of the program that is called, where the code
     /// before the call says which.
     pub(crate) called_back: BTreeMap<u64, u64>,
@@ -74,6 +76,7 @@ impl Graph {
     ) -> Result<Graph, (Why, u64)> {
         let mut graph = Graph {
             entry,
+            machine: image.machine(),
             ..Graph::default()
         };
         let mut tables = Tables::default();
@@ -85,7 +88,7 @@ impl Graph {
                 continue;
             }
             let bytes = image.code(start).ok_or((Why::UnknownCode, start))?;
-            let mut reader = Reader::new(bytes, start);
+            let mut reader = Reader::new(graph.machine, bytes, start);
             loop {
                 let at = reader.at();
                 if numbers.get(at).is_some() {
@@ -139,8 +142,98 @@ impl Graph {
             }
         }
         graph.nodes = Nodes::sorted(nodes, &numbers);
+        if graph.machine == Machine::A64 {
+            graph.find_constants();
+            graph.find_counters();
+        }
         graph.find_called_back(image);
         Ok(graph)
+    }
+
+    /// In A64 the address of something is a page and a distance from it, in two instructions: makes one constant of it,
+    /// where both are in straight code.
+    fn find_constants(&mut self) {
+        let mut pages: [Option<u64>; GENERAL] = [None; GENERAL];
+        // The instructions that made a page of which nothing was made so far.
+        let mut open: [Option<u64>; GENERAL] = [None; GENERAL];
+        let mut behind = None;
+        for node in self.nodes.values_mut() {
+            let leads = node.leads || behind != Some(node.instruction.at);
+            if leads {
+                self.lost_page = self.lost_page.or(open.into_iter().flatten().min());
+                pages = [None; GENERAL];
+                open = [None; GENERAL];
+            }
+            let i = &mut node.instruction;
+            behind = Some(i.behind);
+            let is_page = i.op == Op::Address && i.names.is_none();
+            let page = i
+                .address
+                .filter(|_| is_page)
+                .and_then(|address| address.fixed());
+            if let (Some(address), None) = (i.address, page) {
+                let base = address
+                    .base
+                    .and_then(Register::general)
+                    .filter(|_| address.index.is_none());
+                if let Some((n, page)) = base.and_then(|n| Some((n, pages[n]?))) {
+                    let at = page.wrapping_add_signed(address.displacement);
+                    open[n] = None;
+                    i.address = Some(Address::fixed_at(at));
+                    if i.op == Op::Address {
+                        i.names = Some(at);
+                    }
+                }
+            }
+            for n in (0..GENERAL).filter(|&n| i.writes(n)) {
+                self.lost_page = self.lost_page.or(open[n]);
+                (pages[n], open[n]) = (None, None);
+            }
+            if let (Some(page), Some(n)) = (page, i.operand(0).general()) {
+                (pages[n], open[n]) = (Some(page), Some(i.at));
+            }
+        }
+        self.lost_page = self.lost_page.or(open.into_iter().flatten().min());
+    }
+
+    /// In A64 a number is taken from a counter by a load and a store that fails if somebody came in between. Where what is
+    /// stored is made of what was loaded, or that is not seen, the two are taken for one that adds.
+    fn find_counters(&mut self) {
+        let loads = |i: &Instruction| i.is_exclusive && i.loads();
+        let all: Vec<usize> = (0..self.nodes.len())
+            .filter(|&n| {
+                self.nodes
+                    .at(n)
+                    .is_some_and(|node| loads(&node.instruction))
+            })
+            .collect();
+        for load in all {
+            let made_of = |i: &Instruction, from: &[bool; GENERAL]| {
+                let read = i.used.iter().filter(|used| used.is_read());
+                read.filter_map(|used| used.register.general())
+                    .any(|n| from[n])
+            };
+            let mut from = [false; GENERAL];
+            let mut counts = true;
+            for node in (load..load + STRAIGHT).map_while(|n| self.nodes.at(n)) {
+                let i = &node.instruction;
+                if i.is_exclusive && i.stores() {
+                    counts = i.operand(1).general().is_some_and(|n| from[n]);
+                    break;
+                }
+                // Elsewhere it is not looked for.
+                if !matches!(node.next, Next::Fall | Next::Branch(_)) {
+                    break;
+                }
+                let derived = loads(i) || made_of(i, &from);
+                for n in (0..GENERAL).filter(|&n| i.writes(n)) {
+                    from[n] = derived;
+                }
+            }
+            if let (true, Some(node)) = (counts, self.nodes.values_mut().nth(load)) {
+                node.instruction.adds();
+            }
+        }
     }
 
     /// Fills [`Graph::called_back`].
@@ -156,7 +249,7 @@ impl Graph {
             let Some(argument) = library::calls_argument(name) else {
                 continue;
             };
-            let target = self.function_in(number, ARGUMENTS[argument]);
+            let target = self.function_in(number, self.machine.roles().arguments[argument]);
             if let Some(target) = target.filter(|&target| image.code(target).is_some()) {
                 self.called_back.insert(node.instruction.at, target);
             }

@@ -164,6 +164,10 @@ impl Image for Noting<'_> {
         self.image.unwind(address)
     }
 
+    fn machine(&self) -> crate::Machine {
+        self.image.machine()
+    }
+
     fn decoded(&self, start: u64, end: u64) {
         let mut all = self.decoded.borrow_mut();
         match all.last_mut() {

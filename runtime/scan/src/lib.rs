@@ -9,7 +9,7 @@
 //!
 //! This crate follows the machine code of the function from the two queries
 //! on. It owns a table of the runtime's entries ([`entry`]), an abstract
-//! interpretation of x86-64 code, the views of the process's own mapped
+//! interpretation of machine code (x86-64's, and of files also 64-bit Arm's), the views of the process's own mapped
 //! objects ([`loaded`]) and of files ([`mod@file`]), and the bytes of copies whose
 //! loops are divided otherwise (`uneven`). Its data comes from an [`Image`]; what
 //! goes out is one [`Scan`]. It executes and changes nothing.
@@ -92,6 +92,18 @@ pub use entry::Entry;
 #[cfg(target_arch = "x86_64")]
 pub use taken::{reach, Reach};
 pub use told::Told;
+
+/// The machine that code is for. Files for either one are read on x86-64; in a running process the code of 64-bit Arm is
+/// not read yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Machine {
+    /// x86-64.
+    #[cfg_attr(target_arch = "x86_64", default)]
+    X86_64,
+    /// 64-bit Arm.
+    #[cfg_attr(not(target_arch = "x86_64"), default)]
+    A64,
+}
 
 /// How a compiler outlines regions: what the runtime hands to the function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -270,6 +282,11 @@ pub trait Image {
     /// # Errors
     /// [`Why::Unwind`] where there is a record but it is not understood.
     fn unwind(&self, address: u64) -> Result<Option<Unwind>, Why>;
+
+    /// The machine that the code is for.
+    fn machine(&self) -> Machine {
+        Machine::default()
+    }
 
     /// The scan has decoded an instruction in these bytes.
     fn decoded(&self, _start: u64, _end: u64) {}

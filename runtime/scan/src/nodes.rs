@@ -192,6 +192,10 @@ impl Nodes {
         self.all.iter().map(|node| node.instruction.at)
     }
 
+    pub(crate) fn values_mut(&mut self) -> std::slice::IterMut<'_, Node> {
+        self.all.iter_mut()
+    }
+
     pub(crate) fn values(&self) -> std::slice::Iter<'_, Node> {
         self.all.iter()
     }

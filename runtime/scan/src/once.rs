@@ -6,12 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::code::{Condition, Op};
+use crate::code::{Condition, Op, STACK};
 use crate::graph::Graph;
 use crate::library;
 use crate::nodes::{Next, Node};
-use crate::state::RSP;
-use crate::Callee;
+use crate::{Callee, Machine};
 
 /// Where each thread that runs the function prints or counts, if it does. `always` has the called functions that do.
 pub(crate) fn each_thread(graph: &Graph, always: &BTreeMap<u64, u64>) -> Option<u64> {
@@ -30,6 +29,7 @@ fn is_seen(graph: &Graph, node: &Node, always: &BTreeMap<u64, u64>) -> bool {
             Callee::Inside(target) => always.contains_key(target),
             _ => false,
         },
+        _ if graph.machine == Machine::A64 => may_count(node),
         _ => counts(node) && !asks_for_the_last(graph, node),
     }
 }
@@ -38,7 +38,7 @@ fn is_seen(graph: &Graph, node: &Node, always: &BTreeMap<u64, u64>) -> bool {
 fn counts(node: &Node) -> bool {
     let i = &node.instruction;
     // Compilers also add nothing to the top of the stack, as a fence.
-    if !i.is_locked || i.base().is_some_and(|base| base.is(RSP)) {
+    if !i.is_locked || i.base().is_some_and(|base| base.is(STACK)) {
         return false;
     }
     match i.op {
@@ -46,6 +46,13 @@ fn counts(node: &Node) -> bool {
         Op::Add | Op::Subtract => i.operand(1).register().is_none(),
         _ => false,
     }
+}
+
+/// Whether the instruction may do so, where what it adds is in a register, and perhaps added by another one (`ldadd`,
+/// `stxr`).
+fn may_count(node: &Node) -> bool {
+    let i = &node.instruction;
+    i.is_locked && matches!(i.op, Op::FetchAdd | Op::Copy)
 }
 
 /// Whether the code behind it asks whether the counter has come to zero: threads that count down to find out who is the

@@ -10,10 +10,9 @@
 //! Not found are loops that also count their rounds, call something, or store
 //! (locks made of compare-and-exchange).
 
-use crate::code::{Access, Instruction, Register, REGISTERS};
+use crate::code::{Access, Instruction, Register, REGISTERS, STACK};
 use crate::graph::Graph;
 use crate::nodes::{Next, Node};
-use crate::state::RSP;
 
 /// The longest round that is looked at, in instructions.
 const LONGEST: usize = 32;
@@ -233,5 +232,5 @@ fn goes_on(node: &Node) -> bool {
 
 /// A locked instruction that adds nothing to the stack: compilers' cheapest full fence.
 fn is_fence(i: &Instruction) -> bool {
-    i.is_locked && i.address.is_some_and(|address| address.is_at(RSP))
+    i.is_locked && i.address.is_some_and(|address| address.is_at(STACK))
 }

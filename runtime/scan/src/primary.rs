@@ -9,11 +9,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::code::{FlagsWritten, Instruction, Op, Register};
+use crate::code::{FlagsWritten, Instruction, Op, Register, Roles, FRAME, STACK};
 use crate::graph::Graph;
 use crate::library;
 use crate::nodes::Next;
-use crate::state::{ARGUMENTS, CALLER_SAVED, RBP, RSP};
+use crate::state::GENERAL;
 use crate::Callee;
 
 /// The longest block that is followed, in instructions.
@@ -24,17 +24,32 @@ const STRAIGHT: usize = 32;
 const WORDS: usize = 63;
 /// Beside the bits of words: the stack pointer was raised, and words lie at other distances from it.
 const RAISED: u64 = 1 << WORDS;
-/// Registers by bits: 16 general ones, the flags, and vector registers.
-const REGISTERS: usize = 64;
-const FLAGS: usize = 16;
-pub(crate) const VECTOR: usize = 17;
-/// `rax`, `rdx` and the first two vector registers.
-pub(crate) const RESULTS: u64 = 0b101 | 0b11 << VECTOR;
+/// Registers by bits: general ones, the flags, and vector registers.
+const REGISTERS: usize = VECTOR + crate::state::VECTOR;
+/// A set of them.
+pub(crate) type Registers = u128;
+const FLAGS: usize = GENERAL;
+pub(crate) const VECTOR: usize = FLAGS + 1;
 /// What the eight vector registers of arguments are.
-const VECTOR_ARGUMENTS: u64 = 0xff << VECTOR;
+const VECTOR_ARGUMENTS: Registers = 0xff << VECTOR;
+
+/// What a function may return.
+fn results(roles: &Roles) -> Registers {
+    set(&roles.results) | ((1 << roles.vector_results) - 1) << VECTOR
+}
+
+/// What a called function may change, apart from the flags.
+fn changed_by_calls(roles: &Roles) -> Registers {
+    let vectors = (0..crate::state::VECTOR).filter(|n| !roles.kept_vectors.contains(n));
+    vectors.fold(set(roles.caller_saved), |all, n| all | 1 << (VECTOR + n))
+}
+
+fn set(registers: &[usize]) -> Registers {
+    registers.iter().fold(0, |all, &n| all | 1 << n)
+}
 
 /// Whether the function at an address may use what lies in these registers when it is called.
-pub(crate) type Reads<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
+pub(crate) type Reads<'a> = &'a mut dyn FnMut(u64, Registers) -> bool;
 
 /// A branch that asks whether the thread number is 0.
 pub(crate) struct Block<'a> {
@@ -58,7 +73,7 @@ impl Block<'_> {
         &self,
         reads: Reads<'_>,
         is_shown: &dyn Fn(bool, i64) -> bool,
-    ) -> Option<u64> {
+    ) -> Option<Registers> {
         let graph = self.graph;
         let extra = graph.skip_jumps(self.extra);
         let rest = graph.skip_jumps(self.rest);
@@ -71,7 +86,8 @@ impl Block<'_> {
             return None;
         }
         // Thread 0 returned in another way, with whatever lay in the registers of results there.
-        let results = if ends { RESULTS } else { 0 };
+        let roles = graph.machine.roles();
+        let results = if ends { results(roles) } else { 0 };
         let Some(held) = held else {
             return Some(if self.inner { results } else { 0 });
         };
@@ -82,7 +98,7 @@ impl Block<'_> {
             has_frame_pointer: self.has_frame_pointer,
         };
         // Code that has the address of a word may read it unseen.
-        let shown = |word: &Word| is_shown(word.base == RBP, word.offset);
+        let shown = |word: &Word| is_shown(word.base == FRAME, word.offset);
         if behind.words.len() > WORDS || behind.words.iter().any(shown) {
             return None;
         }
@@ -94,7 +110,7 @@ impl Block<'_> {
     /// shows: it has loaded or saved them.
     fn equal(&self) -> Equal {
         let mut equal = Equal::new();
-        let (mut registers, mut words): (u64, Vec<Word>) = (0, Vec::new());
+        let (mut registers, mut words): (Registers, Vec<Word>) = (0, Vec::new());
         let Some(mut number) = self.graph.nodes.number(self.branch) else {
             return equal;
         };
@@ -167,7 +183,7 @@ impl Block<'_> {
                     ends = true;
                     continue;
                 }
-                Next::Call { .. } => held.call(),
+                Next::Call { .. } => held.call(graph.machine.roles()),
                 Next::Fall => held.execute(&node.instruction, self.has_frame_pointer),
                 Next::Jump(_) | Next::Branch(_) | Next::Stop => {}
             }
@@ -238,8 +254,8 @@ impl Word {
 fn frame_base(register: Option<Register>, has_frame_pointer: bool) -> Option<usize> {
     match register?.general()? {
         _ if register?.size < 8 => None,
-        RBP if has_frame_pointer => Some(RBP),
-        n => (n == RSP).then_some(n),
+        FRAME if has_frame_pointer => Some(FRAME),
+        n => (n == STACK).then_some(n),
     }
 }
 
@@ -309,9 +325,9 @@ impl Held {
         *self != before
     }
 
-    fn changed_registers(&self, equal: &Equal) -> u64 {
+    fn changed_registers(&self, equal: &Equal) -> Registers {
         let changed = |(n, source): (usize, &Source)| match *source {
-            _ if n == RSP => false,
+            _ if n == STACK => false,
             Source::Register(r) => r != n,
             Source::Word(word) => !equal.contains(&(n, word)),
             Source::Nothing => false,
@@ -331,15 +347,14 @@ impl Held {
         self.words.iter().filter_map(changed).collect()
     }
 
-    fn call(&mut self) {
-        for n in CALLER_SAVED {
-            self.registers[n] = Source::Nothing;
-        }
-        self.registers[FLAGS..].fill(Source::Nothing);
-        // What it returns, if it returns something.
+    fn call(&mut self, roles: &Roles) {
+        let (changed, results) = (changed_by_calls(roles) | 1 << FLAGS, results(roles));
         for (n, register) in self.registers.iter_mut().enumerate() {
-            if RESULTS & 1 << n != 0 {
+            // What it returns, if it returns something.
+            if results & 1 << n != 0 {
                 *register = Source::Other;
+            } else if changed & 1 << n != 0 {
+                *register = Source::Nothing;
             }
         }
     }
@@ -431,9 +446,10 @@ struct Behind<'a> {
 impl Behind<'_> {
     /// Follows the code from `rest` on, where these registers differ. `None`: something that differs may be used.
     /// Otherwise the registers of results that differ when the function returns.
-    fn differs(&self, rest: u64, registers: u64, reads: Reads<'_>) -> Option<u64> {
-        let mut results = 0;
-        let mut seen: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    fn differs(&self, rest: u64, registers: Registers, reads: Reads<'_>) -> Option<Registers> {
+        let roles = self.graph.machine.roles();
+        let mut returned = 0;
+        let mut seen: BTreeMap<u64, (Registers, u64)> = BTreeMap::new();
         let words = (0..self.words.len()).fold(0u64, |bits, n| bits | 1 << n);
         let mut open = vec![(rest, registers, words)];
         while let Some((at, mut left, mut words)) = open.pop() {
@@ -451,14 +467,12 @@ impl Behind<'_> {
             let effect = Effect::of(i);
             match &node.next {
                 Next::Call { callee, .. } | Next::TailCall(callee) => {
-                    if left & effect.reads != 0 || passes(callee, left, reads) {
+                    if left & effect.reads != 0 || passes(callee, left, roles, reads) {
                         return None;
                     }
-                    left &= !CALLER_SAVED.iter().fold(0u64, |all, n| all | 1 << n);
-                    // Vector registers and flags.
-                    left &= (1 << FLAGS) - 1;
+                    left &= !(changed_by_calls(roles) | 1 << FLAGS);
                 }
-                Next::Return => results |= left & RESULTS,
+                Next::Return => returned |= left & results(roles),
                 _ if left & effect.reads != 0 => return None,
                 _ => left &= !effect.writes,
             }
@@ -467,7 +481,7 @@ impl Behind<'_> {
             }
             open.extend(self.graph.successors(at).map(|next| (next, left, words)));
         }
-        Some(results)
+        Some(returned)
     }
 
     /// Which words still differ after `i`. `None`: it may use one.
@@ -479,7 +493,7 @@ impl Behind<'_> {
             // The end of the frame is known by this; what lowers the stack pointer is not followed.
             let raises = match i.op {
                 Op::Pop | Op::Add | Op::Leave => true,
-                Op::Address => i.operand(0).general() == Some(RSP),
+                Op::Address => i.operand(0).general() == Some(STACK),
                 _ => false,
             };
             return raises.then_some(words | RAISED);
@@ -515,29 +529,24 @@ impl Behind<'_> {
 }
 
 /// Whether a call hands on something that differs.
-fn passes(callee: &Callee, left: u64, reads: Reads<'_>) -> bool {
-    let integers = |count: usize| {
-        ARGUMENTS
-            .iter()
-            .take(count)
-            .fold(0u64, |all, n| all | 1 << n)
-    };
+fn passes(callee: &Callee, left: Registers, roles: &Roles, reads: Reads<'_>) -> bool {
+    let integers = |count: usize| set(roles.first_arguments(count));
     match callee {
         Callee::Runtime(entry) => left & integers(entry.arguments()) != 0,
         Callee::Named(name) => {
-            let vectors = (1u64 << library::vectors(name)) - 1;
+            let vectors: Registers = (1 << library::vectors(name)) - 1;
             left & (integers(library::integers(name)) | vectors << VECTOR) != 0
         }
-        Callee::Unknown => left & (integers(ARGUMENTS.len()) | VECTOR_ARGUMENTS) != 0,
+        Callee::Unknown => left & (set(roles.arguments) | VECTOR_ARGUMENTS) != 0,
         Callee::Inside(target) => {
-            let all = integers(ARGUMENTS.len()) | VECTOR_ARGUMENTS;
+            let all = set(roles.arguments) | VECTOR_ARGUMENTS;
             left & all != 0 && reads(*target, left & all)
         }
     }
 }
 
 /// Whether the function that `graph` is of may use what these registers hold when it is called.
-pub(crate) fn uses(graph: &Graph, registers: u64, reads: Reads<'_>) -> bool {
+pub(crate) fn uses(graph: &Graph, registers: Registers, reads: Reads<'_>) -> bool {
     let behind = Behind {
         graph,
         words: Vec::new(),
@@ -557,11 +566,11 @@ fn bit(register: Register) -> Option<usize> {
 /// What an instruction reads and writes, one bit for each register.
 #[derive(Default)]
 struct Effect {
-    reads: u64,
+    reads: Registers,
     /// Overwrites whole.
-    writes: u64,
+    writes: Registers,
     /// Overwrites in part, or perhaps.
-    may_write: u64,
+    may_write: Registers,
     stores: bool,
     loads: bool,
     /// It changes the stack pointer.
@@ -576,7 +585,7 @@ impl Effect {
                 continue;
             };
             // The stack pointer's moves are the calls' own.
-            if n == RSP {
+            if n == STACK {
                 effect.moves_stack |= used.is_written();
                 continue;
             }

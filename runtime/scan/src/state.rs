@@ -1,23 +1,17 @@
 //! Everything that is known at one point of a function.
 
+use crate::code::{Roles, STACK};
 use crate::slots::{Slot, Slots};
 use crate::value::{join, Order, Origin, Place, Split, Value};
-use crate::Form;
+use crate::{Form, Machine};
 
-/// Number of general-purpose registers, in the order of their encoding.
-pub(crate) const GENERAL: usize = 16;
+/// Number of general-purpose registers, in the order of their encoding; the last one is the steps' of one instruction.
+pub(crate) const GENERAL: usize = 33;
 /// Number of vector registers.
 pub(crate) const VECTOR: usize = 32;
-/// Encodings of the registers that have a role of their own.
+/// Where divisions of x86-64 have the dividend and leave quotient and remainder.
 pub(crate) const RAX: usize = 0;
 pub(crate) const RDX: usize = 2;
-pub(crate) const RSP: usize = 4;
-pub(crate) const RBP: usize = 5;
-/// `rdi`, `rsi`, `rdx`, `rcx`, `r8`, `r9`.
-pub(crate) const ARGUMENTS: [usize; 6] = [7, 6, 2, 1, 8, 9];
-/// What a called function may change: `rax`, `rcx`, `rdx`, `rsi`, `rdi`,
-/// `r8` to `r11`.
-pub(crate) const CALLER_SAVED: [usize; 9] = [0, 1, 2, 6, 7, 8, 9, 10, 11];
 
 /// What the last comparison was about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,11 +52,12 @@ pub(crate) enum Source {
 /// Registers, flags and frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct State {
+    machine: Machine,
     pub(crate) general: [Value; GENERAL],
     pub(crate) vector: [Value; VECTOR],
     pub(crate) flags: Flags,
     pub(crate) order: Order,
-    /// What `rax` is a copy of, as long as neither has changed.
+    /// What `rax` is a copy of, as long as neither has changed (x86-64).
     pub(crate) copied: Option<Source>,
     /// The last division by the number of threads, with what its dividend was a
     /// copy of: unoptimised code divides once for the quotient and once more
@@ -73,10 +68,11 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn entry() -> State {
+    pub(crate) fn entry(machine: Machine) -> State {
         let mut general = [Value::Plain; GENERAL];
-        general[RSP] = Value::Frame(Place { base: 0, offset: 0 });
+        general[STACK] = Value::Frame(Place { base: 0, offset: 0 });
         State {
+            machine,
             general,
             vector: [Value::Plain; VECTOR],
             flags: Flags::Plain,
@@ -88,13 +84,18 @@ impl State {
     }
 
     /// What the runtime calls an outlined function with.
-    pub(crate) fn outlined(form: Form) -> State {
-        let mut state = State::entry();
+    pub(crate) fn outlined(form: Form, machine: Machine) -> State {
+        let mut state = State::entry(machine);
         if form == Form::Numbers {
-            state.general[ARGUMENTS[0]] = Value::Teller;
-            state.general[ARGUMENTS[1]] = Value::Teller;
+            for &n in &machine.roles().arguments[..2] {
+                state.general[n] = Value::Teller;
+            }
         }
         state
+    }
+
+    pub(crate) fn roles(&self) -> &'static Roles {
+        self.machine.roles()
     }
 
     /// Takes in what another path brings; tells whether anything changed.

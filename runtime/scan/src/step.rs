@@ -9,9 +9,9 @@
 mod calculate;
 mod unmodelled;
 
-use crate::code::{Condition, Instruction, Op, Operand, Register};
+use crate::code::{Condition, Instruction, Op, Operand, Register, FRAME, STACK};
 use crate::findings::{Findings, Frame, Memory, ZeroBranch};
-use crate::state::{Flags, Source, State, RAX, RBP, RDX, RSP};
+use crate::state::{Flags, Source, State, RAX, RDX};
 use crate::value::{Order, Origin, Place, Value};
 use crate::Why;
 
@@ -86,16 +86,16 @@ impl Step<'_> {
                 let place = self.stack_pointer()?;
                 self.frame.touch(i.at, Memory::Slot(place));
                 let value = self.load(Memory::Slot(place), 8);
-                self.state.general[RSP] = Value::Frame(place).add_constant(8);
+                self.state.general[STACK] = Value::Frame(place).add_constant(8);
                 self.write(i, 0, value);
             }
             Op::Leave => {
-                let Value::Frame(place) = self.state.general[RBP] else {
+                let Value::Frame(place) = self.state.general[FRAME] else {
                     return Err(Why::StackPointer);
                 };
                 self.frame.touch(i.at, Memory::Slot(place));
-                self.state.general[RBP] = self.load(Memory::Slot(place), 8);
-                self.state.general[RSP] = Value::Frame(place).add_constant(8);
+                self.state.general[FRAME] = self.load(Memory::Slot(place), 8);
+                self.state.general[STACK] = Value::Frame(place).add_constant(8);
             }
             Op::Select if width >= 4 => self.select(i),
             Op::Set => {
@@ -105,7 +105,11 @@ impl Step<'_> {
                     Some(Picked::NotZero) => Value::IsFirst(false),
                     _ => tainted(self.state.flags.origin()),
                 };
-                self.write_narrow(i, value);
+                if width >= 4 {
+                    self.write(i, 0, value);
+                } else {
+                    self.write_narrow(i, value);
+                }
             }
             _ => self.generic(i),
         }
@@ -114,7 +118,7 @@ impl Step<'_> {
             self.frame.take(place);
         }
         let is_lost = !matches!(
-            self.state.general[RSP],
+            self.state.general[STACK],
             Value::Frame(_) | Value::FrameFrom(_) | Value::InFrame
         );
         let only_read = matches!(i.op, Op::Compare | Op::Test | Op::Push);
@@ -146,9 +150,9 @@ impl Step<'_> {
     fn made_address(&self, i: &Instruction) -> Option<Place> {
         let register = i.operand(0).general()?;
         let from = i.operand(1).register();
-        let sets_up = register == RBP && from.is_some_and(|from| from.is(RSP));
+        let sets_up = register == FRAME && from.is_some_and(|from| from.is(STACK));
         match self.state.general[register] {
-            Value::Frame(place) if register != RSP && !sets_up => Some(place),
+            Value::Frame(place) if register != STACK && !sets_up => Some(place),
             _ => None,
         }
     }
@@ -184,7 +188,7 @@ impl Step<'_> {
 
     /// Where the stack pointer points.
     pub(crate) fn stack_pointer(&self) -> Result<Place, Why> {
-        match self.state.general[RSP] {
+        match self.state.general[STACK] {
             Value::Frame(place) => Ok(place),
             _ => Err(Why::StackPointer),
         }
@@ -193,21 +197,27 @@ impl Step<'_> {
     /// What a conditional branch reads: escapes, or what is known on each side.
     pub(crate) fn branch(&mut self, i: &Instruction) -> (Order, Order) {
         let both = (self.state.order, self.state.order);
-        match self.compared(i) {
+        let asked = match i.asks {
+            Some(n) if !i.reads_flags => self.asked(i, self.state.general[usize::from(n)]),
+            _ => self.compared(i),
+        };
+        match asked {
             Some(Picked::Less(split)) => (Order::Less(split), Order::NotLess(split)),
             Some(Picked::NotLess(split)) => (Order::NotLess(split), Order::Less(split)),
             Some(picked @ (Picked::Zero | Picked::NotZero)) => {
                 let asked = ZeroBranch {
                     zero_jumps: picked == Picked::Zero,
-                    stack: self.state.general[RSP],
-                    frame: self.state.general[RBP],
+                    stack: self.state.general[STACK],
+                    frame: self.state.general[FRAME],
                 };
                 self.findings.zero_branches.insert(i.at, asked);
                 both
             }
             None => {
-                let origin = self.state.flags.origin();
-                self.findings.escape(origin, Why::Branch, i.at);
+                if i.reads_flags {
+                    let origin = self.state.flags.origin();
+                    self.findings.escape(origin, Why::Branch, i.at);
+                }
                 if let Some(n) = i.asks {
                     let value = self.state.general[usize::from(n)];
                     self.escape(value, Why::Branch, i);
@@ -215,6 +225,20 @@ impl Step<'_> {
                 both
             }
         }
+    }
+
+    /// Which of the known questions it is whether a register that holds `value`, or its lowest bit, is zero.
+    fn asked(&self, i: &Instruction, value: Value) -> Option<Picked> {
+        let first = match (i.condition, value) {
+            (Condition::Equal | Condition::NotEqual, Value::Id) => false,
+            (Condition::Equal | Condition::NotEqual, Value::IsFirst(first)) => first,
+            _ => return None,
+        };
+        Some(if first == (i.condition == Condition::NotEqual) {
+            Picked::Zero
+        } else {
+            Picked::NotZero
+        })
     }
 
     /// Which of the known questions the condition of `i` asks.
@@ -262,7 +286,7 @@ impl Step<'_> {
             return Err(Why::StackPointer);
         };
         let place = Place { offset, ..place };
-        self.state.general[RSP] = Value::Frame(place);
+        self.state.general[STACK] = Value::Frame(place);
         self.frame.touch(i.at, Memory::Slot(place));
         self.state.store(place, 8, value);
         Ok(())
@@ -292,5 +316,5 @@ fn tainted(origin: Origin) -> Value {
 
 fn is_stack_pointer(i: &Instruction) -> bool {
     let register = i.operand(0).register();
-    register.is_some_and(|register| register.is(RSP))
+    register.is_some_and(|register| register.is(STACK))
 }

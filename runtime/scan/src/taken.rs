@@ -34,6 +34,7 @@ pub fn reach(image: &dyn Image, entry: u64, budget: &mut usize) -> Result<Reach,
     let mut taken = BTreeSet::new();
     let mut reach = Reach {
         thread_local: graph.thread_local,
+        unknown: graph.lost_page,
         ..Reach::default()
     };
     for node in graph.nodes.values() {

@@ -65,13 +65,12 @@ mod picked {
     use super::MOST;
     use std::collections::{BTreeMap, BTreeSet};
 
-    use crate::code::{Condition, Instruction, Op, Operand};
+    use crate::code::{Condition, Instruction, Op, Operand, FRAME, STACK};
     use crate::entry::Entry;
     use crate::findings::ZeroBranch;
     use crate::graph::Graph;
     use crate::library;
-    use crate::nodes::Next;
-    use crate::state::{ARGUMENTS, RAX, RBP, RSP};
+    use crate::nodes::{Next, Node};
     use crate::Callee;
 
     /// So many instructions after a call are looked at.
@@ -111,7 +110,8 @@ mod picked {
 
     /// Whether the answer to the call with this number is an argument of the next call, which prints it.
     fn is_printed(graph: &Graph, call: usize) -> bool {
-        let mut copies = BTreeSet::from([Copy::Register(RAX)]);
+        let roles = graph.machine.roles();
+        let mut copies = BTreeSet::from([Copy::Register(roles.result())]);
         for number in call + 1..=call + STRAIGHT {
             let Some(node) = graph.nodes.at(number).filter(|node| !node.leads) else {
                 return false;
@@ -122,8 +122,8 @@ mod picked {
                     callee: Callee::Named(name),
                     ..
                 } => {
-                    let printed = library::prints_from(name).unwrap_or(ARGUMENTS.len());
-                    let mut printed = ARGUMENTS.iter().skip(printed);
+                    let printed = library::prints_from(name).unwrap_or(roles.arguments.len());
+                    let mut printed = roles.arguments.iter().skip(printed);
                     return printed.any(|&n| copies.contains(&Copy::Register(n)));
                 }
                 _ => return false,
@@ -160,7 +160,7 @@ mod picked {
             }
             Operand::Memory => {
                 let address = i.address?;
-                let base = [RSP, RBP].into_iter().find(|&n| address.is_at(n))?;
+                let base = [STACK, FRAME].into_iter().find(|&n| address.is_at(n))?;
                 Some(Copy::Word(base, address.displacement))
             }
             _ => None,
@@ -208,17 +208,30 @@ mod picked {
     /// if it is.
     fn is_chosen(graph: &Graph, branch: u64) -> Option<bool> {
         let number = graph.nodes.number(branch)?;
-        let asked = graph.nodes.at(number.checked_sub(1)?)?;
-        let call = graph.nodes.at(number.checked_sub(2)?)?;
+        let result = graph.machine.roles().result();
         let node = graph.nodes.at(number)?;
-        let is_single = matches!(
-            call.next,
-            Next::Call {
-                callee: Callee::Runtime(Entry::Single),
-                ..
-            }
-        );
-        let (question, jump) = (&asked.instruction, &node.instruction);
+        let is_single = |node: &Node| {
+            matches!(
+                node.next,
+                Next::Call {
+                    callee: Callee::Runtime(Entry::Single),
+                    ..
+                }
+            )
+        };
+        let jump = &node.instruction;
+        let asked = graph.nodes.at(number.checked_sub(1)?)?;
+        // A branch that asks the answer itself.
+        let by_itself = jump.asks.map(usize::from) == Some(result) && !jump.reads_flags;
+        if by_itself && is_single(asked) && !node.leads && asked.instruction.behind == jump.at {
+            return match jump.condition {
+                Condition::Equal => Some(false),
+                Condition::NotEqual => Some(true),
+                _ => None,
+            };
+        }
+        let call = graph.nodes.at(number.checked_sub(2)?)?;
+        let question = &asked.instruction;
         let straight = !asked.leads
             && !node.leads
             && call.instruction.behind == question.at
@@ -226,15 +239,15 @@ mod picked {
         let is_answer = |operand: usize| {
             let register = question.operand(operand).register();
             register.is_some_and(|register| {
-                register.general() == Some(RAX) && (register.size == 4 || register.is_low_byte())
+                register.general() == Some(result) && (register.size == 4 || register.is_low_byte())
             })
         };
-        if !is_single || !straight || question.operands().len() != 2 || !is_answer(0) {
+        if !is_single(call) || !straight || question.operands().len() != 2 || !is_answer(0) {
             return None;
         }
         // The answer is 0 or 1.
         let equal_if_chosen = match question.op {
-            Op::Test if is_answer(1) => false,
+            Op::Test if is_answer(1) || question.operand(1).constant() == Some(0xff) => false,
             Op::Compare => match question.operand(1).constant()? {
                 0 => false,
                 1 => true,

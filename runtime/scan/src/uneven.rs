@@ -39,7 +39,7 @@ use crate::code::{FlagsWritten, Op, Operand};
 use crate::graph::Graph;
 use crate::nodes::{Next, Node};
 use crate::state::{RAX, RDX};
-use crate::{Callee, Image, Why};
+use crate::{Callee, Image, Machine, Why};
 
 /// Where parts begin, as the copy reads it. It must not change while a thread is in the copy.
 ///
@@ -118,6 +118,9 @@ impl Plan {
     /// # Errors
     /// Why no copy can be made, and where that shows.
     pub fn of(image: &dyn Image, entry: u64) -> Result<Plan, (Why, u64)> {
+        if image.machine() != Machine::X86_64 {
+            return Err((Why::NotX86, entry));
+        }
         let (graphs, found) = crate::flow::look_at_parts(image, entry)?;
         if let Some((at, why)) = found.forbidden {
             return Err((why, at));

@@ -106,6 +106,8 @@ pub(crate) enum Value {
     Teller,
     /// `n / threads`.
     Quotient(Split),
+    /// `n / threads * threads`: how many iterations all threads have where each has as many as the others.
+    Covered(Split),
     /// `n / threads + 1`.
     QuotientPlus(Split),
     /// `n / threads`, plus 1 where `id < n % threads`.
@@ -164,7 +166,7 @@ impl Value {
             Quotient(_) | QuotientPlus(_) | QuotientPick(_) => Origin::NONE,
             Product(_) | ProductPick(_) | Shifted(_) | ShiftedPick(_) | First(_) => Origin::NONE,
             Id | Told | Teller | Spread(_) | IsFirst(_) | Left => Origin::ID,
-            Team | Shown | Laps(_) => Origin::TEAM,
+            Team | Shown | Laps(_) | Covered(_) => Origin::TEAM,
             Remainder(_) | RemainderPick(_) | Tail(_) | TailPick(_) => Origin::TEAM,
             Less(_) | ProductTail(_) => Origin::ID.with(Origin::TEAM),
             Taint(origin) | Stale(origin) | LowPlain(origin) => origin,
@@ -203,7 +205,7 @@ impl Value {
         match self {
             Quotient(s) | QuotientPlus(s) | QuotientPick(s) | Remainder(s) | RemainderPick(s)
             | Tail(s) | TailPick(s) | Product(s) | ProductPick(s) | ProductTail(s) | Less(s)
-            | Shifted(s) | ShiftedPick(s) | First(s) => Some(s),
+            | Shifted(s) | ShiftedPick(s) | First(s) | Covered(s) => Some(s),
             Plain | Dead | Stale(_) | LowPlain(_) | Zero | Frame(_) | FrameFrom(_) | InFrame
             | StaleFrame | Id | Team | Shown | Told | Teller | Spread(_) | Laps(_) | IsFirst(_)
             | Left | Taint(_) => None,
@@ -267,6 +269,11 @@ impl Value {
             Quotient(s) if constant == 1 => QuotientPlus(s),
             _ => self.add(Plain),
         }
+    }
+
+    /// Whether it is the length of a thread's chunk, or would be.
+    pub(crate) fn is_quotient(self) -> bool {
+        matches!(self, Quotient(_) | QuotientPlus(_) | QuotientPick(_))
     }
 
     /// Whether the sum of the two is the end of a thread's chunk: its first iteration and its length.
@@ -412,6 +419,7 @@ impl Value {
         match (self, other) {
             (Zero, _) | (_, Zero) => Zero,
             (Id, Quotient(s)) | (Quotient(s), Id) => Product(s),
+            (Team, Quotient(s)) | (Quotient(s), Team) => Covered(s),
             (Id, QuotientPick(s)) | (QuotientPick(s), Id) => ProductPick(s),
             (Id, QuotientPlus(s)) | (QuotientPlus(s), Id) if order == Order::Less(s) => {
                 ProductPick(s)
@@ -557,6 +565,7 @@ mod tests {
             Told,
             Teller,
             Quotient(S),
+            Covered(S),
             QuotientPlus(S),
             QuotientPick(S),
             Remainder(S),

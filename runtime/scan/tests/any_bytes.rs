@@ -2,15 +2,19 @@
 //! does not divide by the number of threads.
 #![cfg(target_arch = "x86_64")]
 
-use hetmp_scan::{divides_freely, scan, Callee, Entry, Form, Image, Pad, Unwind, Why};
+use hetmp_scan::{divides_freely, scan, Callee, Entry, Form, Image, Machine, Pad, Unwind, Why};
 use proptest::prelude::*;
 
 const START: u64 = 0x40_0000;
 
 /// Bytes at one address; calls of low addresses are calls of the runtime.
-struct Bytes(Vec<u8>, Vec<Pad>);
+struct Bytes(Vec<u8>, Vec<Pad>, Machine);
 
 impl Image for Bytes {
+    fn machine(&self) -> Machine {
+        self.2
+    }
+
     fn code(&self, address: u64) -> Option<&[u8]> {
         self.0
             .get(usize::try_from(address.checked_sub(START)?).ok()?..)
@@ -77,7 +81,7 @@ proptest! {
             Vec::new()
         };
         let divides = bytes.windows(2).any(|pair| pair[0] == 0xf7);
-        let image = Bytes(bytes, pads);
+        let image = Bytes(bytes, pads, Machine::X86_64);
         let started = std::time::Instant::now();
         let scan = scan(&image, START, Form::Data);
         let freely = divides_freely(&image, START, Form::Data);
@@ -89,4 +93,33 @@ proptest! {
             prop_assert!(scan.calls.contains(Entry::TeamSize));
         }
     }
+
+    #[test]
+    fn ends_for_arm(words in proptest::collection::vec(word(), 1..200)) {
+        let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let divides = words.iter().any(|word| word & 0x7fe0_f800 == 0x1ac0_0800);
+        let image = Bytes(bytes, Vec::new(), Machine::A64);
+        let scan = scan(&image, START, Form::Data);
+        prop_assert!(scan.fits().is_err() || divides);
+    }
+}
+
+/// Words that make random code of 64-bit Arm reach more than its first instruction.
+fn word() -> impl Strategy<Value = u32> {
+    prop_oneof![
+        1 => any::<u32>(),
+        // Calls and branches near by.
+        1 => (0u32..64).prop_map(|to| 0x9400_0000 | to),
+        1 => (any::<u32>(), 0u32..64).prop_map(|(by, to)| 0x5400_0000 | by & 0xf | to << 5),
+        1 => (any::<u32>(), 0u32..64).prop_map(|(by, to)| 0x3400_0000 | by & 0x8100_001f | to << 5),
+        // Sums, products, divisions, choices; loads and stores, of pairs, too; sums of fractions.
+        2 => any::<u32>().prop_map(|by| 0x0b00_0000 | by & 0xe0df_03ff),
+        1 => any::<u32>().prop_map(|by| 0x1b00_0000 | by & 0x801f_ffff),
+        1 => any::<u32>().prop_map(|by| 0x1ac0_0c00 | by & 0x801f_03ff),
+        1 => any::<u32>().prop_map(|by| 0x1a80_0000 | by & 0xc01f_f7ff),
+        2 => any::<u32>().prop_map(|by| 0xb900_0000 | by & 0x407f_ffff),
+        1 => any::<u32>().prop_map(|by| 0x2800_0000 | by & 0x81ff_ffff),
+        1 => any::<u32>().prop_map(|by| 0x1e20_0800 | by & 0x005f_f3ff),
+        1 => Just(0xd65f_03c0),
+    ]
 }

@@ -81,7 +81,7 @@ struct FoundPart {
     path: PathBuf,
     /// How many of the runtime's functions it names.
     entries: usize,
-    /// Missing where the code is not x86-64.
+    /// Missing where the code is for another machine than those that are read.
     #[serde(flatten)]
     counts: Option<Counts>,
 }
@@ -159,7 +159,8 @@ fn process(asked: &Targets, found: &mut Found) -> Result<Process, String> {
             ));
         };
         let path = program::interpreted_by(&path)?;
-        let part = Part::read(&path).map_err(|unfit| search::refused("program", &path, &unfit))?;
+        let part =
+            Part::read_any(&path).map_err(|unfit| search::refused("program", &path, &unfit))?;
         search.load(&mut process, part);
     }
     Ok(process)

@@ -87,6 +87,8 @@ pub(super) struct Part {
     /// A runtime was linked into it.
     pub(super) holds: Option<Runtime>,
     pub(super) data: Vec<u8>,
+    /// This machine runs it.
+    pub(super) is_native: bool,
 }
 
 /// Why a file is none that this can read.
@@ -103,7 +105,19 @@ pub(super) fn is_openmp(name: &str) -> bool {
 }
 
 impl Part {
+    /// A file for this machine.
     pub(super) fn read(path: &Path) -> Result<Part, Unfit> {
+        Part::read_any(path).and_then(|part| {
+            if part.is_native {
+                Ok(part)
+            } else {
+                Err(Unfit("for another architecture".to_owned()))
+            }
+        })
+    }
+
+    /// A file for any machine with 64 bits.
+    pub(super) fn read_any(path: &Path) -> Result<Part, Unfit> {
         let unread = |error: std::io::Error| Unfit(error.to_string());
         hetmp_core::file::open(path).map_err(unread)?;
         if !elf::is_one(path) {
@@ -114,7 +128,7 @@ impl Part {
     }
 
     fn parse(path: &Path, data: Vec<u8>) -> Result<Part, Unfit> {
-        let dynamic = Dynamic::read(&*data).map_err(Unfit)?;
+        let dynamic = Dynamic::read_any(&*data).map_err(Unfit)?;
         let broken = |error: object::Error| Unfit(format!("broken: {error}"));
         let header = FileHeader64::<Endianness>::parse(&*data).map_err(broken)?;
         let endian = header.endian().map_err(broken)?;
@@ -191,6 +205,7 @@ impl Part {
             None
         };
         Ok(Part {
+            is_native: dynamic.is_native(),
             path: path.to_owned(),
             soname,
             needed,

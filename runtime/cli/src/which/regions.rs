@@ -3,7 +3,7 @@
 use super::part::{is_openmp, Part};
 use hetmp_scan::file::{File, Site};
 use hetmp_scan::kept::{Reading, Readings};
-use hetmp_scan::{scan, Entry, Form, Scan};
+use hetmp_scan::{scan, Entry, Form, Image, Machine, Scan};
 use hetmp_sched::ways::{Reason, Way};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ const KMP_RUNTIME: u64 = 37;
 const KMP_MODIFIERS: u64 = (1 << 29) | (1 << 30);
 
 impl Counts {
-    /// Counts in `part`; `None` where its code is not x86-64.
+    /// Counts in `part`; `None` where its code is for another machine than x86-64 and 64-bit Arm.
     pub(super) fn of(part: &Part) -> Option<Counts> {
         let file = File::parse(&part.data)?;
         let mut counts = Counts::default();
@@ -135,9 +135,9 @@ fn way(found: &Scan, file: &File) -> Way {
 }
 
 /// What is kept of a file's regions for the runtime, and how many of them the schedules reach. `None`: its code is not
-/// x86-64, or nothing tells it from other files.
+/// this machine's, or nothing tells it from other files.
 pub(super) fn read(part: &Part) -> Option<(Readings, usize)> {
-    let file = File::parse(&part.data)?;
+    let file = File::parse(&part.data).filter(|file| file.machine() == Machine::default())?;
     let mut readings = Readings::new(file.identity()?);
     let mut reached = 0;
     for (address, form) in regions(&file).0 {

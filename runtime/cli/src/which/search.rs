@@ -78,8 +78,10 @@ impl Search {
         process.add(root, Way::Named, None);
         // The loader goes through the files in the order in which they were loaded.
         while next < process.files.len() {
-            let needed = process.files[next].part.needed.clone();
-            for name in needed {
+            let part = &process.files[next].part;
+            // Libraries of another machine are not where this one's are.
+            let needed = part.needed.iter().filter(|_| part.is_native).cloned();
+            for name in needed.collect::<Vec<_>>() {
                 self.need(process, next, &name);
             }
             next += 1;

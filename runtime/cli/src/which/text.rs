@@ -106,7 +106,7 @@ fn parts(out: &mut String, found: &Found) {
             ),
             None => line(
                 out,
-                format_args!("{name:width$}  code that is not x86-64 is not read"),
+                format_args!("{name:width$}  code for another machine is not read"),
             ),
         }
     }

@@ -8,11 +8,10 @@ use super::function::{
 };
 use super::interface::{caller_saved, Interface};
 use super::steps::{Moves, Operand};
-use crate::code::{Address, FlagsWritten, Instruction, Op, Register};
+use crate::code::{Address, FlagsWritten, Instruction, Op, Register, Roles, STACK};
 use crate::entry::Entry;
 use crate::findings::Memory;
 use crate::library;
-use crate::state::{ARGUMENTS, RSP};
 use crate::value::Place;
 use crate::Callee;
 
@@ -73,19 +72,19 @@ impl Effect {
 
     /// The call of a function whose result is a number or an address: nothing that could be relied on is left in the
     /// other registers that calls may change.
-    fn returns_number(&mut self) {
-        self.kills.push(0);
+    fn returns_number(&mut self, roles: &Roles) {
+        self.kills.push(roles.result());
         self.loses
-            .extend(caller_saved().filter(|l| *l != 0 && *l != FLOATS));
+            .extend(caller_saved(roles).filter(|l| *l != roles.result() && *l != FLOATS));
     }
 
     /// A call's results; what else it may change.
-    fn returns(&mut self) {
-        const RESULTS: [Location; 4] = [0, 2, VECTORS, VECTORS + 1];
-        self.kills.extend(RESULTS);
+    fn returns(&mut self, roles: &Roles) {
+        let results = results(roles);
+        self.kills.extend(&results);
         self.may.push(FLOATS);
         self.loses
-            .extend(caller_saved().filter(|l| !RESULTS.contains(l) && *l != FLOATS));
+            .extend(caller_saved(roles).filter(|l| !results.contains(l) && *l != FLOATS));
     }
 }
 
@@ -118,14 +117,17 @@ impl Function<'_> {
             fresh: SOME | OWN,
             ..Effect::default()
         };
+        let roles = self.graph.machine.roles();
         let mut sees_frame = self.frame.exposed.is_some();
         match callee {
             Callee::Runtime(entry) => {
-                effect.reads.extend(&ARGUMENTS[..entry.arguments()]);
+                effect
+                    .reads
+                    .extend(roles.first_arguments(entry.arguments()));
                 if *entry == Entry::Time {
-                    effect.returns();
+                    effect.returns(roles);
                 } else {
-                    effect.returns_number();
+                    effect.returns_number(roles);
                 }
                 if *entry == Entry::ThreadNumber {
                     effect.fresh |= BOUND;
@@ -142,27 +144,29 @@ impl Function<'_> {
                 sees_frame &= *entry == Entry::CopyPrivate;
             }
             Callee::Named(name) => {
-                effect.reads.extend(&ARGUMENTS[..library::integers(name)]);
+                effect
+                    .reads
+                    .extend(roles.first_arguments(library::integers(name)));
                 effect
                     .reads
                     .extend(VECTORS..VECTORS + library::vectors(name));
-                effect.returns();
+                effect.returns(roles);
                 sees_frame &= !library::takes_no_integers(name)
                     && !library::never_returns(name)
                     && !library::takes_memory(name)
                     && !library::gives_memory_back(name);
             }
             Callee::Inside(target) => {
-                let any = Interface::any();
+                let any = Interface::any(roles);
                 let interface = known.get(target).unwrap_or(&any);
                 effect.reads.extend(&interface.takes);
                 effect.may.extend(&interface.changes);
                 effect.hands_back = (!interface.keeps).then(|| interface.hands_back.clone());
             }
             Callee::Unknown => {
-                effect.reads.extend(ARGUMENTS);
+                effect.reads.extend(roles.arguments);
                 effect.reads.extend(VECTORS..VECTORS + 8);
-                effect.returns();
+                effect.returns(roles);
             }
         }
         if sees_frame {
@@ -282,9 +286,15 @@ impl Function<'_> {
     }
 }
 
+/// What a called function may return.
+pub(super) fn results(roles: &Roles) -> Vec<Location> {
+    let vectors = VECTORS..VECTORS + roles.vector_results;
+    roles.results.into_iter().chain(vectors).collect()
+}
+
 pub(super) fn location(register: Register) -> Option<Location> {
     if let Some(n) = register.general() {
-        (n != RSP).then_some(n)
+        (n != STACK).then_some(n)
     } else if let Some(n) = register.vector() {
         Some(VECTORS + n)
     } else if register.is_mask() {

@@ -5,21 +5,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::effect::Effect;
 use crate::findings::Frame;
 use crate::graph::Graph;
+use crate::state::{GENERAL, VECTOR};
 use crate::Form;
 
 /// Number of a register, of the flags, or of a word of the frame.
 pub(super) type Location = usize;
 
-pub(super) const FLAGS: Location = 16;
-pub(super) const VECTORS: Location = 17;
-pub(super) const MASKS: Location = 49;
+pub(super) const FLAGS: Location = GENERAL;
+pub(super) const VECTORS: Location = FLAGS + 1;
+pub(super) const MASKS: Location = VECTORS + VECTOR;
 /// x87 and MMX registers.
-pub(super) const FLOATS: Location = 50;
+pub(super) const FLOATS: Location = MASKS + 1;
 /// What lies in the frame and is reached through pointers.
-pub(super) const POINTED: Location = 51;
+pub(super) const POINTED: Location = FLOATS + 1;
 /// Memory that the thread has taken from the heap; see [`super::taken`].
-pub(super) const HEAP: Location = 52;
-pub(super) const WORDS: Location = 53;
+pub(super) const HEAP: Location = POINTED + 1;
+pub(super) const WORDS: Location = HEAP + 1;
 
 /// What a value has to do with the division, as a set.
 pub(super) type Mark = u32;

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::function::{Function, Location, FLAGS, POINTED};
+use super::function::{Function, Location, FLAGS, POINTED, VECTORS};
+use crate::code::Roles;
 use crate::findings::Frame;
 use crate::graph::Graph;
-use crate::state::CALLER_SAVED;
 
 /// What a followed function has to do with its caller's registers, of those
 /// that calls may change.
@@ -25,21 +25,22 @@ pub(crate) struct Interface {
 
 impl Interface {
     /// It reads and writes whatever a call may.
-    pub(crate) fn any() -> Interface {
+    pub(crate) fn any(roles: &Roles) -> Interface {
         Interface {
-            takes: caller_saved().collect(),
-            changes: caller_saved().collect(),
+            takes: caller_saved(roles).collect(),
+            changes: caller_saved(roles).collect(),
             keeps: true,
             reads_stack: true,
-            hands_back: caller_saved().collect(),
+            hands_back: caller_saved(roles).collect(),
         }
     }
 
     /// What a function writes, where it has not been followed: it may read anything.
     pub(crate) fn written(graph: &Graph, known: &BTreeMap<u64, Interface>) -> Interface {
         let frame = Frame::default();
+        let roles = graph.machine.roles();
         let Some(function) = Function::read(graph, &frame, known, false) else {
-            return Interface::any();
+            return Interface::any(roles);
         };
         let written: BTreeSet<Location> = function
             .effects
@@ -47,19 +48,22 @@ impl Interface {
             .flat_map(|effect| effect.writes())
             .collect();
         Interface {
-            takes: caller_saved().collect(),
-            changes: caller_saved().filter(|l| written.contains(l)).collect(),
+            takes: caller_saved(roles).collect(),
+            changes: caller_saved(roles)
+                .filter(|l| written.contains(l))
+                .collect(),
             keeps: true,
             reads_stack: true,
-            hands_back: caller_saved().collect(),
+            hands_back: caller_saved(roles).collect(),
         }
     }
 
     pub(crate) fn of(graph: &Graph, frame: &Frame, known: &BTreeMap<u64, Interface>) -> Interface {
+        let roles = graph.machine.roles();
         let function = Function::read(graph, frame, known, false);
         let Some((function, first)) = function.and_then(|f| f.entry().map(|first| (f, first)))
         else {
-            return Interface::any();
+            return Interface::any(roles);
         };
         let live = function.live();
         let written: BTreeSet<Location> = function
@@ -69,15 +73,21 @@ impl Interface {
             .collect();
         let handed_back = function.handed_back(known);
         Interface {
-            takes: caller_saved().filter(|l| live.has(first, *l)).collect(),
-            changes: caller_saved().filter(|l| written.contains(l)).collect(),
+            takes: caller_saved(roles)
+                .filter(|l| live.has(first, *l))
+                .collect(),
+            changes: caller_saved(roles)
+                .filter(|l| written.contains(l))
+                .collect(),
             keeps: handed_back.is_none(),
             reads_stack: function.reads_stack(),
-            hands_back: handed_back.unwrap_or_else(|| caller_saved().collect()),
+            hands_back: handed_back.unwrap_or_else(|| caller_saved(roles).collect()),
         }
     }
 }
 
-pub(super) fn caller_saved() -> impl Iterator<Item = Location> {
-    CALLER_SAVED.into_iter().chain(FLAGS..POINTED)
+pub(super) fn caller_saved(roles: &Roles) -> impl Iterator<Item = Location> + use<'_> {
+    let kept = roles.kept_vectors.start + VECTORS..roles.kept_vectors.end + VECTORS;
+    let others = (FLAGS..POINTED).filter(move |l| !kept.contains(l));
+    roles.caller_saved.iter().copied().chain(others)
 }

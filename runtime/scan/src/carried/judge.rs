@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::dense::Rows;
+use super::effect::results;
 use super::function::{Function, Location, Mark};
-use super::function::{
-    BOUND, COUNTER, INDEX, LAST, OWN, PLAIN, SET, SOME, SPOILT, STRIDE, SUM, VECTORS,
-};
+use super::function::{BOUND, COUNTER, INDEX, LAST, OWN, PLAIN, SET, SOME, SPOILT, STRIDE, SUM};
 use super::levels::Level;
 use super::sums;
 use crate::code::Op;
@@ -103,7 +102,7 @@ impl Function<'_> {
                     }
                 }
                 Next::Return if self.inner => {
-                    let left = all(&[0, 2, VECTORS, VECTORS + 1]);
+                    let left = all(&results(self.graph.machine.roles()));
                     fine &= left & (SUM | LAST | BOUND | COUNTER) == 0;
                 }
                 _ if self.is_push(index) && data & (SUM | LAST | COUNTER) != 0 => {

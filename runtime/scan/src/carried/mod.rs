@@ -60,7 +60,6 @@ use crate::entry::Entry;
 use crate::findings::Frame;
 use crate::graph::Graph;
 use crate::nodes::{Next, Node};
-use crate::state::ARGUMENTS;
 use crate::{Callee, Form};
 use dense::{Open, Rows, Sets};
 use effect::{is_exchange, target};
@@ -201,7 +200,7 @@ impl<'a> Function<'a> {
                 used.put(index, l);
             }
             if self.inner && matches!(self.next(index), Next::Return) {
-                for l in [0, 2, VECTORS, VECTORS + 1] {
+                for l in effect::results(self.graph.machine.roles()) {
                     used.put(index, l);
                 }
             }
@@ -366,13 +365,13 @@ impl<'a> Function<'a> {
     fn arguments(&self) -> Vec<Mark> {
         let something = SET | SOME | OWN;
         let mut marks = vec![0; self.locations];
-        marks[ARGUMENTS[0]] = something;
+        let roles = self.graph.machine.roles();
+        marks[roles.arguments[0]] = something;
         if self.form == Form::Numbers {
-            for register in ARGUMENTS {
+            for &register in roles.arguments {
                 marks[register] = something;
             }
-            // Behind the return address.
-            for (_, &location) in self.words.range((0, 2)..(1, i64::MIN)) {
+            for (_, &location) in self.words.range((0, roles.stacked / 4)..(1, i64::MIN)) {
                 marks[location] = something;
             }
         }
@@ -483,7 +482,8 @@ impl<'a> Function<'a> {
         }
         // What a callee computes without handing its arguments back: of numbers in vector registers, and of memory.
         let of_others = effect.hands_back.as_ref().map_or(mark, |_| {
-            let others = effect.reads.iter().filter(|l| !ARGUMENTS.contains(l));
+            let arguments = self.graph.machine.roles().arguments;
+            let others = effect.reads.iter().filter(|l| !arguments.contains(l));
             others.fold(effect.fresh | SET, |mark, &l| mark | state[l])
         });
         let is_handed_back =
@@ -497,7 +497,7 @@ impl<'a> Function<'a> {
         if effect.exchanges {
             // Whether somebody came in between says nothing about the value.
             state[FLAGS] = SET;
-            state[0] = SET;
+            state[self.graph.machine.roles().result()] = SET;
         }
     }
 }

@@ -151,6 +151,8 @@ impl Function<'_> {
             _ if i.op == Op::WidenResult => RAX,
             _ => return None,
         };
+        // Where the result has a place of its own, what it is made of comes behind it.
+        let last = i.operands().len().saturating_sub(1);
         let own = || Operand::Location(to);
         let operand = |o: usize| match i.operand(o) {
             code::Operand::Register(register) => location(register).map(Operand::Location),
@@ -160,6 +162,10 @@ impl Function<'_> {
             },
             code::Operand::Constant(number) => Some(Operand::Number(number)),
             code::Operand::Other => None,
+        };
+        let first = || match last {
+            2 => operand(1),
+            _ => Some(own()),
         };
         if i.moves || i.op == Op::WidenResult {
             let from = match i.op {
@@ -176,11 +182,12 @@ impl Function<'_> {
         let made_of = match i.op {
             Op::Increment => vec![(own(), 1), (Operand::Number(1), 1)],
             Op::Decrement => vec![(own(), 1), (Operand::Number(-1), 1)],
-            Op::Add => vec![(own(), 1), (operand(1)?, 1)],
-            Op::Subtract => vec![(own(), 1), (operand(1)?, -1)],
-            Op::Negate => vec![(own(), -1)],
-            Op::ShiftLeft => match i.operand(1).constant() {
-                Some(by @ 0..=32) => vec![(own(), 1 << by)],
+            Op::Add => vec![(first()?, 1), (operand(last)?, 1)],
+            Op::Subtract => vec![(first()?, 1), (operand(last)?, -1)],
+            Op::Negate if last == 0 => vec![(own(), -1)],
+            Op::Negate => vec![(operand(last)?, -1)],
+            Op::ShiftLeft => match i.operand(last).constant() {
+                Some(by @ 0..=32) => vec![(first()?, 1 << by)],
                 _ => return None,
             },
             Op::Multiply => vec![(operand(1)?, i.operand(2).constant()?)],

@@ -31,7 +31,6 @@ use super::levels::Level;
 use crate::findings::Memory;
 use crate::library;
 use crate::nodes::Next;
-use crate::state::{ARGUMENTS, RAX};
 use crate::value::Place;
 use crate::Callee;
 
@@ -86,7 +85,9 @@ impl Function<'_> {
             };
             let reached = self.handled(index, state, known);
             let (reads, writes) = reached.ok_or(self.at[index])?;
-            if has(state, ARGUMENTS[0]) && self.calls(index, library::gives_memory_back) {
+            if has(state, self.graph.machine.roles().arguments[0])
+                && self.calls(index, library::gives_memory_back)
+            {
                 self.own_calls.insert(index);
             }
             let effect = &mut self.effects[index];
@@ -105,7 +106,8 @@ impl Function<'_> {
     /// `None` where it may keep one elsewhere, or give it to somebody who does.
     pub(super) fn handed_back(&self, known: &BTreeMap<u64, Interface>) -> Option<Vec<Location>> {
         let mut arguments = self.no_locations();
-        for l in ARGUMENTS {
+        let roles = self.graph.machine.roles();
+        for &l in roles.arguments {
             put(&mut arguments, l, true);
         }
         let states = self.made_of(arguments, &BTreeSet::new(), known);
@@ -116,9 +118,9 @@ impl Function<'_> {
             };
             self.handled(index, state, known)?;
             match self.next(index) {
-                Next::Return => left.extend(caller_saved().filter(|&l| has(state, l))),
+                Next::Return => left.extend(caller_saved(roles).filter(|&l| has(state, l))),
                 // What another function leaves.
-                Next::TailCall(_) => left.extend(caller_saved()),
+                Next::TailCall(_) => left.extend(caller_saved(roles)),
                 _ => {}
             }
         }
@@ -127,7 +129,10 @@ impl Function<'_> {
 
     /// Whether the function may read arguments that are passed in memory: behind the return address.
     pub(super) fn reads_stack(&self) -> bool {
-        let first = Place { base: 0, offset: 8 };
+        let first = Place {
+            base: 0,
+            offset: self.graph.machine.roles().stacked,
+        };
         let touched = |&at: &u64| match self.frame.touched(at) {
             Some(Memory::Slot(place)) => place.is_at_or_above(first),
             Some(Memory::SomeSlot(_)) => true,
@@ -168,7 +173,7 @@ impl Function<'_> {
                     let callee = known.get(target);
                     callee.is_none_or(|callee| callee.hands_back.contains(&l))
                 }
-                Some(_) => l == RAX,
+                Some(_) => l == self.graph.machine.roles().result(),
             };
             for &l in &effect.kills {
                 put(&mut state, l, made && may_be_made(l));

@@ -87,6 +87,7 @@ fn lowered(i: &iced_x86::Instruction, info: &InstructionInfo) -> Instruction {
         } else {
             &[]
         },
+        is_exclusive: false,
         asks: (i.is_jcx_short() || i.is_loop() || i.is_loopcc()).then_some(1),
         uses_floats: i.cpuid_features().iter().any(|feature| {
             use CpuidFeature as C;

@@ -1,14 +1,14 @@
 //! What calls do to a state: of the runtime, of functions that are followed, and of others.
 
 use super::Analysis;
-use crate::code::{Flow, Instruction, Register};
+use crate::code::{Flow, Instruction, Register, STACK};
 use crate::entry::Entry;
 use crate::findings::Frame;
 use crate::library;
 use crate::primary;
-use crate::state::{Flags, Source, State, ARGUMENTS, CALLER_SAVED, RAX, RDX, RSP, VECTOR};
+use crate::state::{Flags, Source, State, VECTOR};
 use crate::value::{Origin, Place, Value};
-use crate::{Callee, Why};
+use crate::{Callee, Machine, Why};
 
 /// So many words above the stack pointer may be arguments of a call.
 const STACKED: i64 = 6;
@@ -24,18 +24,20 @@ impl Analysis<'_> {
         frame: &mut Frame,
     ) -> Result<bool, (Why, u64)> {
         let at = i.at;
+        let roles = state.roles();
+        let vectors = || (0..VECTOR).filter(|n| !roles.kept_vectors.contains(n));
         let parts = i.address.iter().flat_map(|address| address.registers());
         let pointers = parts.chain(i.operand(0).register());
         for n in pointers.filter_map(Register::general) {
             self.findings
                 .escape(state.general[n].origin(), Why::Address, at);
         }
-        if !matches!(state.general[RSP], Value::Frame(_)) {
+        if !matches!(state.general[STACK], Value::Frame(_)) {
             return Err((Why::StackPointer, at));
         }
         // Called functions change registers, and what they were shown.
         state.forget_copies(|source| match source {
-            Source::Register(n) => CALLER_SAVED.contains(&n),
+            Source::Register(n) => roles.caller_saved.contains(&n),
             Source::Slot(_) => true,
             Source::Constant(_) => false,
         });
@@ -49,14 +51,16 @@ impl Analysis<'_> {
                 }
                 clobber(state);
                 match entry {
-                    Entry::ProcessNumber => state.general[RAX] = Value::Taint(Origin::ID),
+                    Entry::ProcessNumber => {
+                        state.general[roles.result()] = Value::Taint(Origin::ID)
+                    }
                     Entry::ThreadNumber => {
                         self.asked.0 = true;
-                        state.general[RAX] = Value::Id;
+                        state.general[roles.result()] = Value::Id;
                     }
                     Entry::TeamSize => {
                         self.asked.1 = true;
-                        state.general[RAX] = if self.told_calls.contains(&at) {
+                        state.general[roles.result()] = if self.told_calls.contains(&at) {
                             self.findings.told.insert(at, i.behind);
                             Value::Shown
                         } else {
@@ -76,8 +80,8 @@ impl Analysis<'_> {
                 if !known {
                     self.unknown(at);
                 }
-                let printed = library::prints_from(name).unwrap_or(ARGUMENTS.len());
-                for &n in ARGUMENTS.iter().skip(printed) {
+                let printed = library::prints_from(name).unwrap_or(roles.arguments.len());
+                for &n in roles.arguments.iter().skip(printed) {
                     if state.general[n] == Value::Shown {
                         state.general[n] = Value::Plain;
                     }
@@ -95,15 +99,15 @@ impl Analysis<'_> {
             }
             Callee::Inside(target) => {
                 self.calls.foreign = true;
-                let mut inner = State::entry();
+                let mut inner = State::entry(self.image.machine());
                 self.drop_left(*target, state);
-                for n in CALLER_SAVED {
+                for &n in roles.caller_saved {
                     frame.expose_argument(state.general[n]);
                     if !state.general[n].is_free() || state.general[n].split().is_some() {
                         inner.general[n] = state.general[n];
                     }
                 }
-                for n in 0..VECTOR {
+                for n in vectors() {
                     frame.expose_argument(state.vector[n]);
                     if !state.vector[n].is_free() {
                         inner.vector[n] = state.vector[n];
@@ -117,14 +121,13 @@ impl Analysis<'_> {
                     Ok(None) => Ok(false),
                     Ok(Some((general, vector))) => {
                         clobber(state);
-                        for n in CALLER_SAVED {
-                            if direct || n == RAX || n == RDX {
+                        for &n in roles.caller_saved {
+                            if direct || roles.results.contains(&n) {
                                 state.general[n] = left(general[n]);
                             }
                         }
-                        let kept = if direct { VECTOR } else { 2 };
-                        for (mine, &theirs) in state.vector.iter_mut().zip(&vector).take(kept) {
-                            *mine = left(theirs);
+                        for n in vectors().filter(|&n| direct || n < roles.vector_results) {
+                            state.vector[n] = left(vector[n]);
                         }
                         Ok(true)
                     }
@@ -134,10 +137,10 @@ impl Analysis<'_> {
                         if !direct {
                             clobber(state);
                         }
-                        for n in CALLER_SAVED {
+                        for &n in roles.caller_saved {
                             state.general[n] = state.general[n].blurred();
                         }
-                        for n in 0..VECTOR {
+                        for n in vectors() {
                             state.vector[n] = state.vector[n].blurred();
                         }
                         state.flags = Flags::Plain;
@@ -153,14 +156,16 @@ impl Analysis<'_> {
     fn drop_left(&self, target: u64, state: &mut State) {
         let is_left = |(_, value): &(usize, &Value)| **value == Value::Left;
         // No function is told anything there but how many vector registers have arguments.
-        if state.general[RAX] == Value::Left {
-            state.general[RAX] = Value::Dead;
+        let result = state.roles().result();
+        let told = state.roles().arguments.contains(&result);
+        if state.general[result] == Value::Left && !told {
+            state.general[result] = Value::Dead;
         }
         let general = state.general.iter().enumerate().filter(is_left);
         let vector = state.vector.iter().enumerate().filter(is_left);
         let left = general.map(|(n, _)| n);
         let left = left.chain(vector.map(|(n, _)| n + primary::VECTOR));
-        let left = left.fold(0u64, |bits, n| bits | 1 << n);
+        let left = left.fold(0, |bits: primary::Registers, n| bits | 1 << n);
         if left == 0 || super::settle::reads(self.image, target, left, 0) {
             return;
         }
@@ -174,8 +179,9 @@ impl Analysis<'_> {
     /// Follows a function that another object's calls back, with arguments of its own. Tells whether it was followed to
     /// its end, and returns nothing that stems from the numbers.
     fn is_called_back(&mut self, target: u64) -> bool {
-        match self.function(target, State::entry()) {
-            Ok(exit) => !exit.as_ref().is_some_and(super::leaves_numbers),
+        let machine = self.image.machine();
+        match self.function(target, State::entry(machine)) {
+            Ok(exit) => exit.is_none_or(|exit| !super::leaves_numbers(&exit, machine.roles())),
             Err(_) => false,
         }
     }
@@ -185,17 +191,19 @@ impl Analysis<'_> {
     /// the loop, and limits by the loop's own.
     fn static_loop(&mut self, at: u64, state: &mut State, frame: &mut Frame) {
         self.asked = (true, true);
-        let on_stack = match state.general[RSP] {
+        let on_stack = match state.general[STACK] {
             Value::Frame(place) => state.load(place, 8),
             _ => Value::Plain,
         };
-        let [.., last, lower, upper] = ARGUMENTS.map(|n| state.general[n]);
+        let arguments = state.roles().arguments;
+        let pointers = arguments[3..].iter().map(|&n| state.general[n]);
+        let pointers: Vec<Value> = pointers.chain([on_stack]).collect();
         let mut places = [Place::LOWEST; 4];
-        for (place, pointer) in places.iter_mut().zip([last, lower, upper, on_stack]) {
+        for (place, pointer) in places.iter_mut().zip(pointers) {
             let Value::Frame(known) = pointer else {
                 // Variables that others may see: nothing that clang does.
                 self.unknown(at);
-                self.hand_over(at, ARGUMENTS.len(), state, frame);
+                self.hand_over(at, arguments.len(), state, frame);
                 return;
             };
             *place = known;
@@ -217,14 +225,18 @@ impl Analysis<'_> {
 
     /// Checks what a function that is not followed can see.
     fn hand_over(&mut self, at: u64, arguments: usize, state: &State, frame: &mut Frame) {
-        for &n in ARGUMENTS.iter().take(arguments) {
+        for &n in state.roles().first_arguments(arguments) {
             let value = state.general[n];
             if !matches!(value, Value::Stale(_)) && !value.is_handed() {
                 self.findings.escape(value.origin(), Why::Argument, at);
             }
+            // Divisions of x86-64 leave the remainder beside it, in the register of an argument.
+            if value.is_quotient() && self.image.machine() == Machine::A64 {
+                self.findings.escape(Origin::TEAM, Why::Argument, at);
+            }
             frame.expose_argument(value);
         }
-        if arguments < ARGUMENTS.len() {
+        if arguments < 6 {
             return;
         }
         for value in state.vector.iter().take(8) {
@@ -234,7 +246,7 @@ impl Analysis<'_> {
             frame.expose_argument(*value);
         }
         // The seventh argument and later ones; gcc pushes these, which is checked there.
-        if let Value::Frame(bottom) = state.general[RSP] {
+        if let Value::Frame(bottom) = state.general[STACK] {
             for n in 0..STACKED {
                 let Some(offset) = bottom.offset.checked_add(8 * n) else {
                     return;
@@ -262,11 +274,14 @@ fn left(value: Value) -> Value {
 
 /// After a call of another object's function.
 pub(super) fn clobber(state: &mut State) {
-    for n in CALLER_SAVED {
+    let roles = state.roles();
+    for &n in roles.caller_saved {
         state.general[n] = Value::Dead;
     }
-    state.general[RAX] = Value::Plain;
-    state.vector = [Value::Dead; VECTOR];
+    state.general[roles.result()] = Value::Plain;
+    for n in (0..VECTOR).filter(|n| !roles.kept_vectors.contains(n)) {
+        state.vector[n] = Value::Dead;
+    }
     state.vector[0] = Value::Plain;
     state.flags = Flags::Plain;
 }

@@ -12,10 +12,11 @@ mod uneven;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::carried::{self, Interface};
+use crate::code::Roles;
 use crate::findings::{Findings, Frame, Uneven};
 use crate::graph::Graph;
 use crate::once;
-use crate::state::{State, CALLER_SAVED, GENERAL, VECTOR};
+use crate::state::{State, GENERAL, VECTOR};
 use crate::told;
 use crate::value::Value;
 use crate::{Calls, Entry, Form, Image, Scan, Use, Why};
@@ -107,7 +108,7 @@ pub(crate) fn look_at_parts(
         looks_at_parts: true,
         ..Analysis::new(image, Form::Data)
     };
-    let state = State::outlined(Form::Data);
+    let state = State::outlined(Form::Data, image.machine());
     analysis.function(entry, state)?;
     // A loop that the runtime divides, of the same length and schedule, would keep equal parts.
     let divided = [Entry::LoopDispatch, Entry::Ordered, Entry::Doacross];
@@ -143,7 +144,9 @@ impl<'a> Analysis<'a> {
 
 impl Analysis<'_> {
     fn scan(&mut self, entry: u64) -> Scan {
-        let limit = self.function(entry, State::outlined(self.form)).err();
+        let limit = self
+            .function(entry, State::outlined(self.form, self.image.machine()))
+            .err();
         let ticket = self.findings.ticket;
         let limit = limit.or_else(|| ticket.map(|(address, _)| (Why::Counter, address)));
         let used = |asked: bool, escape: Option<(u64, Why)>| match escape {
@@ -176,7 +179,7 @@ impl Analysis<'_> {
             self.findings.merge(&known.findings);
             return Ok(known.exit.clone());
         }
-        let knows_nothing = state == State::entry();
+        let knows_nothing = state == State::entry(self.image.machine());
         if self.active.contains(&entry) && knows_nothing {
             // What it calls itself with says nothing about the numbers, and whatever it finds out
             // is found where it is being followed. Taken to leave nothing of the numbers behind,
@@ -202,7 +205,12 @@ impl Analysis<'_> {
         }
         self.findings.merge(&findings);
         let exit = exit?;
-        if self.recursive.remove(&entry) && exit.as_ref().is_some_and(leaves_numbers) {
+        let roles = self.image.machine().roles();
+        if self.recursive.remove(&entry)
+            && exit
+                .as_ref()
+                .is_some_and(|exit| leaves_numbers(exit, roles))
+        {
             return Err((Why::TooLong, entry));
         }
         self.known.entry(entry).or_default().push(Known {
@@ -282,8 +290,9 @@ impl Analysis<'_> {
 
 /// Whether something that stems from the numbers, or belongs to a split, is in a register that a call
 /// may change.
-fn leaves_numbers((general, vector): &(Vec<Value>, Vec<Value>)) -> bool {
-    let mut left = CALLER_SAVED
+fn leaves_numbers((general, vector): &(Vec<Value>, Vec<Value>), roles: &Roles) -> bool {
+    let mut left = roles
+        .caller_saved
         .iter()
         .map(|&n| general[n])
         .chain(vector.iter().copied());

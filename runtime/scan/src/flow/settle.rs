@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use super::calls::clobber;
 use super::Analysis;
-use crate::code::Condition;
+use crate::code::{Condition, STACK};
 use crate::findings::{Findings, Frame, ZeroBranch};
 use crate::graph::Graph;
 use crate::nodes::Next;
-use crate::primary::{self, Block};
-use crate::state::{Flags, State, RSP};
+use crate::primary::{self, Block, Registers};
+use crate::state::{Flags, State};
 use crate::step::Step;
 use crate::told;
 use crate::value::{Origin, Value};
@@ -124,7 +124,7 @@ impl Analysis<'_> {
         at: u64,
         asked: ZeroBranch,
         frame: &Frame,
-    ) -> u64 {
+    ) -> Registers {
         let Some(node) = graph.nodes.get(&at) else {
             return 0;
         };
@@ -281,18 +281,19 @@ impl Analysis<'_> {
                     if looks {
                         self.note_branch(i, &state, taken);
                     }
-                    let here = state.general[RSP];
+                    let here = state.general[STACK];
                     let (mut there, mut after) = (here, here);
                     if let Flags::StackEquals(place) = state.flags {
                         match i.condition {
+                            _ if !i.reads_flags => {}
                             Condition::Equal => there = Value::Frame(place),
                             Condition::NotEqual => after = Value::Frame(place),
                             _ => {}
                         }
                     }
-                    (state.order, state.general[RSP]) = (taken, there);
+                    (state.order, state.general[STACK]) = (taken, there);
                     send(*target, &state);
-                    (state.order, state.general[RSP]) = (fallen, after);
+                    (state.order, state.general[STACK]) = (fallen, after);
                     send(behind, &state);
                     return Ok(());
                 }
@@ -305,7 +306,7 @@ impl Analysis<'_> {
                         let mut caught = state.clone();
                         clobber(&mut caught);
                         // The unwinder takes back what was pushed for the call.
-                        caught.general[RSP] = caught.general[RSP].add_constant(pad.pushed);
+                        caught.general[STACK] = caught.general[STACK].add_constant(pad.pushed);
                         send(pad.address, &caught);
                     }
                     if !returns || *last {
@@ -355,7 +356,7 @@ const CALLEE: usize = 400;
 const CALLEES: u32 = 3;
 
 /// Whether the function at `target` may use what these registers hold when it is called.
-pub(super) fn reads(image: &dyn Image, target: u64, registers: u64, depth: u32) -> bool {
+pub(super) fn reads(image: &dyn Image, target: u64, registers: Registers, depth: u32) -> bool {
     if depth >= CALLEES {
         return true;
     }

@@ -82,7 +82,7 @@ impl Analysis<'_> {
                 continue;
             }
             // A function that calls itself may change anything there.
-            known.insert(target, Interface::any());
+            known.insert(target, Interface::any(graph.machine.roles()));
             let Ok(graph) = Graph::read(self.image, target, &mut self.decoded) else {
                 continue;
             };

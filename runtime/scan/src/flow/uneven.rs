@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use super::Analysis;
 use crate::code::{Instruction, Op};
 use crate::graph::Graph;
-use crate::state::{Flags, State, ARGUMENTS};
+use crate::state::{Flags, State};
 use crate::value::{Order, Origin, Split, Value};
 use crate::Why;
 
@@ -102,7 +102,7 @@ impl Analysis<'_> {
 
     /// Writes down what a call gets of splits.
     pub(super) fn note_arguments(&mut self, at: u64, state: &State) {
-        for n in ARGUMENTS {
+        for &n in state.roles().arguments {
             let value = state.general[n];
             if kind(value).is_some_and(|(_, kind)| kind != Kind::Rest) {
                 self.findings.uneven.forbid(at, Why::Argument);
@@ -193,7 +193,7 @@ impl Analysis<'_> {
             };
             let i = &node.instruction;
             let called = matches!(node.next, crate::nodes::Next::Call { .. })
-                && crate::state::CALLER_SAVED.contains(&register);
+                && graph.machine.roles().caller_saved.contains(&register);
             let goes_on = match i.op {
                 _ if called => false,
                 _ if !i.writes(register) => from(number, register, &mut open),

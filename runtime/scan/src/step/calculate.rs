@@ -1,9 +1,9 @@
 //! Instructions that calculate: what compilers make a split of iterations, a loop's bounds and addresses from.
 
 use super::{is_stack_pointer, tainted, Picked, Step};
-use crate::code::{Instruction, Op, Operand, Register};
+use crate::code::{FlagsWritten, Instruction, Op, Operand, Register};
 use crate::findings::Memory;
-use crate::state::{Flags, RAX, RDX};
+use crate::state::{Flags, Source, RAX, RDX};
 use crate::value::{Origin, Place, Value};
 use crate::Why;
 
@@ -52,9 +52,15 @@ impl Step<'_> {
             return Ok(());
         }
         let same = i.same_register().is_some();
-        let a = self.read(i, 0);
-        let b = self.read(i, 1);
-        let constant = i.operand(1).constant();
+        // Where the result has a place of its own, what it is made of comes behind it.
+        let first = i
+            .operands()
+            .len()
+            .saturating_sub(if op == Op::Negate { 1 } else { 2 });
+        let first = if i.operands().len() == 1 { 0 } else { first };
+        let a = self.read(i, first);
+        let b = self.read(i, first + 1);
+        let constant = i.operand(first + 1).constant();
         if op == Op::Add {
             self.note_end(a, b, i);
         }
@@ -77,6 +83,10 @@ impl Step<'_> {
             (Op::Increment, _) => a.add_constant(1),
             (Op::Decrement, _) => a.add_constant(-1),
             (Op::Add, None) => a.add(b),
+            (Op::Subtract, None) if self.is_rest(i, first, b) => match b.split() {
+                Some(split) => Value::Remainder(split),
+                None => a.subtract(b),
+            },
             (Op::Subtract | Op::Compare, None) => a.subtract(b),
             (Op::Or, None) if same => a,
             (Op::And, None) if same => a,
@@ -112,6 +122,7 @@ impl Step<'_> {
         };
         let old = self.state.flags.origin();
         match (op, a, b) {
+            _ if i.flags == FlagsWritten::None => {}
             (Op::Compare | Op::Subtract, Value::Id, Value::Remainder(split)) => {
                 self.state.flags = Flags::IdRemainder {
                     split,
@@ -136,6 +147,13 @@ impl Step<'_> {
             self.write(i, 0, result);
         }
         Ok(())
+    }
+
+    /// Whether it subtracts what all threads have in common (`b`) from what was divided among them.
+    fn is_rest(&self, i: &Instruction, from: usize, b: Value) -> bool {
+        let divided = i.operand(from).general().map(Source::Register);
+        matches!((b, self.state.divided), (Value::Covered(s), Some((split, source)))
+            if s == split && divided == Some(source))
     }
 
     /// Whether the operand is a [`Value::IsFirst`].
@@ -217,24 +235,33 @@ impl Step<'_> {
         if let Value::Product(split) | Value::ProductPick(split) = result {
             self.findings.splits.insert(split);
         }
-        self.set_flags(a.origin().with(b.origin()));
+        if i.flags != FlagsWritten::None {
+            self.set_flags(a.origin().with(b.origin()));
+        }
         self.write(i, 0, result);
     }
 
     /// Whether it shifts a multiple of one of the numbers by a constant.
     pub(super) fn is_multiple(&self, i: &Instruction) -> bool {
-        self.peek(i, 0).is_some_and(Value::is_multiple)
-            && matches!(i.operand(1).constant(), Some(0..=30))
+        let last = i.operands().len() - 1;
+        self.peek(i, last - 1).is_some_and(Value::is_multiple)
+            && matches!(i.operand(last).constant(), Some(0..=30))
     }
 
     pub(super) fn shift(&mut self, i: &Instruction) {
-        let value = self.read(i, 0);
-        let by = i.operand(1).constant().unwrap_or(0);
-        self.set_flags(value.origin());
+        let last = i.operands().len() - 1;
+        let value = self.read(i, last - 1);
+        let by = i.operand(last).constant().unwrap_or(0);
+        if i.flags != FlagsWritten::None {
+            self.set_flags(value.origin());
+        }
         self.write(i, 0, value.times(1 << by));
     }
 
     pub(super) fn divide(&mut self, i: &Instruction) {
+        if i.operands().len() == 3 {
+            return self.divide_registers(i);
+        }
         let divisor = self.read(i, 0);
         let low = self.state.general[RAX];
         let high = self.state.general[RDX];
@@ -261,20 +288,45 @@ impl Step<'_> {
         self.set_flags(dividend.origin().with(divisor.origin()));
     }
 
+    /// A division that leaves a quotient alone.
+    fn divide_registers(&mut self, i: &Instruction) {
+        let (dividend, divisor) = (self.read(i, 1), self.read(i, 2));
+        let divisor = match divisor {
+            value if value.split() == Some(i.at) => value.outdated(),
+            value => value,
+        };
+        let source = i.operand(1).general().map(Source::Register);
+        let again = match (source, self.state.divided) {
+            (Some(source), Some((split, same))) if source == same => Some(split),
+            _ => None,
+        };
+        if again.is_none() {
+            self.state.forget_split(i.at);
+        }
+        let (quotient, _) = dividend.divide(divisor, again.unwrap_or(i.at));
+        self.write(i, 0, quotient);
+        if let (Some(source), Value::Quotient(split)) = (source, quotient) {
+            self.state.divided = Some((split, source));
+        }
+    }
+
     /// Adds to a counter that threads share, and takes what it was. A thread may number itself by
     /// that, and index an array by the number; not so if all that it asks is whether it was the first
     /// or the last one (see [`Step::arithmetic`]).
     pub(super) fn count(&mut self, i: &Instruction) {
         let memory = self.memory(i);
         let added = self.read(i, 1);
+        let last = i.operands().len() - 1;
         if let Memory::Slot(_) | Memory::SomeSlot(_) = memory {
             self.generic_store(memory, i);
         } else {
             self.escape(added, Why::Store, i);
         }
-        self.write(i, 1, Value::Taint(Origin::TICKET));
+        self.write(i, last, Value::Taint(Origin::TICKET));
         // Of the sum, which nobody has a register for.
-        self.state.flags = Flags::Plain;
+        if i.flags != FlagsWritten::None {
+            self.state.flags = Flags::Plain;
+        }
     }
 
     /// What lies there is not followed any more.

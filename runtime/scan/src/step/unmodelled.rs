@@ -2,10 +2,9 @@
 //! is read is taken to decide everything that is written.
 
 use super::{tainted, Step};
-use crate::code::{FlagsWritten, Instruction};
+use crate::code::{FlagsWritten, Instruction, STACK};
 use crate::findings::Memory;
 use crate::operand::overwrite_part;
-use crate::state::RSP;
 use crate::value::{Place, Value};
 use crate::Why;
 
@@ -63,7 +62,7 @@ impl Step<'_> {
                     old.mixed(data)
                 } else if register.size < 4 {
                     overwrite_part(old, data, register)
-                } else if n == RSP {
+                } else if n == STACK {
                     // Only what changes it by a known amount is modelled.
                     Value::Plain
                 } else {

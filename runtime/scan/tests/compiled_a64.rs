@@ -1,0 +1,86 @@
+//! The same programs compiled for 64-bit Arm: no machine of that kind is needed to read them.
+#![cfg(target_arch = "x86_64")]
+
+mod support;
+
+use hetmp_scan::{scan, Form};
+use std::collections::BTreeSet;
+use std::process::Command;
+use support::compile_by;
+use support::file::form;
+
+const GCC: &str = "aarch64-linux-gnu-gcc";
+
+/// What x86-64's code may do and A64's is not known to.
+///
+/// - gcc adds to shared counters by functions of libgcc; whether a number of the program or a sum is added is not seen.
+/// - It divides a loop behind a barrier twice, on each way that leads there.
+/// - `ccmp` asks two questions at once.
+const NOT_YET: &[&str] = &[
+    "count_down",
+    "counted_references",
+    "first_come",
+    "errors_are_told",
+    "one_prints",
+    "timers",
+    "timer_in_place",
+    "constant",
+];
+
+#[test]
+fn what_is_refused_is_refused_here_too() {
+    if Command::new(GCC).arg("--version").output().is_err() {
+        println!("skipped for {GCC}: not installed");
+        return;
+    }
+    for level in ["-O0", "-O2", "-O3"] {
+        for atomics in [
+            "-moutline-atomics",
+            "-mno-outline-atomics",
+            "-march=armv8.1-a",
+        ] {
+            let file = compile_by(GCC, "loops.c", &[level, atomics]);
+            let mut wrong = Vec::new();
+            let mut fitting = 0;
+            for (name, &address) in &file.functions {
+                let Some(form) = form(name) else {
+                    continue;
+                };
+                let scan = scan(&*file, address, form);
+                let fits = scan.fits().is_ok() && !scan.calls.unknown;
+                fitting += usize::from(fits);
+                let known = NOT_YET.iter().any(|part| name.contains(part));
+                if name.contains("refused_") == fits && (fits || !known) {
+                    wrong.push(format!("{name} at {level} {atomics}: {scan:x?}"));
+                }
+            }
+            assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+            assert!(fitting >= 15, "only {fitting} fit at {level}");
+        }
+    }
+}
+
+/// `hetmp which` finds regions by the calls that open them.
+#[test]
+fn regions_are_found_by_their_calls() {
+    if Command::new(GCC).arg("--version").output().is_err() {
+        println!("skipped for {GCC}: not installed");
+        return;
+    }
+    let file = compile_by(GCC, "loops.c", &["-O2"]);
+    let opened = file.calls(&|name| name.starts_with("GOMP_parallel"));
+    let opened: BTreeSet<u64> = opened
+        .iter()
+        .filter_map(|site| site.region())
+        .map(|(address, form)| {
+            assert_eq!(form, Form::Data);
+            address
+        })
+        .collect();
+    let outlined = file.functions.iter();
+    let outlined: BTreeSet<u64> = outlined
+        .filter(|(name, _)| form(name).is_some())
+        .map(|(_, &address)| address)
+        .collect();
+    assert_eq!(opened, outlined);
+}
