@@ -96,6 +96,8 @@ struct Found {
     missing: Vec<String>,
     /// Files that were looked at.
     files: usize,
+    /// One of them is for another machine than this one.
+    foreign: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Output {
@@ -237,6 +239,7 @@ fn needed(process: &Process) -> BTreeSet<String> {
 impl Found {
     fn fill(&mut self, process: &Process) {
         self.files = process.files.len();
+        self.foreign = process.files.iter().any(|file| !file.part.is_native);
         // What came with a file named later is there when the process needs it.
         let there = |name: &str| {
             process

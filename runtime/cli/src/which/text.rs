@@ -61,6 +61,14 @@ pub(super) fn of(found: &Found) -> String {
         line(&mut out, format_args!("  {separate} pools of threads{one}"));
     }
     parts(&mut out, found);
+    if found.foreign {
+        line(
+            &mut out,
+            format_args!(
+                "for another machine: code for 64-bit Arm is read here, and not yet where it runs (docs/arm.md)"
+            ),
+        );
+    }
     missing(&mut out, found);
     out
 }
