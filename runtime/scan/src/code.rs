@@ -494,8 +494,8 @@ pub(crate) struct Instruction {
     pub(crate) is_locked: bool,
     /// Registers that decide how often it repeats itself, and where.
     pub(crate) repeats: &'static [u8],
-    /// A register that a branch asks about besides, or, if that does not read the flags, instead of the last comparison:
-    /// whether it is zero, if there is a condition.
+    /// A register that a branch asks about besides, or, if that does not read the flags, instead of the last
+    /// comparison: whether it is zero, if there is a condition.
     pub(crate) asks: Option<u8>,
     /// It loads from a place, or stores there if nobody has stored in between.
     pub(crate) is_exclusive: bool,

@@ -196,8 +196,8 @@ impl Graph {
         self.lost_page = self.lost_page.or(open.into_iter().flatten().min());
     }
 
-    /// In A64 a number is taken from a counter by a load and a store that fails if somebody came in between. Where what is
-    /// stored is made of what was loaded, or that is not seen, the two are taken for one that adds.
+    /// In A64 a number is taken from a counter by a load and a store that fails if somebody came in between. Where what
+    /// is stored is made of what was loaded, or that is not seen, the two are taken for one that adds.
     fn find_counters(&mut self) {
         let loads = |i: &Instruction| i.is_exclusive && i.loads();
         let all: Vec<usize> = (0..self.nodes.len())

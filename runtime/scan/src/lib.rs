@@ -93,8 +93,8 @@ pub use entry::Entry;
 pub use taken::{reach, Reach};
 pub use told::Told;
 
-/// The machine that code is for. Files for either one are read on x86-64; in a running process the code of 64-bit Arm is
-/// not read yet.
+/// The machine that code is for. Files for either one are read on x86-64; in a running process the code of 64-bit Arm
+/// is not read yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Machine {
     /// x86-64.
