@@ -29,7 +29,9 @@
 //! most, by the same comparison.
 //!
 //! **No verdict is final.** Regions that are kept away from home are compared further, with what they took at home, and
-//! all return if they surely lose. A region whose times leave their band has changed, and is measured at home anew.
+//! all return if they surely lose. What a region took at home may have been wrong (other programs had its cores) or be
+//! no more: it is measured there anew when its times away leave their band, and else after a number of executions that
+//! doubles each time.
 //!
 //! Pure: times come in, places go out.
 
@@ -39,7 +41,7 @@ mod elsewhere;
 mod region;
 
 use crate::gain::{Estimate, Ratio};
-use crate::limits::{MEMORY, MOST_PAIRS, SHORT_NS};
+use crate::limits::{FIRST_PERIOD, MEMORY, MOST_PAIRS};
 use crate::ways::{Reason, Way};
 use region::Region;
 use std::collections::BTreeMap;
@@ -142,7 +144,10 @@ impl Crossings {
     pub fn next(&mut self, region: usize, left_ns: f64) -> Way {
         match &mut self.phase {
             Phase::Trial { left_ns: left, .. } => *left = left_ns,
-            Phase::Kept { .. } => self.consider(region, left_ns),
+            Phase::Kept { .. } => {
+                self.look_back(region, left_ns);
+                self.consider(region, left_ns);
+            }
         }
         let place = self.place();
         match self.why(region) {
@@ -182,6 +187,21 @@ impl Crossings {
             if let Some(place) = self.best_node(left_ns) {
                 self.begin_trial(place, left_ns, false);
             }
+        }
+    }
+
+    /// Measures a region that is kept away from home there anew, if it is time for that and moving its pages home and
+    /// back takes no longer than is left, or than one execution in as many as pass before the first look: where all is
+    /// lost because of what was measured wrong, that must be found.
+    fn look_back(&mut self, region: usize, left_ns: f64) {
+        let due = |r: &Region| {
+            let moving_ns = 2.0 * (r.cold_ns - r.recent_ns);
+            let away_ns = f64::from(r.runs) * r.recent_ns;
+            r.runs >= FIRST_PERIOD << r.looks
+                && moving_ns <= left_ns.max(away_ns / f64::from(FIRST_PERIOD))
+        };
+        if self.why(region) == Reason::Faster && self.regions.get(&region).is_some_and(due) {
+            self.regions.entry(region).or_default().look_back();
         }
     }
 
@@ -266,7 +286,11 @@ impl Crossings {
             let waited_ns = waited_ns.min(ns);
             let r = self.regions.entry(region).or_default();
             r.at_home((ns - waited_ns) as f64);
-            return self.fetched(waited_ns);
+            // Its pages come home for the look, not for what regions that cross have written.
+            return match r.look_ns(ns as f64) {
+                Some(lost) => lost,
+                None => self.fetched(waited_ns),
+            };
         }
         self.left_home(region, ns as f64)
     }
@@ -354,7 +378,6 @@ impl Crossings {
     }
 
     fn left_home(&mut self, region: usize, ns: f64) -> f64 {
-        let nodes = self.nodes as f64;
         let known = self.regions.get(&region);
         let follows = known.is_some_and(|r| !self.may_gain(r));
         let r = self.regions.entry(region).or_default();
@@ -366,6 +389,8 @@ impl Crossings {
             Phase::Kept { lost_ns, place } => {
                 r.tried = true;
                 r.ratio.fade(MEMORY);
+                let looked = r.look_ns(ns).unwrap_or(0.0);
+                r.away_ns = 0.0;
                 if r.runs > 1 {
                     r.ratio.add(ns, r.home_ns, 1.0);
                 }
@@ -379,13 +404,10 @@ impl Crossings {
                     r.out = true;
                 }
                 (self.away_ns, self.fetched_ns) = (self.away_ns * MEMORY, self.fetched_ns * MEMORY);
-                self.judge_kept()
+                looked + self.judge_kept()
             }
             Phase::Trial {
-                left_ns,
-                place,
-                lost_ns,
-                ..
+                left_ns, lost_ns, ..
             } => {
                 r.tried = true;
                 if r.before_ns == 0.0 {
@@ -393,10 +415,6 @@ impl Crossings {
                 }
                 if r.runs > 1 {
                     r.ratio.add(ns, r.before_ns, 1.0);
-                    if *place == Way::Across {
-                        let overhead = (ns - r.home_ns / nodes).max(SHORT_NS);
-                        self.overhead_ns = self.overhead_ns.min(overhead);
-                    }
                 }
                 let loss = (ns - r.before_ns).max(-*lost_ns);
                 *lost_ns += loss;

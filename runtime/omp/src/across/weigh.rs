@@ -237,7 +237,7 @@ pub(super) fn ran(
     let waited = Counts::own(t).waited_ns();
     with(t, |w| {
         if let Some(parts) = parts {
-            w.rule.crossed(code, parts, threads);
+            w.rule.crossed(code, parts, threads, ns as f64);
         }
         let since = waited.saturating_sub(w.waited_ns);
         w.waited_ns = waited;

@@ -46,6 +46,11 @@ pub struct Part {
 }
 
 impl Part {
+    /// Nanoseconds that the node's part took at least.
+    pub(super) fn least_ns(&self) -> f64 {
+        self.ran_ns / f64::from(self.threads.min(self.cores).max(1))
+    }
+
     /// Nanoseconds for which the whole region would keep one core of the node busy. `None` if the node did too little
     /// to tell.
     pub fn whole_ns(&self) -> Option<f64> {

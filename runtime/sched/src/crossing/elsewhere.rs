@@ -3,13 +3,15 @@
 use super::division::Part;
 use super::region::Region;
 use super::{is_home, Crossings};
-use crate::limits::SYSTEMATIC;
+use crate::limits::{SHORT_NS, SYSTEMATIC};
 use crate::ways::Way;
 
 impl Crossings {
-    /// An execution of the region by `threads` threads across nodes has shown this, by node, home first. Nothing is
-    /// learned where a node other than home did too little to tell.
-    pub fn crossed(&mut self, region: usize, parts: &[Part], threads: u32) {
+    /// An execution of the region by `threads` threads across nodes took `ns`, and has shown this, by node, home first.
+    /// Nothing is learned of nodes where one other than home did too little to tell.
+    pub fn crossed(&mut self, region: usize, parts: &[Part], threads: u32, ns: f64) {
+        let longest = parts.iter().map(Part::least_ns).fold(0.0, f64::max);
+        self.overhead_ns = self.overhead_ns.min((ns - longest).max(SHORT_NS));
         // Where other work takes a part of the processor's time, an execution at home takes longer than that time. It
         // would on other nodes, too.
         let own = parts.first().and_then(|p| p.alone_ns(threads));

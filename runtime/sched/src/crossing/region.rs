@@ -1,8 +1,9 @@
 //! What is known of one region: its time at home, in the current trial, while it is kept, and what executions across
 //! nodes have shown.
 
+use super::HOME_RUNS;
 use crate::gain::{Band, Ratio};
-use crate::limits::MEMORY;
+use crate::limits::{BAND, MEMORY};
 
 /// Times in nanoseconds.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +16,9 @@ pub(super) struct Region {
     pub(super) runs: u32,
     /// The times without the first execution there, to those of before.
     pub(super) ratio: Ratio,
-    /// Their average, of recent ones; 0 before the first one.
+    /// The first execution there, which moves its pages.
+    pub(super) cold_ns: f64,
+    /// The average of the others, of recent ones; 0 before the first one.
     pub(super) recent_ns: f64,
     /// Is that still what is usual?
     pub(super) band: Band,
@@ -25,6 +28,10 @@ pub(super) struct Region {
     pub(super) was_out: bool,
     /// Average time before the current trial, where the region ran then.
     pub(super) before_ns: f64,
+    /// How often it was measured at home anew while it was kept away.
+    pub(super) looks: u32,
+    /// While that lasts, until its pages are back: what it took away from home; else 0.
+    pub(super) away_ns: f64,
     /// Was in a trial.
     pub(super) tried: bool,
     /// What the whole region takes on each other node alone if all its pages are there, as the last execution across
@@ -39,10 +46,25 @@ impl Region {
         (self.ratio, self.band) = (Ratio::NONE, Band::NONE);
     }
 
+    /// What it takes at home is to be measured anew.
+    pub(super) fn look_back(&mut self) {
+        self.looks += 1;
+        self.away_ns = self.recent_ns;
+        self.home_runs = 0;
+        self.leaves();
+    }
+
+    /// What an execution that took `ns` has lost by looking back; `None` if it does not.
+    pub(super) fn look_ns(&self, ns: f64) -> Option<f64> {
+        (self.away_ns > 0.0).then(|| (ns - self.away_ns).max(0.0))
+    }
+
     /// An execution away from home took `ns`.
     pub(super) fn away(&mut self, ns: f64) {
         self.runs += 1;
-        if self.runs > 1 {
+        if self.runs == 1 {
+            self.cold_ns = ns;
+        } else {
             let weight = (1.0 / f64::from(self.runs - 1)).max(1.0 - MEMORY);
             self.recent_ns += weight * (ns - self.recent_ns);
         }
@@ -62,12 +84,17 @@ impl Region {
 
     pub(super) fn at_home(&mut self, ns: f64) {
         self.home_runs += 1;
+        if self.home_runs > HOME_RUNS {
+            self.away_ns = 0.0;
+        }
         self.home_ns = match self.home_runs {
             1 => ns,
             // The first execution may have been slower for reasons that do not come back.
             2 => ns.min(self.home_ns),
             n => {
                 let weight = (1.0 / (n - 1) as f64).max(1.0 - MEMORY);
+                // It may have lost its core meanwhile.
+                let ns = ns.min(self.home_ns * BAND.exp());
                 self.home_ns + weight * (ns - self.home_ns)
             }
         };

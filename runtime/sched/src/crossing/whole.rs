@@ -93,6 +93,11 @@ impl World {
         self.lost += self.rule.ran(i, place, ns as u64, waited as u64);
     }
 
+    /// How often the first region came to node 1, but for coming back after it was looked at, at home.
+    fn moved(&self) -> usize {
+        self.moves.len() - self.rule.regions[&0].looks as usize
+    }
+
     fn at_home(&self) -> f64 {
         self.steps as f64 * self.of.regions as f64 * self.of.home
     }
@@ -104,7 +109,7 @@ fn a_program_that_is_fastest_on_another_node_moves_there_and_stays() {
     w.steps(3000);
     assert_eq!(w.last, [Way::Elsewhere(1); 3]);
     assert_eq!(w.rule.place(), Way::Elsewhere(1));
-    assert_eq!(w.moves.len(), 1, "{:?}", w.moves);
+    assert_eq!(w.moved(), 1, "{:?}", w.moves);
     assert!(w.total < 0.5 * w.at_home(), "{}", w.total / w.at_home());
 }
 
@@ -118,7 +123,7 @@ fn a_node_may_be_better_than_all_together() {
     let mut w = World::new(crosses);
     w.steps(2000);
     assert_eq!(w.last, [Way::Elsewhere(1); 3]);
-    assert_eq!(w.moves.len(), 1, "{:?}", w.moves);
+    assert_eq!(w.moved(), 1, "{:?}", w.moves);
 }
 
 /// Serial code fetches the data in each step, wherever the regions left it: that speaks against neither place.
@@ -137,7 +142,7 @@ fn what_serial_code_fetches_at_both_places_is_not_held_against_the_new_one() {
         }
     }
     assert_eq!(w.last, [Way::Elsewhere(1); 3]);
-    assert_eq!(w.moves.len(), 1, "{:?}", w.moves);
+    assert_eq!(w.moved(), 1, "{:?}", w.moves);
 }
 
 /// No execution on the other node where it would take as long as at home.
@@ -239,8 +244,9 @@ impl Nodes {
                 };
                 let parts = [part(0), part(1)];
                 self.division.ran(&parts);
-                self.rule.crossed(0, &parts, 2);
-                parts[0].ran_ns.max(parts[1].ran_ns + cold_ns)
+                let ns = parts[0].ran_ns.max(parts[1].ran_ns + cold_ns);
+                self.rule.crossed(0, &parts, 2, self.busy * ns);
+                ns
             }
             (None, Way::Elsewhere(node)) => self.core_ns[node],
             (None, _) => self.core_ns[0],
@@ -284,7 +290,8 @@ fn steady_times_of_an_old_division_do_not_count() {
     let places: Vec<Way> = (0..600).map(|_| nodes.run().0).collect();
     let first = places.iter().position(|&p| p == Way::Across);
     let first = first.expect("a trial");
-    assert!(places[first..].iter().all(|&p| p == Way::Across));
+    let home = places[first..].iter().filter(|&&p| p != Way::Across);
+    assert_eq!(home.count() as u32, 2 * nodes.rule.regions[&0].looks);
     assert_eq!(nodes.run(), (Way::Across, Some(vec![3, 1])));
 }
 
