@@ -3,7 +3,7 @@
 set -eu
 usage() {
     cat <<'TEXT'
-usage: scripts/bench dsm [--quick] [--rounds N] [--parts 1234] [--kernels NAMES]
+usage: scripts/bench dsm [--quick] [--rounds N] [--parts 12345] [--kernels NAMES]
 
 Builds both libraries and compiles c-tests/bench/dsm_bench.c and the kernel EP with
 gcc -fopenmp. In turns, N rounds (5; 2 with --quick):
@@ -21,14 +21,17 @@ gcc -fopenmp. In turns, N rounds (5; 2 with --quick):
      Some minutes a round. --parts 3 runs only this; --kernels 'ep cg' only these kernels;
   4. c-tests/dsm/mix.c on two nodes: a loop of two kinds of iterations whose mix changes with
      time, at irregularities from 0 to 100 %, under dynamic, static-csr:1,1, hetprobe and
-     hetprobe-i.
+     hetprobe-i;
+  5. what two nodes with a CPU each are worth: c-tests/bench/dsm_bars.c, and EP, lavaMD and
+     blackscholes for some seconds, with one thread, with two of one process, and with two on
+     two nodes, across as decided by times and always. Ratios to one thread, trials included.
 Needs two CPUs, userfaultfd, and an idle machine: on a busy one a fault waits for a core.
 TEXT
 }
 
 rounds=5
 size=A
-parts=1234
+parts=12345
 kernels='blackscholes ep kmeans lavamd bt cfd cg lud sp streamcluster'
 while [ $# -gt 0 ]; do
     case $1 in
@@ -74,8 +77,8 @@ case $rounds in
 esac
 
 case $parts in
-'' | *[!1234]*)
-    echo "hetmp: option --parts $parts: not usable (expected some of 1, 2, 3 or 4)" >&2
+'' | *[!12345]*)
+    echo "hetmp: option --parts $parts: not usable (expected some of 1 to 5)" >&2
     exit 2
     ;;
 esac
@@ -116,8 +119,53 @@ kernel() { # NAME WAY
     }
 }
 
+# The programs of part 5: a name, and the command.
+bars() {
+    case $size in
+    S) cat <<'TEXT' ;;
+scattered bars scattered 65536 4
+jacobi-256 bars jacobi 256 20
+cg bars cg 100000 5
+kmeans bars kmeans 20000 5
+anew bars anew 65536 3
+EP ep S
+TEXT
+    *) cat <<'TEXT' ;;
+scattered bars scattered
+jacobi-256 bars jacobi
+stencil-4096 bars jacobi 4096 100
+cg bars cg
+kmeans bars kmeans 500000 40
+anew bars anew
+EP ep A 40
+lavaMD lavamd A 40
+blackscholes blackscholes A 400
+TEXT
+    esac
+}
+# Runs such a program one way; its time: NAME.WAY SECONDS.
+bar() { # NAME WAY PROGRAM ARGUMENTS NODES:THREADS:CROSS
+    cross=${5##*:} threads=${5%:*}
+    nodes=${threads%:*} threads=${threads##*:} schedule=static
+    [ "$nodes" = 1 ] || schedule=hetprobe
+    # shellcheck disable=SC2086 # words
+    HETMP_DSM_CPUS=own HETMP_DSM_CROSS=$cross OMP_SCHEDULE=$schedule timeout 300 "$hetmp" run --nodes "$nodes" \
+        --threads "$threads" "$scratch/$3" $4 2>&1 >"$scratch/bar.$2" </dev/null |
+        sed -n "s/.*seconds=\([0-9.]*\).*/$1.$2 \1/p" >>"$scratch/bars.txt"
+    cmp -s "$scratch/bar.one" "$scratch/bar.$2" || {
+        echo "hetmp: $1, $2: printed something else than with one thread" >&2
+        exit 1
+    }
+}
+
 irregularities='0 25 50 75 100'
 ! has 4 || gcc -O2 -fopenmp c-tests/dsm/mix.c -o "$scratch/mix"
+if has 5; then
+    gcc -O2 -fopenmp c-tests/bench/dsm_bars.c -o "$scratch/bars" -lm
+    for k in lavamd blackscholes; do
+        gcc -O2 -fopenmp -Ic-tests/kernels "c-tests/kernels/$k.c" -o "$scratch/$k" -lm
+    done
+fi
 if has 3; then
     for k in $kernels; do
         gcc -O2 -fopenmp -Ic-tests/kernels "c-tests/kernels/$k.c" -o "$scratch/$k" -lm
@@ -142,6 +190,13 @@ for round in $(seq "$rounds"); do
     if has 3; then
         for k in $kernels; do
             for way in one across dynamic decided origin; do kernel "$k" $way; done
+        done
+    fi
+    if has 5; then
+        bars | while read -r name program arguments; do
+            for way in one:1:1:never two:1:2:never decided:dsm:2:2:auto across:dsm:2:2:always; do
+                bar "$name" "${way%%:*}" "$program" "$arguments" "${way#*:}"
+            done
         done
     fi
     if has 4; then
@@ -237,5 +292,19 @@ if has 4; then
         done
         echo "$line $(awk -v a="$(median "$scratch/mix.txt" "mix-$i-hetprobe" 2)" \
             -v b="$(median "$scratch/mix.txt" "mix-$i-hetprobe-i" 2)" 'BEGIN { printf "%.2f", (b > 0 ? a / b : 0) }') |"
+    done
+fi
+if has 5; then
+    echo
+    echo "| $size | one thread, s | two | two nodes, decided | across | of one thread's time: two | decided | across |"
+    echo "| --- | --- | --- | --- | --- | --- | --- | --- |"
+    bars | while read -r name _; do
+        line="| $name |"
+        for way in one two decided across; do line="$line $(of "$scratch/bars.txt" "$name.$way" 2) |"; done
+        for way in two decided across; do
+            line="$line $(awk -v a="$(median "$scratch/bars.txt" "$name.$way" 2)" \
+                -v b="$(median "$scratch/bars.txt" "$name.one" 2)" 'BEGIN { printf "%.2f", (b > 0 ? a / b : 0) }') |"
+        done
+        echo "$line"
     done
 fi

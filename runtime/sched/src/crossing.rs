@@ -36,6 +36,7 @@
 //! Pure: times come in, places go out.
 
 pub mod blocks;
+mod change;
 pub mod division;
 mod elsewhere;
 mod region;
@@ -52,7 +53,7 @@ const MOVES: f64 = 0.5;
 const TOUCH_NS: f64 = 50.0;
 /// Executions at home before a region's time there is known. The first one starts threads and touches memory
 /// for the first time.
-const HOME_RUNS: u64 = 2;
+const HOME_RUNS: u32 = 2;
 /// What starting and ending a region across nodes costs before it was measured, in nanoseconds. A region that
 /// cannot gain that much is never tried.
 const OVERHEAD_NS: f64 = 100_000.0;

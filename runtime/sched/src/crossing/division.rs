@@ -5,8 +5,10 @@
 //! so that the numbers can be in proportion: of 4 threads on two nodes with a core each, a node that is three times as
 //! fast runs 3, one after the other on its core.
 //!
-//! **Another division costs.** The pages at its borders move. So a new division replaces the old one only where the
-//! slowest node would be done much earlier.
+//! **Another division costs.** The pages at its borders move, and those of the program's other regions that have other
+//! borders. So a new division replaces the old one only where the slowest node would be done much earlier, and a
+//! difference that one execution shows must be larger than one that many do: what else runs on the machine makes like
+//! nodes look unlike. Then it is on trial ([`super::change`]).
 //!
 //! **Waiting for pages does not count.** It is not in proportion to a node's part: a node with a small part waits about
 //! as long as before for the pages that every thread reads, and would look ever slower, the smaller its part is. For
@@ -19,7 +21,8 @@
 //!
 //! Pure: times come in, numbers of threads go out.
 
-use crate::limits::{ALIKE, SAME};
+use super::change::{weight, Change};
+use crate::limits::{ALIKE, ONE_PAIR, SAME};
 use crate::virtual_team::PIECES_PER_RUNNER;
 
 /// A first execution in which a node waited for pages longer than this part of its work's time is a cold one.
@@ -27,9 +30,6 @@ const COLD: f64 = 0.25;
 /// A node that took less time than this for its part, in nanoseconds, tells nothing: faults and the region's start are
 /// a large part of that.
 const TELLS_NS: f64 = 500_000.0;
-/// The weight of an execution's times beside those of earlier ones, for a node that has as large a part as the others.
-const WEIGHT: f64 = 0.25;
-
 /// What an execution across nodes has shown about one node.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Part {
@@ -74,6 +74,9 @@ pub struct Division {
     known: Vec<(u32, f64)>,
     /// There was an execution that could tell something.
     has_run: bool,
+    /// Executions behind `known`.
+    runs: u32,
+    change: Change<Vec<u32>>,
 }
 
 impl Division {
@@ -90,21 +93,28 @@ impl Division {
         let fits = now == total || (total..=PIECES_PER_RUNNER * total).contains(&now) && any();
         if !fits {
             self.threads = equal.clone();
+            self.change = Change::default();
         }
-        if self.longest(&self.threads) > ALIKE * self.least() {
+        let is_worse =
+            |threads: &[u32], than: f64| is_clear(self.longest(threads) / than, ALIKE, self.runs);
+        if self.change.may_begin() && is_worse(&self.threads, self.least()) {
             let mut new = self.fixed(total);
-            if self.longest(&new) > ALIKE * self.least() && any() {
+            if is_worse(&new, self.least()) && any() {
                 new = self.free(new);
             }
-            if self.longest(&self.threads) > ALIKE * self.longest(&new) {
-                self.threads = new;
+            if is_worse(&self.threads, self.longest(&new)) {
+                let old = core::mem::replace(&mut self.threads, new);
+                self.change.begin(old);
             }
         }
         (self.threads != equal).then(|| self.threads.clone())
     }
 
-    /// An execution across all nodes showed this, by node.
-    pub fn ran(&mut self, parts: &[Part]) {
+    /// An execution across all nodes took `ns` and showed this, by node.
+    pub fn ran(&mut self, parts: &[Part], ns: f64) {
+        if let Some(old) = self.change.ran(ns) {
+            self.threads = old;
+        }
         let shown: Option<Vec<f64>> = parts.iter().map(Part::whole_ns).collect();
         let Some(shown) = shown else { return };
         let working = parts.iter().zip(shown);
@@ -114,11 +124,14 @@ impl Division {
                 return;
             }
             self.known = working.map(|(p, ns)| (p.cores, ns)).collect();
+            self.runs = 1;
             return;
         }
+        self.runs = self.runs.saturating_add(1);
         for (known, (part, ns)) in self.known.iter_mut().zip(working) {
+            // A small part tells less.
             let usual = part.work * parts.len() as f64;
-            known.1 += WEIGHT * usual.min(1.0) * (ns - known.1);
+            known.1 += weight(self.runs) * usual.min(1.0) * (ns - known.1);
         }
     }
 
@@ -173,6 +186,11 @@ impl Division {
     }
 }
 
+/// Is it sure after so many executions that a time gets shorter by this `factor`, and is it at least `least`?
+pub(super) fn is_clear(factor: f64, least: f64, runs: u32) -> bool {
+    factor.ln() > least.ln().max(2.0 * ONE_PAIR / f64::from(runs))
+}
+
 /// Time of a node for `threads` threads, each of which does as much as all of the region's would do in `ns`.
 fn time(threads: u32, cores: u32, ns: f64) -> f64 {
     ns * f64::from(threads) / f64::from(threads.min(cores.max(1)).max(1))
@@ -205,11 +223,17 @@ mod tests {
             .collect()
     }
 
+    /// An execution that took as long as the slowest part.
+    fn run(division: &mut Division, parts: &[Part]) {
+        let ns = |p: &Part| (p.ran_ns + p.waited_ns) / f64::from(p.threads.min(p.cores).max(1));
+        division.ran(parts, parts.iter().map(ns).fold(0.0, f64::max));
+    }
+
     fn settled(nodes: &[(u32, f64)], total: u32, any: bool) -> Vec<u32> {
         let mut division = Division::default();
         let mut threads: Vec<u32> = equal_parts(total, nodes.len() as u32).collect();
         for _ in 0..6 {
-            division.ran(&parts(nodes, &threads));
+            run(&mut division, &parts(nodes, &threads));
             if let Some(new) = division.threads(total, || any) {
                 threads = new;
             }
@@ -243,7 +267,7 @@ mod tests {
     fn a_program_may_change_its_number_of_threads() {
         let nodes = [(1, 10e6), (1, 30e6)];
         let mut division = Division::default();
-        division.ran(&parts(&nodes, &[1, 1]));
+        run(&mut division, &parts(&nodes, &[1, 1]));
         assert_eq!(division.threads(2, || true), Some(vec![3, 1]));
         assert_eq!(division.threads(8, || false), Some(vec![6, 2]));
         assert_eq!(division.threads(1, || false), None);
@@ -260,7 +284,7 @@ mod tests {
                 shown[1].waited_ns = 4e6;
                 // And what is neither work nor waiting for pages.
                 shown[1].ran_ns += 0.5e6;
-                division.ran(&shown);
+                run(&mut division, &shown);
                 threads = division.threads(2, || true).unwrap_or(vec![1, 1]);
             }
             assert_eq!(threads, expected, "{slow}");
@@ -274,17 +298,17 @@ mod tests {
         let mut division = Division::default();
         let mut cold = parts(&nodes, &[1, 1]);
         (cold[1].ran_ns, cold[1].waited_ns) = (2.5 * cold[1].ran_ns, 9e6);
-        division.ran(&cold);
+        run(&mut division, &cold);
         assert_eq!(division.threads(2, || true), None);
-        division.ran(&parts(&nodes, &[1, 1]));
+        run(&mut division, &parts(&nodes, &[1, 1]));
         assert_eq!(division.threads(2, || true), None);
         // A node that always waits is judged by the second execution: it may be slow.
         let mut slow = Division::default();
         let mut shown = parts(&[(1, 10e6), (1, 30e6)], &[1, 1]);
         shown[1].waited_ns = 9e6;
-        slow.ran(&shown);
+        run(&mut slow, &shown);
         assert_eq!(slow.threads(2, || true), None);
-        slow.ran(&shown);
+        run(&mut slow, &shown);
         assert_eq!(slow.threads(2, || true), Some(vec![3, 1]));
     }
 
@@ -292,7 +316,7 @@ mod tests {
     #[test]
     fn a_node_that_did_nothing_tells_nothing() {
         let mut division = Division::default();
-        division.ran(&[Part::default(), Part::default()]);
+        run(&mut division, &[Part::default(), Part::default()]);
         assert_eq!(division.threads(2, || true), None);
     }
 }

@@ -1,15 +1,16 @@
 //! What is known of one region: its time at home, in the current trial, while it is kept, and what executions across
 //! nodes have shown.
 
+use super::change::weight;
 use super::HOME_RUNS;
 use crate::gain::{Band, Ratio};
-use crate::limits::{BAND, MEMORY};
+use crate::limits::BAND;
 
 /// Times in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Region {
     /// Executions at home, since the time there was last forgotten.
-    pub(super) home_runs: u64,
+    pub(super) home_runs: u32,
     /// Average time at home, without waiting for pages that crossing regions had moved.
     pub(super) home_ns: f64,
     /// Executions away from home, since it left.
@@ -61,12 +62,11 @@ impl Region {
 
     /// An execution away from home took `ns`.
     pub(super) fn away(&mut self, ns: f64) {
-        self.runs += 1;
+        self.runs = self.runs.saturating_add(1);
         if self.runs == 1 {
             self.cold_ns = ns;
         } else {
-            let weight = (1.0 / f64::from(self.runs - 1)).max(1.0 - MEMORY);
-            self.recent_ns += weight * (ns - self.recent_ns);
+            self.recent_ns += weight(self.runs - 1) * (ns - self.recent_ns);
         }
     }
 
@@ -83,7 +83,7 @@ impl Region {
     }
 
     pub(super) fn at_home(&mut self, ns: f64) {
-        self.home_runs += 1;
+        self.home_runs = self.home_runs.saturating_add(1);
         if self.home_runs > HOME_RUNS {
             self.away_ns = 0.0;
         }
@@ -92,10 +92,9 @@ impl Region {
             // The first execution may have been slower for reasons that do not come back.
             2 => ns.min(self.home_ns),
             n => {
-                let weight = (1.0 / (n - 1) as f64).max(1.0 - MEMORY);
                 // It may have lost its core meanwhile.
                 let ns = ns.min(self.home_ns * BAND.exp());
-                self.home_ns + weight * (ns - self.home_ns)
+                self.home_ns + weight(n - 1) * (ns - self.home_ns)
             }
         };
     }

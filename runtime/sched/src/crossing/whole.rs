@@ -243,8 +243,8 @@ impl Nodes {
                     }
                 };
                 let parts = [part(0), part(1)];
-                self.division.ran(&parts);
                 let ns = parts[0].ran_ns.max(parts[1].ran_ns + cold_ns);
+                self.division.ran(&parts, self.busy * ns);
                 self.rule.crossed(0, &parts, 2, self.busy * ns);
                 ns
             }
