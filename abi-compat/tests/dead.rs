@@ -48,14 +48,41 @@ fn public(line: &str) -> Option<&str> {
     is_item.then_some(name)
 }
 
-#[test]
-fn what_is_public_has_a_user() {
+fn all() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut all = Vec::new();
     for folder in ["runtime", "abi-compat"] {
         sources(&root.join(folder), &mut all);
     }
     assert!(all.len() > 900, "{} files: the walk went astray", all.len());
+    all
+}
+
+/// A row of the table of variables is a promise: some code of the libraries and commands asks for that name, or for
+/// that name without what stands before and behind its `_`, as the families of variables are read.
+#[test]
+fn each_variable_of_ours_is_read() {
+    let all = all();
+    let reads = |name: &str| {
+        all.iter().any(|(path, text)| {
+            let reader = path.contains("/../runtime/") && !path.contains("/core/src/env/");
+            let code = text.split("\nmod tests {").next().unwrap_or("");
+            reader
+                && code
+                    .lines()
+                    .filter_map(|l| l.split("//").next())
+                    .any(|l| l.contains('"') && words(l).any(|word| word == name))
+        })
+    };
+    let rows = hetmp_core::env::TABLE.iter();
+    let ours = rows.filter(|v| v.family == hetmp_core::env::Family::Hetmp);
+    let dead: Vec<&str> = ours.map(|v| v.name).filter(|name| !reads(name)).collect();
+    assert!(dead.is_empty(), "no code reads {dead:?}");
+}
+
+#[test]
+fn what_is_public_has_a_user() {
+    let all = all();
     let mut count: BTreeMap<&str, u32> = BTreeMap::new();
     for word in all
         .iter()

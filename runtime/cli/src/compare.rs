@@ -23,8 +23,9 @@ use std::time::Instant;
 #[command(
     override_usage = "hetmp compare [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
     after_help = "Each run reads nothing (or --input) and its output is not shown, but compared. Ratios are medians \
-                  over the rounds, each run over the first row's run of the same round. Where HETMP_NODES slows nodes \
-                  down, the program's own runtime is left out: it would not be slowed.\n\n\
+                  over the rounds, each run over the first row's run of the same round. Row hetmp has the program's \
+                  own schedules. Where HETMP_NODES slows nodes down, the program's own runtime is left out: it would \
+                  not be slowed.\n\n\
                   Examples:\n  \
                   hetmp compare ./a.out\n  \
                   hetmp compare -n 11 --schedule hetprobe ./lulesh -s 16 -i 60\n  \
@@ -312,6 +313,11 @@ fn as_text(arguments: &Arguments, ways: &[Way], status: ExitStatus) -> String {
     let mut out = format!("program   {}\n", words.join(" "));
     let turns = format!("{} of each, in turns", arguments.runs);
     out.push_str(&format!("runs      {turns}\n"));
+    if base.name == "hetmp" {
+        out.push_str(
+            "nodes     slowed, which only hetmp's threads can be: not under its own runtime\n",
+        );
+    }
     if status.code() != Some(0) {
         out.push_str(&format!("ended by  {} in each run\n", ended(status)));
     }
@@ -357,7 +363,9 @@ fn verdict(base: &str, others: &[(&str, Spread)], runs: u32) -> String {
         () if others.iter().all(|(_, ratio)| ratio.low > 1.0) => {
             format!("Slower: at best, {takes}, and more in every round.")
         }
-        () => format!("No difference that every round shows: at best, {takes}."),
+        () => format!(
+            "No difference that every round shows: at best, {takes}. hetmp run --report says why, loop by loop."
+        ),
     }
 }
 
@@ -366,7 +374,8 @@ fn same_output(ways: &[(&str, &BTreeSet<u64>)]) -> String {
     let (base, expected) = ways[0];
     if expected.len() > 1 {
         return format!(
-            "Its output differs from run to run under {base}, so outputs were not compared."
+            "Its output differs from run to run under {base}, so outputs were not compared. (Standard error is not: \
+             times that a program prints belong there.)"
         );
     }
     let odd: Vec<&str> = ways

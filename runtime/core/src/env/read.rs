@@ -52,6 +52,7 @@ pub fn is_on(name: &str) -> bool {
 /// The value of `name` in the snapshot, as `read` reads it; `None` where it is unset or empty. A bad value costs a
 /// line.
 pub fn chosen<T>(name: &str, read: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
+    debug_assert!(lookup(name).is_some(), "{name}: not in the table");
     let value = snapshot().get(name)?.trim_ascii();
     if value.is_empty() {
         return None;
