@@ -35,6 +35,7 @@ mod sets;
 pub mod space;
 pub mod tables;
 pub mod together;
+mod touches;
 
 pub use counts::Counts;
 pub use holds::Keep;

@@ -13,6 +13,7 @@ use crate::holds::{Holds, Keep, Length};
 use crate::message::BULK;
 use crate::sets::{Run, Sets};
 use crate::space::Space;
+use crate::touches::Touches;
 use crate::PAGE;
 use crate::{Access, Action, Message, Node, NodeId};
 use core::sync::atomic::Ordering;
@@ -24,8 +25,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) const PORT: u8 = 0;
 /// The tag of the page protocol's messages.
 pub(crate) const TAG: u32 = 0;
-/// Pages that one first touch makes accessible.
-pub(crate) const TOUCHED: u64 = 16;
 
 struct Core {
     node: Node,
@@ -39,6 +38,7 @@ struct Core {
     along: ByPage<Access>,
     /// What this node wants next.
     sets: Sets,
+    touches: Touches,
     /// What is to be done.
     batch: Batch,
     /// How often nodes asked this node for each page whose home it is or was.
@@ -140,6 +140,7 @@ impl Pages {
             waits: Waits::default(),
             along: ByPage::default(),
             sets: Sets::default(),
+            touches: Touches::default(),
             batch: Batch::default(),
             wanted: ByPage::default(),
         };
@@ -239,17 +240,16 @@ impl Pages {
 
     /// After a first touch of a page whose home is this node: makes the pages behind it accessible, too, as
     /// long as no node asked for them.
-    fn touch(&self, core: &Core, page: u64) {
+    fn touch(&self, core: &mut Core, page: u64) {
         let start = self.address(page);
-        let run = (0..TOUCHED)
-            .take_while(|i| {
-                core.node.is_untouched(page + i)
-                    && core.node.access(page + i) == Access::Write
-                    && self.space.address_of(page + i) == Some(start + *i as usize * PAGE)
-            })
-            .count();
-        (self.counts.touched).fetch_add(run as u64, Ordering::Relaxed);
-        if let Err(e) = self.backend.first_touch(start, run) {
+        let node = &core.node;
+        let run = core.touches.touch(page, |p| {
+            node.is_untouched(p)
+                && node.access(p) == Access::Write
+                && self.space.address_of(p) == Some(start + (p - page) as usize * PAGE)
+        });
+        (self.counts.touched).fetch_add(run, Ordering::Relaxed);
+        if let Err(e) = self.backend.first_touch(start, run as usize) {
             self.fail(format_args!("pages at {start:#x}: {e}"));
         }
     }

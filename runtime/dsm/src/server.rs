@@ -25,9 +25,9 @@ use crate::backend::Fault;
 use crate::by_page::ByPage;
 use crate::counts::{Counts, Waits};
 use crate::holds::{Holds, Keep, Length};
-use crate::pages::TOUCHED;
 use crate::sets::{Run, Sets};
 use crate::space::Space;
+use crate::touches::Touches;
 use crate::PAGE;
 use crate::{Access, Action, Message, Node, NodeId};
 use core::sync::atomic::Ordering;
@@ -70,6 +70,7 @@ struct Core {
     waits: Vec<Waits>,
     /// By node: what it wants next.
     sets: Vec<Sets>,
+    touches: Vec<Touches>,
     /// How often nodes asked for each page of the origin.
     wanted: ByPage<u64>,
 }
@@ -123,6 +124,7 @@ impl PageServer {
             bytes: Box::new(Bytes([[0; PAGE]; BULK])),
             waits: nodes.iter().map(|_| Waits::default()).collect(),
             sets: vec![Sets::default(); nodes.len()],
+            touches: nodes.iter().map(|_| Touches::default()).collect(),
             wanted: ByPage::default(),
         };
         let views = nodes
@@ -312,19 +314,17 @@ impl PageServer {
 
     /// After a first touch of a page whose home is the node: makes the pages behind it accessible, too, as long as
     /// no node asked for them.
-    fn touch(&self, core: &Core, node: NodeId, page: u64) {
+    fn touch(&self, core: &mut Core, node: NodeId, page: u64) {
         let start = self.address(node, page);
         let machine = &core.nodes[usize::from(node)];
-        let run = (0..TOUCHED)
-            .take_while(|i| {
-                machine.is_untouched(page + i)
-                    && machine.access(page + i) == Access::Write
-                    && self.space.address_of(page + i) == Some(start + *i as usize * PAGE)
-            })
-            .count();
+        let run = core.touches[usize::from(node)].touch(page, |p| {
+            machine.is_untouched(p)
+                && machine.access(p) == Access::Write
+                && self.space.address_of(p) == Some(start + (p - page) as usize * PAGE)
+        });
         let counts = &self.counts[usize::from(node)];
-        counts.touched.fetch_add(run as u64, Ordering::Relaxed);
-        if let Err(e) = self.views[usize::from(node)].first_touch(start, run) {
+        counts.touched.fetch_add(run, Ordering::Relaxed);
+        if let Err(e) = self.views[usize::from(node)].first_touch(start, run as usize) {
             self.fail(node, format_args!("pages at {start:#x}: {e}"));
         }
     }
