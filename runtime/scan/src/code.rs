@@ -6,6 +6,7 @@
 //! everything read is then taken to decide everything written.
 
 pub(crate) mod a64;
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod x86;
 
 use crate::Machine;
@@ -46,6 +47,7 @@ impl Roles {
 
 /// Decodes one instruction after the other.
 pub(crate) enum Reader<'a> {
+    #[cfg(target_arch = "x86_64")]
     X86(Box<x86::Reader<'a>>),
     A64(a64::Reader<'a>),
 }
@@ -53,7 +55,11 @@ pub(crate) enum Reader<'a> {
 impl<'a> Reader<'a> {
     pub(crate) fn new(machine: Machine, bytes: &'a [u8], at: u64) -> Reader<'a> {
         match machine {
+            #[cfg(target_arch = "x86_64")]
             Machine::X86_64 => Reader::X86(Box::new(x86::Reader::new(bytes, at))),
+            // Nothing that is known.
+            #[cfg(not(target_arch = "x86_64"))]
+            Machine::X86_64 => Reader::A64(a64::Reader::new(&[], at)),
             Machine::A64 => Reader::A64(a64::Reader::new(bytes, at)),
         }
     }
@@ -61,6 +67,7 @@ impl<'a> Reader<'a> {
     /// Address of the next instruction.
     pub(crate) fn at(&self) -> u64 {
         match self {
+            #[cfg(target_arch = "x86_64")]
             Reader::X86(reader) => reader.at(),
             Reader::A64(reader) => reader.at(),
         }
@@ -68,6 +75,7 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn is_at_end(&self) -> bool {
         match self {
+            #[cfg(target_arch = "x86_64")]
             Reader::X86(reader) => reader.is_at_end(),
             Reader::A64(reader) => reader.is_at_end(),
         }
@@ -76,6 +84,7 @@ impl<'a> Reader<'a> {
     /// `None` where the bytes are no instruction.
     pub(crate) fn read(&mut self) -> Option<Instruction> {
         match self {
+            #[cfg(target_arch = "x86_64")]
             Reader::X86(reader) => reader.read(),
             Reader::A64(reader) => reader.read(),
         }

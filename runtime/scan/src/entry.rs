@@ -106,7 +106,6 @@ impl Entry {
     }
 
     /// How many integer arguments its functions take at most.
-    #[cfg(target_arch = "x86_64")]
     pub(crate) fn arguments(self) -> usize {
         match self {
             Entry::ThreadNumber

@@ -1,6 +1,5 @@
 //! ELF files laid out as the loader would, without running them: what `hetmp which` and tests read.
 
-#[cfg(target_arch = "x86_64")]
 mod calls;
 
 use crate::elf::{Memory, Segment, Tables};
@@ -123,7 +122,6 @@ impl<'a> File<'a> {
 
     /// The calls and final jumps to functions of other objects whose names `wanted` takes, in the order of their
     /// addresses.
-    #[cfg(target_arch = "x86_64")]
     pub fn calls(&self, wanted: &dyn Fn(&str) -> bool) -> Vec<Site> {
         let mut sites = Vec::new();
         for (start, range) in &self.memory.loads {
@@ -133,12 +131,6 @@ impl<'a> File<'a> {
         }
         sites.sort_by_key(|site| site.address);
         sites
-    }
-
-    /// Without a decoder: none.
-    #[cfg(not(target_arch = "x86_64"))]
-    pub fn calls(&self, _wanted: &dyn Fn(&str) -> bool) -> Vec<Site> {
-        Vec::new()
     }
 }
 

@@ -9,7 +9,7 @@
 //!
 //! This crate follows the machine code of the function from the two queries
 //! on. It owns a table of the runtime's entries ([`entry`]), an abstract
-//! interpretation of machine code (x86-64's, and of files also 64-bit Arm's), the views of the process's own mapped
+//! interpretation of machine code (x86-64's and 64-bit Arm's), the views of the process's own mapped
 //! objects ([`loaded`]) and of files ([`mod@file`]), and the bytes of copies whose
 //! loops are divided otherwise (`uneven`). Its data comes from an [`Image`]; what
 //! goes out is one [`Scan`]. It executes and changes nothing.
@@ -39,69 +39,51 @@
 //! pointers by which clang's functions are told their numbers are followed as the numbers are: only the runtime may be
 //! handed what is there.
 
-#[cfg(target_arch = "x86_64")]
 mod carried;
-#[cfg(target_arch = "x86_64")]
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, reason = "what only x86-64's instructions do")
+)]
 mod code;
 pub mod elf;
 pub mod entry;
 pub mod file;
-#[cfg(target_arch = "x86_64")]
 mod findings;
-#[cfg(target_arch = "x86_64")]
 mod flow;
-#[cfg(target_arch = "x86_64")]
 mod graph;
 pub mod kept;
 mod kmpc;
-#[cfg_attr(
-    not(target_arch = "x86_64"),
-    allow(dead_code, reason = "most of its names are for what reads code")
-)]
 pub mod library;
 pub mod loaded;
-#[cfg(target_arch = "x86_64")]
 mod nodes;
-#[cfg(target_arch = "x86_64")]
 mod once;
-#[cfg(target_arch = "x86_64")]
 mod operand;
-#[cfg(target_arch = "x86_64")]
 mod polls;
-#[cfg(target_arch = "x86_64")]
 mod primary;
-#[cfg(target_arch = "x86_64")]
 mod slots;
-#[cfg(target_arch = "x86_64")]
 mod state;
-#[cfg(target_arch = "x86_64")]
 mod step;
-#[cfg(target_arch = "x86_64")]
 mod strided;
-#[cfg(target_arch = "x86_64")]
 mod taken;
 mod told;
 #[cfg(target_arch = "x86_64")]
 pub mod uneven;
 mod unwind;
-#[cfg(target_arch = "x86_64")]
 mod value;
 mod ways;
 
 pub use entry::Entry;
-#[cfg(target_arch = "x86_64")]
 pub use taken::{reach, Reach};
 pub use told::Told;
 
-/// The machine that code is for. Files for either one are read on x86-64; in a running process the code of 64-bit Arm
-/// is not read yet.
+/// The machine that code is for. On x86-64 files for either one are read, on 64-bit Arm those for itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Machine {
     /// x86-64.
     #[cfg_attr(target_arch = "x86_64", default)]
     X86_64,
     /// 64-bit Arm.
-    #[cfg_attr(not(target_arch = "x86_64"), default)]
+    #[cfg_attr(target_arch = "aarch64", default)]
     A64,
 }
 
@@ -337,21 +319,7 @@ pub fn first_use() {
 /// than a millisecond, about 0.4 s where a function calls so many others that
 /// the limit of followed instructions is reached.
 pub fn scan(image: &dyn Image, entry: u64, form: Form) -> Scan {
-    #[cfg(target_arch = "x86_64")]
-    return flow::scan(image, entry, form);
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        let _ = (image, form);
-        Scan {
-            thread_number: Use::Absent,
-            team_size: Use::Absent,
-            calls: Calls::default(),
-            chunks: 0,
-            told: Told::NONE,
-            limit: Some(Why::NotX86),
-            limit_address: entry,
-        }
-    }
+    flow::scan(image, entry, form)
 }
 
 /// Whether the static loops of the function at `entry`, which [`Scan::fits`],
@@ -369,13 +337,9 @@ pub fn divides_freely(image: &dyn Image, entry: u64, form: Form) -> Result<(), u
 /// [`scan`] and [`divides_freely`] at once, for less than both take. Where the function does not [fit](Scan::fits), or
 /// calls what is not known ([`Calls::unknown`]), it does not divide freely either.
 pub fn scan_with_division(image: &dyn Image, entry: u64, form: Form) -> (Scan, Result<(), u64>) {
-    #[cfg(target_arch = "x86_64")]
-    return flow::scan_with_division(image, entry, form);
-    #[cfg(not(target_arch = "x86_64"))]
-    (scan(image, entry, form), Err(entry))
+    flow::scan_with_division(image, entry, form)
 }
 
-#[cfg(target_arch = "x86_64")]
 impl Unwind {
     /// Where an exception thrown by the call at `address` continues.
     pub(crate) fn pad(&self, address: u64) -> Option<u64> {

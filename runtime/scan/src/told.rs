@@ -57,10 +57,8 @@ impl FromIterator<u64> for Told {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
 pub(crate) use picked::{is_for_one_thread, pick};
 
-#[cfg(target_arch = "x86_64")]
 mod picked {
     use super::MOST;
     use std::collections::{BTreeMap, BTreeSet};

@@ -3,7 +3,7 @@
 
 mod support;
 
-use hetmp_scan::{scan, Form};
+use hetmp_scan::{scan, scan_with_division, Form};
 use std::collections::BTreeSet;
 use std::process::Command;
 use support::compile_by;
@@ -56,6 +56,63 @@ fn what_is_refused_is_refused_here_too() {
             }
             assert!(wrong.is_empty(), "{}", wrong.join("\n"));
             assert!(fitting >= 15, "only {fitting} fit at {level}");
+        }
+    }
+}
+
+/// No region whose division is noticed counts as one that divides freely. gcc's `-Os` writes `b[count++]` as an index
+/// into an array that begins the chunk's first iteration earlier.
+#[test]
+fn divisions_that_are_noticed() {
+    if Command::new(GCC).arg("--version").output().is_err() {
+        println!("skipped for {GCC}: not installed");
+        return;
+    }
+    let mut wrong = Vec::new();
+    for options in [
+        &["-O0"][..],
+        &["-O2"],
+        &["-Os"],
+        &["-O2", "-march=armv8.1-a"],
+    ] {
+        let file = compile_by(GCC, "divided.c", options);
+        let mut free = 0;
+        for (name, &address) in &file.functions {
+            let Some(form) = form(name) else {
+                continue;
+            };
+            let (scan, division) = scan_with_division(&*file, address, form);
+            let freely = scan.fits().is_ok() && !scan.calls.unknown && division.is_ok();
+            free += usize::from(freely && name.starts_with("free_"));
+            if freely && name.starts_with("counts_") {
+                wrong.push(format!("{options:?} {name}"));
+            }
+        }
+        assert!(free >= 15, "{options:?}: only {free}");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn loops_that_wait_for_other_threads() {
+    if Command::new(GCC).arg("--version").output().is_err() {
+        println!("skipped for {GCC}: not installed");
+        return;
+    }
+    for level in ["-O0", "-O2", "-O3"] {
+        let file = compile_by(GCC, "polls.c", &[level]);
+        for (name, &address) in &file.functions {
+            let Some(form) = form(name) else {
+                continue;
+            };
+            // Unoptimised, what was read is stored in a local variable.
+            let stores = level == "-O0" && name.contains("waits_atomic");
+            let waits = name.contains("waits_") && !stores;
+            assert_eq!(
+                scan(&*file, address, form).calls.polls,
+                waits,
+                "{name} at {level}"
+            );
         }
     }
 }

@@ -76,6 +76,8 @@ impl Function<'_> {
             let address = all(&effect.address);
             let based = address & (BOUND | INDEX | STRIDE) != 0;
             let mut fine = address & (SUM | LAST) == 0 && (address & COUNTER == 0 || based);
+            // An index has the chunk's beginning in it already: with the beginning subtracted it is a counter.
+            fine &= level.is_none() || address & BOUND == 0 || address & (INDEX | STRIDE) == 0;
             match self.next(index) {
                 Next::Call { callee, .. } | Next::TailCall(callee) => {
                     fine &= data & (SUM | LAST | COUNTER) == 0;

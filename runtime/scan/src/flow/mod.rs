@@ -100,6 +100,10 @@ pub(crate) fn scan_with_division(
 ///
 /// # Errors
 /// Why the function cannot be followed, and where.
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, reason = "copies are made of x86-64's code alone")
+)]
 pub(crate) fn look_at_parts(
     image: &dyn Image,
     entry: u64,

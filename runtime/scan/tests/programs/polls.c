@@ -43,9 +43,15 @@ void waits_atomic(int n) {
     }
 }
 
+#ifdef __x86_64__
+#define PAUSE() __builtin_ia32_pause()
+#else
+#define PAUSE() __asm__ volatile("yield")
+#endif
+
 static __attribute__((noinline)) void until(int i) {
     while (__atomic_load_n(&flag[i], __ATOMIC_ACQUIRE) == 0)
-        __builtin_ia32_pause();
+        PAUSE();
 }
 
 void waits_in_callee(int n) {
