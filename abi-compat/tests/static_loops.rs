@@ -7,6 +7,7 @@
 //!
 //! On a machine with one CPU, both nodes have the same CPU, and teams are virtual too.
 
+use hetmp_abi_compat::arm;
 use hetmp_abi_compat::case::{self, Case, Setting};
 use hetmp_abi_compat::clang;
 use hetmp_abi_compat::compare::{check_ending, difference, reference, tail};
@@ -39,7 +40,17 @@ fn main() -> ExitCode {
         .test_threads
         .or_else(|| Some(std::thread::available_parallelism().map_or(1, |n| n.get())));
     let mut cases = case::all(&case::folder()).unwrap_or_else(|why| panic!("hetmp: {why}"));
-    let clang = with_clang(&cases).unwrap_or_else(|why| panic!("hetmp: {why}"));
+    let emulated = arm::emulated();
+    let mut clang = Vec::new();
+    if emulated {
+        cases = case::for_arm(cases).unwrap_or_else(|why| panic!("hetmp: {why}"));
+        // No copies of functions are made there, and of some the code is not followed as far as x86-64's.
+        for case in &mut cases {
+            case.lever = case.lever.take().filter(|lever| lever == "virtual-team");
+        }
+    } else {
+        clang = with_clang(&cases).unwrap_or_else(|why| panic!("hetmp: {why}"));
+    }
     cases.extend(case::kernels().unwrap_or_else(|why| panic!("hetmp: {why}")));
     cases.extend(clang);
     cases.retain(|c| !is_about_settings(c) && !c.only_hetmp);
@@ -51,7 +62,11 @@ fn main() -> ExitCode {
     );
     sample::thin(&mut cases, arguments.filter.is_some(), |c| &c.name)
         .unwrap_or_else(|why| panic!("hetmp: {why}"));
-    let cache = library::target_dir().join("differential");
+    let cache = library::target_dir().join(if emulated {
+        "differential-aarch64"
+    } else {
+        "differential"
+    });
     let trials = cases
         .into_iter()
         .map(|case| {

@@ -64,9 +64,7 @@ pub(super) fn of(found: &Found) -> String {
     if found.foreign {
         line(
             &mut out,
-            format_args!(
-                "for another machine: code for 64-bit Arm is read here, and not yet where it runs (docs/arm.md)"
-            ),
+            format_args!("for another machine: 64-bit Arm (docs/arm.md)"),
         );
     }
     missing(&mut out, found);

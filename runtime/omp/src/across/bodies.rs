@@ -7,11 +7,9 @@
 
 use super::admit::Noting;
 use hetmp_scan::{Entry, Scan, Why};
-#[cfg(target_arch = "x86_64")]
 use std::collections::BTreeSet;
 
 /// How many instructions are decoded, in all functions of a region together.
-#[cfg(target_arch = "x86_64")]
 const DECODED: usize = 200_000;
 
 /// Where a function and all that it reaches within its object lead.
@@ -29,7 +27,6 @@ pub(super) struct Closure {
 ///
 /// # Errors
 /// Why some code could not be read, and where.
-#[cfg(target_arch = "x86_64")]
 pub(super) fn closure(noting: &Noting<'_>, code: u64) -> Result<Closure, (Why, u64)> {
     let mut budget = DECODED;
     let mut read = BTreeSet::new();
@@ -47,12 +44,6 @@ pub(super) fn closure(noting: &Noting<'_>, code: u64) -> Result<Closure, (Why, u
     }
     all.thread_local |= calls(noting, "__tls_get_addr");
     Ok(all)
-}
-
-/// Without a scan no region crosses.
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) fn closure(_: &Noting<'_>, code: u64) -> Result<Closure, (Why, u64)> {
-    Err((Why::NotX86, code))
 }
 
 /// Is there a callee whose name begins so?
