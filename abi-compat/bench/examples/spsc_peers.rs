@@ -1,7 +1,8 @@
 //! Does the work of `c-tests/bench/mq_spsc.c` with queues of Rust crates: rtrb, message by message and in
-//! chunks, and crossbeam's `ArrayQueue`. Two threads, each on a CPU of its own, wait by spinning only.
+//! chunks, crossbeam's `ArrayQueue`, and nexus-queue (8 bytes only). Two threads, each on a CPU of its own, wait by
+//! spinning only.
 //!
-//! `spsc_peers rtrb|rtrb-chunk|array 8|16384 SLOTS MESSAGES` prints the seconds that all messages took.
+//! `spsc_peers rtrb|rtrb-chunk|array|nexus 8|16384 SLOTS MESSAGES` prints the seconds that all messages took.
 //! `scripts/bench mq` starts it.
 
 use std::mem::MaybeUninit;
@@ -158,6 +159,33 @@ fn rtrb_push(n: u64, slots: usize) -> (f64, u64) {
     )
 }
 
+/// The same with nexus-queue.
+fn nexus(n: u64, slots: usize) -> (f64, u64) {
+    let (producer, consumer) = nexus_queue::spsc::ring_buffer::<u64>(slots);
+    both(
+        move || {
+            for i in 0..n {
+                while producer.push(i).is_err() {
+                    std::hint::spin_loop();
+                }
+            }
+        },
+        move || {
+            let mut sum = 0u64;
+            for _ in 0..n {
+                let message = loop {
+                    match consumer.pop() {
+                        Some(message) => break message,
+                        None => std::hint::spin_loop(),
+                    }
+                };
+                sum = sum.wrapping_add(message);
+            }
+            sum
+        },
+    )
+}
+
 fn rtrb_chunk<T: Message>(n: u64, slots: usize, source: &[Large; SOURCES]) -> (f64, u64) {
     let (mut producer, mut consumer) = RingBuffer::<T>::new(slots);
     both(
@@ -251,6 +279,7 @@ fn main() -> ExitCode {
     let run = parsed.and_then(|(what, bytes, slots, n)| {
         Some(match (what, bytes) {
             ("rtrb", "8") => (n, false, rtrb_push(n, slots)),
+            ("nexus", "8") => (n, false, nexus(n, slots)),
             ("rtrb-chunk", "8") => (n, false, rtrb_chunk::<u64>(n, slots, &source)),
             ("array", "8") => (n, false, array::<u64>(n, slots, &source)),
             ("rtrb", "16384") => (n, true, rtrb::<Large>(n, slots, &source)),
@@ -261,7 +290,7 @@ fn main() -> ExitCode {
     });
     let Some((n, large, (seconds, sum))) = run else {
         eprintln!(
-            "hetmp: arguments {words:?} (expected rtrb|rtrb-chunk|array 8|16384 SLOTS MESSAGES)"
+            "hetmp: arguments {words:?} (expected rtrb|rtrb-chunk|array|nexus 8|16384 SLOTS MESSAGES)"
         );
         return ExitCode::from(2);
     };

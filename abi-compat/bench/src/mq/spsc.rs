@@ -70,9 +70,9 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
     floor(bench, many)
 }
 
-/// Single messages of 8 bytes: our calls, their protocol bare, three others bare, rtrb.
+/// Single messages of 8 bytes: our calls, their protocol bare, three others bare, rtrb, nexus-queue.
 fn floor(bench: &mut Bench, messages: u64) -> Result<()> {
-    const WAYS: [(&str, &str, &str); 7] = [
+    const WAYS: [(&str, &str, &str); 8] = [
         ("hetmp inline", "mq_spsc", "single"),
         ("bare ring", "mq_floor", "ring"),
         ("bare ring, positions in memory", "mq_floor", "kept"),
@@ -80,6 +80,7 @@ fn floor(bench: &mut Bench, messages: u64) -> Result<()> {
         ("bare words", "mq_floor", "word"),
         ("bare pairs", "mq_floor", "pair"),
         ("rtrb", "spsc_peers", "rtrb"),
+        ("nexus-queue", "spsc_peers", "nexus"),
     ];
     let sides: Vec<Side> = WAYS
         .iter()
@@ -98,13 +99,14 @@ fn floor(bench: &mut Bench, messages: u64) -> Result<()> {
         Unit::Nanoseconds,
         &sides,
     )?;
-    println!("| protocol | ns | over rtrb |\n| --- | ---: | ---: |");
+    println!("| protocol | ns | over rtrb | over nexus-queue |\n| --- | ---: | ---: | ---: |");
     for side in &row.sides {
         println!(
-            "| {} | {} | {:.2} |",
+            "| {} | {} | {:.2} | {:.2} |",
             side.name,
             side.shown(),
-            side.over(&row.sides[6])
+            side.over(&row.sides[6]),
+            side.over(&row.sides[7])
         );
     }
     Ok(())
