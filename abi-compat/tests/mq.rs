@@ -195,6 +195,20 @@ fn every_message_arrives_once_and_in_order() {
     }
 }
 
+/// A slave's own memories, and those that a cluster's slaves share (GSM and HBSM of MT-3000).
+#[test]
+fn queues_and_blocks_lie_in_every_kind_of_memory() {
+    let program = build("kinds.c", "inline", &[]);
+    for (platform, shares) in [
+        ("x86", "1"),
+        ("sw26010", "0"),
+        ("mt3000", "1"),
+        ("mt3000,strict", "1"),
+    ] {
+        passes(&program, &[shares], &[("HETMP_PLATFORM", platform)]);
+    }
+}
+
 #[test]
 fn the_paper_s_program_runs() {
     let program = build("paper.c", "inline", &[]);
@@ -292,6 +306,7 @@ fn strict_platforms_say_who_touched_what_and_where() {
         ("store", "slave ", "x86"),
         ("array", "slave ", "x86"),
         ("array", "slave ", "mt3000"),
+        ("shared", "slave 0 ", "mt3000"),
         ("released", "slave 0 ", "x86"),
         ("released", "slave 0 ", "mt3000"),
         ("sent", "slave 0 ", "sw26010"),

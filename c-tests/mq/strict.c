@@ -1,8 +1,8 @@
 /* A strict platform ends the program where the wrong side touches memory, and says who, what and where.
  * Argument: slot (a slave writes to the master's slot), master (the master writes to a slot that it has sent), store,
- * array (a slave runs over the end of its scalar or array memory), released, sent (a slave reads a message that it has
- * released, or writes to one that it has sent); none: three slaves fill all of their memories and use messages as they
- * should. */
+ * array, shared (a slave runs over the end of its scalar or array memory, or of its cluster's), released, sent (a slave
+ * reads a message that it has released, or writes to one that it has sent); none: three slaves fill all of their
+ * memories and use messages as they should. */
 #include "mq_check.h"
 
 static volatile char *slot;
@@ -29,6 +29,10 @@ static void slave(void *arg) {
     if (!strcmp(arg, "array")) {
         volatile char *p = fill(SlaveArrayMem, &n);
         p[n] = 1; /* LINE array */
+    }
+    if (!strcmp(arg, "shared") && sGetSlaveId() == 0) {
+        volatile char *p = fill(SlaveGlobalMem, &n);
+        p[n] = 1; /* LINE shared */
     }
     if (!strcmp(arg, "slot")) slot[1] = 2; /* LINE slot */
     if (!strcmp(arg, "none")) {

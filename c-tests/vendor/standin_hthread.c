@@ -27,6 +27,9 @@ static struct group {
 static __thread int my_id = -1, my_size;
 static __thread struct group *mine;
 static __thread struct store am, sm;
+/* Of each cluster. */
+static struct store hbm[CLUSTERS];
+static pthread_mutex_t hbm_lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread volatile int channels[CHANNELS];
 static __thread unsigned next_channel;
 
@@ -158,6 +161,19 @@ int get_am_free_space(void) { return (int)(am.size - am.taken); }
 void *scalar_malloc(unsigned int bytes) { return store_malloc(&sm, bytes); }
 int scalar_free(void *p) { return store_free(&sm, p), 0; }
 int get_sm_free_space(void) { return (int)(sm.size - sm.taken); }
+void *hbm_malloc(unsigned long bytes) {
+    pthread_mutex_lock(&hbm_lock);
+    struct store *s = &hbm[mine->cluster];
+    *s = (struct store){48 << 20, s->taken, s->blocks, 1 << 20};
+    void *p = store_malloc(s, bytes);
+    pthread_mutex_unlock(&hbm_lock);
+    return p;
+}
+void hbm_free(void *p) {
+    pthread_mutex_lock(&hbm_lock);
+    store_free(&hbm[mine->cluster], p);
+    pthread_mutex_unlock(&hbm_lock);
+}
 
 unsigned int dma_p2p(void *src, unsigned long src_rows, unsigned int src_bytes, int src_step, void *dst,
                      unsigned long dst_rows, unsigned int dst_bytes, int dst_step, _Bool row_syn,

@@ -18,11 +18,14 @@ int main(int argc, char **argv) {
     CHECK(n > 0 && mGetSlaveCoreNum(99) == 0);
     if (argc > 2) CHECK(mLoadSlaveImage(cluster, argv[2]) == MQ_OK);
     CHECK(mLoadSlaveImage(cluster, "/no/such/image") == MQ_BAD_IMAGE);
+    static const SlaveMemKind kinds[] = {SlaveScalarMem, SlaveArrayMem, SlaveGlobalMem, SlaveHighBandwidthMem};
     int in[64], out[64];
     for (int i = 0; i < n; i++) {
-        in[i] = mCreateQueue(cluster, "in", i, 1000, 3, 2, NULL, SlaveScalarMem, MasterToSlave, &err);
+        in[i] = mCreateQueue(cluster, "in", i, 1000, 3, 2, NULL, kinds[i / 4 % 4], MasterToSlave, &err);
         CHECK(in[i] >= 0 && err == MQ_OK);
-        out[i] = mCreateQueue(cluster, "out", i, 1000, 2, 3, NULL, SlaveArrayMem, SlaveToMaster, &err);
+        /* All kinds of memory, also at once. */
+        SlaveMemKind kind = kinds[(i + 1) % 4];
+        out[i] = mCreateQueue(cluster, "out", i, 1000, 2, 3, NULL, kind, SlaveToMaster, &err);
         CHECK(out[i] >= 0 && err == MQ_OK && mGetQueueHandle(i, "out", &err) == out[i]);
     }
     CHECK(mCreateQueue(cluster, "in", 0, 8, 1, 1, NULL, SlaveScalarMem, MasterToSlave, &err) == -1 &&

@@ -137,10 +137,14 @@
 extern "C" {
 #endif
 
-/* Where a queue's slave slots (or an allocation) lie in the local store. */
+/* Where a queue's slave slots (or an allocation) lie: in the slave's local store, or in a memory that the slaves of its
+ * cluster share. A kind that a platform does not have is its scalar memory. With MT3_VERSION, queues have 1 MB of GSM
+ * (MQ_GSM_BYTES), and sMalloc none: declare __gsm__ variables. */
 typedef enum SlaveMemKind {
-    SlaveScalarMem = 0, /* SW26010: the LDM; MT-3000: scalar memory */
-    SlaveArrayMem = 1   /* MT-3000: array (vector) memory; elsewhere the same as scalar memory */
+    SlaveScalarMem = 0,       /* SW26010: the LDM; MT-3000: scalar memory */
+    SlaveArrayMem = 1,        /* MT-3000: array (vector) memory */
+    SlaveGlobalMem = 2,       /* MT-3000: GSM, global shared memory */
+    SlaveHighBandwidthMem = 3 /* MT-3000: HBSM, high-bandwidth shared memory */
 } SlaveMemKind;
 
 typedef enum QueueDirection { MasterToSlave = 0, SlaveToMaster = 1 } QueueDirection;
@@ -193,9 +197,9 @@ int mGetSlaveCoreNum(int cluster);
 int mGetMaxSlaveCoreNum(int cluster);
 /* Clusters of the platform. */
 int mGetClusterNum(void);
-/* Bytes of a slave's local store of a kind. */
+/* Bytes of a slave's local store, or of its cluster's shared memory, of a kind. */
 size_t mGetLocalMemSize(int kind);
-/* What is left of a slave's local store. */
+/* What is left of that. */
 size_t mGetLocalMemFree(int cluster, int slave, int kind);
 /* Bits of a SIMD register of a slave. */
 int mGetSimdWidth(void);

@@ -4,6 +4,8 @@
 
 /* A kernel: what hthread_group_exec finds by name. `makedat` makes its entry. */
 #define __global__
+/* A variable in the memory of a cluster that its cores share; here one for all clusters. */
+#define __gsm__
 
 int get_thread_id(void);
 int get_group_size(void);
@@ -13,6 +15,9 @@ int get_am_free_space(void);
 void *scalar_malloc(unsigned int bytes);
 int scalar_free(void *ptr);
 int get_sm_free_space(void);
+/* High-bandwidth memory, which the cluster's cores share. */
+void *hbm_malloc(unsigned long bytes);
+void hbm_free(void *ptr);
 /* A channel, to be waited for. */
 unsigned int dma_p2p(void *src, unsigned long src_row_num, unsigned int src_row_size, int src_row_step, void *dst,
                      unsigned long dst_row_num, unsigned int dst_row_size, int dst_row_step, _Bool row_syn,

@@ -22,7 +22,7 @@
  *   athread  athread.h and slave.h as published with the Sunway ports of LAMMPS, SWE and POP (GitHub), and the use of
  *            athread_get and athread_put with a polled reply counter in the same programs
  *   hThread  hthread_host.h (P. Zhang, NUDT, 2020) and the declarations of hthread_device.h that appear in published
- *            preprocessed kernels for MT-3000
+ *            preprocessed kernels for MT-3000; __gsm__ and hbm_malloc as published kernels and their tools use them
  * Of hThread's ways to learn of a transfer's end only dma_wait is used: what dma_query returns is not documented there.
  */
 #ifndef HETMP_MQ_CHIP_H
@@ -92,6 +92,7 @@ struct mq_queue {
     uint32_t slave_slots;
     uint64_t stride;         /* bytes between the master's slots */
     char *slots;
+    uint64_t place;          /* in the global shared memory, where the slave's slots lie there */
     volatile mq_word *states; /* MState */
     volatile mq_word in_store; /* messages and held slots at the slave, told by the slave */
     /* The master's own. */
@@ -103,7 +104,7 @@ struct mq_queue {
 struct mq_row {
     volatile mq_word alive;  /* 0 not started, 1 runs, 2 ended */
     volatile mq_word count;  /* queues ever created: handles are below this */
-    uint64_t store_taken[2]; /* bytes of the local store that queues were promised */
+    uint64_t store_taken[2]; /* bytes of the local store that queues were promised, by mq_area */
     struct mq_queue queues[MQ_QUEUES];
 };
 
@@ -111,6 +112,7 @@ struct mq_row {
 struct mq_table {
     int cluster;
     volatile mq_word joining; /* 1: the master waits for the slaves' end, and answers nobody */
+    uint64_t shared_taken[2]; /* bytes of the memories that the slaves share, promised likewise */
     struct mq_row rows[MQ_SLAVES];
 };
 
@@ -131,7 +133,15 @@ struct mq_start {
 #elif defined(MT3_VERSION)
 #define MQ_PLATFORM "mt3000"
 #define MQ_SLAVE_NUM 24
-#define MQ_STORE_BYTES(kind) ((size_t)((kind) == SlaveArrayMem ? 786432 : 65536))
+/* Of the 6 MB of GSM, a part is the queues': published programs declare the rest as __gsm__ variables of their own. */
+#ifndef MQ_GSM_BYTES
+#define MQ_GSM_BYTES 1048576
+#endif
+#define MQ_STORE_BYTES(kind)                           \
+    ((size_t)((kind) == SlaveScalarMem       ? 65536   \
+              : (kind) == SlaveArrayMem      ? 786432  \
+              : (kind) == SlaveGlobalMem     ? MQ_GSM_BYTES \
+                                             : 50331648))
 #define MQ_SIMD_BITS 1024
 #else
 #define MQ_PLATFORM "x86"
@@ -146,14 +156,26 @@ struct mq_start {
 #endif
 #endif
 
-/* The memory that a kind means: SW26010 has one. */
+static inline int mq_is_kind(int kind) { return kind >= SlaveScalarMem && kind <= SlaveHighBandwidthMem; }
+
+/* The memory that a kind means: 0 and 1 are the slave's, 2 and 3 its cluster's. Only MT-3000 has more than one. */
 static inline int mq_area(int kind) {
-#if defined(SW5_VERSION)
+#if defined(MT3_VERSION)
+    return kind;
+#else
     (void)kind;
     return 0;
-#else
-    return kind;
 #endif
+}
+
+/* How much of it queues were promised. */
+static inline uint64_t *mq_taken(struct mq_table *t, int slave, int kind) {
+    switch (mq_area(kind)) {
+    case SlaveGlobalMem: return &t->shared_taken[0];
+    case SlaveHighBandwidthMem: return &t->shared_taken[1];
+    case SlaveArrayMem: return &t->rows[slave].store_taken[1];
+    default: return &t->rows[slave].store_taken[0];
+    }
 }
 
 /* Does the calling thread belong to a slave? Only where slaves are threads could one call the master's functions. */

@@ -110,14 +110,14 @@ const char *mqErrorText(int err) { return mqErrorName(err); }
 int mGetSlaveCoreNum(int cluster) { return cluster >= 0 && cluster < MQ_CLUSTERS ? MQ_SLAVE_NUM : 0; }
 int mGetMaxSlaveCoreNum(int cluster) { return mGetSlaveCoreNum(cluster); }
 int mGetClusterNum(void) { return MQ_CLUSTERS; }
-size_t mGetLocalMemSize(int kind) { return kind == SlaveScalarMem || kind == SlaveArrayMem ? MQ_STORE_BYTES(kind) : 0; }
+size_t mGetLocalMemSize(int kind) { return mq_is_kind(kind) ? MQ_STORE_BYTES(kind) : 0; }
 int mGetSimdWidth(void) { return MQ_SIMD_BITS; }
 const char *mGetPlatform(void) { return MQ_PLATFORM; }
 
 size_t mGetLocalMemFree(int cluster, int slave, int kind) {
     struct mq_table *t = mq_table_of(cluster);
     if (!t || slave < 0 || slave >= MQ_SLAVE_NUM || !mGetLocalMemSize(kind)) return 0;
-    return MQ_STORE_BYTES(kind) - t->rows[slave].store_taken[mq_area(kind)];
+    return MQ_STORE_BYTES(kind) - *mq_taken(t, slave, kind);
 }
 
 /* -- Slave threads ------------------------------------------------------------------------------------------- */
@@ -275,7 +275,7 @@ int mCreateQueue(int cluster, const char *name, int slave, size_t msg_bytes, int
     if (master_slots < 1 || slave_slots < 1 || master_slots > 65536 || slave_slots > 65536)
         return mq_fail(err, MQ_BAD_SLOTS), -1;
     if ((int)dir != MasterToSlave && (int)dir != SlaveToMaster) return mq_fail(err, MQ_BAD_DIRECTION), -1;
-    if ((int)kind != SlaveScalarMem && (int)kind != SlaveArrayMem) return mq_fail(err, MQ_BAD_KIND), -1;
+    if (!mq_is_kind((int)kind)) return mq_fail(err, MQ_BAD_KIND), -1;
     if ((uintptr_t)master_addr % 8) return mq_fail(err, MQ_BAD_ADDRESS), -1;
     struct mq_row *row = &t->rows[slave];
     for (mq_word i = 0; i < row->count; i++)
@@ -283,7 +283,9 @@ int mCreateQueue(int cluster, const char *name, int slave, size_t msg_bytes, int
     if (row->count == MQ_QUEUES) return mq_fail(err, MQ_TOO_MANY_QUEUES), -1;
     /* The slots are in lines of 64 bytes, each list of states a word for a slot. */
     uint64_t store = (MQ_ROUND(msg_bytes, 64) + sizeof(mq_word)) * (uint64_t)slave_slots;
-    if (row->store_taken[mq_area(kind)] + store > MQ_STORE_BYTES(kind)) return mq_fail(err, MQ_NO_LOCAL_MEMORY), -1;
+    uint64_t *taken = mq_taken(t, slave, (int)kind);
+    store = MQ_ROUND(store, 64);
+    if (*taken + store > MQ_STORE_BYTES(kind)) return mq_fail(err, MQ_NO_LOCAL_MEMORY), -1;
     struct mq_queue *q = &row->queues[row->count];
     q->stride = master_addr ? MQ_ROUND(msg_bytes, 8) : MQ_ROUND(msg_bytes, 64);
     q->own_memory = !master_addr;
@@ -301,7 +303,8 @@ int mCreateQueue(int cluster, const char *name, int slave, size_t msg_bytes, int
     q->master_slots = (uint32_t)master_slots;
     q->slave_slots = (uint32_t)slave_slots;
     q->handle = cluster * MQ_QUEUES + (int)row->count;
-    row->store_taken[mq_area(kind)] += store;
+    q->place = *taken;
+    *taken += store;
     MQ_STORE(q->used, 1);
     MQ_STORE(row->count, row->count + 1);
     mq_fail(err, MQ_OK);

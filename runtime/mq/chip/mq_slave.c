@@ -71,13 +71,31 @@ static int mq_done(struct mq_dma *d, int wait) {
     }
     return !d->open;
 }
+/* GSM holds variables only. The master says where a queue's slots lie there, so that no two slaves choose at once. On
+ * stand-ins all clusters have one image. */
+#if defined(HETMP_MQ_STANDIN)
+#define MQ_IMAGE_CLUSTERS MQ_CLUSTERS
+#else
+#define MQ_IMAGE_CLUSTERS 1
+#endif
+static __gsm__ char mq_gsm[MQ_IMAGE_CLUSTERS][MQ_GSM_BYTES] __attribute__((aligned(128)));
+#define MQ_IN_GSM(cluster, place) (mq_gsm[(cluster) % MQ_IMAGE_CLUSTERS] + (place))
 static void *mq_local(int kind, uint64_t bytes) {
-    return kind == SlaveArrayMem ? vector_malloc((unsigned)bytes) : scalar_malloc((unsigned)bytes);
+    switch (kind) {
+    case SlaveArrayMem: return vector_malloc((unsigned)bytes);
+    case SlaveGlobalMem: return (void *)0;
+    case SlaveHighBandwidthMem: return hbm_malloc(bytes);
+    default: return scalar_malloc((unsigned)bytes);
+    }
 }
 static void mq_local_free(int kind, void *p, uint64_t bytes) {
     (void)bytes;
-    if (kind == SlaveArrayMem) vector_free(p);
-    else scalar_free(p);
+    switch (kind) {
+    case SlaveArrayMem: vector_free(p); break;
+    case SlaveGlobalMem: break;
+    case SlaveHighBandwidthMem: hbm_free(p); break;
+    default: scalar_free(p);
+    }
 }
 
 #else
@@ -135,7 +153,7 @@ struct mq_slave {
     struct mq_table *table;
     struct mq_row *row;
     int cluster, number;
-    uint64_t taken[2]; /* bytes that sMalloc gave, with the line before each block */
+    uint64_t taken[4]; /* bytes that sMalloc gave, with the line before each block */
     struct mq_end ends[MQ_QUEUES];
 };
 
@@ -254,7 +272,11 @@ static struct mq_end *mq_end_of(int handle, int *err) {
     e->states = mq_local(SlaveScalarMem, e->lists_taken);
     if (!e->states) return mq_fail(err, MQ_NO_LOCAL_MEMORY), (void *)0;
     e->dma = (struct mq_dma *)(void *)(e->states + e->slots_num);
-    e->slots = e->kind == SlaveScalarMem ? (char *)e->states + lists : mq_local(e->kind, e->bytes_taken);
+#if defined(MT3_VERSION)
+    if (e->kind == SlaveGlobalMem) e->slots = MQ_IN_GSM(me->cluster, q->place);
+    else
+#endif
+        e->slots = e->kind == SlaveScalarMem ? (char *)e->states + lists : mq_local(e->kind, e->bytes_taken);
     if (!e->slots) {
         mq_local_free(SlaveScalarMem, e->states, e->lists_taken);
         return mq_fail(err, MQ_NO_LOCAL_MEMORY), (void *)0;
@@ -452,20 +474,20 @@ int sGetQueueDirection(int handle, int *err) {
 }
 
 int sGetSlaveCoreNum(void) { return MQ_SELF ? MQ_SLAVE_NUM : 0; }
-size_t sGetLocalMemSize(int kind) { return kind == SlaveScalarMem || kind == SlaveArrayMem ? MQ_STORE_BYTES(kind) : 0; }
+size_t sGetLocalMemSize(int kind) { return mq_is_kind(kind) ? MQ_STORE_BYTES(kind) : 0; }
 int sGetSimdWidth(void) { return MQ_SIMD_BITS; }
 int sGetSlaveId(void) { return MQ_SELF ? MQ_SELF->number : -1; }
 int sGetClusterId(void) { return MQ_SELF ? MQ_SELF->cluster : -1; }
 
 size_t sGetLocalMemFree(int kind) {
 #if defined(MT3_VERSION)
-    return kind == SlaveArrayMem ? (size_t)get_am_free_space() : (size_t)get_sm_free_space();
-#else
+    if (kind == SlaveArrayMem) return (size_t)get_am_free_space();
+    if (kind == SlaveScalarMem) return (size_t)get_sm_free_space();
+#endif
     /* The libraries do not tell; what queues were promised and what sMalloc gave is known. */
     if (!MQ_SELF || !sGetLocalMemSize(kind)) return 0;
-    uint64_t taken = MQ_SELF->row->store_taken[mq_area(kind)] + MQ_SELF->taken[mq_area(kind)];
+    uint64_t taken = *mq_taken(MQ_SELF->table, MQ_SELF->number, kind) + MQ_SELF->taken[mq_area(kind)];
     return taken < sGetLocalMemSize(kind) ? sGetLocalMemSize(kind) - taken : 0;
-#endif
 }
 
 void *sMalloc(int kind, size_t bytes, int *err) {

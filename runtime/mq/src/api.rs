@@ -7,6 +7,7 @@ pub use crate::error::Error;
 pub use crate::queue::{Request, Taken};
 
 use crate::callers::{self, Caller, HANDLES, SLAVES};
+use crate::platform::Kind;
 use crate::queue::{Queue, Side};
 use crate::registry;
 use crate::slave::{self, Slave};
@@ -383,10 +384,8 @@ pub fn store_left(cluster: i32, slave: i32, kind: i32) -> Result<usize, Error> {
         registry.check_cluster(cluster)?,
         registry.check_slave(slave)?,
     );
-    if !(0..=1).contains(&kind) {
-        return Err(Error::BadKind);
-    }
-    Ok(registry.store(cluster, slave).left(kind == 1))
+    let kind = Kind::from_number(kind).ok_or(Error::BadKind)?;
+    Ok(registry.store(cluster, slave).left(kind))
 }
 
 /// Allocates memory in the calling slave's store.
@@ -395,12 +394,10 @@ pub fn store_left(cluster: i32, slave: i32, kind: i32) -> Result<usize, Error> {
 /// [`Error::NoLocalMemory`], [`Error::BadKind`], [`Error::NotASlave`].
 pub fn allocate(kind: i32, bytes: usize) -> Result<usize, Error> {
     let me = me()?;
-    if !(0..=1).contains(&kind) {
-        return Err(Error::BadKind);
-    }
+    let kind = Kind::from_number(kind).ok_or(Error::BadKind)?;
     let at = registry::get()
         .store(me.cluster, me.number)
-        .allocate(kind == 1, bytes)?;
+        .allocate(kind, bytes)?;
     me.took_block(at);
     Ok(at)
 }

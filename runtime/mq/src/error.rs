@@ -43,7 +43,7 @@ errors! {
     /// The slave has a queue of this name.
     NameInUse = 7, c"MQ_NAME_IN_USE", c"the slave has a queue of this name";
     /// Not a memory kind.
-    BadKind = 8, c"MQ_BAD_KIND", c"the memory kind is SlaveScalarMem or SlaveArrayMem";
+    BadKind = 8, c"MQ_BAD_KIND", c"the memory kind is a SlaveMemKind";
     /// Not a direction.
     BadDirection = 9, c"MQ_BAD_DIRECTION", c"the direction is MasterToSlave or SlaveToMaster";
     /// A null or misaligned address.

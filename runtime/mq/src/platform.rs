@@ -10,6 +10,36 @@ use toml_span::value::ValueInner;
 pub(crate) const ACCEPTS: &str =
     "x86, sw26010, mt3000 or a file name with a dot or slash, then ,strict and ,scale=1 to 1000000 if wanted";
 
+/// Where slots and blocks lie; the numbers are those of `SlaveMemKind`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A slave's scalar memory.
+    Scalar,
+    /// A slave's array memory.
+    Array,
+    /// Memory on the chip that a cluster's slaves share.
+    Global,
+    /// Their larger shared memory.
+    HighBandwidth,
+}
+
+impl Kind {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Kind; 4] = [Kind::Scalar, Kind::Array, Kind::Global, Kind::HighBandwidth];
+
+    /// The kind with this number, if there is one.
+    #[must_use]
+    pub fn from_number(number: i32) -> Option<Kind> {
+        Kind::ALL.get(usize::try_from(number).ok()?).copied()
+    }
+
+    /// Which of the memories that a cluster's slaves share; `None` for a slave's own.
+    #[must_use]
+    pub(crate) fn shared(self) -> Option<usize> {
+        (self as usize).checked_sub(2)
+    }
+}
+
 /// The modelled speed of transfers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dma {
@@ -45,10 +75,9 @@ pub struct Platform {
     pub max_slaves: u32,
     /// Bits of a SIMD register; 0 for those of this processor.
     pub simd_bits: u32,
-    /// Bytes of scalar memory of a slave.
-    pub scalar_bytes: usize,
-    /// Bytes of array memory of a slave; 0 if there is only one kind of memory.
-    pub array_bytes: usize,
+    /// Bytes of each [`Kind`] of memory: of a slave, or of a cluster if its slaves share it. 0 if the platform has no
+    /// such memory, which is the scalar one then.
+    pub bytes: [usize; 4],
     /// Modelled transfers; `None`: as fast as this machine.
     pub dma: Option<Dma>,
     /// Modelled direct access.
@@ -151,6 +180,12 @@ impl Platform {
         let scalar_bytes = store.whole("scalar_bytes", 1024, 1 << 30, None)?;
         let array_bytes = store.whole("array_bytes", 0, 1 << 30, Some(0))?;
         store.end()?;
+        let [mut global, mut high] = [0; 2];
+        if let Some(mut t) = top.table("shared")? {
+            global = t.whole("global_bytes", 0, 1 << 30, Some(0))?;
+            high = t.whole("high_bandwidth_bytes", 0, 1 << 30, Some(0))?;
+            t.end()?;
+        }
         let dma = match top.table("dma")? {
             None => None,
             Some(mut t) => {
@@ -182,8 +217,7 @@ impl Platform {
             slaves: slaves as u32,
             max_slaves: max_slaves as u32,
             simd_bits: simd_bits as u32,
-            scalar_bytes: scalar_bytes as usize,
-            array_bytes: array_bytes as usize,
+            bytes: [scalar_bytes, array_bytes, global, high].map(|bytes| bytes as usize),
             dma,
             direct,
             strict: false,
@@ -225,14 +259,17 @@ impl Platform {
         128
     }
 
-    /// Bytes of local store of a kind (0 scalar, 1 array).
+    /// True if the platform has a memory of this kind.
     #[must_use]
-    pub fn store_bytes(&self, array: bool) -> usize {
-        if array && self.array_bytes != 0 {
-            self.array_bytes
-        } else {
-            self.scalar_bytes
-        }
+    pub fn has(&self, kind: Kind) -> bool {
+        self.bytes[kind as usize] != 0
+    }
+
+    /// Bytes of the memory that serves a kind.
+    #[must_use]
+    pub fn store_bytes(&self, kind: Kind) -> usize {
+        let kind = if self.has(kind) { kind } else { Kind::Scalar };
+        self.bytes[kind as usize]
     }
 }
 
@@ -306,6 +343,7 @@ impl<'a> Table<'a> {
                 t.map(|mut t| {
                     t.prefix = match key {
                         "store" => "store.",
+                        "shared" => "shared.",
                         "dma" => "dma.",
                         _ => "direct.",
                     };
@@ -327,7 +365,7 @@ impl<'a> Table<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::Platform;
+    use super::{Kind, Platform};
 
     #[test]
     fn the_built_in_ones_are_what_they_say() {
@@ -337,14 +375,14 @@ mod tests {
         }
         let sw = Platform::from_env(Some(b"SW26010, strict, scale=50")).expect("sw26010");
         assert_eq!(
-            (sw.slaves, sw.store_bytes(false), sw.store_bytes(true)),
-            (64, 65536, 65536)
+            (sw.slaves, Kind::ALL.map(|kind| sw.store_bytes(kind))),
+            (64, [65536; 4])
         );
         assert!(sw.strict && sw.staged() && sw.scale == 50.0);
         let mt = Platform::from_env(Some(b"mt3000")).expect("mt3000");
         assert_eq!(
-            (mt.slaves, mt.store_bytes(true), mt.simd_bits),
-            (24, 786_432, 1024)
+            (mt.slaves, mt.bytes, mt.simd_bits),
+            (24, [65536, 786_432, 6 << 20, 48 << 20], 1024)
         );
         let x86 = Platform::from_env(None).expect("x86");
         assert!(!x86.staged() && x86.slaves_here() >= 1 && x86.clusters > 1);

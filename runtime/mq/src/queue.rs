@@ -11,7 +11,7 @@ mod stages;
 mod users;
 
 use crate::error::Error;
-use crate::platform::Platform;
+use crate::platform::{Kind, Platform};
 use crate::ring::{End, Memory, Shape};
 use crate::slave::Slave;
 use crate::staged::{self, Direction, MasterSide, SlaveSide};
@@ -50,7 +50,7 @@ pub struct Request<'a> {
     pub slave_slots: i32,
     /// Where the master's slots shall lie; 0 for any place.
     pub master_addr: usize,
-    /// 0: scalar memory; 1: array memory.
+    /// The number of a [`Kind`].
     pub kind: i32,
     /// 0: to the slave; 1: to the master.
     pub direction: i32,
@@ -210,6 +210,7 @@ impl Queue {
     pub(crate) fn new(
         request: &Request<'_>,
         key: Key,
+        kind: Kind,
         store: &'static Store,
         platform: &Platform,
     ) -> Result<Box<Queue>, Error> {
@@ -222,7 +223,7 @@ impl Queue {
         let msg_bytes = request.msg_bytes as u32;
         let (m_slots, s_slots) = (request.master_slots as u32, request.slave_slots as u32);
         let slave_stride = (msg_bytes as usize).next_multiple_of(64);
-        let block = store.allocate(request.kind == 1, slave_stride * s_slots as usize)?;
+        let block = store.allocate(kind, slave_stride * s_slots as usize)?;
         let give_back = |error: Error| {
             store.free(block);
             error

@@ -3,11 +3,11 @@
 use crate::callers::{self, table, Caller, HANDLES, SLAVES};
 use crate::dma::Controller;
 use crate::error::Error;
-use crate::platform::Platform;
+use crate::platform::{Kind, Platform};
 use crate::queue::{Key, Queue, Request};
 use crate::slave;
 use crate::staged::Direction;
-use crate::store::Store;
+use crate::store::{Shared, Store};
 use core::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -23,6 +23,8 @@ pub(crate) struct Registry {
     /// The queue of each slave number and index; null if there is none.
     queues: &'static [AtomicPtr<Queue>],
     stores: Vec<OnceLock<Store>>,
+    /// The memories of each cluster that its slaves share.
+    shared: Vec<Shared>,
     rows: Mutex<Rows>,
 }
 
@@ -105,7 +107,9 @@ fn set_up() -> &'static Registry {
         let stores = (0..platform.clusters as usize * SLAVES)
             .map(|_| OnceLock::new())
             .collect();
+        let shared = (0..platform.clusters).map(|cluster| Shared::new(&platform, cluster));
         Registry {
+            shared: shared.collect(),
             platform,
             timeout,
             queues: table(SLAVES * HANDLES),
@@ -140,8 +144,14 @@ impl Registry {
     }
 
     pub(crate) fn store(&self, cluster: u32, slave: u32) -> &Store {
-        self.stores[cluster as usize * SLAVES + slave as usize]
-            .get_or_init(|| Store::new(&self.platform, cluster, slave))
+        self.stores[cluster as usize * SLAVES + slave as usize].get_or_init(|| {
+            Store::new(
+                &self.platform,
+                cluster,
+                slave,
+                &self.shared[cluster as usize],
+            )
+        })
     }
 
     /// The queue with this slave number and handle.
@@ -217,9 +227,7 @@ impl Registry {
             1 => Direction::SlaveToMaster,
             _ => return Err(Error::BadDirection),
         };
-        if !(0..=1).contains(&request.kind) {
-            return Err(Error::BadKind);
-        }
+        let kind = Kind::from_number(request.kind).ok_or(Error::BadKind)?;
         if request.master_addr % 8 != 0 {
             return Err(Error::BadAddress);
         }
@@ -253,7 +261,13 @@ impl Registry {
             handle,
             direction,
         };
-        let made = Queue::new(request, key, self.store(cluster, slave), &self.platform);
+        let made = Queue::new(
+            request,
+            key,
+            kind,
+            self.store(cluster, slave),
+            &self.platform,
+        );
         let queue = match made {
             Ok(queue) => place(&mut rows.spare, queue),
             Err(error) => {

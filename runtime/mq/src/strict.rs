@@ -204,7 +204,10 @@ fn describe(address: usize) -> Option<String> {
         }
     }
     crate::store::owner_of(address).map(|(cluster, slave)| {
-        format!("outside of the local store of slave {slave} of cluster {cluster} (expected one of its blocks)")
+        let whose = slave.map_or("shared memory".to_owned(), |n| {
+            format!("local store of slave {n}")
+        });
+        format!("outside of the {whose} of cluster {cluster} (expected one of its blocks)")
     })
 }
 

@@ -3,6 +3,7 @@
 use core::ffi::{c_char, c_int};
 use hetmp_core::whole::OnceLock;
 use hetmp_mq::api::{self, Error};
+use hetmp_mq::platform::Kind;
 
 export_c! {
     /// The meaning of an error in English. Never NULL.
@@ -33,11 +34,11 @@ export_c! {
     extern "C" fn mGetClusterNum() -> c_int {
         api::platform().clusters as c_int
     }
-    /// Bytes of a slave's local store of a kind.
+    /// Bytes of a slave's local store, or of its cluster's shared memory, of a kind.
     extern "C" fn mGetLocalMemSize(kind: c_int) -> usize {
-        if (0..=1).contains(&kind) { api::platform().store_bytes(kind == 1) } else { 0 }
+        Kind::from_number(kind).map_or(0, |kind| api::platform().store_bytes(kind))
     }
-    /// What is left of a slave's local store.
+    /// What is left of that.
     extern "C" fn mGetLocalMemFree(cluster: c_int, slave: c_int, kind: c_int) -> usize {
         api::store_left(cluster, slave, kind).unwrap_or(0)
     }

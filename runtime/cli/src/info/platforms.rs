@@ -2,7 +2,7 @@
 
 use super::pretty;
 use crate::Output;
-use hetmp_mq::platform::Platform;
+use hetmp_mq::platform::{Kind, Platform};
 use serde_json::{json, Value};
 use std::fmt::Write as _;
 
@@ -54,9 +54,11 @@ fn describe(p: &Platform) -> Value {
         "slaves": p.slaves_here(),
         "max_slaves": p.max_slaves,
         "simd_bits": p.simd_bits_here(),
-        "scalar_bytes": p.store_bytes(false),
-        "array_bytes": p.store_bytes(true),
-        "one_memory": p.array_bytes == 0,
+        "scalar_bytes": p.store_bytes(Kind::Scalar),
+        "array_bytes": p.store_bytes(Kind::Array),
+        "one_memory": !p.has(Kind::Array),
+        "global_bytes": p.store_bytes(Kind::Global),
+        "high_bandwidth_bytes": p.store_bytes(Kind::HighBandwidth),
         "staged": p.staged(),
         "dma": p.dma.map(|d| json!({
             "slave_gb_s": d.slave, "cluster_gb_s": d.cluster, "latency_ns": d.latency,
@@ -90,15 +92,19 @@ fn show(out: &mut String, p: &Platform) {
             p.simd_bits_here()
         ),
     );
-    let array = if p.array_bytes == 0 {
+    let [scalar, array, global, high] = p.bytes;
+    let array = if array == 0 {
         "one memory".to_owned()
     } else {
-        format!("array {} bytes", p.array_bytes)
+        format!("array {array} bytes")
     };
-    line(
-        "local store",
-        format!("scalar {} bytes, {array}", p.scalar_bytes),
-    );
+    line("local store", format!("scalar {scalar} bytes, {array}"));
+    if p.has(Kind::Global) || p.has(Kind::HighBandwidth) {
+        line(
+            "shared memory",
+            format!("of a cluster: global {global} bytes, high-bandwidth {high} bytes"),
+        );
+    }
     line(
         "DMA",
         p.dma.map_or("not modelled".to_owned(), |d| {
