@@ -12,11 +12,12 @@
 
 use crate::csr;
 use crate::decide::Decision;
-use crate::gain::Ratio;
-use crate::limits::{FIRST_PERIOD, LONGEST_PERIOD, MOST_PAIRS};
+use crate::gain::{Gain, Kept, Run, Turn, ORDINARY};
+use crate::limits::AROUND_NS;
 use crate::placement::Placement;
 use crate::plain::static_piece;
 use crate::ranges::Range;
+use crate::ways::Way;
 
 /// One piece for each thread, by thread number: a node's share is one contiguous range, of which its threads
 /// get equal parts. A thread of a node without a share gets an empty piece. `out` is overwritten.
@@ -65,39 +66,27 @@ pub fn expected_ns(pieces: &[Range], decision: &Decision, team: &Placement) -> f
 /// Loops that take longer than this, in nanoseconds, are always handed out in chunks: there the clocks and
 /// the lock cost next to nothing, and evening out may gain much.
 const SHORT_NS: f64 = 200_000.0;
-/// Fixed pieces are kept while they are not slower by this number of nanoseconds per execution. Most of what fixed
-/// pieces save lies outside of the measured span: the locks before and after the loop.
-const OUTSIDE_NS: f64 = 500.0;
 
 /// Which form suits one settled loop: by a trial as any two ways have ([`crate::gain`]).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Form {
-    /// Chunks to fixed pieces, in the running trial.
-    ratio: Ratio,
-    pairs: u32,
-    /// The finished execution of the running pair, and its nanoseconds per iteration.
-    first: Option<(bool, f64)>,
+    gain: Gain,
     /// In which form the next execution runs.
     fixed: bool,
-    /// The form that won the last trial.
-    winner: Option<bool>,
-    /// Measured executions left before the next trial, and how many there were after the last one. The number doubles
-    /// each time the same form has lost.
-    left: u32,
-    period: u32,
 }
+
+/// To the trial, these are a virtual team and an ordinary one: where both take equally long, the second one is kept.
+const CHUNKS: Way = Way::Virtual;
+const PIECES: Way = ORDINARY;
 
 impl Default for Form {
     fn default() -> Form {
-        Form {
-            ratio: Ratio::NONE,
-            pairs: 0,
-            first: None,
-            fixed: false,
-            winner: None,
-            left: 0,
-            period: 0,
-        }
+        let gain = Gain::restored(Kept {
+            way: CHUNKS,
+            ns: 0.0,
+            confirmed: false,
+        });
+        Form { gain, fixed: false }
     }
 }
 
@@ -106,57 +95,31 @@ impl Form {
     /// nanoseconds from the first thread's arrival to the last thread's leaving. Returns whether the next
     /// execution runs in fixed pieces.
     pub(crate) fn update(&mut self, fixed: bool, span_ns: u64, iterations: u64) -> bool {
-        let (span, each) = (span_ns as f64, iterations.max(1) as f64);
-        if span > SHORT_NS && !fixed && self.winner.is_none() {
-            // The loop is not short, as far as is known.
-            self.first = None;
-            self.fixed = false;
-        } else if fixed != self.fixed {
-            // This execution began before the form changed.
-        } else if self.left > 0 {
-            self.left -= 1;
-        } else {
-            let outside = if fixed { 0.0 } else { OUTSIDE_NS };
-            self.tried(fixed, (span + outside) / each, each);
+        let span = span_ns as f64;
+        let is_long = span > SHORT_NS && !fixed;
+        // Another form: this execution began before the form changed.
+        if fixed == self.fixed && !is_long {
+            // Most of what fixed pieces save lies outside of the measured span: the locks before and after the loop.
+            let (way, outside) = if fixed {
+                (PIECES, 0.0)
+            } else {
+                (CHUNKS, AROUND_NS)
+            };
+            // Trip counts differ.
+            let each = (span + outside) / iterations.max(1) as f64;
+            let run = Run {
+                elapsed_ns: 1000.0 * each,
+                ..Run::default()
+            };
+            self.gain.learn(way, &run);
+            // What a trial of so short a loop loses is not felt.
+            let turn = Turn {
+                may_be_alone: false,
+                left_ns: f64::INFINITY,
+            };
+            self.fixed = self.gain.turn(turn) == PIECES;
         }
         self.fixed
-    }
-
-    /// An execution of the running trial took `ns` for each of its `iterations`. The two of a pair are neighbours, and
-    /// which comes first changes.
-    fn tried(&mut self, fixed: bool, ns: f64, iterations: f64) {
-        match self.first.take() {
-            Some((before, ns_before)) if before != fixed => {
-                let (pieces, chunks) = if fixed {
-                    (ns, ns_before)
-                } else {
-                    (ns_before, ns)
-                };
-                let whole = |ns: f64| ns * iterations;
-                self.ratio.add(whole(pieces), whole(chunks), 1.0);
-                self.pairs += 1;
-                let estimate = self.ratio.estimate();
-                let decided = estimate.filter(|e| e.is_clear() || self.pairs >= MOST_PAIRS);
-                if let Some(e) = decided {
-                    self.conclude(e.mean >= 0.0);
-                }
-            }
-            _ => {
-                self.first = Some((fixed, ns));
-                self.fixed = !fixed;
-            }
-        }
-    }
-
-    fn conclude(&mut self, fixed: bool) {
-        self.period = match self.winner {
-            Some(before) if before == fixed => (self.period * 2).min(LONGEST_PERIOD),
-            _ => FIRST_PERIOD,
-        };
-        self.winner = Some(fixed);
-        self.left = self.period;
-        self.fixed = fixed;
-        (self.ratio, self.pairs) = (Ratio::NONE, 0);
     }
 }
 
@@ -224,9 +187,9 @@ mod tests {
         let mut fixed = false;
         let mut trials = Vec::new();
         for i in 0..3000 {
-            let in_trial = form.left == 0;
+            let in_trial = form.gain.is_in_trial();
             fixed = form.update(fixed, if fixed { 60_000 } else { 50_000 }, 100);
-            if in_trial && form.left > 0 {
+            if in_trial && !form.gain.is_in_trial() {
                 trials.push(i);
             }
         }
@@ -238,7 +201,7 @@ mod tests {
         // Once it is the faster one it wins.
         let won = (0..20_000).any(|_| {
             fixed = form.update(fixed, if fixed { 40_000 } else { 50_000 }, 100);
-            form.winner == Some(true)
+            form.fixed && !form.gain.is_in_trial()
         });
         assert!(won && fixed);
     }

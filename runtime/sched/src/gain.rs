@@ -34,7 +34,7 @@ mod band;
 mod ratio;
 
 use crate::limits::{
-    DISTURBED, FIRST_PERIOD, INTERRUPTED, INTERRUPT_NS, LONGEST_PERIOD, LONGEST_REST, MEMORY,
+    AROUND_NS, DISTURBED, FIRST_PERIOD, INTERRUPTED, LONGEST_PERIOD, LONGEST_REST, MEMORY,
     MOST_PAIRS, SHORT_NS, SYSTEMATIC,
 };
 use crate::ways::{Reason, Way};
@@ -263,7 +263,7 @@ impl Gain {
         }
         let concluded = self.equal.concluded(self.suspended);
         match (self.teams.estimate(), concluded) {
-            (Some(measured), Some(concluded)) => Some(measured.and(concluded)),
+            (Some(measured), Some(concluded)) if !self.suspended => Some(measured.and(concluded)),
             (measured, concluded) => measured.or(concluded),
         }
     }
@@ -348,7 +348,7 @@ impl Gain {
     /// even if it is among the executions that [`Gain::take_rest`] gave away.
     #[must_use]
     pub fn longest_alone_ns(&self) -> f64 {
-        self.band.upper_ns().max(INTERRUPT_NS)
+        self.band.upper_ns().max(AROUND_NS)
     }
 
     /// `unused` of the executions that [`Gain::take_rest`] gave away have not taken place, as one of them took long.

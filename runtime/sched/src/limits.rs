@@ -9,11 +9,8 @@ pub(crate) const ONE_PAIR: f64 = 0.3;
 /// Log ratios beyond this (a factor of 15) count as this: an execution that lost its core unnoticed may take any time.
 /// At 1.4, lives of many sizes went by the wrong ones: what is cut off at both ends is not balanced there.
 pub(crate) const MOST_APART: f64 = 2.7;
-/// What is concluded from the paces of a virtual team's threads is wrong by this log ratio where threads do not wait
-/// for each other (untuned)...
+/// What is concluded from the paces of a virtual team's threads is wrong by this log ratio (untuned).
 pub(crate) const SYSTEMATIC: f64 = 0.15;
-/// ...and by this where they are suspended at barriers. NPB SP, class S: 1.4 concluded where 0.25 was measured.
-pub(crate) const SUSPENDED: f64 = 0.5;
 /// What an earlier trial has measured counts for this part in the next one. At a quarter, the life of a region of five
 /// sizes had 16 % of its executions the worse way, and less than 10 % at a half.
 pub(crate) const FORGET: f64 = 0.5;
@@ -35,8 +32,9 @@ pub const SHORT_NS: f64 = 10_000.0;
 /// A short execution that took this many times `SHORT_NS` was interrupted: asking the system would take longer
 /// (untuned).
 pub(crate) const INTERRUPTED: f64 = 5.0;
-/// Nanoseconds that a timer's interrupt may take, no reason to look at a region that one thread runs. Untuned.
-pub(crate) const INTERRUPT_NS: f64 = 1_500.0;
+/// Nanoseconds around an execution that say nothing about it: a timer's interrupt, no reason to look at a region that
+/// one thread runs, or the locks and clocks that fixed pieces of a loop save. Untuned.
+pub(crate) const AROUND_NS: f64 = 1_000.0;
 /// Nanoseconds for which the system leaves a core to another process at least, where two want it: Linux takes 3 to 4
 /// ms.
 pub const SLICE_NS: u64 = 3_000_000;
