@@ -12,7 +12,7 @@ use std::fs;
 use std::path::Path;
 
 /// Lower it with each one that goes. The aim is 60.
-const MOST: usize = 84;
+const MOST: usize = 70;
 
 /// Lines of code, without tests, comments and empty ones, of the files that decide. Lower it with each one that goes.
 /// The aim is 3500.

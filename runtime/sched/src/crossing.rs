@@ -42,7 +42,7 @@ mod elsewhere;
 mod region;
 
 use crate::gain::{Estimate, Ratio};
-use crate::limits::{FIRST_PERIOD, MEMORY, MOST_PAIRS};
+use crate::limits::{FIRST_PERIOD, MEMORY};
 use crate::ways::{Reason, Way};
 use region::Region;
 use std::collections::BTreeMap;
@@ -432,7 +432,7 @@ impl Crossings {
     /// Is the trial over? All regions that it has met must have been there long enough (their pages have moved, and the
     /// next execution tells what that was worth), or one so often that the others come rarely.
     fn is_decided(&self, region: usize, spent: bool) -> bool {
-        let often = self.regions[&region].runs > MOST_PAIRS;
+        let often = self.regions[&region].runs > FIRST_PERIOD / 2;
         let mut met = self.regions.values().filter(|r| r.runs > 0);
         let clear = || self.together().is_some_and(|e| e.is_clear());
         often || met.all(|r| r.runs > 1) && (spent || clear())

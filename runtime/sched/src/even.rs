@@ -13,7 +13,7 @@
 //!
 //! Pure: no clock.
 
-use crate::limits::{LONGEST_REST, LOOK_NS, MOST_LOST, SHORT_NS, UNEVEN, UNEVEN_ONE_IN};
+use crate::limits::{LONGEST_REST, LOOK_NS, SAME, SHORT_NS, STRAYS, UNUSUAL};
 
 /// The times of one observed execution of an ordinary team, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -75,7 +75,7 @@ impl Even {
     /// `may_pass`; these count as run.
     pub fn see(&mut self, seen: &Seen, may_pass: bool) -> u32 {
         let waited = seen.most_ns - seen.mean_ns;
-        let uneven = waited > seen.most_ns * UNEVEN;
+        let uneven = seen.most_ns > seen.mean_ns * SAME;
         self.runs = self.runs.saturating_add(1);
         self.shortest_ns = self.shortest_ns.min(seen.most_ns);
         if uneven {
@@ -84,14 +84,14 @@ impl Even {
             if self.runs > 1 {
                 // Those that passed since the last one were like both, if both are of one kind.
                 let alike = f64::from(if self.was_uneven { self.rest + 1 } else { 1 });
-                self.lost_ns += waited.min(self.shortest_ns * MOST_LOST) * alike;
+                self.lost_ns += waited.min(self.shortest_ns * UNUSUAL) * alike;
             }
         }
         if seen.elapsed_ns < SHORT_NS {
             // It may be faster as a team of one, without the way into and out of the region.
             self.short_ns += (seen.elapsed_ns - seen.most_ns) * f64::from(self.rest + 1);
         }
-        let often = u64::from(self.uneven) * u64::from(UNEVEN_ONE_IN) >= u64::from(self.runs);
+        let often = u64::from(self.uneven) * u64::from(STRAYS) >= u64::from(self.runs);
         self.looked_at |= self.short_ns >= LOOK_NS || self.lost_ns >= LOOK_NS && often;
         self.was_uneven = uneven;
         self.rest = match may_pass {

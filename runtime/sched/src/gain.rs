@@ -34,8 +34,8 @@ mod band;
 mod ratio;
 
 use crate::limits::{
-    AROUND_NS, DISTURBED, FIRST_PERIOD, INTERRUPTED, LONGEST_PERIOD, LONGEST_REST, MEMORY,
-    MOST_PAIRS, SHORT_NS, SYSTEMATIC,
+    AROUND_NS, DISTURBED, FIRST_PERIOD, FORGET, INTERRUPTED, LONGEST_PERIOD, LONGEST_REST, MEMORY,
+    SHORT_NS, SYSTEMATIC,
 };
 use crate::ways::{Reason, Way};
 pub(crate) use band::Band;
@@ -123,8 +123,8 @@ pub struct Gain {
     last_ns: [f64; 3],
     /// Executions until the next trial, once settled.
     period: u32,
-    /// Nanoseconds that a virtual team has lost by coming to harm.
-    harm_ns: f64,
+    /// The last virtual team has come to harm.
+    harmed: bool,
     /// When the region settled, the paces of its virtual team promised a gain.
     promised: bool,
     may_be_alone: bool,
@@ -156,7 +156,7 @@ impl Gain {
             charged_ns: 0.0,
             last_ns: [0.0; 3],
             period: FIRST_PERIOD,
-            harm_ns: 0.0,
+            harmed: false,
             promised: false,
             may_be_alone: false,
             band: Band::NONE,
@@ -202,18 +202,15 @@ impl Gain {
     /// The way of the next execution.
     pub fn turn(&mut self, turn: Turn) -> Way {
         self.may_be_alone = turn.may_be_alone;
-        if let State::Settled { left, .. } = &mut self.state {
-            match left.checked_sub(1) {
-                Some(fewer) if turn.may_be_alone || self.best != Way::Alone => {
-                    *left = fewer;
-                    return self.best;
-                }
-                _ => self.begin_trial(),
-            }
-        }
-        if self.state == State::Alone && !turn.may_be_alone {
+        if !turn.may_be_alone && (self.state == State::Alone || self.best == Way::Alone) {
             self.keep(self.team);
-            return self.best;
+        }
+        if let State::Settled { left, .. } = &mut self.state {
+            if let Some(fewer) = left.checked_sub(1) {
+                *left = fewer;
+                return self.best;
+            }
+            self.begin_trial();
         }
         if self.state == State::New {
             return Way::Virtual;
@@ -224,10 +221,8 @@ impl Gain {
             Some(_) => one,
             None => self.next_of_pair(),
         };
-        // Where the worse way has had its turn, the pair costs no more.
-        let loses = self.first.is_none() || next != self.unharmful();
-        if loses && (turn.left_ns <= 0.0 || self.sure_loss_ns() > turn.left_ns) {
-            self.keep(self.unharmful());
+        if self.sure_loss_ns() >= turn.left_ns {
+            self.keep(self.favourite());
             return self.best;
         }
         next
@@ -271,8 +266,11 @@ impl Gain {
     /// The way that is better as far as is known.
     fn favourite(&self) -> Way {
         let (one, other) = self.ways();
-        match self.estimate() {
-            _ if self.harm_ns > 0.0 => other,
+        // What was measured counts more than what was concluded.
+        let measured = self.teams.estimate().filter(|e| e.is_clear());
+        let measured = measured.filter(|_| self.state == State::Teams);
+        match measured.or_else(|| self.estimate()) {
+            _ if self.harmed => other,
             Some(e) if e.mean > 0.0 => one,
             None if self.state == State::Teams && self.is_judged => self.team,
             // The first execution told nothing: it was so short that one thread ran all pieces, or the other was still
@@ -282,26 +280,8 @@ impl Gain {
         }
     }
 
-    /// The same where no more can be tried. What was measured counts more than what was concluded.
-    fn unharmful(&self) -> Way {
-        let (one, other) = self.ways();
-        match self.teams.estimate() {
-            Some(e) if self.state == State::Teams && e.is_clear() => {
-                if e.mean > 0.0 {
-                    one
-                } else {
-                    other
-                }
-            }
-            _ => self.favourite(),
-        }
-    }
-
     /// Nanoseconds that a pair of the running comparison loses at least, as far as is known beyond two errors.
     fn sure_loss_ns(&self) -> f64 {
-        if self.harm_ns > 0.0 {
-            return self.harm_ns;
-        }
         let (one, other) = self.ways();
         let known = [one, other].map(|way| self.last_ns[index(way)]);
         let shorter = known.into_iter().filter(|&ns| ns > 0.0);
@@ -362,12 +342,9 @@ impl Gain {
     pub fn learn(&mut self, way: Way, run: &Run) -> f64 {
         let ns = run.elapsed_ns;
         let disturbed = run.disturbed || self.is_in_haste() && ns > INTERRUPTED * SHORT_NS;
-        if let (State::Settled { .. }, true) = (self.state, disturbed) {
-            return 0.0;
-        }
         self.last_ns[index(way)] = ns;
         if way == Way::Virtual {
-            self.harm_ns = 0.0;
+            self.harmed = false;
             self.suspended |= run.suspended;
             // Other processes slow equal shares down as well. But a first execution may have waited for a thread to
             // start.
@@ -404,27 +381,24 @@ impl Gain {
 
     fn learn_of_pair(&mut self, way: Way, ns: f64, disturbed: bool) -> f64 {
         let (one, other) = self.ways();
-        let (one_ns, other_ns, part) = match self.first.take() {
-            Some((before, ns_before, was)) if before != way => {
-                let part = part(disturbed || was);
-                if way == other {
-                    (ns_before, ns, part)
-                } else {
-                    (ns, ns_before, part)
-                }
-            }
-            _ => {
-                self.first = (way == one || way == other).then_some((way, ns, disturbed));
-                return 0.0;
-            }
+        let before = self.first.take().filter(|&(before, ..)| before != way);
+        let Some((_, ns_before, was)) = before else {
+            self.first = (way == one || way == other).then_some((way, ns, disturbed));
+            return 0.0;
         };
+        let (one_ns, other_ns) = if way == other {
+            (ns_before, ns)
+        } else {
+            (ns, ns_before)
+        };
+        let part = if disturbed || was { DISTURBED } else { 1.0 };
         let ratio = if self.state == State::Alone {
             &mut self.alone
         } else {
             &mut self.teams
         };
         if self.pairs == 0 {
-            ratio.forget();
+            ratio.fade(FORGET);
         }
         ratio.add(one_ns, other_ns, part);
         self.pairs += 1;
@@ -434,7 +408,7 @@ impl Gain {
         let lost_ns = self.tried_ns * (e.mean.abs().exp() - 1.0);
         let more_ns = lost_ns - self.charged_ns;
         self.charged_ns = lost_ns;
-        if e.is_clear() || self.pairs >= MOST_PAIRS {
+        if e.is_clear() || 2 * self.pairs >= FIRST_PERIOD {
             self.conclude(if e.mean > 0.0 { one } else { other });
         }
         more_ns
@@ -449,7 +423,7 @@ impl Gain {
     /// way that the runtime does not see). Returns what trials have lost by it.
     pub fn learn_harm(&mut self, ns: f64) -> f64 {
         self.begin_anew();
-        self.harm_ns = ns;
+        self.harmed = true;
         self.keep(ORDINARY);
         ns
     }
@@ -509,15 +483,6 @@ impl Gain {
         self.alone = Ratio::NONE;
         self.is_judged = false;
         self.period = FIRST_PERIOD;
-    }
-}
-
-/// For which part of a pair one with a disturbed execution counts.
-fn part(disturbed: bool) -> f64 {
-    if disturbed {
-        DISTURBED
-    } else {
-        1.0
     }
 }
 

@@ -44,7 +44,7 @@
 use crate::cache::Known;
 use crate::csr;
 use crate::decide::{decide, Decision, NodeInput, Rules};
-use crate::limits::{FINEST, FINEST_OF_ALL, SHORT_NS, TAPER};
+use crate::limits::{FINEST, SHORT_NS, TAPER};
 use crate::placement::Placement;
 use crate::plain::take_up_to;
 use crate::primitive::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
@@ -357,15 +357,11 @@ impl HetProbe {
         let start = self.pool.swap(self.n, Ordering::Relaxed);
         let rest = Range { start, end: self.n };
         let weights: Vec<f64> = decision.shares().collect();
-        let finest = rest.len() / (self.team.threads().max(1) as u64 * FINEST_OF_ALL);
+        let finest = rest.len() / (self.team.threads().max(1) as u64 * FINEST);
         for (i, part) in csr::split(rest, decision.shares()).enumerate() {
             let threads = u64::from(self.team.nodes()[i].threads).max(1);
             let each = part.len() / threads;
-            let least = self
-                .worthwhile(&decision, i)
-                .max(each / FINEST)
-                .max(finest)
-                .max(1);
+            let least = self.worthwhile(&decision, i).max(finest).max(1);
             let share = &self.nodes[i].share;
             share.weight.store(weights[i].to_bits(), Ordering::Relaxed);
             self.nodes[i].next.store(part.start, Ordering::Relaxed);
@@ -386,7 +382,7 @@ impl HetProbe {
     /// Leaves the rest in the pool, from which threads take chunks in proportion to their nodes' shares.
     fn share_pool(&self, picture: &mut Picture, decision: Arc<Decision>) {
         let left = self.n - self.pool.load(Ordering::Relaxed);
-        let finest = left / (self.team.threads().max(1) as u64 * FINEST_OF_ALL);
+        let finest = left / (self.team.threads().max(1) as u64 * FINEST);
         for (i, weight) in decision.shares().enumerate() {
             let threads = f64::from(self.team.nodes()[i].threads.max(1));
             let each = weight / threads;

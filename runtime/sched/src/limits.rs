@@ -6,23 +6,20 @@
 /// Error of the log ratio of a single pair, before anything is known of the spread: many regions have executions whose
 /// sizes differ by such a factor. Lives pass with 0.3 and with 0.35.
 pub(crate) const ONE_PAIR: f64 = 0.3;
-/// Log ratios beyond this (a factor of 15) count as this: an execution that lost its core unnoticed may take any time.
-/// At 1.4, lives of many sizes went by the wrong ones: what is cut off at both ends is not balanced there.
-pub(crate) const MOST_APART: f64 = 2.7;
 /// What is concluded from the paces of a virtual team's threads is wrong by this log ratio (untuned).
 pub(crate) const SYSTEMATIC: f64 = 0.15;
-/// What an earlier trial has measured counts for this part in the next one. At a quarter, the life of a region of five
-/// sizes had 16 % of its executions the worse way, and less than 10 % at a half.
-pub(crate) const FORGET: f64 = 0.5;
-/// A trial of so many pairs ends with what it has found. Untuned: a difference that is not clear by then is not felt.
-pub(crate) const MOST_PAIRS: u32 = 12;
-/// Executions between two trials: the first time...
+/// What an earlier trial has measured counts for this part in the next one, and so do uneven parts beside those that
+/// the last execution asks for. At a quarter, the life of a region of five sizes had 16 % of its executions the worse
+/// way, and less than 10 % at a half.
+pub const FORGET: f64 = 0.5;
+/// Executions between two trials, and of one at most: what has not become clear by then is not felt. The first time...
 pub const FIRST_PERIOD: u32 = 32;
 /// ...and at most. Untuned: the ledger bounds what trials cost.
 pub const LONGEST_PERIOD: u32 = 8192;
-/// A pair of which a thread lost its core counts for this part of one. A single one is never enough, since twice
-/// `ONE_PAIR / DISTURBED` is more than `MOST_APART`: at a quarter, one of eight runs of a program beside 20 busy
-/// processes kept ordinary teams from its first, disturbed pair on.
+/// A pair of which a thread lost its core counts for this part of one, and log ratios beyond two errors of such a pair
+/// (a factor of 15) count as that: at a quarter, one of eight runs of a program beside 20 busy processes kept ordinary
+/// teams from its first, disturbed pair on; at a half, lives of many sizes went by the wrong ones, as what is cut off
+/// at both ends is not balanced there.
 pub(crate) const DISTURBED: f64 = 0.2;
 /// Executions of a settled region or loop that may pass unmeasured, at most. Untuned: a change is seen later.
 pub const LONGEST_REST: u32 = 127;
@@ -45,34 +42,32 @@ pub const NEGLIGIBLE: f64 = 0.02;
 /// in two probings, costs of iterations, and what another division among nodes would save.
 pub(crate) const ALIKE: f64 = 1.25;
 /// What differs by less than this factor (untuned) makes no difference: the speeds by which a loop was divided, for a
-/// plan or a report (a loop in fixed pieces is then 2.5 % longer at most, and chunks even that out); and a region's
-/// time with more threads on nodes than it would have.
-pub(crate) const SAME: f64 = 1.05;
-/// A settled region has changed if so many executions in a row leave this band (a log ratio, a factor of 2) around the
-/// usual time, or two standard deviations, whichever is wider. One or two of them may have lost their cores, as of the
-/// first executions with uneven parts. Untuned.
-pub(crate) const BAND: f64 = core::f64::consts::LN_2;
-/// How many: see the band.
-pub const STRAYS: i32 = 3;
+/// plan or a report (a loop in fixed pieces is then 2.5 % longer at most, and chunks even that out); a region's time
+/// with more threads on nodes than it would have; how long its threads take; a loop that another division would make
+/// shorter; and what an execution has lost to other processes.
+pub const SAME: f64 = 1.05;
+/// An execution is no usual one if it takes this many times as long, or less than this part. A settled region has
+/// changed if some in a row are none (or two standard deviations off, whichever is wider); and what threads have waited
+/// for each other counts for at most this many times the shortest execution, since a thread that lost its core is
+/// behind by milliseconds. Untuned: in the life beside a busy process looking began 40 times as soon without a bound.
+pub(crate) const UNUSUAL: f64 = 2.0;
+/// One execution, or two in a row, may be another process's doing, as of the first ones with uneven parts. So many in a
+/// row are not, and neither is one in so many of all: in the life beside a busy process every second one is disturbed.
+pub const STRAYS: u32 = 3;
 /// Weight of the older executions in what is usual. Untuned: lives that grow are noticed before the band has widened.
 pub(crate) const MEMORY: f64 = 0.94;
 /// Nanoseconds that a look may take: at a region's code, which on nodes that are alike is read, and both ways tried,
 /// once that much was lost (8 KB of code take 3 ms); and at a running loop, which is probed again.
 pub(crate) const LOOK_NS: f64 = 2e6;
-/// Its threads count as equally long if they wait for no more than this part of an execution (untuned; a loop whose
-/// division would gain or move no more was not worth it)...
-pub(crate) const UNEVEN: f64 = 0.05;
-/// ...and one in this many observed executions must be uneven. Rarer ones are the doing of other processes. In the life
-/// beside a busy process every second one is.
-pub(crate) const UNEVEN_ONE_IN: u32 = 3;
-/// The loss of one execution counts for at most this many times the shortest execution: a thread that lost its core is
-/// behind by milliseconds. Untuned: in the life beside a busy process looking began 40 times as soon without a bound.
-pub(crate) const MOST_LOST: f64 = 2.0;
 /// A thread's share of what is left of its node's range is divided into this many chunks at the end, so that the
 /// threads of a node end together (untuned)...
 pub(crate) const TAPER: u64 = 4;
-/// ...and no chunk is smaller than this part of a thread's share of the whole range (untuned)...
-pub(crate) const FINEST: u64 = 512;
-/// ...or of an even share of all that is split. This bounds the number of takes when a node with a small share does
-/// another node's work.
-pub(crate) const FINEST_OF_ALL: u64 = 4096;
+/// ...and no chunk is smaller than this part of an even share of all that is split (untuned). This bounds the number of
+/// takes, also when a node with a small share does another node's work.
+pub(crate) const FINEST: u64 = 4096;
+/// Milliseconds between two looks at what moves without a word: a waiting thread's, and the watchdog's at virtual
+/// teams. Untuned.
+pub const LOOK_MS: u64 = 20;
+/// Milliseconds for which nothing may move: a waiting thread then helps, and threads of a virtual team are suspected to
+/// wait for each other unseen. Untuned.
+pub const STILL_MS: u64 = 100;

@@ -8,7 +8,7 @@
 //! Pure.
 
 use crate::gain::Ratio;
-use crate::limits::{FIRST_PERIOD, MEMORY, MOST_PAIRS};
+use crate::limits::{FIRST_PERIOD, MEMORY};
 
 /// The changes of one region's division, which is a `T`.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ impl<T> Change<T> {
         }
         self.ratio.add(ns, self.usual_ns, 1.0);
         let estimate = self.ratio.estimate()?;
-        if !estimate.is_clear() && self.runs <= MOST_PAIRS {
+        if !estimate.is_clear() && self.runs <= FIRST_PERIOD / 2 {
             return None;
         }
         self.runs = 0;
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(trial(&[9e6, 2e6, 2e6], 6e6), (2, true));
         assert_eq!(trial(&[9e6, 2e6, 2e6], 1e6), (2, false));
         let (runs, back) = trial(&[9e6, 2e6, 2e6], 2.4e6);
-        assert!(back && runs <= MOST_PAIRS + 1, "{runs}");
+        assert!(back && runs <= FIRST_PERIOD / 2 + 1, "{runs}");
         // Nothing is known of the time before.
         assert_eq!(trial(&[9e6], 6e6), (1, false));
     }

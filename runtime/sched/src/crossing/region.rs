@@ -4,7 +4,7 @@
 use super::change::weight;
 use super::HOME_RUNS;
 use crate::gain::{Band, Ratio};
-use crate::limits::BAND;
+use crate::limits::UNUSUAL;
 
 /// Times in nanoseconds.
 #[derive(Clone, Debug, Default)]
@@ -93,7 +93,7 @@ impl Region {
             2 => ns.min(self.home_ns),
             n => {
                 // It may have lost its core meanwhile.
-                let ns = ns.min(self.home_ns * BAND.exp());
+                let ns = ns.min(self.home_ns * UNUSUAL);
                 self.home_ns + weight(n - 1) * (ns - self.home_ns)
             }
         };

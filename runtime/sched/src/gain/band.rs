@@ -1,6 +1,6 @@
 //! Does a settled region still take as long as usual?
 
-use crate::limits::{BAND, MEMORY, STRAYS};
+use crate::limits::{MEMORY, STRAYS, UNUSUAL};
 
 /// Mean and variance of the logarithm of an execution's time.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ impl Band {
     }
 
     fn half_width(&self) -> f64 {
-        BAND.max(2.0 * self.variance.sqrt())
+        UNUSUAL.ln().max(2.0 * self.variance.sqrt())
     }
 
     /// Nanoseconds above which an execution is a stray.
@@ -65,6 +65,6 @@ impl Band {
         };
         self.mean += off * (1.0 - MEMORY);
         self.variance = MEMORY * (self.variance + (1.0 - MEMORY) * off * off);
-        self.strays.abs() >= STRAYS
+        self.strays.unsigned_abs() >= STRAYS
     }
 }

@@ -5,7 +5,7 @@
 //! decide, where the time is; and one that was disturbed unnoticed does not count for more than another. Nothing is
 //! known of the spread before there are many pairs, hence the error that a single one has.
 
-use crate::limits::{FORGET, MOST_APART, ONE_PAIR, SYSTEMATIC};
+use crate::limits::{DISTURBED, ONE_PAIR, SYSTEMATIC};
 
 /// An estimate of the natural logarithm of a ratio, with its error.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,7 +73,10 @@ impl Ratio {
     /// Adds a pair, which counts for `part` of one: the ratio is `other_ns` to `ns`.
     pub(crate) fn add(&mut self, ns: f64, other_ns: f64, part: f64) {
         let (ns, other_ns) = (ns.max(1.0), other_ns.max(1.0));
-        let log = (other_ns / ns).ln().clamp(-MOST_APART, MOST_APART);
+        // An execution that lost its core unnoticed may take any time. Of a pair that is known to be disturbed two
+        // errors are more than this, so that a single one never decides.
+        let most = 2.0 * ONE_PAIR / DISTURBED - ONE_PAIR;
+        let log = (other_ns / ns).ln().clamp(-most, most);
         let weight = ns.min(other_ns);
         self.weights += weight * part;
         self.squares += weight * weight * part;
@@ -95,11 +98,6 @@ impl Ratio {
         self.squares *= part;
         self.logs *= part;
         self.log_squares *= part;
-    }
-
-    /// The same for what an earlier trial has measured.
-    pub(crate) fn forget(&mut self) {
-        self.fade(FORGET);
     }
 
     /// `None`: no pair was added.

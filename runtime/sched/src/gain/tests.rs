@@ -341,6 +341,75 @@ fn a_long_execution_by_one_thread_gives_the_others_back() {
     assert!(gain.take_rest(Way::Alone) > alone / 2);
 }
 
+/// The program calls `omp_set_num_threads` between two executions.
+#[test]
+fn one_thread_is_left_once_it_is_not_right_for_the_region() {
+    let mut gain = Gain::new();
+    let short = |way| if way == Way::Alone { 60.0 } else { 280.0 };
+    let mut alones = 0;
+    for i in 0..300 {
+        let turn = Turn {
+            may_be_alone: i % 100 < 50,
+            ..RICH
+        };
+        let way = gain.turn(turn);
+        assert!(turn.may_be_alone || way != Way::Alone, "{i}");
+        gain.learn(way, &run(short(way), 0.0));
+        alones += u32::from(way == Way::Alone);
+    }
+    assert!(alones > 30, "{alones}");
+}
+
+/// Beside 20 busy processes: the first execution of a way loses its core, which nobody asks for in regions that are so
+/// short.
+#[test]
+fn an_interrupted_execution_in_haste_decides_nothing() {
+    let mut gain = Gain::new();
+    let turn = Turn {
+        may_be_alone: true,
+        ..RICH
+    };
+    let mut alones = 0;
+    for _ in 0..30 {
+        let way = gain.turn(turn);
+        let ns = match way {
+            Way::Virtual => 20_000.0,
+            Way::Alone if alones == 0 => 4e6,
+            Way::Alone => 2000.0,
+            _ => 5000.0,
+        };
+        alones += u32::from(way == Way::Alone);
+        gain.learn(way, &run(ns, 0.0));
+    }
+    assert!(alones > 5, "{alones}");
+}
+
+/// The same with longer regions, of which the system is asked.
+#[test]
+fn a_disturbed_pair_decides_nothing() {
+    let mut gain = Gain::new();
+    let (mut virtuals, mut ordinary) = (0, 0);
+    for _ in 0..300 {
+        let way = gain.turn(RICH);
+        let disturbed = way == Way::Virtual && virtuals == 1;
+        virtuals += u32::from(way == Way::Virtual);
+        ordinary += u32::from(way == ORDINARY);
+        let ns = match way {
+            Way::Virtual if disturbed => 40e6,
+            Way::Virtual => 1e5,
+            _ => 2e5,
+        };
+        gain.learn(
+            way,
+            &Run {
+                disturbed,
+                ..run(ns, 0.0)
+            },
+        );
+    }
+    assert!(ordinary < 20, "{ordinary}");
+}
+
 #[test]
 fn a_region_of_many_sizes_goes_by_its_large_ones() {
     // Small ones first, as in a multigrid's way up; only the largest two sizes gain.
@@ -483,6 +552,9 @@ fn the_second_run_begins_where_the_first_one_ended() {
         let worse = |(v, o): (u32, u32)| if way == Way::Virtual { o } else { v };
         let warm = play_kept(kept.way, kept.ns, kept.confirmed, 30, twice(way));
         assert_eq!(worse(warm), 0);
+        // A second run that was over before its first trial leaves as much to the third one.
+        let again = Gain::restored(kept).kept().expect("a verdict");
+        assert_eq!((again.way, again.confirmed), (way, true));
         // What a single trial has said is tried, but comes first.
         let mut short = Life::default();
         short.play(12, |_| twice(way));

@@ -7,7 +7,7 @@
 //! nodes end together.
 
 use super::jumps::Jumps;
-use crate::limits::{ALIKE, SHORT_NS, UNEVEN};
+use crate::limits::{ALIKE, SAME, SHORT_NS};
 use crate::probe::NodeTotal;
 
 /// Costs of iterations, by node and stratum.
@@ -125,7 +125,7 @@ impl CostMap {
         let lengths: Vec<f64> = strata.iter().map(|s| s.len() as f64).collect();
         let amounts = self.amounts(&lengths, threads);
         let plain = self.time(&by_size(&lengths, shares), threads);
-        if self.time(&amounts, threads) > plain * (1.0 - UNEVEN) {
+        if self.time(&amounts, threads) * SAME > plain {
             for stratum in &mut strata {
                 queue.append(stratum);
             }
@@ -349,7 +349,7 @@ fn exchange(amounts: &mut [Vec<f64>], (i, j): (usize, usize), cost: &impl Fn(usi
             break;
         }
     }
-    if my_time.max(their_time) < before * (1.0 - UNEVEN) {
+    if my_time.max(their_time) * SAME < before {
         for s in 0..strata {
             amounts[i][s] = mine[s];
             amounts[j][s] = pooled[s] - mine[s];

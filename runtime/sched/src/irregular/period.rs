@@ -6,7 +6,7 @@ use super::map::{self, CostMap};
 use super::state::{lock, Cause, Center, Share};
 use super::{Irregular, Trigger, NO_TRIGGER};
 use crate::decide::{decide, Choice, Decision, NodeInput};
-use crate::limits::{FINEST, FINEST_OF_ALL, LOOK_NS, SHORT_NS, TAPER, UNEVEN};
+use crate::limits::{FINEST, LOOK_NS, SAME, SHORT_NS, TAPER};
 use crate::primitive::Ordering;
 use crate::probe::{self, NodeRate, NodeTotal};
 use crate::ways::Reason;
@@ -280,7 +280,7 @@ impl Irregular {
             let moved = before
                 .shares()
                 .zip(decision.shares())
-                .any(|(a, b)| (a - b).abs() > UNEVEN);
+                .any(|(a, b)| (a - b).abs() > SAME - 1.0);
             c.wasted = if moved { 0 } else { c.wasted + 1 };
         }
         let doublings = c.wasted.min(MOST_DOUBLINGS);
@@ -306,7 +306,7 @@ impl Irregular {
         if core::mem::take(&mut c.expanding) && decision.one_node().is_some() {
             c.contracted = c.contracted.saturating_add(1);
         }
-        let finest = left / (threads * FINEST_OF_ALL);
+        let finest = left / (threads * FINEST);
         for (i, ranges) in parts.into_iter().enumerate() {
             let threads = u64::from(self.team.nodes()[i].threads).max(1);
             let expected = expected.get(i).copied().flatten();
@@ -317,7 +317,7 @@ impl Irregular {
             };
             let work = expected.map_or(0, |ns| (chunk_ns / ns) as u64);
             let each = ranges.len() / threads;
-            let least = work.max(each / FINEST).max(finest).max(1);
+            let least = work.max(finest).max(1);
             let mut most = each / CHUNKS_PER_THREAD;
             if let Some(jump) = jump {
                 most = most.min((each as f64 * jump / 2.0) as u64);

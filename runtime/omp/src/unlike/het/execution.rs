@@ -14,13 +14,9 @@ use hetmp_core::float;
 use hetmp_core::sys::monotonic_ns;
 use hetmp_core::trace;
 use hetmp_sched::blocks::Blocks;
+use hetmp_sched::limits::{LOOK_MS, STILL_MS};
 use hetmp_sched::ranges::Range;
 use std::sync::Arc;
-
-/// Nanoseconds after which a sleeping thread looks around: a cancellation does not wake it.
-const NAP: u64 = 10_000_000;
-/// Naps without any progress of the loop before a waiting thread helps.
-const PATIENCE: u32 = 5;
 
 impl Parts {
     /// The next range of the thread in `seat`, after any waiting. `None`: the thread is done, or the loop is
@@ -44,7 +40,8 @@ impl Parts {
                     let start = monotonic_ns();
                     let done = self.schedule.handed_out();
                     let mut over = false;
-                    let news = self.bell.wait_nudged(NAP, &mut || {
+                    // A cancellation wakes nobody.
+                    let news = self.bell.wait_nudged(LOOK_MS * 1_000_000, &mut || {
                         over = gone();
                         over || self.schedule.changed(ticket)
                     });
@@ -55,7 +52,7 @@ impl Parts {
                     }
                     let moved = news || self.schedule.handed_out() != done;
                     idle = if moved { 0 } else { idle + 1 };
-                    if idle == PATIENCE {
+                    if idle * LOOK_MS >= STILL_MS {
                         self.schedule.lose_patience(seat);
                         idle = 0;
                     } else if !news {

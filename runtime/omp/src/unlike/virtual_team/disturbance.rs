@@ -4,32 +4,41 @@
 //! measurement with such a pause says nothing about the region. The kernel counts how often the threads of a
 //! process lose their cores.
 
-use hetmp_sched::limits::SLICE_NS;
-
-/// A measurement is disturbed if it may have lost this part of its time.
-const PART: u64 = 16;
+use hetmp_core::float;
+use hetmp_core::sys::monotonic_ns;
+use hetmp_sched::limits::{SAME, SLICE_NS};
 
 /// The beginning of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Begun {
-    switches: i64,
+    /// `None`: the measurement is not to be disturbed by asking the system.
+    switches: Option<i64>,
+    started: u64,
 }
 
 impl Begun {
-    pub(super) fn now() -> Begun {
+    /// `asks`: the system is asked whether the measurement was disturbed.
+    pub(super) fn now(asks: bool) -> Begun {
         Begun {
-            switches: involuntary_switches(),
+            switches: asks.then(involuntary_switches),
+            started: monotonic_ns(),
         }
     }
 
-    /// Was a measurement that began then and took `ns` nanoseconds disturbed?
-    pub(super) fn is_disturbed(self, ns: u64) -> bool {
-        matters(involuntary_switches() - self.switches, ns)
+    /// The nanoseconds since then, and whether the measurement was disturbed.
+    pub(super) fn ended(self) -> (u64, bool) {
+        let ns = monotonic_ns() - self.started;
+        let lost = (self.switches).is_some_and(|n| matters(involuntary_switches() - n, ns));
+        (ns, lost)
     }
 }
 
+/// Do so many time slices make a difference?
 fn matters(switches: i64, ns: u64) -> bool {
-    u64::try_from(switches).is_ok_and(|n| n.saturating_mul(SLICE_NS) > ns / PART)
+    let lost = u64::try_from(switches)
+        .unwrap_or(0)
+        .saturating_mul(SLICE_NS);
+    lost > 0 && float::apart(|| ns as f64 > ns.saturating_sub(lost) as f64 * SAME)
 }
 
 /// Involuntary context switches of all threads of the process so far.

@@ -255,12 +255,10 @@ unsafe fn in_pieces(th: &Thread, region: &Region, how: &Virtual) -> Ran {
 /// The same as for [`team::of_one`].
 unsafe fn run_one(th: &Thread, region: &Region, trial: bool) -> Ran {
     // Only in a trial: asking whether an execution was disturbed would itself disturb a settled region.
-    let begun = trial.then(Begun::now);
-    let started = monotonic_ns();
+    let begun = Begun::now(trial);
     // SAFETY: by this function's contract.
     unsafe { team::of_one(th, region) };
-    let ns = monotonic_ns() - started;
-    let disturbed = begun.is_some_and(|b| b.is_disturbed(ns));
+    let (ns, disturbed) = begun.ended();
     float::apart(|| {
         let rest = regions::learn_team_of_one(region.code, region.nthreads, ns, disturbed, 0);
         if modes::regions() & REPORT == 0 {
@@ -286,13 +284,12 @@ unsafe fn run_ordinary(
     (way, compare): (Way, Option<bool>),
     lasts: Option<u32>,
 ) -> Ran {
-    let begun = compare.map(|haste| ((!haste).then(Begun::now), monotonic_ns()));
+    let begun = compare.map(|haste| Begun::now(!haste));
     // SAFETY: by this function's contract.
     let threads = unsafe { team::ordinary(th, team, None) };
     let rest = match begun {
-        Some((begun, started)) => {
-            let ns = monotonic_ns() - started;
-            let disturbed = begun.is_some_and(|b| b.is_disturbed(ns));
+        Some(begun) => {
+            let (ns, disturbed) = begun.ended();
             float::apart(|| regions::learn_ordinary(team.code, sized, ns, disturbed))
         }
         // It may have been read when it runs next.
@@ -470,7 +467,7 @@ unsafe fn run_alone(th: &Thread, region: &Region, of: &Virtual) -> Option<Way> {
         },
     );
     let watch = watchdog::watch(team)?;
-    let begun = of.trial.then(|| (Begun::now(), monotonic_ns()));
+    let begun = of.trial.then(|| Begun::now(true));
     // SAFETY: the team is prepared for one runner, and the calling thread is in a team of one. Compiled code
     // made the region's function for all threads, so it may be called for every piece.
     unsafe { VirtualTeam::run(core::ptr::from_ref(team).cast_mut().cast()) };
@@ -478,13 +475,12 @@ unsafe fn run_alone(th: &Thread, region: &Region, of: &Virtual) -> Option<Way> {
     let way = team.way();
     let address = region.code;
     if team.is_expanded() {
-        let ns = begun.map_or(0, |b| monotonic_ns() - b.1);
+        let ns = begun.map_or(0, |begun| begun.ended().0);
         float::apart(|| {
             regions::learn_virtual(address, region.nthreads, ns, &team.outcome(), false, false);
         });
-    } else if let Some((begun, started)) = begun {
-        let ns = monotonic_ns() - started;
-        let (disturbed, suspended) = (begun.is_disturbed(ns), way == Way::Fibers);
+    } else if let Some(begun) = begun {
+        let ((ns, disturbed), suspended) = (begun.ended(), way == Way::Fibers);
         let threads = region.nthreads;
         float::apart(|| regions::learn_alone(address, threads, ns, disturbed, suspended));
     }
@@ -502,16 +498,14 @@ unsafe fn run_uneven(
     trial: bool,
     tested: bool,
 ) -> Ran {
-    let begun = trial.then(Begun::now);
-    let started = monotonic_ns();
+    let begun = Begun::now(trial);
     // SAFETY: by this function's contract.
     let Some(ran) = (unsafe { copy.run(th, region, tested) }) else {
         // SAFETY: see above.
         let threads = unsafe { team::ordinary(th, region, None) };
         return Ran::ordinary(Way::Ordinary(Reason::Nested), threads);
     };
-    let ns = monotonic_ns() - started;
-    let disturbed = begun.is_some_and(|b| b.is_disturbed(ns));
+    let (ns, disturbed) = begun.ended();
     float::apart(|| {
         let per_ns = ticks_per_ns();
         let runners = ran.runners.iter();
@@ -566,8 +560,7 @@ unsafe fn run_virtual(th: &Thread, region: &Region, of: &Virtual) -> Option<Way>
     }
     team.prepare(th, region, &how);
     let watch = watchdog::watch(team)?;
-    let begun = of.trial.then(Begun::now);
-    let started = monotonic_ns();
+    let begun = Begun::now(of.trial);
     let real = Region {
         entry: VirtualTeam::run,
         data: core::ptr::from_ref(team).cast_mut().cast(),
@@ -582,8 +575,7 @@ unsafe fn run_virtual(th: &Thread, region: &Region, of: &Virtual) -> Option<Way>
     // code made for all threads.
     unsafe { team::ordinary(th, &real, None) };
     drop(watch);
-    let ns = monotonic_ns() - started;
-    let disturbed = begun.is_some_and(|b| b.is_disturbed(ns));
+    let (ns, disturbed) = begun.ended();
     let probes = matches!(
         globals.icv.run_sched.kind,
         SchedKind::HetProbe | SchedKind::HetProbeI

@@ -23,15 +23,12 @@ use crate::unlike::nodes;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use hetmp_core::float;
 use hetmp_core::whole::Mutex;
-use hetmp_sched::limits::{NEGLIGIBLE, STRAYS};
+use hetmp_sched::limits::{FORGET, NEGLIGIBLE, STRAYS};
 use std::collections::BTreeMap;
 
 #[cfg_attr(not(target_arch = "x86_64"), path = "uneven/none.rs")]
 mod copy;
 use copy::Copy;
-
-/// How fast shares and speeds follow the times, once the first ones have told.
-const PACE: f64 = 0.4;
 
 /// How fast a thread of each node was in other regions, relative to the mean of its team.
 static SPEEDS: Mutex<BTreeMap<u32, f64>> = Mutex::new(BTreeMap::new());
@@ -166,7 +163,7 @@ impl Uneven {
         if execution == 0 && nodes::told_apart() {
             shares.of = first_shares(self.threads);
         }
-        (shares.of.clone(), execution < STRAYS as u32)
+        (shares.of.clone(), execution < STRAYS)
     }
 
     /// Learns from the threads' times.
@@ -176,7 +173,7 @@ impl Uneven {
             return;
         }
         let mean = sum as f64 / busy.len() as f64;
-        let pace = if young { 1.0 } else { PACE };
+        let pace = if young { 1.0 } else { FORGET };
         let raw = shares
             .iter()
             .zip(busy)
@@ -237,7 +234,7 @@ fn note_speeds(shares: &[f64], busy: &[u64]) {
     let mut speeds = SPEEDS.lock();
     for (t, pace) in paces.iter().enumerate() {
         let speed = speeds.entry(nodes::of_thread(t)).or_insert(pace / mean);
-        *speed += PACE * (pace / mean - *speed);
+        *speed += FORGET * (pace / mean - *speed);
     }
 }
 

@@ -25,14 +25,11 @@ use hetmp_core::lock::Brief;
 use hetmp_core::report;
 use hetmp_core::sys::{self, monotonic_ns};
 use hetmp_core::whole::{Held, Mutex};
+use hetmp_sched::limits::{LOOK_MS, STILL_MS};
 
-/// How often the watchdog looks.
-const LOOK_MS: u64 = 20;
 /// A stretch of the program's code is suspicious if it takes this many times as long as the longest stretch
-/// that has ended...
+/// that has ended, and no less than [`STILL_MS`].
 const FAR: u64 = 20;
-/// ...and at least this many milliseconds.
-const LEAST_MS: u64 = 100;
 /// A stretch that takes this many milliseconds is suspicious in any case, unless the region's code was read.
 const ALONE_MS: u64 = 1000;
 /// What was read waits, if at all, in a loop that also counts or stores. Long computations are far more
@@ -40,8 +37,6 @@ const ALONE_MS: u64 = 1000;
 const READ_MS: u64 = 10_000;
 /// Hundredths of the time. A thread that computes for at least this part has a core to itself.
 const SPINS: u64 = 70;
-/// The watchdog ends after this number of looks without a team.
-const QUIET_LOOKS: u32 = 100;
 
 /// A team that exists. Teams remove themselves from the list before they are freed.
 struct Known(*const VirtualTeam);
@@ -181,7 +176,7 @@ extern "C" fn look_on(_: *mut libc::c_void) -> *mut libc::c_void {
             team.sight.lock.unlock();
         }
         quiet = if any { 0 } else { quiet + 1 };
-        if quiet >= QUIET_LOOKS {
+        if quiet * LOOK_MS >= ALONE_MS {
             // The thread ends and does not just sleep on: it must not be the last thread that keeps the
             // process alive.
             STARTED.store(false, Ordering::SeqCst);
@@ -222,7 +217,7 @@ fn limit_ms(longest_ns: u64, was_read: bool) -> u64 {
     match longest_ns {
         _ if was_read => far.max(READ_MS),
         0 => ALONE_MS,
-        _ => far.clamp(LEAST_MS, ALONE_MS),
+        _ => far.clamp(STILL_MS, ALONE_MS),
     }
 }
 
@@ -329,7 +324,7 @@ mod tests {
         const S: u64 = 1_000_000_000;
         // Nothing has ended yet; a short stretch has; a long one has.
         assert_eq!(limit_ms(0, false), ALONE_MS);
-        assert_eq!(limit_ms(S / 1000, false), LEAST_MS);
+        assert_eq!(limit_ms(S / 1000, false), STILL_MS);
         assert_eq!(limit_ms(3 * S, false), ALONE_MS);
         assert_eq!(limit_ms(0, true), READ_MS);
         assert_eq!(limit_ms(S / 1000, true), READ_MS);
