@@ -5,6 +5,7 @@
 //! [`Schedule`](crate::schedule::Schedule), or the first mistake that was found.
 
 mod compile;
+mod overlaps;
 
 use crate::element::{Arithmetic, Type};
 use crate::memory::Buffer;

@@ -1,8 +1,8 @@
 //! Compiles a graph to a schedule. Checks that each operation stays within its memory, that the edges form no circle,
 //! and that operations on the same memory are ordered.
 
-use super::{After, Error, Graph, Work};
-use crate::memory::{total, Buffer, Space};
+use super::{overlaps, Error, Graph, Work};
+use crate::memory::{total, Space};
 use crate::schedule::{self, Schedule};
 
 impl Graph {
@@ -15,7 +15,7 @@ impl Graph {
             self.check(n as u32, work)?;
         }
         let order = self.traversal()?;
-        self.overlaps(&order)?;
+        overlaps::find(self, &order)?;
         schedule::encode(self, &order)
     }
 
@@ -104,109 +104,5 @@ impl Graph {
             }
             path.push(before);
         }
-    }
-
-    /// Finds two operations that may run at the same time, of which one writes memory that the other uses.
-    fn overlaps(&self, order: &[u32]) -> Result<(), Error> {
-        let mut uses: Vec<(Buffer, u32, bool)> = Vec::new();
-        for (n, work) in self.ops.iter().enumerate() {
-            let mut note = |pieces: &[Buffer], writes| {
-                uses.extend(
-                    pieces
-                        .iter()
-                        .filter(|p| p.bytes > 0 && p.space != Space::Void)
-                        .map(|p| (*p, n as u32, writes)),
-                );
-            };
-            note(work.writes(), true);
-            note(work.reads(), false);
-        }
-        uses.sort_by_key(|(p, ..)| (p.space, p.offset));
-        let mut reach = Reach::new(self, order);
-        for (i, (piece, op, writes)) in uses.iter().enumerate() {
-            let behind = uses[i + 1..].iter().take_while(|(p, ..)| {
-                p.space == piece.space && p.offset < piece.offset + piece.bytes
-            });
-            for (other_piece, other, other_writes) in behind {
-                if !(*writes || *other_writes) || reach.ordered(*op, *other) {
-                    continue;
-                }
-                let (writer, other, piece) = if *writes {
-                    (*op, *other, *piece)
-                } else {
-                    (*other, *op, *other_piece)
-                };
-                return Err(Error::Overlap {
-                    writer,
-                    other,
-                    piece,
-                });
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Whether one operation is over before another begins. There must be a path of edges between them that waits for the
-/// completion of the first, or of an operation that comes after it.
-struct Reach<'g> {
-    place: Vec<u32>,
-    earlier: Vec<Vec<(u32, After)>>,
-    graph: &'g Graph,
-    seen: Vec<u32>,
-    round: u32,
-}
-
-impl<'g> Reach<'g> {
-    fn new(graph: &'g Graph, order: &[u32]) -> Reach<'g> {
-        let n = graph.ops.len();
-        let mut place = vec![0; n];
-        for (i, op) in order.iter().enumerate() {
-            place[*op as usize] = i as u32;
-        }
-        let mut earlier = vec![Vec::new(); n];
-        for (l, after, e) in &graph.edges {
-            earlier[*l as usize].push((*e, *after));
-        }
-        Reach {
-            place,
-            earlier,
-            graph,
-            seen: vec![0; n],
-            round: 0,
-        }
-    }
-
-    fn ordered(&mut self, a: u32, b: u32) -> bool {
-        if a == b {
-            // The pieces of one operation: it reads before it writes, so reads may overlap writes; but two pieces
-            // that it writes must not overlap.
-            let writes = self.graph.ops[a as usize].writes();
-            return !writes
-                .iter()
-                .enumerate()
-                .any(|(i, p)| writes[i + 1..].iter().any(|q| p.overlaps(q)));
-        }
-        let (first, last) = if self.place[a as usize] < self.place[b as usize] {
-            (a, b)
-        } else {
-            (b, a)
-        };
-        self.round += 1;
-        // Searches backwards from the later operation. The edge that leaves `first` must wait for its completion.
-        let mut todo = vec![last];
-        while let Some(op) = todo.pop() {
-            for (e, after) in &self.earlier[op as usize] {
-                if *e == first && *after == After::Complete {
-                    return true;
-                }
-                let e_place = self.place[*e as usize];
-                if e_place > self.place[first as usize] && self.seen[*e as usize] != self.round {
-                    self.seen[*e as usize] = self.round;
-                    todo.push(*e);
-                }
-            }
-        }
-        false
     }
 }
