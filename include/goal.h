@@ -14,6 +14,7 @@
  *   user    the program, inside of GOAL_Test, GOAL_Wait and blocking collectives; nothing happens outside of them
  *   kernel  the Linux kernel, where packets arrive (short nonblocking collectives, and GOAL_Agree's schedules; the
  *           others as under thread)
+ *   nic     an emulated network adapter, a process for each rank (the same, also longer); nic-thread: a thread
  *
  * Ends. GOAL_Finalize waits until all messages that were sent have left; exit with status 0 does the same. Runs that
  * have not ended are given up (GOAL_ERR_ABANDONED), and runs of peers that need this process end with

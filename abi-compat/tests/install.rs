@@ -140,7 +140,7 @@ fn a_program_runs_on_the_installed_library() {
     assert_eq!(ours.ino(), named.ino());
     assert!(prefix.join("bin/hetmp").is_file());
     assert!(prefix.join("lib/libhetmp_dsm.so").is_file());
-    let has_mpi = ["mpicc", "mpicc.openmpi", "mpicc.mpich"]
+    let has_mpi = ["mpicc", "mpicc.openmpi", "mpicc.mpich", "mpicc_abi"]
         .into_iter()
         .any(hetmp_abi_compat::suite::compiles_mpi);
     assert_eq!(prefix.join("lib/libhetmp_mpi.so").is_file(), has_mpi);
@@ -309,7 +309,7 @@ fn a_compiler_of_mpi_without_the_header_is_left_out() {
     let scratch = Scratch(library::target_dir().join(format!("no-mpi-{}", std::process::id())));
     let (bin, prefix) = (scratch.0.join("bin"), scratch.0.join("prefix"));
     fs::create_dir_all(&bin).unwrap();
-    for name in ["mpicc.openmpi", "mpicc.mpich", "mpicc"] {
+    for name in ["mpicc_abi", "mpicc.openmpi", "mpicc.mpich", "mpicc"] {
         let file = bin.join(name);
         fs::write(&file, "#!/bin/sh\nexec gcc -nostdinc \"$@\"\n").unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();

@@ -10,7 +10,10 @@
 #include <strings.h>
 #include <unistd.h>
 
-#ifdef OPEN_MPI
+#if defined MPI_ABI_VERSION
+#define BUILT_FOR "MPI 5's ABI"
+#define MPI_FILE "libmpi_abi.so.1"
+#elif defined OPEN_MPI
 #define BUILT_FOR "Open MPI"
 #define MPI_FILE "libmpi.so.40"
 #else
@@ -18,9 +21,11 @@
 #define MPI_FILE "libmpich.so.12"
 #endif
 
-const char *const kind_names[KINDS] = {"Ibarrier",   "Ibcast",  "Ireduce",  "Iallreduce", "Ialltoall",
-                                       "Iallgather", "Igather", "Iscatter", "Iscan",      "Ireduce_scatter_block",
-                                       "Ineighbor_alltoall"};
+const char *const kind_names[KINDS] = {
+    "Ibarrier", "Ibcast", "Ireduce", "Iallreduce", "Ialltoall", "Iallgather", "Igather", "Iscatter", "Iscan",
+    "Ireduce_scatter_block", "Ireduce_scatter", "Ineighbor_alltoall", "Igatherv", "Iscatterv", "Iallgatherv",
+    "Ialltoallv", "Ialltoallw", "Ineighbor_allgather", "Ineighbor_allgatherv", "Ineighbor_alltoallv",
+    "Ineighbor_alltoallw"};
 static const char *const reason_names[REASONS] = {"communicator", "type", "operation", "amount", "topology",
                                                   "arguments"};
 
@@ -36,7 +41,7 @@ static struct comm *freed; /* whose contexts may be used again */
 
 /* ---- libhetmp.so ---- */
 void say(const char *format, ...) {
-    char text[1000] = "hetmp: libhetmp_mpi.so: ";
+    char text[2000] = "hetmp: libhetmp_mpi.so: ";
     size_t used = strlen(text);
     va_list list;
     va_start(list, format);
@@ -110,19 +115,31 @@ static void discard(struct comm *c) {
     free(c);
 }
 
+/* Neither the program nor a persistent request has it. */
+static void end_record(struct comm *c) {
+    if (!c->is_freed || c->held) return;
+    if (!c->group) {
+        discard(c);
+        return;
+    }
+    goal.GOAL_Group_free(&c->group);
+    c->next = freed;
+    freed = c;
+}
+
+void let_go(struct comm *c) {
+    __atomic_sub_fetch(&c->held, 1, __ATOMIC_RELAXED);
+    end_record(c);
+}
+
 static int delete_record(MPI_Comm comm, int key, void *attribute, void *state) {
     struct comm *c = attribute;
     (void)key;
     (void)state;
     if (latest == c) latest = NULL;
     forget_comm(comm);
-    if (!c->group) {
-        discard(c);
-        return MPI_SUCCESS;
-    }
-    goal.GOAL_Group_free(&c->group);
-    c->next = freed;
-    freed = c;
+    c->is_freed = 1;
+    end_record(c);
     return MPI_SUCCESS;
 }
 
@@ -227,6 +244,8 @@ static int packs_plainly(void) {
 
 /* scripts/lib/mpi_shim.sh makes all functions of MPI weak, but compiles once before. */
 #pragma weak PMPI_Get_library_version
+#pragma weak PMPI_Abi_get_version
+extern int PMPI_Abi_get_version(int *major, int *minor);
 
 /* A library of another MPI would take handles of the wrong kind. */
 static void check_version(void) {
@@ -240,11 +259,17 @@ static void check_version(void) {
         _exit(1);
     }
     PMPI_Get_library_version(version, &length);
+    int major = -1, minor = -1;
+    if (PMPI_Abi_get_version) PMPI_Abi_get_version(&major, &minor);
+#ifdef MPI_ABI_VERSION
+    if (major == MPI_ABI_VERSION) return;
+#else
     int is_open = strstr(version, "Open MPI") != NULL;
-    if (is_open == !strcmp(BUILT_FOR, "Open MPI")) return;
+    if (major < 0 && is_open == !strcmp(BUILT_FOR, "Open MPI")) return;
+#endif
     version[strcspn(version, "\t\n,")] = 0;
-    say("program of %s: this library is for another MPI (expected a program of " BUILT_FOR "; libhetmp_mpi-openmpi.so "
-            "or -mpich.so)", version);
+    say("program of %s: this library is for another MPI (expected a program of " BUILT_FOR "; libhetmp_mpi-openmpi.so, "
+            "-mpich.so or -abi.so)", version);
     _exit(1);
 }
 
@@ -304,7 +329,7 @@ static void report(void) {
     memcpy(mine + KINDS, left, sizeof left);
     PMPI_Reduce(mine, all, KINDS + REASONS, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     int rank, used = 0;
-    char text[900] = "";
+    char text[1900] = "";
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank != 0) return;
     for (int i = 0; i < KINDS + REASONS; i++) {

@@ -18,6 +18,7 @@ static struct request *orphans; /* freed by the program before they ended */
 static struct request *spare;   /* for further collectives */
 static struct request *shown;   /* to Fortran, and going on */
 static int open_requests;
+static int persistent; /* how many the program has */
 
 static void enter(void) {
     if (threads) pthread_mutex_lock(&lock);
@@ -32,6 +33,8 @@ static struct request **bucket(MPI_Request handle) {
     return &table[(bits * UINT64_C(0x9e3779b97f4a7c15)) >> 54];
 }
 
+static int any_open(void) { return __atomic_load_n(&open_requests, __ATOMIC_RELAXED) != 0; }
+
 /* Our record of a request; null for one of MPI's. */
 static struct request *find(MPI_Request handle) {
     if (!__atomic_load_n(&open_requests, __ATOMIC_RELAXED) || handle == MPI_REQUEST_NULL) return NULL;
@@ -43,13 +46,34 @@ static struct request *find(MPI_Request handle) {
 }
 
 /* ---- the ends of requests ---- */
-/* The request may serve another collective. */
-static void recycle(struct request *r) {
+static void free_copies(struct request *r) {
     free(r->give);
     free(r->get);
-    free(r->slots);
+    free(r->parts);
     r->give = r->get = NULL;
-    r->slots = NULL;
+    r->parts = NULL;
+    r->n_parts = 0;
+}
+
+/* A persistent one becomes an ordinary one. */
+static void free_call(struct request *r) {
+    struct call *k = r->call;
+    if (!k) return;
+    __atomic_sub_fetch(&persistent, 1, __ATOMIC_RELAXED);
+    for (int i = 0; i < 2; i++) {
+        struct side *s = i ? &k->get : &k->give;
+        if (s->is_dup) PMPI_Type_free(&s->type);
+    }
+    r->call = NULL;
+    r->active = 0;
+    let_go(k->c);
+    free(k);
+}
+
+/* The request may serve another collective. */
+static void recycle(struct request *r) {
+    free_copies(r);
+    free_call(r);
     enter();
     if (r->open) __atomic_sub_fetch(&open_requests, 1, __ATOMIC_RELAXED);
     r->open = 0;
@@ -58,37 +82,18 @@ static void recycle(struct request *r) {
     leave();
 }
 
-int move_block(void *block, int count, MPI_Datatype type, void *packed, size_t bytes, int back) {
-    int at = 0, n = (int)bytes;
-    char base = 0;
-    MPI_Aint shift;
-    if (block)
-        return back ? PMPI_Unpack(packed, n, &at, block, count, type, own) :
-            PMPI_Pack(block, count, type, packed, n, &at, own);
-    /* MPI_BOTTOM, which MPICH's packing refuses: the same elements, seen from another address. */
-    PMPI_Get_address(&base, &shift);
-    shift = -shift;
-    PMPI_Type_create_hindexed(1, &count, &shift, type, &type);
-    PMPI_Type_commit(&type);
-    int error = move_block(&base, 1, type, packed, bytes, back);
-    PMPI_Type_free(&type);
-    return error;
-}
-
 /* The run has ended: its results go from the copy to the program's buffer. The type is freed here and not in `drop`:
  * with several threads MPICH calls `forget` under a lock that MPI_Type_free takes. */
 static void deliver(struct request *r) {
-    for (int i = 0; r->get && !r->error && i < r->blocks; i++) {
-        char *to = (char *)r->target + (r->slots ? r->slots[i] : i) * r->stride;
-        char *from = (char *)r->get + r->bytes * (size_t)i;
-        if (r->derived) {
-            move_block(to, r->count, r->type, from, r->bytes, 1);
-        } else {
-            memcpy(to, from, r->bytes);
-        }
+    for (struct part *p = r->parts; p < r->parts + r->n_parts; p++) {
+        if (!r->error && p->derived)
+            move_block(p->to, p->count, p->type, p->from, p->bytes, 1);
+        else if (!r->error)
+            memcpy(p->to, p->from, p->bytes);
     }
-    if (r->derived) PMPI_Type_free(&r->type);
-    r->derived = 0;
+    for (struct part *p = r->parts; p < r->parts + r->n_parts; p++)
+        if (p->is_first) PMPI_Type_free(&p->type);
+    r->n_parts = 0;
     r->ended = 1;
 }
 
@@ -135,9 +140,8 @@ static int forget(void *state) {
     if (*at) *at = r->next;
     if (r->open) __atomic_sub_fetch(&open_requests, 1, __ATOMIC_RELAXED);
     leave();
-    free(r->give);
-    free(r->get);
-    free(r->slots);
+    free_copies(r);
+    free_call(r);
     free(r);
     return MPI_SUCCESS;
 }
@@ -197,19 +201,10 @@ void forget_comm(MPI_Comm comm) {
     leave();
 }
 
-int give_request(struct request *r, MPI_Comm comm, int kind, int code, MPI_Request *request) {
-    if (code != GOAL_SUCCESS) {
-        char why[300] = "";
-        goal.GOAL_Last_error(why, sizeof why);
-        say("%s: %s", kind_names[kind], why);
-        r->error = MPI_ERR_OTHER;
-        deliver(r);
-        recycle(r);
-        PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
-        return MPI_ERR_OTHER;
-    }
-    r->comm = comm;
+/* MPI and the table get the request's handle, if they do not have it, and the program may use it. */
+static int make_known(struct request *r, MPI_Comm comm) {
     int is_new = !r->known;
+    r->comm = comm;
     if (is_new) {
         int error = PMPI_Grequest_start(query, forget, cancel, r, &r->handle);
         if (error != MPI_SUCCESS) return error;
@@ -221,13 +216,67 @@ int give_request(struct request *r, MPI_Comm comm, int kind, int code, MPI_Reque
         r->next = *at;
         *at = r;
     }
+    if (!r->open) __atomic_add_fetch(&open_requests, 1, __ATOMIC_RELAXED);
     r->open = 1;
-    __atomic_add_fetch(&open_requests, 1, __ATOMIC_RELAXED);
+    leave();
+    return MPI_SUCCESS;
+}
+
+int give_request(struct request *r, MPI_Comm comm, int kind, int code, MPI_Request *request) {
+    if (code != GOAL_SUCCESS) {
+        char why[300] = "";
+        goal.GOAL_Last_error(why, sizeof why);
+        say("%s: %s", kind_names[kind], why);
+        r->error = MPI_ERR_OTHER;
+        deliver(r);
+        if (!r->call) recycle(r);
+        PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
+        return MPI_ERR_OTHER;
+    }
+    int error = make_known(r, comm);
+    if (error != MPI_SUCCESS) return error;
+    enter();
     taken[kind]++;
     leave();
+    r->active = 1;
     *request = r->handle;
     sweep(0);
     return MPI_SUCCESS;
+}
+
+int give_persistent(const struct call *k, MPI_Request *request) {
+    struct request *r = new_request();
+    r->call = memory(sizeof *k);
+    *r->call = *k;
+    r->active = 0;
+    __atomic_add_fetch(&r->call->c->held, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&persistent, 1, __ATOMIC_RELAXED);
+    /* The program may free its types. */
+    for (int i = 0; i < 2; i++) {
+        struct side *s = i ? &r->call->get : &r->call->give;
+        int used = s->count > 0 || s->counts;
+        if (!used || s->type == MPI_DATATYPE_NULL || is_plain(s->type) || !is_usable(s->type)) continue;
+        PMPI_Type_dup(s->type, &s->type);
+        s->is_dup = 1;
+    }
+    int error = make_known(r, k->comm);
+    if (error == MPI_SUCCESS) *request = r->handle;
+    return error;
+}
+
+int MPI_Start(MPI_Request *request) {
+    struct request *r = any_open() ? find(*request) : NULL;
+    if (!r || !r->call) return PMPI_Start(request);
+    free_copies(r);
+    r->ended = r->error = 0;
+    return give_request(r, r->comm, r->call->kind, begin(r->call, r), request);
+}
+
+int MPI_Startall(int n, MPI_Request requests[]) {
+    int error = MPI_SUCCESS;
+    if (!__atomic_load_n(&persistent, __ATOMIC_RELAXED)) return PMPI_Startall(n, requests);
+    for (int i = 0; i < n && error == MPI_SUCCESS; i++) error = MPI_Start(&requests[i]);
+    return error;
 }
 
 struct request *new_request(void) {
@@ -240,7 +289,7 @@ struct request *new_request(void) {
         if (!r) memory(SIZE_MAX);
         return r;
     }
-    r->ended = r->error = r->blocks = 0;
+    r->ended = r->error = 0;
     return r;
 }
 
@@ -256,24 +305,30 @@ static void rest(unsigned *turns) {
     }
 }
 
-static int any_open(void) { return __atomic_load_n(&open_requests, __ATOMIC_RELAXED) != 0; }
-
 /* The request has ended: the program gets a status and the null request. */
 static void hand_over(struct request *r, MPI_Request *request, MPI_Status *status) {
     if (status != MPI_STATUS_IGNORE) query(r, status);
     *request = MPI_REQUEST_NULL;
-    recycle(r);
+    if (!r->call) {
+        recycle(r);
+        return;
+    }
+    /* The one function that has the program's own handle puts it back. */
+    free_copies(r);
+    r->active = 0;
 }
 
 /* The one request that a call waits for has ended: an error goes to the communicator's handler. */
 static int hand_over_one(struct request *r, MPI_Request *request, MPI_Status *status) {
     int error = r->error;
     MPI_Comm comm = r->comm;
+    MPI_Request again = r->call ? r->handle : MPI_REQUEST_NULL;
     if (r->told) {
         r->error = 0;
         PMPI_Wait(request, status);
     } else {
         hand_over(r, request, status);
+        *request = again;
     }
     if (error) PMPI_Comm_call_errhandler(comm, error);
     return error;
@@ -331,9 +386,34 @@ static int empty_statuses(int n, const MPI_Request *requests, MPI_Status *status
     return MPI_SUCCESS;
 }
 
+/* A persistent one that was not started, or has ended: as the null request. */
+static int is_idle(const struct request *r) { return r->call && !r->active; }
+
+/* Lists are looked at in a copy, if the program has persistent requests: an idle one of ours is null there. */
+static MPI_Request *copied(int n, const MPI_Request *requests) {
+    if (!__atomic_load_n(&persistent, __ATOMIC_RELAXED) || n <= 0) return NULL;
+    MPI_Request *copy = memory(sizeof *copy * (size_t)n);
+    for (int i = 0; i < n; i++) {
+        struct request *r = find(requests[i]);
+        copy[i] = r && is_idle(r) ? MPI_REQUEST_NULL : requests[i];
+    }
+    return copy;
+}
+
+/* What has become of the copy goes to the program. Its persistent requests stay. */
+static int put_back(int n, MPI_Request *requests, MPI_Request *copy, int error) {
+    for (int i = 0; copy && i < n; i++) {
+        struct request *r = find(requests[i]);
+        if (!r || !r->call) requests[i] = copy[i];
+    }
+    free(copy);
+    return error;
+}
+
 int MPI_Wait(MPI_Request *request, MPI_Status *status) {
     struct request *r = any_open() ? find(*request) : NULL;
-    if (!r) return PMPI_Wait(request, status);
+    MPI_Request none = MPI_REQUEST_NULL;
+    if (!r || is_idle(r)) return PMPI_Wait(r ? &none : request, status);
     for (unsigned turns = 0; look(r), !r->ended; rest(&turns)) {
         int done;
         /* Other ranks may wait for MPI's part of this one. A test of a request that has not ended moves MPI on. */
@@ -344,13 +424,15 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status) {
 
 int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
     struct request *r = any_open() ? find(*request) : NULL;
+    MPI_Request none = MPI_REQUEST_NULL;
+    if (r && is_idle(r)) return PMPI_Test(&none, flag, status);
     if (r) look(r);
     if (!r || !r->ended) return PMPI_Test(request, flag, status);
     *flag = 1;
     return hand_over_one(r, request, status);
 }
 
-int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[]) {
+static int wait_all(int n, MPI_Request requests[], MPI_Status statuses[]) {
     struct found f = {0, 0, 0, 0};
     for (unsigned turns = 0; any_open() && (f = look_at(n, requests)).open > 0; rest(&turns)) {
         int done;
@@ -371,7 +453,12 @@ int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[]) {
     return PMPI_Waitall(n, requests, statuses);
 }
 
-int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status statuses[]) {
+int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[]) {
+    MPI_Request *copy = copied(n, requests);
+    return put_back(n, requests, copy, wait_all(n, copy ? copy : requests, statuses));
+}
+
+static int test_all(int n, MPI_Request requests[], int *flag, MPI_Status statuses[]) {
     struct found f = {0, 0, 0, 0};
     if (any_open()) f = look_at(n, requests);
     if (f.told && f.open == 0) complete_all(n, requests);
@@ -389,6 +476,11 @@ int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status statuses[])
     return error;
 }
 
+int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status statuses[]) {
+    MPI_Request *copy = copied(n, requests);
+    return put_back(n, requests, copy, test_all(n, copy ? copy : requests, flag, statuses));
+}
+
 /* The first of ours that has ended well is handed over, and its place returned; -1 if there is none. */
 static int first_ended(int n, MPI_Request *requests, MPI_Status *status) {
     for (int i = 0; i < n; i++) {
@@ -403,7 +495,7 @@ static int first_ended(int n, MPI_Request *requests, MPI_Status *status) {
     return -1;
 }
 
-int MPI_Testany(int n, MPI_Request requests[], int *index, int *flag, MPI_Status *status) {
+static int test_any(int n, MPI_Request requests[], int *index, int *flag, MPI_Status *status) {
     int ours = any_open() ? first_ended(n, requests, status) : -1;
     if (ours < 0) return PMPI_Testany(n, requests, index, flag, status);
     *index = ours;
@@ -411,13 +503,23 @@ int MPI_Testany(int n, MPI_Request requests[], int *index, int *flag, MPI_Status
     return MPI_SUCCESS;
 }
 
-int MPI_Waitany(int n, MPI_Request requests[], int *index, MPI_Status *status) {
+int MPI_Testany(int n, MPI_Request requests[], int *index, int *flag, MPI_Status *status) {
+    MPI_Request *copy = copied(n, requests);
+    return put_back(n, requests, copy, test_any(n, copy ? copy : requests, index, flag, status));
+}
+
+static int wait_any(int n, MPI_Request requests[], int *index, MPI_Status *status) {
     for (unsigned turns = 0; any_open() && look_at(n, requests).ours > 0; rest(&turns)) {
         int done;
-        int error = MPI_Testany(n, requests, index, &done, status);
+        int error = test_any(n, requests, index, &done, status);
         if (error != MPI_SUCCESS || done) return error;
     }
     return PMPI_Waitany(n, requests, index, status);
+}
+
+int MPI_Waitany(int n, MPI_Request requests[], int *index, MPI_Status *status) {
+    MPI_Request *copy = copied(n, requests);
+    return put_back(n, requests, copy, wait_any(n, copy ? copy : requests, index, status));
 }
 
 /* The statuses from number \p n on. (MPI_STATUSES_IGNORE is no address in MPICH, and the compiler knows that: the sum
@@ -426,7 +528,7 @@ static MPI_Status *statuses_from(MPI_Status *statuses, int n) {
     return statuses == MPI_STATUSES_IGNORE || n == 0 ? statuses : &statuses[n];
 }
 
-int MPI_Testsome(int n, MPI_Request requests[], int *count, int indices[], MPI_Status statuses[]) {
+static int test_some(int n, MPI_Request requests[], int *count, int indices[], MPI_Status statuses[]) {
     int ours = 0, more = 0;
     for (int at; any_open(); ours++) {
         at = first_ended(n, requests, statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[ours]);
@@ -441,16 +543,27 @@ int MPI_Testsome(int n, MPI_Request requests[], int *count, int indices[], MPI_S
     return error;
 }
 
-int MPI_Waitsome(int n, MPI_Request requests[], int *count, int indices[], MPI_Status statuses[]) {
+int MPI_Testsome(int n, MPI_Request requests[], int *count, int indices[], MPI_Status statuses[]) {
+    MPI_Request *copy = copied(n, requests);
+    return put_back(n, requests, copy, test_some(n, copy ? copy : requests, count, indices, statuses));
+}
+
+static int wait_some(int n, MPI_Request requests[], int *count, int indices[], MPI_Status statuses[]) {
     for (unsigned turns = 0; any_open() && look_at(n, requests).ours > 0; rest(&turns)) {
-        int error = MPI_Testsome(n, requests, count, indices, statuses);
+        int error = test_some(n, requests, count, indices, statuses);
         if (error != MPI_SUCCESS || *count != 0) return error;
     }
     return PMPI_Waitsome(n, requests, count, indices, statuses);
 }
 
+int MPI_Waitsome(int n, MPI_Request requests[], int *count, int indices[], MPI_Status statuses[]) {
+    MPI_Request *copy = copied(n, requests);
+    return put_back(n, requests, copy, wait_some(n, copy ? copy : requests, count, indices, statuses));
+}
+
 int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
     struct request *r = any_open() ? find(request) : NULL;
+    if (r && is_idle(r)) return PMPI_Request_get_status(MPI_REQUEST_NULL, flag, status);
     if (r) look(r);
     if (r && r->error) tell(r);
     if (!r || !r->ended || r->told) return PMPI_Request_get_status(request, flag, status);
@@ -463,7 +576,7 @@ int MPI_Request_free(MPI_Request *request) {
     struct request *r = any_open() ? find(*request) : NULL;
     if (!r || r->told) return PMPI_Request_free(request);
     *request = MPI_REQUEST_NULL;
-    if (r->ended) {
+    if (r->ended || is_idle(r)) {
         recycle(r);
         return MPI_SUCCESS;
     }

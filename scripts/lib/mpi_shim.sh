@@ -6,20 +6,21 @@
 # must start although it has no MPI.
 build_mpi_shim() { # ROOT MPICC LIBRARY
     shim_work=$(mktemp -d)
+    shim_files="job requests calls collectives buffers"
     shim_flags="-std=gnu11 -O2 -Wall -Wextra -fPIC -I$1/include"
     # shellcheck disable=SC2086
     (
-        for shim_file in job requests collectives; do
+        for shim_file in $shim_files; do
             "$2" $shim_flags -c "$1/runtime/mpi/$shim_file.c" -o "$shim_work/$shim_file-first.o" || exit
         done
         nm -u "$shim_work"/*-first.o | awk '$2 ~ /MPI_|mpi_/ { print "#pragma weak " $2 }' |
             sort -u >"$shim_work/weak.h"
-        for shim_file in job requests collectives; do
+        for shim_file in $shim_files; do
             "$2" $shim_flags -include "$shim_work/weak.h" -c "$1/runtime/mpi/$shim_file.c" \
                 -o "$shim_work/$shim_file.o" || exit
         done
-        ${CC:-gcc} -shared -Wl,-soname,libhetmp_mpi.so "$shim_work/job.o" "$shim_work/requests.o" \
-            "$shim_work/collectives.o" -ldl -lpthread -o "$3"
+        rm "$shim_work"/*-first.o
+        ${CC:-gcc} -shared -Wl,-soname,libhetmp_mpi.so "$shim_work"/*.o -ldl -lpthread -o "$3"
     )
     shim_status=$?
     rm -rf "$shim_work"
@@ -31,11 +32,12 @@ compiles_mpi() { # MPICC
     echo '#include <mpi.h>' | "$1" -fsyntax-only -x c - 2>/dev/null
 }
 
-# The name of the MPI of a compiler: openmpi, or mpich for all that descend from it.
+# The name of the MPI of a compiler: openmpi, mpich for all that descend from it, or abi for that of MPI 5.
 mpi_name() { # MPICC
-    if printf '#include <mpi.h>\n#ifdef OPEN_MPI\nyes\n#endif\n' | "$1" -E -x c - 2>/dev/null | grep -q '^yes$'; then
-        echo openmpi
-    else
-        echo mpich
-    fi
+    shim_name=$(printf '#include <mpi.h>\n#if defined MPI_ABI_VERSION\nabi\n#elif defined OPEN_MPI\nopenmpi\n#endif\n' |
+        "$1" -E -P -x c - 2>/dev/null | tail -n 1)
+    case $shim_name in
+    abi | openmpi) echo "$shim_name" ;;
+    *) echo mpich ;;
+    esac
 }

@@ -13,7 +13,7 @@ struct Mpi {
     launcher: &'static str,
 }
 
-const MPIS: [Mpi; 2] = [
+const MPIS: [Mpi; 3] = [
     Mpi {
         name: "openmpi",
         compiler: "mpicc.openmpi",
@@ -24,12 +24,26 @@ const MPIS: [Mpi; 2] = [
         compiler: "mpicc.mpich",
         launcher: "mpirun.mpich",
     },
+    // MPI 5's common interface, of any MPI that has it.
+    Mpi {
+        name: "abi",
+        compiler: "mpicc_abi",
+        launcher: "mpiexec",
+    },
 ];
 
 impl Mpi {
     fn is_here(self) -> bool {
-        use hetmp_abi_compat::suite::{compiles_mpi, find_in_path};
-        compiles_mpi(self.compiler) && find_in_path(self.launcher).is_ok()
+        use hetmp_abi_compat::suite::compiles_mpi;
+        compiles_mpi(self.compiler) && self.launcher().is_ok()
+    }
+
+    fn launcher(self) -> Result<PathBuf, String> {
+        use hetmp_abi_compat::suite::find_in_path;
+        match self.name {
+            "abi" => Ok(find_in_path(self.compiler)?.with_file_name(self.launcher)),
+            _ => find_in_path(self.launcher),
+        }
     }
 
     fn shim(self) -> PathBuf {
@@ -98,8 +112,7 @@ impl Mpi {
         }
         all.push(path.display().to_string());
         all.extend(args.iter().map(|a| (*a).to_owned()));
-        let launcher = hetmp_abi_compat::suite::find_in_path(self.launcher);
-        start(&launcher.expect("found before"), &all, &env)
+        start(&self.launcher().expect("found before"), &all, &env)
     }
 }
 
@@ -134,7 +147,7 @@ fn same(mpi: Mpi, engine: &str, arguments: &[&str], ranks: &[u32]) -> Result<(),
         }
         // MPICH's ranks spin for whole time slices while they wait. Where ranks outnumber cores, the program alone
         // takes a minute on a loaded machine.
-        if mpi.name != "mpich" || *ranks <= 2 {
+        if mpi.name == "openmpi" || *ranks <= 2 {
             let plain = mpi.run(*ranks, &path, arguments, None, &[]);
             if plain.ending != exec::Ending::Exit(0) || ours.stdout != plain.stdout {
                 let both = format!("{}--- alone\n{}", shown(&ours), shown(&plain));
@@ -224,7 +237,13 @@ fn late(mpi: Mpi) -> Result<(), Failed> {
     let Some(file) = line.filter(|_| out.ending != exec::Ending::Exit(0)) else {
         return Err(shown(&out).into());
     };
-    let both = PathBuf::from(format!("{}:{file}", mpi.shim().display()));
+    // That MPI need not be where the loader looks.
+    let file = match mpi.name {
+        "abi" => mpi.launcher()?.with_file_name("../lib").join(file),
+        _ => PathBuf::from(file),
+    };
+    let both = format!("{}:{}", mpi.shim().display(), file.display());
+    let both = PathBuf::from(both);
     let verbose = [("HETMP_VERBOSE", "1")];
     let out = mpi.run(2, &program, &[&module], Some(&both), &verbose);
     let by_goal = counted(&out).is_some_and(|(goal, _)| goal == "Iallreduce 2");
@@ -240,6 +259,10 @@ fn failed(mpi: Mpi) -> Result<(), Failed> {
     let path = mpi.build("failed")?;
     let ways = "wait test waitall testall waitany testany waitsome testsome status";
     for way in ways.split(' ') {
+        // MPICH 5.0.2 does not write the errors of generalized requests to the statuses of these two.
+        if mpi.name == "abi" && way.ends_with("some") {
+            continue;
+        }
         let out = mpi.run(2, &path, &[way], Some(&mpi.shim()), &[]);
         let line = format!("failed: {way}: reported once, nothing lost\n");
         let said = String::from_utf8_lossy(&out.stderr)
@@ -247,6 +270,36 @@ fn failed(mpi: Mpi) -> Result<(), Failed> {
         if out.ending != exec::Ending::Exit(0) || out.stdout != line.as_bytes() || !said {
             return Err(format!("{way}: {}", shown(&out)).into());
         }
+    }
+    Ok(())
+}
+
+/// Numbers of elements for each rank, large numbers: the same with and without the library, which has run all of them.
+/// Persistent requests: with the library.
+fn wider(mpi: Mpi) -> Result<(), Failed> {
+    let path = mpi.build("wider")?;
+    let verbose = [("HETMP_VERBOSE", "1")];
+    let again = mpi.run(3, &path, &["persistent"], Some(&mpi.shim()), &verbose);
+    let ours = mpi.run(2, &path, &[], Some(&mpi.shim()), &verbose);
+    let plain = mpi.run(2, &path, &[], None, &[]);
+    for out in [&again, &ours, &plain] {
+        let passed = out.stdout.starts_with(b"wider: passed, ");
+        if out.ending != exec::Ending::Exit(0) || !passed {
+            return Err(shown(out).into());
+        }
+    }
+    if ours.stdout != plain.stdout {
+        return Err(format!("{}--- alone\n{}", shown(&ours), shown(&plain)).into());
+    }
+    let (goal, left) = counted(&ours).ok_or_else(|| shown(&ours))?;
+    let names =
+        "Ireduce_scatter Igatherv Iscatterv Iallgatherv Ialltoallv Ialltoallw Ineighbor_allgather \
+                 Ineighbor_allgatherv Ineighbor_alltoallv Ineighbor_alltoallw";
+    let lacks = names
+        .split(' ')
+        .find(|name| !format!(" {goal}").contains(&format!(" {name} ")));
+    if left != "communicator 0" || lacks.is_some() {
+        return Err(format!("{lacks:?}: {goal}; by MPI {left}").into());
     }
     Ok(())
 }
@@ -304,9 +357,15 @@ pub(crate) fn trials() -> Vec<Trial> {
         trials.push(Trial::test(format!("mpi::{name}::failed"), move || {
             failed(mpi)
         }));
-        trials.push(Trial::test(format!("mpi::{name}::edges"), move || {
-            edges(mpi)
+        trials.push(Trial::test(format!("mpi::{name}::wider"), move || {
+            wider(mpi)
         }));
+        // The common interface has no Fortran, which a part of the program is about.
+        if name != "abi" {
+            trials.push(Trial::test(format!("mpi::{name}::edges"), move || {
+                edges(mpi)
+            }));
+        }
     }
     trials
 }

@@ -1,8 +1,8 @@
 //! Finds two operations of a graph that may run at the same time, of which one writes memory that the other uses.
 //!
-//! The operations are taken in an order in which they can begin, as in the search for data races: each stretch of memory
-//! remembers its last writer and those who have read it since. Who comes after them comes after all earlier ones, so
-//! that a chain of operations on one buffer costs one comparison each.
+//! The operations are taken in an order in which they can begin, as in the search for data races: each stretch of
+//! memory remembers its last writer and those who have read it since. Who comes after them comes after all earlier
+//! ones, so that a chain of operations on one buffer costs one comparison each.
 
 use super::{After, Error, Graph};
 use crate::memory::{Buffer, Space};
