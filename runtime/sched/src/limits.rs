@@ -18,7 +18,7 @@ pub const FIRST_PERIOD: u32 = 32;
 pub const LONGEST_PERIOD: u32 = 8192;
 /// A pair of which a thread lost its core counts for this part of one, and log ratios beyond two errors of such a pair
 /// (a factor of 15) count as that: at a quarter, one of eight runs of a program beside 20 busy processes kept ordinary
-/// teams from its first, disturbed pair on; at a half, lives of many sizes went by the wrong ones, as what is cut off
+/// teams from its first, disturbed pair on; at 0.35, lives of many sizes went by the wrong ones, as what is cut off
 /// at both ends is not balanced there.
 pub(crate) const DISTURBED: f64 = 0.2;
 /// Executions of a settled region or loop that may pass unmeasured, at most. Untuned: a change is seen later.
