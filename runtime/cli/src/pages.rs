@@ -57,7 +57,10 @@ fn with_values(command: clap::Command) -> clap::Command {
         let value = arg.get_value_names().and_then(|names| names.first());
         let value = value.map_or("", |name| name.as_str()).to_owned();
         let words = match value.as_str() {
-            "SCHEDULE" => hetmp_sched::schedule::words().collect(),
+            "SCHEDULE" => hetmp_sched::schedule::TABLE
+                .iter()
+                .map(|row| row.word)
+                .collect(),
             "WORD" => vec!["time", "energy", "edp"],
             "NODES" => vec!["dsm:2"],
             _ => crate::simulate::names(arg.get_id().as_str()),

@@ -258,7 +258,7 @@ impl<'a> Program<'a> {
         let by_rule = matches!(
             strategy,
             Strategy::All(s) | Strategy::Fastest(s)
-                if matches!(s.kind, Kind::HetProbe { .. } | Kind::HetProbeI { .. })
+                if s.kind.name().learns()
         );
         let placed = (by_rule && platform.memories > 1 && knows_link(&rules))
             .then(|| Placed::new(platform, workload, &team, &rules));

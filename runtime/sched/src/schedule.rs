@@ -1,7 +1,11 @@
 //! The schedules by name, and the text of `OMP_SCHEDULE` that chooses one.
 
-use crate::aid::DEFAULT_PART;
+mod arguments;
+mod table;
+
+use arguments::{blank, chunk};
 use core::fmt;
+pub use table::{Ahead, Kind, Row, SchedKind, Second, NOTATIONS, TABLE};
 
 /// Ordering modifier (OpenMP 5.0, 2.9.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,51 +18,6 @@ pub enum Modifier {
     Monotonic,
     /// Chunks may come in any order.
     Nonmonotonic,
-}
-
-/// The kind of a schedule: how iterations are divided, with the kind's own parameters.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
-    /// Equal contiguous pieces, or round-robin chunks.
-    Static,
-    /// Chunks on demand.
-    Dynamic,
-    /// Shrinking chunks on demand.
-    Guided,
-    /// The runtime chooses. hetmp runs `static`.
-    Auto,
-    /// Probe, then a split by core speed.
-    HetProbe {
-        /// Part of the iterations that probing uses, in `(0, 1]`.
-        probe: f64,
-    },
-    /// HetProbe with repeated probing, for irregular loops.
-    HetProbeI {
-        /// Part of the iterations that the first probing uses, in `(0, 1]`.
-        probe: f64,
-        /// Part of the distributed iterations after which probing starts again, in `(0, 1]`. With `None`,
-        /// probing starts again when the nodes' speeds have changed.
-        jump: Option<f64>,
-    },
-    /// Static split by given core speed ratios, one per node.
-    StaticCsr {
-        /// The ratios: finite, none negative, and not all of them 0.
-        ratios: Box<[f64]>,
-    },
-    /// Two-level dynamic: node pools refilled from a global pool.
-    CrossDynamic,
-    /// Asymmetric iteration distribution: sample, then everything at once (see [`crate::aid`]).
-    AidStatic,
-    /// [`Kind::AidStatic`] for a part of the loop; the rest in chunks on demand.
-    AidHybrid {
-        /// The part that is distributed at once, in `(0, 1]`.
-        part: f64,
-    },
-    /// [`Kind::AidStatic`] in phases, sampled again in each.
-    AidDynamic {
-        /// Iterations that one thread of the slowest node gets in a phase; `None`: computed from the chunk.
-        major: Option<u64>,
-    },
 }
 
 /// A schedule as chosen by the user.
@@ -109,39 +68,6 @@ impl Default for Schedule {
     }
 }
 
-/// Every schedule as `OMP_SCHEDULE` spells it, with its arguments. Parser, messages and completions take their words
-/// from here; a test of `hetmp-omp` looks for each in the table of variables, the page and the header.
-pub const NOTATIONS: [&str; 11] = [
-    "hetprobe[,probe%]",
-    "hetprobe-i[,probe%[,jump%]]",
-    "static-csr:R0,R1,...",
-    "cross-dynamic[,chunk]",
-    "aid-static[,chunk]",
-    "aid-hybrid[,part%[,chunk]]",
-    "aid-dynamic[,major[,chunk]]",
-    "static[,chunk]",
-    "dynamic[,chunk]",
-    "guided[,chunk]",
-    "auto[,chunk]",
-];
-
-/// The schedules' names.
-pub fn words() -> impl Iterator<Item = &'static str> {
-    let word = |notation: &'static str| notation.split(['[', ':']).next().unwrap_or(notation);
-    NOTATIONS.into_iter().map(word)
-}
-
-impl Kind {
-    /// Deals out chunks on demand below what the nodes get.
-    #[must_use]
-    pub const fn deals_chunks(&self) -> bool {
-        matches!(
-            self,
-            Kind::CrossDynamic | Kind::AidStatic | Kind::AidHybrid { .. } | Kind::AidDynamic { .. }
-        )
-    }
-}
-
 impl Schedule {
     /// The schedule `kind` without modifier and without chunk size.
     #[must_use]
@@ -183,54 +109,19 @@ impl Schedule {
             }
         }
         // The longest, since some begin like others.
-        let word = words()
-            .filter(|w| rest.starts_with(w))
-            .max_by_key(|w| w.len())
+        let row = TABLE
+            .iter()
+            .filter(|row| rest.starts_with(row.word))
+            .max_by_key(|row| row.word.len())
             .ok_or_else(unknown)?;
-        let mut args = rest[word.len()..].trim_start_matches(blank);
-        let (kind, takes_chunk) = match word {
-            "static" => (Kind::Static, true),
-            "dynamic" => (Kind::Dynamic, true),
-            "guided" => (Kind::Guided, true),
-            "auto" => (Kind::Auto, true),
-            "cross-dynamic" => (Kind::CrossDynamic, true),
-            "aid-static" => (Kind::AidStatic, true),
-            "aid-hybrid" => {
-                let own;
-                (own, args) = first_argument(args);
-                let [part] = percents(own, "aid-hybrid[,part%[,chunk]]").map_err(bad)?;
-                let part = part.unwrap_or(DEFAULT_PART);
-                (Kind::AidHybrid { part }, true)
-            }
-            "aid-dynamic" => {
-                let own;
-                (own, args) = first_argument(args);
-                let major = chunk(own).ok().filter(|&c| c != Some(0)).ok_or_else(|| {
-                    bad(format!(
-                        "aid-dynamic[,major[,chunk]] with a major of 1 to {MAX_CHUNK}"
-                    ))
-                })?;
-                (Kind::AidDynamic { major }, true)
-            }
-            "static-csr" => (ratios(args).map_err(bad)?, false),
-            "hetprobe" => {
-                let [probe] = percents(args, "hetprobe[,probe%]").map_err(bad)?;
-                let probe = probe.unwrap_or(DEFAULT_FRACTION);
-                (Kind::HetProbe { probe }, false)
-            }
-            "hetprobe-i" => {
-                let [probe, jump] = percents(args, "hetprobe-i[,probe%[,jump%]]").map_err(bad)?;
-                let probe = probe.unwrap_or(DEFAULT_FRACTION);
-                (Kind::HetProbeI { probe, jump }, false)
-            }
-            _ => unreachable!("a word of the list above has no arm"),
-        };
+        let args = rest[row.word.len()..].trim_start_matches(blank);
+        let (kind, args) = (row.read)(args, row.notation).map_err(bad)?;
         let mut schedule = Schedule {
             kind,
             modifier,
             chunk: None,
         };
-        if takes_chunk {
+        if row.second.is_chunk() {
             schedule.chunk = match chunk(args) {
                 Ok(c) => c,
                 Err(expected) => {
@@ -252,11 +143,8 @@ impl Schedule {
     /// Whether this is a schedule of hetmp's own, for which a program's
     /// explicit `dynamic` and `guided` are replaced too.
     #[must_use]
-    pub fn is_ours(&self) -> bool {
-        !matches!(
-            self.kind,
-            Kind::Static | Kind::Dynamic | Kind::Guided | Kind::Auto
-        )
+    pub const fn is_ours(&self) -> bool {
+        self.kind.name().is_ours()
     }
 
     /// The schedule that really runs: `auto` is `static`.
@@ -273,109 +161,25 @@ impl Schedule {
     }
 }
 
-/// The blanks of C's `isspace`.
-fn blank(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
-}
-
-/// The first of the arguments with its comma, and the others with theirs.
-fn first_argument(args: &str) -> (&str, &str) {
-    match args.strip_prefix(',').and_then(|a| a.find(',')) {
-        Some(at) => args.split_at(at + 1),
-        None => (args, ""),
-    }
-}
-
-/// `""` or `, number`.
-fn chunk(args: &str) -> Result<Option<u64>, String> {
-    if args.is_empty() {
-        return Ok(None);
-    }
-    args.strip_prefix(',')
-        .map(|a| a.trim_matches(blank))
-        .and_then(|a| a.parse::<u64>().ok())
-        .filter(|&c| c <= MAX_CHUNK)
-        .map(Some)
-        .ok_or_else(|| format!("after the kind, a comma and a chunk size of 1 to {MAX_CHUNK}"))
-}
-
-/// `""` or up to `N` percentages, each after a comma.
-fn percents<const N: usize>(args: &str, form: &str) -> Result<[Option<f64>; N], String> {
-    let mut out = [None; N];
-    if args.is_empty() {
-        return Ok(out);
-    }
-    let bad = || format!("{form} with percentages above 0 and up to 100");
-    let list = args.strip_prefix(',').ok_or_else(bad)?;
-    let mut slots = out.iter_mut();
-    for item in list.split(',') {
-        let item = item.trim_matches(blank);
-        let item = item
-            .strip_suffix('%')
-            .unwrap_or(item)
-            .trim_end_matches(blank);
-        let slot = slots.next().ok_or_else(bad)?;
-        let value: f64 = item.parse().map_err(|_| bad())?;
-        if !(value > 0.0 && value <= 100.0) {
-            return Err(bad());
-        }
-        *slot = Some(value / 100.0);
-    }
-    Ok(out)
-}
-
-/// `:R0,R1,...`.
-fn ratios(args: &str) -> Result<Kind, String> {
-    let bad = || {
-        "static-csr:R0,R1,... with one number per node, 0 or more and not all of them 0".to_owned()
-    };
-    let list = args.strip_prefix(':').ok_or_else(bad)?;
-    let ratios = list
-        .split(',')
-        .map(|item| {
-            let r: f64 = item.trim_matches(blank).parse().map_err(|_| bad())?;
-            if r >= 0.0 && r.is_finite() {
-                // A zero without its sign.
-                Ok(r.abs())
-            } else {
-                Err(bad())
-            }
-        })
-        .collect::<Result<Box<[f64]>, String>>()?;
-    if ratios.iter().all(|&r| r == 0.0) {
-        return Err(bad());
-    }
-    Ok(Kind::StaticCsr { ratios })
-}
-
 impl fmt::Display for Kind {
     /// The syntax of `OMP_SCHEDULE`, without modifier and chunk.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name().row().word)?;
         match self {
-            Kind::Static => f.write_str("static"),
-            Kind::Dynamic => f.write_str("dynamic"),
-            Kind::Guided => f.write_str("guided"),
-            Kind::Auto => f.write_str("auto"),
-            Kind::CrossDynamic => f.write_str("cross-dynamic"),
-            Kind::AidStatic => f.write_str("aid-static"),
-            Kind::AidHybrid { part } => write!(f, "aid-hybrid,{}%", tidy(part * 100.0)),
-            Kind::AidDynamic { major: None } => f.write_str("aid-dynamic"),
-            Kind::AidDynamic { major: Some(major) } => write!(f, "aid-dynamic,{major}"),
-            Kind::HetProbe { probe } => write!(f, "hetprobe,{}%", tidy(probe * 100.0)),
-            Kind::HetProbeI { probe, jump } => {
-                write!(f, "hetprobe-i,{}%", tidy(probe * 100.0))?;
-                match jump {
-                    Some(jump) => write!(f, ",{}%", tidy(jump * 100.0)),
-                    None => Ok(()),
-                }
+            Kind::AidHybrid { part } => write!(f, ",{}%", tidy(part * 100.0)),
+            Kind::AidDynamic { major: Some(major) } => write!(f, ",{major}"),
+            Kind::HetProbe { probe } | Kind::HetProbeI { probe, jump: None } => {
+                write!(f, ",{}%", tidy(probe * 100.0))
             }
-            Kind::StaticCsr { ratios } => {
-                f.write_str("static-csr")?;
-                for (i, r) in ratios.iter().enumerate() {
-                    write!(f, "{}{r}", if i == 0 { ':' } else { ',' })?;
-                }
-                Ok(())
-            }
+            Kind::HetProbeI {
+                probe,
+                jump: Some(jump),
+            } => write!(f, ",{}%,{}%", tidy(probe * 100.0), tidy(jump * 100.0)),
+            Kind::StaticCsr { ratios } => ratios
+                .iter()
+                .enumerate()
+                .try_for_each(|(i, r)| write!(f, "{}{r}", if i == 0 { ':' } else { ',' })),
+            _ => Ok(()),
         }
     }
 }

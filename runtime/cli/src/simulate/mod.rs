@@ -185,7 +185,8 @@ fn requests(arguments: &Arguments) -> Result<Vec<Request>, String> {
         })?;
     let mut schedules: Vec<&str> = arguments.schedule.iter().map(String::as_str).collect();
     if arguments.others {
-        let others = schedule::words().filter(|word| word.starts_with("aid-"));
+        let words = schedule::TABLE.iter().map(|row| row.word);
+        let others = words.filter(|word| word.starts_with("aid-"));
         schedules.extend(others.chain(["fac2", "mfac", "awf-b"]).collect::<Vec<_>>());
     }
     let schedules = schedules

@@ -17,7 +17,7 @@ use hetmp_core::{report, sys};
 use hetmp_sched::crossing::blocks::Blocks;
 use hetmp_sched::crossing::division::{Division, Part};
 use hetmp_sched::crossing::Crossings;
-use hetmp_sched::schedule::Kind;
+use hetmp_sched::schedule::{Ahead, Kind};
 use hetmp_sched::ways::{Reason, Way};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -207,8 +207,7 @@ fn threshold() -> Threshold {
 
 /// Does this schedule divide a loop before it begins?
 pub(super) fn divides(kind: SchedKind) -> bool {
-    use SchedKind::{HetProbe, HetProbeI, StaticCsr};
-    matches!(kind, HetProbe | HetProbeI | StaticCsr)
+    kind.row().ahead != Ahead::No
 }
 
 /// A region's execution by `threads` threads is over. It took `ns`. `parts`: what each node did if it crossed, and the

@@ -1,6 +1,6 @@
 //! The value types of the internal control variables.
 
-use hetmp_sched::schedule::Modifier;
+use hetmp_sched::schedule::{Modifier, SchedKind, Second};
 
 /// `HETMP_STATIC`: how regions run whose loops the compiler divided itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,65 +101,6 @@ impl Allocator {
     }
 }
 
-/// The kinds of loop schedule, by name only: see `worksharing::kinds`. The numbers are those of `omp_sched_t`;
-/// hetmp's own kinds have numbers that no other runtime uses (libomp uses 100 and following).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u16)]
-pub enum SchedKind {
-    /// `static`.
-    Static = 1,
-    /// `dynamic`.
-    Dynamic = 2,
-    /// `guided`.
-    Guided = 3,
-    /// `auto`.
-    Auto = 4,
-    /// `trapezoidal` of libomp: chunks that shrink. Runs as [`SchedKind::Guided`].
-    Trapezoidal = 101,
-    /// `hetprobe[,probe%]`.
-    HetProbe = 0x4801,
-    /// `hetprobe-i[,probe%[,jump%]]`.
-    HetProbeI = 0x4802,
-    /// `static-csr:R0,R1,...`; the ratios are in [`super::Globals::schedule`].
-    StaticCsr = 0x4803,
-    /// `cross-dynamic[,chunk]`.
-    CrossDynamic = 0x4804,
-    /// `aid-static[,chunk]`.
-    AidStatic = 0x4805,
-    /// `aid-hybrid[,part%[,chunk]]`; the part is in [`super::Globals::schedule`].
-    AidHybrid = 0x4806,
-    /// `aid-dynamic[,major[,chunk]]`; the major is in [`super::Globals::schedule`].
-    AidDynamic = 0x4807,
-}
-
-impl SchedKind {
-    /// The kind of an `omp_sched_t` without its modifier bit.
-    #[must_use]
-    pub(crate) const fn from_raw(raw: u32) -> Option<Self> {
-        Some(match raw {
-            1 => Self::Static,
-            2 => Self::Dynamic,
-            3 => Self::Guided,
-            4 => Self::Auto,
-            101 => Self::Trapezoidal,
-            0x4801 => Self::HetProbe,
-            0x4802 => Self::HetProbeI,
-            0x4803 => Self::StaticCsr,
-            0x4804 => Self::CrossDynamic,
-            0x4805 => Self::AidStatic,
-            0x4806 => Self::AidHybrid,
-            0x4807 => Self::AidDynamic,
-            _ => return None,
-        })
-    }
-
-    /// Is this one of hetmp's own schedules?
-    #[must_use]
-    pub(crate) const fn is_ours(self) -> bool {
-        self as u16 >= Self::HetProbe as u16
-    }
-}
-
 /// The bit of `omp_sched_t` that means `monotonic`.
 const MONOTONIC: u32 = 0x8000_0000;
 
@@ -203,16 +144,11 @@ impl RunSched {
     #[must_use]
     pub(crate) fn replaced_by(self, omp_sched: u32, chunk: i32) -> Option<Self> {
         let kind = SchedKind::from_raw(omp_sched & !MONOTONIC)?;
-        let chunk = match kind {
-            SchedKind::Static
-            | SchedKind::CrossDynamic
-            | SchedKind::AidStatic
-            | SchedKind::AidHybrid
-            | SchedKind::AidDynamic => chunk.max(0),
-            SchedKind::Dynamic | SchedKind::Guided | SchedKind::Trapezoidal => chunk.max(1),
-            SchedKind::Auto => self.chunk,
-            SchedKind::HetProbe | SchedKind::HetProbeI => chunk.clamp(0, 100),
-            SchedKind::StaticCsr => 0,
+        let chunk = match kind.row().second {
+            Second::Chunk(none) => chunk.max(none),
+            Second::Kept => self.chunk,
+            Second::Percent => chunk.clamp(0, 100),
+            Second::Nothing => 0,
         };
         Some(Self {
             kind,

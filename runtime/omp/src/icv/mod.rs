@@ -25,7 +25,8 @@ mod schedule;
 
 pub use environment::Machine;
 pub use globals::{Globals, Ours, TeamIcv};
-pub use kinds::{Allocator, ProcBind, RunSched, SchedKind, StaticLoops, TargetOffload};
+pub use hetmp_sched::schedule::SchedKind;
+pub use kinds::{Allocator, ProcBind, RunSched, StaticLoops, TargetOffload};
 pub(crate) use libomp::Libomp;
 pub(crate) use parse::target_offload;
 

@@ -1,10 +1,11 @@
 //! Conversion between the schedules of `hetmp-sched`, which know the notation and hold real numbers, and
 //! [`RunSched`], which every task copies and `omp_get_schedule` shows as two integers.
 
-use hetmp_sched::aid::DEFAULT_PART;
-use hetmp_sched::schedule::{BadSchedule, Kind, Modifier, Schedule, DEFAULT_FRACTION};
+use hetmp_sched::schedule::{
+    BadSchedule, Kind, Modifier, SchedKind, Schedule, Second, DEFAULT_FRACTION,
+};
 
-use super::kinds::{RunSched, SchedKind};
+use super::kinds::RunSched;
 
 /// Reads a value of `OMP_SCHEDULE`. A value with bytes that are not UTF-8 is never accepted.
 pub(super) fn parse(value: &[u8]) -> Result<Schedule, BadSchedule> {
@@ -13,27 +14,20 @@ pub(super) fn parse(value: &[u8]) -> Result<Schedule, BadSchedule> {
 
 impl From<&Schedule> for RunSched {
     fn from(schedule: &Schedule) -> Self {
-        let mut jump_percent = 0;
-        let chunk = |none| {
-            schedule
-                .chunk
-                .map_or(none, |c| i32::try_from(c).unwrap_or(i32::MAX))
+        let kind = schedule.kind.name();
+        let given = |none| {
+            let chunk = schedule.chunk.map(|c| i32::try_from(c).unwrap_or(i32::MAX));
+            chunk.unwrap_or(none)
         };
-        let (kind, chunk) = match schedule.kind {
-            Kind::Static => (SchedKind::Static, chunk(0)),
-            Kind::Dynamic => (SchedKind::Dynamic, chunk(1)),
-            Kind::Guided => (SchedKind::Guided, chunk(1)),
-            Kind::Auto => (SchedKind::Auto, chunk(1)),
-            Kind::HetProbe { probe } => (SchedKind::HetProbe, percent(probe)),
-            Kind::HetProbeI { probe, jump } => {
-                jump_percent = jump.map_or(0, |jump| percent(jump) as u8);
-                (SchedKind::HetProbeI, percent(probe))
+        let (chunk, jump_percent) = match (&schedule.kind, kind.row().second) {
+            (Kind::HetProbe { probe }, _) => (percent(*probe), 0),
+            (Kind::HetProbeI { probe, jump }, _) => {
+                let jump = jump.map_or(0, |jump| percent(jump) as u8);
+                (percent(*probe), jump)
             }
-            Kind::StaticCsr { .. } => (SchedKind::StaticCsr, 0),
-            Kind::CrossDynamic => (SchedKind::CrossDynamic, chunk(0)),
-            Kind::AidStatic => (SchedKind::AidStatic, chunk(0)),
-            Kind::AidHybrid { .. } => (SchedKind::AidHybrid, chunk(0)),
-            Kind::AidDynamic { .. } => (SchedKind::AidDynamic, chunk(0)),
+            (_, Second::Chunk(none)) => (given(none), 0),
+            (_, Second::Kept) => (given(1), 0),
+            (_, Second::Percent | Second::Nothing) => (0, 0),
         };
         Self {
             kind,
@@ -61,10 +55,6 @@ pub(super) fn from_run(run: RunSched, environment: &Schedule) -> Schedule {
         _ => DEFAULT_FRACTION,
     };
     let kind = match run.kind {
-        SchedKind::Static => Kind::Static,
-        SchedKind::Dynamic => Kind::Dynamic,
-        SchedKind::Guided | SchedKind::Trapezoidal => Kind::Guided,
-        SchedKind::Auto => Kind::Auto,
         SchedKind::HetProbe => Kind::HetProbe {
             probe: part(run.chunk),
         },
@@ -75,27 +65,11 @@ pub(super) fn from_run(run: RunSched, environment: &Schedule) -> Schedule {
                 given => Some(part(i32::from(given))),
             },
         },
-        SchedKind::StaticCsr => match &environment.kind {
-            Kind::StaticCsr { ratios } => Kind::StaticCsr {
-                ratios: ratios.clone(),
-            },
-            _ => Kind::Static,
-        },
-        SchedKind::CrossDynamic => Kind::CrossDynamic,
-        SchedKind::AidStatic => Kind::AidStatic,
-        SchedKind::AidHybrid => match environment.kind {
-            Kind::AidHybrid { part } => Kind::AidHybrid { part },
-            _ => Kind::AidHybrid { part: DEFAULT_PART },
-        },
-        SchedKind::AidDynamic => match environment.kind {
-            Kind::AidDynamic { major } => Kind::AidDynamic { major },
-            _ => Kind::AidDynamic { major: None },
-        },
+        kind if environment.kind.name() == kind => environment.kind.clone(),
+        kind => kind.plain(),
     };
-    let chunk = match run.kind {
-        SchedKind::HetProbe | SchedKind::HetProbeI | SchedKind::StaticCsr => None,
-        _ => u64::try_from(run.chunk).ok().filter(|&c| c > 0),
-    };
+    let chunk = run.kind.row().second.is_chunk();
+    let chunk = u64::try_from(run.chunk).ok().filter(|&c| chunk && c > 0);
     let modifier = match run.modifier {
         Modifier::None if kind == Kind::Static => Modifier::Nonmonotonic,
         modifier => modifier,
@@ -110,7 +84,7 @@ pub(super) fn from_run(run: RunSched, environment: &Schedule) -> Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hetmp_sched::schedule::{words, NOTATIONS};
+    use hetmp_sched::schedule::TABLE;
     use proptest::prelude::*;
 
     fn read(value: &str) -> (SchedKind, bool, i32, bool) {
@@ -157,17 +131,15 @@ mod tests {
     fn each_schedule_is_told_to_users() {
         let page = include_str!("../../../../docs/schedules.md");
         let header = include_str!("../../../../include/hetmp/omp_schedule.h");
-        let row = hetmp_core::env::lookup("OMP_SCHEDULE").unwrap();
-        for (notation, word) in NOTATIONS.into_iter().zip(words()) {
-            let value = word.replace("static-csr", "static-csr:1");
-            let kind = RunSched::from(&parse(value.as_bytes()).unwrap()).kind;
-            assert_eq!(SchedKind::from_raw(kind as u32), Some(kind), "{word}");
+        let variable = hetmp_core::env::lookup("OMP_SCHEDULE").unwrap();
+        for row in TABLE {
+            let (kind, word) = (row.name, row.word);
             assert!(page.contains(&format!("`{word}")), "{word}");
             if kind.is_ours() {
                 let name = word.replace('-', "_");
                 let number = format!("hetmp_sched_{name} = {:#x}", kind as u16);
                 assert!(header.contains(&number), "{number}");
-                assert!(row.accepts.contains(notation), "{notation}");
+                assert!(variable.accepts.contains(row.notation), "{word}");
             }
         }
     }

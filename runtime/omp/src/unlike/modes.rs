@@ -159,8 +159,7 @@ pub(crate) fn configure(globals: &Globals) {
         }
         // Only `hetprobe` without a profile may wait for evidence: with another schedule the user has already
         // decided about the nodes, and a profile already knows regions.
-        let asks = matches!(kind, SchedKind::HetProbe | SchedKind::HetProbeI);
-        let open = asks && regions & FORCE == 0 && globals.ours.profile.is_none();
+        let open = kind.learns() && regions & FORCE == 0 && globals.ours.profile.is_none();
         if open && regions & LEVERS != 0 {
             regions |= if nodes::told_apart() { SPARING } else { EVEN };
         }

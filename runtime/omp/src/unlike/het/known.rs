@@ -15,17 +15,13 @@ use hetmp_sched::cache::{Key, Known, ProbeCache};
 use hetmp_sched::decide::Rules;
 use hetmp_sched::placement::Placement;
 use hetmp_sched::record::LoopRecord;
-use hetmp_sched::schedule::Kind;
+use hetmp_sched::schedule::SchedKind;
 use once_cell::race::OnceBox;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Most parts of executions that are kept for later executions.
 const SPARES: usize = 16;
-/// The number of regions run as virtual threads, among the schedules of the summaries.
-pub(super) const PIECES: u8 = u8::MAX;
-/// The number of loops under HetProbe-I, among the schedules of the summaries.
-const HETPROBE_I: u8 = u8::MAX - 1;
 /// Most placements that are kept. A program needs a handful; with more, some are made again.
 const TEAMS: usize = 64;
 
@@ -35,8 +31,8 @@ pub(super) struct Regions {
     teams: Vec<Arc<Placement>>,
     #[allow(clippy::vec_box, reason = "they come and go as boxes")]
     spares: Vec<Box<Parts>>,
-    /// By region and the number of its schedule. Kept only if there is a report.
-    pub(super) summaries: BTreeMap<(Key, u8), Summary>,
+    /// By region and its schedule; `None`: run as virtual threads. Kept only if there is a report.
+    pub(super) summaries: BTreeMap<(Key, Option<SchedKind>), Summary>,
 }
 
 impl Regions {
@@ -152,22 +148,11 @@ pub(super) fn learn(parts: &Parts) {
     if !report::wanted() {
         return;
     }
-    let code = match schedule.chosen.kind {
-        Kind::HetProbe { .. } => 0,
-        Kind::HetProbeI { .. } => HETPROBE_I,
-        Kind::StaticCsr { .. } => 1,
-        Kind::CrossDynamic => 2,
-        Kind::Static | Kind::Auto => 3,
-        Kind::Dynamic => 4,
-        Kind::Guided => 5,
-        Kind::AidStatic => 16,
-        Kind::AidHybrid { .. } => 17,
-        Kind::AidDynamic { .. } => 18,
-    };
+    let kind = schedule.chosen.executes_as().kind.name();
     record.count_iterations(parts.blocks);
     let line = all
         .summaries
-        .entry((schedule.key, code))
+        .entry((schedule.key, Some(kind)))
         .or_insert_with(|| Summary::new(schedule.key.region))
         .add(record);
     drop(guard);
@@ -209,7 +194,7 @@ pub(crate) fn learn_pieces(key: Key, record: impl FnOnce(&Rules) -> LoopRecord) 
     }
     let line = all
         .summaries
-        .entry((key, PIECES))
+        .entry((key, None))
         .or_insert_with(|| Summary::new(key.region))
         .add(record);
     drop(guard);

@@ -38,7 +38,7 @@ use std::sync::Arc;
 
 /// Does a schedule use and refresh what is known about a loop?
 pub(super) fn learns(chosen: &Chosen) -> bool {
-    matches!(chosen.kind, Kind::HetProbe { .. } | Kind::HetProbeI { .. })
+    chosen.kind.name().learns()
 }
 
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use super::run::VirtualTeam;
 use super::unasked::Pass;
 use super::uneven::{self, Uneven};
 use super::{announce, even, reader, regions, watchdog};
-use crate::icv::{Icv, SchedKind};
+use crate::icv::Icv;
 use crate::init;
 use crate::team::region::{self as team, Prepare, Region};
 use crate::thread::Thread;
@@ -576,10 +576,7 @@ unsafe fn run_virtual(th: &Thread, region: &Region, of: &Virtual) -> Option<Way>
     unsafe { team::ordinary(th, &real, None) };
     drop(watch);
     let (ns, disturbed) = begun.ended();
-    let probes = matches!(
-        globals.icv.run_sched.kind,
-        SchedKind::HetProbe | SchedKind::HetProbeI
-    );
+    let probes = globals.icv.run_sched.kind.learns();
     float::apart(|| {
         let outcome = team.outcome();
         let force = modes::regions() & FORCE != 0;

@@ -246,10 +246,10 @@ fn report(ending: Ending) -> String {
     }
     if let Some(all) = patiently(known::at_exit) {
         out.push_str(",\n \"loops\":[");
-        for (i, ((_, code), summary)) in all.summaries.iter().enumerate() {
+        for (i, ((_, schedule), summary)) in all.summaries.iter().enumerate() {
             out.push_str(comma(i));
             out.push_str("\n  ");
-            summary.json(&mut out, &mut symbols, *code == known::PIECES);
+            summary.json(&mut out, &mut symbols, schedule.is_none());
         }
         out.push(']');
     }
