@@ -18,6 +18,7 @@ mod parallel;
 mod sync;
 mod task;
 mod task_frame;
+mod task_reduction;
 mod teams;
 mod threadprivate;
 mod user;

@@ -1,7 +1,7 @@
 //! Tasks: records, queues, scheduling, dependences, taskgroups, reductions.
 //!
 //! * `record`: what there is of each task, and its memory.
-//! * [`run`]: making a task (deferred, or run at once) and what happens when it ends.
+//! * [`run`]: making a task (deferred, or run at once). `end`: what happens when it has ended.
 //! * `deque`: one deque per team member, and one queue per team for prioritised tasks. `queue` puts tasks
 //!   there and takes them out.
 //! * `wait`: all waits for tasks, which run other tasks meanwhile. `offer`: what a race detector needs there. `sleep`
@@ -40,6 +40,7 @@ pub(crate) mod copies;
 pub(crate) mod counts;
 pub mod depend;
 pub(crate) mod deque;
+pub(crate) mod end;
 pub(crate) mod event;
 pub mod group;
 pub(crate) mod helpers;
@@ -56,6 +57,7 @@ pub mod submit;
 pub mod taskloop;
 pub(crate) mod wait;
 
+pub use end::fulfill;
 pub use record::{Group, Task};
-pub use run::{create, create_simple, fulfill, NewTask};
+pub use run::{create, create_simple, NewTask};
 pub use wait::{taskwait, taskyield, taskyield_to_descendant};

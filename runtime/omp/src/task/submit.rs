@@ -11,7 +11,7 @@
 
 use super::depend::{self, Dependence};
 use super::record::{Task, DEFERRED, DETACHED, FINAL, UNTIED};
-use super::{event, run, siblings, wait};
+use super::{end, event, run, siblings, wait};
 use crate::init;
 use crate::team::members::Outlined;
 use crate::thread::Thread;
@@ -66,7 +66,7 @@ unsafe fn record<'a>(data: *mut u8) -> &'a Task {
 }
 
 /// The handle of the task's completion event (`detach`): the task is complete when its body has ended and
-/// [`super::run::fulfill`] was called with the handle.
+/// [`super::end::fulfill`] was called with the handle.
 ///
 /// # Safety
 /// `data` is what the head of this module says.
@@ -113,7 +113,7 @@ pub unsafe fn discard(th: &Thread, data: *mut u8) {
         wait::for_event(th, t);
     }
     // SAFETY: this function's contract, which `abi` keeps: nobody else knows the record, and it has no children.
-    unsafe { run::release_undeferred(th, t) };
+    unsafe { end::release_undeferred(th, t) };
 }
 
 /// Submits a task. It may have ended when this returns.
@@ -262,11 +262,11 @@ pub unsafe fn leave(th: &Thread, data: *mut u8) {
         };
         tasks::ends(th, t, th.task(), how);
     }
-    run::leave_children(t);
+    end::leave_children(t);
     if detached {
         // SAFETY: the body has ended, and `enter` counted the task.
-        return unsafe { run::body_ended(th, t, false) };
+        return unsafe { end::body_ended(th, t, false) };
     }
     // SAFETY: the body has ended; only the task's children refer to the record.
-    unsafe { run::release_undeferred(th, t) };
+    unsafe { end::release_undeferred(th, t) };
 }

@@ -5,7 +5,7 @@ use crate::code::{Flow, Instruction, Register, STACK};
 use crate::entry::Entry;
 use crate::findings::Frame;
 use crate::library;
-use crate::primary;
+use crate::primary::held;
 use crate::state::{Flags, Source, State, VECTOR};
 use crate::value::{Origin, Place, Value};
 use crate::{Callee, Machine, Why};
@@ -164,8 +164,8 @@ impl Analysis<'_> {
         let general = state.general.iter().enumerate().filter(is_left);
         let vector = state.vector.iter().enumerate().filter(is_left);
         let left = general.map(|(n, _)| n);
-        let left = left.chain(vector.map(|(n, _)| n + primary::VECTOR));
-        let left = left.fold(0, |bits: primary::Registers, n| bits | 1 << n);
+        let left = left.chain(vector.map(|(n, _)| n + held::VECTOR));
+        let left = left.fold(0, |bits: held::Registers, n| bits | 1 << n);
         if left == 0 || super::settle::reads(self.image, target, left, 0) {
             return;
         }

@@ -8,7 +8,8 @@ use crate::code::{Condition, STACK};
 use crate::findings::{Findings, Frame, ZeroBranch};
 use crate::graph::Graph;
 use crate::nodes::Next;
-use crate::primary::{self, Block, Registers};
+use crate::primary::held::{self, Registers};
+use crate::primary::{self, Block};
 use crate::state::{Flags, State};
 use crate::step::Step;
 use crate::told;
@@ -107,7 +108,7 @@ impl Analysis<'_> {
         if let Some(exit) = &mut exit {
             let general = exit.general.iter_mut().enumerate();
             let vector = exit.vector.iter_mut().enumerate();
-            let vector = vector.map(|(n, value)| (n + primary::VECTOR, value));
+            let vector = vector.map(|(n, value)| (n + held::VECTOR, value));
             for (_, value) in general.chain(vector).filter(|(n, _)| results >> n & 1 != 0) {
                 *value = value.left();
             }
