@@ -210,70 +210,52 @@ fn a_program_runs_on_the_installed_library() {
     check_cmake(&prefix, dir);
 }
 
-/// A CMake project finds an installation, also one that was moved, and its programs run without any variable.
+/// `examples/` as a CMake project finds an installation, also one that was moved, and its programs print what is
+/// expected.
 fn check_cmake(prefix: &Path, dir: &Path) {
     let Ok(cmake) = hetmp_abi_compat::suite::find_in_path("cmake") else {
         eprintln!("skipped: find_package(hetmp) (cmake)");
         return;
     };
-    let project = dir.join("project");
-    fs::create_dir_all(&project).unwrap();
-    fs::write(project.join("hello.c"), OPENSHMEM).unwrap();
-    fs::write(
-        project.join("queue.c"),
-        "#include <hetmp/mq.h>\n#include <hetmp/simd.h>\nint main(void) { return mGetSlaveCoreNum(0) < 0; }\n",
-    )
-    .unwrap();
-    let version = env!("CARGO_PKG_VERSION");
-    let list = format!(
-        "cmake_minimum_required(VERSION 3.13)\nproject(p C)\nfind_package(hetmp {version} REQUIRED)\n\
-         add_executable(hello hello.c)\ntarget_link_libraries(hello hetmp::shmem)\n\
-         add_executable(queue queue.c)\ntarget_link_libraries(queue hetmp::mq)\n"
-    );
-    fs::write(project.join("CMakeLists.txt"), list).unwrap();
     let moved = dir.join("moved");
     fs::rename(prefix, &moved).unwrap();
+    let examples = library::root().join("examples");
     let root = format!("-DCMAKE_PREFIX_PATH={}", text(&moved));
-    let built = text(&project.join("built"));
-    let cmake = text(&cmake);
-    succeed(&cmake, &["-S", &text(&project), "-B", &built, &root], &[]);
+    let (built, cmake) = (text(&dir.join("built")), text(&cmake));
+    succeed(&cmake, &["-S", &text(&examples), "-B", &built, &root], &[]);
     succeed(&cmake, &["--build", &built], &[]);
-    let small = [("SHMEM_SYMMETRIC_SIZE", "1M")];
-    let oshrun = text(&moved.join("bin/oshrun"));
-    let hello = format!("{built}/hello");
-    let out = succeed(&oshrun, &["-n", "2", &hello], &small);
-    assert_eq!(out, "1.5 0.5 3\n");
-    succeed(&format!("{built}/queue"), &[], &[]);
+    make_examples(&moved, Path::new(&built));
     // A version that is not there is refused.
-    let later = project.join("CMakeLists.txt");
-    let list = fs::read_to_string(&later).unwrap();
-    fs::write(&later, list.replace(version, "99.0")).unwrap();
-    let out = run(
-        &cmake,
-        &[
-            "-S",
-            &text(&project),
-            "-B",
-            &format!("{built}-later"),
-            &root,
-        ],
-        &[],
-    );
+    let list = fs::read_to_string(examples.join("CMakeLists.txt")).unwrap();
+    let later = list.replace("hetmp 0.1", "hetmp 99.0");
+    assert_ne!(later, list);
+    let project = dir.join("project");
+    fs::create_dir_all(&project).unwrap();
+    fs::write(project.join("CMakeLists.txt"), later).unwrap();
+    let built = format!("{built}-later");
+    let out = run(&cmake, &["-S", &text(&project), "-B", &built, &root], &[]);
     assert_ne!(out.ending, exec::Ending::Exit(0));
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert!(said.contains("version \"99.0\""), "{said}");
 }
 
 /// The programs of `examples/` build on an installation, and print what is expected.
 fn check_examples(prefix: &Path, dir: &Path) {
+    let built = dir.join("examples");
+    fs::create_dir_all(&built).unwrap();
+    make_examples(prefix, &built);
+}
+
+/// Builds the programs of `examples/` that are not in `built` yet, and runs them all.
+fn make_examples(prefix: &Path, built: &Path) {
     let find = hetmp_abi_compat::suite::find_in_path;
     let (Ok(make), Ok(_)) = (find("make"), find("pkg-config")) else {
         eprintln!("skipped: examples (make and pkg-config)");
         return;
     };
-    let built = dir.join("examples");
-    fs::create_dir_all(&built).unwrap();
     let folder = text(&library::root().join("examples"));
     let prefix = format!("PREFIX={}", text(prefix));
-    let out = format!("OUT={}", text(&built));
+    let out = format!("OUT={}", text(built));
     // Files of a test may not be as large as a heap of OpenSHMEM usually is.
     let env = [("SHMEM_SYMMETRIC_SIZE", "1M")];
     let arguments = ["-C", &folder, &prefix, &out, "check"];
