@@ -5,7 +5,7 @@ mod table;
 
 use arguments::{blank, chunk};
 use core::fmt;
-pub use table::{Ahead, Kind, Row, SchedKind, Second, NOTATIONS, TABLE};
+pub use table::{Ahead, Kind, Row, SchedKind, Second, DEFAULT_FRACTION, NOTATIONS, TABLE};
 
 /// Ordering modifier (OpenMP 5.0, 2.9.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,13 +31,6 @@ pub struct Schedule {
     /// as no chunk size.
     pub chunk: Option<u64>,
 }
-
-/// The `probe%` of a text that gives none, as a fraction.
-pub const DEFAULT_FRACTION: f64 = 0.1;
-
-/// Largest chunk that the text may ask for. `omp_get_schedule` returns it as a
-/// C `int`.
-pub(crate) const MAX_CHUNK: u64 = i32::MAX as u64;
 
 /// The error of a text that is no schedule, with the schedule that is used instead.
 #[derive(Clone, Debug, PartialEq)]

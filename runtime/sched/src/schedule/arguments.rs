@@ -1,6 +1,8 @@
 //! Reads what follows a schedule's word in `OMP_SCHEDULE`.
 
-use super::MAX_CHUNK;
+/// Largest chunk that the text may ask for. `omp_get_schedule` returns it as a
+/// C `int`.
+pub(super) const MAX_CHUNK: u64 = i32::MAX as u64;
 
 /// The blanks of C's `isspace`.
 pub(super) fn blank(c: char) -> bool {

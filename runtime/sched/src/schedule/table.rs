@@ -1,9 +1,11 @@
 //! The table of schedules. A row says everything about a schedule's name and its arguments; parser, messages,
 //! completions and the integers of `omp_set_schedule` follow from it. [`crate::division`] says how each runs.
 
-use super::arguments::{chunk, first_argument, percents, ratios};
-use super::{DEFAULT_FRACTION, MAX_CHUNK};
+use super::arguments::{chunk, first_argument, percents, ratios, MAX_CHUNK};
 use crate::aid::DEFAULT_PART;
+
+/// The `probe%` of a text that gives none, as a fraction.
+pub const DEFAULT_FRACTION: f64 = 0.1;
 
 /// What the second integer of `omp_set_schedule` and `omp_get_schedule` is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
