@@ -42,7 +42,7 @@ list)
     esac
     : >"$found"
     env "CARGO_TARGET_${host}_RUNNER=$PWD/scripts/lib/run_tests.sh note $found" \
-        cargo test --locked --workspace --exclude hetmp --quiet --lib --bins --examples --tests || exit
+        cargo test --locked --workspace --exclude hetmp --quiet --tests || exit
     while IFS=$tab read -r folder file; do
         crate=${folder#"$PWD/"}
         name=${file##*/}
