@@ -39,6 +39,8 @@ pub enum Ahead {
     No,
 }
 
+type Read = for<'a> fn(&'a str, &str) -> Result<(Kind, &'a str), String>;
+
 /// What is said of a schedule.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
@@ -53,7 +55,7 @@ pub struct Row {
     /// Whether it divides before the loop begins.
     pub ahead: Ahead,
     /// Reads the arguments, given the notation: the schedule, and the text that is left for a chunk size.
-    pub(super) read: for<'a> fn(&'a str, &str) -> Result<(Kind, &'a str), String>,
+    pub(super) read: Read,
 }
 
 macro_rules! schedules {
