@@ -154,3 +154,32 @@ fn a_loaded_library_may_be_opened() {
         is_same(&got, &expected, 2);
     }
 }
+
+/// However many libraries a program has, system calls know the variables of each.
+#[test]
+fn there_may_be_many_libraries() {
+    let library = compile_by(
+        "gcc",
+        "c-tests/dsm/many.c",
+        &["-shared", "-fPIC", "-DLIBRARY"],
+    );
+    let copies: Vec<String> = (0..150)
+        .map(|i| {
+            let copy = library.with_extension(format!("{i}.so"));
+            std::fs::copy(&library, &copy).expect("a copy");
+            copy.to_str().expect("a path").to_owned()
+        })
+        .collect();
+    let list = library.with_extension("list");
+    std::fs::write(&list, copies.join("\n")).expect("a file");
+    let list = format!("@{}", list.display());
+    let program = compile_by("gcc", "c-tests/dsm/many.c", &["-Wl,--no-as-needed", &list]);
+    let expected = run(&program, &[], 0, &[]);
+    assert!(expected.status.success());
+    for by in ["uffd", "sigsegv"] {
+        let got = run(&program, &[], 2, &[("HETMP_DSM", by)]);
+        if !skipped(&got) {
+            is_same(&got, &expected, 2);
+        }
+    }
+}

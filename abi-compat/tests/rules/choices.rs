@@ -16,10 +16,11 @@ const MOST: usize = 70;
 
 /// Lines of code, without tests, comments and empty ones, of the files that decide. Lower it with each one that goes.
 /// The aim is 3500.
-const MOST_LINES: usize = 5821;
+const MOST_LINES: usize = 5755;
 
-/// The files that decide, and the folders beside them, without their ends.
-const POLICY: [&str; 35] = [
+/// The files that decide, and the folders beside them, without their ends. (The words for ways and reasons, in
+/// `sched/ways`, decide nothing.)
+const POLICY: [&str; 34] = [
     "omp/across/admit",
     "omp/across/divide",
     "omp/across/early",
@@ -54,7 +55,6 @@ const POLICY: [&str; 35] = [
     "sched/limits",
     "sched/probe",
     "sched/watch",
-    "sched/ways",
 ];
 
 const FOLDERS: [&str; 3] = ["sched/src", "omp/src/unlike", "omp/src/across"];

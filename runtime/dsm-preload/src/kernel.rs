@@ -33,8 +33,9 @@ pub(crate) use way::probe;
 
 /// Are system calls of the program's threads caught?
 static ON: AtomicBool = AtomicBool::new(false);
-/// The program's variables: begin and end of each range.
-static DATA: [AtomicUsize; 256] = [const { AtomicUsize::new(0) }; 256];
+/// The program's variables: begin and end of each range. Signal handlers read it, so it is not in the heap, whose pages
+/// may be away. Programs of hundreds of libraries have as many ranges.
+static DATA: [AtomicUsize; 8192] = [const { AtomicUsize::new(0) }; 8192];
 /// Where a thread's restartable sequences are noted, relative to its control block, if the C library uses them.
 static SEQUENCES: AtomicUsize = AtomicUsize::new(0);
 
@@ -93,10 +94,9 @@ fn is_bad(address: usize) -> bool {
 
 /// Is this address in memory that nodes share?
 fn is_shared(address: usize) -> bool {
-    let holds = |r: &[AtomicUsize]| {
-        (r[0].load(Ordering::Relaxed)..r[1].load(Ordering::Relaxed)).contains(&address)
-    };
-    place::in_heap(address) || DATA.chunks_exact(2).any(holds)
+    let range = |r: &[AtomicUsize]| r[0].load(Ordering::Relaxed)..r[1].load(Ordering::Relaxed);
+    let mut data = DATA.chunks_exact(2).map(range).take_while(|r| r.end != 0);
+    place::in_heap(address) || data.any(|r| r.contains(&address))
 }
 
 /// Makes the pages of `len` bytes at each of some arguments present, if these are addresses of shared memory.
