@@ -115,8 +115,10 @@ fn programs_run_as_the_first_pages_say() {
     let dir = text(&clone.0);
     // The library is built already.
     let built = format!("runs on {dir}/target/release/libhetmp.so\n");
-    let first = examples("README.md", "## Try it", "sh")[0].replace("cargo build --release\n", "");
-    let shown = clone.run(&first);
+    let first = examples("README.md", "## Try it", "sh")[0].clone();
+    let (build, uses) = first.split_once('\n').expect("several lines");
+    assert!(build.starts_with("cargo build --release "), "{build}");
+    let shown = clone.run(uses);
     assert_eq!(shown.matches(&built).count(), 2, "{shown}");
     assert!(shown.contains("\nReach: "), "{shown}");
     let page = "docs/getting-started.md";
