@@ -198,7 +198,7 @@ impl Crossings {
         let due = |r: &Region| {
             let moving_ns = 2.0 * (r.cold_ns - r.recent_ns);
             let away_ns = f64::from(r.runs) * r.recent_ns;
-            r.runs >= FIRST_PERIOD << r.looks
+            r.runs.checked_shr(r.looks) >= Some(FIRST_PERIOD)
                 && moving_ns <= left_ns.max(away_ns / f64::from(FIRST_PERIOD))
         };
         if self.why(region) == Reason::Faster && self.regions.get(&region).is_some_and(due) {

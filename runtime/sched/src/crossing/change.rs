@@ -78,7 +78,7 @@ impl<T> Change<T> {
         if estimate.mean >= 0.0 {
             return None;
         }
-        self.period = (2 * self.period).max(FIRST_PERIOD);
+        self.period = self.period.saturating_mul(2).max(FIRST_PERIOD);
         old
     }
 }
