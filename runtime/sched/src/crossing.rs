@@ -12,15 +12,16 @@
 //! ([`crate::gain`]): the mean of log ratios with its error, until one place is better by two errors. Regions that
 //! surely lose stay at home even where all together win.
 //!
-//! **Cold faults are not steady faults.** The first crossing of a region in a trial moves its input, and is not
-//! compared with anything. But it costs. So the caller looks at home's faults while it runs: home had all pages before,
+//! **Cold faults are not steady faults.** The first crossings of a region in a trial move its data, and are not compared
+//! with anything. But they cost. So the caller looks at home's faults while it runs: home had all pages before,
 //! so what it waits for is what others took within the same execution, and they will do so each time. Where that is
 //! hopeless, it stops the execution half-way ([`Crossings::trial`], [`Crossings::gave_up`]).
 //!
 //! **What trials lose is bounded** by the process's ledger, whose balance comes with [`Crossings::next`]. Every
 //! nanosecond that a region took longer than before, and every nanosecond that the origin waited for a page outside of
 //! crossing regions, is returned as lost. A trial begins when what moving its data is expected to take
-//! ([`Crossings::data`]) is left, and ends when nothing is and its regions have run there with their pages. After a
+//! ([`Crossings::data`]) is left, and ends when nothing is and its regions have run there with their pages. Where that
+//! would be too late, a part of the work is tried before ([`probe`]). After a
 //! trial that failed, the next one waits until the time spent in regions has doubled, and twice the loss of the last
 //! one is left.
 //!
@@ -39,6 +40,7 @@ pub mod blocks;
 mod change;
 pub mod division;
 mod elsewhere;
+mod probe;
 mod region;
 
 use crate::gain::{Estimate, Ratio};
@@ -67,9 +69,20 @@ enum Phase {
     Trial {
         place: Way,
         from: Way,
+        extent: Extent,
         left_ns: f64,
         lost_ns: f64,
     },
+}
+
+/// What a trial is about.
+#[derive(Clone, Copy, Debug)]
+enum Extent {
+    All,
+    /// All, and it may lose what crossing would have saved so far, beside what the ledger has left.
+    Promised(f64),
+    /// Other nodes get this part of the work.
+    Part(f64),
 }
 
 /// What is known of a place other than home.
@@ -98,6 +111,8 @@ pub struct Crossings {
     before: f64,
     /// By place: across first, then the nodes but for home.
     tried: Vec<Tried>,
+    /// Time spent in regions before which no part of the work is tried.
+    probe_again_ns: f64,
     overhead_ns: f64,
 }
 
@@ -130,6 +145,7 @@ impl Crossings {
             fetched_ns: 0.0,
             before: 1.0,
             tried: vec![Tried::default(); nodes],
+            probe_again_ns: 0.0,
             overhead_ns: OVERHEAD_NS,
         }
     }
@@ -143,12 +159,22 @@ impl Crossings {
     /// Where the region's next execution runs: across, whole on another node, or as an ordinary team at the origin.
     /// Trials may still lose `left_ns`. Report the execution by [`Crossings::ran`].
     pub fn next(&mut self, region: usize, left_ns: f64) -> Way {
-        match &mut self.phase {
-            Phase::Trial { left_ns: left, .. } => *left = left_ns,
-            Phase::Kept { .. } => {
-                self.look_back(region, left_ns);
-                self.consider(region, left_ns);
+        self.give_up_probe();
+        if let Phase::Kept { .. } = self.phase {
+            self.look_back(region, left_ns);
+            self.consider(region, left_ns);
+        }
+        let mut left_ns = left_ns;
+        if let Phase::Trial {
+            left_ns: left,
+            extent,
+            ..
+        } = &mut self.phase
+        {
+            if let Extent::Promised(ns) = extent {
+                left_ns += *ns;
             }
+            *left = left_ns;
         }
         let place = self.place();
         match self.why(region) {
@@ -168,25 +194,36 @@ impl Crossings {
     /// Begins a trial if one may begin now.
     fn consider(&mut self, region: usize, left_ns: f64) {
         let why = self.why(region);
-        if left_ns <= 0.0 || !matches!(why, Reason::Untried | Reason::Slower | Reason::Faster) {
+        let promised_ns = self.promised_ns();
+        let may_lose = left_ns.max(promised_ns) > 0.0;
+        if !may_lose || !matches!(why, Reason::Untried | Reason::Slower | Reason::Faster) {
             return;
         }
         if is_home(self.place()) {
             let first = self.tried[0].again_ns == 0.0;
             let is_new = |r: &Region| !r.tried;
             if self.candidates().any(is_new) {
+                let moving_ns = self.moving_ns(is_new);
                 // What others lost says how much a trial may cost, but they need not have another one first.
-                if self.moving_ns(is_new) <= left_ns && self.is_left(Way::Across, left_ns) {
-                    return self.begin_trial(Way::Across, left_ns, !first);
+                let is_left = self.is_left(Way::Across, left_ns.max(promised_ns));
+                if moving_ns <= left_ns && is_left {
+                    return self.begin_trial(Way::Across, Extent::All, left_ns, !first);
+                }
+                if moving_ns <= promised_ns && is_left {
+                    let extent = Extent::Promised(promised_ns);
+                    return self.begin_trial(Way::Across, extent, left_ns, !first);
+                }
+                if let Some(part) = self.affordable(is_new, left_ns) {
+                    return self.begin_trial(Way::Across, Extent::Part(part), left_ns, !first);
                 }
             } else if self.may_try(Way::Across, left_ns) {
-                return self.begin_trial(Way::Across, left_ns, false);
+                return self.begin_trial(Way::Across, Extent::All, left_ns, false);
             }
         }
         let r = self.regions.get(&region);
         if r.is_some_and(|r| !r.alone_ns.is_empty()) {
             if let Some(place) = self.best_node(left_ns) {
-                self.begin_trial(place, left_ns, false);
+                self.begin_trial(place, Extent::All, left_ns, false);
             }
         }
     }
@@ -196,7 +233,7 @@ impl Crossings {
     /// lost because of what was measured wrong, that must be found.
     fn look_back(&mut self, region: usize, left_ns: f64) {
         let due = |r: &Region| {
-            let moving_ns = 2.0 * (r.cold_ns - r.recent_ns);
+            let moving_ns = 2.0 * (r.cold_ns - f64::from(r.moving()) * r.recent_ns);
             let away_ns = f64::from(r.runs) * r.recent_ns;
             r.runs.checked_shr(r.looks) >= Some(FIRST_PERIOD)
                 && moving_ns <= left_ns.max(away_ns / f64::from(FIRST_PERIOD))
@@ -261,7 +298,7 @@ impl Crossings {
     /// that one are no longer those of what would be kept, and pages move anew.
     pub fn divided(&mut self, region: usize) {
         if let (Phase::Trial { .. }, Some(r)) = (&self.phase, self.regions.get_mut(&region)) {
-            if r.runs > 1 {
+            if r.has_moved() {
                 r.leaves();
             }
         }
@@ -328,21 +365,32 @@ impl Crossings {
         all.filter(|r| r.home_runs >= HOME_RUNS && self.may_gain(r))
     }
 
-    fn begin_trial(&mut self, place: Way, left_ns: f64, only_new: bool) {
+    fn begin_trial(&mut self, place: Way, extent: Extent, left_ns: f64, only_new: bool) {
         self.tried(place).again_ns = 2.0 * self.spent_ns;
         let from = self.place();
+        let more = match extent {
+            Extent::All => 0,
+            // A time step often reads what the one before it wrote, and writes what that read. Where there is much of
+            // that, the second execution says nothing either.
+            Extent::Promised(_) | Extent::Part(_) => 1,
+        };
         for r in self.regions.values_mut() {
             let was_away = !is_home(from) && !r.out && r.recent_ns > 0.0;
             r.before_ns = if was_away { r.recent_ns } else { r.home_ns };
             r.leaves();
+            r.more = more;
             (r.was_out, r.out) = (r.out, only_new && r.tried);
         }
         // Serial code waited for pages there, too.
         self.before = 1.0 + self.fetched_part();
         (self.away_ns, self.fetched_ns) = (0.0, 0.0);
+        if let Extent::Part(_) = extent {
+            self.probe_again_ns = self.spent_ns;
+        }
         self.phase = Phase::Trial {
             place,
             from,
+            extent,
             left_ns,
             lost_ns: 0.0,
         };
@@ -392,12 +440,12 @@ impl Crossings {
                 r.ratio.fade(MEMORY);
                 let looked = r.look_ns(ns).unwrap_or(0.0);
                 r.away_ns = 0.0;
-                if r.runs > 1 {
+                if r.has_moved() {
                     r.ratio.add(ns, r.home_ns, 1.0);
                 }
                 *lost_ns = (*lost_ns + ns - r.home_ns).max(0.0);
                 let whole = matches!(place, Way::Elsewhere(_));
-                if r.runs > 1 && r.band.leaves(ns) {
+                if r.has_moved() && r.band.leaves(ns) {
                     // What is known of the time at home is about other work.
                     r.home_runs = 0;
                     r.leaves();
@@ -408,13 +456,16 @@ impl Crossings {
                 looked + self.judge_kept()
             }
             Phase::Trial {
-                left_ns, lost_ns, ..
+                left_ns,
+                lost_ns,
+                extent,
+                ..
             } => {
-                r.tried = true;
+                r.tried |= !matches!(extent, Extent::Part(_));
                 if r.before_ns == 0.0 {
                     r.before_ns = r.home_ns;
                 }
-                if r.runs > 1 {
+                if r.has_moved() {
                     r.ratio.add(ns, r.before_ns, 1.0);
                 }
                 let loss = (ns - r.before_ns).max(-*lost_ns);
@@ -433,9 +484,12 @@ impl Crossings {
     /// next execution tells what that was worth), or one so often that the others come rarely.
     fn is_decided(&self, region: usize, spent: bool) -> bool {
         let often = self.regions[&region].runs > FIRST_PERIOD / 2;
+        if self.part().is_some() {
+            return often || self.has_probed();
+        }
         let mut met = self.regions.values().filter(|r| r.runs > 0);
         let clear = || self.together().is_some_and(|e| e.is_clear());
-        often || met.all(|r| r.runs > 1) && (spent || clear())
+        often || met.all(Region::has_moved) && (spent || clear())
     }
 
     /// An execution in a trial, reported by [`Crossings::ran`], was hopeless, so that home ran what was left of it.
@@ -454,16 +508,21 @@ impl Crossings {
             place,
             from,
             lost_ns,
+            extent,
             ..
         } = self.phase
         else {
             return;
         };
+        if let Extent::Part(_) = extent {
+            return self.end_probe();
+        }
+        self.forget_promises();
         let wins = self.together().is_some_and(|e| e.mean > 0.0);
         self.tried(place).loss_ns = lost_ns;
         let whole = matches!(place, Way::Elsewhere(_));
         let mut any = false;
-        for r in self.regions.values_mut().filter(|r| r.runs > 1) {
+        for r in self.regions.values_mut().filter(|r| r.has_moved()) {
             // Whole on one node, all regions go or none: one that stayed would take its pages back.
             r.out |= if wins {
                 !whole && r.loses()
@@ -480,9 +539,13 @@ impl Crossings {
         }
     }
 
-    /// Regions go home, or to where they were before.
+    /// Regions go home, or to where they were before, and are not tried at `place` for some time.
     fn fail(&mut self, place: Way, to: Way) {
         self.tried(place).again_ns = 2.0 * self.spent_ns;
+        self.go(to);
+    }
+
+    fn go(&mut self, to: Way) {
         for r in self.regions.values_mut() {
             r.out = !is_home(to) && r.was_out;
             r.leaves();

@@ -5,7 +5,7 @@
 //! thread could take the next region for the one it woke for, and run what is not open yet. So the threads stand in the
 //! word that tells of the region.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use hetmp_core::bell::LocalBell;
 use hetmp_core::park::Spinner;
 
@@ -13,20 +13,6 @@ use hetmp_core::park::Spinner;
 /// threads of this process. What a thread waits for here takes messages to other processes, often on the same
 /// cores: spinning for longer would keep those from the cores that they need.
 const LOOKS: u32 = 2000;
-
-/// Waits until `over`. Whoever makes that true rings the bell.
-pub(super) fn wait_until(bell: &LocalBell, over: impl Fn() -> bool) {
-    let mut spinner = Spinner::new();
-    for _ in 0..LOOKS {
-        if over() {
-            return;
-        }
-        if !spinner.turn() {
-            break;
-        }
-    }
-    bell.sleep_until(&mut || over());
-}
 
 /// The region that this node's threads run, or ran last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +40,8 @@ pub(super) struct Crew {
     start: LocalBell,
     /// Threads of the next region while it is being opened, then of that region.
     threads: AtomicU32,
+    /// They are more than the node's CPUs: one that spins keeps another from running.
+    crowded: AtomicBool,
     /// How many of them have left it.
     left: AtomicU32,
     end: LocalBell,
@@ -65,6 +53,7 @@ impl Crew {
             begun: AtomicU64::new(Begun::NONE.0),
             start: LocalBell::local(),
             threads: AtomicU32::new(0),
+            crowded: AtomicBool::new(false),
             left: AtomicU32::new(0),
             end: LocalBell::local(),
         }
@@ -79,10 +68,25 @@ impl Crew {
         Begun(self.begun.load(Ordering::Acquire))
     }
 
-    /// The next region has `threads` threads here. Waits until all have left the last one: until then they use the
-    /// team, which the next region changes.
-    pub(super) fn expect(&self, threads: u32) {
+    /// Waits until `over`. Whoever makes that true rings the bell.
+    pub(super) fn wait_until(&self, bell: &LocalBell, over: impl Fn() -> bool) {
+        let mut spinner = Spinner::new();
+        for _ in 0..LOOKS {
+            if over() {
+                return;
+            }
+            if self.crowded.load(Ordering::Relaxed) || !spinner.turn() {
+                break;
+            }
+        }
+        bell.sleep_until(&mut || over());
+    }
+
+    /// The next region has `threads` threads here, on `cpus` CPUs. Waits until all have left the last one: until then
+    /// they use the team, which the next region changes.
+    pub(super) fn expect(&self, threads: u32, cpus: u32) {
         self.all_left();
+        self.crowded.store(threads > cpus, Ordering::Relaxed);
         self.left.store(0, Ordering::Relaxed);
         self.threads.store(threads, Ordering::Relaxed);
     }
@@ -94,7 +98,7 @@ impl Crew {
 
     /// Ends all threads, of which there are `threads`, and waits until they are about to go. No region is under way.
     pub(super) fn end(&self, threads: u32) {
-        self.expect(threads);
+        self.expect(threads, 0);
         self.tell(0);
         // A thread that has not gone yet must not miss this end, and must not see the next region.
         self.all_left();
@@ -102,7 +106,7 @@ impl Crew {
 
     /// Waits for the region after `seen`, and returns it.
     pub(super) fn wait_past(&self, seen: Begun) -> Begun {
-        wait_until(&self.start, || self.begun() != seen);
+        self.wait_until(&self.start, || self.begun() != seen);
         self.begun()
     }
 
@@ -119,7 +123,7 @@ impl Crew {
     }
 
     fn all_left(&self) {
-        wait_until(&self.end, || {
+        self.wait_until(&self.end, || {
             self.left.load(Ordering::Acquire) == self.threads()
         });
     }
@@ -132,11 +136,11 @@ mod tests {
     #[test]
     fn a_thread_that_wakes_late_is_not_in_a_region_that_is_not_open() {
         let crew = Crew::new();
-        crew.expect(1);
+        crew.expect(1, 2);
         crew.begin();
         crew.leave();
         // The next region's opener writes, and the thread wakes for the first one.
-        crew.expect(3);
+        crew.expect(3, 2);
         let first = crew.wait_past(Begun::NONE);
         assert_eq!(first.threads(), 1);
         crew.begin();
@@ -166,7 +170,7 @@ mod tests {
             let mut expected = 0;
             let early = (0..200).find(|region| {
                 let threads = 1 + region % 3;
-                crew.expect(threads);
+                crew.expect(threads, 2);
                 let early = ran.load(Ordering::Relaxed) != expected;
                 expected += threads;
                 crew.begin();

@@ -24,6 +24,8 @@ use hetmp_sched::schedule::DEFAULT_FRACTION;
 pub(super) struct Trial {
     /// The region did not cross before: nobody knows how fast nodes are.
     pub(super) is_first: bool,
+    /// The part of the work that other nodes get together; 1: as much as they can do.
+    pub(super) part: f64,
     pub(super) home_ns: f64,
     /// How much longer than at home the execution may take.
     pub(super) spare_ns: f64,
@@ -177,6 +179,7 @@ mod tests {
     fn trial(threshold: Threshold) -> Trial {
         Trial {
             is_first: true,
+            part: 1.0,
             home_ns: 1e6,
             spare_ns: 5e5,
             began: 0,

@@ -7,9 +7,9 @@
 //! threads of its own node by atomics and locks in this library's own memory.
 
 use super::blocks::Blocks;
-use super::crew::{wait_until, Begun, Crew};
+use super::crew::{Begun, Crew};
 use super::early::{Looks, Probe, Seen, Trial};
-use super::meter::{spun, Meter, Watch};
+use super::meter::{cpus, spun, Meter, Watch};
 use super::opening::{Bounds, Construct, On, Opening};
 use super::shares::{Shape, Shares};
 use super::table::{ask, table, Table, AWAIT, BARRIER, DONE, PASS, POST, TURN};
@@ -179,7 +179,8 @@ impl Local {
             }
             return true;
         }
-        wait_until(&tasks.begun, || over() || tasks.active());
+        let active = || over() || tasks.active();
+        self.crew.wait_until(&tasks.begun, active);
         if !over() {
             wait::at_barrier(th, over);
         }
@@ -219,7 +220,7 @@ impl Local {
         if threads == 0 {
             return close(t);
         }
-        self.crew.expect(threads);
+        self.crew.expect(threads, cpus());
         let mut team = self.team.load(Ordering::Relaxed);
         // SAFETY: null, or made with `Box::into_raw` below and never freed. Between regions no thread is in
         // the team.
@@ -499,6 +500,18 @@ pub(super) fn trying(t: &Table) -> Trying {
         _ if t.me == 0 && gave_up() => Trying::GaveUp,
         true => Trying::First,
         false => Trying::Again,
+    }
+}
+
+/// The iterations of a loop with so many that this node takes at most on demand.
+pub(super) fn most(t: &Table, iterations: u64) -> u64 {
+    // SAFETY: as in `trying`.
+    match unsafe { (*LOCAL.part.get()).trial } {
+        Some(trial) if t.me != 0 && trial.part < 1.0 => {
+            let part = trial.part / f64::from(t.nodes - 1);
+            float::apart(|| (part * iterations as f64) as u64).max(1)
+        }
+        _ => u64::MAX,
     }
 }
 

@@ -123,7 +123,7 @@ impl Meter {
 }
 
 /// The number of CPUs on which this node's threads run while a region crosses.
-fn cpus() -> u32 {
+pub(super) fn cpus() -> u32 {
     static CPUS: OnceLock<u32> = OnceLock::new();
     // Asked by a thread that stays on the node's CPUs.
     *CPUS.get_or_init(|| topo::affinity().count().max(1) as u32)

@@ -173,7 +173,7 @@ unsafe fn admitted(
 ) -> u32 {
     let code = region.code;
     let mut place = if weighed {
-        float::apart(|| weigh::place(t, code))
+        float::apart(|| weigh::place(t, th, region, is_dealt(th, &first)))
     } else {
         Way::Across
     };
@@ -203,7 +203,13 @@ unsafe fn admitted(
         th.return_to_limit(region.nthreads, th.task().icv().thread_limit);
     }
     if weighed {
-        float::apart(|| weigh::ran(t, th, code, place, ns, region.nthreads, crossed.as_deref()));
+        let shown = crossed.as_deref();
+        let ended = float::apart(|| weigh::ran(t, th, code, place, ns, region.nthreads, shown));
+        // A trial of a part has had a thread for each such part, and each would wake for every region.
+        if ended && critical::begin_crossing() {
+            LOCAL.end(1);
+            critical::end_crossing();
+        }
     }
     if leaves_origin(place) {
         ways::crossed(code, n, ns, place);
@@ -263,6 +269,15 @@ pub(crate) fn pause(th: &Thread) {
     LOCAL.end(1);
     ask(t, JOIN, [0; 3]);
     critical::end_crossing();
+}
+
+/// Is the region one loop whose iterations the runtime hands out?
+fn is_dealt(th: &Thread, first: &Option<Construct>) -> bool {
+    let Some(Construct::Loop(l)) = first else {
+        return false;
+    };
+    let kind = l.clause.unwrap_or(th.task().icv().run_sched.kind);
+    !matches!(kind, SchedKind::Static | SchedKind::Auto)
 }
 
 /// Whether a region that runs at `place` has threads on other nodes.

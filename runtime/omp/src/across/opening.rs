@@ -58,6 +58,7 @@ pub(super) const MARK: u64 = {
         offset_of!(Opening, icv),
         offset_of!(Opening, first),
         size_of::<Opening>(),
+        offset_of!(Trial, part),
         offset_of!(Trial, began),
         offset_of!(Trial, threshold),
         offset_of!(Icv, allocator),

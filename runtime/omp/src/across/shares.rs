@@ -9,7 +9,7 @@
 //! which turns out to be slow is not left with much; and where a trial is hopeless, the origin takes the rest
 //! ([`super::early`]).
 
-use super::local::{Trying, LOCAL};
+use super::local::{self, Trying, LOCAL};
 use super::table::{ask, table, Table, ONE, REST, TAKE};
 use crate::team::seat::Seat;
 use crate::worksharing::kinds::{Next, NodeSchedule};
@@ -99,8 +99,13 @@ impl Shares {
     /// The node's next share.
     fn share(&self, t: &Table, pool: &mut Pool, trying: Trying) -> Range {
         let Shape { chunk, ordered, .. } = self.shape;
+        let left = local::most(t, self.shape.iterations).saturating_sub(pool.taken);
         match trying {
+            _ if left == 0 => Range::new(0, 0),
             _ if ordered => self.take(t, pool, ONE, chunk),
+            _ if left < self.shape.iterations => {
+                self.take(t, pool, ONE, (left / chunk * chunk).max(chunk))
+            }
             Trying::First => {
                 let few = (pool.taken / PART / chunk * chunk).max(chunk);
                 self.take(t, pool, ONE, few)
@@ -142,7 +147,7 @@ impl NodeSchedule for Shares {
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         let mut trying = Trying::Nothing;
         if let Some(t) = table() {
-            trying = super::local::trying(t);
+            trying = local::trying(t);
             if trying == Trying::GaveUp && pool.last.is_none() {
                 pool.last = Some(self.take(t, &mut pool, REST, self.shape.chunk));
             }

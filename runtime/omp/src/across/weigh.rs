@@ -115,9 +115,10 @@ fn with<R>(t: &Table, f: impl FnOnce(&mut Weighed) -> R) -> R {
     }))
 }
 
-/// Where the next execution of the region runs. What the origin has waited for pages since the last region that
+/// Where the next execution of the region runs, whose work is a loop that the runtime hands out if it `is_dealt`. What
+/// the origin has waited for pages since the last region that
 /// was weighed, in serial code and in regions that cannot cross, counts against crossing.
-pub(super) fn place(t: &Table, code: usize) -> Way {
+pub(super) fn place(t: &Table, th: &Thread, region: &Region, is_dealt: bool) -> Way {
     match mode() {
         Mode::Auto => {}
         Mode::One(node) => return Way::Elsewhere(node as usize),
@@ -130,9 +131,17 @@ pub(super) fn place(t: &Table, code: usize) -> Way {
         if since > 0 {
             ledger::charge(w.rule.fetched(since));
         }
-        w.rule.data(own.touched(), fault_ns(waited, own.faults()));
+        w.rule
+            .data(own.touched(), page_ns(waited, own.faults() + own.along()));
         w.waited_ns = waited;
-        w.rule.next(code, ledger::left_ns() as f64)
+        let left_ns = ledger::left_ns() as f64;
+        let place = w.rule.next(region.code, left_ns);
+        let divides = || is_dealt || divide::any_size(th, region);
+        if place == Way::Across && w.rule.part().is_some() && !divides() {
+            w.rule.is_whole(region.code);
+            return w.rule.next(region.code, left_ns);
+        }
+        place
     })
 }
 
@@ -141,6 +150,9 @@ pub(super) fn threads(t: &Table, th: &Thread, region: &Region) -> Option<Vec<u32
     // The region's code is read only where another number of threads would help.
     let any = || divide::any_size(th, region);
     with(t, |w| {
+        if let Some(part) = w.rule.part() {
+            return any().then(|| in_part(part, region.nthreads, t.nodes));
+        }
         let division = w.divisions.get_mut(&region.code)?;
         let new = division.threads(region.nthreads, any);
         let last = w.last.entry(region.code).or_default();
@@ -151,6 +163,16 @@ pub(super) fn threads(t: &Table, th: &Thread, region: &Region) -> Option<Vec<u32
         }
         new
     })
+}
+
+/// The threads on each of `nodes` nodes, of at least `least`, if all but the origin do this part of the work together.
+fn in_part(part: f64, least: u32, nodes: u32) -> Vec<u32> {
+    let others = nodes - 1;
+    let total = least.max((f64::from(others) / part).ceil() as u32);
+    let each = ((part * f64::from(total) / f64::from(others)) as u32).max(1);
+    let mut threads = vec![each; nodes as usize];
+    threads[0] = total - each * others;
+    threads
 }
 
 /// How the region's loops are divided before they begin if it crosses now, with so many threads on each node, and under
@@ -168,7 +190,14 @@ pub(super) fn blocks(
             Blocks::given(ratios.iter().zip(threads).map(weight))?.bounds()?
         }
         (SchedKind::StaticCsr, _) => return None,
-        _ => with(t, |w| w.blocks.get(&code)?.bounds())?,
+        _ => with(t, |w| match w.rule.part() {
+            Some(part) => {
+                let each = part / f64::from(t.nodes - 1);
+                let others = (1..t.nodes).map(|_| each);
+                Blocks::given(core::iter::once(1.0 - part).chain(others))?.bounds()
+            }
+            None => w.blocks.get(&code)?.bounds(),
+        })?,
     };
     Some((kind, bounds))
 }
@@ -182,8 +211,10 @@ fn schedule(th: &Thread) -> Option<SchedKind> {
 
 /// The trial that the region's next execution across nodes is, if it is one.
 pub(super) fn trial(t: &Table, code: usize) -> Option<Trial> {
-    let (is_first, home_ns, spare_ns) = with(t, |w| w.rule.trial(code))?;
+    let ((is_first, home_ns, spare_ns), part) =
+        with(t, |w| Some((w.rule.trial(code)?, w.rule.part())))?;
     Some(Trial {
+        part: part.unwrap_or(1.0),
         is_first,
         home_ns,
         spare_ns,
@@ -211,7 +242,7 @@ pub(super) fn divides(kind: SchedKind) -> bool {
 }
 
 /// A region's execution by `threads` threads is over. It took `ns`. `parts`: what each node did if it crossed, and the
-/// origin did not give up the trial.
+/// origin did not give up the trial. Returns whether a trial of a part of the work has ended.
 pub(super) fn ran(
     t: &Table,
     th: &Thread,
@@ -220,10 +251,14 @@ pub(super) fn ran(
     ns: u64,
     threads: u32,
     parts: Option<&[Part]>,
-) {
+) -> bool {
     if let Some(parts) = parts {
         let probes = schedule(th).is_some_and(|kind| kind != SchedKind::StaticCsr);
         with(t, |w| {
+            // What small parts show is not how large ones should be.
+            if w.rule.part().is_some() {
+                return;
+            }
             w.divisions.entry(code).or_default().ran(parts, ns as f64);
             if probes {
                 w.blocks.entry(code).or_default().ran(parts, ns as f64);
@@ -231,10 +266,11 @@ pub(super) fn ran(
         });
     }
     if mode() != Mode::Auto {
-        return;
+        return false;
     }
     let waited = Counts::own(t).waited_ns();
     with(t, |w| {
+        let tried = w.rule.part().is_some();
         if let Some(parts) = parts {
             w.rule.crossed(code, parts, threads, ns as f64);
         }
@@ -246,15 +282,16 @@ pub(super) fn ran(
         if place == Way::Across && parts.is_none() {
             w.rule.gave_up(code);
         }
-    });
+        tried && w.rule.part().is_none()
+    })
 }
 
-/// How long a thread is expected to wait for a page.
-fn fault_ns(waited_ns: u64, faults: u64) -> f64 {
-    /// As many faults, of this length, are taken to be known before there was one. Pages in succession come in bulk:
-    /// two sweeps over 128 MB each took 7 us longer for each page that moved, and three laps of blackscholes 8 us.
-    const KNOWN: (f64, f64) = (20.0, 10_000.0);
-    (waited_ns as f64 + KNOWN.0 * KNOWN.1) / (faults as f64 + KNOWN.0)
+/// What moving a page is expected to take, where threads have waited `waited_ns` for so many.
+fn page_ns(waited_ns: u64, pages: u64) -> f64 {
+    /// The nodes' processors send and place it meanwhile, for which no thread is said to wait: two sweeps over 128 MB
+    /// each took 7 us longer for each page that moved, and three laps of blackscholes 8 us.
+    const HANDLING_NS: f64 = 7_500.0;
+    HANDLING_NS + waited_ns as f64 / pages.max(1) as f64
 }
 
 /// The nanoseconds of the monotonic clock.

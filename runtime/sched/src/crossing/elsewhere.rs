@@ -21,6 +21,7 @@ impl Crossings {
         if let Some(shown) = parts.iter().skip(1).map(shown).collect() {
             self.regions.entry(region).or_default().alone_ns = shown;
         }
+        self.promises(region, parts);
     }
 
     /// The node that promises most, if moving there is expected to take no more than is left.

@@ -15,9 +15,11 @@ pub(super) struct Region {
     pub(super) home_ns: f64,
     /// Executions away from home, since it left.
     pub(super) runs: u32,
-    /// The times without the first execution there, to those of before.
+    /// The times after those that moved pages, to those of before.
     pub(super) ratio: Ratio,
-    /// The first execution there, which moves its pages.
+    /// The executions there after the first one that move its pages, too.
+    pub(super) more: u32,
+    /// How long these and the first one took together.
     pub(super) cold_ns: f64,
     /// The average of the others, of recent ones; 0 before the first one.
     pub(super) recent_ns: f64,
@@ -33,8 +35,10 @@ pub(super) struct Region {
     pub(super) looks: u32,
     /// While that lasts, until its pages are back: what it took away from home; else 0.
     pub(super) away_ns: f64,
-    /// Was in a trial.
+    /// Was in a trial of all its work.
     pub(super) tried: bool,
+    /// What it takes across nodes, as a trial of a part of its work has shown.
+    pub(super) promised_ns: Option<f64>,
     /// What the whole region takes on each other node alone if all its pages are there, as the last execution across
     /// showed; empty before the first one that showed it.
     pub(super) alone_ns: Vec<f64>,
@@ -43,7 +47,7 @@ pub(super) struct Region {
 impl Region {
     /// What its executions away from home have shown is about other work, or another place.
     pub(super) fn leaves(&mut self) {
-        (self.runs, self.recent_ns) = (0, 0.0);
+        (self.runs, self.cold_ns, self.recent_ns) = (0, 0.0, 0.0);
         (self.ratio, self.band) = (Ratio::NONE, Band::NONE);
     }
 
@@ -63,11 +67,21 @@ impl Region {
     /// An execution away from home took `ns`.
     pub(super) fn away(&mut self, ns: f64) {
         self.runs = self.runs.saturating_add(1);
-        if self.runs == 1 {
-            self.cold_ns = ns;
+        if self.has_moved() {
+            self.recent_ns += weight(self.runs - self.moving()) * (ns - self.recent_ns);
         } else {
-            self.recent_ns += weight(self.runs - 1) * (ns - self.recent_ns);
+            self.cold_ns += ns;
         }
+    }
+
+    /// The first executions away from home, which move its pages.
+    pub(super) fn moving(&self) -> u32 {
+        1 + self.more
+    }
+
+    /// Since it left: are its pages where it runs?
+    pub(super) fn has_moved(&self) -> bool {
+        self.runs > self.moving()
     }
 
     /// Does it surely take longer away from home than before?

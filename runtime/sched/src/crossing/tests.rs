@@ -41,6 +41,16 @@ pub(super) fn left(ran: f64, lost: f64) -> f64 {
     (20_000.0 * US).max(ran / 100.0) - lost
 }
 
+/// Where a region runs that cannot be divided.
+pub(super) fn whole(rule: &mut Crossings, region: usize, left_ns: f64) -> Way {
+    let place = rule.next(region, left_ns);
+    if rule.part().is_none() || is_home(place) {
+        return place;
+    }
+    rule.is_whole(region);
+    rule.next(region, left_ns)
+}
+
 impl World {
     fn new(regions: &[Model]) -> World {
         World {
@@ -60,7 +70,7 @@ impl World {
         self.done += 1;
         for i in 0..self.regions.len() {
             let m = self.regions[i];
-            let place = self.rule.next(i, left(self.total, self.lost));
+            let place = whole(&mut self.rule, i, left(self.total, self.lost));
             let others = (0..self.regions.len()).filter(|&k| k != i);
             let at_home = others.filter(|&k| is_home(self.last[k])).count();
             let (ns, waited) = match (place, self.last[i]) {

@@ -1,7 +1,7 @@
 //! The rule on programs that are faster whole on another node.
 
 use super::division::{Division, Part};
-use super::tests::left;
+use super::tests::{left, whole};
 use super::*;
 
 const MS: f64 = 1e6;
@@ -69,7 +69,7 @@ impl World {
 
     fn run(&mut self, i: usize) {
         let m = self.of;
-        let place = self.rule.next(i, left(self.total, self.lost));
+        let place = whole(&mut self.rule, i, left(self.total, self.lost));
         let moves = super::index(place) != super::index(self.last[i])
             || is_home(place) != is_home(self.last[i]);
         let moving = if moves { m.moving } else { 0.0 };
@@ -216,7 +216,7 @@ impl Nodes {
 
     /// One execution by two threads. Returns where it ran, and the threads on each node if it crossed.
     fn run(&mut self) -> (Way, Option<Vec<u32>>) {
-        let place = self.rule.next(0, left(self.ran, self.lost));
+        let place = whole(&mut self.rule, 0, left(self.ran, self.lost));
         let divided = (place == Way::Across).then(|| {
             let threads = self.division.threads(2, || self.any);
             threads.unwrap_or(vec![1, 1])
@@ -303,7 +303,7 @@ fn little_data_is_tried_at_once() {
         rule.data(pages, 20_000.0);
         let runs = (1..300).find(|&run| {
             let ran = f64::from(run - 1) * 20.0 * MS;
-            let place = rule.next(0, left(ran, 0.0));
+            let place = whole(&mut rule, 0, left(ran, 0.0));
             rule.ran(0, place, (20.0 * MS) as u64, 0);
             place == Way::Across
         });
