@@ -11,17 +11,19 @@ use hetmp_abi_compat::case::{self, Case, Setting};
 use hetmp_abi_compat::exec::Ending;
 use hetmp_abi_compat::library;
 use hetmp_abi_compat::sample;
+use hetmp_sched::schedule::{Order, TABLE};
 use std::path::PathBuf;
 
-const SCHEDULES: [&str; 7] = [
-    "hetprobe",
-    "nonmonotonic:hetprobe-i",
-    "static-csr:3,1",
-    "cross-dynamic",
-    "aid-static",
-    "aid-hybrid",
-    "aid-dynamic",
-];
+/// Each schedule of ours, where that makes a difference also with iterations in any order.
+fn schedules() -> Vec<String> {
+    let ours = TABLE.iter().filter(|row| row.name.is_ours());
+    ours.flat_map(|row| {
+        let text = row.examples[0].to_owned();
+        let free = (row.order == Order::Any).then(|| format!("nonmonotonic:{text}"));
+        [text].into_iter().chain(free)
+    })
+    .collect()
+}
 
 /// Two CPUs that this process may use.
 fn cpus() -> Option<(usize, usize)> {
@@ -73,11 +75,11 @@ fn results_do_not_depend_on_nodes_and_schedules() {
     let nodes = format!("cores={fast},speed=1;cores={slow},speed=0.33");
     let cases = case::kernels().unwrap();
     assert!(cases.len() > 30, "forms of the kernels: {}", cases.len());
-    let mut wrong = Vec::new();
+    let (schedules, mut wrong) = (schedules(), Vec::new());
     for case in &cases {
         let one = run(case, &cache(), &[("OMP_NUM_THREADS", "1")]).unwrap();
         assert!(one.contains("verified") || case.name.ends_with("nbody.c"));
-        let all = SCHEDULES.iter().flat_map(|s| [(*s, "2"), (*s, "3")]);
+        let all = schedules.iter().flat_map(|s| [(&**s, "2"), (&**s, "3")]);
         for (schedule, threads) in sample::settings(&case.name, all.collect()) {
             let env = [
                 ("OMP_NUM_THREADS", threads),
@@ -112,7 +114,7 @@ fn the_mix_runs_on_its_own_nodes() {
             continue;
         }
         let one = run(&case, &cache(), &[("OMP_NUM_THREADS", "1")]).unwrap();
-        for schedule in SCHEDULES {
+        for schedule in &schedules() {
             let env = [
                 ("OMP_NUM_THREADS", "2"),
                 ("HETMP_NODES", &*nodes),

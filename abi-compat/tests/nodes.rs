@@ -15,26 +15,27 @@ use hetmp_abi_compat::case::{self, Setting};
 use hetmp_abi_compat::exec::Ending;
 use hetmp_abi_compat::scratch::Scratch;
 use hetmp_abi_compat::{library, sample};
+use hetmp_sched::schedule::{Order, TABLE};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const SCHEDULES: [&str; 14] = [
-    "hetprobe",
-    "nonmonotonic:hetprobe,100",
-    "hetprobe-i",
-    "nonmonotonic:hetprobe-i",
-    "nonmonotonic:hetprobe-i,5,20",
-    "static-csr:3,1",
-    "cross-dynamic",
-    "nonmonotonic:cross-dynamic,7",
-    "static-csr:1,0",
-    "aid-static",
-    "aid-hybrid,50,3",
-    "aid-dynamic,40,2",
-    "dynamic,3",
-    "static",
-];
+/// Every schedule of ours with its arguments, some in any order, and two of OpenMP's.
+fn schedules() -> Vec<String> {
+    let ours = TABLE.iter().filter(|row| row.name.is_ours());
+    let mut all: Vec<String> = ours
+        .flat_map(|row| {
+            let free = |i| i > 0 && row.order == Order::Any;
+            let examples = row.examples.iter().enumerate();
+            examples.map(move |(i, text)| match free(i) {
+                true => format!("nonmonotonic:{text}"),
+                false => (*text).to_owned(),
+            })
+        })
+        .collect();
+    all.extend(["dynamic,3", "static"].map(str::to_owned));
+    all
+}
 
 /// CPUs that the tests may use, if they are at least two.
 fn cpus() -> Option<Vec<usize>> {
@@ -77,7 +78,7 @@ fn every_schedule_runs_every_iteration_once() {
         "gomp_legacy_runtime.c",
     ] {
         let program = scratch.compile(&library::root().join("c-tests/openmp").join(name));
-        for schedule in SCHEDULES {
+        for schedule in &schedules() {
             let settings = ["2", &unlike]
                 .into_iter()
                 .flat_map(|nodes| ["1", "2", "3", "8"].map(|threads| (nodes, threads)))
@@ -110,7 +111,8 @@ fn the_iterations_of_each_thread_ascend() {
     let scratch = Scratch::new("order");
     let program = scratch.compile(&library::root().join("c-tests/openmp/nodes_order.c"));
     let unlike = format!("cores={},speed=1;cores={},speed=0.33", cpus[0], cpus[1]);
-    for schedule in SCHEDULES.map(|s| s.trim_start_matches("nonmonotonic:")) {
+    for schedule in &schedules() {
+        let schedule = schedule.trim_start_matches("nonmonotonic:");
         let settings = ["2", &unlike].into_iter();
         let settings = settings
             .flat_map(|nodes| [(nodes, "2"), (nodes, "5")])
@@ -408,7 +410,7 @@ fn decisions_are_said_and_written() {
     let program = scratch.compile(&kernel());
     let report = scratch.folder.join("report.json");
     let nodes = format!("cores={};cores={}", cpus[0], cpus[1]);
-    for schedule in SCHEDULES {
+    for schedule in &schedules() {
         let out = scratch.run(
             &program,
             &["300", "5"],
@@ -507,7 +509,7 @@ fn a_child_of_fork_has_nodes_too() {
     }
     let scratch = Scratch::new("fork");
     let program = scratch.compile_text("fork", FORK);
-    for schedule in SCHEDULES {
+    for schedule in &schedules() {
         let out = scratch.run(
             &program,
             &[],

@@ -1,6 +1,6 @@
 //! Signals of a program whose nodes run at an emulated speed.
 
-use super::{cpus, text, SCHEDULES};
+use super::{cpus, schedules, text};
 use hetmp_abi_compat::exec::Ending;
 use hetmp_abi_compat::library;
 use hetmp_abi_compat::scratch::Scratch;
@@ -37,15 +37,15 @@ fn the_programs_traps_do_not_meet_our_arithmetic() {
     ];
     let report = scratch.path("traps.json");
     let mut sums = std::collections::BTreeSet::new();
-    for schedule in SCHEDULES {
-        for (nodes, lever) in [
+    for schedule in &schedules() {
+        for (nodes, mode) in [
             ("2", "auto"),
             (&unlike, "auto"),
             (&unlike, "force"),
             (&unlike, "uneven"),
         ] {
             let probes = schedule.contains("hetprobe");
-            if lever != "auto" && !probes {
+            if mode != "auto" && !probes {
                 continue;
             }
             let out = scratch.run(
@@ -54,11 +54,11 @@ fn the_programs_traps_do_not_meet_our_arithmetic() {
                 &[
                     ("HETMP_SCHEDULE", schedule),
                     ("HETMP_NODES", nodes),
-                    ("HETMP_STATIC", lever),
+                    ("HETMP_STATIC", mode),
                     ("OMP_NUM_THREADS", "2"),
                 ],
             );
-            let what = format!("{schedule} {nodes} {lever}");
+            let what = format!("{schedule} {nodes} {mode}");
             assert_eq!(out.ending, Ending::Exit(0), "{what}");
             let line = text(&out.stdout);
             assert!(

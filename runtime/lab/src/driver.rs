@@ -1,18 +1,12 @@
-//! Any schedule behind one call, for the threads of a simulated team.
-//!
-//! The OpenMP runtime executes loops with the same state machines. Here they are driven without a clock.
+//! Any schedule behind one call, for the threads of a simulated team: those of the runtime, and those that only the
+//! simulator knows. They are driven without a clock.
 
 use super::published::{Execution as PublishedRun, Next as PublishedNext, Published};
 use super::self_scheduling::{SelfScheduling, Technique};
-use hetmp_sched::aid::{self, Aid};
 use hetmp_sched::cache::Known;
-use hetmp_sched::cross_dynamic::CrossDynamic;
-use hetmp_sched::csr;
 use hetmp_sched::decide::Rules;
-use hetmp_sched::hetprobe::{HetProbe, Next, Settings};
-use hetmp_sched::irregular::{self, Irregular, Step, Trigger};
+use hetmp_sched::execution::{Execution, Measure, Start, Step};
 use hetmp_sched::placement::Placement;
-use hetmp_sched::plain::{static_chunk, static_piece, Dynamic, Guided};
 use hetmp_sched::probe::{Measurement, NodeRate};
 use hetmp_sched::ranges::Range;
 use hetmp_sched::record::{Learning, LoopRecord, Tally};
@@ -32,19 +26,12 @@ pub(super) enum Answer {
 }
 
 #[derive(Debug)]
-#[allow(clippy::large_enum_variant, reason = "one exists at a time")]
 enum State {
-    HetProbe(HetProbe),
-    Irregular(Irregular),
-    Cross(CrossDynamic),
-    Aid(Aid),
+    /// A schedule of the runtime's, and how often each thread has asked.
+    Runtime(Box<dyn Execution>, Vec<u64>),
     Techniques(SelfScheduling, Counted),
     Published(Box<PublishedRun>, Counted),
-    Csr(Box<[f64]>, Counted),
-    Static(u64, Counted),
     Given(Vec<VecDeque<Range>>, Counted),
-    Dynamic(Dynamic, Counted),
-    Guided(Guided, Counted),
 }
 
 /// The tally for schedules that keep none.
@@ -79,56 +66,16 @@ impl Driver {
         known: Option<Arc<Known>>,
     ) -> Driver {
         let schedule = schedule.executes_as();
-        let counted = || Counted {
-            tally: Tally::new(team.threads()),
-            trips: vec![0; team.threads()],
-        };
-        let chunk = schedule.chunk.unwrap_or(0);
-        let state = match &schedule.kind {
-            Kind::HetProbe { probe } if linked => {
-                let settings = irregular::Settings {
-                    probe: *probe,
-                    rules,
-                    trigger: Trigger::Faults,
-                    ..irregular::Settings::default()
-                };
-                State::Irregular(Irregular::new(n, Arc::clone(team), settings, known))
-            }
-            Kind::HetProbe { probe } => {
-                let settings = Settings {
-                    probe: *probe,
-                    rules,
-                    ..Settings::default()
-                };
-                State::HetProbe(HetProbe::new(n, Arc::clone(team), settings, known))
-            }
-            Kind::HetProbeI { probe, jump } => {
-                let settings = irregular::Settings {
-                    probe: *probe,
-                    rules,
-                    trigger: jump.map_or(Trigger::Change, Trigger::Jump),
-                    ..irregular::Settings::default()
-                };
-                State::Irregular(Irregular::new(n, Arc::clone(team), settings, known))
-            }
-            Kind::CrossDynamic => State::Cross(CrossDynamic::new(n, chunk, Arc::clone(team))),
-            Kind::StaticCsr { ratios } => State::Csr(ratios.clone(), counted()),
-            Kind::AidStatic | Kind::AidHybrid { .. } | Kind::AidDynamic { .. } => {
-                let shape = aid::Shape::of(&schedule.kind, chunk).unwrap_or(aid::Shape::Static);
-                State::Aid(Aid::new(n, shape, chunk, Arc::clone(team)))
-            }
-            Kind::Static | Kind::Auto => State::Static(chunk, counted()),
-            Kind::Dynamic => {
-                let dynamic = Dynamic::new();
-                dynamic.reset(n, chunk);
-                State::Dynamic(dynamic, counted())
-            }
-            Kind::Guided => {
-                let guided = Guided::new();
-                guided.reset(n, chunk, team.threads() as u64);
-                State::Guided(guided, counted())
-            }
-        };
+        let run = schedule.kind.begin(Start {
+            n,
+            chunk: schedule.chunk.unwrap_or(0),
+            team: Arc::clone(team),
+            ascending: false,
+            faults: linked,
+            rules,
+            known,
+        });
+        let state = State::Runtime(run, vec![0; team.threads()]);
         Driver {
             state,
             kind: schedule.kind,
@@ -202,68 +149,37 @@ impl Driver {
 
     /// Whether the cache learns from executions of this schedule.
     pub(super) fn learns(&self) -> bool {
-        matches!(self.state, State::HetProbe(_) | State::Irregular(_))
+        matches!(self.state, State::Runtime(..)) && self.kind.name().learns()
     }
 
     /// Whether threads take iterations from memory that all nodes share.
     pub(super) fn shares_cursors(&self) -> bool {
-        !matches!(
-            self.state,
-            State::Csr(..) | State::Static(..) | State::Given(..)
-        )
+        match &self.state {
+            State::Runtime(run, _) => run.shares_cursors(),
+            State::Techniques(..) | State::Published(..) => true,
+            State::Given(..) => false,
+        }
     }
 
     /// The next call of thread `tid`, with the measurement of its last chunk
     /// if that was a probe.
-    pub(super) fn call(&mut self, tid: usize, first: bool, m: Option<Measurement>) -> Answer {
-        let (n, team) = (self.n, &self.team);
-        let plain = |range: Option<Range>| match range {
-            Some(range) => Answer::Run {
-                range,
-                measure: false,
-            },
-            None => Answer::Done,
-        };
+    pub(super) fn call(&mut self, tid: usize, m: Option<Measurement>) -> Answer {
         match &mut self.state {
-            State::HetProbe(h) => {
-                let next = if first { h.first(tid) } else { h.next(tid, m) };
-                match next {
-                    Next::Range(range) => plain(Some(range)),
-                    Next::Probe(range) => Answer::Run {
-                        range,
-                        measure: true,
-                    },
-                    Next::Done => Answer::Done,
-                }
-            }
-            State::Irregular(h) => {
-                let step = if first { h.first(tid) } else { h.next(tid, m) };
-                match step {
-                    Step::Run { range, .. } => {
+            State::Runtime(run, trips) => {
+                let trip = trips[tid];
+                trips[tid] += 1;
+                match run.step(tid, trip, m) {
+                    Step::Run(range, measure) => {
                         self.handed_out += range.len();
                         Answer::Run {
                             range,
-                            measure: true,
+                            measure: measure != Measure::Nothing,
                         }
                     }
                     Step::Wait(ticket) => Answer::Wait(ticket),
-                    Step::Done => Answer::Done,
+                    Step::End => Answer::Done,
                 }
             }
-            State::Cross(c) => {
-                if first {
-                    c.arrive(tid);
-                }
-                plain(c.next(tid))
-            }
-            State::Aid(a) => match if first { a.first(tid) } else { a.next(tid, m) } {
-                Next::Range(range) => plain(Some(range)),
-                Next::Probe(range) => Answer::Run {
-                    range,
-                    measure: true,
-                },
-                Next::Done => Answer::Done,
-            },
             State::Techniques(t, counted) => match counted.take(tid, |_| t.take(tid, m.as_ref())) {
                 Some(range) => Answer::Run {
                     range,
@@ -293,25 +209,13 @@ impl Driver {
                     (None, None) => Answer::Done,
                 }
             }
-            State::Csr(ratios, counted) => plain(counted.take(tid, |trip| {
-                (trip == 0)
-                    .then(|| csr::piece(n, ratios, team, tid))
-                    .filter(|r| !r.is_empty())
-            })),
-            State::Static(chunk, counted) => {
-                let threads = team.threads() as u64;
-                plain(counted.take(tid, |trip| {
-                    match *chunk {
-                        0 => (trip == 0)
-                            .then(|| static_piece(n, threads, tid as u64))
-                            .filter(|r| !r.is_empty()),
-                        chunk => static_chunk(n, chunk, threads, tid as u64, trip),
-                    }
-                }))
-            }
-            State::Given(lists, counted) => plain(counted.take(tid, |_| lists[tid].pop_front())),
-            State::Dynamic(d, counted) => plain(counted.take(tid, |_| d.next())),
-            State::Guided(g, counted) => plain(counted.take(tid, |_| g.next())),
+            State::Given(lists, counted) => match counted.take(tid, |_| lists[tid].pop_front()) {
+                Some(range) => Answer::Run {
+                    range,
+                    measure: false,
+                },
+                None => Answer::Done,
+            },
         }
     }
 
@@ -326,7 +230,7 @@ impl Driver {
     /// Must waiting threads be looked at? Ask after each call.
     pub(super) fn must_wake(&mut self) -> bool {
         match &mut self.state {
-            State::Irregular(h) => h.must_wake(),
+            State::Runtime(run, _) => run.must_wake(),
             State::Published(p, _) => p.must_wake(),
             _ => false,
         }
@@ -335,7 +239,7 @@ impl Driver {
     /// Must a thread that waits with this ticket call again?
     pub(super) fn changed(&self, ticket: u64) -> bool {
         match &self.state {
-            State::Irregular(h) => h.changed(ticket),
+            State::Runtime(run, _) => run.changed(ticket),
             State::Published(p, _) => p.changed(ticket),
             _ => false,
         }
@@ -348,15 +252,15 @@ impl Driver {
 
     /// Thread `tid` has waited for long while nothing was handed out.
     pub(super) fn lose_patience(&self, tid: usize) {
-        if let State::Irregular(h) = &self.state {
-            h.lose_patience(tid);
+        if let State::Runtime(run, _) = &self.state {
+            run.lose_patience(tid);
         }
     }
 
     /// How often the division was renewed.
     pub(super) fn renewals(&self) -> u32 {
         match &self.state {
-            State::Irregular(h) => h.renewals(),
+            State::Runtime(run, _) => run.renewals(),
             State::Published(p, _) => p.probings().saturating_sub(1),
             _ => 0,
         }
@@ -365,17 +269,8 @@ impl Driver {
     /// Thread `tid` has left, `elapsed_ns` nanoseconds after its first call.
     pub(super) fn finish(&self, tid: usize, elapsed_ns: u64) {
         match &self.state {
-            State::HetProbe(h) => h.finish(tid, elapsed_ns),
-            State::Irregular(h) => h.finish(tid, elapsed_ns),
-            State::Cross(c) => c.finish(tid, elapsed_ns),
-            State::Aid(a) => a.finish(tid, elapsed_ns),
-            State::Techniques(_, c)
-            | State::Published(_, c)
-            | State::Csr(_, c)
-            | State::Static(_, c)
-            | State::Given(_, c)
-            | State::Dynamic(_, c)
-            | State::Guided(_, c) => {
+            State::Runtime(run, _) => run.finish(tid, elapsed_ns),
+            State::Techniques(_, c) | State::Published(_, c) | State::Given(_, c) => {
                 c.tally.leave(tid, elapsed_ns);
             }
         }
@@ -384,10 +279,7 @@ impl Driver {
     /// The record. Call it after all threads have left.
     pub(super) fn record(&self) -> LoopRecord {
         match &self.state {
-            State::HetProbe(h) => h.record(),
-            State::Irregular(h) => h.record(),
-            State::Cross(c) => c.record(),
-            State::Aid(a) => a.record(),
+            State::Runtime(run, _) => run.record(),
             State::Published(p, c) => {
                 let mut record = LoopRecord::new(self.kind.clone(), self.n, &self.team, &c.tally);
                 record.decision = p.decision();
@@ -398,12 +290,7 @@ impl Driver {
                 };
                 record
             }
-            State::Techniques(_, c)
-            | State::Csr(_, c)
-            | State::Static(_, c)
-            | State::Given(_, c)
-            | State::Dynamic(_, c)
-            | State::Guided(_, c) => {
+            State::Techniques(_, c) | State::Given(_, c) => {
                 LoopRecord::new(self.kind.clone(), self.n, &self.team, &c.tally)
             }
         }

@@ -192,7 +192,6 @@ pub(super) struct Touched {
 struct Actor {
     /// What it brings to its next call.
     measured: Option<Measurement>,
-    called: bool,
     waiting: Option<Wait>,
     /// Nanoseconds that it has waited so far.
     waited: u64,
@@ -378,8 +377,7 @@ impl<'a> Machine<'a> {
                 sleepers.remove(&tid);
                 active[node] += 1;
             }
-            let first = !core::mem::replace(&mut actor.called, true);
-            let answer = driver.call(tid, first, actor.measured.take());
+            let answer = driver.call(tid, actor.measured.take());
             let mut clock = now + self.platform.call_ns as u64;
             if driver.must_wake() {
                 for &t in &sleepers {

@@ -63,20 +63,12 @@ pub enum Shape {
     },
 }
 
-impl Shape {
-    /// The shape of `kind`, or `None` for other schedules. `chunk` is the base of `aid-dynamic`'s default.
-    #[must_use]
-    pub fn of(kind: &Kind, chunk: u64) -> Option<Shape> {
-        Some(match kind {
-            Kind::AidStatic => Shape::Static,
-            Kind::AidHybrid { part } => Shape::Hybrid { part: *part },
-            Kind::AidDynamic { major } => Shape::Dynamic {
-                major: major.unwrap_or(chunk.max(1).saturating_mul(DEFAULT_MAJOR)),
-            },
-            _ => return None,
-        })
-    }
+/// The `major` of `aid-dynamic` where the user gives none.
+pub(crate) fn major(chunk: u64) -> u64 {
+    chunk.max(1).saturating_mul(DEFAULT_MAJOR)
+}
 
+impl Shape {
     /// The schedule's kind.
     #[must_use]
     pub fn kind(self) -> Kind {

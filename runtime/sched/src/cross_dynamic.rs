@@ -51,6 +51,8 @@ struct NodePool {
 pub struct CrossDynamic {
     team: Arc<Placement>,
     n: u64,
+    /// The chunk size that was asked for.
+    asked: u64,
     chunk: u64,
     chunks: u64,
     /// Number of the next chunk of the global pool.
@@ -66,6 +68,7 @@ impl CrossDynamic {
     pub fn new(n: u64, chunk: u64, team: Arc<Placement>) -> Self {
         let mut state = CrossDynamic {
             n: 0,
+            asked: chunk,
             chunk: 1,
             chunks: 0,
             global: CachePadded::default(),
@@ -81,6 +84,7 @@ impl CrossDynamic {
     /// makes it visible to the team's threads.
     pub fn restart(&mut self, n: u64, chunk: u64) {
         self.n = n;
+        self.asked = chunk;
         self.chunk = chunk.max(1).max(n.div_ceil(MOST_CHUNKS));
         self.chunks = n.div_ceil(self.chunk);
         self.global.store(0, Ordering::Relaxed);
@@ -95,6 +99,10 @@ impl CrossDynamic {
             node.word.store(node.refill, Ordering::Relaxed);
             node.leading.store(false, Ordering::Relaxed);
         }
+    }
+
+    pub(crate) fn asked(&self) -> u64 {
+        self.asked
     }
 
     /// Next chunk of thread `tid`, or `None` when all are taken.

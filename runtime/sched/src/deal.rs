@@ -9,7 +9,7 @@ use crate::cache::Known;
 use crate::decide::{decide, NodeInput, Rules};
 use crate::placement::Placement;
 use crate::record::{Learning, LoopRecord, Tally};
-use crate::schedule::Kind;
+use crate::schedule::{Ahead, Kind};
 use std::sync::Arc;
 
 /// How pieces are dealt to runners.
@@ -36,12 +36,13 @@ impl Deal {
         };
         let each = |weight: &dyn Fn(usize) -> f64| (0..threads).map(weight).collect();
         let plan = known.and_then(|k| k.plan.as_deref());
-        let (weights, keep) = match (schedule, plan) {
-            (Kind::StaticCsr { ratios }, _) => {
+        let (weights, keep) = match (schedule.name().row().ahead, plan) {
+            (Ahead::Given, _) => {
+                let ratios = schedule.ratios();
                 let ratio = |t| ratios.get(team.node_of(t)).copied().unwrap_or(0.0);
                 (each(&ratio), true)
             }
-            (Kind::HetProbe { .. } | Kind::HetProbeI { .. }, Some(plan)) => {
+            (Ahead::Learned, Some(plan)) => {
                 let shares: Vec<f64> = plan.shares().collect();
                 let share = |t| {
                     let node = team.node_of(t);
@@ -51,14 +52,14 @@ impl Deal {
                 // One node alone was chosen: the others would not help it by stealing.
                 (each(&share), suspends || plan.one_node().is_some())
             }
-            (Kind::HetProbe { .. } | Kind::HetProbeI { .. }, None) => {
+            (Ahead::Learned, None) => {
                 // No plan yet: in proportion to the rates that earlier executions measured, if all were
                 // measured.
                 let all = (0..threads).all(|t| rate(t).is_some());
                 let speed = |t| rate(t).filter(|_| all).map_or(1.0, |ns| 1.0 / ns);
                 (each(&speed), false)
             }
-            _ => (vec![1.0; threads], false),
+            (Ahead::No, _) => (vec![1.0; threads], false),
         };
         Deal {
             weights,

@@ -32,6 +32,7 @@ pub mod decide;
 pub(crate) mod decision;
 pub mod energy;
 pub mod even;
+pub mod execution;
 pub mod fixed;
 pub mod gain;
 pub mod hetprobe;

@@ -5,7 +5,7 @@ mod table;
 
 use arguments::{blank, chunk};
 use core::fmt;
-pub use table::{Ahead, Kind, Row, SchedKind, Second, DEFAULT_FRACTION, NOTATIONS, TABLE};
+pub use table::{Ahead, Kind, Order, Row, SchedKind, Second, DEFAULT_FRACTION, NOTATIONS, TABLE};
 
 /// Ordering modifier (OpenMP 5.0, 2.9.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -245,6 +245,17 @@ mod tests {
             let s = Schedule::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"));
             assert_eq!(s.to_string(), shown, "{text}");
             assert_eq!(Schedule::parse(shown).as_ref(), Ok(&s));
+        }
+    }
+
+    #[test]
+    fn examples_print_themselves() {
+        for row in TABLE {
+            for example in row.examples {
+                let schedule = Schedule::parse(example).expect(example);
+                assert_eq!(schedule.kind.name(), row.name, "{example}");
+                assert_eq!(schedule.to_string(), *example);
+            }
         }
     }
 

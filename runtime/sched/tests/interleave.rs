@@ -5,6 +5,9 @@
 //! them calls next. `loom.rs` tests races inside a call.
 #![cfg(not(loom))]
 
+#[path = "interleave/table.rs"]
+mod table;
+
 use hetmp_sched::aid::{Aid, Shape};
 use hetmp_sched::cache::Known;
 use hetmp_sched::cross_dynamic::CrossDynamic;

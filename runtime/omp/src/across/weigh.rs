@@ -17,7 +17,7 @@ use hetmp_core::{report, sys};
 use hetmp_sched::crossing::blocks::Blocks;
 use hetmp_sched::crossing::division::{Division, Part};
 use hetmp_sched::crossing::Crossings;
-use hetmp_sched::schedule::{Ahead, Kind};
+use hetmp_sched::schedule::Ahead;
 use hetmp_sched::ways::{Reason, Way};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -46,10 +46,7 @@ pub(super) fn mode() -> Mode {
         let nodes = table().map_or(1, |t| t.nodes);
         match text.as_deref() {
             // A schedule that gives everything to one node says where loops run, too.
-            None => match &init::globals().schedule.kind {
-                Kind::StaticCsr { ratios } => only(ratios, nodes).unwrap_or(Mode::Auto),
-                _ => Mode::Auto,
-            },
+            None => only(init::globals().schedule.kind.ratios(), nodes).unwrap_or(Mode::Auto),
             Some(text) => parse(text, nodes).unwrap_or_else(|| {
                 report::warn(format_args!(
                     "HETMP_DSM_CROSS: '{text}': unknown (expected auto, always, never or node:0 to node:{})",
@@ -184,13 +181,13 @@ pub(super) fn blocks(
     threads: &[u32],
 ) -> Option<(SchedKind, Vec<u32>)> {
     let kind = schedule(th)?;
-    let bounds = match (kind, &init::globals().schedule.kind) {
-        (SchedKind::StaticCsr, Kind::StaticCsr { ratios }) if ratios.len() == threads.len() => {
+    let bounds = match kind.row().ahead {
+        Ahead::Given => {
+            let ratios = init::globals().schedule.kind.ratios_of(threads.len())?;
             let weight = |(ratio, &threads): (&f64, &u32)| ratio * f64::from(threads);
             Blocks::given(ratios.iter().zip(threads).map(weight))?.bounds()?
         }
-        (SchedKind::StaticCsr, _) => return None,
-        _ => with(t, |w| match w.rule.part() {
+        Ahead::Learned => with(t, |w| match w.rule.part() {
             Some(part) => {
                 let each = part / f64::from(t.nodes - 1);
                 let others = (1..t.nodes).map(|_| each);
@@ -198,6 +195,7 @@ pub(super) fn blocks(
             }
             None => w.blocks.get(&code)?.bounds(),
         })?,
+        Ahead::No => return None,
     };
     Some((kind, bounds))
 }
@@ -253,7 +251,7 @@ pub(super) fn ran(
     parts: Option<&[Part]>,
 ) -> bool {
     if let Some(parts) = parts {
-        let probes = schedule(th).is_some_and(|kind| kind != SchedKind::StaticCsr);
+        let probes = schedule(th).is_some_and(SchedKind::learns);
         with(t, |w| {
             // What small parts show is not how large ones should be.
             if w.rule.part().is_some() {

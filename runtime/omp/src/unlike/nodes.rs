@@ -17,7 +17,7 @@ use hetmp_core::slow::SlowThread;
 use hetmp_core::topo::{self, CpuSet, Nodes, Topology};
 use hetmp_core::whole::OnceLock;
 use hetmp_sched::csr;
-use hetmp_sched::schedule::{Kind, Schedule};
+use hetmp_sched::schedule::Schedule;
 
 /// The nodes in use and the order in which threads fill them.
 #[derive(Debug)]
@@ -141,13 +141,11 @@ pub(crate) fn configure(globals: &mut Globals, machine: &dyn Fn() -> Topology) {
         }),
         None => {}
     }
-    let fits = |schedule: &Schedule| match &schedule.kind {
+    let fits = |schedule: &Schedule| match schedule.kind.ratios() {
+        [] => Ok(()),
         // Ratios of processes without common memory say on which of them regions run.
-        Kind::StaticCsr { .. } if not_yet => Ok(()),
-        Kind::StaticCsr { ratios } => {
-            csr::check(ratios, crate::across::table::nodes().unwrap_or_else(count))
-        }
-        _ => Ok(()),
+        _ if not_yet => Ok(()),
+        ratios => csr::check(ratios, crate::across::table::nodes().unwrap_or_else(count)),
     };
     if let Err(wrong) = fits(&globals.schedule) {
         let name = if globals.ours.schedule_given {

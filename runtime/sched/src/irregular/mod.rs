@@ -104,6 +104,8 @@ pub struct Settings {
     pub trigger: Trigger,
     /// How large a change must be to count.
     pub sensitivity: Sensitivity,
+    /// Remote faults are counted, so that each chunk's are wanted.
+    pub counted: bool,
 }
 
 impl Default for Settings {
@@ -115,6 +117,7 @@ impl Default for Settings {
             chunk_ns: SHORT_NS,
             trigger: Trigger::Change,
             sensitivity: Sensitivity::default(),
+            counted: false,
         }
     }
 }
@@ -314,6 +317,10 @@ impl Irregular {
     #[must_use]
     pub fn handed_out(&self) -> u64 {
         (0..self.team.threads()).fold(0u64, |sum, t| sum.wrapping_add(self.tally.iterations(t)))
+    }
+
+    pub(crate) fn is_counted(&self) -> bool {
+        self.settings.counted
     }
 
     /// Thread `tid` got [`Step::Done`], `elapsed_ns` nanoseconds after its

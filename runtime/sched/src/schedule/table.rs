@@ -1,5 +1,6 @@
 //! The table of schedules. A row says everything about a schedule's name and its arguments; parser, messages,
-//! completions and the integers of `omp_set_schedule` follow from it. [`crate::division`] says how each runs.
+//! completions, the integers of `omp_set_schedule` and what tests run follow from it. [`Kind::begin`] says how each
+//! runs.
 
 use super::arguments::{chunk, first_argument, percents, ratios, MAX_CHUNK};
 use crate::aid::DEFAULT_PART;
@@ -39,6 +40,15 @@ pub enum Ahead {
     No,
 }
 
+/// In which order a thread gets its iterations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Always increasing.
+    Increasing,
+    /// A thread that has run the end of the loop may help elsewhere.
+    Any,
+}
+
 type Read = for<'a> fn(&'a str, &str) -> Result<(Kind, &'a str), String>;
 
 /// What is said of a schedule.
@@ -54,6 +64,10 @@ pub struct Row {
     pub second: Second,
     /// Whether it divides before the loop begins.
     pub ahead: Ahead,
+    /// The order of a thread's iterations, where nothing asks for increasing ones.
+    pub order: Order,
+    /// Texts of `OMP_SCHEDULE` that choose it, as it prints itself: the tests run each.
+    pub examples: &'static [&'static str],
     /// Reads the arguments, given the notation: the schedule, and the text that is left for a chunk size.
     pub(super) read: Read,
 }
@@ -62,7 +76,8 @@ macro_rules! schedules {
     ($(
         $(#[$doc:meta])*
         $name:ident $({ $($(#[$of:meta])* $field:ident: $type:ty,)* })? = $number:literal,
-        $word:literal $arguments:literal, $second:expr, $ahead:expr, $read:expr;
+        $word:literal $arguments:literal, $second:expr, $ahead:expr, $order:expr,
+        [$($example:literal),*], $read:expr;
     )*) => {
         /// The kind of a schedule: how iterations are divided, with the kind's own parameters.
         #[derive(Clone, Debug, PartialEq)]
@@ -101,6 +116,8 @@ macro_rules! schedules {
             notation: concat!($word, $arguments),
             second: $second,
             ahead: $ahead,
+            order: $order,
+            examples: &[$($example),*],
             read: $read,
         }),*];
     };
@@ -111,7 +128,8 @@ schedules! {
     HetProbe {
         /// Part of the iterations that probing uses, in `(0, 1]`.
         probe: f64,
-    } = 0x4801, "hetprobe" "[,probe%]", Second::Percent, Ahead::Learned, |args, form| {
+    } = 0x4801, "hetprobe" "[,probe%]", Second::Percent, Ahead::Learned, Order::Any,
+        ["hetprobe,10%", "hetprobe,100%"], |args, form| {
         let [probe] = percents(args, form)?;
         Ok((Kind::HetProbe { probe: probe.unwrap_or(DEFAULT_FRACTION) }, ""))
     };
@@ -122,7 +140,8 @@ schedules! {
         /// Part of the distributed iterations after which probing starts again, in `(0, 1]`. With `None`,
         /// probing starts again when the nodes' speeds have changed.
         jump: Option<f64>,
-    } = 0x4802, "hetprobe-i" "[,probe%[,jump%]]", Second::Percent, Ahead::Learned, |args, form| {
+    } = 0x4802, "hetprobe-i" "[,probe%[,jump%]]", Second::Percent, Ahead::Learned, Order::Any,
+        ["hetprobe-i,10%", "hetprobe-i,20%", "hetprobe-i,5%,20%"], |args, form| {
         let [probe, jump] = percents(args, form)?;
         Ok((Kind::HetProbeI { probe: probe.unwrap_or(DEFAULT_FRACTION), jump }, ""))
     };
@@ -130,20 +149,22 @@ schedules! {
     StaticCsr {
         /// The ratios: finite, none negative, and not all of them 0.
         ratios: Box<[f64]>,
-    } = 0x4803, "static-csr" ":R0,R1,...", Second::Nothing, Ahead::Given, |args, _| {
+    } = 0x4803, "static-csr" ":R0,R1,...", Second::Nothing, Ahead::Given, Order::Increasing,
+        ["static-csr:3,1", "static-csr:1,0"], |args, _| {
         Ok((Kind::StaticCsr { ratios: ratios(args)? }, ""))
     };
     /// Two-level dynamic: node pools refilled from a global pool.
-    CrossDynamic = 0x4804, "cross-dynamic" "[,chunk]", Second::Chunk(0), Ahead::No,
-        |args, _| Ok((Kind::CrossDynamic, args));
+    CrossDynamic = 0x4804, "cross-dynamic" "[,chunk]", Second::Chunk(0), Ahead::No, Order::Any,
+        ["cross-dynamic", "cross-dynamic,7"], |args, _| Ok((Kind::CrossDynamic, args));
     /// Asymmetric iteration distribution: sample, then everything at once (see [`crate::aid`]).
-    AidStatic = 0x4805, "aid-static" "[,chunk]", Second::Chunk(0), Ahead::No,
-        |args, _| Ok((Kind::AidStatic, args));
+    AidStatic = 0x4805, "aid-static" "[,chunk]", Second::Chunk(0), Ahead::No, Order::Increasing,
+        ["aid-static"], |args, _| Ok((Kind::AidStatic, args));
     /// [`Kind::AidStatic`] for a part of the loop; the rest in chunks on demand.
     AidHybrid {
         /// The part that is distributed at once, in `(0, 1]`.
         part: f64,
-    } = 0x4806, "aid-hybrid" "[,part%[,chunk]]", Second::Chunk(0), Ahead::No, |args, form| {
+    } = 0x4806, "aid-hybrid" "[,part%[,chunk]]", Second::Chunk(0), Ahead::No, Order::Increasing,
+        ["aid-hybrid,50%,3"], |args, form| {
         let (own, args) = first_argument(args);
         let [part] = percents(own, form)?;
         Ok((Kind::AidHybrid { part: part.unwrap_or(DEFAULT_PART) }, args))
@@ -152,20 +173,25 @@ schedules! {
     AidDynamic {
         /// Iterations that one thread of the slowest node gets in a phase; `None`: computed from the chunk.
         major: Option<u64>,
-    } = 0x4807, "aid-dynamic" "[,major[,chunk]]", Second::Chunk(0), Ahead::No, |args, form| {
+    } = 0x4807, "aid-dynamic" "[,major[,chunk]]", Second::Chunk(0), Ahead::No, Order::Increasing,
+        ["aid-dynamic,40,2"], |args, form| {
         let (own, args) = first_argument(args);
         let major = chunk(own).ok().filter(|&c| c != Some(0));
         let major = major.ok_or_else(|| format!("{form} with a major of 1 to {MAX_CHUNK}"))?;
         Ok((Kind::AidDynamic { major }, args))
     };
     /// Equal contiguous pieces, or round-robin chunks.
-    Static = 1, "static" "[,chunk]", Second::Chunk(0), Ahead::No, |args, _| Ok((Kind::Static, args));
+    Static = 1, "static" "[,chunk]", Second::Chunk(0), Ahead::No, Order::Increasing,
+        ["static"], |args, _| Ok((Kind::Static, args));
     /// Chunks on demand.
-    Dynamic = 2, "dynamic" "[,chunk]", Second::Chunk(1), Ahead::No, |args, _| Ok((Kind::Dynamic, args));
+    Dynamic = 2, "dynamic" "[,chunk]", Second::Chunk(1), Ahead::No, Order::Increasing,
+        ["dynamic,3"], |args, _| Ok((Kind::Dynamic, args));
     /// Shrinking chunks on demand.
-    Guided = 3, "guided" "[,chunk]", Second::Chunk(1), Ahead::No, |args, _| Ok((Kind::Guided, args));
+    Guided = 3, "guided" "[,chunk]", Second::Chunk(1), Ahead::No, Order::Increasing,
+        ["guided,2"], |args, _| Ok((Kind::Guided, args));
     /// The runtime chooses. hetmp runs `static`.
-    Auto = 4, "auto" "[,chunk]", Second::Kept, Ahead::No, |args, _| Ok((Kind::Auto, args));
+    Auto = 4, "auto" "[,chunk]", Second::Kept, Ahead::No, Order::Increasing,
+        ["auto"], |args, _| Ok((Kind::Auto, args));
 }
 
 impl Kind {
@@ -173,6 +199,21 @@ impl Kind {
     #[must_use]
     pub fn deals_chunks(&self) -> bool {
         self.name().is_ours() && self.name().row().second.is_chunk()
+    }
+
+    /// The ratios by which it divides before the loop begins ([`Ahead::Given`]).
+    #[must_use]
+    pub fn ratios(&self) -> &[f64] {
+        match self {
+            Kind::StaticCsr { ratios } => ratios,
+            _ => &[],
+        }
+    }
+
+    /// The same, if there are as many as `nodes`.
+    #[must_use]
+    pub fn ratios_of(&self, nodes: usize) -> Option<&[f64]> {
+        Some(self.ratios()).filter(|ratios| ratios.len() == nodes)
     }
 }
 

@@ -179,6 +179,7 @@ fn settings(chance: &mut Chance) -> Settings {
             windows: 1,
             ..Sensitivity::default()
         },
+        counted: false,
     }
 }
 
