@@ -50,16 +50,7 @@ struct Installed {
 fn installed() -> &'static Installed {
     static INSTALLED: OnceLock<Installed> = OnceLock::new();
     INSTALLED.get_or_init(|| {
-        let prefix = library::target_dir().join("mq-tests/prefix");
-        let _ = fs::remove_dir_all(&prefix);
-        let lib = library::fresh().display().to_string();
-        let target = library::target_dir().display().to_string();
-        let (ending, text) = run(
-            &library::root().join("scripts/install"),
-            &strings(&["--prefix", &prefix.display().to_string()]),
-            &[("HETMP_LIB", &lib), ("CARGO_TARGET_DIR", &target)],
-        );
-        assert_eq!(ending, exec::Ending::Exit(0), "{text}");
+        let prefix = library::installed(&library::target_dir().join("mq-tests/prefix"));
         let pc = fs::read_to_string(prefix.join("lib/pkgconfig/hetmp.pc")).unwrap();
         let field = |name: &str| -> Vec<String> {
             let line = pc.lines().find_map(|l| l.strip_prefix(name)).unwrap();
@@ -73,7 +64,7 @@ fn installed() -> &'static Installed {
         Installed {
             cflags: field("Cflags:"),
             libs: field("Libs:"),
-            prefix: prefix.clone(),
+            prefix,
         }
     })
 }

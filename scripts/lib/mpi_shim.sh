@@ -10,8 +10,9 @@ build_mpi_shim() { # ROOT MPICC LIBRARY
     shim_flags="-std=gnu11 -O2 -Wall -Wextra -fPIC -I$1/include"
     # shellcheck disable=SC2086
     (
+        # Only for the names.
         for shim_file in $shim_files; do
-            "$2" $shim_flags -c "$1/runtime/mpi/$shim_file.c" -o "$shim_work/$shim_file-first.o" || exit
+            "$2" $shim_flags -O0 -c "$1/runtime/mpi/$shim_file.c" -o "$shim_work/$shim_file-first.o" || exit
         done
         nm -u "$shim_work"/*-first.o | awk '$2 ~ /MPI_|mpi_/ { print "#pragma weak " $2 }' |
             sort -u >"$shim_work/weak.h"

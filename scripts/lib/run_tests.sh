@@ -6,8 +6,8 @@
 #                                             each, and keeps in FOLDER what they print
 #   run_tests.sh run LIST PRODUCT [ARGUMENT]... the same, unless HETMP_TEST_POOL names a FOLDER that has been filled;
 #                                             then prints it: each file's output as a whole, under a line with its name
-#                                             and its seconds. A test that fails runs once more, alone: one that then
-#                                             passes is named as unsteady
+#                                             and its seconds, of time and of processors. A test that fails runs once
+#                                             more, alone: one that then passes is named as unsteady
 # As many run at a time as HETMP_TEST_FILES says, or one more than there are processors, since many wait.
 # HETMP_TEST_SLOW=FILE: each runs one test after the other, and the seconds of each test go to FILE. PRODUCT `-` leaves
 # out harnesses of their own, whose ignored tests are those that cannot run. Cargo starts `run_tests.sh note LIST FILE`
@@ -147,7 +147,11 @@ LINE
         status=$?
     fi
     took=$(($(date +%s) - began))
-    printf '%s\t%s\n' "$crate/$name" "$took" >>"$list.seconds"
+    # Of the programs that were started, on all processors: what a quiet machine cannot do without.
+    times >"$folder/$number.times"
+    busy=$(awk 'NR == 2 { split($1 "m" $2, t, "[ms]+"); printf "%d", (t[1] + t[3]) * 60 + t[2] + t[4] }' \
+        "$folder/$number.times")
+    printf '%s\t%s\t%s\n' "$crate/$name" "$took" "$busy" >>"$list.seconds"
     # Few enough to be a matter of load, not of the change. A file that crashes names no test.
     if [ "$status" != 0 ]; then
         sed -n 's/^test \(.*[^ ]\) *\.\.\. FAILED$/\1/p' "$folder/$number" >"$folder/$number.names"
@@ -159,7 +163,8 @@ LINE
     awk '/^test result: / { p += $4; f += $6; s += $8 } END { print p + 0, f + 0, s + 0 }' \
         "$folder/$number" >"$folder/$number.counts"
     {
-        echo "== $name of $crate, $took s$([ "$status" = 0 ] || echo ", FAILED with status $status")"
+        bad=$([ "$status" = 0 ] || echo ", FAILED with status $status")
+        echo "== $name of $crate, $took s, $busy s of processors$bad"
         cat "$folder/$number"
     } >"$folder/$number.whole"
     rm "$folder/$number"
