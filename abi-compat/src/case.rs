@@ -33,9 +33,9 @@ pub struct Case {
     /// libgomp cannot run the program. The output that is right is in `expected/`.
     pub only_hetmp: bool,
     made: Made,
-    /// The lever or guard that the report must name for some region of the program, in a run with
+    /// The way or reason that the report must name for some region of the program, in a run with
     /// forced virtual teams (`tests/static_loops.rs`).
-    pub lever: Option<String>,
+    pub way: Option<String>,
 }
 
 /// Which compiler makes the program, and for which runtime.
@@ -106,8 +106,8 @@ pub fn all(folder: &Path) -> Result<Vec<Case>, String> {
     Ok(cases)
 }
 
-/// Programs that reach their lever only when gcc compiles them. In the first two, clang keeps the thread number
-/// in the region's frame, of which functions of the C library get an address: another guard. In the third,
+/// Programs that go their way only when gcc compiles them. In the first two, clang keeps the thread number
+/// in the region's frame, of which functions of the C library get an address: another reason. In the third,
 /// clang guards the last index by a flag, which the scan of the code does not follow. In the fourth, clang hands the
 /// thread's number on in a register that a function saves by `push`. The others are about loops that gcc divides
 /// itself.
@@ -220,7 +220,7 @@ impl Case {
             forms: Vec::new(),
             only_hetmp: false,
             made: Made::Gcc,
-            lever: None,
+            way: None,
         };
         for line in text.lines().take(30) {
             let Some((_, value)) = line.split_once("hetmp-test:") else {
@@ -263,11 +263,11 @@ impl Case {
                     self.forms.push(form.to_owned());
                 }
             }
-            "lever" => self.lever = Some(value.trim().to_owned()),
+            "way" => self.way = Some(value.trim().to_owned()),
             "only" if value.trim() == "hetmp" => self.only_hetmp = true,
             _ => {
                 return Err(
-                    "unknown (expected env, threads, flags, libs, args, exit, timeout, lib, forms, lever \
+                    "unknown (expected env, threads, flags, libs, args, exit, timeout, lib, forms, way \
                      or only=hetmp)"
                         .to_owned(),
                 )
@@ -285,7 +285,7 @@ impl Case {
         case.flags.retain(|f| !f.starts_with("-W"));
         case.flags.push("-w".to_owned());
         if OF_GCC_ALONE.contains(&self.name.as_str()) {
-            case.lever = None;
+            case.way = None;
         }
         (self.language != Language::Fortran).then_some(case)
     }

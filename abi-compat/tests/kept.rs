@@ -123,13 +123,13 @@ fn complaints(out: &Outcome) -> Vec<String> {
 #[test]
 fn the_second_run_reads_nothing_and_decides_the_same() {
     let bench = Bench::new("second");
-    let levers = |report: &str| -> Value {
+    let ways = |report: &str| -> Value {
         let json: Value =
             serde_json::from_slice(&fs::read(report).expect("a report")).expect("JSON");
         let regions = json["regions"].as_array().expect("regions").iter();
         let said = |region: &Value| {
             let ways = region["ways"].as_array().expect("ways").iter();
-            let ways: Vec<Value> = ways.map(|way| way["lever"].clone()).collect();
+            let ways: Vec<Value> = ways.map(|way| way["way"].clone()).collect();
             (region["offset"].clone(), ways)
         };
         serde_json::to_value(regions.map(said).collect::<Vec<_>>()).expect("JSON")
@@ -143,7 +143,7 @@ fn the_second_run_reads_nothing_and_decides_the_same() {
         (0o700, 0o600)
     );
     assert_eq!(bench.counts(&[("HETMP_REPORT", &second)]), (0, 3));
-    assert_eq!(levers(&first), levers(&second));
+    assert_eq!(ways(&first), ways(&second));
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn however_a_program_ends() {
             _ => {}
         }
         let report = scratch.json("report.json");
-        assert_eq!(report["hetmp_report"], 1, "{how}");
+        assert_eq!(report["hetmp_report"], 2, "{how}");
         assert_eq!(report["ending"], said, "{how}");
         let loops = list(&report, "loops");
         assert_eq!(loops.len(), 1, "{how}: {report}");
@@ -140,7 +140,7 @@ fn however_a_program_ends() {
     }
 }
 
-/// Times of regions and shares of levers add up, and each region and loop names its module and symbol.
+/// Times of regions and shares of ways add up, and each region and loop names its module and symbol.
 #[test]
 fn regions_and_loops_add_up() {
     if !two_cpus() {
@@ -148,7 +148,7 @@ fn regions_and_loops_add_up() {
     }
     let scratch = Scratch::new("sums");
     let program = scratch.compile(&library::root().join("c-tests/kernels/nbody.c"));
-    for (schedule, lever) in [("hetprobe", true), ("dynamic,3", false)] {
+    for (schedule, divides) in [("hetprobe", true), ("dynamic,3", false)] {
         let out = scratch.run(
             &program,
             &["300", "6"],
@@ -198,10 +198,10 @@ fn regions_and_loops_add_up() {
         // The report counts the schedule that ran the program's loop, and no other.
         let reached: u64 = by
             .iter()
-            .filter(|p| p["guard"] == false)
+            .filter(|p| p["kept"] == false)
             .map(|p| number(p, "runs"))
             .sum();
-        if lever {
+        if divides {
             assert_eq!(reached, runs, "{reach}");
         }
         for l in list(&report, "loops") {
@@ -216,7 +216,7 @@ fn regions_and_loops_add_up() {
     }
 }
 
-/// Regions for which the report must name the lever or the guard: `sections`, which no schedule divides; a loop beside
+/// Regions for which the report must name the way or the reason: `sections`, which no schedule divides; a loop beside
 /// a call through a pointer; and regions and loops as old versions of gcc compile them.
 const KINDS: &str = r#"
 #include <omp.h>
@@ -337,8 +337,8 @@ fn what_is_reached_is_counted() {
     }
     let scratch = Scratch::new("kinds");
     let program = scratch.compile_text("kinds", KINDS);
-    // The lever, the guard, and the loop's schedule; `None` if there is none.
-    for (what, lever, guard, schedule) in [
+    // The way, the reason, and the loop's schedule; `None` if there is none.
+    for (what, name, reason, schedule) in [
         ("sections", "sections", None, None),
         (
             "beside",
@@ -361,14 +361,14 @@ fn what_is_reached_is_counted() {
         };
         let elapsed = number(way, "elapsed_ns");
         // Time is counted where it was spent, and runs where most of it was, which other programs decide, too.
-        let mut expected = BTreeMap::from([(lever, (6, elapsed))]);
+        let mut expected = BTreeMap::from([(name, (6, elapsed))]);
         let loops = list(&report, "loops");
         assert_eq!(loops.len(), usize::from(schedule.is_some()), "{what}");
-        if let (Some(guard), Some(schedule)) = (guard, schedule) {
+        if let (Some(reason), Some(schedule)) = (reason, schedule) {
             let said = loops[0]["schedule"].as_str().unwrap();
             assert!(said.starts_with(schedule), "{what}: {said}");
             assert_eq!(number(&loops[0], "iterations"), 6 * 400);
-            assert_eq!(way["else"], guard, "{what}: {way}");
+            assert_eq!(way["else"], reason, "{what}: {way}");
             let divided = number(way, "divided_ns");
             let own = String::from_utf8_lossy(&out.stdout);
             let own: u64 = own.trim().rsplit_once(' ').unwrap().1.parse().unwrap();
@@ -376,17 +376,17 @@ fn what_is_reached_is_counted() {
             assert!(divided < elapsed, "{what}: {way}");
             let runs = 6 * u64::from(divided > elapsed / 2);
             expected = BTreeMap::from([
-                (lever, (runs, divided)),
-                (guard, (6 - runs, elapsed - divided)),
+                (name, (runs, divided)),
+                (reason, (6 - runs, elapsed - divided)),
             ]);
         }
         let most = expected.iter().max_by_key(|(_, (runs, _))| runs);
-        assert_eq!(way["lever"], *most.unwrap().0, "{what}: {way}");
+        assert_eq!(way["way"], *most.unwrap().0, "{what}: {way}");
         let reach = &report["reach"];
         assert_eq!(number(reach, "runs"), 6, "{what}: {report}");
         let by = list(reach, "by").iter().map(|p| {
             let counted = (number(p, "runs"), number(p, "elapsed_ns"));
-            (p["lever"].as_str().unwrap(), counted)
+            (p["way"].as_str().unwrap(), counted)
         });
         assert_eq!(by.collect::<BTreeMap<_, _>>(), expected, "{what}: {reach}");
     }
@@ -434,7 +434,7 @@ fn a_pipe_gets_one_report() {
     assert_eq!(number(&report["reach"], "runs"), 6, "{text}");
 }
 
-/// Without nodes and without a schedule of the library's, there is a report too. It names the guards.
+/// Without nodes and without a schedule of the library's, there is a report too. It names the reasons.
 #[test]
 fn a_report_of_a_plain_run() {
     let scratch = Scratch::new("plain");

@@ -1,9 +1,9 @@
 //! Runs every program of `c-tests/openmp/`, and every kernel without a schedule clause, with virtual teams forced
 //! wherever that is safe. The output must be the same as under libgomp. There is one test for each program.
 //!
-//! `HETMP_STATIC=force` makes virtual teams even if nothing can be gained. So this test checks the guards: if a
-//! guard lets a region through that does not work as a virtual team, the program prints another output, crashes,
-//! or hangs. A program whose header names a `lever` must report that lever.
+//! `HETMP_STATIC=force` makes virtual teams even if nothing can be gained. So this test checks the rules: if
+//! they let a region through that does not work as a virtual team, the program prints another output, crashes,
+//! or hangs. A program whose header names a `way` must report that way.
 //!
 //! On a machine with one CPU, both nodes have the same CPU, and teams are virtual too.
 
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
         cases = case::for_arm(cases).unwrap_or_else(|why| panic!("hetmp: {why}"));
         // No copies of functions are made there, and of some the code is not followed as far as x86-64's.
         for case in &mut cases {
-            case.lever = case.lever.take().filter(|lever| lever == "virtual-team");
+            case.way = case.way.take().filter(|way| way == "virtual-team");
         }
     } else {
         clang = with_clang(&cases).unwrap_or_else(|why| panic!("hetmp: {why}"));
@@ -110,9 +110,7 @@ fn nodes() -> String {
 
 fn compare(case: &Case, cache: &Path) -> Result<(), String> {
     let binary = case.build(cache)?;
-    let report = binary
-        .dir
-        .join(format!("levers-{}.json", std::process::id()));
+    let report = binary.dir.join(format!("ways-{}.json", std::process::id()));
     let settings: Vec<(Setting, &str)> = case
         .settings()
         .into_iter()
@@ -145,11 +143,11 @@ fn compare(case: &Case, cache: &Path) -> Result<(), String> {
                 tail(&out.stderr)
             ));
         }
-        if let Some(lever) = &case.lever {
-            let told = levers(&report)?;
-            if !told.iter().any(|t| t == lever) && !is_another_matter(setting) {
+        if let Some(way) = &case.way {
+            let told = ways(&report)?;
+            if !told.iter().any(|t| t == way) && !is_another_matter(setting) {
                 return Err(format!(
-                    "{} with {setting}, {how}: lever {lever} expected, told: {}",
+                    "{} with {setting}, {how}: way {way} expected, told: {}",
                     binary.path.display(),
                     told.join(", ")
                 ));
@@ -178,20 +176,20 @@ fn is_another_matter(setting: &Setting) -> bool {
     })
 }
 
-/// The levers and guards that the report names, over all regions.
-fn levers(report: &Path) -> Result<Vec<String>, String> {
+/// The ways and reasons that the report names, over all regions.
+fn ways(report: &Path) -> Result<Vec<String>, String> {
     let text =
         fs::read_to_string(report).map_err(|e| format!("report {}: {e}", report.display()))?;
     let json: Value =
         serde_json::from_str(&text).map_err(|e| format!("report {}: {e}", report.display()))?;
-    let mut levers: Vec<String> = json["regions"]
+    let mut ways: Vec<String> = json["regions"]
         .as_array()
         .into_iter()
         .flatten()
         .flat_map(|region| region["ways"].as_array().cloned().unwrap_or_default())
-        .filter_map(|way| way["lever"].as_str().map(str::to_owned))
+        .filter_map(|way| way["way"].as_str().map(str::to_owned))
         .collect();
-    levers.sort();
-    levers.dedup();
-    Ok(levers)
+    ways.sort();
+    ways.dedup();
+    Ok(ways)
 }

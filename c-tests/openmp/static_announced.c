@@ -3,7 +3,7 @@
    hetmp-test: threads=2
    hetmp-test: env=HETMP_SCHEDULE=hetprobe
    hetmp-test: env=HETMP_NODES=cores={0},watts=2;cores={1},watts=1
-   hetmp-test: lever=fibers */
+   hetmp-test: way=fibers */
 #include "loop_check.h"
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* A loop of a program that asks for two threads, whose results do not depend on how it is divided.
    hetmp-test: threads=2
-   hetmp-test: lever=virtual-team */
+   hetmp-test: way=virtual-team */
 #include "loop_check.h"
 
 static double value[5000];

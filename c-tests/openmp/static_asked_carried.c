@@ -1,7 +1,7 @@
 /* Programs that asked for two threads and notice how a loop is divided: by what a private variable carries from one
    iteration to the next, by a count of a thread's iterations, by what is done once a thread. They must keep two.
    hetmp-test: threads=2
-   hetmp-test: lever=asked */
+   hetmp-test: way=asked */
 #include "loop_check.h"
 
 static int place[1000], twin[1000], first[1000], seen[1000], before[1000];

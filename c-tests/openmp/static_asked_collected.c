@@ -1,7 +1,7 @@
 /* Programs that asked for two threads and notice how a loop is divided: by what each thread's memory keeps from one
    iteration to the next, or by variables that begin at zero and are no sums. They must keep two.
    hetmp-test: threads=2
-   hetmp-test: lever=asked */
+   hetmp-test: way=asked */
 #include "loop_check.h"
 
 static int ranks[1000], letters[1000], *kept;

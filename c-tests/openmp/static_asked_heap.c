@@ -1,7 +1,7 @@
 /* Programs that asked for two threads, each of which takes a piece of memory before its loop and fills the memory anew
    in each iteration. They may be divided into more pieces.
    hetmp-test: threads=2
-   hetmp-test: lever=fibers */
+   hetmp-test: way=fibers */
 #include "loop_check.h"
 
 static double rows[1000], from[1000 + 16];

@@ -1,7 +1,7 @@
 /* Programs that asked for two threads and take what the last iteration left: its number, an inner loop's index. They
    may be divided into more pieces.
    hetmp-test: threads=2
-   hetmp-test: lever=virtual-team */
+   hetmp-test: way=virtual-team */
 #include "loop_check.h"
 
 static int raised[1000], rows[1000];

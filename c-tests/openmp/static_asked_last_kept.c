@@ -1,7 +1,7 @@
 /* Programs that asked for two threads and whose last iteration need not have written what is taken from it: then it is
    what an earlier iteration of the same chunk left, or what was there before. They must keep two chunks.
    hetmp-test: threads=2
-   hetmp-test: lever=asked */
+   hetmp-test: way=asked */
 #include "loop_check.h"
 
 static int from[1000], lengths[1000], half[1000];

@@ -1,6 +1,6 @@
 /* The same for a program that sets the number of threads, with barriers inside of the region.
    hetmp-test: threads=2
-   hetmp-test: lever=fibers */
+   hetmp-test: way=fibers */
 #include "loop_check.h"
 
 static double a[4000], b[4000];

@@ -1,5 +1,5 @@
 /* Several loops in one region, with the barriers between them, single, copyprivate, sections and master.
-   hetmp-test: lever=fibers */
+   hetmp-test: way=fibers */
 #include "loop_check.h"
 
 enum { N = 600, STEPS = 25 };

@@ -1,5 +1,5 @@
 /* The program divides its loop itself, by the number of threads that it asked for before the region.
-   hetmp-test: lever=thread-number */
+   hetmp-test: way=thread-number */
 #include "loop_check.h"
 
 int main(void)

@@ -1,6 +1,6 @@
 /* Partial results in an array that has a place for each thread and no more.
    hetmp-test: threads=1,2,3
-   hetmp-test: lever=thread-number */
+   hetmp-test: way=thread-number */
 #include "loop_check.h"
 
 int main(void)

@@ -1,5 +1,5 @@
 /* qsort calls the program back, which keeps a count for each thread there: seen in the function that is handed to
-   qsort. hetmp-test: lever=thread-number */
+   qsort. hetmp-test: way=thread-number */
 #include "loop_check.h"
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* A function of the C library that is not known to call the program back does so, and the program keeps a count for
-   each thread there. hetmp-test: lever=unscanned */
+   each thread there. hetmp-test: way=unscanned */
 #include "loop_check.h"
 #include <search.h>
 

@@ -1,6 +1,6 @@
 /* Loops that deal out single iterations in turn: gcc compiles them to arithmetic, and any number of threads is right
    for them.
-   hetmp-test: lever=virtual-team */
+   hetmp-test: way=virtual-team */
 #include "loop_check.h"
 
 struct box {

@@ -1,6 +1,6 @@
 /* Loops that look as if they dealt out single iterations, and know the threads: they keep the team that they have.
    hetmp-test: threads=2
-   hetmp-test: lever=thread-number */
+   hetmp-test: way=thread-number */
 #include "loop_check.h"
 
 static long own[2][16], laps[2];

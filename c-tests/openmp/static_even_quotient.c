@@ -1,7 +1,7 @@
 /* The program makes the same division as the compiler does for its loop, and uses the quotient for itself: with another
    number in its place the program's own parts would be wrong.
    hetmp-test: threads=2,3
-   hetmp-test: lever=thread-number */
+   hetmp-test: way=thread-number */
 #include "loop_check.h"
 
 enum { N = 6000 };

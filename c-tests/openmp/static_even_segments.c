@@ -1,7 +1,7 @@
 /* Each thread fills a segment of an array, as long as an equal part: a larger part would not fit. The number of threads
    that the segments are made for was asked before the region, and asked for.
    hetmp-test: threads=2,3
-   hetmp-test: lever=thread-number */
+   hetmp-test: way=thread-number */
 #include "loop_check.h"
 
 int main(void)

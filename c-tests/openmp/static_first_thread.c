@@ -1,7 +1,7 @@
 /* Only the first thread runs timers, in functions that ask for the thread number once and keep whether it is 0. A team
    of any size has one such thread.
    hetmp-test: threads=2,3
-   hetmp-test: lever=fibers */
+   hetmp-test: way=fibers */
 #include "loop_check.h"
 
 enum { N = 4000, RUNS = 20 };

@@ -1,6 +1,6 @@
 /* The first thread has another factor than the others, which a function gets: the results depend on the number of
    threads. hetmp-test: threads=2,3
-   hetmp-test: lever=thread-number */
+   hetmp-test: way=thread-number */
 #include "loop_check.h"
 
 enum { N = 999 };

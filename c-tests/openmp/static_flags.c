@@ -2,7 +2,7 @@
    Must neither hang nor compute something else.
    hetmp-test: threads=2,3
    hetmp-test: timeout=60
-   hetmp-test: lever=waits */
+   hetmp-test: way=waits */
 #include "loop_check.h"
 
 enum { N = 64 };

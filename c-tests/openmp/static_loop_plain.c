@@ -1,5 +1,5 @@
 /* Loops without a schedule clause, of every kind of bounds (OpenMP 5.1, 2.11.4): divided by compiled code.
-   hetmp-test: lever=virtual-team */
+   hetmp-test: way=virtual-team */
 #include "loop_check.h"
 
 enum { N = 1000 };

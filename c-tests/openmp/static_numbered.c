@@ -1,6 +1,6 @@
 /* Threads that number themselves by a shared counter, and keep a place each by that number: for as many as the program
    expects.
-   hetmp-test: lever=unscanned */
+   hetmp-test: way=unscanned */
 #include "loop_check.h"
 
 enum { MOST = 4096, N = 3000 };

@@ -1,6 +1,6 @@
 /* A loop that formats text, and would report what cannot be: functions of the C library that wait for nobody. Threads
    that ask a counter only whether they came first.
-   hetmp-test: lever=fibers */
+   hetmp-test: way=fibers */
 #include "loop_check.h"
 
 static char text[2000][16];

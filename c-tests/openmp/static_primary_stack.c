@@ -2,7 +2,7 @@
    in regions with barriers, before and after them, and in regions that a thread with a stack of its own opens.
    hetmp-test: env=OMP_STACKSIZE=512k
    hetmp-test: libs=-lpthread
-   hetmp-test: lever=fibers */
+   hetmp-test: way=fibers */
 #include "check.h"
 #include <pthread.h>
 

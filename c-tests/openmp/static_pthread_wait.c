@@ -1,6 +1,6 @@
 /* The threads of a region meet at a barrier of the program's own, made of a mutex and a condition variable.
    Its size is the size of the team: the number of threads is stored.
-   hetmp-test: lever=thread-number */
+   hetmp-test: way=thread-number */
 #include "loop_check.h"
 #include <pthread.h>
 

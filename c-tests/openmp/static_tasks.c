@@ -1,5 +1,5 @@
 /* Tasks from the iterations of a static loop, waited for at its barrier.
-   hetmp-test: lever=tasks */
+   hetmp-test: way=tasks */
 #include "loop_check.h"
 
 int main(void)

@@ -1,5 +1,5 @@
 /* An object with thread-local variables, and a region that does not reach any: it may be a virtual team.
-   hetmp-test: lever=virtual-team */
+   hetmp-test: way=virtual-team */
 #include "loop_check.h"
 
 static int mine;

@@ -1,6 +1,6 @@
 /* A thread-local variable that a region reaches through a function that it calls: what each thread keeps there,
    another region collects.
-   hetmp-test: lever=thread-local */
+   hetmp-test: way=thread-local */
 #include "loop_check.h"
 
 static __thread long kept;

@@ -1,5 +1,5 @@
 /* The same through a pointer to a function, which the scan does not follow.
-   hetmp-test: lever=thread-local */
+   hetmp-test: way=thread-local */
 #include "loop_check.h"
 
 static __thread long kept;

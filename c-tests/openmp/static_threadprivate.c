@@ -1,5 +1,5 @@
 /* Threadprivate variables persist from one region to the next: one copy a real thread.
-   hetmp-test: lever=thread-local */
+   hetmp-test: way=thread-local */
 #include "loop_check.h"
 
 static int mine;

@@ -1,6 +1,6 @@
 /* Regions that print once how many threads they have: whatever team runs, the user reads the number that the program
    was given. The function goes by another name, because gcc would otherwise share the loop's own question with the
-   printing. hetmp-test: lever=fibers */
+   printing. hetmp-test: way=fibers */
 #include "loop_check.h"
 
 int threads_now(void) __asm__("omp_get_num_threads");

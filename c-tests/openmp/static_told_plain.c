@@ -1,7 +1,7 @@
 /* The same question by its own name, as programs ask it (see static_told.c). At this level neither compiler shares the
    loop's own question with the printing.
    hetmp-test: flags=-O1
-   hetmp-test: lever=fibers */
+   hetmp-test: way=fibers */
 #include "loop_check.h"
 
 enum { N = 4000 };

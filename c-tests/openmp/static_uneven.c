@@ -1,7 +1,7 @@
 /* Regions that are no virtual teams, since they use the thread number: parts of other sizes must cover each loop once,
    whatever the types, steps and lengths, and loops of one length must be divided alike.
    hetmp-test: threads=2,3
-   hetmp-test: lever=uneven */
+   hetmp-test: way=uneven */
 #include "loop_check.h"
 
 enum { N = 5003 };

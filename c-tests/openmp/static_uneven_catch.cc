@@ -1,6 +1,6 @@
 // Exceptions that are thrown, caught and passed on within iterations, in a region that uses the thread number.
 // hetmp-test: threads=2,3
-// hetmp-test: lever=uneven
+// hetmp-test: way=uneven
 #include "loop_check.h"
 #include <stdexcept>
 #include <string>

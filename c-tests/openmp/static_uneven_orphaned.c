@@ -1,7 +1,7 @@
 /* A function that the region calls has a loop of its own, whose iterations rely on those that the same thread ran in
    the region's loop: both must be divided alike.
    hetmp-test: threads=2,3
-   hetmp-test: lever=uneven */
+   hetmp-test: way=uneven */
 #include "loop_check.h"
 
 enum { N = 6000 };

@@ -74,7 +74,7 @@ fn a_report_has_every_node_and_region() {
         assert!(node["waited_ns"].as_u64() > Some(0), "{text}");
     }
     let regions = all["regions"].as_array().expect("regions");
-    let across = |r: &serde_json::Value| r["ways"][0]["lever"] == "across";
+    let across = |r: &serde_json::Value| r["ways"][0]["way"] == "across";
     assert_eq!(regions.len(), 3, "{text}");
     assert!(regions.iter().all(across), "{text}");
     let pages = all["dsm"]["pages"].as_array().expect("pages");

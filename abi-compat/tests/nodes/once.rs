@@ -58,8 +58,8 @@ fn a_region_that_runs_once_is_read_before() {
     assert_eq!(run("hetprobe"), expected);
     let report: Value = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
     let by = report["reach"]["by"].as_array().unwrap();
-    let levers: Vec<&str> = by.iter().filter_map(|p| p["lever"].as_str()).collect();
-    assert_eq!(levers, ["virtual-team"], "{report}");
+    let ways: Vec<&str> = by.iter().filter_map(|p| p["way"].as_str()).collect();
+    assert_eq!(ways, ["virtual-team"], "{report}");
     let spent = |field: &str| report["reach"][field].as_u64().unwrap();
     assert!(
         (1..spent("allowed_ns")).contains(&spent("looked_ns")),

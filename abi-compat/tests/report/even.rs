@@ -48,8 +48,8 @@ int main(int argc, char **argv)
 }
 "#;
 
-/// Two nodes that are alike. A region runs as without nodes (guard `even`) until its threads have waited for each other
-/// at a barrier. A region whose threads never wait keeps running so. An uneven region gets virtual threads (lever
+/// Two nodes that are alike. A region runs as without nodes (reason `even`) until its threads have waited for each
+/// other at a barrier. A region whose threads never wait keeps running so. An uneven region gets virtual threads (way
 /// `fibers`).
 #[test]
 #[ignore = "measures times: a quiet machine is needed"]
@@ -86,7 +86,7 @@ fn even_regions_on_like_nodes_are_left_alone() {
                 .unwrap_or_else(|| panic!("{function} in {report}"));
             list(region, "ways")
                 .iter()
-                .map(|w| w["lever"].as_str().unwrap().to_owned())
+                .map(|w| w["way"].as_str().unwrap().to_owned())
                 .collect()
         };
         let (even, uneven) = (ways("even"), ways("uneven"));

@@ -156,7 +156,7 @@ fn small_libraries_that_the_program_is_linked_with_take_part() {
         let report = scratch.json("report.json");
         let divided = list(&report, "regions").iter().any(|region| {
             let mut ways = list(region, "ways").iter();
-            ways.any(|way| way["lever"] == "fibers" || way["lever"] == "virtual-team")
+            ways.any(|way| way["way"] == "fibers" || way["way"] == "virtual-team")
         });
         assert_eq!(divided, told_more, "{name}: {report}");
     }

@@ -48,6 +48,6 @@ fn long_pieces_are_no_waits() {
     assert_eq!(String::from_utf8_lossy(&out.stdout), "2080.0\n");
     let report = scratch.json("report.json");
     let by = list(&report["reach"], "by");
-    let levers: Vec<&str> = by.iter().filter_map(|p| p["lever"].as_str()).collect();
-    assert_eq!(levers, ["virtual-team"], "{report}");
+    let ways: Vec<&str> = by.iter().filter_map(|p| p["way"].as_str()).collect();
+    assert_eq!(ways, ["virtual-team"], "{report}");
 }

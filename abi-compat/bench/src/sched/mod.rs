@@ -51,7 +51,7 @@ pub(crate) enum Part {
     E,
     /// Barriers over nodes that are far apart, emulated: level by level beside round all threads
     F,
-    /// Which part of the time in regions each lever and guard had
+    /// Which part of the time in regions went each way, or was kept by each reason
     G,
 }
 

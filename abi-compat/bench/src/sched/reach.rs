@@ -1,5 +1,5 @@
-//! The reach of the levers: of the time that programs spend in parallel regions, the share that ran
-//! under each lever, and the share in which each guard kept an ordinary team.
+//! Reach: of the time that programs spend in parallel regions, the share that went each way, and the share in which
+//! each reason kept an ordinary team.
 //!
 //! **Data in**: the files of `HETMP_REPORT`, one for each process (docs/nodes.md). **Data out**: a table
 //! of shares.
@@ -41,13 +41,13 @@ pub(super) struct Reach {
     pub(super) error: Option<String>,
 }
 
-/// A lever or guard, and the regions under it.
+/// A way, or a reason that kept an ordinary team, and its regions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Way {
-    /// The lever's or the guard's name.
+    /// Its word.
     pub(super) name: String,
-    /// True for a guard: the regions ran with an ordinary team.
-    pub(super) guard: bool,
+    /// The regions kept an ordinary team.
+    pub(super) kept: bool,
     /// Share of the time in regions, 0 to 1.
     pub(super) share: f64,
     /// Executions of regions.
@@ -67,8 +67,8 @@ struct Totals {
 
 #[derive(Deserialize)]
 struct By {
-    lever: String,
-    guard: bool,
+    way: String,
+    kept: bool,
     runs: u64,
     elapsed_ns: u64,
 }
@@ -81,7 +81,7 @@ pub(super) fn measure(
     report: &mut Report,
 ) -> Result<()> {
     println!("\n### (g) Reach of hetprobe: share of the time in regions\n");
-    println!("| program | region time, s | under a lever | lever or guard: share |");
+    println!("| program | region time, s | divided | way or reason: share |");
     println!("| --- | ---: | ---: | --- |");
     let nodes = cores.unlike(args.speed);
     let scratch = Scratch::new()?;
@@ -199,9 +199,9 @@ fn add(texts: &[String]) -> Result<(f64, Vec<Way>)> {
         let file: File = serde_json::from_str(text).context("a report: not what was expected")?;
         let totals = file
             .reach
-            .context("a report without `reach`: a library that tells levers apart is needed")?;
+            .context("a report without `reach`: a library that tells ways apart is needed")?;
         for by in totals.by {
-            let sum = sums.entry((by.guard, by.lever)).or_default();
+            let sum = sums.entry((by.kept, by.way)).or_default();
             sum.0 += by.elapsed_ns;
             sum.1 += by.runs;
         }
@@ -209,9 +209,9 @@ fn add(texts: &[String]) -> Result<(f64, Vec<Way>)> {
     let total: u64 = sums.values().map(|(ns, _)| ns).sum();
     let mut ways: Vec<Way> = sums
         .into_iter()
-        .map(|((guard, name), (ns, runs))| Way {
+        .map(|((kept, name), (ns, runs))| Way {
             name,
-            guard,
+            kept,
             share: ns as f64 / total.max(1) as f64,
             runs,
         })
@@ -227,16 +227,16 @@ impl Reach {
             return;
         }
         // The fold begins at +0: an empty `sum` is -0, which would be printed as -0.
-        let levers = self
+        let divided = self
             .ways
             .iter()
-            .filter(|w| !w.guard)
+            .filter(|w| !w.kept)
             .fold(0.0, |sum, w| sum + w.share);
         let words: Vec<String> = self
             .ways
             .iter()
             .map(|w| {
-                let kind = if w.guard { "guard " } else { "" };
+                let kind = if w.kept { "kept: " } else { "" };
                 format!("{kind}{}: {:.1} %", w.name, 100.0 * w.share)
             })
             .collect();
@@ -244,7 +244,7 @@ impl Reach {
             "| {} | {:.2} | {:.1} % | {} |",
             self.program,
             self.seconds,
-            100.0 * levers,
+            100.0 * divided,
             words.join(", ")
         );
     }
@@ -257,13 +257,14 @@ mod tests {
     #[test]
     fn reports_of_several_processes_add_up() {
         let one = r#"{"hetmp_report": 1, "reach": {"runs": 3, "elapsed_ns": 400, "by": [
-            {"lever": "fibers", "guard": false, "reason": "", "runs": 1, "elapsed_ns": 300, "share": 0.75},
-            {"lever": "short", "guard": true, "reason": "", "runs": 2, "elapsed_ns": 100, "share": 0.25}]}}"#;
-        let two = r#"{"reach": {"by": [{"lever": "short", "guard": true, "runs": 5, "elapsed_ns": 600}]}}"#;
+            {"way": "fibers", "kept": false, "reason": "", "runs": 1, "elapsed_ns": 300, "share": 0.75},
+            {"way": "short", "kept": true, "reason": "", "runs": 2, "elapsed_ns": 100, "share": 0.25}]}}"#;
+        let two =
+            r#"{"reach": {"by": [{"way": "short", "kept": true, "runs": 5, "elapsed_ns": 600}]}}"#;
         let (seconds, ways) = add(&[one.to_owned(), two.to_owned()]).unwrap();
         assert!((seconds - 1e-6).abs() < 1e-12);
         assert_eq!(ways[0].name, "short");
-        assert_eq!((ways[0].guard, ways[0].runs), (true, 7));
+        assert_eq!((ways[0].kept, ways[0].runs), (true, 7));
         assert!((ways[0].share - 0.7).abs() < 1e-12);
         assert!((ways[1].share - 0.3).abs() < 1e-12);
     }

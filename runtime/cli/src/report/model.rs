@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// The version of the format that is read.
-pub(super) const FORMAT: u64 = 1;
+pub(super) const FORMAT: u64 = 2;
 /// Larger files are not reports, bytes.
 const LARGEST: u64 = 1 << 30;
 
@@ -139,11 +139,12 @@ pub(super) struct Reach {
     pub(super) by: Vec<Part>,
 }
 
-/// How much of the time in regions one lever or guard had.
+/// How much of the time in regions went one way.
 #[derive(Debug, Deserialize)]
 pub(super) struct Part {
-    pub(super) lever: String,
-    pub(super) guard: bool,
+    /// The word of the way, or of the reason that kept an ordinary team.
+    pub(super) way: String,
+    pub(super) kept: bool,
     pub(super) reason: String,
     pub(super) runs: u64,
     pub(super) elapsed_ns: u64,
@@ -164,8 +165,9 @@ pub(super) struct Region {
 /// Executions of a region in one of its ways.
 #[derive(Debug, Deserialize)]
 pub(super) struct Way {
-    pub(super) lever: String,
-    pub(super) guard: bool,
+    /// The word of the way, or of the reason that kept an ordinary team.
+    pub(super) way: String,
+    pub(super) kept: bool,
     pub(super) reason: String,
     pub(super) threads: u32,
     pub(super) virtual_threads: Option<u32>,

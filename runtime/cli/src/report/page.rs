@@ -19,7 +19,7 @@ const SHADES: usize = 6;
 /// colour that two of them shared would say that two things are one.
 #[derive(Clone, Copy)]
 enum Family {
-    Lever,
+    Way,
     Node,
 }
 
@@ -42,7 +42,7 @@ fn escape(text: &str) -> String {
 /// The colour of a family's `i`th member; those after the last shade share it.
 fn shade(family: Family, i: usize) -> String {
     let family = match family {
-        Family::Lever => 'l',
+        Family::Way => 'l',
         Family::Node => 'n',
     };
     format!("var(--{family}{})", i.min(SHADES - 1))
@@ -134,19 +134,19 @@ fn reach(all: &Resolved, out: &mut String) {
     let mut parts: Vec<_> = reach.by.iter().collect();
     parts.sort_by_key(|p| core::cmp::Reverse(p.elapsed_ns));
     out.push_str(
-        "<h2>Reach</h2>\n<p class=\"soft\">How the time in parallel regions divides among levers, which reach a \
-         region, and guards, which leave it as it is.</p>\n",
+        "<h2>Reach</h2>\n<p class=\"soft\">The time in parallel regions, by the way in which they were divided, \
+         or by the reason that kept an ordinary team.</p>\n",
     );
     let bars = parts.iter().enumerate().map(|(i, p)| {
         (
             p.share,
-            shade(Family::Lever, i),
-            format!("{}: {:.1}%", p.lever, p.share * 100.0),
+            shade(Family::Way, i),
+            format!("{}: {:.1}%", p.way, p.share * 100.0),
         )
     });
     out.push_str(&bar("reach", bars));
     out.push_str(
-        "<div class=\"scroll\"><table><tr><th>Lever or guard<th class=\"n\">Share<th class=\"n\">Time\
+        "<div class=\"scroll\"><table><tr><th>Way or reason<th class=\"n\">Share<th class=\"n\">Time\
          <th class=\"n\">Runs<th class=\"why\">Why</tr>\n",
     );
     for (i, p) in parts.iter().enumerate() {
@@ -154,9 +154,9 @@ fn reach(all: &Resolved, out: &mut String) {
             out,
             "<tr><td><span class=\"key\" style=\"background:{}\"></span>{} <span class=\"soft\">{}</span>\
              <td class=\"n\">{:.1}%<td class=\"n\">{}<td class=\"n\">{}<td>{}</tr>",
-            shade(Family::Lever, i),
-            escape(&p.lever),
-            if p.guard { "guard" } else { "lever" },
+            shade(Family::Way, i),
+            escape(&p.way),
+            if p.kept { "kept" } else { "divided" },
             p.share * 100.0,
             time(p.elapsed_ns),
             p.runs,
@@ -261,13 +261,13 @@ fn region(r: &Region, s: &Source, most: u64, out: &mut String) {
             .map_or(String::new(), |v| format!(", {v} virtual"));
         format!(
             "<b>{}</b> <span class=\"soft\">{} run{}, {} thread{}{pieces}, {}{}</span>",
-            escape(&w.lever),
+            escape(&w.way),
             w.runs,
             plural(w.runs),
             w.threads,
             plural(w.threads.into()),
             time(w.elapsed_ns),
-            if w.guard || r.ways.len() == 1 {
+            if w.kept || r.ways.len() == 1 {
                 format!(": {}", escape(&w.reason))
             } else {
                 String::new()

@@ -72,13 +72,13 @@ fn reach(all: &Resolved, out: &mut String) {
     let Some(reach) = all.report.reach.as_ref().filter(|r| !r.by.is_empty()) else {
         return;
     };
-    out.push_str("\nReach: the time in parallel regions, by lever or by the guard that refused\n");
+    out.push_str("\nReach: the time in parallel regions, by way, or by the reason that kept an ordinary team\n");
     let mut parts: Vec<_> = reach.by.iter().collect();
     parts.sort_by_key(|p| core::cmp::Reverse(p.elapsed_ns));
     let rows = parts.iter().map(|p| {
         vec![
-            p.lever.clone(),
-            if p.guard { "guard" } else { "lever" }.to_owned(),
+            p.way.clone(),
+            if p.kept { "kept" } else { "divided" }.to_owned(),
             format!("{:.1}%", p.share * 100.0),
             time(p.elapsed_ns),
             p.runs.to_string(),
@@ -125,7 +125,7 @@ fn regions(all: &Resolved, out: &mut String) {
             time(r.min_ns),
             time(r.max_ns),
             threads,
-            way.map_or(String::new(), |w| w.lever.clone() + &more),
+            way.map_or(String::new(), |w| w.way.clone() + &more),
             name(s, &r.place).to_owned(),
             s.to_string(),
             way.map_or(String::new(), |w| w.reason.clone()),
@@ -133,15 +133,7 @@ fn regions(all: &Resolved, out: &mut String) {
     };
     Table {
         titles: &[
-            ">time",
-            ">runs",
-            ">mean",
-            ">least",
-            ">most",
-            ">threads",
-            "lever/guard",
-            "function",
-            "source",
+            ">time", ">runs", ">mean", ">least", ">most", ">threads", "way", "function", "source",
             "why",
         ],
         rows: all

@@ -66,7 +66,7 @@ const READERS: &[(&str, &[&str], &str)] = &[
     (HETRUN, &["-n", "1", "FILE"], ""),
 ];
 
-const REPORT: &str = r#"{"hetmp_report":1, "hetmp":"0.1.0", "program":"p", "pid":1, "started_unix_ms":1, "elapsed_ns":2,
+const REPORT: &str = r#"{"hetmp_report":2, "hetmp":"0.1.0", "program":"p", "pid":1, "started_unix_ms":1, "elapsed_ns":2,
 "ending":"exit", "schedule":"static", "nodes":[], "regions":[], "loops":[]}"#;
 
 #[test]

@@ -52,21 +52,21 @@ fn report(module: &str, build_id: Option<&str>, offset: u64) -> Value {
         base_map.extend(more.as_object().expect("an object").clone());
         base
     };
-    let way = |lever: &str, guard: bool, ns: u64| {
+    let way = |name: &str, kept: bool, ns: u64| {
         json!({
-            "lever": lever, "guard": guard, "reason": format!("because of {lever}"), "threads": 2,
-            "virtual_threads": if guard { None } else { Some(16) },
+            "way": name, "kept": kept, "reason": format!("because of {name}"), "threads": 2,
+            "virtual_threads": if kept { None } else { Some(16) },
             "runs": 1, "elapsed_ns": ns, "min_ns": ns, "max_ns": ns,
         })
     };
     json!({
-        "hetmp_report": 1, "hetmp": "0.1.0", "program": "/a/</script><b>prog", "pid": 4,
+        "hetmp_report": 2, "hetmp": "0.1.0", "program": "/a/</script><b>prog", "pid": 4,
         "started_unix_ms": 0, "elapsed_ns": 5_000_000, "ending": "signal 11",
         "schedule": "hetprobe,10%",
         "nodes": [{"cpus": "0", "speed": 1.0, "name": null}, {"cpus": "1", "speed": 0.33, "name": "slow"}],
         "reach": {"runs": 2, "elapsed_ns": 4_000_000, "by": [
-            {"lever": "virtual-team", "guard": false, "reason": "x", "runs": 1, "elapsed_ns": 3_000_000, "share": 0.75},
-            {"lever": "short", "guard": true, "reason": "too short", "runs": 1, "elapsed_ns": 1_000_000, "share": 0.25},
+            {"way": "virtual-team", "kept": false, "reason": "x", "runs": 1, "elapsed_ns": 3_000_000, "share": 0.75},
+            {"way": "short", "kept": true, "reason": "too short", "runs": 1, "elapsed_ns": 1_000_000, "share": 0.25},
         ]},
         "regions": [
             with(place("small._omp_fn.0"), json!({
@@ -131,8 +131,8 @@ fn a_table() {
     for part in [
         "by signal 11 (SIGSEGV) after 5.00 ms",
         "1: CPUs 1, slow, slowed to 0.33",
-        "virtual-team  lever  75.0%",
-        "short         guard  25.0%",
+        "virtual-team  divided  75.0%",
+        "short         kept     25.0%",
         "75.0% 25.0%",
         "3.00:-",
         "no source lines for /nonexistent/prog: the file is gone",
@@ -231,7 +231,7 @@ fn files_that_are_no_reports() {
     let scratch = Scratch::new("bad");
     let good = report("/nonexistent/prog", None, 0).to_string();
     let mut later = report("/nonexistent/prog", None, 0);
-    later["hetmp_report"] = json!(2);
+    later["hetmp_report"] = json!(3);
     let mut wrong = report("/nonexistent/prog", None, 0);
     wrong["loops"][0]["iterations"] = json!(-1);
     for (content, why) in [
@@ -242,7 +242,7 @@ fn files_that_are_no_reports() {
         ("hello", "not JSON"),
         ("{}", "no field hetmp_report"),
         ("[]", "no field hetmp_report"),
-        (&later.to_string(), "format 2 (expected format 1, "),
+        (&later.to_string(), "format 3 (expected format 2, "),
         (&wrong.to_string(), "-1"),
         (&"[".repeat(100_000), "not JSON"),
     ] {

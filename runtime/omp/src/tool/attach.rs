@@ -137,7 +137,7 @@ fn start() -> bool {
     }
     log.line(format_args!("the tool is attached"));
     // A real thread runs its virtual threads in turns, and a tool cannot be told which task goes on.
-    modes::forget_levers();
+    modes::forget_virtual();
     STARTED.store(tool, Ordering::Relaxed);
     at_exit(offer.finish);
     true

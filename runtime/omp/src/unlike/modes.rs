@@ -20,7 +20,7 @@ pub(super) const OBSERVE: u8 = 2;
 pub(super) const PROBE: u8 = 4;
 
 /// For regions: they may be run as virtual teams.
-pub(super) const LEVERS: u8 = 1;
+pub(super) const VIRTUAL: u8 = 1;
 /// For regions: they are timed for the report.
 pub(super) const REPORT: u8 = 2;
 /// For regions: run them as virtual teams even where nothing is gained.
@@ -77,8 +77,8 @@ pub(super) fn prepared() {
 }
 
 /// From now on regions are not run as virtual teams.
-pub(crate) fn forget_levers() {
-    REGIONS.fetch_and(!LEVERS, Ordering::Relaxed);
+pub(crate) fn forget_virtual() {
+    REGIONS.fetch_and(!VIRTUAL, Ordering::Relaxed);
 }
 
 /// Is there a file to write that lists every loop?
@@ -152,15 +152,15 @@ pub(crate) fn configure(globals: &Globals) {
     if kind.is_ours() && switch::AVAILABLE {
         match globals.ours.static_loops {
             StaticLoops::Off => {}
-            StaticLoops::Auto | StaticLoops::Uneven if nodes::count() > 1 => regions |= LEVERS,
-            StaticLoops::Wide if nodes::count() > 1 => regions |= LEVERS | WIDE,
+            StaticLoops::Auto | StaticLoops::Uneven if nodes::count() > 1 => regions |= VIRTUAL,
+            StaticLoops::Wide if nodes::count() > 1 => regions |= VIRTUAL | WIDE,
             StaticLoops::Auto | StaticLoops::Uneven | StaticLoops::Wide => {}
-            StaticLoops::Force | StaticLoops::ForceUneven => regions |= LEVERS | FORCE,
+            StaticLoops::Force | StaticLoops::ForceUneven => regions |= VIRTUAL | FORCE,
         }
         // Only `hetprobe` without a profile may wait for evidence: with another schedule the user has already
         // decided about the nodes, and a profile already knows regions.
         let open = kind.learns() && regions & FORCE == 0 && globals.ours.profile.is_none();
-        if open && regions & LEVERS != 0 {
+        if open && regions & VIRTUAL != 0 {
             regions |= if nodes::told_apart() { SPARING } else { EVEN };
         }
     }

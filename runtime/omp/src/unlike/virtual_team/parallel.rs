@@ -15,7 +15,7 @@ use crate::team::region::{self as team, Prepare, Region};
 use crate::thread::Thread;
 use crate::unlike::het::known;
 use crate::unlike::het::report::{self, RegionRun};
-use crate::unlike::modes::{self, EVEN, FORCE, LEVERS, REPORT};
+use crate::unlike::modes::{self, EVEN, FORCE, REPORT, VIRTUAL};
 use crate::unlike::nodes;
 use core::sync::atomic::Ordering;
 use hetmp_core::float;
@@ -30,7 +30,7 @@ use hetmp_sched::ways::{Reason, Way};
 #[inline]
 pub(crate) fn told_threads(icv: &Icv) -> u32 {
     let mode = modes::regions();
-    if mode & LEVERS == 0 || !announce::is_for(icv) {
+    if mode & VIRTUAL == 0 || !announce::is_for(icv) {
         return icv.nthreads;
     }
     if mode & EVEN != 0 {
@@ -42,7 +42,7 @@ pub(crate) fn told_threads(icv: &Icv) -> u32 {
 
 /// Starts the clock of regions. Called once, before the first region that is looked at.
 pub(crate) fn prepare() {
-    if modes::regions() & LEVERS != 0 {
+    if modes::regions() & VIRTUAL != 0 {
         BEGAN.get_or_init(|| (ticks(), monotonic_ns()));
     }
 }
@@ -50,7 +50,7 @@ pub(crate) fn prepare() {
 /// The program has learned the number of cores, and may rely on it.
 #[inline]
 pub(crate) fn told_cores() {
-    if modes::regions() & LEVERS != 0 {
+    if modes::regions() & VIRTUAL != 0 {
         announce::bound();
     }
 }
@@ -389,7 +389,7 @@ fn divided(th: &Thread) -> u64 {
 pub(crate) unsafe fn open(th: &Thread, region: &Region, first: Option<Prepare<'_>>) {
     let mode = modes::regions();
     let outermost = th.team().level() == 0 && !th.is_runner();
-    if mode & LEVERS != 0 && outermost && region.nthreads > 1 {
+    if mode & VIRTUAL != 0 && outermost && region.nthreads > 1 {
         // The region has the size of an ordinary team, which the program may keep. (A region of one thread, whose
         // `if` clause is false, says nothing about that size.)
         announce::bound();

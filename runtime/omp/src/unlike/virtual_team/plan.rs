@@ -9,7 +9,7 @@ use crate::icv::{ProcBind, StaticLoops, UNLIMITED_THREADS};
 use crate::init;
 use crate::team::region::{Form, Region};
 use crate::thread::Thread;
-use crate::unlike::modes::{self, EVEN, FORCE, LEVERS, WIDE};
+use crate::unlike::modes::{self, EVEN, FORCE, VIRTUAL, WIDE};
 use hetmp_scan::Told;
 use hetmp_sched::virtual_team::pieces;
 use hetmp_sched::ways::{Reason, Way};
@@ -68,7 +68,7 @@ pub(super) fn off() -> Reason {
 /// The reason why no region of this size is examined, if there is one.
 pub(super) fn left_alone(threads: u32) -> Option<Reason> {
     let globals = init::globals();
-    if modes::regions() & LEVERS == 0 {
+    if modes::regions() & VIRTUAL == 0 {
         let ours = globals.icv.run_sched.kind.is_ours();
         let is_off = !ours || globals.ours.static_loops == StaticLoops::Off;
         return Some(if is_off { off() } else { Reason::AlikeNodes });
@@ -105,7 +105,7 @@ fn is_bound(th: &Thread, region: &Region) -> bool {
 
 /// The announced size, if it applies to this outermost region without a `num_threads` clause.
 pub(super) fn announced(th: &Thread, region: &Region) -> Option<u32> {
-    if modes::regions() & LEVERS == 0 {
+    if modes::regions() & VIRTUAL == 0 {
         return None;
     }
     let told = announce::told();

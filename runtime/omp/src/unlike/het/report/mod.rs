@@ -42,7 +42,7 @@ use place::Symbols;
 use std::fmt::Write as _;
 
 /// Format version of the report's file.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 static WANTED: AtomicBool = AtomicBool::new(false);
 /// Held while files are written. True when nothing more will be written.

@@ -165,7 +165,7 @@ fn times(out: &mut String, t: &Times) {
 fn put_way(out: &mut String, way: Way, why: Option<&str>) {
     let _ = write!(
         out,
-        "\"lever\":{},\"guard\":{},\"reason\":{}",
+        "\"way\":{},\"kept\":{},\"reason\":{}",
         quoted(way.word()),
         matches!(way, Way::Ordinary(_)),
         quoted(why.unwrap_or(way.sentence()))
@@ -271,7 +271,7 @@ mod tests {
 
     /// A region with an ordinary team is not lost: its loops may have come to hetmp's schedules by themselves.
     #[test]
-    fn divided_loops_in_guarded_regions_are_reached() {
+    fn divided_loops_in_kept_regions_are_reached() {
         let mut r = Region {
             place: place::of(32),
             ways: Vec::new(),
@@ -283,7 +283,7 @@ mod tests {
         let mut out = String::new();
         all.reach_json(&mut out);
         let part = |name: &str| {
-            let (_, rest) = out.split_once(&format!("\"lever\":\"{name}\""))?;
+            let (_, rest) = out.split_once(&format!("\"way\":\"{name}\""))?;
             let (_, rest) = rest.split_once("\"runs\":")?;
             rest.split_once(",\"share\"")
                 .map(|(part, _)| part.to_owned())
@@ -325,7 +325,7 @@ mod tests {
         let mut out = String::new();
         all.reach_json(&mut out);
         assert!(
-            out.contains("\"lever\":\"virtual-team\",\"guard\":false"),
+            out.contains("\"way\":\"virtual-team\",\"kept\":false"),
             "{out}"
         );
         assert!(out.contains("\"share\":0.011846"), "{out}");
