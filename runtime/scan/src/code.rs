@@ -181,6 +181,8 @@ impl Register {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
     Nothing,
+    /// Orders what this thread reads and writes.
+    Fence,
     Copy,
     /// A copy that widens 32 bits to 64, with their sign.
     Widen,

@@ -55,6 +55,7 @@ pub mod kept;
 mod kmpc;
 pub mod library;
 pub mod loaded;
+mod mute;
 mod nodes;
 mod once;
 mod operand;
@@ -73,6 +74,7 @@ mod value;
 mod ways;
 
 pub use entry::Entry;
+pub use mute::is_mute;
 pub use taken::{reach, Reach};
 pub use told::Told;
 

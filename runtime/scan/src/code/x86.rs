@@ -275,6 +275,7 @@ fn op(i: &iced_x86::Instruction) -> Op {
     use Mnemonic as M;
     match i.mnemonic() {
         M::Endbr64 | M::Nop | M::Pause => Op::Nothing,
+        M::Mfence | M::Lfence | M::Sfence => Op::Fence,
         M::Mov => Op::Copy,
         M::Movsxd => Op::Widen,
         M::Cdqe => Op::WidenResult,
