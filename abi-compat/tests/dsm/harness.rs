@@ -252,8 +252,13 @@ pub(crate) fn is_same(got: &Output, expected: &Output, nodes: u32) -> String {
 
 /// Faults of all nodes that asked another one, as `HETMP_VERBOSE` says.
 pub(crate) fn faults_in(said: &str) -> u32 {
+    sum_in(said, "faults")
+}
+
+/// The sum of all nodes' numbers of what is called so.
+pub(crate) fn sum_in(said: &str, what: &str) -> u32 {
     let nodes = said.lines().filter(|l| l.starts_with("hetmp: dsm: node "));
-    let counts = nodes.flat_map(|l| l.split(", ").filter(|part| part.ends_with("faults")));
+    let counts = nodes.flat_map(|l| l.split(", ").filter(|part| part.ends_with(what)));
     counts
         .map(|part| part.split(' ').next().and_then(|n| n.parse::<u32>().ok()))
         .map(|n| n.expect("a number"))

@@ -1,8 +1,8 @@
 //! What programs on several nodes do is what they do without: constructs, memory, files, languages.
 
 use crate::harness::{
-    by_hetrun_with, compile, faults_in, hetrun_finds_the_library, is_same, prints_the_same, run,
-    same, same_by_clang, same_with, skipped, BY_SIGNALS,
+    by_hetrun, by_hetrun_with, compile, faults_in, hetrun_finds_the_library, is_same,
+    prints_the_same, run, same, same_by_clang, same_with, skipped, sum_in, BY_SIGNALS,
 };
 use hetmp_abi_compat::sample;
 
@@ -71,6 +71,30 @@ fn pages_that_are_wanted_together_come_together() {
         assert!(alone.contains(" 0 pages along"), "{by:?}: {alone}");
         let faults = (faults_in(&alone), faults_in(&together));
         assert!(2 * faults.1 < faults.0, "{by:?}: {faults:?}: {together}");
+    }
+}
+
+/// Nodes write different bytes of pages at the same time, where the region's code can tell other threads nothing. A
+/// program with threads of its own has each page on one node.
+#[test]
+fn bytes_that_nodes_write_at_the_same_time_meet() {
+    let programs = ["-DLENT", "-DTHREAD"].map(|flag| compile("c-tests/dsm/lent.c", &[flag]));
+    for nodes in sample::one("bytes_that_nodes_write", vec![2, 3, 4]) {
+        let expected = run(&programs[0], &[], 0, &[]);
+        for by in [Some("uffd"), Some("sigsegv"), None] {
+            for (program, lends) in programs.iter().zip([true, false]) {
+                let got = match by {
+                    Some(by) => run(program, &[], nodes, &[("HETMP_DSM", by)]),
+                    None if !hetrun_finds_the_library() => continue,
+                    None => by_hetrun(program, nodes),
+                };
+                if !skipped(&got) {
+                    let said = is_same(&got, &expected, nodes);
+                    let lent = sum_in(&said, " lent") > 0;
+                    assert_eq!(lent, lends, "{by:?}, {nodes} nodes: {said}");
+                }
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What `libhetmp.so` gets from this library: a table of functions.
 
 use crate::arena::SHARED;
-use crate::malloc;
+use crate::{malloc, place};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use once_cell::race::OnceRef;
@@ -18,12 +18,12 @@ pub(crate) struct Table {
     ask: extern "C" fn(u32, *mut u64),
     /// Is the address in memory that all nodes share?
     is_shared: extern "C" fn(usize) -> bool,
-    /// Writes ten words about the node that the first argument names, those of another node as they were when its
+    /// Writes eleven words about the node that the first argument names, those of another node as they were when its
     /// part of the last region ended (at the origin only). Five counts: read faults that asked another node, write
     /// faults that asked another node, pages sent, pages taken away, and the nanoseconds from a fault's arrival to the
     /// page's, summed over faults. Then the three words that the node asked with when its part ended. Then the pages of
-    /// its own that this node, whatever the argument is, has touched so far. Then a sixth count: pages that came along
-    /// with others.
+    /// its own that this node, whatever the argument is, has touched so far. Then two more counts: pages that came
+    /// along with others, and copies that were lent to the node.
     counts: extern "C" fn(u32, *mut u64),
     /// Writes two words about the calling thread: its faults that asked another node, and the nanoseconds that it has
     /// waited for their pages.
@@ -42,6 +42,9 @@ pub(crate) struct Table {
     /// From now on this is called, on a thread with a stack of its own, whenever a thread of this node asks another
     /// node for a page. The first function stays.
     judge: extern "C" fn(extern "C" fn()),
+    /// From now on this node may lend pages to several nodes that write them, or may not: threads of the region learn
+    /// of what threads on other nodes write only by requests. Returns whether it may.
+    lend: extern "C" fn(bool) -> bool,
     /// All nodes have the same libraries at the same addresses: they are of one instruction set.
     alike: bool,
 }
@@ -62,7 +65,7 @@ extern "C" fn ask(op: u32, words: *mut u64) {
         // SAFETY: `hetmp-omp` passes the address of three words of its own.
         let mut given = unsafe { words.read() };
         if op == Op::Done {
-            together().hand_in([given, [along(), 0, 0]]);
+            together().hand_in([given, more()]);
             given = packed();
         }
         // SAFETY: `hetmp-omp` passes the address of three words of its own.
@@ -83,9 +86,10 @@ fn packed() -> [u64; 3] {
     ]
 }
 
-/// The pages of this node that came along with others.
-fn along() -> u64 {
-    (together().driver().counts().along).load(Ordering::Relaxed)
+/// This node's counts of pages that came along with others, and of copies that were lent to it.
+fn more() -> [u64; 3] {
+    let c = together().driver().counts();
+    [&c.along, &c.lent, &AtomicU64::new(0)].map(|n| n.load(Ordering::Relaxed))
 }
 
 extern "C" fn is_shared(address: usize) -> bool {
@@ -98,9 +102,9 @@ extern "C" fn allocate(size: usize, align: usize) -> *mut u8 {
 
 extern "C" fn counts(node: u32, words: *mut u64) {
     let together = together();
-    let [[a, b, c], [told, ..]] = together.handed_in(node as u8);
-    let ([faults, pages, waited], along) = if node == u32::from(together.driver().me()) {
-        (packed(), along())
+    let [[a, b, c], told] = together.handed_in(node as u8);
+    let ([faults, pages, waited], [along, lent, _]) = if node == u32::from(together.driver().me()) {
+        (packed(), more())
     } else {
         (together.told(node as u8), told)
     };
@@ -116,9 +120,10 @@ extern "C" fn counts(node: u32, words: *mut u64) {
         c,
         (together.driver().counts().touched).load(Ordering::Relaxed),
         along,
+        lent,
     ];
-    // SAFETY: `hetmp-omp` passes the address of ten words of its own.
-    unsafe { words.cast::<[u64; 10]>().write(n) };
+    // SAFETY: `hetmp-omp` passes the address of eleven words of its own.
+    unsafe { words.cast::<[u64; 11]>().write(n) };
 }
 
 extern "C" fn waits(words: *mut u64) {
@@ -147,6 +152,13 @@ extern "C" fn judge(judge: extern "C" fn()) {
     together().driver().keep().judged_by(judge);
 }
 
+/// Other threads than a region's may learn of its writes, and it of theirs, in other ways.
+extern "C" fn lend(on: bool) -> bool {
+    let may = on && !place::has_others();
+    together().driver().lend(may);
+    may
+}
+
 /// The table of this node. `launched`: a launcher started the nodes; `alike`: they are of one instruction set. Called
 /// once, before another thread or library gets the table.
 pub(crate) fn table(with: &'static Together, launched: bool, alike: bool) -> &'static Table {
@@ -155,7 +167,7 @@ pub(crate) fn table(with: &'static Together, launched: bool, alike: bool) -> &'s
     LAUNCHED.store(launched, Ordering::Relaxed);
     let driver = with.driver();
     Box::leak(Box::new(Table {
-        version: 10,
+        version: 11,
         me: driver.me().into(),
         nodes: driver.nodes().into(),
         ask,
@@ -168,6 +180,7 @@ pub(crate) fn table(with: &'static Together, launched: bool, alike: bool) -> &'s
         free: malloc::free,
         keep,
         judge,
+        lend,
         alike,
     }))
 }

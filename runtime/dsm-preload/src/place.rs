@@ -168,6 +168,19 @@ fn is_early_for(caller: usize) -> bool {
     }
 }
 
+/// The program, or a library, has started threads of its own.
+static OTHERS: AtomicBool = AtomicBool::new(false);
+
+/// Notes that the program, or a library, starts a thread, which no region of OpenMP has.
+pub(crate) fn note_other() {
+    OTHERS.store(true, Ordering::SeqCst);
+}
+
+/// Were there ever such threads?
+pub(crate) fn has_others() -> bool {
+    OTHERS.load(Ordering::SeqCst)
+}
+
 /// Does this address belong to the code of the runtime or of the loader?
 pub(crate) fn is_runtime(caller: usize) -> bool {
     RUNTIME.contains(caller)

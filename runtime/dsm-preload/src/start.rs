@@ -147,6 +147,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) -> &'static Driver {
         ));
     };
     if std::fs::read_dir("/proc/self/task").is_ok_and(|all| all.count() > 1) {
+        place::note_other();
         report::warn(format_args!(
             "threads that libraries started before main do not exist in the nodes of HETMP_NODES=dsm"
         ));

@@ -58,6 +58,9 @@ unsafe extern "C" fn create(
         if !place::started() || own.contains(&caller) {
             return real()(thread, attributes, body, argument);
         }
+        if !place::is_runtime(caller) {
+            place::note_other();
+        }
         on_shared_stack(thread, attributes, 0, body, argument)
     }
 }

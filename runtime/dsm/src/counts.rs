@@ -73,8 +73,14 @@ pub struct Counts {
     pub waited_ns: AtomicU64,
     /// Pages that came along with others, before a thread wanted them.
     pub along: AtomicU64,
+    /// Copies of pages that this node was lent.
+    pub lent: AtomicU64,
     /// Times that this node's threads have met those of the others: beginnings and ends of regions, and barriers.
     pub(crate) phase: AtomicU64,
+    /// Times that a thread of this node has met those of others in a way that orders memory.
+    pub(crate) orders: AtomicU64,
+    /// Copies of pages that this node has borrowed and not given back, or a few more.
+    pub(crate) loans: AtomicU64,
     threads: Threads,
 }
 

@@ -9,8 +9,9 @@ use crate::backend::{self, Kind};
 use crate::counts::Counts;
 use crate::fork::Forked;
 use crate::holds::Keep;
+use crate::loans::Switch;
 use crate::meeting::Meeting;
-use crate::pages::{Pages, PORT, TAG};
+use crate::pages::{places, Pages, PORT, TAG};
 use crate::prompt::{be_prompt, stay_on};
 use crate::server::PageServer;
 use crate::space::Space;
@@ -75,6 +76,7 @@ pub struct Driver {
     handler: OnceLock<Handler>,
     counts: &'static Counts,
     keep: &'static Keep,
+    lending: &'static Switch,
     /// The CPUs on which this node's threads run while a region crosses nodes, if the nodes have CPUs of their own.
     cpus: Option<CpuSet>,
     /// Where forked nodes meet.
@@ -201,7 +203,7 @@ unsafe fn begin(
     let request = Request {
         member: "node",
         name: c"hetmp-dsm",
-        memory: space.len(),
+        memory: space.len() + places(nodes),
         align: PAGE,
         sizes,
         way: settings.way,
@@ -281,6 +283,7 @@ unsafe fn begin(
         .and_then(|f| f.counts().get(usize::from(me)))
         .unwrap_or_else(|| Box::leak(Box::default()));
     let keep: &'static Keep = Box::leak(Box::default());
+    let lending: &'static Switch = Box::leak(Box::default());
     let serving = match (backend, &forked, watched.pop()) {
         (Some(backend), ..) => Serving::Here(Box::leak(Box::new(Pages::new(
             (me, nodes),
@@ -288,13 +291,13 @@ unsafe fn begin(
             alias,
             backend,
             link,
-            (counts, keep),
+            (counts, keep, lending),
             settings.ahead,
         )))),
         (None, Some(forked), Some(last)) if me == 0 => {
             watched.push(last);
             let (counts, ahead) = (forked.counts(), settings.ahead);
-            let server = PageServer::new(space.clone(), watched, counts, ahead, keep);
+            let server = PageServer::new(space.clone(), watched, counts, ahead, (keep, lending));
             Serving::AllHere(Box::leak(Box::new(server)))
         }
         (None, _, Some((own, _))) => Serving::AtTheOrigin { _watched: own },
@@ -310,6 +313,7 @@ unsafe fn begin(
         handler: OnceLock::new(),
         counts,
         keep,
+        lending,
         cpus: server.and_then(|f| f.cpus(me)),
         meeting: forked.as_ref().map(Forked::meeting),
         leaving: AtomicBool::new(false),
@@ -433,6 +437,23 @@ impl Driver {
     /// For how long this node keeps its pages. Only the origin can where it serves all nodes.
     pub fn keep(&self) -> &'static Keep {
         self.keep
+    }
+
+    /// From now on this node lends pages to other nodes that write different bytes of them, or does not; where it
+    /// serves all nodes, also those of others. Called by one thread at a time.
+    pub fn lend(&self, on: bool) {
+        self.lending.set(on);
+    }
+
+    /// Gives back what the node has borrowed, and waits until it is at its homes. `false`, and nothing is done, where a
+    /// server in another process has to do that. Not for threads on shared stacks.
+    pub(crate) fn settle(&self, node: NodeId) -> bool {
+        match &self.serving {
+            Serving::Here(pages) => pages.settle(),
+            Serving::AllHere(server) => server.settle(node),
+            Serving::AtTheOrigin { .. } => return false,
+        }
+        true
     }
 
     /// Sets the callback for messages with tags other than 0. The first callback stays. Until there is one,

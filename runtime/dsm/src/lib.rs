@@ -2,6 +2,8 @@
 //!
 //! * **What it is**: a software distributed shared memory. Each process (a *node*) has its own copy of a shared range.
 //!   A copy's page may be absent, readable or writable; at any time a page has one writer or any number of readers.
+//!   Where threads can tell each other nothing meanwhile, several nodes may write different bytes of it ([`directory`],
+//!   "Pages that are lent").
 //!   The paper's DSM is in the Popcorn Linux kernel; this one is in user space, for kernels as they come. Source:
 //!   Lyerly et al., "An OpenMP Runtime for Transparent Work Sharing across Cache-Incoherent Heterogeneous Nodes".
 //! * **What it owns**: the rights of each node to each page ([`protocol`]), the order of requests
@@ -25,6 +27,7 @@ pub mod directory;
 pub mod driver;
 pub mod fork;
 mod holds;
+mod loans;
 mod meeting;
 pub mod message;
 mod pages;
@@ -39,6 +42,7 @@ mod touches;
 
 pub use counts::Counts;
 pub use holds::Keep;
+pub use loans::Lending;
 pub use message::Message;
 pub use protocol::{Action, Node, Violation};
 

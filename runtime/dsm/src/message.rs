@@ -7,6 +7,8 @@ use crate::{Access, NodeId, MAX_NODES};
 pub const BYTES: usize = 16;
 /// Most pages that one encoded message is about.
 pub const BULK: u32 = 64;
+/// [`Message::Return`]: the node wrote nothing.
+pub const UNCHANGED: u8 = u8::MAX;
 
 /// One message about one page. [`Want`](Message::Want) begins a transaction and [`Taken`](Message::Taken)
 /// ends it. The home runs one transaction at a time for a page. So two messages about the same page between
@@ -61,6 +63,24 @@ pub enum Message {
         /// The page's number.
         page: u64,
     },
+    /// From the home, which keeps the page, to a node that wanted it: a copy to read and write until it is given back.
+    /// The page's bytes arrived before.
+    Lend {
+        /// The page's number.
+        page: u64,
+    },
+    /// To the home: the node has its copy no more. What it wrote arrived before.
+    Return {
+        /// The page's number.
+        page: u64,
+        /// In which of the node's places at the home lies what it wrote; [`UNCHANGED`] if nothing.
+        place: u8,
+    },
+    /// From the home: what the node wrote is in the page.
+    Returned {
+        /// The page's number.
+        page: u64,
+    },
 }
 
 impl Message {
@@ -73,7 +93,10 @@ impl Message {
             | Message::Drop { page }
             | Message::Dropped { page }
             | Message::Grant { page }
-            | Message::Taken { page } => page,
+            | Message::Taken { page }
+            | Message::Lend { page }
+            | Message::Return { page, .. }
+            | Message::Returned { page } => page,
         }
     }
 
@@ -93,6 +116,9 @@ impl Message {
             Message::Dropped { .. } => Message::Dropped { page },
             Message::Grant { .. } => Message::Grant { page },
             Message::Taken { .. } => Message::Taken { page },
+            Message::Lend { .. } => Message::Lend { page },
+            Message::Return { place, .. } => Message::Return { page, place },
+            Message::Returned { .. } => Message::Returned { page },
         }
     }
 
@@ -107,6 +133,9 @@ impl Message {
             Message::Dropped { .. } => (5, Access::None, 0),
             Message::Grant { .. } => (6, Access::None, 0),
             Message::Taken { .. } => (7, Access::None, 0),
+            Message::Lend { .. } => (8, Access::None, 0),
+            Message::Return { place, .. } => (9, Access::None, place),
+            Message::Returned { .. } => (10, Access::None, 0),
         };
         let mut bytes = [0; BYTES];
         bytes[..3].copy_from_slice(&[kind, access as u8, node]);
@@ -150,6 +179,9 @@ impl Message {
             5 => Message::Dropped { page },
             6 => Message::Grant { page },
             7 => Message::Taken { page },
+            8 => Message::Lend { page },
+            9 => Message::Return { page, place: node },
+            10 => Message::Returned { page },
             _ => return None,
         };
         (message.encode(count) == bytes).then_some((message, count))

@@ -10,16 +10,18 @@ use crate::backend::Backend;
 use crate::by_page::ByPage;
 use crate::counts::{Counts, Waits};
 use crate::holds::{Holds, Keep, Length};
-use crate::message::BULK;
+use crate::loans::{self, Loaned, Switch, Twin, ENCODED};
+use crate::message::{BULK, UNCHANGED};
 use crate::sets::{Run, Sets};
 use crate::space::Space;
 use crate::touches::Touches;
 use crate::PAGE;
 use crate::{Access, Action, Message, Node, NodeId};
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU8, Ordering};
 use hetmp_core::{report, sys};
 use hetmp_nic::engine::QueuePair;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The port of the page protocol and of the messages of [`crate::together`].
 pub(crate) const PORT: u8 = 0;
@@ -43,6 +45,18 @@ struct Core {
     batch: Batch,
     /// How often nodes asked this node for each page whose home it is or was.
     wanted: ByPage<u64>,
+    twins: ByPage<Twin>,
+    loaned: Loaned,
+    /// Places of this node at homes that hold what it wrote to pages which it is giving back.
+    places: u8,
+}
+
+/// Bytes between such places.
+const PLACE: usize = 2 * PAGE;
+
+/// Bytes of a node's file behind its pages, for `nodes` nodes: for each of them, places for what it gives back.
+pub(crate) fn places(nodes: NodeId) -> usize {
+    usize::from(nodes) * BULK as usize * PLACE
 }
 
 /// What is to be done to successive pages, in this order: changes of protection, wakes, messages.
@@ -105,7 +119,10 @@ pub(crate) struct Pages {
     /// Pages come along with others.
     ahead: bool,
     keep: &'static Keep,
+    lending: &'static Switch,
     core: Mutex<Core>,
+    /// Told when homes have pages back.
+    returned: Condvar,
 }
 
 // SAFETY: `alias` is a mapping that stays. The protocol decides who reads or writes a page through it, under
@@ -124,7 +141,7 @@ impl Pages {
         alias: *mut u8,
         backend: Box<dyn Backend>,
         link: &'static Mutex<QueuePair>,
-        (counts, keep): (&'static Counts, &'static Keep),
+        (counts, keep, lending): (&'static Counts, &'static Keep, &'static Switch),
         ahead: bool,
     ) -> Pages {
         // Between two nodes each turn is between the home and another node already.
@@ -143,6 +160,9 @@ impl Pages {
             touches: Touches::default(),
             batch: Batch::default(),
             wanted: ByPage::default(),
+            twins: ByPage::default(),
+            loaned: Loaned::default(),
+            places: 0,
         };
         Pages {
             me,
@@ -153,7 +173,9 @@ impl Pages {
             counts,
             ahead,
             keep,
+            lending,
             core: Mutex::new(core),
+            returned: Condvar::new(),
         }
     }
 
@@ -198,6 +220,7 @@ impl Pages {
             };
             let mut guard = self.lock();
             let core = &mut *guard;
+            self.look_up(core);
             if core.node.access(page) < fault.access {
                 self.counts.asks(fault);
                 (core.waits).begin(page, fault.thread, sys::monotonic_ns());
@@ -263,8 +286,48 @@ impl Pages {
         };
         let mut guard = self.lock();
         let core = &mut *guard;
+        if let Message::Lend { .. } = message {
+            // A thread that orders memory counts that, and then looks for loans; so one of the two sees the other.
+            self.counts.loans.fetch_add(1, Ordering::SeqCst);
+        }
+        self.look_up(core);
         for i in 0..u64::from(count) {
             self.accept(core, from, message.about(message.page() + i));
+        }
+        self.carry_out(core);
+    }
+
+    /// Learns what the program's threads have said.
+    fn look_up(&self, core: &mut Core) {
+        let order = self.counts.orders.load(Ordering::SeqCst);
+        core.node.set_order(order);
+        core.node.set_lending(self.lending.get());
+    }
+
+    /// Gives all pages back that are borrowed now, and waits until their homes have them.
+    pub(crate) fn settle(&self) {
+        let mut core = self.lock();
+        let mine: BTreeSet<u64> = core.node.borrowed().collect();
+        loop {
+            let is_settled = |page: &u64| !core.node.has_loan(*page);
+            if mine.iter().all(is_settled) && core.node.loans() == core.node.borrowed().count() {
+                return;
+            }
+            self.give_back(&mut core, |page| mine.contains(&page));
+            core = (self.returned.wait(core)).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Gives back as many of these borrowed pages as there are places for. Nothing while others are on their way.
+    fn give_back(&self, core: &mut Core, which: impl Fn(u64) -> bool) {
+        let borrowed: Vec<u64> = core.node.borrowed().collect();
+        if borrowed.len() < core.node.loans() {
+            return;
+        }
+        core.places = 0;
+        let some = borrowed.into_iter().filter(|page| which(*page));
+        for page in some.take(BULK as usize) {
+            core.node.give_back(page, &mut core.out);
         }
         self.carry_out(core);
     }
@@ -302,8 +365,13 @@ impl Pages {
                 core.node.release(page, &mut core.out);
             }
         }
+        let late = core.loaned.left_ns(core.node.loans());
+        if late == Some(0) {
+            self.give_back(core, |_| true);
+        }
         self.carry_out(core);
-        next
+        let late = core.loaned.left_ns(core.node.loans());
+        late.map_or(next, |left| next.min(left))
     }
 
     /// Carries out the state machine's actions. Messages to this node itself are taken at once.
@@ -315,7 +383,24 @@ impl Pages {
                 Action::Send { to, message } if to == self.me => {
                     self.accept(core, to, message);
                 }
-                Action::Send { to, message } => core.batch.send(to, message),
+                Action::Send { to, message } => {
+                    let message = self.with_changes(core, message);
+                    core.batch.send(to, message);
+                }
+                Action::Twin { page } => {
+                    // SAFETY: the page is in the file, and no thread of this node can write it yet.
+                    let bytes = unsafe { self.page(page).read() };
+                    core.twins.insert(page, Box::new(bytes));
+                    core.loaned.begin();
+                    self.counts.lent.fetch_add(1, Ordering::Relaxed);
+                }
+                Action::Merge { page, from, place } if place != UNCHANGED => {
+                    let (from, to) = (self.place(from, place), self.page(page));
+                    // SAFETY: both are in the file. The node has written its place before it sent the message, and
+                    // writes it again after the answer. Others may write to the page meanwhile, but not to these bytes.
+                    unsafe { loans::decode(&*from, &*to.cast::<[AtomicU8; PAGE]>()) };
+                }
+                Action::Merge { .. } => {}
                 Action::Protect { page, access } => {
                     if access == Access::None {
                         self.counts.lost.fetch_add(1, Ordering::Relaxed);
@@ -349,6 +434,44 @@ impl Pages {
         }
         core.out.clear();
         self.perform(&mut core.batch);
+        let loans = core.node.loans() as u64;
+        if self.counts.loans.swap(loans, Ordering::SeqCst) != loans {
+            self.returned.notify_all();
+        }
+    }
+
+    /// A page in this node's file.
+    fn page(&self, page: u64) -> *mut [u8; PAGE] {
+        self.alias.wrapping_add(page as usize * PAGE).cast()
+    }
+
+    /// Where in a node's file lies what `node` wrote to a page.
+    fn place(&self, node: NodeId, place: u8) -> *mut [u8; ENCODED] {
+        let at = usize::from(node) * BULK as usize + usize::from(place);
+        self.alias
+            .wrapping_add(self.space.len() + at * PLACE)
+            .cast()
+    }
+
+    /// If the message gives a borrowed page back: looks what was written to it.
+    fn with_changes(&self, core: &mut Core, message: Message) -> Message {
+        let Message::Return { page, .. } = message else {
+            return message;
+        };
+        let Some(twin) = core.twins.remove(&page) else {
+            return message;
+        };
+        // From now on no thread of this node writes to the page.
+        self.perform(&mut core.batch);
+        let place = core.places;
+        // SAFETY: both are in the file. The place is used for one page until the home has answered.
+        let len =
+            unsafe { loans::encode(&*self.page(page), &twin, &mut *self.place(self.me, place)) };
+        if len == 0 {
+            return message;
+        }
+        core.places += 1;
+        Message::Return { page, place }
     }
 
     /// Changes what is to be changed of protections, and wakes whom it concerns.
@@ -383,11 +506,19 @@ impl Pages {
 
     fn post(&self, to: NodeId, message: Message, count: u32) {
         let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Message::Page { page, .. } = message {
-            self.counts.sent.fetch_add(count.into(), Ordering::Relaxed);
-            let offset = page * PAGE as u64;
-            let here = self.alias as u64 + offset;
-            link.put(to.into(), offset, here, count * PAGE as u32);
+        let bytes = match message {
+            Message::Page { page, .. } | Message::Lend { page } => {
+                self.counts.sent.fetch_add(count.into(), Ordering::Relaxed);
+                Some((self.page(page).addr(), count * PAGE as u32))
+            }
+            Message::Return { place, .. } if place != UNCHANGED => {
+                Some((self.place(self.me, place).addr(), ENCODED as u32))
+            }
+            _ => None,
+        };
+        if let Some((here, len)) = bytes {
+            let offset = here - self.alias.addr();
+            link.put(to.into(), offset as u64, here as u64, len);
             link.fence(to.into());
         }
         let _ = link.send_inline(to.into(), PORT, TAG, &message.encode(count));

@@ -26,6 +26,20 @@
 //! between two nodes the number of steps to the next executed instruction is bounded if holds outlast
 //! transfers; among three nodes, the end can be reached from every state.
 //!
+//! # Loans
+//! ```text
+//! a node               home, which goes on writing
+//!    | -- Want ----------> |
+//!    | <---- bytes, Lend - |   the node keeps a twin of the bytes, and its threads write
+//!    | ---- what differs,  |
+//!    |      Return ------> |   merges that
+//!    | <------ Returned -- |
+//! ```
+//! When a page is lent: [`crate::directory`], "Pages that are lent". A node's *order* is the number of times that its
+//! threads have met other nodes' ([`Node::set_order`]). A node gives all loans back before and after each of these. A
+//! loan that it asked for earlier, and that comes later, may lack what others wrote before: the node gives it back as
+//! it comes, and asks again.
+//!
 //! # Duties of the driver
 //! * [`Action`]s are carried out in their order.
 //! * A message is delivered once, after its page's bytes. Messages may come in any order.
@@ -35,7 +49,9 @@
 
 use crate::by_page::ByPage;
 use crate::directory::Entry;
-use crate::{Access, Homes, Message, NodeId, MAX_NODES};
+use crate::message::UNCHANGED;
+use crate::{Access, Homes, Lending, Message, NodeId, MAX_NODES};
+use std::collections::BTreeSet;
 
 /// An action for the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,6 +74,20 @@ pub enum Action {
     Wake {
         /// The page's number.
         page: u64,
+    },
+    /// Keep the bytes of the page, which have come and which no thread can write yet.
+    Twin {
+        /// The page's number.
+        page: u64,
+    },
+    /// Put what a node wrote to its copy into this node's, whose threads may write to it meanwhile.
+    Merge {
+        /// The page's number.
+        page: u64,
+        /// The node.
+        from: NodeId,
+        /// As in [`Message::Return`].
+        place: u8,
     },
 }
 
@@ -92,6 +122,16 @@ enum Demand {
     Pass { to: NodeId, access: Access },
 }
 
+/// What the node has borrowed of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Loan {
+    Nothing,
+    /// It has a copy, to read and write.
+    Borrowed,
+    /// It has given its copy back, and the home has not said that it has it.
+    Returning,
+}
+
 /// A node's view of one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Page {
@@ -101,6 +141,9 @@ struct Page {
     held: bool,
     /// What to do with the copy when the hold ends.
     demand: Option<Demand>,
+    loan: Loan,
+    /// The node's order when it asked for what is wanted.
+    asked: u64,
 }
 
 impl Page {
@@ -111,6 +154,8 @@ impl Page {
             wanted: Access::None,
             held: false,
             demand: None,
+            loan: Loan::Nothing,
+            asked: 0,
         }
     }
 }
@@ -127,6 +172,10 @@ pub struct Node {
     directory: ByPage<Entry>,
     /// Homes that have moved, as far as this node knows.
     moved: ByPage<NodeId>,
+    /// Pages with a [`Loan`].
+    loans: BTreeSet<u64>,
+    lending: Lending,
+    order: u64,
 }
 
 impl Node {
@@ -140,12 +189,69 @@ impl Node {
             pages: ByPage::default(),
             directory: ByPage::default(),
             moved: ByPage::default(),
+            loans: BTreeSet::new(),
+            lending: Lending::OFF,
+            order: 0,
         }
     }
 
     /// The node's number.
     pub fn number(&self) -> NodeId {
         self.me
+    }
+
+    /// From now on this node lends pages whose home it is, or does not.
+    pub fn set_lending(&mut self, lending: Lending) {
+        self.lending = lending;
+    }
+
+    /// So many times have this node's threads met those of others.
+    pub fn set_order(&mut self, order: u64) {
+        self.order = order;
+    }
+
+    /// Would this node lend the page, whose home it is, or has it?
+    pub(crate) fn is_to_lend(&self, page: u64) -> bool {
+        let entry = self.directory.get(&page);
+        entry.is_some_and(|e| e.is_to_lend(self.lending.at(self.order)))
+    }
+
+    /// The pages of which this node has borrowed copies.
+    pub fn borrowed(&self) -> impl Iterator<Item = u64> + '_ {
+        let has = |page: &u64| self.page(*page).loan == Loan::Borrowed;
+        self.loans.iter().copied().filter(has)
+    }
+
+    /// The number of pages that this node has borrowed, and of which it does not know that their homes have them back.
+    pub fn loans(&self) -> usize {
+        self.loans.len()
+    }
+
+    /// Is the page borrowed, or on its way back?
+    pub fn has_loan(&self, page: u64) -> bool {
+        self.loans.contains(&page)
+    }
+
+    /// Gives the copy back, if the page is borrowed.
+    pub fn give_back(&mut self, page: u64, out: &mut Vec<Action>) {
+        if self.page(page).loan != Loan::Borrowed {
+            return;
+        }
+        let p = self.page_mut(page);
+        (p.loan, p.access) = (Loan::Returning, Access::None);
+        let access = Access::None;
+        // Protect before the bytes are compared: a later write would be lost.
+        out.push(Action::Protect { page, access });
+        self.send_back(page, out);
+    }
+
+    fn send_back(&self, page: u64, out: &mut Vec<Action>) {
+        let message = Message::Return {
+            page,
+            place: UNCHANGED,
+        };
+        let to = self.home(page);
+        out.push(Action::Send { to, message });
     }
 
     fn page(&self, page: u64) -> Page {
@@ -223,18 +329,29 @@ impl Node {
             });
             out.push(Action::Wake { page });
         } else if p.wanted == Access::None {
-            self.page_mut(page).wanted = access;
-            let (to, by) = (self.home(page), self.me);
-            let message = Message::Want { page, access, by };
-            out.push(Action::Send { to, message });
+            let p = self.page_mut(page);
+            p.wanted = access;
+            if p.loan == Loan::Nothing {
+                self.ask(page, out);
+            }
         }
+    }
+
+    /// Asks for what is wanted of the page.
+    fn ask(&mut self, page: u64, out: &mut Vec<Action>) {
+        let (to, by, order) = (self.home(page), self.me, self.order);
+        let p = self.page_mut(page);
+        p.asked = order;
+        let access = p.wanted;
+        let message = Message::Want { page, access, by };
+        out.push(Action::Send { to, message });
     }
 
     /// From now on the page is held, though no thread of this node was woken for it: who wants it waits for
     /// [`Node::release`]. Not a page of which this node wants more itself: its turn may be behind that of who waits.
     pub fn hold(&mut self, page: u64) {
         let p = self.page(page);
-        if p.access != Access::None && p.wanted == Access::None {
+        if p.access != Access::None && p.wanted == Access::None && p.loan == Loan::Nothing {
             self.page_mut(page).held = true;
         }
     }
@@ -317,6 +434,33 @@ impl Node {
                     true
                 }
             }
+            Message::Lend { .. } => {
+                let p = self.page(page);
+                let asked = p.access == Access::None && p.wanted != Access::None;
+                asked && p.loan == Loan::Nothing && from != me && self.learn(page, from) && {
+                    self.borrow(page, out);
+                    true
+                }
+            }
+            Message::Return { place, .. } => {
+                let at = out.len();
+                let done = self.home(page) == me && self.tell_directory(from, message, out);
+                if done {
+                    out.insert(at, Action::Merge { page, from, place });
+                }
+                done
+            }
+            Message::Returned { .. } => {
+                self.page(page).loan == Loan::Returning && self.home(page) == from && {
+                    self.loans.remove(&page);
+                    let p = self.page_mut(page);
+                    p.loan = Loan::Nothing;
+                    if p.wanted != Access::None {
+                        self.ask(page, out);
+                    }
+                    true
+                }
+            }
             Message::Grant { .. } => {
                 let p = self.page(page);
                 p.access == Access::Read && p.wanted == Access::Write && self.learn(page, from) && {
@@ -327,15 +471,35 @@ impl Node {
         }
     }
 
+    /// The copy that was asked for is lent.
+    fn borrow(&mut self, page: u64, out: &mut Vec<Action>) {
+        let order = self.order;
+        self.loans.insert(page);
+        let p = self.page_mut(page);
+        if p.asked != order {
+            p.loan = Loan::Returning;
+            return self.send_back(page, out);
+        }
+        (p.loan, p.access, p.wanted) = (Loan::Borrowed, Access::Write, Access::None);
+        let access = Access::Write;
+        out.extend([
+            Action::Twin { page },
+            Action::Protect { page, access },
+            Action::Wake { page },
+        ]);
+    }
+
     /// Tells the directory what came from a node about a page whose home this node is.
     fn tell_directory(&mut self, from: NodeId, message: Message, out: &mut Vec<Action>) -> bool {
         let (me, page) = (self.me, message.page());
+        let lending = self.lending.at(self.order);
         let entry = self.directory.entry(page).or_insert_with(|| Entry::new(me));
         let send = &mut |to, message| out.push(Action::Send { to, message });
         let done = match message {
-            Message::Want { access, .. } => entry.want(me, page, from, access, send),
+            Message::Want { access, .. } => entry.want(me, page, from, access, lending, send),
             Message::Dropped { .. } => entry.dropped(page, from, send),
-            _ => entry.taken(me, page, from, send),
+            Message::Return { .. } => entry.returned(me, page, from, lending, send),
+            _ => entry.taken(me, page, from, lending, send),
         };
         done.is_ok()
     }

@@ -25,12 +25,14 @@ use crate::backend::Fault;
 use crate::by_page::ByPage;
 use crate::counts::{Counts, Waits};
 use crate::holds::{Holds, Keep, Length};
+use crate::loans::{Loaned, Switch, Twin};
 use crate::sets::{Run, Sets};
 use crate::space::Space;
 use crate::touches::Touches;
 use crate::PAGE;
-use crate::{Access, Action, Message, Node, NodeId};
+use crate::{Access, Action, Message, Node, NodeId, NodeSet};
 use core::sync::atomic::Ordering;
+use core::time::Duration;
 use hetmp_core::{report, sys};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -48,14 +50,15 @@ pub(crate) struct PageServer {
     ahead: bool,
     /// The origin's.
     keep: &'static Keep,
+    lending: &'static Switch,
     core: Mutex<Core>,
 }
 
 struct Core {
     nodes: Vec<Node>,
     holds: Vec<Holds>,
-    /// For each thread of the server: holders of pages, and the pages that another node waits for until the hold
-    /// ends.
+    /// For each thread of the server, and for who calls it: holders of pages, and the pages that another node waits for
+    /// until the hold ends.
     due: Vec<Vec<(NodeId, u64)>>,
     /// Messages that are not delivered yet: sender, receiver, message. All are about one page.
     mail: VecDeque<(NodeId, NodeId, Message)>,
@@ -73,6 +76,10 @@ struct Core {
     touches: Vec<Touches>,
     /// How often nodes asked for each page of the origin.
     wanted: ByPage<u64>,
+    /// By node: what it has borrowed.
+    loans: Vec<(ByPage<Twin>, Loaned)>,
+    /// For each thread of the server: the nodes whose loans it ends when they last too long.
+    lent: Vec<NodeSet>,
 }
 
 /// What is done to a page of a node's: the state machine's actions, with what they meant for the node.
@@ -93,6 +100,11 @@ enum Step {
     Refresh(Access),
     /// Threads that waited for the page go on, as the change of its protection has told them.
     Woken,
+    /// The bytes that were copied last are the twin of the page that the node borrows.
+    Twin,
+    /// Of the bytes that were copied last, those that the other node wrote to the page which it borrowed go into the
+    /// node's.
+    Merge(NodeId),
 }
 
 /// Steps in their order, each with its node. In bulk they are the same for all pages.
@@ -105,7 +117,7 @@ impl PageServer {
         nodes: Vec<(Uffd, *mut u8)>,
         counts: &'static [Counts],
         ahead: bool,
-        keep: &'static Keep,
+        (keep, lending): (&'static Keep, &'static Switch),
     ) -> PageServer {
         let count = nodes.len() as NodeId;
         let homes = space.homes();
@@ -117,7 +129,7 @@ impl PageServer {
             holds: (0..count)
                 .map(|n| Holds::new(seed ^ u64::from(n) << 32, Length::SERVED))
                 .collect(),
-            due: vec![Vec::new(); nodes.len()],
+            due: vec![Vec::new(); nodes.len() + 1],
             mail: VecDeque::new(),
             out: Vec::new(),
             steps: Vec::new(),
@@ -126,6 +138,8 @@ impl PageServer {
             sets: vec![Sets::default(); nodes.len()],
             touches: nodes.iter().map(|_| Touches::default()).collect(),
             wanted: ByPage::default(),
+            loans: nodes.iter().map(|_| Default::default()).collect(),
+            lent: vec![NodeSet::default(); nodes.len() + 1],
         };
         let views = nodes
             .into_iter()
@@ -138,6 +152,7 @@ impl PageServer {
             counts,
             ahead,
             keep,
+            lending,
             core: Mutex::new(core),
         }
     }
@@ -195,8 +210,63 @@ impl PageServer {
                 along.pop_front();
                 self.bring(&mut core, node, run);
             }
-            wait = self.end_holds(&mut core, node);
+            let ends = [
+                self.end_holds(&mut core, node),
+                self.end_loans(&mut core, node),
+            ];
+            wait = ends.into_iter().flatten().min();
         }
+    }
+
+    /// Ends the loans that have lasted too long and whose end this thread waits for. Returns the nanoseconds until the
+    /// next ones do, if there are some.
+    fn end_loans(&self, core: &mut Core, thread: NodeId) -> Option<u64> {
+        let mut next = None;
+        for node in core.lent[usize::from(thread)].iter() {
+            let loans = core.nodes[usize::from(node)].loans();
+            let mut left = core.loans[usize::from(node)].1.left_ns(loans);
+            if left == Some(0) {
+                self.give_back(core, node, thread);
+                left = None;
+            }
+            match left {
+                Some(left) => next = Some(next.map_or(left, |n: u64| n.min(left))),
+                None => {
+                    let lent = &mut core.lent[usize::from(thread)];
+                    *lent = lent.without(node);
+                }
+            }
+        }
+        next
+    }
+
+    /// Takes back all that the node has borrowed. Not for the server's own threads.
+    pub(crate) fn settle(&self, node: NodeId) {
+        let mut core = self.lock();
+        let thread = self.views.len() as NodeId;
+        self.give_back(&mut core, node, thread);
+        while let Some(ns) = self.end_holds(&mut core, thread) {
+            drop(core);
+            std::thread::sleep(Duration::from_nanos(ns));
+            core = self.lock();
+        }
+    }
+
+    fn give_back(&self, core: &mut Core, node: NodeId, thread: NodeId) {
+        let borrowed: Vec<u64> = core.nodes[usize::from(node)].borrowed().collect();
+        for page in borrowed {
+            core.nodes[usize::from(node)].give_back(page, &mut core.out);
+            self.carry_out(core, node, Access::Write);
+            self.deliver(core, thread);
+            self.perform(core, page, 1);
+        }
+        self.count_loans(core, node);
+    }
+
+    fn count_loans(&self, core: &Core, node: NodeId) {
+        let loans = core.nodes[usize::from(node)].loans() as u64;
+        let counts = &self.counts[usize::from(node)];
+        counts.loans.store(loans, Ordering::SeqCst);
     }
 
     /// The address of the page of the origin for which nodes asked most often but for `rank` other pages, and the
@@ -238,6 +308,7 @@ impl PageServer {
             return Vec::new();
         }
         let wants = before < fault.access && machine.wanted(page) == Access::None;
+        machine.set_order(counts.orders.load(Ordering::SeqCst));
         machine.fault(page, fault.access, &mut core.out);
         if wants && self.keeps(node) && machine.is_demanded(page) {
             // Its turn comes after that of who waits.
@@ -298,7 +369,8 @@ impl PageServer {
     /// May the node get a page that none of its threads has asked for? Ends the holds of it that are over.
     fn may_come(&self, core: &mut Core, node: NodeId, page: u64, access: Access) -> bool {
         let has = |n: &Node| n.number() == node && n.access(page) >= access;
-        let waits = |n: &Node| n.is_demanded(page) || n.wanted(page) != Access::None;
+        let waits =
+            |n: &Node| n.is_demanded(page) || n.wanted(page) != Access::None || n.is_to_lend(page);
         let held = |n: &Node| n.is_held(page) && core.holds[usize::from(n.number())].left(page) > 0;
         let kept = |n: &Node| {
             n.number() != node && n.access(page) != Access::None && self.keeps(n.number())
@@ -341,6 +413,14 @@ impl PageServer {
                 }
                 _ => machine.access(page),
             };
+            let counts = &self.counts[usize::from(to)];
+            let lends = matches!(message, Message::Lend { .. });
+            if lends {
+                // A thread that orders memory counts that, and then looks for loans; so one of the two sees the other.
+                counts.loans.fetch_add(1, Ordering::SeqCst);
+            }
+            machine.set_order(counts.orders.load(Ordering::SeqCst));
+            machine.set_lending(self.lending.get());
             let demands = message.demands();
             if demands && self.keeps(to) {
                 machine.hold(page);
@@ -358,6 +438,12 @@ impl PageServer {
                 core.due[usize::from(thread)].push((to, page));
             }
             self.carry_out(core, to, before);
+            if lends {
+                self.count_loans(core, to);
+                core.loans[usize::from(to)].1.begin();
+                let lent = &mut core.lent[usize::from(thread)];
+                *lent = lent.with(to);
+            }
         }
     }
 
@@ -395,7 +481,7 @@ impl PageServer {
             let step = match *action {
                 Action::Send { to, message } => {
                     core.mail.push_back((node, to, message));
-                    if !matches!(message, Message::Page { .. }) || is_read {
+                    if !matches!(message, Message::Page { .. } | Message::Lend { .. }) || is_read {
                         continue;
                     }
                     Step::Read
@@ -407,7 +493,7 @@ impl PageServer {
                         is_read = matches!(
                             next,
                             Some(Action::Send {
-                                message: Message::Page { .. },
+                                message: Message::Page { .. } | Message::Return { .. },
                                 ..
                             })
                         );
@@ -419,6 +505,8 @@ impl PageServer {
                     (Access::Read | Access::Write, _) => Step::Refresh(access),
                 },
                 Action::Wake { .. } => Step::Woken,
+                Action::Twin { .. } => Step::Twin,
+                Action::Merge { from, .. } => Step::Merge(from),
             };
             core.steps.push((node, step));
         }
@@ -453,6 +541,22 @@ impl PageServer {
                 Step::AllowWrites => view.allow_writes(pages),
                 Step::ForbidWrites => view.forbid_writes(pages),
                 Step::Refresh(access) => view.refresh(pages, access),
+                Step::Twin => {
+                    counts.lent.fetch_add(count, Ordering::Relaxed);
+                    let twins = &mut core.loans[usize::from(node)].0;
+                    for (page, bytes) in (first..first + count).zip(&core.bytes.0) {
+                        twins.insert(page, Box::new(*bytes));
+                    }
+                    Ok(())
+                }
+                Step::Merge(from) => {
+                    let twins = &mut core.loans[usize::from(from)].0;
+                    // A loan that came too late has no twin.
+                    if let Some(twin) = twins.remove(&first) {
+                        view.merge(pages, &core.bytes, &twin);
+                    }
+                    Ok(())
+                }
                 Step::Woken => {
                     for page in first..first + count {
                         self.woken(core, node, page);

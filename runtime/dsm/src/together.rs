@@ -25,7 +25,10 @@ use std::sync::{Mutex, PoisonError};
 
 /// The first tag of the messages in which a node hands in [`Together::hand_in`]'s words, before its [`Op::Done`].
 const HANDED_IN: u32 = 100;
-/// The number of such messages.
+/// The tags of messages in which a node asks the server at the origin to settle its loans, and of the answer.
+const SETTLE: u32 = 200;
+const SETTLED: u32 = 201;
+/// The number of [`HANDED_IN`]'s messages.
 const MORE: usize = 2;
 
 const FREE: u32 = 0;
@@ -59,6 +62,10 @@ pub struct Together {
     /// The agent sleeps on this bell until there is another request.
     bell: LocalBell,
     state: Mutex<State>,
+    /// How often the origin has settled this node's loans.
+    settled: AtomicU32,
+    /// The agent sleeps on this bell until it has.
+    settling: LocalBell,
     /// What each node told with its last [`Op::Done`]. Program threads read this without a lock.
     told: [[AtomicU64; 3]; MAX_NODES],
     /// What each node handed in before that; for this node, what it is to hand in.
@@ -92,6 +99,8 @@ pub fn start(driver: &'static Driver) -> Result<&'static Together, String> {
         asked: AtomicU32::new(0),
         bell: LocalBell::local(),
         state: Mutex::new(State::new(driver.me(), driver.nodes())),
+        settled: AtomicU32::new(0),
+        settling: LocalBell::local(),
         told: [const { [const { AtomicU64::new(0) }; 3] }; MAX_NODES],
         handed_in: [const { [const { [const { AtomicU64::new(0) }; 3] }; MAX_NODES] }; MORE],
     }));
@@ -106,6 +115,14 @@ pub fn start(driver: &'static Driver) -> Result<&'static Together, String> {
                 store(to, words);
             }
             return;
+        }
+        if tag == SETTLE {
+            together.driver.settle(from);
+            return together.send(from, SETTLED, words);
+        }
+        if tag == SETTLED {
+            together.settled.fetch_add(1, Ordering::SeqCst);
+            return together.settling.ring_after_swap();
         }
         if tag == Tag::Done as u32 {
             if let Some(to) = together.told.get(usize::from(from)) {
@@ -153,12 +170,28 @@ impl Together {
 
     /// Makes a request and waits for its answer. May be called on a shared stack.
     pub fn ask(&self, op: Op, words: Words) -> Words {
+        let orders = !matches!(op, Op::Take | Op::Claim | Op::Hot);
+        if orders {
+            self.settle();
+        }
         let answer = self.answer_to(op, words);
+        if orders {
+            self.driver.counts().orders.fetch_add(1, Ordering::SeqCst);
+            self.settle();
+        }
         if matches!(op, Op::Fork | Op::Join | Op::Next | Op::Barrier) {
             // Nodes have met here: what they want from now on is another set of pages.
             self.driver.counts().phase.fetch_add(1, Ordering::Relaxed);
         }
         answer
+    }
+
+    /// Gives back what this node has borrowed: what its threads wrote is to be seen by others, and what others wrote by
+    /// them.
+    fn settle(&self) {
+        if self.driver.counts().loans.load(Ordering::SeqCst) > 0 {
+            self.answer_to(Op::Settle, [0; 3]);
+        }
     }
 
     fn answer_to(&self, op: Op, words: Words) -> Words {
@@ -219,6 +252,9 @@ impl Together {
                         self.send(0, tag, words);
                     }
                 }
+                if op == Op::Settle as u32 {
+                    self.settle_here();
+                }
                 let run = |s: &mut State, out: &mut Vec<Effect>| match Op::of(op) {
                     Some(op) => s.request(i, op, words, out),
                     None => Err(Unexpected),
@@ -227,6 +263,17 @@ impl Together {
             }
             self.bell
                 .sleep_until(&mut || self.asked.load(Ordering::Acquire) != seen);
+        }
+    }
+
+    /// Called by the agent.
+    fn settle_here(&self) {
+        let me = self.driver.me();
+        let before = self.settled.load(Ordering::SeqCst);
+        if !self.driver.settle(me) {
+            self.send(0, SETTLE, [0; 3]);
+            let over = || self.settled.load(Ordering::SeqCst) != before;
+            self.settling.sleep_until(&mut || over());
         }
     }
 

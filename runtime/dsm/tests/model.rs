@@ -13,7 +13,7 @@
 
 mod common;
 
-use common::{Instruction, Setting, Step, World};
+use common::{Flaw, Instruction, Loans, Setting, Step, World};
 use hetmp_dsm::Access::{Read, Write};
 use hetmp_dsm::{Access, Action, Homes, Message, Node, NodeId};
 use stateright::{Checker as _, Model, Property};
@@ -26,6 +26,15 @@ struct Checked {
     setting: Setting,
     /// Some page of the setting becomes migratory.
     migrates: bool,
+}
+
+/// How the setting begins. Where pages are lent, the home and node 1 have fought for page 0 already.
+fn start(setting: &Setting) -> World {
+    let mut world = World::new(setting);
+    if setting.loans.is_some() {
+        world.fight(setting, 0, 1);
+    }
+    world
 }
 
 /// Has some page's home moved, and does the new home know it?
@@ -49,7 +58,7 @@ impl Model for Checked {
     type Action = Step;
 
     fn init_states(&self) -> Vec<World> {
-        vec![World::new(&self.setting)]
+        vec![start(&self.setting)]
     }
 
     fn actions(&self, state: &World, actions: &mut Vec<Step>) {
@@ -77,6 +86,9 @@ impl Model for Checked {
             Property::sometimes("hands on for writing", |m: &Checked, s: &World| {
                 !m.migrates || hands_on(s)
             }),
+            Property::sometimes("lends", |m: &Checked, s: &World| {
+                m.setting.loans.is_none() || s.was_lent
+            }),
             Property::sometimes("moves", |m: &Checked, s: &World| {
                 m.setting.homes.clone().that_move() != m.setting.homes || has_moved(&m.setting, s)
             }),
@@ -99,7 +111,7 @@ fn check_all(setting: Setting, migrates: bool) -> usize {
 /// the ends.
 fn end_stays_reachable(setting: &Setting) -> usize {
     let mut number = HashMap::new();
-    let mut states = vec![World::new(setting)];
+    let mut states = vec![start(setting)];
     let mut before: Vec<Vec<u32>> = vec![Vec::new()];
     number.insert(states[0].clone(), 0u32);
     let mut at = 0;
@@ -154,6 +166,7 @@ fn setting(homes: Homes, threads: &[(NodeId, &Program)]) -> Setting {
         bulk: Vec::new(),
         keeps: Vec::new(),
         timed: true,
+        loans: None,
     }
 }
 
@@ -194,6 +207,42 @@ fn kept() -> [Setting; 3] {
         with_keeps(upgrades(), &[(0, 0)]),
         with_keeps(adds(), &[(0, 0)]),
     ]
+}
+
+/// Nodes that write numbers of their own on a page of node 0, meet, and use those of another node. One asks for the
+/// page in bulk at any time, and may give it back at any time.
+fn lent(nodes: NodeId, flaw: Flaw) -> Setting {
+    let all: &Program = &[&[(0, Write)], &[(0, Write)]];
+    let reads: &Program = &[&[(0, Write)], &[(0, Read)]];
+    let threads = [(0, all), (1, reads), (2, reads)];
+    let loans = Loans {
+        barrier: 1,
+        late: vec![1],
+        flaw,
+    };
+    Setting {
+        loans: Some(loans),
+        timed: false,
+        ..with_bulk(
+            setting(Homes::all_at(0), &threads[..usize::from(nodes)]),
+            &[(1, &[(0, Read)])],
+        )
+    }
+}
+
+/// The same with a second page that goes to and fro and is not lent. Both are written with one instruction.
+fn lent_and_not() -> Setting {
+    let both: &Program = &[&[(0, Write), (1, Read)], &[(1, Write), (0, Read)]];
+    let loans = Loans {
+        barrier: 1,
+        late: vec![],
+        flaw: Flaw::Nothing,
+    };
+    Setting {
+        loans: Some(loans),
+        timed: false,
+        ..setting(Homes::all_at(0).then(1, 1), &[(0, both), (1, both)])
+    }
 }
 
 fn untimed(setting: &Setting) -> Setting {
@@ -297,6 +346,38 @@ fn migratory_pages() {
 #[test]
 fn homes_that_move() {
     println!("{} states", check(untimed(&moves())));
+}
+
+/// Pages of which several nodes write different bytes.
+#[test]
+fn pages_that_are_lent() {
+    for setting in [lent(2, Flaw::Nothing), lent_and_not()] {
+        println!("{} states", check(setting.clone()));
+        println!("{} states", end_stays_reachable(&setting));
+    }
+}
+
+/// What the model would find.
+#[test]
+fn lending_wrongly_loses_writes() {
+    for flaw in [Flaw::LateTwin, Flaw::Whole, Flaw::NoOrder, Flaw::OnlyBefore] {
+        let checked = Checked {
+            setting: lent(2, flaw),
+            migrates: false,
+        };
+        let checker = checked.checker().threads(2).spawn_bfs().join();
+        let found = checker
+            .discovery("coherent")
+            .map(|path| path.last_state().wrong);
+        println!("{flaw:?}: {found:?}");
+        assert!(found.is_some(), "{flaw:?}");
+    }
+}
+
+#[test]
+#[ignore = "a minute: scripts/model dsm runs it"]
+fn pages_that_are_lent_to_two_nodes() {
+    println!("{} states", check(lent(3, Flaw::Nothing)));
 }
 
 /// Messages between nodes, in the last of ten laps in which node 1 writes a page and node 2 reads it.

@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{Setting, World};
+use common::{Flaw, Loans, Setting, World};
 use hetmp_dsm::message::BULK;
-use hetmp_dsm::{Access, Homes, Message};
+use hetmp_dsm::{Access, Homes, Message, NodeId};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
@@ -22,7 +22,7 @@ fn access() -> impl Strategy<Value = Access> {
 }
 
 /// Up to 4 nodes with up to 2 threads each, up to 5 pages, instructions of 1 to 4 pages, up to 7 requests in bulk, and
-/// up to 3 pages that are kept.
+/// up to 3 pages that are kept. In half of them homes lend pages.
 fn settings() -> impl Strategy<Value = Setting> {
     (2..=4u8, 1..=5u64).prop_flat_map(|(nodes, pages)| {
         let instruction = prop::collection::btree_map(0..pages, access(), 1..=4)
@@ -34,24 +34,44 @@ fn settings() -> impl Strategy<Value = Setting> {
         let keeps = prop::collection::vec((0..nodes, 0..pages), 0..4);
         let pages = prop::collection::vec((0..pages, access()), 1..=5);
         let bulk = prop::collection::vec((0..nodes, pages), 0..8);
-        let all = (threads, homes, (bulk, keeps), any::<bool>(), any::<bool>());
-        all.prop_map(move |(threads, homes, (bulk, keeps), timed, move_once)| {
-            let first = Homes::all_at(homes[0]);
-            let homes = homes[1..].iter().zip(1u64..);
-            let homes = homes.fold(first, |all, (home, page)| all.then(page, *home));
-            Setting {
-                nodes,
-                bulk,
-                keeps,
-                homes: match move_once {
-                    true => homes.that_move(),
-                    false => homes,
-                },
-                threads,
-                timed,
-            }
-        })
+        let late = prop::collection::vec(0..nodes, 0..4);
+        let loans = prop::option::of((0..12usize, late));
+        let all = (
+            threads,
+            homes,
+            (bulk, keeps),
+            (any::<bool>(), any::<bool>()),
+            loans,
+        );
+        all.prop_map(
+            move |(threads, homes, (bulk, keeps), (timed, move_once), loans)| {
+                let first = Homes::all_at(homes[0]);
+                let homes = homes[1..].iter().zip(1u64..);
+                let homes = homes.fold(first, |all, (home, page)| all.then(page, *home));
+                Setting {
+                    nodes,
+                    bulk,
+                    keeps,
+                    homes: match move_once {
+                        true => homes.that_move(),
+                        false => homes,
+                    },
+                    threads,
+                    timed,
+                    loans: loans.map(|(barrier, late)| Loans {
+                        barrier,
+                        late,
+                        flaw: Flaw::Nothing,
+                    }),
+                }
+            },
+        )
     })
+}
+
+/// Sender, and what an encoded message is made of.
+fn message() -> impl Strategy<Value = (NodeId, u8, u8, u8, u64)> {
+    (0..5u8, 1..11u8, 0..3u8, 0..5u8, 0..3u64)
 }
 
 proptest! {
@@ -62,6 +82,10 @@ proptest! {
     #[test]
     fn copies_are_one_memory(setting in settings(), choices in prop::collection::vec(any::<u64>(), 1..400)) {
         let mut world = World::new(&setting);
+        if setting.loans.is_some() {
+            // A page that is lent from the start on.
+            world.fight(&setting, 0, (setting.homes.of(0) + 1) % setting.nodes);
+        }
         let mut state = choices[choices.len() - 1];
         let mut steps = 0;
         loop {
@@ -84,7 +108,7 @@ proptest! {
 
     #[test]
     fn messages_come_back_and_other_bytes_do_not(
-        bytes in prop::collection::vec(0..9u8, 0..20),
+        bytes in prop::collection::vec(0..12u8, 0..20),
         page in 0..u64::MAX - 64,
         to in 0..64u8,
         write: bool,
@@ -99,6 +123,9 @@ proptest! {
             Message::Dropped { page },
             Message::Grant { page },
             Message::Taken { page },
+            Message::Lend { page },
+            Message::Return { page, place: to },
+            Message::Returned { page },
         ] {
             prop_assert_eq!(Message::decode(&m.encode(count)), Some((m, count)));
             prop_assert_eq!(m.about(page + 1).about(page), m);
@@ -114,9 +141,10 @@ proptest! {
 
     /// Whatever message a peer sends, a node answers it or refuses it, and does not panic.
     #[test]
-    fn any_message_is_taken_or_refused(all in prop::collection::vec((0..5u8, 1..8u8, 0..3u8, 0..5u8, 0..3u64), 0..60)) {
+    fn any_message_is_taken_or_refused(all in prop::collection::vec(message(), 0..60)) {
         let homes = Homes::all_at(0).then(2, 1).that_move();
         let mut node = hetmp_dsm::Node::new(0, 3, homes);
+        node.set_lending(hetmp_dsm::Lending::on(1));
         for (from, kind, access, to, page) in all {
             let mut bytes = [0; 16];
             bytes[..3].copy_from_slice(&[kind, access, to]);

@@ -8,8 +8,10 @@
 
 use crate::backend::uffd::Uffd;
 use crate::backend::Fault;
+use crate::loans::{self, Twin};
 use crate::Access;
 use crate::PAGE;
+use core::sync::atomic::AtomicU8;
 use std::io;
 
 /// Pages that are moved with one call.
@@ -65,10 +67,11 @@ impl View {
         self.alias.wrapping_add(pages.first as usize * PAGE)
     }
 
-    /// Copies the pages' bytes from the node, which may read the pages and not write them, or from the origin's file.
+    /// Copies the pages' bytes from the node, whose threads write none of those that matter, or from the origin's file.
     pub(super) fn read(&self, pages: Pages, into: &mut Bytes) {
         let into = into.0[..pages.count].as_mut_ptr();
-        // SAFETY: the alias maps the node's whole file, and no thread of the node may write the pages now.
+        // SAFETY: the alias maps the node's whole file, and what threads of the node write to the pages meanwhile is
+        // nothing that the receiver may look at.
         unsafe {
             self.alias_of(pages)
                 .copy_to_nonoverlapping(into.cast(), pages.count * PAGE);
@@ -114,6 +117,14 @@ impl View {
             return Err(io::Error::last_os_error());
         }
         Ok(())
+    }
+
+    /// Puts those of these bytes that differ from the twin's into the node's page, which it may write.
+    pub(super) fn merge(&self, page: Pages, now: &Bytes, twin: &Twin) {
+        let to = self.alias_of(page).cast::<[AtomicU8; PAGE]>();
+        // SAFETY: the alias maps the node's whole file. The node's threads may write to the page meanwhile, but not to
+        // these bytes.
+        loans::merge(&now.0[0], twin, unsafe { &*to });
     }
 
     /// Gives the node the pages, which it could not use, with these bytes, and wakes the threads that wait for them.

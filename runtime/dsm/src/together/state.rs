@@ -64,6 +64,8 @@ pub enum Op {
     /// in the region, and the block; a block that no node has only looks. Answered at once: 1 if nobody had taken the
     /// block before, and the blocks that are taken now, as bits.
     Claim,
+    /// Gives back what this node has borrowed. Answered when that is done, which is before this is handed in here.
+    Settle,
 }
 
 impl Op {
@@ -86,6 +88,7 @@ impl Op {
             Op::Post,
             Op::Await,
             Op::Claim,
+            Op::Settle,
         ]
         .into_iter()
         .find(|o| *o as u32 == number)
@@ -271,6 +274,7 @@ impl State {
                 }
                 out.push(Effect::Answer(slot, words));
             }
+            Op::Settle => out.push(Effect::Answer(slot, words)),
             Op::Hot if at_origin => out.push(Effect::Hot(slot, words[0])),
             Op::Take if at_origin => {
                 let (first, end) = self.take(words);

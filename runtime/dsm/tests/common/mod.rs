@@ -1,13 +1,43 @@
 //! A small world around the protocol's state machine: nodes, a network that delivers in any order, a memory
-//! with one number per page, and threads that execute instructions. Each instruction needs all of its pages
+//! with some numbers per page, and threads that execute instructions. Each instruction needs all of its pages
 //! at the same time, as an access that crosses pages does. The world compares every readable copy with a
 //! memory that has no copies.
+//!
+//! Where homes lend pages, each node's threads use numbers of their own, before a barrier and behind it those of the
+//! next node: programs without races.
 
-use hetmp_dsm::{Access, Action, Homes, Message, Node, NodeId};
+use hetmp_dsm::{Access, Action, Homes, Lending, Message, Node, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The pages that one instruction needs, and how it accesses each of them.
 pub(crate) type Instruction = Vec<(u64, Access)>;
+
+/// A page's content. Where nothing is lent, only the first number is used.
+pub(crate) type Content = [u8; 4];
+
+/// What a wrong implementation would do with lent pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Flaw {
+    Nothing,
+    /// The twin is made after the first write.
+    LateTwin,
+    /// A page is given back whole.
+    Whole,
+    /// A node does not know how old its requests are.
+    NoOrder,
+    /// Loans are not given back behind a barrier, but only before it.
+    OnlyBefore,
+}
+
+/// How pages are lent.
+#[derive(Clone, Debug)]
+pub(crate) struct Loans {
+    /// All threads meet when they have executed so many instructions.
+    pub(crate) barrier: usize,
+    /// Nodes that give back what they have borrowed, once, at any time.
+    pub(crate) late: Vec<NodeId>,
+    pub(crate) flaw: Flaw,
+}
 
 /// The part of a world that does not change while the world runs.
 #[derive(Clone, Debug)]
@@ -24,6 +54,8 @@ pub(crate) struct Setting {
     /// If true, a hold ends only after its page was used, or when nothing else can happen: holds last longer
     /// than transfers. Otherwise a hold may end at any time.
     pub(crate) timed: bool,
+    /// Homes lend pages.
+    pub(crate) loans: Option<Loans>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,8 +63,24 @@ pub(crate) struct Envelope {
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
     pub(crate) message: Message,
-    /// The page's content, if the message is a [`Message::Page`].
-    pub(crate) content: Option<u8>,
+    /// The page's content, if the message is a [`Message::Page`] or a [`Message::Lend`].
+    pub(crate) content: Option<Content>,
+    /// What a node wrote, if the message is a [`Message::Return`].
+    pub(crate) wrote: [Option<u8>; 4],
+}
+
+/// How far a node's threads are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Stage {
+    Before,
+    /// They have come to the barrier, and what they borrowed is given back.
+    Settling,
+    Arrived,
+    /// The barrier is over, and what they borrowed is given back.
+    Passed,
+    Behind,
+    /// They have executed all instructions, and what they borrowed is given back.
+    Ended,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -51,9 +99,16 @@ pub(crate) struct World {
     pub(crate) network: Vec<Envelope>,
     /// For each node: how its threads may access each page, as the protocol's actions said, and the content
     /// of its copy.
-    pub(crate) copies: Vec<BTreeMap<u64, (Access, u8)>>,
+    pub(crate) copies: Vec<BTreeMap<u64, (Access, Content)>>,
     /// The content of a memory without copies.
-    pub(crate) memory: BTreeMap<u64, u8>,
+    pub(crate) memory: BTreeMap<u64, Content>,
+    /// For each node: the twins of what it has borrowed, and how far its threads are.
+    pub(crate) twins: Vec<BTreeMap<u64, Content>>,
+    pub(crate) stages: Vec<Stage>,
+    /// Which of the setting's late returns have happened.
+    pub(crate) late: Vec<bool>,
+    /// A node has had a page lent while the home wrote to it.
+    pub(crate) was_lent: bool,
     pub(crate) threads: Vec<Thread>,
     /// Which of the setting's bulks were asked for; and the pages that were and did not come, by node.
     pub(crate) asked: Vec<bool>,
@@ -62,6 +117,8 @@ pub(crate) struct World {
     pub(crate) along: BTreeSet<(NodeId, u64)>,
     /// Steps since the last executed instruction.
     pub(crate) since: u16,
+    /// What came with the message that is being delivered.
+    arriving: [Option<u8>; 4],
     /// The first error.
     pub(crate) wrong: Option<&'static str>,
 }
@@ -74,6 +131,9 @@ pub(crate) enum Step {
     Release(NodeId, u64),
     Bulk(usize),
     Keep(usize),
+    /// The node's threads go on to the next stage.
+    Stage(NodeId),
+    Late(usize),
 }
 
 impl World {
@@ -81,11 +141,15 @@ impl World {
         let nodes = (0..setting.nodes)
             .map(|n| Node::new(n, setting.nodes, setting.homes.clone()))
             .collect();
-        World {
+        let mut world = World {
             nodes,
             network: Vec::new(),
             copies: vec![BTreeMap::new(); setting.nodes.into()],
             memory: BTreeMap::new(),
+            twins: vec![BTreeMap::new(); setting.nodes.into()],
+            stages: vec![Stage::Before; setting.nodes.into()],
+            late: vec![false; setting.loans.as_ref().map_or(0, |l| l.late.len())],
+            was_lent: false,
             threads: vec![
                 Thread {
                     done: 0,
@@ -97,27 +161,88 @@ impl World {
             kept: vec![false; setting.keeps.len()],
             along: BTreeSet::new(),
             since: 0,
+            arriving: [None; 4],
             wrong: None,
+        };
+        if setting.loans.is_some() {
+            world.begin_lending();
+        }
+        world
+    }
+
+    /// From now on homes lend.
+    pub(crate) fn begin_lending(&mut self) {
+        for node in &mut self.nodes {
+            node.set_lending(Lending::on(1));
         }
     }
 
     /// A node's copy: how it may be accessed, and its content.
-    fn copy(&self, setting: &Setting, node: NodeId, page: u64) -> (Access, u8) {
+    fn copy(&self, setting: &Setting, node: NodeId, page: u64) -> (Access, Content) {
         let at_first = match setting.homes.of(page) == node {
             true => Access::Write,
             false => Access::None,
         };
         let copy = self.copies[usize::from(node)].get(&page);
-        copy.copied().unwrap_or((at_first, 0))
+        copy.copied().unwrap_or((at_first, [0; 4]))
     }
 
-    fn content(&self, page: u64) -> u8 {
-        self.memory.get(&page).copied().unwrap_or(0)
+    fn content(&self, page: u64) -> Content {
+        self.memory.get(&page).copied().unwrap_or([0; 4])
+    }
+
+    /// Which of a page's numbers a node's threads use now.
+    fn number(&self, setting: &Setting, node: NodeId) -> usize {
+        match setting.loans {
+            Some(_) => {
+                let node = usize::from(node);
+                let behind = self.stages[node] >= Stage::Behind;
+                (node + usize::from(behind)) % usize::from(setting.nodes)
+            }
+            None => 0,
+        }
     }
 
     fn next<'a>(&self, setting: &'a Setting, thread: usize) -> Option<(NodeId, &'a Instruction)> {
         let (node, all) = &setting.threads[thread];
-        all.get(self.threads[thread].done).map(|i| (*node, i))
+        let done = self.threads[thread].done;
+        if let Some(loans) = &setting.loans {
+            // Threads wait at the barrier.
+            if done >= loans.barrier && self.stages[usize::from(*node)] < Stage::Behind {
+                return None;
+            }
+        }
+        all.get(done).map(|i| (*node, i))
+    }
+
+    /// Is what the node has given back at its homes?
+    fn is_settled(&self, node: usize) -> bool {
+        self.nodes[node].loans() == self.nodes[node].borrowed().count()
+    }
+
+    /// Can the node's threads go on to the next stage?
+    fn may_go_on(&self, setting: &Setting, node: NodeId) -> bool {
+        let at = usize::from(node);
+        let own = |t: &usize| setting.threads[*t].0 == node;
+        let at_end = || {
+            !(0..self.threads.len())
+                .filter(own)
+                .any(|t| self.next(setting, t).is_some())
+        };
+        match self.stages[at] {
+            Stage::Before | Stage::Behind => at_end(),
+            Stage::Settling | Stage::Passed => self.is_settled(at),
+            Stage::Arrived => self.stages.iter().all(|s| *s >= Stage::Arrived),
+            Stage::Ended => false,
+        }
+    }
+
+    fn give_back(&mut self, node: NodeId, out: &mut Vec<Action>) {
+        let machine = &mut self.nodes[usize::from(node)];
+        let borrowed: Vec<u64> = machine.borrowed().collect();
+        for page in borrowed {
+            machine.give_back(page, out);
+        }
     }
 
     /// The first page of a thread's instruction to which the thread has no access.
@@ -129,7 +254,9 @@ impl World {
 
     /// Have all threads executed all instructions?
     pub(crate) fn is_done(&self, setting: &Setting) -> bool {
-        (0..self.threads.len()).all(|t| self.next(setting, t).is_none())
+        let all = (0..self.threads.len()).all(|t| self.next(setting, t).is_none());
+        let ended = |n: usize| self.is_settled(n) && self.stages[n] == Stage::Ended;
+        all && (setting.loans.is_none() || (0..self.nodes.len()).all(ended))
     }
 
     /// All steps that can happen next.
@@ -151,6 +278,14 @@ impl World {
             if has && !self.kept[i] {
                 steps.push(Step::Keep(i));
             }
+        }
+        if let Some(loans) = &setting.loans {
+            let nodes = (0..setting.nodes).filter(|n| self.may_go_on(setting, *n));
+            steps.extend(nodes.map(Step::Stage));
+            let late = (loans.late.iter().enumerate()).filter(|(i, n)| {
+                !self.late[*i] && self.nodes[usize::from(**n)].borrowed().count() > 0
+            });
+            steps.extend(late.map(|(i, _)| Step::Late(i)));
         }
         let quiet = steps.is_empty();
         for node in &self.nodes {
@@ -174,6 +309,7 @@ impl World {
         let node = match step {
             Step::Deliver(i) => {
                 let e = self.network.remove(i);
+                self.arriving = e.wrote;
                 if let Some(content) = e.content {
                     let copy = self.copy(setting, e.to, e.message.page());
                     if copy.0 != Access::None {
@@ -200,15 +336,27 @@ impl World {
                 let Some((node, pages)) = self.next(setting, t) else {
                     return;
                 };
+                let number = self.number(setting, node);
                 for &(page, access) in pages {
-                    let (rights, content) = self.copy(setting, node, page);
-                    if content != self.content(page) {
+                    let (rights, mut content) = self.copy(setting, node, page);
+                    let mut memory = self.content(page);
+                    if content[number] != memory[number] {
                         self.wrong = Some("an instruction read an old page");
                     }
                     if access == Access::Write {
-                        let new = content.wrapping_add(1);
-                        self.copies[usize::from(node)].insert(page, (rights, new));
-                        self.memory.insert(page, new);
+                        content[number] = content[number].wrapping_add(1);
+                        memory[number] = content[number];
+                        self.copies[usize::from(node)].insert(page, (rights, content));
+                        self.memory.insert(page, memory);
+                        if self.flaw(setting) == Flaw::LateTwin
+                            && self.nodes[usize::from(node)].has_loan(page)
+                        {
+                            self.twins[usize::from(node)].entry(page).or_insert(content);
+                        }
+                        self.was_lent |= self
+                            .nodes
+                            .iter()
+                            .any(|n| n.number() != node && n.has_loan(page));
                     }
                 }
                 self.threads[t].done += 1;
@@ -227,6 +375,33 @@ impl World {
                 self.nodes[usize::from(node)].hold(page);
                 node
             }
+            Step::Stage(node) => {
+                let stage = &mut self.stages[usize::from(node)];
+                let gives_back = *stage != Stage::Settling && *stage != Stage::Passed;
+                *stage = match *stage {
+                    Stage::Before => Stage::Settling,
+                    Stage::Settling => Stage::Arrived,
+                    Stage::Arrived => Stage::Passed,
+                    Stage::Passed => Stage::Behind,
+                    _ => Stage::Ended,
+                };
+                let passes = *stage == Stage::Passed;
+                if passes && self.flaw(setting) != Flaw::NoOrder {
+                    self.nodes[usize::from(node)].set_order(1);
+                }
+                if passes && self.flaw(setting) == Flaw::OnlyBefore {
+                    self.stages[usize::from(node)] = Stage::Behind;
+                } else if gives_back {
+                    self.give_back(node, &mut out);
+                }
+                node
+            }
+            Step::Late(i) => {
+                self.late[i] = true;
+                let node = setting.loans.as_ref().map_or(0, |l| l.late[i]);
+                self.give_back(node, &mut out);
+                node
+            }
             Step::Bulk(i) => {
                 self.asked[i] = true;
                 let (node, pages) = &setting.bulk[i];
@@ -241,22 +416,73 @@ impl World {
             }
         };
         self.act(setting, node, &out);
+        self.arriving = [None; 4];
         self.network.sort();
         self.look(setting);
+    }
+
+    /// The home and another node write the page in turn until the home lends it.
+    pub(crate) fn fight(&mut self, setting: &Setting, page: u64, other: NodeId) {
+        let home = setting.homes.of(page);
+        for node in [other, home].repeat(4) {
+            let mut out = Vec::new();
+            self.nodes[usize::from(node)].fault(page, Access::Write, &mut out);
+            self.act(setting, node, &out);
+            while !self.network.is_empty() {
+                self.step(setting, Step::Deliver(0));
+            }
+            self.step(setting, Step::Release(node, page));
+        }
+        self.since = 0;
+    }
+
+    fn flaw(&self, setting: &Setting) -> Flaw {
+        setting.loans.as_ref().map_or(Flaw::Nothing, |l| l.flaw)
+    }
+
+    /// What the node wrote to a page that it gives back.
+    fn wrote(&mut self, setting: &Setting, node: NodeId, page: u64) -> [Option<u8>; 4] {
+        let now = self.copy(setting, node, page).1;
+        let Some(twin) = self.twins[usize::from(node)].remove(&page) else {
+            return [None; 4];
+        };
+        let whole = self.flaw(setting) == Flaw::Whole;
+        core::array::from_fn(|i| (whole || now[i] != twin[i]).then_some(now[i]))
     }
 
     fn act(&mut self, setting: &Setting, node: NodeId, actions: &[Action]) {
         for action in actions {
             match *action {
                 Action::Send { to, message } => {
-                    let content = matches!(message, Message::Page { .. })
+                    let content = matches!(message, Message::Page { .. } | Message::Lend { .. })
                         .then(|| self.copy(setting, node, message.page()).1);
+                    let wrote = match message {
+                        Message::Return { page, .. } => self.wrote(setting, node, page),
+                        _ => [None; 4],
+                    };
                     self.network.push(Envelope {
                         from: node,
                         to,
                         message,
                         content,
+                        wrote,
                     });
+                }
+                Action::Twin { page } => {
+                    let content = self.copy(setting, node, page).1;
+                    if self.flaw(setting) != Flaw::LateTwin {
+                        self.twins[usize::from(node)].insert(page, content);
+                    }
+                }
+                Action::Merge { page, .. } => {
+                    let (rights, mut content) = self.copy(setting, node, page);
+                    if rights != Access::Write {
+                        self.wrong = Some("what was lent comes back to a node that may not write");
+                    }
+                    for (to, wrote) in content.iter_mut().zip(self.arriving) {
+                        *to = wrote.unwrap_or(*to);
+                    }
+                    self.copies[usize::from(node)].insert(page, (rights, content));
                 }
                 Action::Protect { page, access } => {
                     let content = self.copy(setting, node, page).1;
@@ -286,7 +512,13 @@ impl World {
         let pages: std::collections::BTreeSet<u64> =
             self.copies.iter().flat_map(|c| c.keys().copied()).collect();
         for page in pages {
-            let copies: Vec<(Access, u8)> = (0..setting.nodes)
+            // Of copies that are lent, only what their threads use is compared, when they use it.
+            let lent = |n: &NodeId| self.nodes[usize::from(*n)].has_loan(page);
+            if (0..setting.nodes).any(|n| lent(&n)) && !self.is_done(setting) {
+                continue;
+            }
+            let copies: Vec<(Access, Content)> = (0..setting.nodes)
+                .filter(|n| !lent(n))
                 .map(|n| self.copy(setting, n, page))
                 .collect();
             let writers = copies.iter().filter(|c| c.0 == Access::Write).count();

@@ -4,7 +4,7 @@ use super::table::{counts, Table};
 
 /// Events of one node, the counts that [`Table::counts`] writes; and what this node has touched.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts([u64; 6], u64);
+pub(super) struct Counts([u64; 7], u64);
 
 impl Counts {
     /// Faults that asked another node for a page to read.
@@ -37,6 +37,11 @@ impl Counts {
         self.0[5]
     }
 
+    /// Copies of pages that were lent to it.
+    pub(super) fn lent(self) -> u64 {
+        self.0[6]
+    }
+
     /// This node's.
     pub(super) fn own(t: &Table) -> Counts {
         Counts::of(t, t.me)
@@ -44,8 +49,8 @@ impl Counts {
 
     pub(super) fn of(t: &Table, node: u32) -> Counts {
         let words = counts(t, node);
-        let [a, b, c, d, e, .., touched, along] = words;
-        Counts([a, b, c, d, e, along], touched)
+        let [a, b, c, d, e, .., touched, along, lent] = words;
+        Counts([a, b, c, d, e, along, lent], touched)
     }
 
     /// Faults that asked another node.
@@ -71,10 +76,11 @@ impl Counts {
 
     pub(super) fn text(self) -> String {
         format!(
-            "{} read faults, {} write faults, {} pages along, {} KiB moved, {} pages taken away, {} us waited",
+            "{} read faults, {} write faults, {} pages along, {} lent, {} KiB moved, {} pages taken away, {} us waited",
             self.reads(),
             self.writes(),
             self.along(),
+            self.lent(),
             self.sent() * 4,
             self.lost(),
             self.waited_ns() / 1000

@@ -419,6 +419,7 @@ unsafe fn run_alone(th: &Thread, part: &Part, opening: &Opening) {
 fn close(t: &Table) {
     // SAFETY: null means all streams.
     unsafe { libc::fflush(core::ptr::null_mut()) };
+    (t.lend)(false);
     ask(t, DONE, LOCAL.words());
 }
 

@@ -15,6 +15,7 @@
 //! * `admit`: which regions may cross; `bodies`: the tasks that they make; `callees`: the functions of the program's
 //!   own libraries that they call.
 //! * `early`: the end of a trial that is hopeless; `first`: its bound where the origin cannot take over the work.
+//! * `mute`: regions in which nodes may lend each other pages.
 //! * `nest`: nestable locks.
 //! * `weigh`: which of these do, and how many threads each node has; `divide`: may a region have any number of threads?
 //! * `meter`: how long a node's part took.
@@ -33,6 +34,7 @@ mod early;
 mod first;
 pub(crate) mod local;
 pub(crate) mod meter;
+mod mute;
 pub mod nest;
 pub(crate) mod opening;
 pub(crate) mod said;
@@ -118,6 +120,9 @@ pub(crate) fn serve() -> ! {
         };
         if matches!(opening.on, On::Nobody) {
             LOCAL.end(0);
+        }
+        if opening.lends {
+            (t.lend)(true);
         }
         LOCAL.open(t, entry, data, &opening, 0);
     }
@@ -262,6 +267,7 @@ pub(crate) fn pause(th: &Thread) {
         on: On::Nobody,
         blocks: None,
         trial: None,
+        lends: false,
         icv: *th.task().icv(),
         first: None,
     };
@@ -308,6 +314,7 @@ fn opening(
         mark: MARK,
         blocks: blocks.map(|(kind, given)| (kind, bounds(given))),
         trial,
+        lends: false,
         total,
         code: region.code,
         form: region.form,
@@ -342,7 +349,10 @@ unsafe fn cross(
     let blocks = float::apart(|| weigh::blocks(t, th, region.code, &threads));
     let parts = blocks.as_ref().map_or(Vec::new(), |(_, b)| parts(b));
     let on = On::all(threads.iter().copied());
-    let opening = opening(th, region, first, total, on, blocks, trial);
+    let opening = Opening {
+        lends: mute::tells_nothing(region.code, region.form) && (t.lend)(true),
+        ..opening(th, region, first, total, on, blocks, trial)
+    };
     let entry = region.entry as usize as u64;
     // While the region crosses, each node keeps to its own CPUs, where the thread that serves its page faults runs. The
     // threads that `open` starts inherit the opener's. Other regions use all CPUs.
@@ -395,6 +405,9 @@ fn with_others(t: &Table, entry: u64, data: u64, opening: &Opening) {
     LOCAL.open(t, entry, data, opening, 1);
     LOCAL.run(0);
     ask(t, JOIN, [0; 3]);
+    if opening.lends {
+        (t.lend)(false);
+    }
 }
 
 /// Opens the region on another node, and waits for its end.

@@ -39,6 +39,8 @@ pub(super) struct Opening {
     pub(super) blocks: Option<(SchedKind, Bounds)>,
     /// The origin tries whether the region gains by crossing.
     pub(super) trial: Option<Trial>,
+    /// The region's threads tell each other nothing but through the runtime, so that pages may be lent.
+    pub(super) lends: bool,
     /// The control variables of the threads' implicit tasks.
     pub(super) icv: Icv,
     /// The construct that starts together with the region, if there is one.
@@ -55,6 +57,7 @@ pub(super) const MARK: u64 = {
         offset_of!(Opening, on),
         offset_of!(Opening, blocks),
         offset_of!(Opening, trial),
+        offset_of!(Opening, lends),
         offset_of!(Opening, icv),
         offset_of!(Opening, first),
         size_of::<Opening>(),

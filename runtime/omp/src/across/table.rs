@@ -8,7 +8,7 @@ use once_cell::race::OnceRef;
 #[repr(C)]
 #[derive(Debug)]
 pub struct Table {
-    /// 10: both libraries must have the same number here.
+    /// 11: both libraries must have the same number here.
     pub(crate) version: u32,
     /// This node's number. The origin is 0.
     pub(crate) me: u32,
@@ -19,12 +19,12 @@ pub struct Table {
     pub(crate) ask: extern "C" fn(u32, *mut u64),
     /// Is the address in memory that all nodes share?
     pub(crate) is_shared: extern "C" fn(usize) -> bool,
-    /// Writes ten words about the node that the first argument names, those of another node as they were when its
+    /// Writes eleven words about the node that the first argument names, those of another node as they were when its
     /// part of the last region ended (at the origin only). Five counts: read faults that asked another node, write
     /// faults that asked another node, pages sent, pages taken away, and the nanoseconds from a fault's arrival to the
     /// page's, summed over faults. Then the three words that the node asked with when its part ended. Then the pages of
-    /// its own that this node, whatever the argument is, has touched so far. Then a sixth count: pages that came along
-    /// with others.
+    /// its own that this node, whatever the argument is, has touched so far. Then two more counts: pages that came
+    /// along with others, and copies that were lent to the node.
     pub(crate) counts: extern "C" fn(u32, *mut u64),
     /// Writes two words about the calling thread: its faults that asked another node, and the nanoseconds that it has
     /// waited for their pages.
@@ -43,11 +43,14 @@ pub struct Table {
     /// From now on this is called, on a thread with a stack of its own, whenever a thread of this node asks another
     /// node for a page. The first function stays.
     pub(crate) judge: extern "C" fn(extern "C" fn()),
+    /// From now on this node may lend pages to several nodes that write them, or may not: threads of the region learn
+    /// of what threads on other nodes write only by requests. Returns whether it may.
+    pub(crate) lend: extern "C" fn(bool) -> bool,
     /// All nodes have the same libraries at the same addresses: they are of one instruction set.
     pub(crate) alike: bool,
 }
 
-pub(super) const VERSION: u32 = 10;
+pub(super) const VERSION: u32 = 11;
 
 // Requests. Their numbers are those of `hetmp_dsm::together::Op`.
 pub(super) const FORK: u32 = 1;
@@ -125,13 +128,13 @@ pub(super) fn ask(table: &Table, op: u32, words: [u64; 3]) -> [u64; 3] {
 
 /// The words that `node` asked with when its part of the last region ended.
 pub(super) fn words(table: &Table, node: u32) -> [u64; 3] {
-    let [.., a, b, c, _, _] = counts(table, node);
+    let [.., a, b, c, _, _, _] = counts(table, node);
     [a, b, c]
 }
 
 /// What [`Table::counts`] says of `node`.
-pub(super) fn counts(table: &Table, node: u32) -> [u64; 10] {
-    let mut words = [0; 10];
+pub(super) fn counts(table: &Table, node: u32) -> [u64; 11] {
+    let mut words = [0; 11];
     (table.counts)(node, words.as_mut_ptr());
     words
 }
