@@ -246,6 +246,16 @@ int goal_group_iscan(GOAL_Group group,
                      int type,
                      int operation,
                      GOAL_Handle *handle);
+/* Process r gets the combination of the vectors of processes before it (an exclusive scan); process 0 gets nothing. */
+int goal_exscan(const void *give, void *get, size_t count, int type, int operation);
+int goal_iexscan(const void *give, void *get, size_t count, int type, int operation, GOAL_Handle *handle);
+int goal_group_iexscan(GOAL_Group group,
+                       const void *give,
+                       void *get,
+                       size_t count,
+                       int type,
+                       int operation,
+                       GOAL_Handle *handle);
 /* Every process gives one block of `count` elements for each process, and gets its own block of the combination. */
 int goal_reduce_scatter(const void *give, void *get, size_t count, int type, int operation);
 int goal_ireduce_scatter(const void *give, void *get, size_t count, int type, int operation, GOAL_Handle *handle);
@@ -263,6 +273,10 @@ int goal_group_ibarrier(GOAL_Group group, GOAL_Handle *handle);
 /* Called by all members with the same arguments; sends nothing. Groups that have a member in common have different
  * contexts, numbers from 1. A context may be used again, after GOAL_Group_free, for the same list only. */
 int GOAL_Group_create(int context, const int *ranks, int n, GOAL_Group *group);
+/* As GOAL_Agree, called by the members of a group, for a communication among them. The ranks in their graphs are those
+ * of the job. From then on all members begin the runs of these schedules in the same order, among the group's
+ * collectives, by GOAL_Run_bound in a context that is the group's own. */
+int GOAL_Group_agree(GOAL_Group group, GOAL_Schedule schedule);
 /* Frees a group; *group becomes null. Its runs go on. */
 int GOAL_Group_free(GOAL_Group *group);
 /* Exchanges with neighbours. Every process lists the ranks that send to it (sources) and the ranks that it sends

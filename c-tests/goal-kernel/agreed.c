@@ -10,11 +10,17 @@ static int rank, size;
 
 static int64_t value(int of, int i, int round) { return (of + 1) * 1000003L + i * 101L + round * 7L; }
 
-static GOAL_Schedule agreed(GOAL_Graph *g)
+static GOAL_Schedule compiled(GOAL_Graph *g)
 {
     GOAL_Schedule s;
     CHECK(GOAL_Compile(*g, &s) == GOAL_SUCCESS);
     CHECK(GOAL_Free_graph(g) == GOAL_SUCCESS);
+    return s;
+}
+
+static GOAL_Schedule agreed(GOAL_Graph *g)
+{
+    GOAL_Schedule s = compiled(g);
     CHECK(GOAL_Agree(s) == GOAL_SUCCESS);
     return s;
 }
@@ -126,6 +132,58 @@ static void two(int rounds)
     CHECK(GOAL_Free_schedule(&s) == GOAL_SUCCESS);
 }
 
+/* All but the last, and all but the first: a ring in each, which their common members begin in different orders, with
+ * the group's own sum in between. */
+static void groups(int rounds)
+{
+    GOAL_Group group[2];
+    GOAL_Schedule s[2];
+    GOAL_Handle h[2], sums[2];
+    int64_t given[2], got[2], total[2];
+    int members[2][64], n = size - 1, left[2], i, k, round;
+    for (k = 0; k < 2; k++) {
+        int here = rank - k;
+        GOAL_Graph g;
+        for (i = 0; i < n; i++)
+            members[k][i] = i + k;
+        if (here < 0 || here >= n)
+            continue;
+        left[k] = members[k][(here + n - 1) % n];
+        CHECK(GOAL_Group_create(1 + k, members[k], n, &group[k]) == GOAL_SUCCESS);
+        CHECK(GOAL_Create(&g) == GOAL_SUCCESS);
+        CHECK(GOAL_Send(g, &given[k], GOAL_USERSPACE, 8, members[k][(here + 1) % n], 7, NULL) == GOAL_SUCCESS);
+        CHECK(GOAL_Recv(g, &got[k], GOAL_USERSPACE, 8, left[k], 7, NULL) == GOAL_SUCCESS);
+        s[k] = compiled(&g);
+        CHECK(GOAL_Group_agree(group[k], s[k]) == GOAL_SUCCESS);
+    }
+    for (round = 0; round < rounds; round++) {
+        for (i = 0; i < 2; i++) {
+            k = (i + rank) % 2;
+            if (rank - k < 0 || rank - k >= n)
+                continue;
+            given[k] = value(rank, k, round);
+            got[k] = -1;
+            CHECK(GOAL_Run_bound(s[k], 10 + k, NULL, NULL, 0, &h[k]) == GOAL_SUCCESS);
+            CHECK(goal_group_iallreduce(group[k], &given[k], &total[k], 1, GOAL_LONG, GOAL_MAX, &sums[k]) ==
+                  GOAL_SUCCESS);
+        }
+        for (k = 0; k < 2; k++) {
+            if (rank - k < 0 || rank - k >= n)
+                continue;
+            CHECK(GOAL_Wait(&h[k]) == GOAL_SUCCESS);
+            CHECK(GOAL_Wait(&sums[k]) == GOAL_SUCCESS);
+            CHECK(got[k] == value(left[k], k, round));
+            CHECK(total[k] == value(members[k][n - 1], k, round));
+        }
+    }
+    for (k = 0; k < 2; k++) {
+        if (rank - k < 0 || rank - k >= n)
+            continue;
+        CHECK(GOAL_Free_schedule(&s[k]) == GOAL_SUCCESS);
+        CHECK(GOAL_Group_free(&group[k]) == GOAL_SUCCESS);
+    }
+}
+
 static void refused(void)
 {
     long long when = 0;
@@ -155,6 +213,8 @@ int main(int argc, char **argv)
     ring();
     tree(30);
     two(30);
+    if (size > 2)
+        groups(30);
     ring();
     CHECK(GOAL_Agree(NULL) == GOAL_ERR_ARGUMENT);
     return finish();

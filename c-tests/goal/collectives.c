@@ -104,6 +104,16 @@ static void one(int n, int round)
         CHECK(get[i] == sum);
     }
 
+    memset(get, 0xee, (size_t)size * bytes);
+    BOTH(goal_exscan(give, rank ? get : NULL, (size_t)n, GOAL_INT, GOAL_ADD),
+         goal_iexscan(give, rank ? get : NULL, (size_t)n, GOAL_INT, GOAL_ADD, &h));
+    for (i = 0; rank && i < n; i++) {
+        int sum = 0;
+        for (r = 0; r < rank; r++)
+            sum += value(r, i, round);
+        CHECK(get[i] == sum);
+    }
+
     fill(give, n * size, round);
     memset(get, 0xee, (size_t)size * bytes);
     BOTH(goal_scatter(rank == root ? give : NULL, get, bytes, root),

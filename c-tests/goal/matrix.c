@@ -68,6 +68,8 @@ static void one(size_t bytes, int form)
     RIGHT(n * (size_t)size, value((int)(i / n), (size_t)rank * n + i % n));
     CALL(goal_scan(give, get, n, GOAL_LONG, GOAL_ADD), goal_iscan(give, get, n, GOAL_LONG, GOAL_ADD, &h));
     RIGHT(n, sum(rank + 1, i));
+    CALL(goal_exscan(give, get, n, GOAL_LONG, GOAL_ADD), goal_iexscan(give, get, n, GOAL_LONG, GOAL_ADD, &h));
+    RIGHT(rank ? n : 0, sum(rank, i));
     CALL(goal_reduce_scatter(give, get, n, GOAL_LONG, GOAL_ADD),
          goal_ireduce_scatter(give, get, n, GOAL_LONG, GOAL_ADD, &h));
     RIGHT(n, sum(size, (size_t)rank * n + i));

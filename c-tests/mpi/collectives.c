@@ -126,6 +126,13 @@ static void all_of(MPI_Comm comm, int count) {
     MPI_Iscan(MPI_IN_PLACE, a, count, MPI_INT, MPI_MAX, comm, &q);
     wait_one(&q);
     for (int i = 0; i < count; i++) same("Iscan in place", i, a[i], given(me, i));
+    for (int i = 0; i < count; i++) a[i] = given(me, i), b[i] = -1;
+    MPI_Iexscan(a, b, count, MPI_INT, MPI_SUM, comm, &q);
+    wait_one(&q);
+    for (int i = 0; me && i < count; i++) same("Iexscan", i, b[i], sum_of(me, i));
+    MPI_Iexscan(MPI_IN_PLACE, a, count, MPI_INT, MPI_MAX, comm, &q);
+    wait_one(&q);
+    for (int i = 0; me && i < count; i++) same("Iexscan in place", i, a[i], given(me - 1, i));
     for (int i = 0; i < count; i++) a[i] = given(me, i), d[i] = given(me, i);
     MPI_Iallreduce(a, b, count, MPI_INT, MPI_SUM, comm, &q);
     wait_one(&q);

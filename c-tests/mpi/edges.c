@@ -33,7 +33,7 @@ static void refused(const char *what, int code) {
     heard = 0;
 }
 
-static void errors(void) {
+static __attribute__((unused)) void errors(void) {
     int x[4] = {1, 2, 3, 4}, y[8] = {0};
     MPI_Datatype open;
     MPI_Request r = MPI_REQUEST_NULL;
@@ -125,6 +125,10 @@ static void communicators(void) {
     }
 }
 
+#ifdef MPI_ABI_VERSION
+/* The common interface has no functions of Fortran. */
+static void fortran(void) {}
+#else
 /* C begins, and Fortran's MPI_Wait and MPI_Test end. */
 static void fortran(void) {
 #ifdef OPEN_MPI
@@ -156,6 +160,7 @@ static void fortran(void) {
         must(sum == 2 && r == MPI_REQUEST_NULL, "a sum that C waits for after all");
     }
 }
+#endif
 
 /* GOAL notices, the error comes with the wait. */
 static void unlike(void) {
@@ -200,7 +205,11 @@ int main(int argc, char **argv) {
     MPI_Comm_create_errhandler(hear, &handler);
     MPI_Comm_set_errhandler(comm, handler);
     MPI_Errhandler_free(&handler);
+#ifndef MPI_ABI_VERSION
+    /* By the common interface a call that MPICH 5.0.2 alone refuses returns MPI_SUCCESS, where the program has a
+     * handler of its own. */
     errors();
+#endif
     addresses();
     graphs();
     communicators();

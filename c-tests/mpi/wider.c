@@ -233,7 +233,9 @@ static void large(MPI_Comm comm, MPI_Datatype spread) {
     same("Iallreduce_c", 0, e, n * (n - 1) / 2);
     same("Ibcast_c", 0, a[0], value(0, 0, 0));
 }
+#endif
 
+#if MPI_VERSION >= 4 || (defined OPEN_MPI && OMPI_MAJOR_VERSION >= 5)
 enum { SUM, GATHER, EACH, BARRIER, SEND, RECEIVE, ALL };
 
 /* Collectives and messages that are begun again and again, and every function that waits. */
@@ -344,6 +346,8 @@ int main(int argc, char **argv) {
         }
 #if MPI_VERSION >= 4
         large(comm, spread);
+#endif
+#if MPI_VERSION >= 4 || (defined OPEN_MPI && OMPI_MAJOR_VERSION >= 5)
         for (int i = 0; argc > 1 && i < 3; i++) persistent(comm, spread);
 #endif
     }

@@ -67,6 +67,14 @@ int element(MPI_Datatype type) {
     };
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (types[i].type == type) return types[i].number;
+    /* Fortran's, whose lengths its compiler's options may set. */
+    const MPI_Datatype whole[] = {MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8};
+    const MPI_Datatype real[] = {MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8};
+    int size = type == MPI_DATATYPE_NULL ? 0 : (int)length(1, type);
+    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
+        if (whole[i] == type) return size <= 8 ? GOAL_SIGNED(8 * size) : 0;
+    for (size_t i = 0; i < sizeof real / sizeof real[0]; i++)
+        if (real[i] == type) return size == 4 ? GOAL_FLOAT : size == 8 ? GOAL_DOUBLE : 0;
     return 0;
 }
 

@@ -27,32 +27,35 @@ static int take(struct call k, int is_persistent, int *error, MPI_Request *reque
         (void)large, (void)wide;                                                             \
         const struct call k = {.comm = comm, __VA_ARGS__};                                   \
         if (take(k, is_persistent, &error, request)) return error;                           \
-        return PMPI_##name(UNPACK arguments, INFO##is_persistent request);                   \
-    }
+        return REAL(name)(UNPACK arguments, INFO##is_persistent request);                    \
+    }                                                                                        \
+    BOTH(name)
 #define INFO0
 #define INFO1 info,
 #if MPI_VERSION >= 4
+#define LARGE(...) __VA_ARGS__
+#else
+#define LARGE(...)
+#endif
+#if MPI_VERSION >= 4 || (defined OPEN_MPI && OMPI_MAJOR_VERSION >= 5)
+#define PERSISTENT(...) __VA_ARGS__
+#else
+#define PERSISTENT(...)
+#endif
 #define FORMS(low, name, parameters, arguments, ...)                                                        \
     FORM(I##low, parameters, arguments, 0, (), int, int, __VA_ARGS__)                                       \
-    FORM(I##low##_c, parameters, arguments, 0, (), MPI_Count, MPI_Aint, __VA_ARGS__)                        \
-    FORM(name##_init, parameters, arguments, 1, (MPI_Info info, ), int, int, __VA_ARGS__)                   \
-    FORM(name##_init_c, parameters, arguments, 1, (MPI_Info info, ), MPI_Count, MPI_Aint, __VA_ARGS__)
+    LARGE(FORM(I##low##_c, parameters, arguments, 0, (), MPI_Count, MPI_Aint, __VA_ARGS__))                 \
+    PERSISTENT(FORM(name##_init, parameters, arguments, 1, (MPI_Info info, ), int, int, __VA_ARGS__))       \
+    LARGE(FORM(name##_init_c, parameters, arguments, 1, (MPI_Info info, ), MPI_Count, MPI_Aint, __VA_ARGS__))
 /* Arrays of types, which the program may free, are not kept. */
 #define FORMS_W(low, parameters, arguments, D, ...)                  \
     FORM(I##low, parameters, arguments, 0, (), int, D, __VA_ARGS__)  \
-    FORM(I##low##_c, parameters, arguments, 0, (), MPI_Count, MPI_Aint, __VA_ARGS__)
-#else
-#define FORMS(low, name, parameters, arguments, ...) \
-    FORM(I##low, parameters, arguments, 0, (), int, int, __VA_ARGS__)
-#define FORMS_W(low, parameters, arguments, D, ...) FORM(I##low, parameters, arguments, 0, (), int, D, __VA_ARGS__)
-#endif
+    LARGE(FORM(I##low##_c, parameters, arguments, 0, (), MPI_Count, MPI_Aint, __VA_ARGS__))
 
 /* ---- without data ---- */
 #define P_BARRIER(N, D) MPI_Comm comm
 FORM(Ibarrier, P_BARRIER, (comm), 0, (), int, int, .kind = BARRIER)
-#if MPI_VERSION >= 4
-FORM(Barrier_init, P_BARRIER, (comm), 1, (MPI_Info info, ), int, int, .kind = BARRIER)
-#endif
+PERSISTENT(FORM(Barrier_init, P_BARRIER, (comm), 1, (MPI_Info info, ), int, int, .kind = BARRIER))
 
 /* ---- reductions ---- */
 #define REDUCES .give = {.at = from, .count = count, .type = type}, .get = {.at = to}, .op = op
@@ -61,11 +64,13 @@ FORMS(reduce, Reduce, P_REDUCE, (from, to, count, type, op, root, comm), .kind =
 #define P_ALL(N, D) const void *from, void *to, N count, MPI_Datatype type, MPI_Op op, MPI_Comm comm
 FORMS(allreduce, Allreduce, P_ALL, (from, to, count, type, op, comm), .kind = ALLREDUCE, REDUCES)
 FORMS(scan, Scan, P_ALL, (from, to, count, type, op, comm), .kind = SCAN, REDUCES)
+FORMS(exscan, Exscan, P_ALL, (from, to, count, type, op, comm), .kind = EXSCAN, REDUCES)
 FORMS(reduce_scatter_block, Reduce_scatter_block, P_ALL, (from, to, count, type, op, comm),
       .kind = REDUCE_SCATTER_BLOCK, REDUCES)
 #define P_SOME(N, D) const void *from, void *to, const N counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm
 FORMS(reduce_scatter, Reduce_scatter, P_SOME, (from, to, counts, type, op, comm), .kind = REDUCE_SCATTER,
-      .give = {.at = from, .type = type}, .get = {.at = to, .counts = counts, .large_counts = large}, .op = op)
+      .give = {.at = from, .type = type},
+      .get = {.at = to, .type = type, .counts = counts, .large_counts = large}, .op = op)
 
 /* ---- blocks of one length ---- */
 #define P_BCAST(N, D) void *buffer, N count, MPI_Datatype type, int root, MPI_Comm comm

@@ -80,6 +80,9 @@ static int why_not_reduction(struct call *k) {
         int bad = here ? is_nothing(to, k->give.type) || is_twice(from, to) || !from : !from || in_place;
         return bad ? ARGUMENTS : FITS;
     }
+    /* Rank 0 of an exclusive scan gets nothing. */
+    if (k->kind == EXSCAN && k->c->rank == 0 && from != MPI_IN_PLACE)
+        return !from || is_twice(from, to) ? ARGUMENTS : FITS;
     return !from || is_nothing(to, k->give.type) || is_twice(from, to) ? ARGUMENTS : FITS;
 }
 
@@ -211,6 +214,12 @@ static int why_not_pieces(struct call *k) {
         const struct piece *p = i < n_out ? &out[i] : &in[i - n_out];
         int bad = p->count > 0 && (!is_usable(p->type) || (p->bytes && is_nothing(p->at, p->type)));
         if (p->count < 0 || bad) why = ARGUMENTS;
+        /* This rank's own on both sides. */
+        for (int j = n_out; i < n_out && j < n_out + n_in && p->peer == k->c->rank; j++) {
+            const struct piece *q = &in[j - n_out];
+            int same = q->peer == p->peer && p->type == q->type && p->bytes && q->bytes;
+            if (same && k->kind < NEIGHBOR_ALLGATHER && is_twice(p->at, q->at) && !in_place) why = ARGUMENTS;
+        }
     }
     free(out);
     return why;
@@ -226,6 +235,7 @@ int why_not(struct call *k) {
     case REDUCE:
     case ALLREDUCE:
     case SCAN:
+    case EXSCAN:
     case REDUCE_SCATTER_BLOCK:
     case REDUCE_SCATTER: return why_not_reduction(k);
     default: return is_v(k->kind) ? why_not_pieces(k) : why_not_blocks(k);
@@ -249,6 +259,7 @@ static int begin_reduction(const struct call *k, struct request *r) {
     switch (k->kind) {
     case REDUCE: return START(ireduce, from, to, count, k->element, k->operation, k->root);
     case ALLREDUCE: return START(iallreduce, from, to, count, k->element, k->operation);
+    case EXSCAN: return START(iexscan, from, to, count, k->element, k->operation);
     case SCAN: return START(iscan, from, to, count, k->element, k->operation);
     default: return START(ireduce_scatter, from, to, count, k->element, k->operation);
     }
@@ -463,6 +474,7 @@ int begin(const struct call *k, struct request *r) {
     case REDUCE:
     case ALLREDUCE:
     case SCAN:
+    case EXSCAN:
     case REDUCE_SCATTER_BLOCK: return begin_reduction(k, r);
     case REDUCE_SCATTER: return begin_reduce_scatter(k, r);
     case NEIGHBOR_ALLTOALL: return begin_neighbours(k, r);

@@ -13,26 +13,44 @@
  * such buffers go through a copy. Where each rank knows its own numbers of elements only (MPI_Igatherv), all are taken.
  * Arguments that MPI refuses at this rank are left to it: it says so before it begins.
  *
- * Errors go to the communicator's handler. Where one call waits for several requests, MPI reports them.
+ * Errors go to the communicator's handler.
+ *
+ * Both names of each function are defined, MPI_ and PMPI_: the Fortran functions of some MPIs call the latter.
  *
  * Contexts: ranks may begin the collectives of two communicators in different orders, so each communicator is a group
  * of GOAL with a context of its own. The creation of a communicator is collective: there the ranks agree on a number
  * that is free at all of them: one that an earlier communicator of the same ranks had, if they have freed it, or else a
  * new one.
  *
- * Which file: `job.c` opens libhetmp.so, joins GOAL's job and knows the communicators; `requests.c` waits for and tests
- * requests; `calls.c` is what a program calls; `collectives.c` says which collectives GOAL takes and begins them;
+ * Which file: `job.c` opens libhetmp.so, joins GOAL's job and knows the communicators; `requests.c` has the
+ * requests, and `waits.c` waits for and tests them; `calls.c` is what a program calls; `collectives.c` says which
+ * collectives GOAL takes and begins them;
  * `buffers.c` knows types, and copies what is not plain. */
 #ifndef HETMP_MPI_H
 #define HETMP_MPI_H
 
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <goal.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <stddef.h>
 
 struct request;
+
+/* MPI's function of a name that this library defines, too. */
+#define REAL(name)                                                                                  \
+    __extension__({                                                                                 \
+        static __typeof__(PMPI_##name) *real;                                                       \
+        __typeof__(real) known = __atomic_load_n(&real, __ATOMIC_RELAXED);                          \
+        if (!known) {                                                                               \
+            known = (__typeof__(real))dlsym(RTLD_NEXT, "PMPI_" #name);                              \
+            __atomic_store_n(&real, known, __ATOMIC_RELAXED);                                       \
+        }                                                                                           \
+        known;                                                                                      \
+    })
+/* Gives a function that is defined as MPI_ its other name. */
+#define BOTH(name) extern __typeof__(PMPI_##name) PMPI_##name __attribute__((alias("MPI_" #name)));
 
 /* The library's own names are not seen outside; MPI's are. */
 #pragma GCC visibility push(hidden)
@@ -44,10 +62,11 @@ struct request;
     F(GOAL_Create) F(GOAL_Scratchpad) F(GOAL_Send) F(GOAL_Recv) F(GOAL_Local) F(GOAL_Copy) F(GOAL_Requires)        \
     F(GOAL_Compile) F(GOAL_Run_bound) F(GOAL_Free_graph) F(GOAL_Free_schedule)                                     \
     F(GOAL_Group_create) F(GOAL_Group_free) F(goal_ibarrier) F(goal_ibroadcast) F(goal_ireduce) F(goal_iallreduce) \
-    F(goal_ialltoall) F(goal_iallgather) F(goal_igather) F(goal_iscatter) F(goal_iscan) F(goal_ireduce_scatter)    \
+    F(goal_ialltoall) F(goal_iallgather) F(goal_igather) F(goal_iscatter) F(goal_iscan) F(goal_iexscan)            \
+    F(goal_ireduce_scatter)                                                                                        \
     F(goal_group_ibarrier) F(goal_group_ibroadcast) F(goal_group_ireduce) F(goal_group_iallreduce)                 \
     F(goal_group_ialltoall) F(goal_group_iallgather) F(goal_group_igather) F(goal_group_iscatter)                  \
-    F(goal_group_iscan) F(goal_group_ireduce_scatter) F(goal_group_ineighbor_alltoall)
+    F(goal_group_iscan) F(goal_group_iexscan) F(goal_group_ireduce_scatter) F(goal_group_ineighbor_alltoall)
 extern struct functions {
 #define FIELD(name) __typeof__(name) *name;
     FUNCTIONS(FIELD)
@@ -64,6 +83,7 @@ enum {
     GATHER,
     SCATTER,
     SCAN,
+    EXSCAN,
     REDUCE_SCATTER_BLOCK,
     REDUCE_SCATTER,
     NEIGHBOR_ALLTOALL,
@@ -100,12 +120,15 @@ struct comm {
     int sources, destinations;
     int *from, *to;
     int from_real, to_real; /* without MPI_PROC_NULL */
-    int held, is_freed;     /* by persistent requests, and by the program */
+    int held, is_freed;     /* by a persistent request, and by the program */
 };
 
 /* The record of a communicator; null if its collectives are MPI's. */
 struct comm *record(MPI_Comm comm);
-/* A persistent request lets go of it. */
+/* The record of a persistent collective of the communicator, which all its members make together: it has a group of its
+ * own, since persistent collectives may be started in different orders. Null after MPI's error. */
+struct comm *apart(MPI_Comm comm, const struct comm *of);
+/* A persistent request lets go of its record. */
 void let_go(struct comm *c);
 /* One line on standard error. */
 __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
@@ -189,9 +212,6 @@ struct request {
     int open;  /* the program has it */
     GOAL_Handle run;
     int ended, error;
-    int told; /* MPI has heard that it is complete, and so ends it: it has failed, or another one of a list has */
-    int shown; /* Fortran has its handle: MPI's own functions wait for it */
-    struct request *after; /* in the list of those */
     void *give, *get;   /* copies, or null */
     struct part *parts; /* of `get`, and where they go */
     int n_parts;
@@ -208,8 +228,20 @@ struct part {
     int derived, is_first; /* the type is to be freed */
 };
 
+/* Whether the program has requests of ours, and persistent ones. */
+int any_open(void);
+int any_persistent(void);
+/* Our record of a request; null for one of MPI's. */
+struct request *find(MPI_Request handle);
 /* For the next collective: a new one, or one that was used before. */
 struct request *new_request(void);
+/* The request may serve another collective. */
+void recycle(struct request *r);
+void free_copies(struct request *r);
+/* Looks whether a run has ended. */
+void look(struct request *r);
+/* The status of a collective. */
+void empty_status(MPI_Status *status);
 /* A run was begun, with this code: the program gets a request for it. */
 int give_request(struct request *r, MPI_Comm comm, int kind, int code, MPI_Request *request);
 /* The program gets a request that begins the collective each time it is started. */

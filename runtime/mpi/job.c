@@ -1,7 +1,6 @@
 /* libhetmp_mpi.so, the job: opens libhetmp.so, joins and leaves GOAL's job, and keeps a record for each communicator.
    */
 #include "hetmp_mpi.h"
-#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,7 +21,7 @@
 #endif
 
 const char *const kind_names[KINDS] = {
-    "Ibarrier", "Ibcast", "Ireduce", "Iallreduce", "Ialltoall", "Iallgather", "Igather", "Iscatter", "Iscan",
+    "Ibarrier", "Ibcast", "Ireduce", "Iallreduce", "Ialltoall", "Iallgather", "Igather", "Iscatter", "Iscan", "Iexscan",
     "Ireduce_scatter_block", "Ireduce_scatter", "Ineighbor_alltoall", "Igatherv", "Iscatterv", "Iallgatherv",
     "Ialltoallv", "Ialltoallw", "Ineighbor_allgather", "Ineighbor_allgatherv", "Ineighbor_alltoallv",
     "Ineighbor_alltoallw"};
@@ -161,35 +160,20 @@ static struct comm **freed_like(const struct comm *c) {
     return found;
 }
 
-/* A communicator was created from `parent`, by all its members together. With several threads that create communicators
- * at once the ranks could not agree on contexts, so that then only MPI_COMM_WORLD is GOAL's. */
-static int created(int error, MPI_Comm parent, MPI_Comm *comm) {
-    if (error != MPI_SUCCESS || !joined || threads || *comm == MPI_COMM_NULL || !record(parent)) return error;
-    int size, inter;
-    PMPI_Comm_test_inter(*comm, &inter);
-    PMPI_Comm_size(*comm, &size);
-    if (inter || size < 2) return error;
-    struct comm *c = new_record(*comm);
-    int *numbers = memory(sizeof(int) * (size_t)size);
-    c->ranks = memory(sizeof(int) * (size_t)size);
-    for (int i = 0; i < size; i++) numbers[i] = i;
-    MPI_Group group;
-    PMPI_Comm_group(*comm, &group);
-    PMPI_Group_translate_ranks(group, size, numbers, world_group, c->ranks);
-    PMPI_Group_free(&group);
-    free(numbers);
+/* Makes a group of GOAL of the ranks of `c`, which all members of the communicator call together: they agree on a
+ * context. Without `clear` neighbours are unclear here, and so for all. Returns MPI's code; no group if there are too
+ * many contexts. */
+static int make_group(MPI_Comm comm, struct comm *c, int clear) {
     struct comm **again = freed_like(c);
     int before = again ? (*again)->context : 0;
     enum { NEXT, MOST, LEAST, UNCLEAR, WORDS };
-    const int mine[WORDS] = {next_context, before, -before, !find_neighbours(*comm, c)};
+    const int mine[WORDS] = {next_context, before, -before, !clear};
     int all[WORDS];
-    error = PMPI_Allreduce(mine, all, WORDS, MPI_INT, MPI_MAX, *comm);
+    int error = PMPI_Allreduce(mine, all, WORDS, MPI_INT, MPI_MAX, comm);
+    if (error != MPI_SUCCESS) return error;
     /* The same context at all of them. */
     int reused = before && all[MOST] == before && -all[LEAST] == before;
-    if (error != MPI_SUCCESS || (!reused && all[NEXT] == INT32_MAX)) {
-        discard(c);
-        return error;
-    }
+    if (!reused && all[NEXT] == INT32_MAX) return MPI_SUCCESS;
     c->clear = !all[UNCLEAR];
     c->context = reused ? before : all[NEXT];
     if (reused) {
@@ -199,27 +183,70 @@ static int created(int error, MPI_Comm parent, MPI_Comm *comm) {
     } else {
         next_context = all[NEXT] + 1;
     }
-    if (goal.GOAL_Group_create(c->context, c->ranks, size, &c->group) != GOAL_SUCCESS) fatal("communicator");
-    PMPI_Comm_set_attr(*comm, keyval, c);
+    if (goal.GOAL_Group_create(c->context, c->ranks, c->size, &c->group) != GOAL_SUCCESS) fatal("communicator");
     return MPI_SUCCESS;
 }
 
+/* A record without a group, with the job's rank of each member. */
+static struct comm *new_members(MPI_Comm comm) {
+    struct comm *c = new_record(comm);
+    int *numbers = memory(sizeof(int) * (size_t)c->size);
+    c->ranks = memory(sizeof(int) * (size_t)c->size);
+    for (int i = 0; i < c->size; i++) numbers[i] = i;
+    MPI_Group group;
+    PMPI_Comm_group(comm, &group);
+    PMPI_Group_translate_ranks(group, c->size, numbers, world_group, c->ranks);
+    PMPI_Group_free(&group);
+    free(numbers);
+    return c;
+}
+
+/* A communicator was created from `parent`, by all its members together. With several threads that create communicators
+ * at once the ranks could not agree on contexts, so that then only MPI_COMM_WORLD is GOAL's. */
+static int created(int error, MPI_Comm parent, MPI_Comm *comm) {
+    if (error != MPI_SUCCESS || !joined || threads || *comm == MPI_COMM_NULL || !record(parent)) return error;
+    int size, inter;
+    PMPI_Comm_test_inter(*comm, &inter);
+    PMPI_Comm_size(*comm, &size);
+    if (inter || size < 2) return error;
+    struct comm *c = new_members(*comm);
+    error = make_group(*comm, c, find_neighbours(*comm, c));
+    if (c->group)
+        PMPI_Comm_set_attr(*comm, keyval, c);
+    else
+        discard(c);
+    return error;
+}
+
+struct comm *apart(MPI_Comm comm, const struct comm *of) {
+    struct comm *c = new_members(comm);
+    int error = make_group(comm, c, find_neighbours(comm, c) && of->clear);
+    if (!c->group) {
+        discard(c);
+        if (error == MPI_SUCCESS) fatal("persistent collective: contexts");
+        return NULL;
+    }
+    c->held = c->is_freed = 1;
+    return c;
+}
+
 #define CREATES(name, parameters, arguments, parent, comm) \
-    int name parameters { return created(P##name arguments, parent, comm); }
-CREATES(MPI_Comm_dup, (MPI_Comm c, MPI_Comm *n), (c, n), c, n)
-CREATES(MPI_Comm_dup_with_info, (MPI_Comm c, MPI_Info i, MPI_Comm *n), (c, i, n), c, n)
-CREATES(MPI_Comm_split, (MPI_Comm c, int color, int key, MPI_Comm *n), (c, color, key, n), c, n)
-CREATES(MPI_Comm_split_type, (MPI_Comm c, int type, int key, MPI_Info i, MPI_Comm *n), (c, type, key, i, n), c, n)
-CREATES(MPI_Comm_create, (MPI_Comm c, MPI_Group g, MPI_Comm *n), (c, g, n), c, n)
-CREATES(MPI_Cart_create, (MPI_Comm c, int d, const int s[], const int p[], int r, MPI_Comm *n), (c, d, s, p, r, n), c,
+    int MPI_##name parameters { return created(REAL(name) arguments, parent, comm); } \
+    BOTH(name)
+CREATES(Comm_dup, (MPI_Comm c, MPI_Comm *n), (c, n), c, n)
+CREATES(Comm_dup_with_info, (MPI_Comm c, MPI_Info i, MPI_Comm *n), (c, i, n), c, n)
+CREATES(Comm_split, (MPI_Comm c, int color, int key, MPI_Comm *n), (c, color, key, n), c, n)
+CREATES(Comm_split_type, (MPI_Comm c, int type, int key, MPI_Info i, MPI_Comm *n), (c, type, key, i, n), c, n)
+CREATES(Comm_create, (MPI_Comm c, MPI_Group g, MPI_Comm *n), (c, g, n), c, n)
+CREATES(Cart_create, (MPI_Comm c, int d, const int s[], const int p[], int r, MPI_Comm *n), (c, d, s, p, r, n), c,
         n)
-CREATES(MPI_Cart_sub, (MPI_Comm c, const int d[], MPI_Comm *n), (c, d, n), c, n)
-CREATES(MPI_Graph_create, (MPI_Comm c, int k, const int x[], const int e[], int r, MPI_Comm *n), (c, k, x, e, r, n), c,
+CREATES(Cart_sub, (MPI_Comm c, const int d[], MPI_Comm *n), (c, d, n), c, n)
+CREATES(Graph_create, (MPI_Comm c, int k, const int x[], const int e[], int r, MPI_Comm *n), (c, k, x, e, r, n), c,
         n)
-CREATES(MPI_Dist_graph_create,
+CREATES(Dist_graph_create,
         (MPI_Comm c, int k, const int s[], const int g[], const int d[], const int w[], MPI_Info i, int r, MPI_Comm *n),
         (c, k, s, g, d, w, i, r, n), c, n)
-CREATES(MPI_Dist_graph_create_adjacent,
+CREATES(Dist_graph_create_adjacent,
         (MPI_Comm c, int a, const int s[], const int w[], int b, const int d[], const int v[], MPI_Info i, int r,
          MPI_Comm *n),
         (c, a, s, w, b, d, v, i, r, n), c, n)
@@ -278,7 +305,7 @@ static void join(void) {
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
     if (size < 2) return;
-    PMPI_Comm_dup(MPI_COMM_SELF, &own);
+    REAL(Comm_dup)(MPI_COMM_SELF, &own);
     PMPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
     fine = open_library() && packs_plainly();
     PMPI_Allreduce(&fine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
@@ -305,14 +332,14 @@ static void join(void) {
 
 int MPI_Init(int *argc, char ***argv) {
     check_version();
-    int error = PMPI_Init(argc, argv);
+    int error = REAL(Init)(argc, argv);
     if (error == MPI_SUCCESS) join();
     return error;
 }
 
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
     check_version();
-    int error = PMPI_Init_thread(argc, argv, required, provided);
+    int error = REAL(Init_thread)(argc, argv, required, provided);
     if (error != MPI_SUCCESS) return error;
     threads = *provided == MPI_THREAD_MULTIPLE;
     join();
@@ -352,5 +379,9 @@ int MPI_Finalize(void) {
         PMPI_Group_free(&world_group);
     }
     if (own != MPI_COMM_NULL) PMPI_Comm_free(&own);
-    return PMPI_Finalize();
+    return REAL(Finalize)();
 }
+
+BOTH(Init)
+BOTH(Init_thread)
+BOTH(Finalize)

@@ -6,7 +6,7 @@
 # must start although it has no MPI.
 build_mpi_shim() { # ROOT MPICC LIBRARY
     shim_work=$(mktemp -d)
-    shim_files="job requests calls collectives buffers"
+    shim_files="job requests waits calls collectives buffers"
     shim_flags="-std=gnu11 -O2 -Wall -Wextra -fPIC -I$1/include"
     # shellcheck disable=SC2086
     (

@@ -48,7 +48,11 @@ const PARTS: [Part; 8] = [
     Part {
         header: "include/goal.h",
         sources: &["runtime/abi/src/goal/collectives.rs"],
-        names: &[("Group", "GOAL_Group"), ("Handle", "GOAL_Handle")],
+        names: &[
+            ("Group", "GOAL_Group"),
+            ("Handle", "GOAL_Handle"),
+            ("Schedule", "GOAL_Schedule"),
+        ],
         by_hand: &["Group"],
         prefix: "",
     },

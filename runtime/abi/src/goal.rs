@@ -531,7 +531,7 @@ crate::entry::api!("HETMP_GOAL", "GOAL_Agree", GOAL_Agree);
 /// schedules in the same order, among all other collectives, whatever their contexts; and no two bound segments
 /// overlap.
 extern "C" fn GOAL_Agree(schedule: Schedule) -> c_int {
-    code(api::agree(schedule))
+    code(api::agree(None, schedule))
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Run", GOAL_Run);

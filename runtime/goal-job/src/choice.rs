@@ -53,10 +53,12 @@ pub enum Collective {
         /// Length of one block.
         bytes: u64,
     },
-    /// Each rank gets the combination of the vectors of the ranks up to itself.
+    /// Each rank gets the combination of the vectors of the ranks before it.
     Scan {
         /// The vector of one rank.
         vector: Vector,
+        /// And of its own. Without, rank 0 gets nothing.
+        inclusive: bool,
     },
     /// Each rank gets its block of the combination of all vectors. A vector has a block for each rank.
     ReduceScatter {
@@ -136,7 +138,11 @@ impl Collective {
                     c::alltoall(rank, ranks, *bytes)
                 }
             }
-            Collective::Scan { vector } => c::scan(rank, ranks, *vector),
+            Collective::Scan {
+                vector,
+                inclusive: true,
+            } => c::scan(rank, ranks, *vector),
+            Collective::Scan { vector, .. } => c::exclusive_scan(rank, ranks, *vector),
             Collective::ReduceScatter { vector } => c::reduce_scatter_block(rank, ranks, *vector),
             Collective::NeighbourAllgather {
                 sources,

@@ -98,7 +98,7 @@ pub(crate) fn takes(what: &Collective, ranks: u32, settings: &Settings) -> bool 
         Collective::Allreduce { vector: v } => settings.allreduce == Allreduce::Auto && vector(v),
         Collective::Allgather { bytes } => settings.allgather == Allgather::Auto && fits(*bytes),
         Collective::Alltoall { bytes } => settings.alltoall == Alltoall::Auto && fits(*bytes),
-        Collective::Scan { vector: v } | Collective::ReduceScatter { vector: v } => vector(v),
+        Collective::Scan { vector: v, .. } | Collective::ReduceScatter { vector: v } => vector(v),
         // A rank knows its own neighbours only.
         Collective::NeighbourAllgather { .. } | Collective::NeighbourAlltoall { .. } => false,
     }
@@ -115,7 +115,11 @@ pub(crate) fn lengths(what: &Collective, rank: u32, ranks: u32) -> (u64, u64) {
         }
         Collective::Gather { root, bytes } => (*bytes, if at(root) { all * bytes } else { 0 }),
         Collective::Scatter { root, bytes } => (if at(root) { all * bytes } else { 0 }, *bytes),
-        Collective::Allreduce { vector } | Collective::Scan { vector } => {
+        Collective::Scan {
+            vector,
+            inclusive: false,
+        } if rank == 0 => (vector.bytes(), 0),
+        Collective::Allreduce { vector } | Collective::Scan { vector, .. } => {
             (vector.bytes(), vector.bytes())
         }
         Collective::Allgather { bytes } => (*bytes, all * bytes),
@@ -147,7 +151,7 @@ fn mark(what: &Collective) -> u64 {
         Collective::Scatter { root, bytes } => of(6, *root, *bytes),
         Collective::Allgather { bytes } => of(7, 0, *bytes),
         Collective::Alltoall { bytes } => of(8, 0, *bytes),
-        Collective::Scan { vector } => combined(9, 0, vector),
+        Collective::Scan { vector, inclusive } => combined(9, u32::from(!*inclusive), vector),
         Collective::ReduceScatter { vector } => combined(10, 0, vector),
     }
 }

@@ -86,7 +86,13 @@ fn expected(what: &Collective, me: u32, ranks: u32, n: usize) -> Vec<u32> {
         }
         Collective::Scatter { root, .. } => (0..n).map(|i| value(*root, own + i)).collect(),
         Collective::Alltoall { .. } => all().map(|(r, i)| value(r, own + i)).collect(),
-        Collective::Scan { .. } => (0..n).map(|i| sum(me + 1, i)).collect(),
+        Collective::Scan {
+            inclusive: false, ..
+        } if me == 0 => Vec::new(),
+        Collective::Scan { inclusive, .. } => {
+            let upto = me + u32::from(*inclusive);
+            (0..n).map(|i| sum(upto, i)).collect()
+        }
         Collective::ReduceScatter { .. } => (0..n).map(|i| sum(ranks, own + i)).collect(),
         _ => Vec::new(),
     }
@@ -108,7 +114,14 @@ fn collectives(root: u32, n: usize) -> Vec<Collective> {
         Collective::Scatter { root, bytes },
         Collective::Allgather { bytes },
         Collective::Alltoall { bytes },
-        Collective::Scan { vector },
+        Collective::Scan {
+            vector,
+            inclusive: true,
+        },
+        Collective::Scan {
+            vector,
+            inclusive: false,
+        },
         Collective::ReduceScatter { vector },
     ]
 }

@@ -37,8 +37,8 @@
  * Series. The runs of all ranks are one series, those of a group another, with a state and slots of their own: only
  * within a series do ranks begin runs in the same order. A run is named by a word, whose upper bits are its series'.
  *
- * The numbers below are those of `runtime/goal/src/kernel.rs`; a test compares them. All words are in the byte order of
- * the machine, which the build restricts to little-endian ones. */
+ * The numbers below are those of `runtime/goal/src/kernel/shared.rs`; a test compares them. All words are in the byte
+ * order of the machine, which the build restricts to little-endian ones. */
 #if __clang_major__ < 16
 #error "clang 16 or later is needed: the relocations of callbacks that clang 14 writes are not understood"
 #endif

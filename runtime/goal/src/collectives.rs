@@ -20,7 +20,9 @@ mod sparse;
 mod tree;
 
 pub use dense::{allgather, allgather_ring, alltoall, alltoall_bruck, barrier};
-pub use reduction::{allreduce, allreduce_ring, reduce, reduce_scatter_block, scan};
+pub use reduction::{
+    allreduce, allreduce_ring, exclusive_scan, reduce, reduce_scatter_block, scan,
+};
 pub use sparse::{neighbour_allgather, neighbour_alltoall};
 pub use tree::{broadcast, gather, scatter};
 

@@ -271,12 +271,16 @@ fn reductions_combine_every_rank_once() {
                            elements: u64,
                            build: &dyn Fn(u32) -> Graph,
                            root: Option<u32>,
-                           scan: bool| {
+                           scan: Option<u32>| {
                     let graphs: Vec<Graph> = (0..ranks).map(build).collect();
                     let got = execute(&graphs, &|r, n| numbers(r, v, elements, n), 2, seed);
                     for (rank, runs) in got.iter().enumerate() {
                         for (n, got) in runs.iter().enumerate() {
-                            let to = if scan { rank as u32 + 1 } else { ranks };
+                            let to = scan.map_or(ranks, |own| rank as u32 + own);
+                            if to == 0 {
+                                assert!(got.is_empty());
+                                continue;
+                            }
                             let mut expected = combined(0, to, elements, n as u64);
                             if elements > count {
                                 let size = v.bytes() as usize;
@@ -297,28 +301,35 @@ fn reductions_combine_every_rank_once() {
                     count,
                     &|r| c::reduce(r, ranks, root, v).unwrap(),
                     Some(root),
-                    false,
+                    None,
                 );
                 run(
                     "allreduce",
                     count,
                     &|r| c::allreduce(r, ranks, v).unwrap(),
                     None,
-                    false,
+                    None,
                 );
                 run(
                     "allreduce_ring",
                     count,
                     &|r| c::allreduce_ring(r, ranks, v).unwrap(),
                     None,
-                    false,
+                    None,
                 );
                 run(
                     "scan",
                     count,
                     &|r| c::scan(r, ranks, v).unwrap(),
                     None,
-                    true,
+                    Some(1),
+                );
+                run(
+                    "exclusive scan",
+                    count,
+                    &|r| c::exclusive_scan(r, ranks, v).unwrap(),
+                    None,
+                    Some(0),
                 );
                 let build = |r: u32| c::reduce_scatter_block(r, ranks, v).unwrap();
                 run(
@@ -326,7 +337,7 @@ fn reductions_combine_every_rank_once() {
                     count * u64::from(ranks),
                     &build,
                     None,
-                    false,
+                    None,
                 );
             }
         }
@@ -389,13 +400,14 @@ fn groups_compute_what_a_job_of_their_members_does() {
         let n = members.len() as u32;
         let among = |g: Graph| g.among(members, 12).unwrap();
         let next = |r: u32, by: u32| [(r + by) % n, r];
-        let builds: [&dyn Fn(u32) -> Graph; 6] = [
+        let builds: [&dyn Fn(u32) -> Graph; 7] = [
             &|r| c::allreduce(r, n, v).unwrap(),
             &|r| c::allgather(r, n, 40).unwrap(),
             &|r| c::scan(r, n, v).unwrap(),
             &|r| c::reduce(r, n, n - 1, v).unwrap(),
             &|r| c::alltoall(r, n, 40 / u64::from(n)).unwrap(),
             &|r| c::neighbour_alltoall(r, n, &next(r, n - 1), &next(r, 1), 20).unwrap(),
+            &|r| c::exclusive_scan(r, n, v).unwrap(),
         ];
         let gives = |rank, run| pattern(rank, 40, run);
         for (i, build) in builds.iter().enumerate() {

@@ -12,8 +12,8 @@
 //! ([`crate::gain`]): the mean of log ratios with its error, until one place is better by two errors. Regions that
 //! surely lose stay at home even where all together win.
 //!
-//! **Cold faults are not steady faults.** The first crossings of a region in a trial move its data, and are not compared
-//! with anything. But they cost. So the caller looks at home's faults while it runs: home had all pages before,
+//! **Cold faults are not steady faults.** The first crossings of a region in a trial move its data, and are not
+//! compared with anything. But they cost. So the caller looks at home's faults while it runs: home had all pages before,
 //! so what it waits for is what others took within the same execution, and they will do so each time. Where that is
 //! hopeless, it stops the execution half-way ([`Crossings::trial`], [`Crossings::gave_up`]).
 //!
@@ -21,9 +21,8 @@
 //! nanosecond that a region took longer than before, and every nanosecond that the origin waited for a page outside of
 //! crossing regions, is returned as lost. A trial begins when what moving its data is expected to take
 //! ([`Crossings::data`]) is left, and ends when nothing is and its regions have run there with their pages. Where that
-//! would be too late, a part of the work is tried before ([`probe`]). After a
-//! trial that failed, the next one waits until the time spent in regions has doubled, and twice the loss of the last
-//! one is left.
+//! would be too late, a part of the work is tried before (`probe`). After a trial that failed, the next one waits until
+//! the time spent in regions has doubled, and twice the loss of the last one is left.
 //!
 //! **Other nodes.** A region's function cannot be called for a part of its work, so each execution across nodes is the
 //! probe: it shows what each node takes for its part. After the trial of crossing, the node is tried that promises

@@ -1,6 +1,6 @@
 //! The collectives of `goal.h`: of all ranks, and of groups.
 
-use super::{code, free, make, null, rank, vector, wrong, Handle, Result};
+use super::{code, free, make, null, rank, vector, wrong, Handle, Result, Schedule};
 use core::ffi::{c_int, c_void};
 use hetmp_goal_job::api::{self, Key};
 use hetmp_goal_job::choice::Collective;
@@ -89,7 +89,12 @@ collectives! {
     }
     /// Process r gets the combination of the vectors of processes 0 to r (an inclusive scan).
     goal_scan, goal_iscan, goal_group_iscan(count: usize, r#type: c_int, operation: c_int; give, get) {
-        Ok(Collective::Scan { vector: vector(count, r#type, operation)? })
+        Ok(Collective::Scan { vector: vector(count, r#type, operation)?, inclusive: true })
+    }
+    /// Process r gets the combination of the vectors of processes before it (an exclusive scan); process 0 gets
+    /// nothing.
+    goal_exscan, goal_iexscan, goal_group_iexscan(count: usize, r#type: c_int, operation: c_int; give, get) {
+        Ok(Collective::Scan { vector: vector(count, r#type, operation)?, inclusive: false })
     }
     /// Every process gives one block of `count` elements for each process, and gets its own block of the combination.
     goal_reduce_scatter, goal_ireduce_scatter, goal_group_ireduce_scatter(
@@ -158,6 +163,14 @@ unsafe extern "C" fn GOAL_Group_create(
     };
     // SAFETY: the program passes null or a variable of its own for the handle.
     unsafe { make(group, create) }
+}
+
+crate::entry::api!("HETMP_GOAL", "GOAL_Group_agree", GOAL_Group_agree);
+/// As GOAL_Agree, called by the members of a group, for a communication among them. The ranks in their graphs are those
+/// of the job. From then on all members begin the runs of these schedules in the same order, among the group's
+/// collectives, by GOAL_Run_bound in a context that is the group's own.
+extern "C" fn GOAL_Group_agree(group: Group, schedule: Schedule) -> c_int {
+    code(api::agree(Some(group), schedule))
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Group_free", GOAL_Group_free);

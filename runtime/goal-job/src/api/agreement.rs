@@ -1,7 +1,7 @@
 //! Schedules of programs in the engines `kernel` and `nic`, which have to know those of all ranks: the ranks exchange
 //! them, and so all come to the same answer.
 
-use super::{blocking, tables, world, Key, Result};
+use super::{blocking, start_in_group, tables, wait, world, Group, Key, Result};
 use crate::choice::Collective;
 use crate::memory::Segment;
 use crate::offload::{Image, Offload, Run};
@@ -16,6 +16,8 @@ const LONGEST: u64 = 1 << 20;
 
 /// What an engine runs in place of a schedule.
 pub(super) struct Agreed {
+    /// Of all ranks, or of a group.
+    away: &'static Offload,
     image: Arc<Image>,
     /// Addresses of the first segments of the image. The others are bound when a run starts.
     ranges: Vec<(u64, u64)>,
@@ -51,23 +53,31 @@ impl Agreed {
         let bound = bound.iter().take(placed.len()).map(|b| b.start);
         let segments = here.chain(bound).collect();
         // Who has agreed has the engine, until it leaves the job.
-        let away = world.away().ok_or(Failure::Abandoned)?;
+        world.away().ok_or(Failure::Abandoned)?;
         // SAFETY: the ranges consist of pieces that the schedule uses, and the bound segments are as long as the image
         // says. The caller promises the rest.
-        let run = unsafe { away.start_agreed(&self.image, segments) }?;
-        Ok((away, run))
+        let run = unsafe { self.away.start_agreed(&self.image, segments) }?;
+        Ok((self.away, run))
     }
 }
 
-/// All ranks call this together, each with its schedule of one communication. From then on runs of these schedules go
-/// to the engine `kernel` or `nic`, if the job has one that takes them.
+/// All ranks, or those of a group, call this together, each with its schedule of one communication among them. From
+/// then on runs of these schedules go to the engine `kernel` or `nic`, if there is one that takes them.
 ///
 /// # Errors
 /// [`super::Code::State`], [`super::Code::Argument`], or why the exchange has failed.
-pub fn agree(schedule: Key) -> Result<()> {
+pub fn agree(group: Option<Key>, schedule: Key) -> Result<()> {
     let world = world()?;
     let compiled = tables().schedules.get(schedule, "schedule")?.clone();
-    let Some(away) = world.away() else {
+    let group = match group {
+        Some(key) => Some((key, Arc::clone(tables().groups.get(key, "group")?))),
+        None => None,
+    };
+    let away = match &group {
+        Some((_, group)) => group.away,
+        None => world.away(),
+    };
+    let Some(away) = away else {
         return Ok(());
     };
     let own = if compiled.addresses {
@@ -79,50 +89,61 @@ pub fn agree(schedule: Key) -> Result<()> {
         })
     };
     let bytes = own.as_ref().map_or(Vec::new(), |c| c.schedule.to_bytes());
-    let image = away.agree(exchange(world, bytes)?);
+    let image = away.agree(exchange(world, group.as_ref(), bytes)?);
     if let (Some(image), Ok(Compact { ranges, .. })) = (image, own) {
-        let agreed = Some(Arc::new(Agreed { image, ranges }));
+        let agreed = Some(Arc::new(Agreed {
+            away,
+            image,
+            ranges,
+        }));
         tables().schedules.get(schedule, "schedule")?.agreed = agreed;
     }
     Ok(())
 }
 
-/// The schedules of all ranks, or one line: why there are none. `own` is empty if this rank has none.
+/// The schedules of all ranks, or of a group's, or one line: why there are none. `own` is empty if this rank has none.
 fn exchange(
     world: &World,
+    group: Option<&(Key, Arc<Group>)>,
     mut own: Vec<u8>,
 ) -> Result<core::result::Result<Vec<Schedule>, String>> {
-    let ranks = world.ranks();
+    let members: Box<[u32]> = match group {
+        Some((_, group)) => group.members().into(),
+        None => (0..world.ranks()).collect(),
+    };
+    let gather = |what: Collective, give: *const u8, get: *mut u8| match group {
+        // SAFETY: below, buffers have the lengths that `what` says, and stay until the collective is over.
+        Some((key, _)) => wait(unsafe { start_in_group(*key, what, give, get) }?),
+        // SAFETY: as above.
+        None => unsafe { blocking(what, give, get) },
+    };
     let length = own.len() as u64;
-    let mut lengths = vec![0u64; ranks as usize];
+    let mut lengths = vec![0u64; members.len()];
     let what = Collective::Allgather { bytes: 8 };
-    // SAFETY: a word is given, and one is got of each rank.
-    unsafe {
-        blocking(
-            what,
-            (&raw const length).cast(),
-            lengths.as_mut_ptr().cast(),
-        )
-    }?;
+    gather(
+        what,
+        (&raw const length).cast(),
+        lengths.as_mut_ptr().cast(),
+    )?;
     let unfit = |n: &u64| *n == 0 || *n > LONGEST;
-    if let Some(rank) = lengths.iter().position(unfit) {
+    if let Some(number) = lengths.iter().position(unfit) {
+        let rank = members[number];
         return Ok(Err(format!("schedule of rank {rank}: too large")));
     }
     let longest = lengths.iter().copied().max().unwrap_or(0);
     own.resize(longest as usize, 0);
-    let mut all = vec![0; longest as usize * ranks as usize];
+    let mut all = vec![0; longest as usize * members.len()];
     let what = Collective::Allgather { bytes: longest };
-    // SAFETY: as many bytes are given as the longest schedule has, and got of each rank.
-    unsafe { blocking(what, own.as_ptr(), all.as_mut_ptr()) }?;
+    gather(what, own.as_ptr(), all.as_mut_ptr())?;
     let read = |(rank, (bytes, n)): (u32, (&[u8], &u64))| {
         let schedule = Schedule::from_bytes(&bytes[..*n as usize]);
         let schedule = schedule.map_err(|e| format!("schedule of rank {rank}: {e}"))?;
-        if (schedule.rank(), schedule.ranks()) == (rank, ranks) {
+        if (schedule.rank(), schedule.ranks()) == (rank, world.ranks()) {
             Ok(schedule)
         } else {
             Err(format!("schedule of rank {rank}: of another rank"))
         }
     };
     let each = all.chunks(longest as usize).zip(&lengths);
-    Ok((0..).zip(each).map(read).collect())
+    Ok(members.iter().copied().zip(each).map(read).collect())
 }

@@ -58,11 +58,16 @@ pub(super) struct Group {
     /// The short way of its collectives, if they have one.
     team: Option<&'static Team>,
     /// The engine `kernel` or `nic`, if it takes the group's.
-    away: Option<&'static Offload>,
+    pub(super) away: Option<&'static Offload>,
     cache: Mutex<Cache>,
 }
 
 impl Group {
+    /// The job's ranks, by number.
+    pub(super) fn members(&self) -> &[u32] {
+        &self.members
+    }
+
     fn graph(&self, what: &Collective, world: &World) -> Result<Graph> {
         let graph = what.graph(self.me, self.members.len() as u32, world.settings())?;
         Ok(graph.among(&self.members, world.ranks())?)

@@ -97,7 +97,7 @@ impl Direct {
             Collective::ReduceScatter { vector } => whole(room / ranks, vector),
             Collective::Reduce { vector, .. }
             | Collective::Allreduce { vector }
-            | Collective::Scan { vector } => whole(room, vector),
+            | Collective::Scan { vector, .. } => whole(room, vector),
             _ => room,
         }
     }
@@ -178,8 +178,12 @@ impl Direct {
             Collective::Reduce { vector, .. } | Collective::Allreduce { vector } => {
                 self.combined(vector, self.ranks(), step, (0, n), get.part(from, n), wait)
             }
-            Collective::Scan { vector } => {
-                self.combined(vector, self.rank + 1, step, (0, n), get.part(from, n), wait)
+            Collective::Scan {
+                inclusive: false, ..
+            } if me == 0 => Ok(()),
+            Collective::Scan { vector, inclusive } => {
+                let upto = self.rank + u32::from(*inclusive);
+                self.combined(vector, upto, step, (0, n), get.part(from, n), wait)
             }
             Collective::ReduceScatter { vector } => {
                 let all = n * ranks;
@@ -288,7 +292,7 @@ pub(super) fn block(what: &Collective) -> u64 {
         | Collective::Alltoall { bytes } => *bytes,
         Collective::Reduce { vector, .. }
         | Collective::Allreduce { vector }
-        | Collective::Scan { vector }
+        | Collective::Scan { vector, .. }
         | Collective::ReduceScatter { vector } => vector.bytes(),
         Collective::Barrier
         | Collective::NeighbourAllgather { .. }

@@ -174,3 +174,41 @@ pub fn scan(rank: u32, ranks: u32, v: Vector) -> Result<Graph, Error> {
     }
     Ok(b.done())
 }
+
+/// Rank `i` gets the combination of the vectors of ranks 0 to `i - 1`, rank 0 nothing: recursive doubling.
+///
+/// # Errors
+/// Those of [`Graph::new`].
+pub fn exclusive_scan(rank: u32, ranks: u32, v: Vector) -> Result<Graph, Error> {
+    let bytes = v.bytes();
+    let mut b = Builder::new(rank, ranks, bytes, if rank == 0 { 0 } else { bytes })?;
+    let result = Buffer::user(GETS, 0, bytes);
+    // What combines the `distance` ranks up to this one, and who has written it.
+    let mut sum = Buffer::user(GIVES, 0, bytes);
+    let (mut summed, mut last): (Vec<OpId>, Option<OpId>) = (Vec::new(), None);
+    let mut distance = 1;
+    while distance < ranks {
+        let sent = match rank + distance {
+            to if to < ranks => Some(b.send(to, distance, sum, &summed)?),
+            _ => None,
+        };
+        if rank >= distance {
+            let operand = Buffer::scratch(b.graph.scratch(bytes), bytes);
+            let got = b.recv(rank - distance, distance, operand, &[])?;
+            last = Some(match last {
+                None => b.copy(result, operand, &[got])?,
+                Some(last) => b.combine(v, result, operand, &[last, got])?,
+            });
+            if rank + 2 * distance < ranks {
+                if distance == 1 {
+                    sum = Buffer::scratch(b.graph.scratch(bytes), bytes);
+                    summed = vec![b.copy(sum, Buffer::user(GIVES, 0, bytes), &[])?];
+                }
+                let before: Vec<OpId> = summed.iter().copied().chain(sent).chain([got]).collect();
+                summed = vec![b.combine(v, sum, operand, &before)?];
+            }
+        }
+        distance = distance.saturating_mul(2);
+    }
+    Ok(b.done())
+}

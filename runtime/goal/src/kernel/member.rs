@@ -1,6 +1,6 @@
 //! Who a rank is in its job: what its process tells the helper, and what the helper writes for the program.
 
-use super::{MESSAGE, PART, RANKS};
+use super::shared::{MESSAGE, PART, RANKS};
 
 /// Bytes of the value of the map `job_map`.
 pub const BYTES: usize = ADDRESSES + 6 * RANKS as usize;
