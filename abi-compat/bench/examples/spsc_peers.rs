@@ -132,13 +132,23 @@ fn rtrb<T: Message>(n: u64, slots: usize, source: &[Large; SOURCES]) -> (f64, u6
     )
 }
 
-/// Messages one by one, as rtrb's documentation shows it.
-fn rtrb_push(n: u64, slots: usize) -> (f64, u64) {
-    let (mut producer, mut consumer) = RingBuffer::<u64>::new(slots);
+/// Messages one by one through a queue's own `push` (true if there was room) and `pop`, which are tried until they
+/// succeed. Inlined, so that a queue may keep its positions in registers.
+#[inline(always)]
+fn single<T: Message>(
+    n: u64,
+    source: &[Large; SOURCES],
+    mut push: impl FnMut(T) -> bool + Send,
+    mut pop: impl FnMut() -> Option<T> + Send + 'static,
+) -> (f64, u64) {
     both(
-        || {
+        move || {
             for i in 0..n {
-                while producer.push(i).is_err() {
+                let mut message = MaybeUninit::uninit();
+                T::fill(i, source, &mut message);
+                // SAFETY: `fill` wrote it.
+                let message = unsafe { message.assume_init() };
+                while !push(message) {
                     std::hint::spin_loop();
                 }
             }
@@ -147,42 +157,46 @@ fn rtrb_push(n: u64, slots: usize) -> (f64, u64) {
             let mut sum = 0u64;
             for _ in 0..n {
                 let message = loop {
-                    match consumer.pop() {
-                        Ok(message) => break message,
-                        Err(_) => std::hint::spin_loop(),
+                    match pop() {
+                        Some(message) => break message,
+                        None => std::hint::spin_loop(),
                     }
                 };
-                sum = sum.wrapping_add(message);
+                sum = sum.wrapping_add(message.sum());
             }
             sum
         },
     )
 }
 
-/// The same with nexus-queue.
-fn nexus(n: u64, slots: usize) -> (f64, u64) {
+fn rtrb_push(n: u64, slots: usize, source: &[Large; SOURCES]) -> (f64, u64) {
+    let (mut producer, mut consumer) = RingBuffer::<u64>::new(slots);
+    single(
+        n,
+        source,
+        move |message| producer.push(message).is_ok(),
+        move || consumer.pop().ok(),
+    )
+}
+
+fn nexus(n: u64, slots: usize, source: &[Large; SOURCES]) -> (f64, u64) {
     let (producer, consumer) = nexus_queue::spsc::ring_buffer::<u64>(slots);
-    both(
-        move || {
-            for i in 0..n {
-                while producer.push(i).is_err() {
-                    std::hint::spin_loop();
-                }
-            }
-        },
-        move || {
-            let mut sum = 0u64;
-            for _ in 0..n {
-                let message = loop {
-                    match consumer.pop() {
-                        Some(message) => break message,
-                        None => std::hint::spin_loop(),
-                    }
-                };
-                sum = sum.wrapping_add(message);
-            }
-            sum
-        },
+    single(
+        n,
+        source,
+        move |message| producer.push(message).is_ok(),
+        move || consumer.pop(),
+    )
+}
+
+fn array<T: Message>(n: u64, slots: usize, source: &[Large; SOURCES]) -> (f64, u64) {
+    let queue = std::sync::Arc::new(ArrayQueue::<T>::new(slots));
+    let other = std::sync::Arc::clone(&queue);
+    single(
+        n,
+        source,
+        move |message| queue.push(message).is_ok(),
+        move || other.pop(),
     )
 }
 
@@ -230,38 +244,6 @@ fn rtrb_chunk<T: Message>(n: u64, slots: usize, source: &[Large; SOURCES]) -> (f
     )
 }
 
-fn array<T: Message>(n: u64, slots: usize, source: &[Large; SOURCES]) -> (f64, u64) {
-    let queue = std::sync::Arc::new(ArrayQueue::<T>::new(slots));
-    let other = std::sync::Arc::clone(&queue);
-    both(
-        || {
-            for i in 0..n {
-                let mut message = MaybeUninit::uninit();
-                T::fill(i, source, &mut message);
-                // SAFETY: `fill` wrote it.
-                let mut message = unsafe { message.assume_init() };
-                while let Err(back) = queue.push(message) {
-                    message = back;
-                    std::hint::spin_loop();
-                }
-            }
-        },
-        move || {
-            let mut sum = 0u64;
-            for _ in 0..n {
-                let message = loop {
-                    match other.pop() {
-                        Some(message) => break message,
-                        None => std::hint::spin_loop(),
-                    }
-                };
-                sum = sum.wrapping_add(message.sum());
-            }
-            sum
-        },
-    )
-}
-
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -278,8 +260,8 @@ fn main() -> ExitCode {
     }
     let run = parsed.and_then(|(what, bytes, slots, n)| {
         Some(match (what, bytes) {
-            ("rtrb", "8") => (n, false, rtrb_push(n, slots)),
-            ("nexus", "8") => (n, false, nexus(n, slots)),
+            ("rtrb", "8") => (n, false, rtrb_push(n, slots, &source)),
+            ("nexus", "8") => (n, false, nexus(n, slots, &source)),
             ("rtrb-chunk", "8") => (n, false, rtrb_chunk::<u64>(n, slots, &source)),
             ("array", "8") => (n, false, array::<u64>(n, slots, &source)),
             ("rtrb", "16384") => (n, true, rtrb::<Large>(n, slots, &source)),

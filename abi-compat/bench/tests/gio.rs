@@ -71,6 +71,8 @@ fn the_benchmark_measures_every_mode() {
         ("matrices", &["matrix"]),
         ("spts", &["gio", "ikn", "interk", "overlap"]),
         ("uncached", UNCACHED),
+        ("experts", &["gio", "ikn", "interk", "overlap"]),
+        ("search", &["gio", "ikn", "interk", "overlap"]),
     ] {
         let row = rows
             .iter()

@@ -10,10 +10,12 @@ use hetmp_abi_compat::library;
 /// Seconds that one job may take.
 const LIMIT: &str = "300";
 
-const SOURCES: [(&str, &str); 3] = [
+const SOURCES: [(&str, &str); 5] = [
     ("gio_put", "c-tests/bench/gio_put.c"),
     ("jacobi2d", "c-tests/apps/jacobi2d.c"),
     ("spts", "c-tests/apps/spts.c"),
+    ("experts", "c-tests/apps/experts.c"),
+    ("search", "c-tests/apps/search.c"),
 ];
 
 /// Compiled programs and their launcher.

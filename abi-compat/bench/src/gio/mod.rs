@@ -9,8 +9,10 @@
 //! All modes use the same engine. A job measures the modes in turns. A round is one job of each row. A value is the
 //! median of the rounds, shown with the smallest and the largest; a ratio is the median of the rounds' ratios.
 //!
-//! [`jobs`] compiles and runs the programs, this module and [`jacobi`] choose them and print tables, [`plot`] draws.
+//! [`jobs`] compiles and runs the programs; this module, [`jacobi`] and [`exchange`] choose them and print tables;
+//! [`plot`] draws.
 
+mod exchange;
 mod jacobi;
 mod jobs;
 mod plot;
@@ -40,6 +42,10 @@ enum Part {
     Spts,
     /// The solver with buffers that are kept out of the CPU's caches, and on modelled device memory.
     Uncached,
+    /// A mixture of experts: two all-to-alls a round.
+    Experts,
+    /// Breadth-first search of a graph that is spread over PEs.
+    Search,
 }
 
 fn matrix(text: &str) -> Result<PathBuf, String> {
@@ -249,6 +255,12 @@ pub fn gio(args: &GioArgs) -> Result<ExitCode> {
     }
     if wants(Part::Uncached) {
         uncached(&mut bench)?;
+    }
+    if wants(Part::Experts) {
+        exchange::experts(&mut bench)?;
+    }
+    if wants(Part::Search) {
+        exchange::search(&mut bench)?;
     }
     if let Some(file) = &args.json {
         let text = serde_json::to_string_pretty(&bench.report)?;
