@@ -246,7 +246,8 @@ int goal_group_iscan(GOAL_Group group,
                      int type,
                      int operation,
                      GOAL_Handle *handle);
-/* Process r gets the combination of the vectors of processes before it (an exclusive scan); process 0 gets nothing. */
+/* Process r gets the combination of the vectors of processes before it (an exclusive scan); process 0 gets
+ * nothing. */
 int goal_exscan(const void *give, void *get, size_t count, int type, int operation);
 int goal_iexscan(const void *give, void *get, size_t count, int type, int operation, GOAL_Handle *handle);
 int goal_group_iexscan(GOAL_Group group,

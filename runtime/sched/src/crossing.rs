@@ -13,9 +13,9 @@
 //! surely lose stay at home even where all together win.
 //!
 //! **Cold faults are not steady faults.** The first crossings of a region in a trial move its data, and are not
-//! compared with anything. But they cost. So the caller looks at home's faults while it runs: home had all pages before,
-//! so what it waits for is what others took within the same execution, and they will do so each time. Where that is
-//! hopeless, it stops the execution half-way ([`Crossings::trial`], [`Crossings::gave_up`]).
+//! compared with anything. But they cost. So the caller looks at home's faults while it runs: home had all pages
+//! before, so what it waits for is what others took within the same execution, and they will do so each time. Where
+//! that is hopeless, it stops the execution half-way ([`Crossings::trial`], [`Crossings::gave_up`]).
 //!
 //! **What trials lose is bounded** by the process's ledger, whose balance comes with [`Crossings::next`]. Every
 //! nanosecond that a region took longer than before, and every nanosecond that the origin waited for a page outside of

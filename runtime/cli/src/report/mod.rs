@@ -70,7 +70,13 @@ fn output(arguments: &Arguments) -> Result<String, String> {
             .map(|f| ("--html", f, By::Command)),
     );
     outputs::check(&files)?;
-    let value = model::read("report", "HETMP_REPORT", &arguments.file, &["hetmp_report"])?;
+    let value = model::read(
+        "report",
+        "HETMP_REPORT",
+        &arguments.file,
+        &["hetmp_report"],
+        model::FORMAT,
+    )?;
     let mut report = model::report(&arguments.file, &value)?;
     let mut sources = Sources::default();
     if arguments.json {
@@ -114,7 +120,13 @@ fn output(arguments: &Arguments) -> Result<String, String> {
     };
     let timeline = match &arguments.trace {
         Some(path) => {
-            let value = model::read("trace", "HETMP_TRACE", path, &["otherData", "hetmp_trace"])?;
+            let value = model::read(
+                "trace",
+                "HETMP_TRACE",
+                path,
+                &["otherData", "hetmp_trace"],
+                model::TRACE_FORMAT,
+            )?;
             Some(timeline::read(path, &value)?)
         }
         None => None,

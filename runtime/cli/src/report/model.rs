@@ -5,8 +5,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::path::Path;
 
-/// The version of the format that is read.
+/// The version of a report's format that is read.
 pub(super) const FORMAT: u64 = 2;
+/// The version of a trace's.
+pub(super) const TRACE_FORMAT: u64 = 1;
 /// Larger files are not reports, bytes.
 const LARGEST: u64 = 1 << 30;
 
@@ -225,7 +227,7 @@ pub(super) struct DecisionNode {
     pub(super) csr: Option<f64>,
 }
 
-/// Reads a JSON file that identifies itself by the field `marker`, a path with dots.
+/// Reads a JSON file that identifies itself by the field `marker`, a path with dots, in the `expected` format.
 ///
 /// # Errors
 /// One line, with `what` and the file's name.
@@ -234,6 +236,7 @@ pub(super) fn read(
     variable: &str,
     path: &Path,
     marker: &[&str],
+    expected: u64,
 ) -> Result<Value, String> {
     let name = path.display();
     let refuse = |why: &dyn std::fmt::Display| {
@@ -250,9 +253,9 @@ pub(super) fn read(
     let format = marker.iter().try_fold(&value, |v, key| v.get(key));
     match format {
         None => Err(refuse(&format_args!("no field {}", marker.join(".")))),
-        Some(v) if v.as_u64() == Some(FORMAT) => Ok(value),
+        Some(v) if v.as_u64() == Some(expected) => Ok(value),
         Some(v) => Err(format!(
-            "{what} {name}: format {v} (expected format {FORMAT}, that of hetmp {})",
+            "{what} {name}: format {v} (expected format {expected}, that of hetmp {})",
             env!("CARGO_PKG_VERSION")
         )),
     }

@@ -9,11 +9,7 @@
 use super::division::Part;
 use super::region::Region;
 use super::{Crossings, Extent, Phase, MOVES};
-
-/// A trial of a part takes this multiple of the time that was spent in regions before, at most.
-const PATIENCE: f64 = 4.0;
-/// Other nodes get no smaller part. Home has about one thread for each such part, and starts them.
-const LEAST: f64 = 1.0 / 64.0;
+use crate::limits::{NEGLIGIBLE, STRAYS};
 
 impl Crossings {
     /// In a trial of a part of the work: the part that other nodes get together.
@@ -35,9 +31,9 @@ impl Crossings {
         }
     }
 
-    /// A region is about to run: a trial of a part ends that has not met its regions again.
+    /// A region is about to run: a trial of a part ends that has not met its regions again for long.
     pub(super) fn give_up_probe(&mut self) {
-        if self.part().is_some() && self.spent_ns > PATIENCE * self.probe_again_ns {
+        if self.part().is_some() && self.spent_ns > f64::from(STRAYS) * self.probe_again_ns {
             self.end_probe();
         }
     }
@@ -45,7 +41,7 @@ impl Crossings {
     /// The part of the work for which pages may move, there and back, if that is enough to tell something.
     pub(super) fn affordable(&self, of: impl Fn(&Region) -> bool, left_ns: f64) -> Option<f64> {
         let part = MOVES * left_ns / (2.0 * self.moving_ns(of));
-        (self.spent_ns >= self.probe_again_ns && part >= LEAST).then_some(part)
+        (self.spent_ns >= self.probe_again_ns && part >= NEGLIGIBLE).then_some(part)
     }
 
     /// What crossing would have saved so far, as promised.
