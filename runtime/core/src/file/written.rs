@@ -294,26 +294,29 @@ mod tests {
     fn a_pipe_without_a_reader_is_not_waited_for() {
         let dir = std::env::temp_dir().join(format!("hetmp-pipe-{}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
-        let pipe = dir.join("pipe");
-        let name = std::ffi::CString::new(pipe.as_os_str().as_bytes()).unwrap();
-        // SAFETY: the argument is a C string.
-        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
-        assert!(is_stream(&pipe) && !is_stream(&dir.join("none")));
-        let much = |out: &mut dyn Write| out.write_all(&[b'x'; 1 << 20]);
-        assert!(write(&pipe, much).is_err(), "nobody has opened it");
-        // One reader that does not read, and one that does.
-        let open = || {
-            let mut options = File::options();
-            options
-                .read(true)
-                .custom_flags(libc::O_NONBLOCK)
-                .open(&pipe)
+        // Each its own: a child that another test forks meanwhile keeps a pipe, and what is in it, for longer.
+        let pipe = |name: &str| {
+            let pipe = dir.join(name);
+            let name = std::ffi::CString::new(pipe.as_os_str().as_bytes()).unwrap();
+            // SAFETY: the argument is a C string.
+            assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+            pipe
         };
-        let idle = open().unwrap();
-        let why = write(&pipe, much).unwrap_err().to_string();
+        let open = |pipe: &Path| {
+            let mut options = File::options();
+            let options = options.read(true).custom_flags(libc::O_NONBLOCK);
+            options.open(pipe).unwrap()
+        };
+        let much = |out: &mut dyn Write| out.write_all(&[b'x'; 1 << 20]);
+        let unread = pipe("unread");
+        assert!(is_stream(&unread) && !is_stream(&dir.join("none")));
+        assert!(write(&unread, much).is_err(), "nobody has opened it");
+        // One reader that does not read, and one that does.
+        let _idle = open(&unread);
+        let why = write(&unread, much).unwrap_err().to_string();
         assert_eq!(why, "nobody reads it");
-        drop(idle);
-        let mut reader = open().unwrap();
+        let read = pipe("read");
+        let mut reader = open(&read);
         let reading = std::thread::spawn(move || {
             let (mut got, mut buffer) = (0, vec![0; 1 << 16]);
             while got < 1 << 20 {
@@ -324,11 +327,12 @@ mod tests {
             }
             got
         });
-        write(&pipe, much).unwrap();
+        write(&read, much).unwrap();
         assert_eq!(reading.join().unwrap(), 1 << 20);
         // Named like /dev/stdout: by the number of a descriptor.
-        let mut reader = open().unwrap();
-        let kept = File::options().write(true).open(&pipe).unwrap();
+        let numbered = pipe("numbered");
+        let mut reader = open(&numbered);
+        let kept = File::options().write(true).open(&numbered).unwrap();
         let name = format!("/proc/self/fd/{}", kept.as_raw_fd());
         write(Path::new(&name), |out| out.write_all(b"text")).unwrap();
         let mut got = [0; 8];
