@@ -41,9 +41,18 @@ pub fn keeps(name: &str, step: usize) -> bool {
 /// With one line: `HETMP_TEST_SETTINGS` is no number from 1.
 #[must_use]
 pub fn settings<T>(name: &str, all: Vec<T>) -> Vec<T> {
+    at_least(1, name, all)
+}
+
+/// [`settings`], but of at least `few` in a short run.
+///
+/// # Panics
+/// As [`settings`].
+#[must_use]
+pub fn at_least<T>(few: usize, name: &str, all: Vec<T>) -> Vec<T> {
     let asked = number("HETMP_TEST_SETTINGS").unwrap_or_else(|why| panic!("hetmp: {why}"));
     match asked {
-        Some(few) => chosen(name, all, few),
+        Some(asked) => chosen(name, all, asked.max(few)),
         None => all,
     }
 }

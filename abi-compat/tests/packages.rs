@@ -205,6 +205,7 @@ fn module_systems_load_it(tree: &Path) {
 }
 
 #[test]
+#[ignore = "long: a release's packages"]
 fn debian_packages_hold_what_their_links_name() {
     let s = Scratch::new("deb");
     if there("dpkg-shlibdeps").is_none() {
@@ -271,6 +272,7 @@ fn tree(root: &Path) -> Vec<String> {
 
 /// dpkg installs the packages into an empty system, where the README's first example runs, and removes them.
 #[test]
+#[ignore = "long: a release's packages"]
 fn debian_packages_come_and_go_without_a_trace() {
     let s = Scratch::new("dpkg");
     let Some(dpkg) = there("dpkg").filter(|_| there("dpkg-shlibdeps").is_some()) else {

@@ -359,33 +359,39 @@ fn main() -> ExitCode {
         program::prefix();
     }
     let libfabric = has_libfabric();
+    let named = arguments.filter.is_some();
     let mut trials = Vec::new();
     for program in &programs {
         trials.push(trial("auto", program, auto));
+        let mut others = Vec::new();
         for name in ["emulated", "tcp"] {
-            trials.push(trial(name, program, move |p| engine(p, name)));
+            others.push(trial(name, program, move |p| engine(p, name)));
         }
         if fabrics().is_some() {
-            trials.push(trial("ofi", program, fabric).with_ignored_flag(!libfabric));
+            others.push(trial("ofi", program, fabric).with_ignored_flag(!libfabric));
         }
         if SEVERAL_QUEUE_PAIRS.contains(&program.name.as_str()) {
             let several = |p: &Program| endpoints(p, "tcp").into_iter().collect();
             let several = trial("endpoints", program, several);
-            trials.push(several.with_ignored_flag(!libfabric));
+            others.push(several.with_ignored_flag(!libfabric));
         }
-        trials.push(trial("check", program, check));
+        others.push(trial("check", program, check));
         if !program.slow {
-            trials.push(trial("asan", program, asan));
-            trials.push(trial("gpu", program, gpu));
+            others.push(trial("asan", program, asan));
+            others.push(trial("gpu", program, gpu));
         }
         if program.peer {
             let oshcc = std::path::Path::new("/usr/bin/oshcc").is_file();
             let tested = program.clone();
-            trials.push(
+            others.push(
                 Trial::test(format!("oshmem/{}", program.name), move || peer(&tested))
                     .with_ignored_flag(!oshcc || Launcher::OpenMpi.path().is_none()),
             );
         }
+        trials.extend(match named {
+            true => others,
+            false => samples::at_least(2, &program.name, others),
+        });
     }
     let mut closes = program::named("closes");
     trials.push(trial("auto", &closes, auto));
@@ -400,8 +406,7 @@ fn main() -> ExitCode {
     trials.extend(errors::trials());
     trials.extend(ends::trials());
     trials.extend(waits::trials());
-    samples::thin(&mut trials, arguments.filter.is_some(), Trial::name)
-        .unwrap_or_else(|why| panic!("hetmp: {why}"));
+    samples::thin(&mut trials, named, Trial::name).unwrap_or_else(|why| panic!("hetmp: {why}"));
     let conclusion = libtest_mimic::run(&arguments, trials);
     slurm::stop();
     conclusion.exit_code()

@@ -60,6 +60,11 @@ fn main() -> ExitCode {
         !cases.is_empty(),
         "hetmp: folder c-tests/openmp: no programs"
     );
+    // A short run takes what is about static loops, and half of the rest, which the differential tests run as well.
+    if sample::is_short() && arguments.filter.is_none() {
+        let about = |name: &str| name.trim_start_matches("clang/").starts_with("static_");
+        cases.retain(|c| about(&c.name) || sample::keeps(&c.name, 2));
+    }
     sample::thin(&mut cases, arguments.filter.is_some(), |c| &c.name)
         .unwrap_or_else(|why| panic!("hetmp: {why}"));
     let cache = library::target_dir().join(if emulated {

@@ -40,7 +40,8 @@ const PROGRAMS: [&str; 2] = ["c-tests/dsm/library_main.c", "c-tests/dsm/library_
 fn libraries_of_programs_are_shared() {
     for main in PROGRAMS {
         for compiler in compilers(main) {
-            for flags in [&[][..], &["-no-pie", "-Wl,-z,lazy"], &["-Wl,-z,now"]] {
+            let flags = vec![&[][..], &["-no-pie", "-Wl,-z,lazy"], &["-Wl,-z,now"]];
+            for flags in sample::one(&format!("{compiler:?}{main}"), flags) {
                 let Some(program) = with_library(&compiler, main, flags) else {
                     continue;
                 };

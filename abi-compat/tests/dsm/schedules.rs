@@ -4,6 +4,7 @@ use crate::harness::{
     by_hetrun_with, compile, faults_in, finish, hetrun_finds_the_library, prints_the_same, run,
     skipped,
 };
+use hetmp_abi_compat::sample;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -218,7 +219,7 @@ fn a_trial_that_only_moves_pages_ends_early() {
     let program = compile("c-tests/dsm/scattered.c", &[]);
     let expected = run(&program, &[], 0, &[]);
     for by in BACKENDS {
-        for schedule in ["hetprobe", "guided", "static"] {
+        for schedule in sample::one(by, vec!["hetprobe", "guided", "static"]) {
             let weighed = [("HETMP_DSM", by), ("HETMP_DSM_CROSS", "auto")];
             let got = under(schedule, &program, &[], 2, &weighed);
             if skipped(&got) {

@@ -6,7 +6,7 @@ mod support;
 
 use hetmp_scan::{divides_freely, scan, scan_with_division, Form, Scan};
 use support::file::{form, File};
-use support::{compile, compile_by, compilers};
+use support::{compile, compile_by, compilers, some};
 
 fn outlined(source: &str, options: &[&str]) -> Vec<(String, Scan)> {
     scans(source, &compile(source, options))
@@ -54,7 +54,7 @@ const LEVELS: [&str; 6] = ["-O0", "-O1", "-O2", "-O3", "-Os", "-Ofast"];
 
 #[test]
 fn c() {
-    for level in LEVELS {
+    for level in some(LEVELS) {
         check("loops.c", &[level]);
         check("loops.c", &[level, "-march=native", "-shared", "-fPIC"]);
     }
@@ -71,7 +71,7 @@ fn c_by_clang() {
     all.push(vec!["-O2", "-march=native", "-shared", "-fPIC"]);
     all.push(vec!["-O2", "-g", "-fno-omit-frame-pointer"]);
     for source in ["loops.c", "clang.c"] {
-        for options in &all {
+        for options in some(&all) {
             let file = compile_by("clang-19", source, options);
             judge(source, options, scans(source, &file));
         }
@@ -80,21 +80,26 @@ fn c_by_clang() {
 
 #[test]
 fn c_with_other_linkage() {
-    check("loops.c", &["-O2", "-no-pie", "-fno-pie"]);
-    check("loops.c", &["-O2", "-fno-plt"]);
-    check("loops.c", &["-O2", "-fno-plt", "-shared", "-fPIC"]);
-    check("loops.c", &["-O2", "-fcf-protection"]);
-    check("loops.c", &["-O2", "-Wl,-z,now"]);
-    check("loops.c", &["-O2", "-fstack-protector-all"]);
-    check("loops.c", &["-O3", "-march=x86-64-v4"]);
-    check("loops.c", &["-O2", "-fno-omit-frame-pointer"]);
-    check("loops.c", &["-O2", "-maccumulate-outgoing-args"]);
-    check("loops.c", &["-O2", "-fstack-clash-protection"]);
+    let options: [&[&str]; 10] = [
+        &["-O2", "-no-pie", "-fno-pie"],
+        &["-O2", "-fno-plt"],
+        &["-O2", "-fno-plt", "-shared", "-fPIC"],
+        &["-O2", "-fcf-protection"],
+        &["-O2", "-Wl,-z,now"],
+        &["-O2", "-fstack-protector-all"],
+        &["-O3", "-march=x86-64-v4"],
+        &["-O2", "-fno-omit-frame-pointer"],
+        &["-O2", "-maccumulate-outgoing-args"],
+        &["-O2", "-fstack-clash-protection"],
+    ];
+    for options in some(options) {
+        check("loops.c", options);
+    }
 }
 
 #[test]
 fn cxx_with_exceptions() {
-    for level in LEVELS {
+    for level in some(LEVELS) {
         check("catch.cc", &[level]);
         check("catch.cc", &[level, "-shared", "-fPIC"]);
     }
@@ -102,7 +107,7 @@ fn cxx_with_exceptions() {
 
 #[test]
 fn fortran() {
-    for level in LEVELS {
+    for level in some(LEVELS) {
         check("arrays.f90", &[level]);
         check("arrays.f90", &[level, "-march=native"]);
     }
@@ -154,7 +159,7 @@ fn numbers_that_are_printed() {
         if !compilers().contains(&compiler) {
             continue;
         }
-        for level in LEVELS {
+        for level in some(LEVELS) {
             for more in [
                 &[][..],
                 &["-shared", "-fPIC"],
@@ -192,7 +197,7 @@ fn numbers_that_are_printed() {
 
 #[test]
 fn loops_that_wait_for_other_threads() {
-    for level in LEVELS {
+    for level in some(LEVELS) {
         for more in [
             &[][..],
             &["-shared", "-fPIC"],
@@ -226,7 +231,7 @@ fn thread_local_variables() {
         &["-O2", "-shared", "-fPIC", "-fstack-protector-all"],
         &["-O2", "-no-pie", "-fno-pie"],
     ];
-    for options in options {
+    for options in some(options) {
         for (name, scan) in outlined("tls.c", options) {
             let shares = name.contains("shares_");
             assert_eq!(scan.calls.thread_local, shares, "{name} {options:?}");
@@ -242,7 +247,7 @@ fn thread_local_variables() {
 #[test]
 fn chunks_of_one_iteration() {
     let mut wrong = Vec::new();
-    for (options, known) in [
+    for (options, known) in some([
         (&["-O0"][..], false),
         (&["-Os"], false),
         (&["-Ofast"], true),
@@ -253,7 +258,7 @@ fn chunks_of_one_iteration() {
         (&["-O2", "-fno-omit-frame-pointer"], true),
         (&["-O3", "-march=x86-64-v3"], false),
         (&["-O3", "-funroll-loops", "-fpeel-loops"], false),
-    ] {
+    ]) {
         let mut all = vec![(known, outlined("strided.c", options))];
         if compilers().contains(&"clang-19") {
             let file = compile_by("clang-19", "strided.c", options);
@@ -281,7 +286,7 @@ fn divisions_that_are_noticed() {
     options.push(vec!["-O3", "-march=x86-64-v3"]);
     options.push(vec!["-O3", "-march=x86-64-v4", "-ffast-math"]);
     options.push(vec!["-O3", "-funroll-loops", "-fpeel-loops"]);
-    for options in &options {
+    for options in some(&options) {
         let file = compile("divided.c", options);
         let mut seen = 0;
         for (name, &address) in &file.functions {

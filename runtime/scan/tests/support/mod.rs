@@ -26,6 +26,17 @@ pub(crate) fn compilers() -> Vec<&'static str> {
     all
 }
 
+/// All options of a list, or in a short run (`HETMP_TEST_SETTINGS`, as `scripts/test` sets it) every third, from the
+/// third one on: compiling takes most of these tests' time.
+#[allow(dead_code, reason = "each test uses what it needs of this file")]
+pub(crate) fn some<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+    let (first, step) = match std::env::var_os("HETMP_TEST_SETTINGS") {
+        Some(_) => (2, 3),
+        None => (0, 1),
+    };
+    all.into_iter().skip(first).step_by(step)
+}
+
 /// Compiles a program of `tests/programs` by this compiler and reads the result.
 #[allow(dead_code, reason = "each test uses what it needs of this file")]
 pub(crate) fn compile_by(compiler: &str, source: &str, options: &[&str]) -> File {
