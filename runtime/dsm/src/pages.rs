@@ -261,7 +261,7 @@ impl Pages {
         }
     }
 
-    /// After a first touch of a page whose home is this node: makes the pages behind it accessible, too, as
+    /// After a first touch of a page whose home is this node: makes the pages next to it accessible, too, as
     /// long as no node asked for them.
     fn touch(&self, core: &mut Core, page: u64) {
         let start = self.address(page);
@@ -269,11 +269,13 @@ impl Pages {
         let run = core.touches.touch(page, |p| {
             node.is_untouched(p)
                 && node.access(p) == Access::Write
-                && self.space.address_of(p) == Some(start + (p - page) as usize * PAGE)
+                && self.space.are_together(page, p)
         });
-        (self.counts.touched).fetch_add(run, Ordering::Relaxed);
-        if let Err(e) = self.backend.first_touch(start, run as usize) {
-            self.fail(format_args!("pages at {start:#x}: {e}"));
+        let count = run.end - run.start;
+        (self.counts.touched).fetch_add(count, Ordering::Relaxed);
+        let first = start - (page - run.start) as usize * PAGE;
+        if let Err(e) = self.backend.first_touch(first, count as usize) {
+            self.fail(format_args!("pages at {first:#x}: {e}"));
         }
     }
 

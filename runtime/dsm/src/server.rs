@@ -384,7 +384,7 @@ impl PageServer {
         true
     }
 
-    /// After a first touch of a page whose home is the node: makes the pages behind it accessible, too, as long as
+    /// After a first touch of a page whose home is the node: makes the pages next to it accessible, too, as long as
     /// no node asked for them.
     fn touch(&self, core: &mut Core, node: NodeId, page: u64) {
         let start = self.address(node, page);
@@ -392,12 +392,14 @@ impl PageServer {
         let run = core.touches[usize::from(node)].touch(page, |p| {
             machine.is_untouched(p)
                 && machine.access(p) == Access::Write
-                && self.space.address_of(p) == Some(start + (p - page) as usize * PAGE)
+                && self.space.are_together(page, p)
         });
         let counts = &self.counts[usize::from(node)];
-        counts.touched.fetch_add(run, Ordering::Relaxed);
-        if let Err(e) = self.views[usize::from(node)].first_touch(start, run as usize) {
-            self.fail(node, format_args!("pages at {start:#x}: {e}"));
+        let count = run.end - run.start;
+        counts.touched.fetch_add(count, Ordering::Relaxed);
+        let first = start - (page - run.start) as usize * PAGE;
+        if let Err(e) = self.views[usize::from(node)].first_touch(first, count as usize) {
+            self.fail(node, format_args!("pages at {first:#x}: {e}"));
         }
     }
 

@@ -84,6 +84,15 @@ impl Space {
         (offset < r.len).then_some(r.start + offset)
     }
 
+    /// Do the pages lie as far apart in the view as their numbers do?
+    pub(crate) fn are_together(&self, page: u64, other: u64) -> bool {
+        let (low, high) = (page.min(other), page.max(other));
+        let (Some(start), Some(end)) = (self.address_of(low), self.address_of(high)) else {
+            return false;
+        };
+        end.checked_sub(start) == Some((high - low) as usize * PAGE)
+    }
+
     /// The pages from `page` on to the end of its range; 0 if there is no such page.
     pub(crate) fn rest(&self, page: u64) -> u64 {
         let after = self.ranges.partition_point(|(first, _)| *first <= page);

@@ -4,6 +4,8 @@
 //! Pure.
 #![forbid(unsafe_code)]
 
+use core::ops::Range;
+
 /// Pages that a first touch makes accessible...
 const FIRST: u64 = 16;
 /// ...and at most, if it goes on where others ended: so no more is allocated in vain than was used. 20 sweeps over 256
@@ -12,12 +14,11 @@ const MOST: u64 = 256;
 /// Arrays that threads touch at the same time.
 const ARRAYS: usize = 8;
 
-/// First touches that went on where others had ended.
-#[derive(Clone, Copy, Debug, Default)]
+/// First touches that went on where others had ended: upwards, or downwards as a stack does.
+#[derive(Clone, Debug, Default)]
 struct Array {
-    /// The page behind the last one, and how many pages that made accessible.
-    end: u64,
-    run: u64,
+    /// What the last one made accessible.
+    pages: Range<u64>,
     /// When that was, as a count of touches.
     when: u64,
 }
@@ -30,22 +31,31 @@ pub(crate) struct Touches {
 }
 
 impl Touches {
-    /// A first touch of `page` makes pages accessible from there on as long as this says that they `may` be. Returns
-    /// their number.
-    pub(crate) fn touch(&mut self, page: u64, may: impl Fn(u64) -> bool) -> u64 {
+    /// A first touch of `page` makes pages accessible from there on, in the direction in which others went, as long as
+    /// this says that they `may` be. Returns these pages.
+    pub(crate) fn touch(&mut self, page: u64, may: impl Fn(u64) -> bool) -> Range<u64> {
         self.count += 1;
-        let goes_on = self.arrays.iter().position(|array| array.end == page);
+        let find = |which: &dyn Fn(&Range<u64>) -> bool| {
+            let known = self.arrays.iter().position(|array| which(&array.pages));
+            known.map(|at| (at, self.arrays[at].pages.end - self.arrays[at].pages.start))
+        };
+        let up = find(&|pages| pages.end == page);
+        let down = find(&|pages| pages.start == page + 1).filter(|_| up.is_none());
+        let most = (up.or(down)).map_or(FIRST, |(_, run)| (2 * run).clamp(FIRST, MOST));
+        let pages = if down.is_some() {
+            let below = (page.saturating_sub(most - 1)..=page).rev();
+            page + 1 - below.take_while(|&page| may(page)).count() as u64..page + 1
+        } else {
+            page..page + (page..page + most).take_while(|&page| may(page)).count() as u64
+        };
         let oldest = (0..ARRAYS).min_by_key(|&at| self.arrays[at].when);
-        let most = goes_on.map_or(FIRST, |at| (2 * self.arrays[at].run).clamp(FIRST, MOST));
-        let run = (page..page + most).take_while(|&page| may(page)).count() as u64;
-        if let Some(at) = goes_on.or(oldest) {
+        if let Some(at) = (up.or(down)).map(|(at, _)| at).or(oldest) {
             self.arrays[at] = Array {
-                end: page + run,
-                run,
+                pages: pages.clone(),
                 when: self.count,
             };
         }
-        run
+        pages
     }
 }
 
@@ -56,23 +66,35 @@ mod tests {
     #[test]
     fn what_goes_on_gets_more_at_a_time() {
         let (mut touches, mut page, mut count) = (Touches::default(), 1000, 0);
+        let mut below = 9_000_000;
         while page < 1000 + 65_536 {
-            let run = touches.touch(page, |_| true);
+            let pages = touches.touch(page, |_| true);
+            let run = pages.end - pages.start;
             assert!((FIRST..=MOST).contains(&run) && run <= page - 1000 + FIRST);
-            // Another thread's array, and single pages.
+            assert_eq!(pages.start, page);
+            // Another thread's array, a stack, and single pages.
             touches.touch(1_000_000 + page, |_| true);
+            let stack = touches.touch(below, |_| true);
+            assert_eq!(
+                stack.end,
+                if count == 0 { below + FIRST } else { below + 1 }
+            );
+            below = stack.start - 1;
             touches.touch(2_000_000 + 7 * page, |_| true);
             (page, count) = (page + run, count + 1);
         }
         assert!(count < 300, "{count}");
+        assert!(9_000_000 - below > 60_000, "{below}");
     }
 
     #[test]
     fn nothing_else_is_touched() {
         let mut touches = Touches::default();
-        assert_eq!(touches.touch(5, |page| page < 8), 3);
-        assert_eq!(touches.touch(8, |page| page < 9), 1);
-        assert_eq!(touches.touch(100, |_| true), FIRST);
-        assert_eq!(touches.touch(300, |_| true), FIRST);
+        assert_eq!(touches.touch(5, |page| page < 8), 5..8);
+        assert_eq!(touches.touch(8, |page| page < 9), 8..9);
+        assert_eq!(touches.touch(100, |_| true), 100..100 + FIRST);
+        assert_eq!(touches.touch(99, |page| page > 96), 97..100);
+        assert_eq!(touches.touch(96, |page| page == 96), 96..97);
+        assert_eq!(touches.touch(300, |_| true), 300..300 + FIRST);
     }
 }

@@ -150,12 +150,12 @@ impl View {
         Ok(())
     }
 
-    /// As [`Backend::first_touch`](crate::backend::Backend::first_touch); then wakes the threads that wait for the
-    /// first of the pages.
+    /// As [`Backend::first_touch`](crate::backend::Backend::first_touch); then wakes the threads that wait for
+    /// one of the pages.
     pub(super) fn first_touch(&self, address: usize, pages: usize) -> io::Result<()> {
         use crate::backend::Backend as _;
         unless_gone(self.uffd.first_touch(address, pages))?;
-        self.uffd.wake(address, 1);
+        self.uffd.wake(address, pages);
         Ok(())
     }
 }
