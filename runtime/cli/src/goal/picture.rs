@@ -43,7 +43,9 @@ pub(super) fn dot(graphs: &[Graph]) -> String {
 /// The most operations that a picture shows; of more nobody could read any.
 const MOST: usize = 5000;
 const BOX: (usize, usize) = (104, 20);
-const GAP: (usize, usize) = (8, 14);
+/// Between the boxes of one level; between levels there is more.
+const GAP: (usize, usize) = (8, 3);
+const STEP: usize = 18;
 /// Between the lanes of two ranks.
 const LANE: usize = 22;
 const TOP: usize = 52;
@@ -100,8 +102,8 @@ fn levels(graphs: &[Graph], messages: &[(global::Place, global::Place)]) -> Vec<
         .collect()
 }
 
-/// Where the boxes lie: row and column of each, by rank and number, with so many columns for each rank. Operations of
-/// one level that find no place next to each other lie below each other.
+/// Where the boxes lie: top and column of each, by rank and number, with so many columns for each rank; and where the
+/// last one ends. Operations of one level that find no place next to each other lie below each other.
 fn placed(levels: &[Vec<usize>], columns: usize) -> (Vec<Vec<(usize, usize)>>, usize) {
     let deepest = levels.iter().flatten().max().map_or(0, |l| l + 1);
     let mut counts: Vec<Vec<usize>> = Vec::new();
@@ -114,9 +116,9 @@ fn placed(levels: &[Vec<usize>], columns: usize) -> (Vec<Vec<(usize, usize)>>, u
         }
         counts.push(count);
     }
-    let mut top = vec![0];
+    let mut top = vec![TOP];
     for height in heights {
-        top.push(top[top.len() - 1] + height);
+        top.push(top[top.len() - 1] + height * (BOX.1 + GAP.1) + STEP);
     }
     let mut places = Vec::new();
     for (of_rank, counts) in levels.iter().zip(&counts) {
@@ -175,23 +177,17 @@ pub(super) fn svg(graphs: &[Graph]) -> Result<String, String> {
     let messages = global::messages(graphs);
     let levels = levels(graphs, &messages);
     let lane = |columns: usize| columns * (BOX.0 + GAP.0) + LANE;
-    let size = |columns: usize, rows: usize| {
-        (
-            graphs.len() * lane(columns) + LANE,
-            TOP + rows * (BOX.1 + GAP.1),
-        )
-    };
+    let width = |columns: usize| graphs.len() * lane(columns) + LANE;
     // The number of columns with which the picture is most like a screen.
     let widest = levels.iter().map(Vec::len).max().unwrap_or(1).clamp(1, 16);
     let unlike = |columns: &usize| {
-        let (w, h) = size(*columns, placed(&levels, *columns).1);
+        let (w, h) = (width(*columns), placed(&levels, *columns).1);
         ((w as f64 / h as f64 / SHAPE).ln().abs() * 1000.0) as u64
     };
     let columns = (1..=widest).min_by_key(unlike).unwrap_or(1);
-    let (places, rows) = placed(&levels, columns);
-    let (width, height) = size(columns, rows);
+    let (places, height) = placed(&levels, columns);
+    let width = width(columns);
     let x = |rank: usize, column: usize| LANE + rank * lane(columns) + column * (BOX.0 + GAP.0);
-    let y = |row: usize| TOP + row * (BOX.1 + GAP.1);
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
          height=\"{height}\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" \
@@ -221,14 +217,21 @@ pub(super) fn svg(graphs: &[Graph]) -> Result<String, String> {
     }
     let mut line = |from: global::Place, to: global::Place, style: &str| {
         let at = |p: &global::Place| places[p.rank as usize][p.operation];
-        let (earlier, later) = (at(&from), at(&to));
+        let ((top, column), (to_top, to_column)) = (at(&from), at(&to));
+        let (x1, y1) = (x(from.rank as usize, column) + BOX.0 / 2, top + BOX.1);
+        let (x2, y2) = (x(to.rank as usize, to_column) + BOX.0 / 2, to_top);
+        // Around the boxes in between.
+        let aside = match y2.saturating_sub(y1) > STEP + GAP.1 && x1 == x2 {
+            true => BOX.0 * 2 / 3 + GAP.0,
+            false => 0,
+        };
         let _ = writeln!(
             out,
-            "<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" {style} marker-end=\"url(#a)\"/>",
-            x(from.rank as usize, earlier.1) + BOX.0 / 2,
-            y(earlier.0) + BOX.1,
-            x(to.rank as usize, later.1) + BOX.0 / 2,
-            y(later.0)
+            "<path d=\"M{x1},{y1} C{0},{1} {2},{3} {x2},{y2}\" fill=\"none\" {style} marker-end=\"url(#a)\"/>",
+            x1 - aside,
+            y1 + STEP / 2,
+            x2 - aside,
+            y2.saturating_sub(STEP / 2)
         );
     };
     for graph in graphs {
@@ -254,7 +257,7 @@ pub(super) fn svg(graphs: &[Graph]) -> Result<String, String> {
                 Work::Recv { .. } => 1,
                 _ => 2,
             };
-            let (x, y) = (x(rank, place.1), y(place.0));
+            let (x, y) = (x(rank, place.1), place.0);
             let _ = writeln!(
                 out,
                 "<rect x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"{}\" rx=\"3\" fill=\"{}\" stroke=\"#555\"/>\
@@ -296,15 +299,17 @@ mod tests {
         let levels = levels(&graphs, &global::messages(&graphs));
         assert_eq!(levels, [vec![0, 1], vec![2, 0]]);
         let picture = svg(&graphs).unwrap();
-        assert_eq!(picture.matches("<line").count(), 2);
+        assert_eq!(picture.matches("<path d=\"M").count() - 1, 2);
         assert_eq!(picture.matches("<title>").count(), 4);
     }
 
     #[test]
     fn operations_of_one_level_lie_in_the_columns_of_their_rank() {
-        let (places, rows) = placed(&[vec![0, 0, 0, 1], vec![1]], 2);
-        assert_eq!(places, [vec![(0, 0), (0, 1), (1, 0), (2, 0)], vec![(2, 0)]]);
-        assert_eq!(rows, 3);
+        let (places, end) = placed(&[vec![0, 0, 0, 1], vec![1]], 2);
+        let (second, next) = (TOP + BOX.1 + GAP.1, TOP + 2 * (BOX.1 + GAP.1) + STEP);
+        let first = vec![(TOP, 0), (TOP, 1), (second, 0), (next, 0)];
+        assert_eq!(places, [first, vec![(next, 0)]]);
+        assert_eq!(end, next + BOX.1 + GAP.1 + STEP);
     }
 
     /// Each rank exchanges with all others at once: as an algorithm of eight ranks does.
@@ -336,6 +341,9 @@ mod tests {
     fn a_circle_is_drawn_all_the_same() {
         let text = "num_ranks 2\nrank 0 {\na: recv 8b from 1 tag 0\nb: send 8b to 1 tag 0\nb requires a\n}\nrank 1 {\n\
                     c: recv 8b from 0 tag 0\nd: send 8b to 0 tag 0\nd requires c\n}\n";
-        assert_eq!(svg(&job(text)).unwrap().matches("<line").count(), 4);
+        assert_eq!(
+            svg(&job(text)).unwrap().matches("<path d=\"M").count() - 1,
+            4
+        );
     }
 }
