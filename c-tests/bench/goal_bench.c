@@ -1,13 +1,13 @@
 /* Nonblocking collectives in the manner of NBCBench: blocking latency, overlap with a calibrated work loop, and
  * processor time for each operation. One source: with hetmp's goal.h, or with -DUSE_MPI for an MPI.
  *
- * goal_bench MS [ROW [BYTES]]: each row takes some MS milliseconds. Rank 0 prints `ROW BYTES LATENCY OVERLAP CPU BEGIN
- * APART POSSIBLE` (us, 0..1, us, us, us, 0..1):
+ * goal_bench MS [ROW [BYTES [LEAST [WORK]]]]: each row takes some MS milliseconds. Rank 0 prints
+ * `ROW BYTES LATENCY OVERLAP CPU BEGIN APART POSSIBLE ADDED` (us, 0..1, us, us, us, 0..1, us):
  *   latency  of the blocking collective
  *   apart    of the nonblocking one, begun and waited for at once
- *   overlap  the loop begins the collective, computes twice as long as that takes (at least WORK), and waits, without a
- *            test in between: 1 - (whole - work) / apart, cut to 0..1. `work` is what the computation alone takes in
- *            the same processes just before: where processes share a processor, that is several times its processor
+ *   overlap  the loop begins the collective, computes twice as long as that takes (at least WORK, 20), and waits,
+ *            without a test in between: 1 - (whole - work) / apart, cut to 0..1. `work` is what the computation alone
+ *            takes in the same processes just before: where processes share a processor, that is several times its processor
  *            time. The two take turns, and the median of their differences counts. All times are medians of the means
  *            of eight turns (where ranks share processors, of a stretch),
  *            at the rank where they are longest: one rank that something else has stopped for a moment delays all
@@ -20,6 +20,7 @@
  *   possible the overlap that this processor time allows while all processors compute: 1 - cpu / processors / apart,
  *   with as
  *            many processors as there are ranks at most
+ *   added    whole - work: what the collective adds to the computation
  *   begin    time of the call that begins the collective in that loop, its mean at rank 0
  *
  * The work is counted in turns of a loop, so that a helper's thread that takes the core does not look like
@@ -129,15 +130,58 @@ static double most(double us) { return combined(us, GOAL_MAX); }
 /* BROADCAST has the same root always, who never waits for the others: many are under way at once, and its latency is
  * what a stream of them takes for each. In BROADCAST_TURNS the ranks are root in turns, as in the Intel MPI Benchmarks:
  * a root has received the one before, and the latency is that of a message. */
-enum { BARRIER, ALLREDUCE, ALLTOALL, BROADCAST, BROADCAST_TURNS };
-static const char *const names[] = {"barrier", "allreduce", "alltoall", "broadcast", "broadcast-turns"};
+enum { BARRIER, ALLREDUCE, ALLTOALL, BROADCAST, BROADCAST_TURNS, SUM, GRAPH, ROWS };
+static const char *const names[] = {"barrier", "allreduce", "alltoall", "broadcast", "broadcast-turns", "sum", "graph"};
+
+/* SUM is an allreduce of one double. GRAPH is one of the program's own: in a ring, each rank gives a double to both
+ * neighbours, adds the two that it gets, and passes the sum on to the next rank. No MPI has such a thing. */
+#ifdef USE_MPI
+#define HAS_GRAPH 0
+static void sum(double *from, double *to) { MPI_Allreduce(from, to, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); }
+static void isum(double *from, double *to, handle *h)
+{
+    MPI_Iallreduce(from, to, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, h);
+}
+static void make_graph(void) {}
+static void run_graph(handle *h) { (void)h; }
+#else
+#define HAS_GRAPH 1
+static void sum(double *from, double *to) { need(goal_allreduce(from, to, 1, GOAL_DOUBLE, GOAL_ADD)); }
+static void isum(double *from, double *to, handle *h)
+{
+    need(goal_iallreduce(from, to, 1, GOAL_DOUBLE, GOAL_ADD, h));
+}
+static GOAL_Schedule schedule;
+static double mine, of_left, of_right, passed;
+static void make_graph(void)
+{
+    int left = (me + all - 1) % all, right = (me + 1) % all;
+    GOAL_Op op, from_left, from_right, added;
+    GOAL_Graph g;
+    mine = me + 1;
+    need(GOAL_Create(&g));
+    need(GOAL_Send(g, &mine, GOAL_USERSPACE, sizeof mine, right, 1, NULL));
+    need(GOAL_Send(g, &mine, GOAL_USERSPACE, sizeof mine, left, 2, NULL));
+    need(GOAL_Recv(g, &of_left, GOAL_USERSPACE, sizeof mine, left, 1, &from_left));
+    need(GOAL_Recv(g, &of_right, GOAL_USERSPACE, sizeof mine, right, 2, &from_right));
+    need(GOAL_Local(g, GOAL_ADD, GOAL_DOUBLE, 1, &of_left, GOAL_USERSPACE, &of_right, GOAL_USERSPACE, &added));
+    need(GOAL_Requires(g, added, from_left));
+    need(GOAL_Requires(g, added, from_right));
+    need(GOAL_Send(g, &of_left, GOAL_USERSPACE, sizeof mine, right, 3, &op));
+    need(GOAL_Requires(g, op, added));
+    need(GOAL_Recv(g, &passed, GOAL_USERSPACE, sizeof mine, left, 3, NULL));
+    need(GOAL_Compile(g, &schedule));
+    need(GOAL_Agree(schedule));
+}
+static void run_graph(handle *h) { need(GOAL_Run(schedule, h)); }
+#endif
 
 /* Whose turn it is to be root. All ranks call the same collectives, so all agree. */
 static unsigned broadcasts;
 static int root_of(int what) { return what == BROADCAST ? 0 : (int)(broadcasts++ % (unsigned)all); }
 
 /* The shortest work, us. */
-#define WORK 20.0
+static double least_work = 20;
 
 static char *give, *get;
 
@@ -149,7 +193,13 @@ static void blocking(int what, int bytes)
         allreduce((number *)give, (number *)get, bytes / 8);
     else if (what == ALLTOALL)
         alltoall(give, get, bytes);
-    else
+    else if (what == SUM)
+        sum((double *)give, (double *)get);
+    else if (what == GRAPH) {
+        handle h;
+        run_graph(&h);
+        finish(&h);
+    } else
         broadcast(get, bytes, root_of(what));
 }
 
@@ -161,6 +211,10 @@ static void begin(int what, int bytes, handle *h)
         iallreduce((number *)give, (number *)get, bytes / 8, h);
     else if (what == ALLTOALL)
         ialltoall(give, get, bytes, h);
+    else if (what == SUM)
+        isum((double *)give, (double *)get, h);
+    else if (what == GRAPH)
+        run_graph(h);
     else
         ibroadcast(get, bytes, root_of(what), h);
 }
@@ -396,7 +450,7 @@ static void row(int what, int bytes, double ms)
     apart = each(what, bytes, GROUP, 0);
     apart = each(what, bytes, turns_in(ms / 4, apart), 0);
 
-    us = 2 * apart > WORK ? 2 * apart : WORK;
+    us = 2 * apart > least_work ? 2 * apart : least_work;
     n = turns_in(ms / 2 / STRETCHES, us + apart);
     for (at = 0; at < STRETCHES; at++) {
         begin_stretch(&stretch);
@@ -425,18 +479,19 @@ static void row(int what, int bytes, double ms)
         double loss = middle(lost, STRETCHES), cost = middle(spent, STRETCHES), hidden = 1 - loss / apart, possible;
         long cores = sysconf(_SC_NPROCESSORS_ONLN);
         possible = 1 - cost / (cores < size_of_job() ? (double)cores : size_of_job()) / apart;
-        printf("%s %d %.3f %.3f %.3f %.3f %.3f %.3f\n", names[what], bytes, latency, cut(hidden), cost,
-               begun / n / STRETCHES, apart, cut(possible));
+        printf("%s %d %.3f %.3f %.3f %.3f %.3f %.3f %.3f\n", names[what], bytes, latency, cut(hidden), cost,
+               begun / n / STRETCHES, apart, cut(possible), loss);
         fflush(stdout);
     }
 }
 
-/* Each rank has a processor of its own, or shares one with as many as the others do. */
+/* Each rank has a processor of its own, or shares one with as many as the others do. With GOAL_BENCH_UNBOUND set, the
+ * system decides. */
 static void bind_rank(void)
 {
     cpu_set_t allowed, one;
     int cpu, nth;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) == 0)
+    if (getenv("GOAL_BENCH_UNBOUND") || sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) == 0)
         return;
     nth = me % CPU_COUNT(&allowed);
     for (cpu = 0; !CPU_ISSET(cpu, &allowed) || nth-- > 0; cpu++)
@@ -448,29 +503,32 @@ static void bind_rank(void)
 
 int main(int argc, char **argv)
 {
-    static const int sizes[] = {8, 64, 512, 4096, 16384, 65536};
+    static const int sizes[] = {8, 64, 512, 4096, 16384, 65536, 262144, 1048576, 4194304};
     double ms = argc > 1 ? atof(argv[1]) : 20;
     const char *only = argc > 2 ? argv[2] : "all";
-    int most_bytes = argc > 3 ? atoi(argv[3]) : 65536, what;
-    size_t i;
+    int most_bytes = argc > 3 ? atoi(argv[3]) : 65536, least = argc > 4 ? atoi(argv[4]) : 0, what;
+    size_t i, room = most_bytes > 65536 ? (size_t)most_bytes : 65536;
+    least_work = argc > 5 ? atof(argv[5]) : least_work;
     start(argc, argv);
     bind_rank();
-    give = calloc(all, 65536);
-    get = calloc(all, 65536);
-    if (!give || !get)
-        return 1;
+    /* Touched: pages that were never written are one page of zeros, which is always in the cache. */
+    give = memset(malloc(all * room), 1, all * room);
+    get = memset(malloc(all * room), 0, all * room);
+    make_graph();
     calibrate();
     barrier();
     find_others();
-    for (what = BARRIER; what <= BROADCAST_TURNS; what++) {
+    for (what = BARRIER; what < ROWS; what++) {
         if (strcmp(only, "all") != 0 && strcmp(only, names[what]) != 0)
             continue;
-        if (what == BARRIER) {
-            row(what, 0, ms);
+        if (what == BARRIER || what == SUM || what == GRAPH) {
+            if (least <= 8 && (what != GRAPH || HAS_GRAPH))
+                row(what, what == BARRIER ? 0 : 8, ms);
             continue;
         }
-        for (i = 0; i < sizeof sizes / sizeof *sizes && sizes[i] <= most_bytes; i++)
-            row(what, sizes[i], ms);
+        for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            if (sizes[i] >= least && sizes[i] <= most_bytes)
+                row(what, sizes[i], ms);
     }
     ends();
     return 0;

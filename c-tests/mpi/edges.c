@@ -162,6 +162,31 @@ static void fortran(void) {
 }
 #endif
 
+/* Unlike lengths, between ranks and at one rank: who cannot have its data hears of it, and the communicator's next
+ * collective is right. */
+static void lengths(void) {
+    int give[8], got[8], sum, one = 1;
+    MPI_Request r;
+    for (int i = 0; i < 8; i++) give[i] = i;
+    heard = 0;
+    for (int round = 0; round < 8; round++) {
+        int code = MPI_SUCCESS, class = MPI_SUCCESS;
+        switch (round % 4) {
+        case 0: code = MPI_Ibcast(give, 1 + 2 * me, MPI_INT, 0, comm, &r); break;
+        case 1: code = MPI_Ibcast(give, 3 - 2 * me, MPI_INT, 0, comm, &r); break;
+        case 2: code = MPI_Igather(give, 4, MPI_INT, got, me ? 4 : 1, MPI_INT, 0, comm, &r); break;
+        case 3: code = MPI_Ialltoall(give, me ? 2 : 4, MPI_INT, got, 2, MPI_INT, comm, &r); break;
+        }
+        if (code == MPI_SUCCESS) code = MPI_Wait(&r, MPI_STATUS_IGNORE);
+        if (code != MPI_SUCCESS) MPI_Error_class(code, &class);
+        int hears = round % 4 < 2 ? me : round % 4 == 2 ? !me : 1;
+        must(class == (hears ? MPI_ERR_TRUNCATE : MPI_SUCCESS) && heard == hears, "unlike lengths are heard of");
+        heard = 0;
+        MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm, &r);
+        must(MPI_Wait(&r, MPI_STATUS_IGNORE) == MPI_SUCCESS && sum == 2, "the next one is right");
+    }
+}
+
 /* GOAL notices, the error comes with the wait. */
 static void unlike(void) {
     long mine[2] = {1, 2}, sum[2];
@@ -182,6 +207,7 @@ static void unlike(void) {
              "the communicator's handler has heard of it once");
         heard = 0;
     }
+    lengths();
     /* A communicator that is freed while its collective goes on, which Open MPI does not survive either. */
     MPI_Request r;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);

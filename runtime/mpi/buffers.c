@@ -193,6 +193,7 @@ void add_part(struct request *r, void *to, void *from, MPI_Count count, MPI_Data
 }
 
 void *for_bytes(struct request *r, void *buffer, int n, MPI_Count count, MPI_Datatype type, size_t bytes) {
+    if (r->unlike) return r->get = memory(bytes * (size_t)n);
     if (is_plain(type)) return buffer;
     MPI_Aint stride = (MPI_Aint)count * extent_of(type);
     r->get = memory(bytes * (size_t)n);

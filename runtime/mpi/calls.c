@@ -15,6 +15,12 @@ static int take(struct call k, int is_persistent, int *error, MPI_Request *reque
     }
     struct request *r = new_request();
     *error = give_request(r, k.comm, k.kind, begin(&k, r), request);
+    if (k.unlike && *error == MPI_SUCCESS) {
+        /* As MPI refuses it; the other ranks get what this one gives all the same. */
+        MPI_Request_free(request);
+        *error = MPI_ERR_TRUNCATE;
+        PMPI_Comm_call_errhandler(k.comm, *error);
+    }
     return 1;
 }
 

@@ -111,11 +111,14 @@ static int why_not_blocks(struct call *k) {
         gets = k->c->from_real > 0;
         break;
     }
-    const struct side *sure = gets ? get : give;
+    const struct side *sure = gives ? give : get;
     k->bytes = bytes_of(sure->count, sure->type);
     if (!k->bytes) return AMOUNT;
-    if (gives && (bytes_of(give->count, give->type) != k->bytes || is_nothing(give->at, give->type)))
-        return ARGUMENTS;
+    if (gives && is_nothing(give->at, give->type)) return ARGUMENTS;
+    size_t taken_bytes = gets ? bytes_of(get->count, get->type) : k->bytes;
+    if (!taken_bytes && (get->count != 0 || !is_usable(get->type))) return ARGUMENTS;
+    /* An error of the program that no other rank knows of: it may not change this rank's way. */
+    k->unlike = taken_bytes != k->bytes;
     if (gets && is_nothing(get->at, get->type)) return ARGUMENTS;
     if (k->kind == NEIGHBOR_ALLTOALL || !gets || !gives) return FITS;
     /* This rank's own block on both sides. */
@@ -281,11 +284,11 @@ static int begin_blocks(const struct call *k, struct request *r) {
         return START(ibroadcast, from, to, bytes, k->root);
     case ALLTOALL:
         from = as_bytes(in_place ? t->at : s->at, n, in_place ? t->count : s->count, in_place ? t->type : s->type,
-                        bytes, in_place, &r->give);
+                        bytes, in_place || k->unlike, &r->give);
         to = for_bytes(r, (void *)t->at, n, t->count, t->type, bytes);
         return START(ialltoall, from, to, bytes);
     case SCATTER:
-        if (here) from = as_bytes(s->at, n, s->count, s->type, bytes, 0, &r->give);
+        if (here) from = as_bytes(s->at, n, s->count, s->type, bytes, k->unlike, &r->give);
         /* The root's block stays where it is; what GOAL gives it goes nowhere. */
         to = t->at == MPI_IN_PLACE ? (r->get = memory(bytes)) :
             for_bytes(r, (void *)t->at, 1, t->count, t->type, bytes);
@@ -295,7 +298,7 @@ static int begin_blocks(const struct call *k, struct request *r) {
         if (in_place)
             from = as_bytes(block(t, c->rank), 1, t->count, t->type, bytes, 1, &r->give);
         else
-            from = as_bytes(s->at, 1, s->count, s->type, bytes, 0, &r->give);
+            from = as_bytes(s->at, 1, s->count, s->type, bytes, k->unlike, &r->give);
         if (k->kind == ALLGATHER || here) to = for_bytes(r, (void *)t->at, n, t->count, t->type, bytes);
         return k->kind == ALLGATHER ? START(iallgather, from, to, bytes) : START(igather, from, to, bytes, k->root);
     }
@@ -320,16 +323,18 @@ static int begin_neighbours(const struct call *k, struct request *r) {
     real_neighbours(c->to, c->destinations, destinations, places);
     const void *from = s->at;
     void *to = (void *)t->at;
-    if (n_to) from = as_bytes(from, c->destinations, s->count, s->type, bytes, n_to < c->destinations, &r->give);
+    if (n_to)
+        from = as_bytes(from, c->destinations, s->count, s->type, bytes, n_to < c->destinations || k->unlike,
+                        &r->give);
     for (int i = 0; i < n_to; i++) {
         /* Only in a copy are there places without a neighbour; later blocks move up. */
         if (places[i] != i)
             memcpy((char *)r->give + bytes * (size_t)i, (char *)r->give + bytes * (size_t)places[i], bytes);
     }
-    if (n_from && (n_from < c->sources || !is_plain(t->type))) {
+    if (n_from && (n_from < c->sources || !is_plain(t->type) || k->unlike)) {
         to = r->get = memory(bytes * (size_t)n_from);
         r->parts = memory(sizeof *r->parts * (size_t)n_from);
-        for (int i = 0; i < n_from; i++)
+        for (int i = 0; i < n_from && !k->unlike; i++)
             add_part(r, (void *)block(t, slots[i]), (char *)to + bytes * (size_t)i, t->count, t->type, bytes);
     }
     int code = goal.goal_group_ineighbor_alltoall(c->group, sources, n_from, destinations, n_to, from, to, bytes,
@@ -469,6 +474,7 @@ static int begin_reduce_scatter(const struct call *k, struct request *r) {
 
 int begin(const struct call *k, struct request *r) {
     struct comm *c = k->c;
+    r->unlike = k->unlike;
     switch (k->kind) {
     case BARRIER: return c->group ? goal.goal_group_ibarrier(c->group, &r->run) : goal.goal_ibarrier(&r->run);
     case REDUCE:

@@ -11,7 +11,8 @@
  * all ranks: the communicator, the number of bytes, the operation and its type. MPI_IN_PLACE (which only the root gives
  * in a reduction) and derived types (which may differ between ranks, as long as their signatures agree) do not count;
  * such buffers go through a copy. Where each rank knows its own numbers of elements only (MPI_Igatherv), all are taken.
- * Arguments that MPI refuses at this rank are left to it: it says so before it begins.
+ * Arguments that MPI refuses at this rank are left to it: it says so before it begins. Where a rank gives blocks of
+ * another length than it takes, the others cannot know, so GOAL takes it and the call ends with an error.
  *
  * Errors go to the communicator's handler.
  *
@@ -160,6 +161,8 @@ struct call {
     /* Filled in when it is looked at. */
     struct comm *c;
     size_t bytes; /* of a block */
+    int unlike;   /* this rank gives blocks of another length than it takes: it takes none, and its call
+                   * ends with an error */
     int element, operation;
 };
 
@@ -194,7 +197,8 @@ int is_nothing(const void *buffer, MPI_Datatype type);
  * it is, or else a copy. */
 const void *as_bytes(const void *buffer, int n, MPI_Count count, MPI_Datatype type, size_t bytes, int copy,
                      void **made);
-/* Where `n` blocks are to be written: the program's buffer, or a copy from which the request takes them. */
+/* Where `n` blocks are to be written: the program's buffer, or a copy from which the request takes them, or nothing of
+ * which does where lengths are unlike. */
 void *for_bytes(struct request *r, void *buffer, int n, MPI_Count count, MPI_Datatype type, size_t bytes);
 /* One more part of what the request copies at its end; its list has room. */
 void add_part(struct request *r, void *to, void *from, MPI_Count count, MPI_Datatype type, size_t bytes);
@@ -202,6 +206,8 @@ void add_part(struct request *r, void *to, void *from, MPI_Count count, MPI_Data
 int move_block(void *block, MPI_Count count, MPI_Datatype type, void *packed, size_t bytes, int back);
 
 /* ---- requests.c ---- */
+/* MPI's error for one of GOAL: ranks have given unlike amounts, or else another. */
+int error_of(int code);
 /* What a request of ours still has to do when its run has ended, and how it is known. */
 struct request {
     struct request *next;  /* in the table of handles */
@@ -212,6 +218,7 @@ struct request {
     int open;  /* the program has it */
     GOAL_Handle run;
     int ended, error;
+    int unlike; /* `struct call` */
     void *give, *get;   /* copies, or null */
     struct part *parts; /* of `get`, and where they go */
     int n_parts;

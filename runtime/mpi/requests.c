@@ -93,6 +93,10 @@ static void deliver(struct request *r) {
     r->ended = 1;
 }
 
+int error_of(int code) {
+    return code == GOAL_SUCCESS ? MPI_SUCCESS : code == GOAL_ERR_ARGUMENT ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
+}
+
 void look(struct request *r) {
     int done = 0;
     if (r->ended) return;
@@ -105,8 +109,8 @@ void look(struct request *r) {
         char why[300] = "";
         goal.GOAL_Last_error(why, sizeof why);
         say("a collective failed: %s", why);
-        r->error = MPI_ERR_OTHER;
     }
+    r->error = r->unlike ? MPI_ERR_TRUNCATE : error_of(code);
     deliver(r);
 }
 
@@ -157,7 +161,7 @@ void sweep(int wait) {
         all = r->other;
         int code = wait ? goal.GOAL_Wait(&r->run) : goal.GOAL_Test(&r->run, &done);
         if (code != GOAL_SUCCESS || done) {
-            r->error = code == GOAL_SUCCESS ? 0 : MPI_ERR_OTHER;
+            r->error = r->unlike ? MPI_ERR_TRUNCATE : error_of(code);
             deliver(r);
             recycle(r);
             continue;
@@ -282,7 +286,7 @@ struct request *new_request(void) {
         if (!r) memory(SIZE_MAX);
         return r;
     }
-    r->ended = r->error = 0;
+    r->ended = r->error = r->unlike = 0;
     return r;
 }
 

@@ -3,22 +3,29 @@
 case " $* " in
 *" --help "*)
     cat <<'TEXT'
-scripts/bench goal [--quick] [--rounds N] [--ms N] [--ranks LIST] [--rows NAME] [--most BYTES] [--engines LIST]
-                   [--realtime] [--raw FILE] [--svg FILE] [--veth US] [--mtu BYTES] [--alone]
+scripts/bench goal [--quick] [--rounds N] [--ms N] [--ranks LIST] [--rows NAME] [--least BYTES]
+                   [--most BYTES] [--work US] [--engines LIST] [--unbound] [--busy] [--realtime]
+                   [--raw FILE] [--svg FILE] [--veth US] [--mtu BYTES] [--alone]
 
 One source, c-tests/bench/goal_bench.c, compiled with our goal.h and with each MPI's mpicc (mpicc.openmpi, mpicc.mpich,
 or mpicc where there are no such names). A round is one job of each in turns. For every row (collective and bytes):
 blocking latency, overlap with a work loop without tests in it, the overlap that is possible while every processor
 computes, processor time for each operation beside the work; medians of the rounds, smallest and largest latency, and
-our latency over the best MPI's. Each rank is bound to a processor. A second table has ESPGOAL's figures 5 to 7 as rows:
-latency and overlap of a barrier and of an all-to-all of 8 bytes, and their processor time.
+our latency over the best MPI's, of the blocking and of the nonblocking collective. Each rank is bound to a processor. A
+second table has ESPGOAL's figures 5 to 7 as rows: latency and overlap of a barrier, an all-to-all of 8 bytes, a sum of
+doubles and a graph of the program's own, and their processor time.
 
   --rounds N      rounds [5; quick 3]
   --ms N          time of a row in a job, milliseconds [20; quick 10]
   --ranks LIST    numbers of processes, separated by commas [2,4]
-  --rows NAME     barrier, allreduce, alltoall, broadcast (one root, whose messages stream) or broadcast-turns (the
-                  ranks are root in turns, so that each waits for the one before) [all]
-  --most BYTES    the longest blocks [65536; quick 512]
+  --rows NAME     barrier, allreduce, alltoall, broadcast (one root, whose messages stream), broadcast-turns (the
+                  ranks are root in turns, so that each waits for the one before), sum (of one double) or graph (two
+                  neighbours' doubles, added and passed on; ours alone) [all]
+  --least BYTES   the shortest blocks [0]
+  --most BYTES    the longest blocks, up to 4194304 [65536; quick 512]
+  --work US       the shortest computation beside a collective [20]
+  --unbound       the system decides where ranks run, of ours and of the MPIs'
+  --busy          beside a process that computes all the time, wherever the system lets it
   --engines LIST  of ours: thread, user, and either with :emulated or :tcp behind; nic, nic-thread; kernel, whose
                   blocking collectives go by schedules too, and with which an allreduce sums 64-bit integers instead of
                   doubles, everywhere [thread,user]
@@ -37,13 +44,16 @@ TEXT
     ;;
 esac
 
-rounds=5 ms=20 ranks=2,4 rows=all most=65536 engines= realtime= raw= svg= veth= mtu=1500 alone=
+rounds=5 ms=20 ranks=2,4 rows=all least=0 most=65536 work=20 engines=
+realtime= raw= svg= veth= mtu=1500 alone= unbound= busy=
 while [ $# -gt 0 ]; do
     case "$1" in
     --quick) rounds=3 ms=10 most=512 ;;
     --alone) alone=1 ;;
+    --unbound) unbound=1 ;;
+    --busy) busy=1 ;;
     --realtime) realtime='chrt -f 10' ;;
-    --rounds | --ms | --ranks | --rows | --most | --engines | --raw | --svg | --veth | --mtu)
+    --rounds | --ms | --ranks | --rows | --least | --most | --work | --engines | --raw | --svg | --veth | --mtu)
         [ $# -gt 1 ] || {
             echo "hetmp: option $1: no value (expected one)" >&2
             exit 2
@@ -53,7 +63,9 @@ while [ $# -gt 0 ]; do
         --ms) ms=$2 ;;
         --ranks) ranks=$2 ;;
         --rows) rows=$2 ;;
+        --least) least=$2 ;;
         --most) most=$2 ;;
+        --work) work=$2 ;;
         --engines) engines=$2 ;;
         --raw) raw=$2 ;;
         --svg) svg=$2 ;;
@@ -101,6 +113,11 @@ if [ -z "${HETMP_PREFIX-}" ]; then
     HETMP_PREFIX=$folder/hetmp
     HETMP_LIB=${HETMP_LIB:-$target/release/libhetmp.so} scripts/install --prefix "$HETMP_PREFIX" >&2
 fi
+[ -z "$unbound" ] || export GOAL_BENCH_UNBOUND=1
+if [ -n "$busy" ]; then
+    gcc -O1 c-tests/bench/busy.c -o "$folder/busy"
+    "$folder/busy" any &
+fi
 source=c-tests/bench/goal_bench.c
 integers=
 case ",$engines," in
@@ -135,7 +152,7 @@ job() { # WHO RANKS COMMAND...
     limit=60
     [ "$n" -le "$(nproc)" ] || limit=180
     # shellcheck disable=SC2086 # none, or a command with its arguments
-    if timeout -k 5 $limit $realtime "$@" "$ms" "$rows" "$most" >"$folder/out" 2>"$folder/err"; then
+    if timeout -k 5 $limit $realtime "$@" "$ms" "$rows" "$most" "$least" "$work" >"$folder/out" 2>"$folder/err"; then
         sed "s/^/$who $n /" "$folder/out" >>"$folder/all"
     else
         why=$(head -c 300 "$folder/err")
@@ -161,7 +178,9 @@ ours() { # ENGINE[:WAY] RANKS
 # Over veth, the launcher runs on the first host.
 theirs() { # MPI RANKS
     case "$1${veth:+-veth}" in
-    openmpi) job "$1" "$2" mpirun.openmpi --oversubscribe -n "$2" "$folder/$1" ;;
+    openmpi)
+        # shellcheck disable=SC2086 # none, or two words
+        job "$1" "$2" mpirun.openmpi --oversubscribe ${unbound:+--bind-to none} -n "$2" "$folder/$1" ;;
     mpich) job "$1" "$2" mpiexec.mpich -n "$2" "$folder/$1" ;;
     openmpi-veth)
         on=$(sed 's/$/:1/' "$folder/hosts" | paste -sd, -)
@@ -222,27 +241,37 @@ function middle(list, n,   v, i, j, t) {
     number[key]++
     latency[key] = latency[key] " " $5; overlap[key] = overlap[key] " " $6; cpu[key] = cpu[key] " " $7
     begun[key] = begun[key] " " $8; apart[key] = apart[key] " " $9; possible[key] = possible[key] " " $10
+    added[key] = added[key] " " $11
     if ($5 < least[key]) least[key] = $5
     if ($5 > largest[key]) largest[key] = $5
 }
 END {
-    print "| processes | collective | bytes | who | latency | of the best MPI | nonblocking | overlap " \
-        "| possible | CPU | begin |"
-    print "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    print "| processes | collective | bytes | who | latency | of the best MPI | nonblocking | of the best " \
+        "MPI | added | of the best MPI | overlap | possible | CPU | begin |"
+    print "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
     for (i = 1; i <= count; i++) {
-        row = rows[i]; n = split(names[row], who, " "); best = 0
+        row = rows[i]; n = split(names[row], who, " "); best = best_apart = best_added = 0
         for (j = 1; j <= n; j++) {
             key = row " " who[j]; m = middle(latency[key], number[key])
             if (who[j] !~ /^goal/ && (best == 0 || m < best)) best = m
+            m = middle(apart[key], number[key])
+            if (who[j] !~ /^goal/ && (best_apart == 0 || m < best_apart)) best_apart = m
+            m = middle(added[key], number[key])
+            if (who[j] !~ /^goal/ && (best_added == 0 || m < best_added)) best_added = m
         }
         split(row, part, " ")
         for (j = 1; j <= n; j++) {
             key = row " " who[j]; m = middle(latency[key], number[key])
-            ratio = "-"
-            if (best > 0) ratio = sprintf("%.2f", m / best)
-            printf("| %s | %s | %s | %s | %.2f (%.2f-%.2f) | %s | %.2f | %.2f | %.2f | %.1f | %.1f |\n", \
-                part[1], part[2], part[3], who[j], m, least[key], largest[key], ratio, \
-                middle(apart[key], number[key]), middle(overlap[key], number[key]), \
+            a = middle(apart[key], number[key])
+            d = middle(added[key], number[key])
+            ratio = apart_ratio = added_ratio = "-"
+            if (best > 0) { ratio = sprintf("%.2f", m / best); apart_ratio = sprintf("%.2f", a / best_apart) }
+            if (best_added > 0) added_ratio = sprintf("%.2f", d / best_added)
+            printf("| %s | %s | %s | %s | %.2f (%.2f-%.2f) | %s | %.2f | %s | %.2f | %s ", \
+                part[1], part[2], part[3], who[j], m, least[key], largest[key], ratio, a, apart_ratio, \
+                d, added_ratio)
+            printf("| %.2f | %.2f | %.1f | %.1f |\n", \
+                middle(overlap[key], number[key]), \
                 middle(possible[key], number[key]), middle(cpu[key], number[key]), \
                 middle(begun[key], number[key]))
         }
@@ -278,9 +307,19 @@ $3 == "alltoall" && $4 == 8 {
     add("6a: overlap of an all-to-all of 8 bytes", $6)
     add("7: processor time of an all-to-all of 8 bytes, us", $7)
 }
+$3 == "sum" {
+    add("6c: overlap of a sum of doubles", $6)
+    add("7: processor time of a sum of doubles, us", $7)
+}
+$3 == "graph" {
+    add("6d: overlap of a graph of the program", $6)
+    add("7: processor time of a graph of the program, us", $7)
+}
 END {
     n = split("5: latency of a barrier, us|6a: overlap of an all-to-all of 8 bytes|6b: overlap of a barrier|" \
-              "7: processor time of a barrier, us|7: processor time of an all-to-all of 8 bytes, us", figure, "|")
+              "6c: overlap of a sum of doubles|6d: overlap of a graph of the program|" \
+              "7: processor time of a barrier, us|7: processor time of an all-to-all of 8 bytes, us|" \
+              "7: processor time of a sum of doubles, us|7: processor time of a graph of the program, us", figure, "|")
     head = "| figure | processes |"; rule = "| --- | --- |"
     for (j = 1; j <= whos; j++) { head = head " " who[j] " |"; rule = rule " ---: |" }
     print head; print rule

@@ -284,6 +284,32 @@ fn long() -> Result<(), Failed> {
     Ok(())
 }
 
+/// Many long messages for a rank that comes late: it decides how much is under way, so that nothing is dropped.
+fn slow_receiver() -> Result<(), Failed> {
+    let (program, path) = program("slow")?;
+    for ranks in [2, 8] {
+        let mut out = alone(ranks, &path, &[], &[]);
+        let counts = counted(&mut out);
+        let text = String::from_utf8_lossy(&out.stderr).into_owned();
+        let streams = 4 * (ranks - 1);
+        let begins = format!("slow: {streams} streams, ");
+        let ends = " parts, at most 16 of a message under way";
+        if !text
+            .lines()
+            .any(|l| l.starts_with(&begins) && l.ends_with(ends))
+        {
+            return Err(format!("{ranks} ranks: {text}: {counts:?}").into());
+        }
+        out.stderr.clear();
+        verdict(&program, ranks, &out)?;
+        took_the_engine(&counts, ranks)?;
+        if (0..ranks).any(|r| counts[&r]["dropped"] != 0) {
+            return Err(format!("{ranks} ranks: messages were dropped: {counts:?}").into());
+        }
+    }
+    Ok(())
+}
+
 /// The engine takes every collective of the program, or says which not.
 fn long_algorithms() -> Result<(), Failed> {
     let (program, path) = program("long")?;
@@ -599,6 +625,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         Trial::test("kernel::another_user", another_user),
         Trial::test("kernel::exhausted", exhausted),
         Trial::test("kernel::long", long),
+        Trial::test("kernel::slow_receiver", slow_receiver),
         Trial::test("kernel::long_algorithms", long_algorithms),
         Trial::test("kernel::leaves", leaves),
         Trial::test("kernel::only_sends", only_sends),

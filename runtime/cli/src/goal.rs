@@ -7,13 +7,14 @@
 //! The formats and all decisions belong to `hetmp_goal`.
 
 use crate::{outputs, Output};
-use hetmp_goal::global::{self, Finding};
+use hetmp_goal::global::{self, Finding, Place};
 use hetmp_goal::graph::{After, Graph, Work};
 use hetmp_goal::memory::{total, Owned};
 use hetmp_goal::network::Network;
 use hetmp_goal::rank::{Limits, State};
 use hetmp_goal::schedule::Schedule;
 use hetmp_goal::{msccl, text};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -113,10 +114,56 @@ struct Loaded {
     graphs: Vec<Graph>,
     /// An algorithm of MSCCL: its graphs use memory, and the result of its collective may be known.
     algorithm: Option<msccl::Algorithm>,
+    /// The text form.
+    text: String,
 }
+
+impl Loaded {
+    /// What is wrong, one line each, with where its operations stand in the file.
+    fn shown(&self, found: &[Finding]) -> Vec<String> {
+        let first = &found[..found.len().min(SHOWN)];
+        let places: Vec<Place> = match self.algorithm {
+            None => first.iter().flat_map(Finding::places).collect(),
+            Some(_) => Vec::new(),
+        };
+        let origins = match places[..] {
+            [] => HashMap::new(),
+            _ => text::origins(&self.text, &places),
+        };
+        let mut lines = Vec::new();
+        for finding in first {
+            let stands = |place: &Place| {
+                let (line, label) = origins.get(place)?;
+                let label = if label.is_empty() {
+                    ""
+                } else {
+                    &format!("{label} ")
+                };
+                Some(format!("{place} is {label}in line {line}"))
+            };
+            let stand: Vec<String> = finding.places().iter().filter_map(stands).collect();
+            lines.push(match stand[..] {
+                [] => finding.to_string(),
+                _ => format!("{finding} ({})", stand.join(", ")),
+            });
+        }
+        if let Some(more) = found.len().checked_sub(SHOWN).filter(|n| *n > 0) {
+            lines.push(format!("and {more} more"));
+        }
+        lines
+    }
+}
+
+/// How many findings are printed.
+const SHOWN: usize = 50;
 
 impl Job {
     fn load(&self) -> Result<Loaded, String> {
+        self.load_of(None)
+    }
+
+    /// With the operations of all ranks, or of one.
+    fn load_of(&self, rank: Option<u32>) -> Result<Loaded, String> {
         let shown = self.file.display();
         let text = hetmp_core::file::text(&self.file, MOST_BYTES)
             .map_err(|e| format!("file {shown}: {e} (expected a text of up to 1 GiB)"))?;
@@ -126,17 +173,19 @@ impl Job {
             return Ok(Loaded {
                 graphs: algorithm.graphs.clone(),
                 algorithm: Some(algorithm),
+                text,
             });
         }
-        let graphs = text::read(&text).map_err(|e| format!("file {shown}: {e}"))?;
+        let graphs = match rank {
+            None => text::read(&text),
+            Some(rank) => text::read_rank(&text, rank),
+        };
+        let graphs = graphs.map_err(|e| format!("file {shown}: {e}"))?;
         Ok(Loaded {
             graphs,
             algorithm: None,
+            text,
         })
-    }
-
-    fn graphs(&self) -> Result<Vec<Graph>, String> {
-        self.load().map(|l| l.graphs)
     }
 }
 
@@ -145,9 +194,9 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
         What::Check { job, seed } => return check(job, *seed),
         What::Compile { job, rank, output } => compile(job, *rank, output),
         What::Show { file } => show(file),
-        What::Plot { job, format } => job.graphs().map(|graphs| match format {
-            Format::Dot => picture::dot(&graphs),
-            Format::Svg => picture::svg(&graphs),
+        What::Plot { job, format } => job.load().and_then(|job| match format {
+            Format::Dot => Ok(picture::dot(&job.graphs)),
+            Format::Svg => picture::svg(&job.graphs),
         }),
         What::Import { job } => job.load().and_then(|loaded| match loaded.algorithm {
             Some(algorithm) => Ok(text::write(&algorithm.graphs)),
@@ -169,17 +218,14 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
 }
 
 fn check(job: &Job, seed: u64) -> Output {
-    let graphs = match job.graphs() {
-        Ok(graphs) => graphs,
+    let job = match job.load() {
+        Ok(job) => job,
         Err(error) => return Output::refuse(error),
     };
-    let mut errors: Vec<String> = global::check(&graphs)
-        .iter()
-        .map(Finding::to_string)
-        .collect();
+    let mut errors = job.shown(&global::check(&job.graphs));
     let mut text = String::new();
     if errors.is_empty() {
-        match rehearse(&graphs, seed) {
+        match rehearse(&job.graphs, seed) {
             Ok(said) => text = said,
             Err(why) => errors.push(why),
         }
@@ -224,16 +270,17 @@ fn rehearse(graphs: &[Graph], seed: u64) -> Result<String, String> {
 }
 
 fn compile(job: &Job, rank: u32, output: &Path) -> Result<String, String> {
-    let graphs = job.graphs()?;
-    let last = graphs.len() - 1;
-    let graph = graphs
+    let job = job.load()?;
+    let last = job.graphs.len() - 1;
+    let graph = job
+        .graphs
         .get(rank as usize)
         .ok_or_else(|| format!("--rank: '{rank}': no such rank (expected 0 to {last})"))?;
     // Checks all ranks: one rank's schedule does not show which ranks would wait for ever. Circles that only long
     // messages close are left to the user.
-    let found = global::check(&graphs);
+    let found = global::check(&job.graphs);
     if let Some(wrong) = found.iter().find(|f| !matches!(f, Finding::Buffered(_))) {
-        return Err(wrong.to_string());
+        return Err(job.shown(core::slice::from_ref(wrong)).concat());
     }
     let schedule = graph.compile().map_err(|e| format!("rank {rank}: {e}"))?;
     outputs::write("--output", output, schedule.to_bytes())?;

@@ -27,11 +27,12 @@
 //! # Errors
 //! A wait for a peer that has died or left ends with an error. Ranks would no longer agree on the number of the next
 //! step, so this rank takes no further part ([`Direct::fail`]) and says so in its segment: peers that wait for it get
-//! an error too. The mark tells a rank that its peer is in another collective, or has passed other arguments.
+//! an error too. The mark tells a rank that its peer is in another collective, or has passed other arguments. Where
+//! only the amounts of a started collective differ, it fails alone: each rank has one step for it all the same.
 
 use crate::choice::Collective;
 use crate::settings::{Allgather, Allreduce, Alltoall, Settings};
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use hetmp_goal::collectives::Vector;
 use hetmp_goal::element::{self, Arithmetic};
 use hetmp_goal::rank::Failure;
@@ -42,6 +43,7 @@ mod started;
 pub(crate) use started::Look;
 use started::Started;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// How many steps a rank may be ahead of its slowest peer.
 const LINES: u64 = 64;
@@ -104,6 +106,22 @@ pub(crate) fn takes(what: &Collective, ranks: u32, settings: &Settings) -> bool 
     }
 }
 
+/// Up to this length of a block a blocking collective that only moves data goes this way, with two copies at once by two
+/// ranks. A longer one is copied once, by its schedule: two streams of this length leave the caches.
+const TWICE: u64 = 1 << 20;
+
+/// Whether a blocking collective is better copied once. All ranks get the same answer.
+pub(crate) fn is_copied_once(what: &Collective) -> bool {
+    match what {
+        Collective::Broadcast { bytes, .. }
+        | Collective::Gather { bytes, .. }
+        | Collective::Scatter { bytes, .. }
+        | Collective::Allgather { bytes }
+        | Collective::Alltoall { bytes } => *bytes > TWICE,
+        _ => false,
+    }
+}
+
 /// The bytes that `rank` gives and gets.
 pub(crate) fn lengths(what: &Collective, rank: u32, ranks: u32) -> (u64, u64) {
     let (all, at) = (u64::from(ranks), |root: &u32| *root == rank);
@@ -130,6 +148,12 @@ pub(crate) fn lengths(what: &Collective, rank: u32, ranks: u32) -> (u64, u64) {
         | Collective::NeighbourAlltoall { .. } => (0, 0),
     }
 }
+
+/// The bits of a [`mark`] that say which collective it is, and of which root.
+const KIND: u64 = 0xffff;
+/// How many ends of collectives with unlike amounts are remembered. As many in a row say that ranks are in different
+/// collectives.
+const UNLIKE: usize = 64;
 
 /// A number that tells collectives apart: equal on all ranks that pass the same arguments.
 fn mark(what: &Collective) -> u64 {
@@ -175,6 +199,10 @@ pub(crate) struct Direct {
     long_ones: [Option<u64>; PLACES],
     /// Nonblocking collectives that are not over, in the order of their steps.
     started: VecDeque<Started>,
+    /// The last started collectives that have failed alone, by step.
+    unlike: VecDeque<(u64, Failure)>,
+    /// Whether there were any, for threads that do not have this side. Stored before the step counts as read.
+    has_unlike: Arc<AtomicBool>,
     /// Why this rank takes no further part.
     broken: Option<Failure>,
     /// The first step that fails for that reason. Collectives that were started before still end as the peers come.
@@ -273,9 +301,17 @@ impl Direct {
             mark: 0,
             long_ones: [None; PLACES],
             started: VecDeque::new(),
+            unlike: VecDeque::new(),
+            has_unlike: Arc::default(),
             broken: None,
             sound: u64::MAX,
         }
+    }
+
+    /// Whether collectives have failed alone. Whoever finds a step read looks here afterwards: only who has the side
+    /// knows how that step ended.
+    pub(crate) fn has_unlike(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.has_unlike)
     }
 
     fn ranks(&self) -> u32 {

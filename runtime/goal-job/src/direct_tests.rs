@@ -429,7 +429,57 @@ fn a_started_collective_fails_with_the_others() {
     });
 }
 
-/// Two ranks broadcast unlike lengths. A barrier that was started before ends all the same when the third rank comes to
+/// Ranks that give unlike amounts: that collective fails where it is noticed, and later ones go on. Of another
+/// collective they all fail.
+#[test]
+fn unlike_amounts_fail_alone() {
+    job(3, |direct, wait| {
+        let me = direct.rank;
+        let wait_for = |direct: &mut Direct, step| loop {
+            match direct.look(step, wait) {
+                Look::Ended(done) => return done,
+                Look::Needs(_) => std::thread::yield_now(),
+            }
+        };
+        let (mut give, mut get) = (vec![1; 64], vec![0; 64]);
+        let mut begin = |direct: &mut Direct, what: &Collective| {
+            let step = direct.start(what, piece(&mut give), piece(&mut get), wait);
+            step.expect("nothing has failed for good")
+        };
+        let mut unlike = Vec::new();
+        for bytes in [8, 16] {
+            let bytes = if me == 0 { bytes } else { 24 - bytes };
+            let what = Collective::Broadcast { root: 0, bytes };
+            unlike.push(begin(direct, &what));
+            Open::new(Collective::Barrier, 0, direct, wait).end(direct, wait);
+        }
+        let expected = match me {
+            0 => Ok(()),
+            _ => Err(Failure::Differs { peer: 0 }),
+        };
+        for step in unlike {
+            assert_eq!(wait_for(direct, step), expected);
+            assert_eq!(
+                wait_for(direct, step),
+                expected,
+                "however often it is asked"
+            );
+        }
+        let blocking = direct.run(&Collective::Barrier, piece(&mut []), piece(&mut []), wait);
+        assert_eq!(blocking, Ok(()));
+        let bytes = 8;
+        let what = match me {
+            0 => Collective::Allgather { bytes },
+            _ => Collective::Alltoall { bytes },
+        };
+        let step = begin(direct, &what);
+        assert!(wait_for(direct, step).is_err());
+        let blocking = direct.run(&Collective::Barrier, piece(&mut []), piece(&mut []), wait);
+        assert!(blocking.is_err());
+    });
+}
+
+/// A rank is in another collective than the others. A barrier that was started before ends all the same when the third rank comes to
 /// it.
 #[test]
 fn what_was_started_before_a_failed_collective_ends_well() {
@@ -443,8 +493,11 @@ fn what_was_started_before_a_failed_collective_ends_well() {
             }
         }
         let barrier = Open::new(Collective::Barrier, 0, direct, wait);
-        let bytes = if me == 0 { 8 } else { 16 };
-        let what = Collective::Broadcast { root: 1, bytes };
+        let (root, bytes) = (1, 8);
+        let what = match me {
+            0 => Collective::Broadcast { root, bytes },
+            _ => Collective::Scatter { root, bytes },
+        };
         let step = direct.start(&what, piece(&mut give), piece(&mut get), wait);
         let step = step.expect("nothing has failed");
         if me == 0 {

@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crossbeam_utils::Backoff;
 use hetmp_core::bell::Bell;
 use hetmp_goal::rank::Failure;
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// Ranks that map each other's memory, and this rank's side of their collectives.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub(crate) struct Team {
     bells: Box<[&'static Bell]>,
     /// How many steps this rank has read, as its area says. Earlier collectives are over, whoever has the side.
     read: &'static AtomicU64,
+    /// [`Direct::has_unlike`].
+    unlike: Arc<AtomicBool>,
     side: Mutex<Side>,
     /// The thread that has the side runs a blocking collective, and waits for peers.
     blocking: AtomicBool,
@@ -106,6 +108,7 @@ impl Team {
             ranks,
             bells,
             read,
+            unlike: direct.has_unlike(),
             side: Mutex::new(Side {
                 direct,
                 counted: 0,
@@ -245,7 +248,8 @@ impl Team {
     pub(crate) fn look_often(&self, step: u64, n: u32, host: &impl Host) -> Option<(Look, u32)> {
         let Some(mut side) = self.try_lock() else {
             let is_over = self.read.load(Ordering::Acquire) > step;
-            return is_over.then_some((Look::Ended(Ok(())), 0));
+            let is_sound = !self.unlike.load(Ordering::Relaxed);
+            return (is_over && is_sound).then_some((Look::Ended(Ok(())), 0));
         };
         let mut found = side.direct.look(step, &Among(self, host));
         for _ in 1..n {

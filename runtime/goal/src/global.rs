@@ -58,6 +58,21 @@ pub enum Finding {
     ),
 }
 
+impl Finding {
+    /// The operations that the message names.
+    #[must_use]
+    pub fn places(&self) -> Vec<Place> {
+        match self {
+            Finding::Job(_) => Vec::new(),
+            Finding::NotReceived(p) | Finding::NotSent(p) => vec![*p],
+            Finding::TooLong { send, receive, .. } => vec![*send, *receive],
+            Finding::Circle(places) | Finding::Buffered(places) => {
+                places.iter().take(SHOWN).copied().collect()
+            }
+        }
+    }
+}
+
 /// How many operations of a circle a message names.
 const SHOWN: usize = 8;
 

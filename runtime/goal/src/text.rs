@@ -20,6 +20,7 @@
 //! ([`Space::Void`](crate::memory::Space::Void)). A graph with memory is written with its lengths only. Its local
 //! operations become `calc 0`, so that its dependences stay.
 
+use crate::global::Place;
 use crate::graph::{After, Graph, OpId, Work};
 use crate::memory::{total, Buffer};
 use core::fmt::{self, Write as _};
@@ -68,60 +69,90 @@ impl std::error::Error for Wrong {}
 /// A word and its line.
 type Token<'t> = (&'t str, usize);
 
-/// The words of a text. Colons and braces are words of their own.
-fn tokens(text: &str) -> Result<Vec<Token<'_>>, Wrong> {
-    let mut found = Vec::new();
-    let bytes = text.as_bytes();
-    let (mut at, mut line) = (0, 1);
-    while at < bytes.len() {
-        let rest = &text[at..];
-        if rest.starts_with("/*") {
-            let Some(end) = rest.find("*/") else {
-                return Err(Wrong {
-                    line,
-                    what: "a comment without an end".to_owned(),
-                });
-            };
-            line += rest[..end].matches('\n').count();
-            at += end + 2;
-        } else if rest.starts_with("//") || rest.starts_with('#') {
-            at += rest.find('\n').unwrap_or(rest.len());
-        } else if bytes[at].is_ascii_whitespace() {
-            line += usize::from(bytes[at] == b'\n');
-            at += 1;
-        } else if matches!(bytes[at], b':' | b'{' | b'}') {
-            found.push((&text[at..=at], line));
-            at += 1;
-        } else {
-            let end = rest
-                .find(|c: char| c.is_whitespace() || matches!(c, ':' | '{' | '}' | '#'))
-                .unwrap_or(rest.len())
-                .max(rest.chars().next().map_or(1, char::len_utf8));
-            found.push((&rest[..end], line));
-            at += end;
-        }
-    }
-    Ok(found)
-}
-
+/// Reads a text word by word: a file may have millions of operations. Colons and braces are words of their own.
 struct Reader<'t> {
-    tokens: Vec<Token<'t>>,
+    text: &'t str,
+    /// Where the word after those of `ahead` is looked for, and its line.
     at: usize,
+    line: usize,
+    /// The next word and the one after it; empty at the end.
+    ahead: [Token<'t>; 2],
+    /// A comment without an end begins in this line.
+    open_comment: Option<usize>,
+    /// Hears of each operation: its place, line and label.
+    seen: &'t mut dyn FnMut(Place, usize, &'t str),
 }
 
 impl<'t> Reader<'t> {
+    fn new(text: &'t str, seen: &'t mut dyn FnMut(Place, usize, &'t str)) -> Reader<'t> {
+        let mut reader = Reader {
+            text,
+            at: 0,
+            line: 1,
+            ahead: [("", 1); 2],
+            open_comment: None,
+            seen,
+        };
+        reader.skip(2);
+        reader
+    }
+
+    /// Goes `words` words on. At the end the line stays that of the last word.
+    fn skip(&mut self, words: usize) {
+        for _ in 0..words {
+            let last = self.ahead[1].1;
+            self.ahead = [self.ahead[1], self.scan().unwrap_or(("", last))];
+        }
+    }
+
+    fn scan(&mut self) -> Option<Token<'t>> {
+        let bytes = self.text.as_bytes();
+        while self.at < bytes.len() {
+            let rest = &self.text[self.at..];
+            if rest.starts_with("/*") {
+                let Some(end) = rest.find("*/") else {
+                    self.open_comment = Some(self.line);
+                    self.at = bytes.len();
+                    return None;
+                };
+                self.line += rest[..end].matches('\n').count();
+                self.at += end + 2;
+            } else if rest.starts_with("//") || rest.starts_with('#') {
+                self.at += rest.find('\n').unwrap_or(rest.len());
+            } else if bytes[self.at].is_ascii_whitespace() {
+                self.line += usize::from(bytes[self.at] == b'\n');
+                self.at += 1;
+            } else {
+                let ends = |c: char| c.is_whitespace() || matches!(c, ':' | '{' | '}' | '#');
+                let first = rest.chars().next().map_or(1, char::len_utf8);
+                let alone = matches!(bytes[self.at], b':' | b'{' | b'}');
+                let end = if alone {
+                    None
+                } else {
+                    rest.find(ends).or(Some(rest.len()))
+                };
+                let word = &rest[..end.unwrap_or(0).max(first)];
+                self.at += word.len();
+                return Some((word, self.line));
+            }
+        }
+        None
+    }
+
     fn peek(&self, ahead: usize) -> &'t str {
-        self.tokens.get(self.at + ahead).map_or("", |t| t.0)
+        self.ahead[ahead].0
     }
 
     fn line(&self) -> usize {
-        let last = self.tokens.last().map_or(1, |t| t.1);
-        self.tokens.get(self.at).map_or(last, |t| t.1)
+        self.ahead[0].1
     }
 
     fn wrong<T>(&self, accepted: &str) -> Result<T, Wrong> {
         let have = match self.peek(0) {
-            "" => "the end",
+            "" => {
+                self.ends()?;
+                "the end"
+            }
             word => word,
         };
         Err(Wrong {
@@ -130,11 +161,19 @@ impl<'t> Reader<'t> {
         })
     }
 
+    /// At the end of the text: that no comment goes on there.
+    fn ends(&self) -> Result<(), Wrong> {
+        self.open_comment.map_or(Ok(()), |line| {
+            let what = "a comment without an end".to_owned();
+            Err(Wrong { line, what })
+        })
+    }
+
     fn expect(&mut self, word: &str) -> Result<(), Wrong> {
         if self.peek(0) != word {
             return self.wrong(word);
         }
-        self.at += 1;
+        self.skip(1);
         Ok(())
     }
 
@@ -142,7 +181,7 @@ impl<'t> Reader<'t> {
         let word = self.peek(0);
         match word.strip_suffix(suffix).unwrap_or(word).parse() {
             Ok(n) => {
-                self.at += 1;
+                self.skip(1);
                 Ok(n)
             }
             Err(_) => self.wrong(accepted),
@@ -155,11 +194,11 @@ impl<'t> Reader<'t> {
         loop {
             match self.peek(0) {
                 "tag" => {
-                    self.at += 1;
+                    self.skip(1);
                     tag = self.number("", "a tag from 0 to 4294967295")?;
                 }
                 "cpu" | "nic" => {
-                    self.at += 1;
+                    self.skip(1);
                     self.number::<u64>("", "a number")?;
                 }
                 _ => return Ok(tag),
@@ -169,14 +208,15 @@ impl<'t> Reader<'t> {
 
     fn work(&mut self) -> Result<Work, Wrong> {
         let kind = self.peek(0);
-        self.at += 1;
         match kind {
             "calc" => {
+                self.skip(1);
                 let nanoseconds = self.number("", "a number of nanoseconds")?;
                 self.attributes()?;
                 Ok(Work::Calc { nanoseconds })
             }
             "send" | "recv" => {
+                self.skip(1);
                 let bytes = self.number("b", "a length such as 8b")?;
                 let pieces = vec![Buffer::void(bytes)];
                 self.expect(if kind == "send" { "to" } else { "from" })?;
@@ -196,14 +236,11 @@ impl<'t> Reader<'t> {
                     }
                 })
             }
-            _ => {
-                self.at -= 1;
-                self.wrong("send, recv, calc, a label with a colon, or a closing brace")
-            }
+            _ => self.wrong("send, recv, calc, a label with a colon, or a closing brace"),
         }
     }
 
-    fn rank(&mut self, ranks: u32) -> Result<Graph, Wrong> {
+    fn rank(&mut self, ranks: u32, only: Option<u32>) -> Result<Graph, Wrong> {
         self.expect("rank")?;
         let line = self.line();
         let number: u32 = self.number("", "a rank")?;
@@ -212,6 +249,13 @@ impl<'t> Reader<'t> {
             what: e.to_string(),
         })?;
         self.expect("{")?;
+        if only.is_some_and(|o| o != number) {
+            while !matches!(self.peek(0), "}" | "") {
+                self.skip(1);
+            }
+            self.expect("}")?;
+            return Ok(graph);
+        }
         let mut labels: HashMap<&str, OpId> = HashMap::new();
         // A label may be used before the line that defines it.
         let mut edges: Vec<(Token<'_>, After, Token<'_>)> = Vec::new();
@@ -223,16 +267,21 @@ impl<'t> Reader<'t> {
             };
             if let Some(after) = after {
                 let later = (self.peek(0), self.line());
-                self.at += 2;
+                self.skip(2);
                 edges.push((later, after, (self.peek(0), self.line())));
-                self.at += 1;
+                self.skip(1);
                 continue;
             }
             let line = self.line();
             let label = (self.peek(1) == ":").then(|| self.peek(0));
             if label.is_some() {
-                self.at += 2;
+                self.skip(2);
             }
+            let place = Place {
+                rank: number,
+                operation: graph.operations().len(),
+            };
+            (self.seen)(place, line, label.unwrap_or_default());
             let work = self.work()?;
             let op = graph.add(work).map_err(|e| Wrong {
                 line,
@@ -245,7 +294,7 @@ impl<'t> Reader<'t> {
                 });
             }
         }
-        self.at += 1;
+        self.skip(1);
         for (later, after, earlier) in edges {
             let find = |(word, line): Token<'_>| {
                 labels.get(word).copied().ok_or_else(|| Wrong {
@@ -268,10 +317,37 @@ impl<'t> Reader<'t> {
 /// # Errors
 /// The first line that is wrong.
 pub fn read(text: &str) -> Result<Vec<Graph>, Wrong> {
-    let mut reader = Reader {
-        tokens: tokens(text)?,
-        at: 0,
-    };
+    read_with(text, None, &mut |_, _, _| {})
+}
+
+/// As [`read`], with an empty graph for all ranks but one: each process of a job needs its own, and a text may have
+/// millions of operations. What is wrong within other ranks is not noticed.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn read_rank(text: &str, rank: u32) -> Result<Vec<Graph>, Wrong> {
+    read_with(text, Some(rank), &mut |_, _, _| {})
+}
+
+/// Where operations stand in a text that [`read`] has read: the line of each, and its label if it has one.
+#[must_use]
+pub fn origins(text: &str, places: &[Place]) -> HashMap<Place, (usize, String)> {
+    let mut found: HashMap<_, _> = places.iter().map(|p| (*p, (0, String::new()))).collect();
+    // The graphs are not needed, and a text that was read before has nothing wrong.
+    let _ = read_with(text, None, &mut |place, line, label| {
+        if let Some(origin) = found.get_mut(&place) {
+            *origin = (line, Shown(label).to_string());
+        }
+    });
+    found
+}
+
+fn read_with<'t>(
+    text: &'t str,
+    only: Option<u32>,
+    seen: &'t mut dyn FnMut(Place, usize, &'t str),
+) -> Result<Vec<Graph>, Wrong> {
+    let mut reader = Reader::new(text, seen);
     reader.expect("num_ranks")?;
     let line = reader.line();
     let ranks: u32 = reader.number("", "a number of ranks")?;
@@ -283,9 +359,9 @@ pub fn read(text: &str) -> Result<Vec<Graph>, Wrong> {
     }
     let mut graphs: Vec<Option<Graph>> = Vec::new();
     graphs.resize(ranks as usize, None);
-    while reader.at < reader.tokens.len() {
+    while !reader.peek(0).is_empty() {
         let line = reader.line();
-        let graph = reader.rank(ranks)?;
+        let graph = reader.rank(ranks, only)?;
         let slot = &mut graphs[graph.rank as usize];
         if slot.is_some() {
             return Err(Wrong {
@@ -295,6 +371,7 @@ pub fn read(text: &str) -> Result<Vec<Graph>, Wrong> {
         }
         *slot = Some(graph);
     }
+    reader.ends()?;
     graphs
         .into_iter()
         .enumerate()
@@ -392,6 +469,24 @@ mod tests {
             }
         );
         assert_eq!(read(&write(&graphs)).unwrap(), graphs);
+        let one = read_rank(text, 1).unwrap();
+        assert!(one[0].operations().is_empty() && one[1] == graphs[1] && one.len() == 3);
+    }
+
+    #[test]
+    fn operations_are_found_again_in_their_text() {
+        let text = "num_ranks 2\nrank 1 {\nfirst: calc 1\n\ncalc 2 }\nrank 0 { a: calc 1 }";
+        let place = |rank, operation| Place { rank, operation };
+        let expected = [
+            (place(1, 1), (5, "")),
+            (place(0, 0), (6, "a")),
+            (place(1, 0), (3, "first")),
+            (place(0, 7), (0, "")),
+        ];
+        let found = origins(text, &expected.map(|(place, _)| place));
+        for (place, (line, label)) in expected {
+            assert_eq!(found[&place], (line, label.to_owned()));
+        }
     }
 
     #[test]

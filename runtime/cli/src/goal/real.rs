@@ -47,12 +47,15 @@ pub(super) fn run(arguments: &Arguments) -> Output {
 }
 
 fn real(arguments: &Arguments) -> Result<String, String> {
-    let mut loaded = arguments.job.load()?;
-    if let Some(found) = global::check(&loaded.graphs).first() {
-        return Err(found.to_string());
-    }
     let world = world::join().map_err(|e| e.to_string())?;
     let (rank, ranks) = (world.rank() as usize, world.ranks() as usize);
+    // Rank 0 checks all ranks' graphs; the others need their own only.
+    let mut loaded = arguments.job.load_of((rank > 0).then_some(rank as u32))?;
+    if rank == 0 {
+        if let Some(found) = global::check(&loaded.graphs).first() {
+            return Err(loaded.shown(core::slice::from_ref(found)).concat());
+        }
+    }
     let all = loaded.graphs.len();
     if all != ranks {
         return Err(format!(

@@ -103,7 +103,7 @@ fn what_is_wrong_costs_a_line() {
     let (status, out, err) = goal(&["check", shown(&ring)]);
     assert_eq!((status, out.as_str()), (1, ""));
     assert!(
-        err.contains("rank 1 operation 0") && err.ends_with(": a circle\n"),
+        err.contains(": a circle (") && err.contains("rank 1 operation 0 is a in line 7"),
         "{err}"
     );
     let bad = folder.file("bad", b"num_ranks 1 rank 0 { send }");

@@ -8,7 +8,7 @@
 //! collective of another team, that the hidden collective's rank only gives later.
 
 use super::rows::{block, Part};
-use super::{mark, Direct, Piece, Wait, FLAT, LINES, PLACES, ROOM, SHORT};
+use super::{mark, Direct, Piece, Wait, FLAT, KIND, LINES, PLACES, ROOM, SHORT, UNLIKE};
 use crate::choice::Collective;
 use core::sync::atomic::Ordering;
 use hetmp_goal::rank::Failure;
@@ -81,7 +81,8 @@ impl Direct {
     pub(crate) fn look(&mut self, step: u64, wait: &impl Wait) -> Look {
         self.advance(wait);
         let Some(at) = self.started.iter().position(|s| s.step == step) else {
-            return Look::Ended(Ok(()));
+            let unlike = self.unlike.iter().find(|(s, _)| *s == step);
+            return Look::Ended(unlike.map_or(Ok(()), |(_, why)| Err(*why)));
         };
         // Not removed, so that further looks find the same.
         if let Some(why) = self.broken.filter(|_| step >= self.sound) {
@@ -172,11 +173,19 @@ impl Direct {
             moved = true;
             let s = &self.started[at];
             let taken = self.take(&s.what, (s.give, s.get), whole(&s.what), s.step, wait);
-            if let Err(why) = taken {
-                self.fail(s.step, why, wait);
-                // A peer may have come to an earlier one, and then to this one, after the look at the earlier one.
-                at = 0;
-                continue;
+            let step = s.step;
+            match taken {
+                Ok(()) => {}
+                Err(why) if self.fails_alone(step, why) => {
+                    self.unlike.push_back((step, why));
+                    self.has_unlike.store(true, Ordering::Relaxed);
+                }
+                Err(why) => {
+                    self.fail(step, why, wait);
+                    // A peer may have come to an earlier one, and then to this one, after the look at the earlier one.
+                    at = 0;
+                    continue;
+                }
             }
             let held_up = self.holds_up_peers();
             let ended = self.started.remove(at);
@@ -188,6 +197,20 @@ impl Direct {
             }
         }
         moved
+    }
+
+    /// Whether a failure concerns the collective of one step only: the peer is in the same one, with another amount.
+    fn fails_alone(&mut self, step: u64, why: Failure) -> bool {
+        let Failure::Differs { peer } = why else {
+            return false;
+        };
+        let mark = |rank| self.word(rank, step, 1).load(Ordering::Relaxed);
+        let same = (mark(peer) ^ mark(self.rank)) & KIND == 0;
+        if self.unlike.len() < UNLIKE {
+            return same;
+        }
+        let oldest = self.unlike.pop_front();
+        same && oldest.is_none_or(|(first, _)| first + (UNLIKE as u64) < step)
     }
 
     /// A rank that the collective at a place waits for.

@@ -103,7 +103,7 @@ impl World {
         get: *mut u8,
     ) -> Option<Result<(), Failure>> {
         let team = self.team.as_ref()?;
-        if self.settings.blocking != Form::Auto {
+        if self.settings.blocking != Form::Auto || direct::is_copied_once(what) {
             return None;
         }
         // SAFETY: who calls upholds the contract of `direct`, which is that of `pieces`.
