@@ -106,6 +106,7 @@ fn lowered(i: &iced_x86::Instruction, info: &InstructionInfo) -> Instruction {
         multiplies: multiplies(i),
         is_of_end: is_of_end(i),
         names: names(i),
+        same_as: None,
     }
 }
 
