@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::calls::clobber;
 use super::Analysis;
-use crate::code::Condition;
+use crate::code::{Condition, STACK};
 use crate::findings::{Findings, Frame, ZeroBranch};
 use crate::graph::Graph;
 use crate::nodes::Next;
