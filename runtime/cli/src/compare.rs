@@ -11,6 +11,7 @@ use hetmp_sched::schedule::Schedule;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::io::{IsTerminal as _, Read as _, Seek as _};
 use std::os::unix::ffi::OsStrExt as _;
@@ -58,6 +59,8 @@ struct Way {
     seconds: Vec<f64>,
     /// Checksums of what the runs wrote to standard output.
     outputs: BTreeSet<u64>,
+    /// What hetmp said on standard error in the first run.
+    said: Vec<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Output {
@@ -82,6 +85,7 @@ fn ways(arguments: &Arguments) -> Result<Vec<Way>, Refusal> {
         command,
         seconds: Vec::new(),
         outputs: BTreeSet::new(),
+        said: Vec::new(),
     };
     let prepared = || {
         let mut prepared = run::prepare(&arguments.under, None)?;
@@ -166,8 +170,12 @@ fn measured(arguments: &Arguments, mut ways: Vec<Way>) -> Output {
         for turn in 0..count {
             let way = &mut ways[(round + turn) % count];
             progress(arguments, begin, round * count + turn, count, &way.name);
-            let (seconds, status, output) = match once(&mut way.command, arguments.input.as_deref())
-            {
+            let Run {
+                seconds,
+                status,
+                output,
+                said,
+            } = match once(&mut way.command, arguments.input.as_deref()) {
                 Ok(run) => run,
                 Err(error) => {
                     clear();
@@ -188,6 +196,9 @@ fn measured(arguments: &Arguments, mut ways: Vec<Way>) -> Output {
             }
             way.seconds.push(seconds);
             way.outputs.insert(output);
+            if round == 0 {
+                way.said = said;
+            }
         }
     }
     clear();
@@ -203,29 +214,56 @@ fn measured(arguments: &Arguments, mut ways: Vec<Way>) -> Output {
     }
 }
 
-/// One run: seconds, how it ended, and a checksum of its output. The output goes to a file without a name, so that
-/// nobody has to read it while the program runs.
-fn once(command: &mut Command, input: Option<&Path>) -> std::io::Result<(f64, ExitStatus, u64)> {
-    let path = std::env::temp_dir().join(format!("hetmp-compare-{}", std::process::id()));
-    let mut output = file::create(&path, 0o600)?;
-    std::fs::remove_file(&path)?;
+struct Run {
+    seconds: f64,
+    status: ExitStatus,
+    /// A checksum of what it wrote to standard output.
+    output: u64,
+    /// The lines of hetmp on standard error.
+    said: Vec<String>,
+}
+
+/// Runs it once. What it writes goes to files without a name, so that nobody has to read it while the program runs.
+fn once(command: &mut Command, input: Option<&Path>) -> std::io::Result<Run> {
+    let (mut output, mut errors) = (unnamed()?, unnamed()?);
     match input {
         Some(input) => command.stdin(file::open(input)?),
         None => command.stdin(Stdio::null()),
     };
-    command.stdout(output.try_clone()?).stderr(Stdio::null());
+    command
+        .stdout(output.try_clone()?)
+        .stderr(errors.try_clone()?);
     let begin = Instant::now();
     let status = command.status()?;
     let seconds = begin.elapsed().as_secs_f64();
+    errors.rewind()?;
+    let mut text = Vec::new();
+    errors.take(1 << 16).read_to_end(&mut text)?;
+    let text = String::from_utf8_lossy(&text);
+    let said = text.lines().filter(|line| line.starts_with("hetmp: "));
     let mut hasher = DefaultHasher::new();
     let mut buffer = vec![0; 1 << 16];
     output.rewind()?;
     loop {
         match output.read(&mut buffer)? {
-            0 => return Ok((seconds, status, hasher.finish())),
+            0 => {
+                return Ok(Run {
+                    seconds,
+                    status,
+                    output: hasher.finish(),
+                    said: said.map(str::to_owned).collect(),
+                })
+            }
             n => hasher.write(&buffer[..n]),
         }
     }
+}
+
+fn unnamed() -> std::io::Result<File> {
+    let path = std::env::temp_dir().join(format!("hetmp-compare-{}", std::process::id()));
+    let file = file::create(&path, 0o600)?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
 }
 
 fn ended(status: ExitStatus) -> String {
@@ -321,6 +359,10 @@ fn as_text(arguments: &Arguments, ways: &[Way], status: ExitStatus) -> String {
     if status.code() != Some(0) {
         out.push_str(&format!("ended by  {} in each run\n", ended(status)));
     }
+    let said: BTreeSet<&String> = ways.iter().flat_map(|way| &way.said).collect();
+    for line in said {
+        out.push_str(&format!("{line}\n"));
+    }
     out.push('\n');
     Table {
         titles: &[
@@ -336,28 +378,41 @@ fn as_text(arguments: &Arguments, ways: &[Way], status: ExitStatus) -> String {
         .iter()
         .map(|way| (&*way.name, ratios(&way.seconds, &base.seconds)))
         .collect();
-    out.push_str(&format!(
-        "\n{}\n",
-        verdict(&base.name, &others, arguments.runs)
-    ));
+    let (sentence, fastest) = verdict(&base.name, &others, arguments.runs);
+    out.push_str(&format!("\n{sentence}\n"));
+    let named = |name: &str| ways.iter().find(|way| way.name == name);
+    if let (Some(way), Some(plain)) = (fastest.and_then(named), named("hetmp")) {
+        let words = words.join(" ");
+        if way.name == "hetmp" {
+            out.push_str(&format!("To run it so: hetmp run {words}\n"));
+        } else {
+            // How much of it is the schedule's.
+            let ratio = ratios(&way.seconds, &plain.seconds).ratio();
+            let name = &way.name;
+            out.push_str(&format!(
+                "{name} takes {ratio} of hetmp's time without a schedule.\n\
+                 To run it so: hetmp run --schedule {name} {words}\n"
+            ));
+        }
+    }
     let outputs: Vec<(&str, &BTreeSet<u64>)> =
         ways.iter().map(|way| (&*way.name, &way.outputs)).collect();
-    out.push_str(&format!("{}\n", same_output(&outputs)));
+    out.push_str(&format!("{}\n", same_output(&outputs, arguments.runs)));
     out
 }
 
-/// The answer in a sentence: a difference is one that all rounds show.
-fn verdict(base: &str, others: &[(&str, Spread)], runs: u32) -> String {
+/// The answer in a sentence, and what is faster than the first row: a difference is one that all rounds show.
+fn verdict<'a>(base: &str, others: &[(&'a str, Spread)], runs: u32) -> (String, Option<&'a str>) {
     let least = |some: &dyn Fn(&Spread) -> bool| {
         let others = others.iter().filter(|(_, ratio)| some(ratio));
         others.min_by(|a, b| a.1.median.total_cmp(&b.1.median))
     };
     let faster = least(&|ratio| ratio.high < 1.0);
     let Some((name, ratio)) = faster.or_else(|| least(&|_| true)) else {
-        return format!("There is nothing to compare with {base}.");
+        return (format!("There is nothing to compare with {base}."), None);
     };
     let takes = format!("{name} takes {} of {base}'s time", ratio.ratio());
-    match () {
+    let sentence = match () {
         () if runs < 3 => format!("At best, {takes}; more runs would tell more (-n 5)."),
         () if faster.is_some() => format!("Faster: {takes}, and less in every round."),
         () if others.iter().all(|(_, ratio)| ratio.low > 1.0) => {
@@ -366,11 +421,15 @@ fn verdict(base: &str, others: &[(&str, Spread)], runs: u32) -> String {
         () => format!(
             "No difference that every round shows: at best, {takes}. hetmp run --report says why, loop by loop."
         ),
-    }
+    };
+    (
+        sentence,
+        faster.filter(|_| runs >= 3).map(|(name, _)| *name),
+    )
 }
 
 /// What the checksums say. A program that prints times differs from run to run under any runtime.
-fn same_output(ways: &[(&str, &BTreeSet<u64>)]) -> String {
+fn same_output(ways: &[(&str, &BTreeSet<u64>)], runs: u32) -> String {
     let (base, expected) = ways[0];
     if expected.len() > 1 {
         return format!(
@@ -385,6 +444,9 @@ fn same_output(ways: &[(&str, &BTreeSet<u64>)]) -> String {
         .collect();
     match odd[..] {
         [] => "Its output was equal in all runs.".to_owned(),
+        _ if runs == 1 => {
+            "Its outputs differ, perhaps from run to run under any runtime: more runs would tell (-n 5).".to_owned()
+        }
         _ => format!(
             "Its output under {} differs from that under {base}.",
             odd.join(", ")
@@ -438,6 +500,7 @@ mod tests {
                 &[("hetmp", spread(1.1, 1.2, 1.3)), ("hetprobe", ratio)],
                 5,
             )
+            .0
         };
         assert!(
             said(spread(0.6, 0.65, 0.99)).starts_with("Faster: hetprobe takes 0.65 (0.60-0.99)")
@@ -449,20 +512,27 @@ mod tests {
             ("hetprobe", spread(0.65, 0.81, 0.82)),
             ("hetprobe-i", spread(0.62, 0.75, 1.14)),
         ];
-        assert!(verdict("hetmp", &others, 3).starts_with("Faster: hetprobe takes 0.81"));
+        let (sentence, fastest) = verdict("hetmp", &others, 3);
+        assert!(sentence.starts_with("Faster: hetprobe takes 0.81"));
+        assert_eq!(fastest, Some("hetprobe"));
         // One round cannot show how far rounds lie apart.
-        assert!(verdict("libgomp", &[("hetmp", spread(0.5, 0.5, 0.5))], 1).contains("-n 5"));
+        let (sentence, fastest) = verdict("libgomp", &[("hetmp", spread(0.5, 0.5, 0.5))], 1);
+        assert!(sentence.contains("-n 5") && fastest.is_none());
     }
 
     #[test]
     fn outputs_are_compared_where_they_are_stable() {
         let (one, other, both) = ([1].into(), [2].into(), [1, 2].into());
-        assert!(same_output(&[("libgomp", &one), ("hetmp", &one)]).contains("equal"));
+        assert!(same_output(&[("libgomp", &one), ("hetmp", &one)], 2).contains("equal"));
+        assert!(same_output(
+            &[("libgomp", &one), ("hetmp", &one), ("hetprobe", &other)],
+            2
+        )
+        .contains("under hetprobe differs from that under libgomp"));
         assert!(
-            same_output(&[("libgomp", &one), ("hetmp", &one), ("hetprobe", &other)])
-                .contains("under hetprobe differs from that under libgomp")
+            same_output(&[("libgomp", &one), ("hetmp", &both)], 2).contains("under hetmp differs")
         );
-        assert!(same_output(&[("libgomp", &one), ("hetmp", &both)]).contains("under hetmp differs"));
-        assert!(same_output(&[("libgomp", &both), ("hetmp", &one)]).contains("not compared"));
+        assert!(same_output(&[("libgomp", &both), ("hetmp", &one)], 2).contains("not compared"));
+        assert!(same_output(&[("libgomp", &one), ("hetmp", &other)], 1).contains("perhaps"));
     }
 }

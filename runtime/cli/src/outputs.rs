@@ -5,7 +5,7 @@
 
 use std::ffi::{CString, OsString};
 use std::fs::{self, File};
-use std::io::{Error, ErrorKind, Result, Write as _};
+use std::io::{Error, ErrorKind, Read as _, Result, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -37,6 +37,12 @@ pub(crate) fn check(files: &[Named<'_>]) -> std::result::Result<(), String> {
         let Some(place) = place.map_err(|error| unwritable(option, path, &error))? else {
             continue;
         };
+        if by != By::Reading && !may_go(option, &place) {
+            return Err(format!(
+                "{option}: '{}': is there, and no file that this option writes (expected a new name)",
+                path.display()
+            ));
+        }
         if let Some((_, other)) = seen.iter().find(|(known, _)| *known == place) {
             return Err(format!(
                 "{option}: '{}': {other} names this file too (expected a file of its own)",
@@ -131,6 +137,24 @@ fn probe(path: &Path) -> Result<Option<PathBuf>> {
     }
 }
 
+/// May the option's output take the place of this file? A program or its source, named by mistake, may not: only what
+/// begins as the option's output does.
+fn may_go(option: &str, path: &Path) -> bool {
+    let mut begin = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(256).read_to_end(&mut begin));
+    let Some(first) = begin.trim_ascii_start().first() else {
+        // Empty, or not there yet; what cannot be read is no output of ours.
+        return read.is_ok() || !path.exists();
+    };
+    match option.trim_start_matches("option ") {
+        "--html" | "--svg" => *first == b'<',
+        "--report" | "--trace" | "--profile" => matches!(first, b'{' | b'['),
+        _ => ![&b"\x7fELF"[..], b"#!", b"#include"]
+            .iter()
+            .any(|other| begin.starts_with(other)),
+    }
+}
+
 /// Makes a file, writes a byte, for which a full disk has no room, and removes it.
 fn try_new(path: &Path) -> Result<()> {
     let mut file = hetmp_core::file::create(path, 0o600)?;
@@ -152,7 +176,8 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("hetmp-outputs-{}", std::process::id()));
         fs::create_dir_all(&dir).expect("a folder");
         let old = dir.join("old");
-        fs::write(&old, "old").expect("written");
+        fs::write(&old, "<old").expect("written");
+        fs::write(dir.join("source"), "#include <omp.h>").expect("written");
         std::os::unix::fs::symlink(dir.join("nothing"), dir.join("link")).expect("a link");
         for by in [By::Command, By::Program] {
             for (path, why) in [
@@ -162,6 +187,7 @@ mod tests {
                 ("link", "is a link to nothing"),
                 ("old/x", "Not a directory"),
                 ("/dev/full", "No space left"),
+                ("source", "no file that this option writes"),
             ] {
                 let line = said(&dir.join(path), by);
                 assert!(
@@ -174,6 +200,13 @@ mod tests {
             }
         }
         assert_eq!(said(&dir.join("new-%p"), By::Program), "");
+        let overwritten = |option| {
+            let source = dir.join("source");
+            check(&[(option, &*source, By::Program)]).is_err()
+        };
+        assert!(["--html", "--report", "--out"]
+            .iter()
+            .all(|o| overwritten(o)));
         let twice = |a: &Path, b: &Path| {
             check(&[("--trace", a, By::Program), ("--html", b, By::Command)]).is_err()
         };
@@ -185,10 +218,10 @@ mod tests {
             ("--html", &old, By::Command),
         ];
         assert!(check(&over).is_err());
-        assert_eq!(fs::read_to_string(&old).expect("read"), "old");
+        assert_eq!(fs::read_to_string(&old).expect("read"), "<old");
         assert_eq!(
             fs::read_dir(&dir).expect("a folder").count(),
-            2,
+            3,
             "no remains"
         );
         fs::remove_dir_all(&dir).expect("removed");

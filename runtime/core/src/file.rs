@@ -77,12 +77,12 @@ fn read(path: &Path, most: u64, fits: impl Fn(&[u8]) -> Result<()>) -> Result<Ve
 /// The text of the regular file at `path`, at most `most` bytes.
 ///
 /// # Errors
-/// As for [`bytes`], "not UTF-8", and "a zero byte, as no text has". The last is said early: a file may be a gigabyte
-/// of them, and take no room on the disk.
+/// As for [`bytes`], "not UTF-8", and "a binary file", at the first zero byte: a file may be a gigabyte of them, and take
+/// no room on the disk.
 pub fn text(path: &Path, most: u64) -> Result<String> {
     let wrong = |why| Error::new(ErrorKind::InvalidData, why);
     let bytes = read(path, most, |part| match part.contains(&0) {
-        true => Err(wrong("a zero byte, as no text has")),
+        true => Err(wrong("a binary file")),
         false => Ok(()),
     })?;
     String::from_utf8(bytes).map_err(|_| wrong("not UTF-8"))
@@ -112,10 +112,7 @@ mod tests {
         // A hole of a terabyte.
         let hole = File::create(dir.join("hole")).unwrap();
         hole.set_len(1 << 40).unwrap();
-        assert_eq!(
-            said(&dir.join("hole"), u64::MAX),
-            "a zero byte, as no text has"
-        );
+        assert_eq!(said(&dir.join("hole"), u64::MAX), "a binary file");
 
         // No writer ever comes.
         let pipe = dir.join("pipe");

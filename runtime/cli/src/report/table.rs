@@ -94,7 +94,7 @@ fn reach(all: &Resolved, out: &mut String) {
         // Writing to a String cannot fail.
         let _ = writeln!(
             out,
-            "To look at regions took {}, to try ways of running them {} (at most {}).",
+            "Reading regions took {}, trials of ways to run them {} (at most {}).",
             time(reach.looked_ns),
             time(reach.lost_ns),
             time(reach.allowed_ns)

@@ -138,7 +138,7 @@ fn bad_nodes_are_said_in_one_line_and_fail() {
     assert_eq!(output.status.code(), Some(1));
     let error = text(&output.stderr);
     assert!(
-        error.starts_with("hetmp: HETMP_NODES: 'cores=60000': this process may not run on CPUs"),
+        error.starts_with("hetmp: HETMP_NODES: 'cores=60000': this process has no CPUs"),
         "{error}"
     );
     assert_eq!(error.lines().count(), 1);

@@ -90,19 +90,25 @@ pub(super) fn meant(name: &[u8]) -> Option<&'static str> {
     near.min().filter(|(d, _)| *d <= most).map(|(_, name)| name)
 }
 
-/// How many letters have to be put in, left out or changed to make `a` of `b` (Levenshtein).
+/// How many letters have to be put in, left out, changed, or swapped with their neighbours to make `a` of `b` (optimal
+/// string alignment).
 fn distance(a: &[u8], b: &[u8]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
+    let mut earlier = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
-        let mut before = row[0];
-        row[0] = i + 1;
+        let mut row = vec![i + 1];
         for (j, y) in b.iter().enumerate() {
-            let here = before + usize::from(x != y);
-            before = row[j + 1];
-            row[j + 1] = here.min(before + 1).min(row[j] + 1);
+            let changed = above[j] + usize::from(x != y);
+            let least = changed.min(above[j + 1] + 1).min(row[j] + 1);
+            let swapped = i > 0 && j > 0 && (*x, a[i - 1]) == (b[j - 1], *y);
+            row.push(match swapped {
+                true => least.min(earlier[j - 1] + 1),
+                false => least,
+            });
         }
+        earlier = core::mem::replace(&mut above, row);
     }
-    row[b.len()]
+    above[b.len()]
 }
 
 #[cfg(test)]
@@ -138,6 +144,8 @@ mod tests {
     fn misspelt_names_are_near_what_was_meant() {
         for (name, meant_name) in [
             ("HETMP_NICK", Some("HETMP_NIC")),
+            ("HETMP_REPROT", Some("HETMP_REPORT")),
+            ("OMP_NUM_THREDAS", Some("OMP_NUM_THREADS")),
             ("SHMEM_SYMETRIC_SIZE", Some("SHMEM_SYMMETRIC_SIZE")),
             ("OMP_NUM_THREAD", Some("OMP_NUM_THREADS")),
             ("HETMP_SHEDULE", Some("HETMP_SCHEDULE")),

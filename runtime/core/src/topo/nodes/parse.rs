@@ -179,7 +179,7 @@ fn check(nodes: &[Node], allowed: &CpuSet) -> Result<(), String> {
         let outside = node.cpus.difference(allowed);
         if !outside.is_empty() {
             return Err(format!(
-                "this process may not run on CPUs {outside} (expected some of {allowed})"
+                "this process has no CPUs {outside} to run on (expected some of {allowed})"
             ));
         }
         let twice = node.cpus.intersection(&used);

@@ -132,7 +132,7 @@ fn what_is_wrong_is_said_in_one_line() {
         ("cores=0,1,cores=1", "\"cores\" twice"),
         (
             "cores=0-3",
-            "this process may not run on CPUs 2-3 (expected some of 0-1)",
+            "this process has no CPUs 2-3 to run on (expected some of 0-1)",
         ),
         (
             "cores=0;cores=0-1",
@@ -215,7 +215,7 @@ fn what_is_wrong_in_a_file() {
         ),
         (
             "[[node]]\ncores = 5",
-            "this process may not run on CPUs 5 (expected some of 0-1)",
+            "this process has no CPUs 5 to run on (expected some of 0-1)",
         ),
     ] {
         let error = file(content, &machine).expect_err(content);
