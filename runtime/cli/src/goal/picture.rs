@@ -129,7 +129,7 @@ fn placed(levels: &[Vec<usize>], columns: usize) -> (Vec<Vec<(usize, usize)>>, u
             // Fewer than a row has lie in its middle.
             let in_row = (counts[*level] - n / columns * columns).min(columns);
             (
-                top[*level] + n / columns,
+                top[*level] + n / columns * (BOX.1 + GAP.1),
                 n % columns + (columns - in_row) / 2,
             )
         };
