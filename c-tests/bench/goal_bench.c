@@ -7,9 +7,9 @@
  *   apart    of the nonblocking one, begun and waited for at once
  *   overlap  the loop begins the collective, computes twice as long as that takes (at least WORK, 20), and waits,
  *            without a test in between: 1 - (whole - work) / apart, cut to 0..1. `work` is what the computation alone
- *            takes in the same processes just before: where processes share a processor, that is several times its processor
- *            time. The two take turns, and the median of their differences counts. All times are medians of the means
- *            of eight turns (where ranks share processors, of a stretch),
+ *            takes in the same processes just before: where processes share a processor, that is several
+ *            times its processor time. The two take turns, and the median of their differences counts. All times
+ *            are medians of the means of eight turns (where ranks share processors, of a stretch),
  *            at the rank where they are longest: one rank that something else has stopped for a moment delays all
  *            others, and that is no part of a collective. What happens rarely, but to the collective itself, is in
  *            `cpu`

@@ -106,9 +106,10 @@ pub(crate) fn takes(what: &Collective, ranks: u32, settings: &Settings) -> bool 
     }
 }
 
-/// Up to this length of a block a blocking collective that only moves data goes this way, with two copies at once by two
-/// ranks. A longer one is copied once, by its schedule: two streams of this length leave the caches.
-const TWICE: u64 = 1 << 20;
+/// Up to this length of a block a blocking collective that only moves data goes this way, with two copies at once by
+/// two ranks. A longer one is copied once, by its schedule: at 1 MiB both take as long, and beside other programs the
+/// many turns of two copies wait for a processor each.
+const TWICE: u64 = 512 << 10;
 
 /// Whether a blocking collective is better copied once. All ranks get the same answer.
 pub(crate) fn is_copied_once(what: &Collective) -> bool {

@@ -479,8 +479,8 @@ fn unlike_amounts_fail_alone() {
     });
 }
 
-/// A rank is in another collective than the others. A barrier that was started before ends all the same when the third rank comes to
-/// it.
+/// A rank is in another collective than the others. A barrier that was started before ends all the same when the
+/// third rank comes to it.
 #[test]
 fn what_was_started_before_a_failed_collective_ends_well() {
     let failed = AtomicU64::new(0);

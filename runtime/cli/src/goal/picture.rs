@@ -129,7 +129,7 @@ fn placed(levels: &[Vec<usize>], columns: usize) -> (Vec<Vec<(usize, usize)>>, u
             // Fewer than a row has lie in its middle.
             let in_row = (counts[*level] - n / columns * columns).min(columns);
             (
-                top[*level] + n / columns,
+                top[*level] + n / columns * (BOX.1 + GAP.1),
                 n % columns + (columns - in_row) / 2,
             )
         };
@@ -220,17 +220,17 @@ pub(super) fn svg(graphs: &[Graph]) -> Result<String, String> {
         let ((top, column), (to_top, to_column)) = (at(&from), at(&to));
         let (x1, y1) = (x(from.rank as usize, column) + BOX.0 / 2, top + BOX.1);
         let (x2, y2) = (x(to.rank as usize, to_column) + BOX.0 / 2, to_top);
-        // Around the boxes in between.
+        // Around the boxes in between: a curve goes three quarters of the way to these points, which may lie outside.
         let aside = match y2.saturating_sub(y1) > STEP + GAP.1 && x1 == x2 {
-            true => BOX.0 * 2 / 3 + GAP.0,
+            true => (BOX.0 * 4 / 5) as i64,
             false => 0,
         };
         let _ = writeln!(
             out,
             "<path d=\"M{x1},{y1} C{0},{1} {2},{3} {x2},{y2}\" fill=\"none\" {style} marker-end=\"url(#a)\"/>",
-            x1 - aside,
+            x1 as i64 - aside,
             y1 + STEP / 2,
-            x2 - aside,
+            x2 as i64 - aside,
             y2.saturating_sub(STEP / 2)
         );
     };
