@@ -19,18 +19,25 @@ scripts/cross aarch64 >"$scratch/built" 2>&1 || {
 }
 arm=$target/aarch64-unknown-linux-gnu/release
 root=$PWD
-"$target/release/hetcc" -O2 -fopenmp -DFORM_RUNTIME -Ic-tests/kernels c-tests/kernels/ep.c -lm -o "$scratch/ep"
-"$target/release/hetcc" --other-half "$scratch/ep" -o "$scratch/ep.aarch64"
 cd "$scratch"
 export OMP_NUM_THREADS=4 OMP_SCHEDULE=hetprobe HETMP_DSM_CROSS=always HETMP_VERBOSE=1
+both() { # PROGRAM SIZE: on one node, and on two of two instruction sets
+    "$target/release/hetcc" -O2 -fopenmp -DFORM_RUNTIME -I"$root/c-tests/kernels" "$root/c-tests/kernels/$1.c" -lm \
+        -o "$1"
+    "$target/release/hetcc" --other-half "$1" -o "$1.aarch64"
+    echo "\$ ./$1 $2                                        libgomp, one process"
+    OMP_SCHEDULE=dynamic "./$1" "$2" >alone.out 2>alone.err
+    cat alone.out
+    echo "\$ hetrun --dsm -n 1 ./$1 $2 : -n 1 ... qemu-aarch64-static ./$1.aarch64 $2"
+    "$target/release/hetrun" --dsm -n 1 "./$1" "$2" : \
+        -n 1 env "LD_PRELOAD=$arm/libhetmp_dsm.so:$arm/libhetmp.so" \
+        "$root/scripts/cross" aarch64 "./$1.aarch64" "$2" >two.out 2>two.err || { cat two.err; exit 1; }
+    sed -n 's/^.*hetmp: dsm: \(region.* times.*\|node.*\)/  \1/p' two.err
+    cmp alone.out two.out || { echo "demo: its output differs" >&2; exit 1; }
+}
+both ep A
+both blackscholes S
+both lavamd S
+both kmeans S
 file -b ep ep.aarch64 2>/dev/null | cut -d, -f1-2 | sed 's/^/  /' || true
-echo "\$ ./ep A                                        libgomp, one process"
-OMP_SCHEDULE=dynamic ./ep A >alone.out 2>alone.err
-cat alone.out
-echo "\$ hetrun --dsm -n 1 ./ep A : -n 1 ... qemu-aarch64-static ./ep.aarch64 A"
-"$target/release/hetrun" --dsm -n 1 ./ep A : \
-    -n 1 env "LD_PRELOAD=$arm/libhetmp_dsm.so:$arm/libhetmp.so" \
-    "$root/scripts/cross" aarch64 ./ep.aarch64 A >two.out 2>two.err || { cat two.err; exit 1; }
-sed -n 's/^.*hetmp: dsm: \(region.* times.*\|node.*\)/  \1/p' two.err
-cmp alone.out two.out || { echo "demo: its output differs" >&2; exit 1; }
 echo "The same output. The emulator makes node 1 slow, and hetprobe gives it fewer iterations."

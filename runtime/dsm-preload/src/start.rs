@@ -393,22 +393,33 @@ fn watches_memory(path: &str) -> bool {
     names.iter().any(|name| file.starts_with(name))
 }
 
+/// The address of the heap that launched nodes share: where the loader never puts programs or libraries. Few nodes have
+/// it where a kernel with 39 bits of addresses puts nothing, either; each of them finds the same, whatever its kernel.
+fn fixed_address(count: u8) -> usize {
+    const LOW: usize = 0x10_0000_0000;
+    const BEHIND_LOW: usize = 0x50_0000_0000;
+    if LOW + usize::from(count) * place::PART <= BEHIND_LOW {
+        LOW
+    } else {
+        0x2000_0000_0000
+    }
+}
+
 /// Reserves the addresses of the shared heap, at which the nodes' files will be mapped. Forked nodes inherit
-/// the addresses, so they may lie anywhere. For launched nodes (`fixed`) they lie where the loader never puts
-/// programs or libraries.
+/// the addresses, so they may lie anywhere. Those of launched nodes are [`fixed`](fixed_address).
 pub(crate) fn reserve(count: u8, fixed: bool) -> Result<(), String> {
-    const FIXED: usize = 0x2000_0000_0000;
     let len = usize::from(count) * place::PART;
+    let wanted = fixed_address(count);
     let mut flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let mut at = core::ptr::null_mut();
     if fixed {
         flags |= libc::MAP_FIXED_NOREPLACE;
-        at = core::ptr::without_provenance_mut(FIXED);
+        at = core::ptr::without_provenance_mut(wanted);
     }
     // SAFETY: the reservation takes only addresses that are not in use.
     let heap = unsafe { libc::mmap(at, len, libc::PROT_NONE, flags, -1, 0) };
     // Kernels and emulators that do not know the flag take the address for a wish.
-    if heap == libc::MAP_FAILED || fixed && heap.addr() != FIXED {
+    if heap == libc::MAP_FAILED || fixed && heap.addr() != wanted {
         return Err(format!(
             "HETMP_NODES: 'dsm:{count}': {len} bytes of addresses are needed ({})",
             std::io::Error::last_os_error()

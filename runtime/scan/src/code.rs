@@ -6,10 +6,11 @@
 //! everything read is then taken to decide everything written.
 
 pub(crate) mod a64;
+mod exclusive;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86;
 
-use crate::Machine;
+use crate::{Machine, Why};
 
 /// Numbers of registers that are the same for all machines: the stack pointer and the frame pointer.
 pub(crate) const STACK: usize = 4;
@@ -78,6 +79,25 @@ impl<'a> Reader<'a> {
             #[cfg(target_arch = "x86_64")]
             Reader::X86(reader) => reader.is_at_end(),
             Reader::A64(reader) => reader.is_at_end(),
+        }
+    }
+
+    /// Whether the call or jump that was read last, to code that begins with `callee`, stands for an atomic
+    /// instruction, which then is read next: how many of the bytes show that.
+    pub(crate) fn read_atomic(&mut self, callee: &[u8], comes_back: bool) -> Option<u64> {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Reader::X86(_) => None,
+            Reader::A64(reader) => reader.read_atomic(callee, comes_back),
+        }
+    }
+
+    /// Why nothing was read.
+    pub(crate) fn why_not(&self) -> Why {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Reader::X86(_) => Why::UnknownCode,
+            Reader::A64(reader) => reader.why_not(),
         }
     }
 
@@ -208,6 +228,8 @@ pub(crate) enum Op {
     Compare,
     /// Compares the conjunction with 0.
     Test,
+    /// Compares the first two operands if the condition holds, else makes the flags what the third one says.
+    CompareIf,
     /// Adds to memory and takes what was there.
     FetchAdd,
     Swap,
@@ -533,6 +555,8 @@ pub(crate) struct Instruction {
     pub(crate) is_of_end: bool,
     /// A constant in it that is the address of something, or may be.
     pub(crate) names: Option<u64>,
+    /// An instruction that does the same on another way to the code behind: compilers double what ends a way.
+    pub(crate) same_as: Option<u64>,
 }
 
 impl Instruction {
@@ -544,13 +568,10 @@ impl Instruction {
         self.operands().get(n).copied().unwrap_or(Operand::Other)
     }
 
-    /// The same as one step with the store behind it: adds, and takes what was there.
-    pub(crate) fn adds(&mut self) {
-        let to = self.operands[0];
-        self.op = Op::FetchAdd;
-        self.operands[..3].copy_from_slice(&[Operand::Memory, Operand::Constant(1), to]);
-        (self.count, self.read, self.is_locked) = (3, 0b11, true);
-        (self.moves, self.saves, self.fetches) = (false, false, false);
+    /// Whether it does the same with the same registers and memory.
+    pub(crate) fn is_like(&self, other: &Instruction) -> bool {
+        (self.op, self.operands(), self.address, self.condition)
+            == (other.op, other.operands(), other.address, other.condition)
     }
 
     /// Whether one of its operands is part of this register.

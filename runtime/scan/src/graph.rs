@@ -1,13 +1,16 @@
 //! The instructions of one function and where each of them leads.
 
+mod registers;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::code::{Address, Flow, Instruction, Op, Reader, Register};
+use crate::code::{Address, Flow, Instruction, Op, Operand, Reader, Register};
 use crate::library;
 use crate::nodes::{Landing, Next, Node, Nodes, Numbers};
 use crate::state::GENERAL;
 use crate::strided::Strided;
 use crate::{Callee, Image, Machine, Why};
+pub(crate) use registers::Held;
 
 fn landing(part: &crate::Unwind, call: u64) -> Option<Landing> {
     part.pad(call).map(|address| Landing {
@@ -34,6 +37,16 @@ pub(crate) struct Graph {
     /// By calls of functions that call back (`qsort`): the function of the program that is called, where the code
     /// before the call says which.
     pub(crate) called_back: BTreeMap<u64, u64>,
+}
+
+/// An exclusive load and its store, which may fail.
+struct Loop {
+    store: usize,
+    /// The registers of what was loaded, and of what is stored.
+    old: usize,
+    new: usize,
+    /// The one instruction between them that makes the one of the other, and of what else.
+    maker: Option<(usize, Operand)>,
 }
 
 /// So many instructions before a call are looked at for its arguments.
@@ -107,7 +120,17 @@ impl Graph {
                 }
                 let instruction = reader.read();
                 image.decoded(at, reader.at());
-                let instruction = instruction.ok_or((Why::UnknownCode, at))?;
+                let instruction = instruction.ok_or_else(|| (reader.why_not(), at))?;
+                if let Flow::Calls(target) | Flow::Jumps(target) = instruction.flow {
+                    let comes_back = instruction.flow == Flow::Calls(target);
+                    let inside = matches!(image.callee(target), Callee::Inside(_));
+                    let callee = image.code(target).filter(|_| inside);
+                    let bytes = callee.and_then(|code| reader.read_atomic(code, comes_back));
+                    if let Some(bytes) = bytes {
+                        image.decoded(target, target + bytes);
+                        continue;
+                    }
+                }
                 graph.thread_local |= instruction.is_thread_local;
                 let next = follow(image, &mut tables, &instruction)?;
                 let mut ends = true;
@@ -145,6 +168,8 @@ impl Graph {
         if graph.machine == Machine::A64 {
             graph.find_constants();
             graph.find_counters();
+            graph.find_compared();
+            graph.find_doubled();
         }
         graph.find_called_back(image);
         Ok(graph)
@@ -196,44 +221,158 @@ impl Graph {
         self.lost_page = self.lost_page.or(open.into_iter().flatten().min());
     }
 
-    /// In A64 a number is taken from a counter by a load and a store that fails if somebody came in between. Where what
-    /// is stored is made of what was loaded, or that is not seen, the two are taken for one that adds.
+    /// In A64 an atomic operation may be a load, an operation on what was loaded, and a store that fails if somebody
+    /// came in between: the three are taken for one, at the load. Where the operation is not seen, it is taken for one
+    /// that adds.
     fn find_counters(&mut self) {
-        let loads = |i: &Instruction| i.is_exclusive && i.loads();
-        let all: Vec<usize> = (0..self.nodes.len())
-            .filter(|&n| {
-                self.nodes
-                    .at(n)
-                    .is_some_and(|node| loads(&node.instruction))
-            })
-            .collect();
-        for load in all {
-            let made_of = |i: &Instruction, from: &[bool; GENERAL]| {
-                let read = i.used.iter().filter(|used| used.is_read());
-                read.filter_map(|used| used.register.general())
-                    .any(|n| from[n])
+        for load in 0..self.nodes.len() {
+            let Some(found) = self.loop_of(load) else {
+                continue;
             };
-            let mut from = [false; GENERAL];
-            let mut counts = true;
-            for node in (load..load + STRAIGHT).map_while(|n| self.nodes.at(n)) {
-                let i = &node.instruction;
-                if i.is_exclusive && i.stores() {
-                    counts = i.operand(1).general().is_some_and(|n| from[n]);
-                    break;
+            let mut done = Vec::new();
+            let mut operation = None;
+            if let Some((maker, with)) = found.maker {
+                let is_read = |register| self.is_read(found.store, register);
+                done.push(found.store);
+                // The new number may be used, too.
+                if !is_read(found.old) && !is_read(found.new) {
+                    done.push(maker);
                 }
-                // Elsewhere it is not looked for.
-                if !matches!(node.next, Next::Fall | Next::Branch(_)) {
-                    break;
-                }
-                let derived = loads(i) || made_of(i, &from);
-                for n in (0..GENERAL).filter(|&n| i.writes(n)) {
-                    from[n] = derived;
-                }
+                let made_by = self.nodes.at(maker).map(|node| &node.instruction);
+                operation = made_by.map(|i| (i.op, i.collects, with));
             }
-            if let (true, Some(node)) = (counts, self.nodes.values_mut().nth(load)) {
-                node.instruction.adds();
+            for (number, node) in self.nodes.values_mut().enumerate() {
+                if number == load {
+                    node.instruction.becomes_atomic(operation);
+                } else if done.contains(&number) {
+                    node.instruction.becomes_nothing();
+                }
             }
         }
+    }
+
+    /// Where a number that was taken from a counter is compared with a constant that lies in a register, puts the
+    /// constant in.
+    fn find_compared(&mut self) {
+        let instructions = || self.nodes.values().map(|node| &node.instruction);
+        let counters = instructions().filter(|i| i.op == Op::FetchAdd);
+        let tickets: BTreeSet<usize> = counters.filter_map(|i| i.operand(2).general()).collect();
+        let compares = instructions().enumerate().filter(|(_, i)| {
+            let ticket = i.operand(0).general().is_some_and(|n| tickets.contains(&n));
+            i.op == Op::Compare && ticket && i.operand(1).general().is_some()
+        });
+        let compares = compares.filter_map(|(number, i)| {
+            let all = self.held(number, i.operand(1));
+            match all.first() {
+                Some(&Held::Constant(with)) if all.len() == 1 => Some((number, with)),
+                _ => None,
+            }
+        });
+        for (number, with) in compares.collect::<Vec<(usize, i64)>>() {
+            if let Some(node) = self.nodes.values_mut().nth(number) {
+                node.instruction.compares_with(with);
+            }
+        }
+    }
+
+    /// The store that belongs to the exclusive load with this number, in straight code, where it stores something that
+    /// was made of what was loaded.
+    fn loop_of(&self, load: usize) -> Option<Loop> {
+        let first = &self.nodes.at(load)?.instruction;
+        if !(first.is_exclusive && first.loads()) {
+            return None;
+        }
+        let old = first.operand(0).general()?;
+        let mut from = [false; GENERAL];
+        from[old] = true;
+        let mut makers = Vec::new();
+        for number in load + 1..load + STRAIGHT {
+            let Some(node) = self.nodes.at(number) else {
+                break;
+            };
+            let i = &node.instruction;
+            if i.is_exclusive && i.stores() {
+                let new = i.operand(1).general().filter(|&n| from[n])?;
+                let maker = match makers[..] {
+                    [maker] => self.nodes.at(maker).map(|node| (maker, &node.instruction)),
+                    _ => None,
+                };
+                let maker = maker.filter(|(_, i)| i.writes(new));
+                return Some(Loop {
+                    store: number,
+                    old,
+                    new,
+                    maker: maker.and_then(|(maker, i)| Some((maker, i.other_than(old)?))),
+                });
+            }
+            // Elsewhere it is not looked for.
+            if !matches!(node.next, Next::Fall | Next::Branch(_)) {
+                break;
+            }
+            let read = i.used.iter().filter(|used| used.is_read());
+            let mut read = read.filter_map(|used| used.register.general());
+            let derived = read.any(|n| from[n]);
+            if derived {
+                makers.push(number);
+            }
+            for n in (0..GENERAL).filter(|&n| i.writes(n)) {
+                from[n] = derived;
+            }
+        }
+        Some(Loop {
+            store: load,
+            old,
+            new: old,
+            maker: None,
+        })
+    }
+
+    /// Divisions from which the code goes on in the same way, and comes to the same place: compilers put one at the end
+    /// of each way instead of joining the ways before it.
+    fn find_doubled(&mut self) {
+        let divides = |node: &Node| node.instruction.op == Op::Divide;
+        let all = (0..self.nodes.len()).filter(|&n| self.nodes.at(n).is_some_and(divides));
+        let mut first: Vec<u64> = Vec::new();
+        for n in all.collect::<Vec<usize>>() {
+            let Some(at) = self.nodes.at(n).map(|node| node.instruction.at) else {
+                continue;
+            };
+            match first.iter().find(|&&other| self.goes_on_alike(other, at)) {
+                None => first.push(at),
+                Some(&other) => {
+                    if let Some(node) = self.nodes.values_mut().nth(n) {
+                        node.instruction.same_as = Some(other);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether the same instructions lead from both addresses to the same one, or the same two.
+    fn goes_on_alike(&self, mut a: u64, mut b: u64) -> bool {
+        for _ in 0..STRAIGHT {
+            (a, b) = (self.skip_jumps(a), self.skip_jumps(b));
+            if a == b {
+                return true;
+            }
+            let (Some(x), Some(y)) = (self.nodes.get(&a), self.nodes.get(&b)) else {
+                return false;
+            };
+            match (&x.next, &y.next) {
+                (Next::Fall, Next::Fall) if x.instruction.is_like(&y.instruction) => {}
+                (Next::Branch(_), Next::Branch(_)) => {
+                    let ends = |node: &Node| {
+                        let ends = node.successors().into_iter().flatten();
+                        ends.map(|at| self.skip_jumps(at))
+                            .collect::<BTreeSet<u64>>()
+                    };
+                    return ends(x) == ends(y);
+                }
+                _ => return false,
+            }
+            (a, b) = (x.instruction.behind, y.instruction.behind);
+        }
+        false
     }
 
     /// Fills [`Graph::called_back`].

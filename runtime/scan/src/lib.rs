@@ -184,6 +184,8 @@ hetmp_sched::table! {
         StackPointer "stack-pointer" "the stack pointer is not followed",
         Unwind "unwind" "the exception tables are not readable",
         NotX86 "not-x86" "not x86-64",
+        /// SVE and SME.
+        Scalable "scalable" "vectors of a length that only the processor knows",
     }
 }
 

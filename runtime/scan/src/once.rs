@@ -7,29 +7,29 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::code::{Condition, Op, STACK};
-use crate::graph::Graph;
+use crate::graph::{Graph, Held};
 use crate::library;
 use crate::nodes::{Next, Node};
 use crate::{Callee, Machine};
 
 /// Where each thread that runs the function prints or counts, if it does. `always` has the called functions that do.
 pub(crate) fn each_thread(graph: &Graph, always: &BTreeMap<u64, u64>) -> Option<u64> {
-    let seen = |node: &&Node| is_seen(graph, node, always);
-    let nodes = graph.nodes.values().filter(seen);
-    let places: BTreeSet<u64> = nodes.map(|node| node.instruction.at).collect();
+    let seen = |(number, node): &(usize, &Node)| is_seen(graph, *number, node, always);
+    let nodes = graph.nodes.values().enumerate().filter(seen);
+    let places: BTreeSet<u64> = nodes.map(|(_, node)| node.instruction.at).collect();
     let first = *places.first()?;
     are_on_every_way(graph, &places).then_some(first)
 }
 
 /// Can others see how often this was executed?
-fn is_seen(graph: &Graph, node: &Node, always: &BTreeMap<u64, u64>) -> bool {
+fn is_seen(graph: &Graph, number: usize, node: &Node, always: &BTreeMap<u64, u64>) -> bool {
     match &node.next {
         Next::Call { callee, .. } | Next::TailCall(callee) => match callee {
             Callee::Named(name) => library::puts_out(name),
             Callee::Inside(target) => always.contains_key(target),
             _ => false,
         },
-        _ if graph.machine == Machine::A64 => may_count(node),
+        _ if graph.machine == Machine::A64 => may_count(graph, number, node),
         _ => counts(node) && !asks_for_the_last(graph, node),
     }
 }
@@ -48,11 +48,21 @@ fn counts(node: &Node) -> bool {
     }
 }
 
-/// Whether the instruction may do so, where what it adds is in a register, and perhaps added by another one (`ldadd`,
-/// `stxr`).
-fn may_count(node: &Node) -> bool {
+/// Whether the instruction may do so, where what it adds is in a register (`ldadd`), or added by another one (`stxr`).
+/// Of a number that is taken from the counter its use says more, which is followed elsewhere.
+fn may_count(graph: &Graph, number: usize, node: &Node) -> bool {
     let i = &node.instruction;
-    i.is_locked && matches!(i.op, Op::FetchAdd | Op::Copy)
+    match i.op {
+        _ if !i.is_locked => false,
+        Op::Copy => true,
+        Op::FetchAdd => {
+            let result = i.operand(2).general();
+            let adds = |held: &Held| !matches!(held, Held::Other | Held::Constant(0));
+            !result.is_some_and(|n| graph.is_read(number, n))
+                && graph.held(number, i.operand(1)).iter().any(adds)
+        }
+        _ => false,
+    }
 }
 
 /// Whether the code behind it asks whether the counter has come to zero: threads that count down to find out who is the

@@ -1,6 +1,8 @@
 //! Everything that is known at one point of a function.
 
-use crate::code::{Roles, STACK};
+use std::cmp::Ordering;
+
+use crate::code::{Condition, Roles, STACK};
 use crate::slots::{Slot, Slots};
 use crate::value::{join, Order, Origin, Place, Split, Value};
 use crate::{Form, Machine};
@@ -20,22 +22,82 @@ pub(crate) enum Flags {
     Plain,
     /// `cmp id, remainder`; with the operands the other way round if swapped.
     IdRemainder { split: Split, swapped: bool },
-    /// `cmp id, 0` or `test id, id`.
-    IdZero,
-    /// A [`Value::IsFirst`] was compared with 0.
-    IsFirst(bool),
+    /// Threads other than the first find one of these, whatever the first one finds.
+    Others(Outcomes),
     /// `cmp rsp, x`: where they are equal the stack pointer is `x`.
     StackEquals(Place),
+    /// What this register took from a shared counter was compared with a constant: where they are equal, it is that.
+    TicketEquals(usize),
     /// Depends on the numbers in another way.
     Taint(Origin),
+}
+
+/// What a comparison may have found, as a set of bits: one for each combination of the flags N, Z, C and V (no borrow),
+/// in this order, as Arm writes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Outcomes(u16);
+
+impl Outcomes {
+    const ZERO: u8 = 0b0100;
+
+    /// The flags are these.
+    pub(crate) fn just(flags: u8) -> Outcomes {
+        Outcomes(1 << (flags & 0xf))
+    }
+
+    /// A number that is not negative was compared with another one.
+    pub(crate) fn compared(a: u8, b: u8) -> Outcomes {
+        let order = match a.cmp(&b) {
+            Ordering::Less => 0b1000,
+            Ordering::Equal => Outcomes::ZERO | 0b0010,
+            Ordering::Greater => 0b0010,
+        };
+        Outcomes::just(order)
+    }
+
+    /// The result was zero, or was not; nothing else is known.
+    pub(crate) fn zero(is_zero: bool) -> Outcomes {
+        let all = (0..16).filter(|flags| (flags & Outcomes::ZERO != 0) == is_zero);
+        Outcomes(all.fold(0, |set, flags| set | 1 << flags))
+    }
+
+    pub(crate) fn with(self, other: Outcomes) -> Outcomes {
+        Outcomes(self.0 | other.0)
+    }
+
+    /// Whether the condition holds, or fails, for all of them.
+    pub(crate) fn agree(self, condition: Condition) -> Option<bool> {
+        let mut all = (0..16).filter(|flags| self.0 >> flags & 1 != 0);
+        let first = holds(condition, all.next()?)?;
+        all.all(|flags| holds(condition, flags) == Some(first))
+            .then_some(first)
+    }
+}
+
+fn holds(condition: Condition, flags: u8) -> Option<bool> {
+    let [v, c, z, n] = [0, 1, 2, 3].map(|bit| flags >> bit & 1 != 0);
+    use Condition as C;
+    Some(match condition {
+        C::Equal => z,
+        C::NotEqual => !z,
+        C::Less => n != v,
+        C::GreaterOrEqual => n == v,
+        C::Greater => !z && n == v,
+        C::LessOrEqual => z || n != v,
+        C::Below => !c,
+        C::AboveOrEqual => c,
+        C::Above => c && !z,
+        C::BelowOrEqual => !c || z,
+        C::None | C::Other => return None,
+    })
 }
 
 impl Flags {
     pub(crate) fn origin(self) -> Origin {
         match self {
-            Flags::Plain | Flags::StackEquals(_) => Origin::NONE,
+            Flags::Plain | Flags::StackEquals(_) | Flags::TicketEquals(_) => Origin::NONE,
             Flags::IdRemainder { .. } => Origin::ID.with(Origin::TEAM),
-            Flags::IdZero | Flags::IsFirst(_) => Origin::ID,
+            Flags::Others(_) => Origin::ID,
             Flags::Taint(origin) => origin,
         }
     }
@@ -141,6 +203,17 @@ impl State {
             changed = true;
         }
         changed
+    }
+
+    /// What was compared last was found equal.
+    pub(crate) fn found_equal(&mut self) {
+        match self.flags {
+            Flags::StackEquals(place) => self.general[STACK] = Value::Frame(place),
+            Flags::TicketEquals(n) if self.general[n] == Value::Taint(Origin::TICKET) => {
+                self.general[n] = Value::Plain;
+            }
+            _ => {}
+        }
     }
 
     /// Whether anything depends on which registers and places are written.

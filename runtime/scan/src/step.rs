@@ -77,6 +77,7 @@ impl Step<'_> {
             {
                 self.arithmetic(i)?;
             }
+            Op::CompareIf => self.compare_if(i),
             Op::FetchAdd if i.is_locked => self.count(i),
             Op::Multiply if width >= 4 => self.multiply(i),
             Op::ShiftLeft if width >= 4 && self.is_multiple(i) => self.shift(i),
@@ -220,7 +221,11 @@ impl Step<'_> {
                 }
                 if let Some(n) = i.asks {
                     let value = self.state.general[usize::from(n)];
-                    self.escape(value, Why::Branch, i);
+                    // Was it the first one that came to the counter, or the last?
+                    let whole = !i.reads_flags && i.condition != Condition::Other && i.width() >= 4;
+                    if !whole || value != Value::Taint(Origin::TICKET) {
+                        self.escape(value, Why::Branch, i);
+                    }
                 }
                 both
             }
@@ -253,16 +258,11 @@ impl Step<'_> {
                 | (true, C::LessOrEqual | C::BelowOrEqual) => Some(Picked::NotLess(split)),
                 _ => None,
             },
-            (Flags::IdZero, C::Equal | C::LessOrEqual | C::BelowOrEqual) => Some(Picked::Zero),
-            (Flags::IdZero, C::NotEqual | C::Greater | C::Above) => Some(Picked::NotZero),
-            // The bit is 0, or not.
-            (Flags::IsFirst(first), C::Equal | C::NotEqual) => {
-                if first == (i.condition == C::NotEqual) {
-                    Some(Picked::Zero)
-                } else {
-                    Some(Picked::NotZero)
-                }
-            }
+            (Flags::Others(found), condition) => Some(if found.agree(condition)? {
+                Picked::NotZero
+            } else {
+                Picked::Zero
+            }),
             _ => None,
         }
     }
@@ -300,9 +300,9 @@ pub(crate) enum Picked {
     Less(u64),
     /// Whether `id >= remainder`.
     NotLess(u64),
-    /// Whether `id == 0`.
+    /// Whether `id == 0`, and perhaps something else besides.
     Zero,
-    /// Whether `id != 0`.
+    /// Whether `id != 0`, or something else.
     NotZero,
 }
 

@@ -89,10 +89,16 @@ pub(crate) fn check(
             .filter_map(|at| function.at.binary_search(at).ok())
             .collect()
     };
-    let (splits, ends) = (nodes(splits), nodes(ends));
     if splits.len() == 1 {
-        function.ends = ends;
+        function.ends = nodes(ends);
     }
+    let mut splits = nodes(splits);
+    let doubled = graph.nodes.values().enumerate().filter(|(_, node)| {
+        let first = node.instruction.same_as.map(|at| graph.nodes.number(at));
+        first.flatten().is_some_and(|n| splits.contains(&n))
+    });
+    let doubled: Vec<usize> = doubled.map(|(n, _)| n).collect();
+    splits.extend(doubled);
     function.form = form;
     function.alone();
     let mut levels = function.static_loops(&splits)?;
@@ -496,8 +502,9 @@ impl<'a> Function<'a> {
         }
         if effect.exchanges {
             // Whether somebody came in between says nothing about the value.
-            state[FLAGS] = SET;
-            state[self.graph.machine.roles().result()] = SET;
+            for l in effect.writes().filter(|&l| l < VECTORS || l == FLAGS) {
+                state[l] = SET;
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 //! An instruction that does several things is lowered to as many steps, at the addresses of its four bytes: `ldp` loads
 //! twice, `cbz` compares and branches. What the steps hand on to each other lies in a register of their own.
 
+mod atomics;
 mod memory;
 mod registers;
 mod vector;
@@ -11,6 +12,7 @@ use super::{
     Access, Address, Collects, Condition, FlagsWritten, Flow, Instruction, Op, Operand, Register,
     Used, FRAME, STACK,
 };
+use crate::Why;
 
 /// The number of the stack pointer in instructions; for most of them the register that is always zero.
 const ZERO: u8 = 31;
@@ -24,6 +26,8 @@ pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     at: u64,
     steps: std::vec::IntoIter<Instruction>,
+    /// The word that was read last is of SVE or SME.
+    is_scalable: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -32,6 +36,7 @@ impl<'a> Reader<'a> {
             bytes,
             at,
             steps: Vec::new().into_iter(),
+            is_scalable: false,
         }
     }
 
@@ -44,6 +49,24 @@ impl<'a> Reader<'a> {
         self.bytes.len() < 4 && self.steps.len() == 0
     }
 
+    /// Reads the call or jump before this address, to code that begins with `callee`, as the atomic instruction that
+    /// it stands for, if it does.
+    pub(crate) fn read_atomic(&mut self, callee: &[u8], comes_back: bool) -> Option<u64> {
+        let call = self.at.checked_sub(4).filter(|_| self.steps.len() == 0)?;
+        let (steps, bytes) = atomics::called(callee, call, comes_back)?;
+        (self.at, self.steps) = (call, steps.into_iter());
+        Some(bytes)
+    }
+
+    /// Why nothing was read.
+    pub(crate) fn why_not(&self) -> Why {
+        if self.is_scalable {
+            Why::Scalable
+        } else {
+            Why::UnknownCode
+        }
+    }
+
     /// `None` where the bytes are no instruction that is known.
     pub(crate) fn read(&mut self) -> Option<Instruction> {
         if self.steps.len() == 0 {
@@ -52,6 +75,8 @@ impl<'a> Reader<'a> {
             let word = u32::from_le_bytes(bytes.try_into().ok()?);
             self.bytes = &self.bytes[4..];
             let steps = lowered(word, self.at);
+            let kind = bits(word, 25, 4);
+            self.is_scalable = kind == 0b0010 || kind == 0 && bits(word, 31, 1) == 1;
             self.steps = steps.unwrap_or_default().into_iter();
         }
         let Some(step) = self.steps.next() else {
@@ -190,6 +215,7 @@ impl Lower {
             multiplies: op == Op::Multiply,
             is_of_end: op == Op::Nothing,
             names: None,
+            same_as: None,
         });
         let last = self.steps.len() - 1;
         &mut self.steps[last]
@@ -206,6 +232,16 @@ impl Lower {
     /// Reads `from`, and sets the flags.
     fn compare(&mut self, op: Op, from: &[Operand]) {
         self.step(op, None, from).flags = FlagsWritten::All;
+    }
+
+    /// `a` and `b` are compared if the condition with this code holds.
+    fn compare_if(&mut self, word: u32, a: Operand, b: Operand) {
+        let otherwise = Operand::Constant(bits(word, 0, 4).into());
+        self.compare(Op::CompareIf, &[a, b, otherwise]);
+        if let Some(step) = self.steps.last_mut() {
+            step.condition = condition(bits(word, 12, 4));
+            step.reads_flags = true;
+        }
     }
 
     fn copy(&mut self, to: Register, from: Operand) -> &mut Instruction {
@@ -227,9 +263,9 @@ impl Lower {
         step.reads_flags = true;
     }
 
-    /// A branch that asks whether a register, or a bit of it, is zero. The flags stay what they are.
-    fn branch_by(&mut self, target: u64, register: u8, is_not: u32) {
-        let operand = read(register, 8);
+    /// A branch that asks whether a register, or a bit of its lowest byte, is zero. The flags stay what they are.
+    fn branch_by(&mut self, target: u64, register: u8, is_not: u32, size: u8) {
+        let operand = read(register, size);
         let step = self.step(Op::Other, None, &[operand]);
         step.flow = Flow::Branches(target);
         step.condition = if is_not == 1 {
@@ -526,7 +562,7 @@ impl Lower {
                 let one = bits(word, 25, 1) == 1;
                 let bit = bits(word, 31, 1) << 5 | bits(word, 19, 5);
                 let target = if one { near(5, 14) } else { near(5, 19) };
-                self.branch_by(target, tested, bits(word, 24, 1));
+                self.branch_by(target, tested, bits(word, 24, 1), if one { 1 } else { 8 });
                 if one && bit != 0 {
                     // Of any other bit than the lowest one nothing is known.
                     self.steps.last_mut()?.condition = Condition::Other;
@@ -551,7 +587,8 @@ impl Lower {
         // Barriers of all kinds; `clrex`.
         let fence = word & 0xffff_f01f == 0xd503_301f;
         if hint || fence {
-            self.step(Op::Nothing, None, &[]);
+            let op = if fence { Op::Fence } else { Op::Nothing };
+            self.step(op, None, &[]);
         } else if word & 0xffe0_001f == 0xd420_0000 {
             self.flow(Flow::Stops, None);
         } else if word & 0xfff0_0000 == 0xd530_0000 {

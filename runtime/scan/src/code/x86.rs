@@ -65,7 +65,7 @@ fn lowered(i: &iced_x86::Instruction, info: &InstructionInfo) -> Instruction {
             _ => Access::Reads,
         },
     });
-    Instruction {
+    let mut lowered = Instruction {
         at: i.ip(),
         behind: i.next_ip(),
         op: op(i),
@@ -106,7 +106,13 @@ fn lowered(i: &iced_x86::Instruction, info: &InstructionInfo) -> Instruction {
         multiplies: multiplies(i),
         is_of_end: is_of_end(i),
         names: names(i),
+        same_as: None,
+    };
+    if lowered.op == Op::Nothing {
+        // Its operand only makes it long.
+        lowered.becomes_nothing();
     }
+    lowered
 }
 
 fn is_read(access: OpAccess) -> bool {

@@ -10,7 +10,7 @@ use crate::graph::Graph;
 use crate::nodes::Next;
 use crate::primary::held::{self, Registers};
 use crate::primary::{self, Block};
-use crate::state::{Flags, State};
+use crate::state::State;
 use crate::step::Step;
 use crate::told;
 use crate::value::{Origin, Value};
@@ -282,20 +282,16 @@ impl Analysis<'_> {
                     if looks {
                         self.note_branch(i, &state, taken);
                     }
-                    let here = state.general[STACK];
-                    let (mut there, mut after) = (here, here);
-                    if let Flags::StackEquals(place) = state.flags {
-                        match i.condition {
-                            _ if !i.reads_flags => {}
-                            Condition::Equal => there = Value::Frame(place),
-                            Condition::NotEqual => after = Value::Frame(place),
-                            _ => {}
-                        }
+                    let (mut jumped, mut passed) = (state.clone(), state);
+                    (jumped.order, passed.order) = (taken, fallen);
+                    match i.condition {
+                        _ if !i.reads_flags => {}
+                        Condition::Equal => jumped.found_equal(),
+                        Condition::NotEqual => passed.found_equal(),
+                        _ => {}
                     }
-                    (state.order, state.general[STACK]) = (taken, there);
-                    send(*target, &state);
-                    (state.order, state.general[STACK]) = (fallen, after);
-                    send(behind, &state);
+                    send(*target, &jumped);
+                    send(behind, &passed);
                     return Ok(());
                 }
                 Next::Call { callee, pad, last } => {

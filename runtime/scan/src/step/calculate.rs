@@ -3,7 +3,7 @@
 use super::{is_stack_pointer, tainted, Picked, Step};
 use crate::code::{FlagsWritten, Instruction, Op, Operand, Register};
 use crate::findings::Memory;
-use crate::state::{Flags, Source, RAX, RDX};
+use crate::state::{Flags, Outcomes, Source, RAX, RDX};
 use crate::value::{Origin, Place, Value};
 use crate::Why;
 
@@ -70,11 +70,14 @@ impl Step<'_> {
             _ => false,
         };
         if first_or_last && a == Value::Taint(Origin::TICKET) {
-            self.state.flags = Flags::Plain;
+            self.state.flags = match i.operand(first).general() {
+                Some(n) if op == Op::Compare => Flags::TicketEquals(n),
+                _ => Flags::Plain,
+            };
             return Ok(());
         }
         if op == Op::Test && (same || constant == Some(-1)) && a == Value::Id {
-            self.state.flags = Flags::IdZero;
+            self.state.flags = Flags::Others(Outcomes::compared(1, 0));
             return Ok(());
         }
         let result = match (op, constant) {
@@ -135,7 +138,9 @@ impl Step<'_> {
                     swapped: true,
                 };
             }
-            (Op::Compare, Value::Id, Value::Zero) => self.state.flags = Flags::IdZero,
+            (Op::Compare, Value::Id, Value::Zero) => {
+                self.state.flags = Flags::Others(Outcomes::compared(1, 0));
+            }
             (Op::Compare, _, Value::Frame(place)) if is_stack_pointer(i) => {
                 self.state.flags = Flags::StackEquals(place);
             }
@@ -206,7 +211,7 @@ impl Step<'_> {
             }
             _ => return self.generic(i),
         };
-        self.state.flags = Flags::IsFirst(asked);
+        self.state.flags = Flags::Others(Outcomes::zero(asked));
         if matches!(i.op, Op::Test | Op::Compare) {
             return;
         }
@@ -214,6 +219,33 @@ impl Step<'_> {
             self.write_narrow(i, Value::IsFirst(asked));
         } else {
             self.write(i, 0, Value::IsFirst(asked));
+        }
+    }
+
+    /// Compares where a condition holds, else leaves other flags: `a && b` without a branch.
+    pub(super) fn compare_if(&mut self, i: &Instruction) {
+        let (a, b) = (self.read(i, 0), self.read(i, 1));
+        let constant = |n| i.operand(n).constant().and_then(|c| u8::try_from(c).ok());
+        let before = self.state.flags;
+        let found = constant(2).and_then(|otherwise| {
+            let otherwise = Outcomes::just(otherwise);
+            match (before, a, constant(1)) {
+                // Of the threads only the first one may compare.
+                (Flags::Others(found), ..) => {
+                    let fails = found.agree(i.condition) == Some(false);
+                    (fails && a.is_free() && b.is_free()).then_some(otherwise)
+                }
+                _ if !before.origin().is_none() => None,
+                (_, Value::Id, Some(0)) => Some(Outcomes::compared(1, 0).with(otherwise)),
+                (_, Value::IsFirst(first), Some(with)) => {
+                    Some(Outcomes::compared(u8::from(!first), with).with(otherwise))
+                }
+                _ => None,
+            }
+        });
+        match found {
+            Some(found) => self.state.flags = Flags::Others(found),
+            None => self.set_flags(a.origin().with(b.origin()).with(before.origin())),
         }
     }
 
@@ -291,8 +323,9 @@ impl Step<'_> {
     /// A division that leaves a quotient alone.
     fn divide_registers(&mut self, i: &Instruction) {
         let (dividend, divisor) = (self.read(i, 1), self.read(i, 2));
+        let here = i.same_as.unwrap_or(i.at);
         let divisor = match divisor {
-            value if value.split() == Some(i.at) => value.outdated(),
+            value if value.split() == Some(here) => value.outdated(),
             value => value,
         };
         let source = i.operand(1).general().map(Source::Register);
@@ -301,9 +334,9 @@ impl Step<'_> {
             _ => None,
         };
         if again.is_none() {
-            self.state.forget_split(i.at);
+            self.state.forget_split(here);
         }
-        let (quotient, _) = dividend.divide(divisor, again.unwrap_or(i.at));
+        let (quotient, _) = dividend.divide(divisor, again.unwrap_or(here));
         self.write(i, 0, quotient);
         if let (Some(source), Value::Quotient(split)) = (source, quotient) {
             self.state.divided = Some((split, source));
@@ -323,6 +356,9 @@ impl Step<'_> {
             self.escape(added, Why::Store, i);
         }
         self.write(i, last, Value::Taint(Origin::TICKET));
+        if matches!(self.state.flags, Flags::TicketEquals(_)) {
+            self.state.flags = Flags::Plain;
+        }
         // Of the sum, which nobody has a register for.
         if i.flags != FlagsWritten::None {
             self.state.flags = Flags::Plain;

@@ -222,6 +222,16 @@ void fits_timer_in_place(int n, double x, double y) {
 }
 #endif
 
+void refused_timer_of_two(int n) {
+#pragma omp parallel
+    {
+        int me = omp_get_thread_num();
+        if (timing && me < 2) start_timer(1);
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] = heavy(b[i]);
+    }
+}
+
 /* What looks like that. */
 __attribute__((noinline)) double picked(void) { return spent[0]; }
 __attribute__((noinline)) void note(double x) { spent[1] = x; }
@@ -325,6 +335,19 @@ void refused_each_counts(int n) {
         team++;
 #pragma omp for
         for (int i = 0; i < n; i++) a[i] = i;
+    }
+}
+
+/* By a number that may lie in a register meanwhile. */
+void refused_each_counts_twice(int n) {
+#pragma omp parallel
+    {
+#pragma omp atomic
+        chosen += 1000003;
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] *= 2;
+#pragma omp atomic
+        size += 1000003;
     }
 }
 

@@ -8,7 +8,8 @@
 //! each thread (`errno`, exceptions in flight) is left to the caller.
 //!
 //! **Machines**: x86-64 and aarch64, with the System V and AAPCS64 calling conventions. On others
-//! [`AVAILABLE`] is false and no stack can be made.
+//! [`AVAILABLE`] is false and no stack can be made. Of vector registers of any length (AVX, SVE) a function that calls
+//! keeps nothing in registers but the lower halves of `v8` to `v15`, and so there is no more to save.
 
 use hetmp_core::{page, sys};
 use memmap2::{MmapOptions, MmapRaw};

@@ -47,6 +47,19 @@ impl Moved {
     }
 }
 
+/// What the bits that single loads and stores have in common say of a general register.
+fn general(word: u32) -> Option<Moved> {
+    let (kind, opcode) = (bits(word, 30, 2), bits(word, 22, 2));
+    let target = number(word, 0);
+    Some(match (opcode, kind) {
+        (0b00 | 0b01, _) => Moved::general(target, 1 << kind, opcode == 0b01, None),
+        (0b10, 0..=2) | (0b11, 0 | 1) => {
+            Moved::general(target, 1 << kind, true, Some(opcode == 0b10))
+        }
+        _ => return None,
+    })
+}
+
 impl Lower {
     pub(super) fn memory(&mut self, word: u32) -> Option<()> {
         let vector = bits(word, 26, 1) == 1;
@@ -63,6 +76,20 @@ impl Lower {
                     _ => return None,
                 };
                 self.moves(moved, Address::fixed_at(at));
+                Some(())
+            }
+            // `ldapur`, `stlur`: ordered, at a distance.
+            (0b011, 0b01) if !vector && bits(word, 21, 1) == 0 && bits(word, 10, 2) == 0 => {
+                let moved = general(word)?;
+                let displacement = signed(word, 12, 9);
+                let base = Address::of(whole(number(word, 5)));
+                self.moves(
+                    moved,
+                    Address {
+                        displacement,
+                        ..base
+                    },
+                );
                 Some(())
             }
             (0b101, _) => self.pair(word),
@@ -172,18 +199,12 @@ impl Lower {
                 _ => return None,
             }
         } else {
-            match (opcode, kind) {
-                (0b00 | 0b01, _) => Moved::general(target, 1 << kind, opcode == 0b01, None),
+            if (opcode, kind) == (0b10, 3) {
                 // A prefetch.
-                (0b10, 3) => {
-                    self.step(Op::Nothing, None, &[]);
-                    return Some(());
-                }
-                (0b10, _) | (0b11, 0 | 1) => {
-                    Moved::general(target, 1 << kind, true, Some(opcode == 0b10))
-                }
-                _ => return None,
+                self.step(Op::Nothing, None, &[]);
+                return Some(());
             }
+            general(word)?
         };
         let at = Address::of(whole(base));
         if scaled {
@@ -251,7 +272,7 @@ impl Lower {
             (1, 1) if number(word, 10) == ZERO => {
                 let new = read(target, size.max(4));
                 let step = self.change(
-                    Op::Other,
+                    Op::CompareAndSwap,
                     written(status, size.max(4)),
                     &[Operand::Memory, new],
                 );

@@ -105,13 +105,17 @@ impl Lower {
                 }
             }
             (1, 0b0010) => {
+                let negates = bits(word, 30, 1) == 0;
                 let other = match bits(word, 11, 1) {
+                    1 if negates => Operand::Constant(-i64::from(b)),
                     1 => Operand::Constant(b.into()),
                     _ => read(b, size),
                 };
-                let step = self.step(Op::Other, None, &[read(a, size), other]);
-                step.reads_flags = true;
-                step.flags = FlagsWritten::All;
+                if negates && other == Operand::Constant(0) {
+                    // It would carry otherwise.
+                    return None;
+                }
+                self.compare_if(word, read(a, size), other);
             }
             (1, 0b0100) => self.select(word, written(to, size), (a, b), size)?,
             (1, 0b0110) if bits(word, 30, 1) == 1 => {
@@ -131,18 +135,24 @@ impl Lower {
                 let c = number(word, 10);
                 let subtracts = bits(word, 15, 1) == 1;
                 let result = written(to, size);
-                if bits(word, 21, 3) != 0 {
-                    // Of halves, or the upper half.
-                    let from = [read(a, 8), read(b, 8), read(c, 8)];
-                    self.step(Op::Other, Some(result), &from).multiplies = true;
-                    return Some(());
-                }
+                // The factors of a longer product are halves.
+                let narrow = match bits(word, 21, 3) {
+                    0b000 => size,
+                    0b001 | 0b101 if size == 8 => 4,
+                    // Its upper half.
+                    0b010 | 0b110 if size == 8 => {
+                        let from = [read(a, 8), read(b, 8)];
+                        self.step(Op::Other, Some(result), &from).multiplies = true;
+                        return Some(());
+                    }
+                    _ => return None,
+                };
                 let product = if c == ZERO {
                     result
                 } else {
                     part(SCRATCH, size)
                 };
-                let factors = [read(a, size), read(b, size)];
+                let factors = [read(a, narrow), read(b, narrow)];
                 self.step(Op::Multiply, Some(product), &factors);
                 let product = Operand::Register(product);
                 match (c == ZERO, subtracts) {

@@ -95,9 +95,7 @@ impl Lower {
                 step.reads_flags = true;
             }
             0b01 => {
-                let step = self.step(Op::Other, None, &[x, y]);
-                step.reads_flags = true;
-                step.flags = FlagsWritten::All;
+                self.compare_if(word, x, y);
             }
             _ if bits(word, 10, 3) == 0b100 => {
                 self.step(Op::Other, Some(result), &[]);
