@@ -86,10 +86,14 @@ status=0
 HETMP_LIB=$library scripts/cross aarch64 package --fast --out "$work/packages" deb wheel >"$work/out" 2>&1 || status=$?
 [ "$status" = 0 ] || cat "$work/out"
 verdict "$status" "packages are made"
-for package in "$work"/packages/hetmp_*_arm64.deb "$work"/packages/hetmp-dev_*_arm64.deb; do
-    dpkg-deb -x "$package" "$work/deb" && dpkg-deb -f "$package" Package Architecture Depends
-done
-python3 -m zipfile -e "$work"/packages/hetmp-*_aarch64.whl "$work/wheel"
+unpacked() {
+    for package in "$work"/packages/hetmp_*_arm64.deb "$work"/packages/hetmp-dev_*_arm64.deb; do
+        dpkg-deb -x "$package" "$work/deb" && dpkg-deb -f "$package" Package Architecture Depends || return 1
+    done
+    python3 -m zipfile -e "$work"/packages/hetmp-*_aarch64.whl "$work/wheel"
+}
+[ "$status" != 0 ] || unpacked || status=$?
+verdict "$status" "packages are unpacked"
 cat >"$work/which.c" <<'C'
 #define _GNU_SOURCE
 #include <dlfcn.h>

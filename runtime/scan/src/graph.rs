@@ -4,7 +4,7 @@ mod registers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::code::{Address, Flow, Instruction, Op, Operand, Reader, Register};
+use crate::code::{Address, FlagsWritten, Flow, Instruction, Op, Operand, Reader, Register};
 use crate::library;
 use crate::nodes::{Landing, Next, Node, Nodes, Numbers};
 use crate::state::GENERAL;
@@ -47,6 +47,21 @@ struct Loop {
     new: usize,
     /// The one instruction between them that makes the one of the other, and of what else.
     maker: Option<(usize, Operand)>,
+}
+
+/// A division, and what comes of it.
+#[derive(Default)]
+struct Split<'a> {
+    steps: Vec<&'a Instruction>,
+    ends: BTreeSet<u64>,
+}
+
+impl Split<'_> {
+    fn is_like(&self, other: &Split<'_>) -> bool {
+        let mut both = self.steps.iter().zip(&other.steps);
+        let lengths = self.steps.len() == other.steps.len();
+        lengths && self.ends == other.ends && both.all(|(a, b)| a.is_like(b))
+    }
 }
 
 /// So many instructions before a call are looked at for its arguments.
@@ -327,52 +342,57 @@ impl Graph {
         })
     }
 
-    /// Divisions from which the code goes on in the same way, and comes to the same place: compilers put one at the end
-    /// of each way instead of joining the ways before it.
+    /// Divisions of the same numbers whose results go the same way: compilers put one at the end of each way instead of
+    /// joining the ways before it.
     fn find_doubled(&mut self) {
-        let divides = |node: &Node| node.instruction.op == Op::Divide;
-        let all = (0..self.nodes.len()).filter(|&n| self.nodes.at(n).is_some_and(divides));
-        let mut first: Vec<u64> = Vec::new();
-        for n in all.collect::<Vec<usize>>() {
-            let Some(at) = self.nodes.at(n).map(|node| node.instruction.at) else {
+        let mut first: Vec<(u64, Split<'_>)> = Vec::new();
+        let mut doubled = Vec::new();
+        for (number, node) in self.nodes.values().enumerate() {
+            let i = &node.instruction;
+            let Some(split) = (i.op == Op::Divide).then(|| self.split_at(i)).flatten() else {
                 continue;
             };
-            match first.iter().find(|&&other| self.goes_on_alike(other, at)) {
-                None => first.push(at),
-                Some(&other) => {
-                    if let Some(node) = self.nodes.values_mut().nth(n) {
-                        node.instruction.same_as = Some(other);
-                    }
-                }
+            let is_same = |other: &&(u64, Split<'_>)| other.1.is_like(&split);
+            match first.iter().find(is_same) {
+                Some(&(at, _)) => doubled.push((number, at)),
+                None => first.push((i.at, split)),
+            }
+        }
+        for (number, at) in doubled {
+            if let Some(node) = self.nodes.values_mut().nth(number) {
+                node.instruction.same_as = Some(at);
             }
         }
     }
 
-    /// Whether the same instructions lead from both addresses to the same one, or the same two.
-    fn goes_on_alike(&self, mut a: u64, mut b: u64) -> bool {
+    /// What straight code does with a division's numbers, up to a branch.
+    fn split_at(&self, division: &Instruction) -> Option<Split<'_>> {
+        let results = [
+            division.operand(0).general()?,
+            division.operand(1).general()?,
+        ];
+        let is_of_it = |i: &Instruction| {
+            let all = i.used.iter().filter_map(|used| used.register.general());
+            all.into_iter().any(|n| results.contains(&n)) || i.flags != FlagsWritten::None
+        };
+        let mut split = Split::default();
+        let mut at = division.at;
         for _ in 0..STRAIGHT {
-            (a, b) = (self.skip_jumps(a), self.skip_jumps(b));
-            if a == b {
-                return true;
-            }
-            let (Some(x), Some(y)) = (self.nodes.get(&a), self.nodes.get(&b)) else {
-                return false;
-            };
-            match (&x.next, &y.next) {
-                (Next::Fall, Next::Fall) if x.instruction.is_like(&y.instruction) => {}
-                (Next::Branch(_), Next::Branch(_)) => {
-                    let ends = |node: &Node| {
-                        let ends = node.successors().into_iter().flatten();
-                        ends.map(|at| self.skip_jumps(at))
-                            .collect::<BTreeSet<u64>>()
-                    };
-                    return ends(x) == ends(y);
+            let node = self.nodes.get(&self.skip_jumps(at))?;
+            let i = &node.instruction;
+            match &node.next {
+                Next::Fall if is_of_it(i) => split.steps.push(i),
+                Next::Fall => {}
+                Next::Branch(_) => {
+                    let ends = node.successors().into_iter().flatten();
+                    split.ends = ends.map(|at| self.skip_jumps(at)).collect();
+                    return Some(split);
                 }
-                _ => return false,
+                _ => return None,
             }
-            (a, b) = (x.instruction.behind, y.instruction.behind);
+            at = i.behind;
         }
-        false
+        None
     }
 
     /// Fills [`Graph::called_back`].

@@ -90,10 +90,10 @@ impl Block<'_> {
         Some(if self.inner { results | left } else { 0 })
     }
 
-    /// The registers that hold the same as a word of the frame when the block begins, as the code before the branch
-    /// shows: it has loaded or saved them.
+    /// The registers that hold the same as a word of the frame, or another register, when the block begins, as the code
+    /// before the branch shows: it has loaded, saved or copied them.
     fn equal(&self) -> Equal {
-        let mut equal = Equal::new();
+        let mut equal = Equal::default();
         let (mut registers, mut words): (Registers, Vec<Word>) = (0, Vec::new());
         let Some(mut number) = self.graph.nodes.number(self.branch) else {
             return equal;
@@ -116,7 +116,14 @@ impl Block<'_> {
             let word = Word::of(i, self.has_frame_pointer);
             if let (Some(Some(n)), Some(word)) = (moved_register(i), word) {
                 if registers & 1 << n == 0 && !words.iter().any(|other| other.meets(word)) {
-                    equal.insert((n, word));
+                    equal.words.insert((n, word));
+                }
+            }
+            let copied =
+                (i.op == Op::Copy).then(|| (i.operand(0).general(), i.operand(1).general()));
+            if let Some((Some(a), Some(b))) = copied {
+                if registers & (1 << a | 1 << b) == 0 {
+                    equal.twins.insert((a.min(b), a.max(b)));
                 }
             }
             registers |= effect.writes | effect.may_write;

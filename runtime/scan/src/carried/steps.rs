@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::effect::{location, Effect};
-use super::function::{Function, Location, FLAGS, HEAP, POINTED, WORDS};
+use super::function::{Function, Location, FLAGS, HEAP, MASKS, POINTED, VECTORS, WORDS};
 use super::same::Same;
 use crate::code::{self, Instruction, Op};
 use crate::nodes::Next;
@@ -141,6 +141,9 @@ pub(super) struct Moves {
     pub(super) copies: bool,
 }
 
+/// No process has addresses from here on.
+const NOWHERE: u64 = 1 << 62;
+
 impl Function<'_> {
     /// The instruction as a sum.
     pub(super) fn moves(&self, i: &Instruction, effect: &Effect) -> Option<Moves> {
@@ -170,7 +173,13 @@ impl Function<'_> {
         if i.moves || i.op == Op::WidenResult {
             let from = match i.op {
                 Op::WidenResult => own(),
-                _ => operand(1)?,
+                _ => match operand(1)? {
+                    // No number is added to a vector: what matters is that it is the same one.
+                    Operand::Number(number) if (VECTORS..MASKS).contains(&to) => {
+                        Operand::Constant(NOWHERE | number as u64)
+                    }
+                    from => from,
+                },
             };
             let copies = !matches!(from, Operand::Number(_));
             return copies.then(|| Moves {

@@ -27,8 +27,14 @@ pub(super) fn set(registers: &[usize]) -> Registers {
     registers.iter().fold(0, |all, &n| all | 1 << n)
 }
 
-/// Registers and words that hold the same.
-pub(super) type Equal = BTreeSet<(usize, Word)>;
+/// What holds the same when the block begins.
+#[derive(Default)]
+pub(super) struct Equal {
+    /// Registers and words of the frame.
+    pub(super) words: BTreeSet<(usize, Word)>,
+    /// Pairs of registers, the lower number first.
+    pub(super) twins: BTreeSet<(usize, usize)>,
+}
 
 /// A word of the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -140,8 +146,8 @@ impl Held {
     pub(super) fn changed_registers(&self, equal: &Equal) -> Registers {
         let changed = |(n, source): (usize, &Source)| match *source {
             _ if n == STACK => false,
-            Source::Register(r) => r != n,
-            Source::Word(word) => !equal.contains(&(n, word)),
+            Source::Register(r) => r != n && !equal.twins.contains(&(r.min(n), r.max(n))),
+            Source::Word(word) => !equal.words.contains(&(n, word)),
             Source::Nothing => false,
             Source::Other => true,
         };
@@ -153,7 +159,7 @@ impl Held {
     pub(super) fn changed_words(&self, equal: &Equal) -> Vec<Word> {
         let changed = |(&word, source): (&Word, &Source)| match *source {
             Source::Word(same) if same == word => None,
-            Source::Register(n) if equal.contains(&(n, word)) => None,
+            Source::Register(n) if equal.words.contains(&(n, word)) => None,
             _ => Some(word),
         };
         self.words.iter().filter_map(changed).collect()

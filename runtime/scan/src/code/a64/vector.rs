@@ -97,9 +97,7 @@ impl Lower {
             0b01 => {
                 self.compare_if(word, x, y);
             }
-            _ if bits(word, 10, 3) == 0b100 => {
-                self.step(Op::Other, Some(result), &[]);
-            }
+            _ if bits(word, 10, 3) == 0b100 => self.number(word, result).moves = true,
             _ if bits(word, 10, 4) == 0b1000 => {
                 let with_zero = bits(word, 3, 1) == 1;
                 let y = if with_zero { Operand::Constant(0) } else { y };
@@ -148,8 +146,12 @@ impl Lower {
                 let mode = bits(word, 12, 4);
                 let keeps = mode & 1 == 1 && mode < 0b1100;
                 let value = bits(word, 16, 3) << 5 | bits(word, 5, 5);
-                let step = self.of(keeps, result, &[]);
-                step.clears = !keeps && value == 0 && (mode < 0b1100 && !second || mode == 0b1110);
+                let clears = value == 0 && (mode < 0b1100 && !second || mode == 0b1110);
+                if keeps || clears {
+                    self.of(keeps, result, &[]).clears = clears && !keeps;
+                } else {
+                    self.number(word, result).moves = true;
+                }
                 return Some(());
             }
             let kind = bits(word, 11, 5);
@@ -257,6 +259,12 @@ impl Lower {
             _ => return None,
         }
         Some(())
+    }
+
+    /// A number that is in the instruction, which is all but the register's name.
+    fn number(&mut self, word: u32, result: Register) -> &mut Instruction {
+        let number = Operand::Constant(i64::from(word >> 5));
+        self.step(Op::Other, Some(result), &[number])
     }
 
     /// A result of which something old is left, or nothing.
