@@ -89,7 +89,7 @@ impl Graph {
                 return true;
             }
             let calls = matches!(node.next, Next::Call { .. } | Next::TailCall(_));
-            if !i.writes(register) && !(calls && is_lost) {
+            if !(i.writes(register) || calls && is_lost) {
                 open.extend(after(number));
             }
         }
