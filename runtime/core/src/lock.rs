@@ -260,12 +260,7 @@ impl Brief {
     fn lock_slow(&self) {
         let mut spinner = Spinner::new();
         while self.word.load(Ordering::Relaxed) != FREE || !self.try_lock() {
-            if !spinner.turn() {
-                #[cfg(not(loom))]
-                sys::yield_now();
-                #[cfg(loom)]
-                loom::thread::yield_now();
-            }
+            spinner.turn_or_rest();
         }
     }
 

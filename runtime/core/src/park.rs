@@ -12,6 +12,6 @@ mod spin;
 mod tests;
 
 pub use flag::{Flag, Poll, SharedFlag};
-pub use spin::Spinner;
 #[cfg(not(loom))]
-pub use spin::{LastSeen, Policy};
+pub use spin::{give_core, LastSeen, Policy};
+pub use spin::{rest, Spinner};

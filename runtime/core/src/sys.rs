@@ -133,6 +133,20 @@ pub fn yield_now() {
     }
 }
 
+/// Sleeps for `ns` nanoseconds, or until a signal comes; the kernel adds some 50 us. Leaves `errno` alone.
+pub fn nap(ns: u64) {
+    let time = libc::timespec {
+        tv_sec: (ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+    };
+    let saved = errno();
+    // SAFETY: the pointer is to a live timespec; null says that the remaining time is not wanted.
+    unsafe {
+        libc::nanosleep(&time, core::ptr::null_mut());
+        *libc::__errno_location() = saved;
+    }
+}
+
 /// `CLOCK_MONOTONIC` in nanoseconds.
 #[inline]
 pub fn monotonic_ns() -> u64 {

@@ -19,7 +19,7 @@ use crate::offload::{Device, Image, Offload, Refused};
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::keeper::Keeper;
 use hetmp_core::page;
-use hetmp_core::park::Policy;
+use hetmp_core::park::{self, Policy};
 use hetmp_core::segment::Segment;
 use hetmp_core::{helper, quota, sys};
 use hetmp_goal::schedule::Schedule;
@@ -470,7 +470,7 @@ impl Device for Nic {
                 if sys::monotonic_ns() > until {
                     return Err(io::Error::other("the adapter takes nothing"));
                 }
-                sys::yield_now();
+                park::rest();
             }
         }
         posting.queue.ring();

@@ -15,7 +15,7 @@ use crate::memory::Bound;
 use crate::peers::{Health, Peers};
 use hetmp_core::bell::{Bell, Naps};
 use hetmp_core::handover::HandOvers;
-use hetmp_core::park::{Policy, Spinner};
+use hetmp_core::park::{give_core, Policy, Spinner};
 use hetmp_core::sync::pause;
 use hetmp_core::sys;
 use hetmp_goal::rank::StartError;
@@ -233,12 +233,15 @@ impl Progress {
             }
         }
         for _ in 0..YIELDS {
-            sys::yield_now();
+            let gave = give_core();
             if let Some(ended) = look() {
                 if !crowded {
                     self.hand_overs.gave(self.job.rank());
                 }
                 return ended;
+            }
+            if !gave {
+                break;
             }
         }
         let mut spinner = Spinner::new();
@@ -303,14 +306,14 @@ impl Progress {
                 if !self.duty.is_on() {
                     idle += 1;
                     doze = DOZE;
-                    rest(IDLE_DOZE);
+                    sys::nap(IDLE_DOZE);
                     continue;
                 }
                 idle = 0;
                 if self.try_step(0) {
                     doze = DOZE;
                 } else if doze <= LONGEST_DOZE {
-                    rest(self.until_due(doze));
+                    sys::nap(self.until_due(doze));
                     doze *= 2;
                 } else {
                     self.sleep(&mut || !self.duty.is_on() || self.duty.is_stopped(), None);
@@ -354,15 +357,4 @@ impl Progress {
         self.lock().leave();
         self.bell.ring();
     }
-}
-
-/// Sleeps for `ns` nanoseconds, less than a second.
-fn rest(ns: u64) {
-    let time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: ns as i64,
-    };
-    // SAFETY: `time` lives until the call returns; the null pointer says that the rest of an interrupted sleep is not
-    // asked for.
-    unsafe { libc::nanosleep(&raw const time, core::ptr::null_mut()) };
 }

@@ -13,7 +13,7 @@ use crate::platform::Platform;
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::park::Spinner;
-use hetmp_core::sys::monotonic_ns;
+use hetmp_core::sys::{self, monotonic_ns};
 
 /// The memory of a cluster, with the time until which it is busy (ns).
 #[derive(Debug, Default)]
@@ -114,9 +114,9 @@ impl Engine {
             let left = at.saturating_sub(monotonic_ns());
             // A sleep takes some 60 us longer than asked.
             if left > 200_000 {
-                nap(left - 100_000);
+                sys::nap(left - 100_000);
             } else {
-                hetmp_core::sys::yield_now();
+                hetmp_core::park::rest();
             }
         }
     }
@@ -130,18 +130,6 @@ impl Engine {
                 self.wait(end + m.direct);
             }
         }
-    }
-}
-
-/// Sleeps for `ns`, or until a signal.
-pub fn nap(ns: u64) {
-    let time = libc::timespec {
-        tv_sec: (ns / 1_000_000_000) as libc::time_t,
-        tv_nsec: (ns % 1_000_000_000) as libc::c_long,
-    };
-    // SAFETY: the pointer is to a live timespec; null says that the remaining time is not wanted.
-    unsafe {
-        libc::nanosleep(&time, core::ptr::null_mut());
     }
 }
 

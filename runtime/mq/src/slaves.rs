@@ -98,7 +98,7 @@ fn over(caller: &Caller) {
     let slave = unsafe { Arc::from_raw(thread.record.cast::<Slave>()) };
     // Transfers under way are finished. What cannot be moved is left to the master.
     while slave.pump_all() {
-        hetmp_core::sys::yield_now();
+        hetmp_core::park::rest();
     }
     while let Some(ends) = slave.finish_transfers() {
         slave.engine.wait(ends);

@@ -12,7 +12,7 @@ use crate::slave::{self, Slave};
 use crate::staged::Direction;
 use crate::thread;
 use core::sync::atomic::Ordering;
-use hetmp_core::park::{Policy, Spinner};
+use hetmp_core::park::{give_core, Policy, Spinner};
 use hetmp_core::report;
 use hetmp_core::sys::monotonic_ns;
 use std::sync::Arc;
@@ -24,12 +24,6 @@ const LONG: u64 = 10_000_000_000;
 /// How often a wait gives its core away before it spins, if threads outnumber cores. The awaited thread may be queued
 /// on this very core, and spinning would delay it.
 const YIELDS: u32 = 1000;
-/// A yield that takes more ticks of the processor's counter than this (some 100 us) gave the core to a thread that
-/// computes.
-const COMPUTES: u64 = 260_000;
-/// After this many such yields a wait sleeps. The answer will take a while, and a thread that slept gets a core as
-/// soon as it is woken, while a thread that yields has to wait for its turn.
-const LONG_YIELDS: u32 = 2;
 /// How many looks in a row must find both sides waiting: a side that was just woken still looks asleep.
 const LOOKS: u32 = 3;
 
@@ -38,7 +32,6 @@ pub(crate) fn wait(queue: &'static Queue, side: Side) -> Result<(), Error> {
     let mut spinner = Spinner::new();
     let crowded = Policy::oversubscribed();
     let mut yields = if crowded { YIELDS } else { 0 };
-    let mut long_yields = 0;
     let pauses = if crowded { 0 } else { callers::PAUSES };
     callers::mine().pauses.store(pauses, Ordering::Relaxed);
     if !crowded {
@@ -62,13 +55,8 @@ pub(crate) fn wait(queue: &'static Queue, side: Side) -> Result<(), Error> {
         }
         if yields != 0 {
             yields -= 1;
-            let before = hetmp_core::sys::ticks();
-            hetmp_core::sys::yield_now();
-            if hetmp_core::sys::ticks().wrapping_sub(before) > COMPUTES {
-                long_yields += 1;
-                if long_yields == LONG_YIELDS {
-                    break;
-                }
+            if !give_core() {
+                break;
             }
             continue;
         }

@@ -457,12 +457,7 @@ impl KeyTable {
             let mut spinner = Spinner::new();
             while users(index) {
                 // A use is one copy. It ends without our help, but the thread may need this very core for it.
-                if !spinner.turn() {
-                    #[cfg(not(loom))]
-                    hetmp_core::sys::yield_now();
-                    #[cfg(loom)]
-                    pause();
-                }
+                spinner.turn_or_rest();
             }
         }
         self.writing.unlock();

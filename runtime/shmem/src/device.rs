@@ -26,7 +26,6 @@ use core::ffi::{c_int, c_uint, c_void, CStr};
 use core::sync::atomic::{AtomicU64, Ordering};
 use crossbeam_utils::CachePadded;
 use hetmp_core::park::Spinner;
-use hetmp_core::sys;
 use hetmp_nic::completion::Status;
 use hetmp_nic::descriptor::{Descriptor, Words, WORDS};
 use hetmp_nic::device_memory::board;
@@ -447,9 +446,7 @@ pub unsafe fn wait(host: *mut c_void, operations: u64) {
     let done = unsafe { AtomicU64::from_ptr(done) };
     let mut spinner = Spinner::new();
     while done.load(Ordering::Acquire) < operations {
-        if !spinner.turn() {
-            sys::yield_now();
-        }
+        spinner.turn_or_rest();
     }
 }
 

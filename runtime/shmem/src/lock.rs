@@ -85,7 +85,7 @@ pub unsafe fn test(f: &'static str, lock: *mut c_long) -> c_int {
     // SAFETY: this function's contract: `lock` is a symmetric variable that only lock functions touch.
     let old = unsafe { amo::fetching(f, DEFAULT, Op::CompareSwap, word, NEXT, 0, HOME) };
     if old != 0 {
-        hetmp_core::sys::yield_now();
+        hetmp_core::park::rest();
     }
     c_int::from(old != 0)
 }

@@ -2,7 +2,8 @@
 //!
 //! **Waiting.** A PE first spins, as the policy of [`hetmp_core::park`] says (shortly if the PEs of this machine
 //! outnumber its CPUs). Then it gives its core away for a while: the awaited PE may be queued on this very core, and
-//! handing over costs half a microsecond. Then it sleeps. Peers that write the library's own flags, and engines that
+//! handing over costs half a microsecond. Then it sleeps, at once if a thread that computes takes the core
+//! ([`give_core`]). Peers that write the library's own flags, and engines that
 //! bring data, wake it through its [bell](hetmp_core::bell::Bell). A plain store by a peer rings no bell, so that a
 //! sleep ends by itself after `NAPS`.
 
@@ -13,8 +14,7 @@ use crate::world::{self, World};
 use core::ffi::c_int;
 use core::sync::atomic::{fence, AtomicU32, Ordering};
 use hetmp_core::bell::Naps;
-use hetmp_core::park::Spinner;
-use hetmp_core::sys;
+use hetmp_core::park::{self, give_core, Policy, Spinner};
 
 /// How often the core is given away before a sleep: some 0.1 to 0.3 ms.
 const YIELDS: u32 = 200;
@@ -46,9 +46,12 @@ pub(crate) fn until_true(f: &'static str, world: &'static World, done: &mut dyn 
         YIELDS
     };
     for _ in 0..yields {
-        sys::yield_now();
+        let gave = give_core();
         if look() {
             return;
+        }
+        if !gave {
+            break;
         }
     }
     let mut watch = Watch::new(f, world);
@@ -387,7 +390,7 @@ pub unsafe fn test<T: Value>(f: &'static str, ivar: *mut T, cmp: c_int, value: T
 /// Called after a test that failed: a program that tests in a loop must not keep the awaited PE from running.
 #[inline(always)]
 fn looked_in_vain(f: &'static str) {
-    if !world::is_direct() || hetmp_core::park::Policy::oversubscribed() {
+    if !world::is_direct() || Policy::oversubscribed() {
         cold_look(f);
     }
 }
@@ -398,7 +401,7 @@ fn cold_look(f: &'static str) {
     world::need(f);
     let worked = queue::net().is_some_and(|net| net.engine.progress());
     if !worked {
-        sys::yield_now();
+        park::rest();
     }
 }
 

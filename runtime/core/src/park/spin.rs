@@ -19,7 +19,7 @@
 //! the other core to that process. A thread that spins there keeps the awaited thread from running, and sleeping
 //! costs two switches for each barrier. So while the machine is contended, [`Flag::signal`](super::Flag::signal)
 //! notes the signaller's core, and a waiter on that core yields at once: one switch a barrier, and the two run as
-//! fast as one core can. If a yield takes a whole time slice, the kernel gave the core to the other program instead.
+//! fast as one core can. If a yield takes long ([`give_core`]), the kernel gave the core to a program that computes.
 //! Then all waiters sleep rather than yield for a while.
 //!
 //! The kernel often puts a new thread on its creator's core. If either of the two then spins, it keeps the other from
@@ -71,8 +71,7 @@ pub struct Policy {
     pub(super) contended_until: AtomicU64,
     /// Length of the last contended window in ticks.
     window: AtomicU64,
-    /// Tick until which no thread yields while other programs run, because a yield gave the core to another program
-    /// for a time slice.
+    /// Tick until which no thread yields, because a yield gave the core to a thread that computes.
     pub(super) crowded_until: AtomicU64,
 }
 
@@ -113,10 +112,16 @@ pub(super) const TURNS_YOUNG: u64 = 4000;
 /// How long threads are young: some 8 ms, in which a kernel that ticks 250 times a second balances its cores twice.
 #[cfg(not(loom))]
 const YOUTH: u64 = 20_000_000;
-/// How long no thread yields, once a yield has taken a time slice: some 50 ms. A slice is some milliseconds, so even
-/// if the first yield of each period costs one, a tenth of the time is lost at most.
+/// A yield that takes longer than this (some 0.2 ms) gave the core to a thread that computes.
+#[cfg(not(loom))]
+pub(super) const LONG_YIELD: u64 = 520_000;
+/// How long no thread yields after such a yield: some 50 ms. A slice is some milliseconds, so even if the first yield
+/// of each period costs one, a tenth of the time is lost at most.
 #[cfg(not(loom))]
 const CROWDED: u64 = 130_000_000;
+/// How long a wait sleeps that nobody wakes, nanoseconds.
+#[cfg(not(loom))]
+pub(super) const NAP: u64 = 20_000;
 /// The first contended window, some 3 ms. With a shorter one a loaded machine would pay for a long spin too often;
 /// with a longer one a quiet machine would sleep for no reason.
 #[cfg(not(loom))]
@@ -257,10 +262,33 @@ impl Policy {
         }
     }
 
-    /// True while yielding is known to give the core to another program.
+    /// True while yielding is known to give the core to threads that compute.
     #[inline]
     fn crowded() -> bool {
-        sys::ticks() < POLICY.crowded_until.load(Ordering::Relaxed)
+        let until = POLICY.crowded_until.load(Ordering::Relaxed);
+        until != 0 && sys::ticks() < until
+    }
+
+    /// How often a thread may yield that shares its core with others of the runtime.
+    #[inline]
+    fn yields() -> u32 {
+        match Self::crowded() {
+            true => 0,
+            false => YIELDS,
+        }
+    }
+
+    /// A yield has ended at the tick `now`. False if it took long.
+    #[inline]
+    pub(super) fn yielded(took: u64, now: u64) -> bool {
+        if took <= LONG_YIELD {
+            return true;
+        }
+        if took > GAP {
+            Self::saw_contention(now);
+        }
+        POLICY.crowded_until.store(now + CROWDED, Ordering::Relaxed);
+        false
     }
 
     /// How many turns a wait that begins now may spin, and how often it may yield afterwards. `note` says who signalled
@@ -278,12 +306,12 @@ impl Policy {
                 // the other program.
                 (0, 0)
             } else if is_here(note) {
-                (0, if Self::crowded() { 0 } else { YIELDS })
+                (0, Self::yields())
             } else {
                 (POLICY.free.load(Ordering::Relaxed).min(CONTENDED), 0)
             }
         } else if Self::oversubscribed() {
-            (POLICY.throttled.load(Ordering::Relaxed), YIELDS)
+            (POLICY.throttled.load(Ordering::Relaxed), Self::yields())
         } else {
             (POLICY.free.load(Ordering::Relaxed), 0)
         }
@@ -307,6 +335,30 @@ impl Policy {
             .contended_until
             .store(now + window, Ordering::Relaxed);
     }
+}
+
+/// Gives the core away once, for a wait that can sleep instead. False if it had better sleep: a thread that computes
+/// takes this core for a time slice at each yield. A thread that slept gets the core sooner when it is woken.
+#[cfg(not(loom))]
+#[inline]
+pub fn give_core() -> bool {
+    if Policy::crowded() {
+        return false;
+    }
+    let before = sys::ticks();
+    sys::yield_now();
+    let now = sys::ticks();
+    Policy::yielded(now.wrapping_sub(before), now)
+}
+
+/// Lets other threads run between two looks of a wait that nobody wakes: gives the core away, or sleeps a little.
+pub fn rest() {
+    #[cfg(not(loom))]
+    if !give_core() {
+        sys::nap(NAP);
+    }
+    #[cfg(loom)]
+    pause();
 }
 
 /// Counts the turns of one wait and says when to stop spinning.
@@ -375,21 +427,22 @@ impl Spinner {
         self.yields = self.yields.min(1);
     }
 
+    /// One turn of a wait that nobody wakes: where others would sleep, it rests.
+    #[inline]
+    pub fn turn_or_rest(&mut self) {
+        if !self.turn() {
+            rest();
+        }
+    }
+
     #[cold]
     fn yield_core(&mut self) -> bool {
         self.yields -= 1;
-        let before = sys::ticks();
-        sys::yield_now();
-        let now = sys::ticks();
-        if now.wrapping_sub(before) > GAP {
-            // The yield took whole time slices: another program computes on this core. Sleep; a thread that slept
-            // gets the core promptly when it is woken.
+        let gave = give_core();
+        if !gave {
             self.yields = 0;
-            Policy::saw_contention(now);
-            POLICY.crowded_until.store(now + CROWDED, Ordering::Relaxed);
-            return false;
         }
-        true
+        gave
     }
 
     #[inline]
@@ -435,6 +488,13 @@ impl Spinner {
         pause();
         self.left = self.left.saturating_sub(1);
         self.left > 0
+    }
+
+    /// One turn of a wait that nobody wakes.
+    pub fn turn_or_rest(&mut self) {
+        if !self.turn() {
+            rest();
+        }
     }
 }
 

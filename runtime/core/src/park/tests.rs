@@ -1,7 +1,8 @@
 //! Flags and spins: under the policy as it stands, and under one that a loaded machine makes.
 
 use super::spin::{
-    core_here, note_here, CONTENDED, NOWHERE, POLICY, SIGNALLER, TURNS_YOUNG, YIELDS, YIELDS_YOUNG,
+    core_here, note_here, CONTENDED, LONG_YIELD, NAP, NOWHERE, POLICY, SIGNALLER, TURNS_YOUNG,
+    YIELDS, YIELDS_YOUNG,
 };
 use super::*;
 use crate::sync::{AtomicUsize, Ordering};
@@ -112,6 +113,33 @@ fn beside_other_load_a_waiter_yields_to_the_signaller_on_its_own_core() {
     threads.store(before.1, Ordering::Relaxed);
     assert!((0..1000).any(|_| Policy::budget(core_here() + 1) == (CONTENDED, 0)));
     POLICY.contended_until.store(0, Ordering::Relaxed);
+}
+
+#[test]
+fn after_a_long_yield_nobody_yields() {
+    let _turn = POLICY_TESTS.lock();
+    let (cpus, threads) = (&POLICY.cpus, &POLICY.threads);
+    let before = (
+        cpus.swap(2, Ordering::Relaxed),
+        threads.swap(3, Ordering::Relaxed),
+    );
+    POLICY.crowded_until.store(0, Ordering::Relaxed);
+    assert!(Policy::yielded(LONG_YIELD, sys::ticks()));
+    assert!((0..1000).any(|_| give_core()));
+    // Late enough for a test that is kept from running.
+    let now = sys::ticks() + (1 << 40);
+    assert!(!Policy::yielded(LONG_YIELD + 1, now));
+    assert!((0..1000).any(|_| {
+        POLICY.contended_until.store(0, Ordering::Relaxed);
+        Policy::budget(NOWHERE) == (POLICY.throttled.load(Ordering::Relaxed), 0)
+    }));
+    let began = sys::monotonic_ns();
+    assert!(!give_core());
+    rest();
+    assert!(sys::monotonic_ns() - began >= NAP);
+    POLICY.crowded_until.store(0, Ordering::Relaxed);
+    cpus.store(before.0, Ordering::Relaxed);
+    threads.store(before.1, Ordering::Relaxed);
 }
 
 #[test]

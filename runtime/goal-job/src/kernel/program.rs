@@ -2,7 +2,7 @@
 
 use hetmp_core::descriptor::apart;
 use hetmp_core::keeper::Keeper;
-use hetmp_core::sys;
+use hetmp_core::{park, sys};
 use hetmp_goal::kernel::Kick;
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, IntoRawFd as _, OwnedFd, RawFd};
@@ -46,7 +46,7 @@ impl Program {
         loop {
             match self.run(kick)? {
                 Kick::DONE => return Ok(()),
-                Kick::BUSY => sys::yield_now(),
+                Kick::BUSY => park::rest(),
                 _ => return Err(io::Error::other("refused by the program in the kernel")),
             }
         }

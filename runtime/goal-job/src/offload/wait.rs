@@ -5,7 +5,7 @@
 
 use super::{Offload, Run};
 use crate::settings;
-use hetmp_core::park::Policy;
+use hetmp_core::park::{give_core, Policy};
 use hetmp_core::sync::pause;
 use hetmp_core::{report, sys};
 use hetmp_goal::rank::Failure;
@@ -65,15 +65,17 @@ impl Offload {
             if let Some(ended) = self.test(run) {
                 return ended;
             }
-            sys::yield_now();
             checked = sys::monotonic_ns();
+            if !give_core() {
+                break;
+            }
         }
         let mut nap = FIRST_NAP;
         loop {
             if let Some(ended) = self.test(run) {
                 return ended;
             }
-            rest(nap);
+            sys::nap(nap);
             nap = (nap + nap / 2).min(LONGEST_NAP);
             let now = sys::monotonic_ns();
             if now.saturating_sub(checked) >= CHECKS {
@@ -156,18 +158,7 @@ impl Offload {
                 break;
             }
             self.probe(&mut runs, behind);
-            rest(FIRST_NAP);
+            sys::nap(FIRST_NAP);
         }
     }
-}
-
-/// Sleeps for `ns` nanoseconds, less than a second.
-fn rest(ns: u64) {
-    let time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: ns as i64,
-    };
-    // SAFETY: `time` lives until the call returns; the null pointer says that the rest of an interrupted sleep is not
-    // asked for.
-    unsafe { libc::nanosleep(&raw const time, core::ptr::null_mut()) };
 }

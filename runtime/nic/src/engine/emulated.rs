@@ -22,6 +22,7 @@ use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use crossbeam_utils::CachePadded;
 use device::Invalidations;
 use hetmp_core::lock::Lock;
+use hetmp_core::park::give_core;
 use hetmp_core::{sys, thread};
 use place::{cpu, Place};
 use std::cell::UnsafeCell;
@@ -357,8 +358,10 @@ impl Bell for Doorbell {
 
     fn drive(&mut self) -> bool {
         if self.yields != 0 {
-            self.yields -= 1;
-            sys::yield_now();
+            self.yields = match give_core() {
+                true => self.yields - 1,
+                false => 0,
+            };
         }
         false
     }

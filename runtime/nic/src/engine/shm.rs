@@ -194,7 +194,7 @@ impl Direct {
                         // No message tells this initiator that the receiver has made room, so it must not sleep. It
                         // gives its core to the receiver instead.
                         if !worked {
-                            hetmp_core::sys::yield_now();
+                            hetmp_core::park::rest();
                         }
                         return Turn::Over(true);
                     }

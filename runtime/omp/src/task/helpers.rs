@@ -88,9 +88,7 @@ impl Helpers {
         let mut spinner = hetmp_core::park::Spinner::new();
         // Helpers find no task to run any more: the wait is bounded by their look at every deque.
         while self.registered.load(Ordering::Acquire) != 0 {
-            if !spinner.turn() {
-                hetmp_core::sys::yield_now();
-            }
+            spinner.turn_or_rest();
         }
     }
 }

@@ -32,11 +32,11 @@ use core::ptr::NonNull;
 use crossbeam_utils::CachePadded;
 use hetmp_core::lock::Brief;
 use hetmp_core::park::Spinner;
+#[cfg(not(loom))]
+use hetmp_core::report;
 #[cfg(loom)]
 use hetmp_core::sync::pause;
 use hetmp_core::sync::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
-#[cfg(not(loom))]
-use hetmp_core::{report, sys};
 
 /// Number of blocks that a chain keeps between regions.
 const KEEP: usize = 4;
@@ -110,12 +110,7 @@ impl<'a, N: Node> Step<'a, N> {
     fn wait_ready(&self) {
         let mut spinner = Spinner::new();
         while self.node.state().load(Ordering::Acquire) != self.round | READY {
-            if !spinner.turn() {
-                #[cfg(not(loom))]
-                sys::yield_now();
-                #[cfg(loom)]
-                pause();
-            }
+            spinner.turn_or_rest();
         }
     }
 

@@ -14,9 +14,8 @@ pub(crate) use crate::worksharing::posts::Announced;
 use crate::worksharing::posts::Doacross;
 use crate::worksharing::work::Work;
 use core::any::Any;
-use hetmp_core::park::{Policy, Spinner};
+use hetmp_core::park::{rest, Policy, Spinner};
 use hetmp_core::sync::{fence, pause, Ordering};
-use hetmp_core::sys;
 use std::sync::Arc;
 
 /// How many turns a waiting thread spins at first, whatever the waiting policy says, and again each time
@@ -77,7 +76,7 @@ fn wait_until(th: &Thread, d: &Doacross, done: impl Fn() -> bool) {
             left -= 1;
             pause();
         } else if d.poster.shares_core() || !spinner.turn() {
-            sys::yield_now();
+            rest();
             left = length();
         }
     }

@@ -18,7 +18,6 @@ use crate::world::World;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use hetmp_core::park::Spinner;
-use hetmp_core::sys;
 use std::sync::OnceLock;
 
 /// The most queue pairs of a shared context.
@@ -54,9 +53,7 @@ impl Place {
             if let Some(held) = self.try_lock() {
                 return held;
             }
-            if !spinner.turn() {
-                sys::yield_now();
-            }
+            spinner.turn_or_rest();
         }
     }
 }
@@ -183,8 +180,8 @@ impl Lanes {
                 continue;
             }
             i = (i + 1) % PLACES;
-            if i == first && !spinner.turn() {
-                sys::yield_now();
+            if i == first {
+                spinner.turn_or_rest();
             }
         }
     }

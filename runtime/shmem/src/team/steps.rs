@@ -16,9 +16,8 @@ use crate::wait;
 use crate::world::World;
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::handover::HandOvers;
-use hetmp_core::park::Policy;
+use hetmp_core::park::{give_core, Policy};
 use hetmp_core::sync::pause;
-use hetmp_core::sys;
 
 /// How often a PE looks at a flag before it gives its core away, if there is a core for every PE: some 5 us.
 const LOOKS: u32 = 200;
@@ -65,12 +64,15 @@ fn await_longer(
             }
         }
         for _ in 0..YIELDS {
-            sys::yield_now();
+            let gave = give_core();
             if flag.load(Ordering::Acquire) >= value {
                 if !crowded {
                     HAND_OVERS.gave(world.me);
                 }
                 return;
+            }
+            if !gave {
+                break;
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::engine::tcp::port::Port;
 use crate::engine::tcp::wires::{Watch, TURNS_PER_LOOK};
 use crate::engine::{Arrival, Domain};
 use crate::queue_pair::Consumer;
-use hetmp_core::sys;
+use hetmp_core::park::rest;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -366,7 +366,7 @@ impl Wires for Links {
             let sent = self.send();
             self.wake(false);
             if !self.receive() && !sent {
-                sys::yield_now();
+                rest();
             }
         }
         self.port.stop();

@@ -8,6 +8,7 @@ use super::ready::Ready;
 use super::{Loss, Vanished};
 use crate::queue_pair::Consumer;
 use hetmp_core::descriptor::apart;
+use hetmp_core::park::rest;
 use hetmp_core::sys;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -416,7 +417,7 @@ impl drive::Wires for Wires {
         let deadline = Instant::now() + LAST_WORDS;
         while !self.is_flushed() && Instant::now() < deadline {
             if !(self.send() | self.meet()) {
-                sys::yield_now();
+                rest();
             }
         }
         self.port.stop();

@@ -295,9 +295,7 @@ impl VirtualTeam {
             }
             // Pieces are left that their owner should have run sooner. It may turn out otherwise, so look
             // again.
-            if !spinner.turn() {
-                sys::yield_now();
-            }
+            spinner.turn_or_rest();
         }
     }
 
