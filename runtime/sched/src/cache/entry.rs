@@ -81,7 +81,6 @@ impl Entry {
                 alone_ns: saved.alone_ns.as_slice().into(),
                 plan: complete.then(|| Arc::new(decide(&inputs, rules))),
                 map: None,
-                turned_down: 0,
                 fixed: false,
                 brief: false,
             }),
@@ -132,7 +131,6 @@ impl Entry {
             });
         }
 
-        known.turned_down = record.turned_down;
         let confined = record
             .decision
             .as_ref()
@@ -201,9 +199,8 @@ impl Entry {
                 let fixed = self
                     .form
                     .update(record.fixed, record.span_ns, record.iterations);
-                // Fixed pieces need pages at rest and iterations of one kind; otherwise chunks even the loop
-                // out.
-                known.fixed = fixed && known.map.is_none() && counted_no_faults(record);
+                // Fixed pieces need iterations of one kind; otherwise chunks even the loop out.
+                known.fixed = fixed && known.map.is_none();
             }
         } else if known.plan.is_some() {
             known.plan = None;
@@ -216,13 +213,6 @@ impl Entry {
     }
 }
 
-fn counted_no_faults(record: &LoopRecord) -> bool {
-    record
-        .decision
-        .as_ref()
-        .is_none_or(|d| d.fault_period_us.is_none())
-}
-
 /// The rate of node `i` in an execution. For coherent nodes: the time over the whole execution, which covers
 /// more than the probe, and the counters of the probe. `None` where the execution says nothing about this
 /// node.
@@ -231,30 +221,18 @@ fn counted_no_faults(record: &LoopRecord) -> bool {
 /// execution together with the probe's faults would make the fault period too low for ever, once page traffic
 /// has ended. And an execution that ran on one node says nothing about several.
 fn fresh_rate(record: &LoopRecord, i: usize) -> Option<NodeRate> {
-    let node = &record.nodes[i];
-    let whole_ns = node.ns_per_iteration.filter(|&t| t > 0.0);
-    let probe = node.probe;
-    let counted = node.faults.or(probe.and_then(|p| p.faults));
-    if record.is_confined() || (counted.is_some() && record.renewals > 0) {
-        return match record.learning {
-            // Use the probe and not the whole: in an early execution every page moves for the first time, and
-            // this traffic may end.
-            Learning::Probed => probe,
-            _ if record.renewals == 0 => None,
-            _ => record.decision.as_ref().and_then(|d| d.nodes[i].rate),
-        };
+    let probe = record.nodes[i].probe;
+    let whole_ns = record.nodes[i].ns_per_iteration.filter(|&t| t > 0.0);
+    match probe {
+        _ if record.is_confined() => probe.filter(|_| record.learning == Learning::Probed),
+        Some(p) if p.faults.is_some() => probe,
+        _ => Some(NodeRate {
+            ns_per_iteration: whole_ns.or(probe.map(|p| p.ns_per_iteration))?,
+            faults: None,
+            instructions: probe.and_then(|p| p.instructions),
+            cache_misses: probe.and_then(|p| p.cache_misses),
+        }),
     }
-    let (ns_per_iteration, faults) = match (whole_ns, node.faults, probe) {
-        (Some(ns), Some(faults), _) => (ns, Some(faults)),
-        (_, _, Some(p)) if p.faults.is_some() => (p.ns_per_iteration, p.faults),
-        (whole, _, p) => (whole.or(p.map(|p| p.ns_per_iteration))?, None),
-    };
-    Some(NodeRate {
-        ns_per_iteration,
-        faults,
-        instructions: probe.and_then(|p| p.instructions),
-        cache_misses: probe.and_then(|p| p.cache_misses),
-    })
 }
 
 /// How far nodes have moved against each other, where each of `factors` says how many times slower a node has
