@@ -133,6 +133,9 @@ pub(super) fn place(t: &Table, th: &Thread, region: &Region, is_dealt: bool) -> 
         w.rule.data(own.touched(), fault_ns);
         w.waited_ns = waited;
         let left_ns = ledger::left_ns() as f64;
+        if is_dealt && w.rule.starts(region.code, left_ns) {
+            return Way::Across;
+        }
         let place = w.rule.next(region.code, left_ns);
         let divides = || is_dealt || divide::any_size(th, region);
         if place == Way::Across && w.rule.part().is_some() && !divides() {

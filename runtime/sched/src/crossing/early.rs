@@ -65,8 +65,8 @@ pub struct Seen {
 }
 
 /// Which parts of a loop have begun: on all nodes together, and at the origin. The origin has taken iterations, of
-/// which `rest` wait for its threads. When it last took some, nodes together had `handed`: the others are taken to go on as
-/// before.
+/// which `rest` wait for its threads. When it last took some, nodes together had `handed`: the others are taken to go
+/// on as before.
 pub fn begun(iterations: u64, taken: u64, rest: u64, handed: u64) -> (f64, f64) {
     let origin = taken.saturating_sub(rest) as f64 / iterations.max(1) as f64;
     (origin * handed as f64 / taken.max(1) as f64, origin)
@@ -263,12 +263,12 @@ mod tests {
         assert!(!hopeless(Threshold::Told(1.0), busy));
     }
 
-    /// A tenth of a loop has begun, half of it at the origin, which took 1 ms for that: 20 ms at home. It waited besides.
+    /// A tenth of a loop has begun, half of it at the origin, which took 1 ms for that: 20 ms at home. It waited, too.
     #[test]
     fn a_first_execution_is_compared_with_what_the_origin_ran() {
         let trial = Trial {
             home_ns: 0.0,
-            ..trial(Threshold::Calibrated(0.0))
+            ..trial(Threshold::Told(0.0))
         };
         let begun = begun(1000, 60, 10, 120);
         assert_eq!(begun, (0.1, 0.05));
