@@ -3,8 +3,7 @@
 //!
 //! A constant is no choice if others must agree on it (a code), or if it only bounds memory, or work on what is damaged
 //! (a room). `choices.txt` names those; whatever else is a number counts, written out in code, too. The lines of the
-//! files that decide are counted as well. The simulator (`runtime/lab`) is not: its rule for regions decides nothing in
-//! a program.
+//! files that decide are counted as well.
 
 use hetmp_abi_compat::library;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,11 +11,11 @@ use std::fs;
 use std::path::Path;
 
 /// Lower it with each one that goes. The aim is 60.
-const MOST: usize = 70;
+const MOST: usize = 67;
 
 /// Lines of code, without tests, comments and empty ones, of the files that decide. Lower it with each one that goes.
 /// The aim is 3500.
-const MOST_LINES: usize = 5915;
+const MOST_LINES: usize = 5912;
 
 /// The files that decide, and the folders beside them, without their ends. (The words for ways and reasons, in
 /// `sched/ways`, decide nothing.)

@@ -57,11 +57,6 @@ pub trait Source: fmt::Debug + Send + Sync {
     /// What the calling thread, which is on node `node`, counted since `start` while it ran
     /// `iterations` of a loop.
     fn since(&self, start: &Reading, node: usize, iterations: u64) -> Sample;
-
-    /// True if samples may have a number of faults. Then every piece of a loop is measured, not only its probes.
-    fn counts_faults(&self) -> bool {
-        false
-    }
 }
 
 /// A source without counts.
@@ -378,10 +373,6 @@ impl Source for Recorded {
             waited_ns: None,
         }
     }
-
-    fn counts_faults(&self) -> bool {
-        self.nodes.iter().any(|n| n.faults.is_some())
-    }
 }
 
 /// The faults of a software DSM, as they happen: a function that tells the calling thread's faults so far that asked
@@ -408,10 +399,6 @@ impl Source for Pages {
             waited_ns: Some(now.waited_ns.saturating_sub(start.waited_ns)),
         }
     }
-
-    fn counts_faults(&self) -> bool {
-        true
-    }
 }
 
 #[cfg(test)]
@@ -428,7 +415,7 @@ mod tests {
         });
         let start = source.start();
         let sample = source.since(&start, 1, 100);
-        assert!(source.counts_faults() && start.valid);
+        assert!(start.valid);
         assert_eq!((sample.faults, sample.waited_ns), (Some(2), Some(20)));
     }
 

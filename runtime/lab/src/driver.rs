@@ -1,9 +1,11 @@
 //! Any schedule behind one call, for the threads of a simulated team: those of the runtime, and those that only the
 //! simulator knows. They are driven without a clock.
 
+use super::across::Across;
 use super::published::{Execution as PublishedRun, Next as PublishedNext, Published};
 use super::self_scheduling::{SelfScheduling, Technique};
 use hetmp_sched::cache::Known;
+use hetmp_sched::crossing::early::Seen;
 use hetmp_sched::decide::Rules;
 use hetmp_sched::execution::{Execution, Measure, Start, Step};
 use hetmp_sched::placement::Placement;
@@ -11,7 +13,6 @@ use hetmp_sched::probe::{Measurement, NodeRate};
 use hetmp_sched::ranges::Range;
 use hetmp_sched::record::{Learning, LoopRecord, Tally};
 use hetmp_sched::schedule::{Kind, Schedule};
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The answer to a thread's call.
@@ -31,7 +32,7 @@ enum State {
     Runtime(Box<dyn Execution>, Vec<u64>),
     Techniques(SelfScheduling, Counted),
     Published(Box<PublishedRun>, Counted),
-    Given(Vec<VecDeque<Range>>, Counted),
+    Across(Across, Counted),
 }
 
 /// The tally for schedules that keep none.
@@ -55,13 +56,11 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    /// For `n` iterations on `team`. As in the runtime, `auto` is `static`, and `hetprobe` watches the faults
-    /// of a loop where these are counted (`linked`).
+    /// For `n` iterations on `team`. As in the runtime, `auto` is `static`.
     pub(super) fn new(
         schedule: &Schedule,
         n: u64,
         team: &Arc<Placement>,
-        linked: bool,
         rules: Rules,
         known: Option<Arc<Known>>,
     ) -> Driver {
@@ -71,7 +70,6 @@ impl Driver {
             chunk: schedule.chunk.unwrap_or(0),
             team: Arc::clone(team),
             ascending: false,
-            faults: linked,
             rules,
             known,
         });
@@ -132,19 +130,36 @@ impl Driver {
         }
     }
 
-    /// Each thread of `team` runs its list of ranges, of `n` iterations in all.
-    pub(super) fn given(n: u64, team: &Arc<Placement>, lists: Vec<VecDeque<Range>>) -> Driver {
+    /// A loop that crosses nodes on `team`.
+    pub(super) fn across(of: Across, n: u64, team: &Arc<Placement>) -> Driver {
         let counted = Counted {
             tally: Tally::new(team.threads()),
             trips: vec![0; team.threads()],
         };
         Driver {
-            state: State::Given(lists, counted),
-            kind: Kind::Static,
+            state: State::Across(of, counted),
+            kind: Kind::Dynamic,
             n,
             team: Arc::clone(team),
             handed_out: 0,
         }
+    }
+
+    /// Does the driver look at what the origin's threads do?
+    pub(super) fn looks(&self) -> bool {
+        matches!(self.state, State::Across(..))
+    }
+
+    /// They have done this in `ns`.
+    pub(super) fn look(&mut self, ns: u64, seen: Seen) {
+        if let State::Across(of, _) = &mut self.state {
+            of.look(ns, seen);
+        }
+    }
+
+    /// Has the origin given up a trial?
+    pub(super) fn gave_up(&self) -> bool {
+        matches!(&self.state, State::Across(of, _) if of.gave_up())
     }
 
     /// Whether the cache learns from executions of this schedule.
@@ -157,13 +172,12 @@ impl Driver {
         match &self.state {
             State::Runtime(run, _) => run.shares_cursors(),
             State::Techniques(..) | State::Published(..) => true,
-            State::Given(..) => false,
+            State::Across(of, _) => of.is_on_demand(),
         }
     }
 
-    /// The next call of thread `tid`, with the measurement of its last chunk
-    /// if that was a probe.
-    pub(super) fn call(&mut self, tid: usize, m: Option<Measurement>) -> Answer {
+    /// The next call of thread `tid` at the time `now`, with the measurement of its last chunk if that was a probe.
+    pub(super) fn call(&mut self, tid: usize, m: Option<Measurement>, now: u64) -> Answer {
         match &mut self.state {
             State::Runtime(run, trips) => {
                 let trip = trips[tid];
@@ -209,13 +223,16 @@ impl Driver {
                     (None, None) => Answer::Done,
                 }
             }
-            State::Given(lists, counted) => match counted.take(tid, |_| lists[tid].pop_front()) {
-                Some(range) => Answer::Run {
-                    range,
-                    measure: false,
-                },
-                None => Answer::Done,
-            },
+            State::Across(of, counted) => {
+                let node = self.team.node_of(tid);
+                match counted.take(tid, |_| of.next(node, now)) {
+                    Some(range) => Answer::Run {
+                        range,
+                        measure: false,
+                    },
+                    None => Answer::Done,
+                }
+            }
         }
     }
 
@@ -270,7 +287,7 @@ impl Driver {
     pub(super) fn finish(&self, tid: usize, elapsed_ns: u64) {
         match &self.state {
             State::Runtime(run, _) => run.finish(tid, elapsed_ns),
-            State::Techniques(_, c) | State::Published(_, c) | State::Given(_, c) => {
+            State::Techniques(_, c) | State::Published(_, c) | State::Across(_, c) => {
                 c.tally.leave(tid, elapsed_ns);
             }
         }
@@ -290,7 +307,7 @@ impl Driver {
                 };
                 record
             }
-            State::Techniques(_, c) | State::Given(_, c) => {
+            State::Techniques(_, c) | State::Across(_, c) => {
                 LoopRecord::new(self.kind.clone(), self.n, &self.team, &c.tally)
             }
         }

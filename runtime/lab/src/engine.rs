@@ -11,6 +11,7 @@ use super::driver::{Answer, Driver};
 use super::pages::{Faults, Pages, Toucher};
 use super::platform::Platform;
 use super::workload::{Access, LoopModel};
+use hetmp_sched::crossing::early::Seen;
 use hetmp_sched::placement::Placement;
 use hetmp_sched::probe::{Counters, Measurement};
 use hetmp_sched::ranges::Range;
@@ -122,41 +123,9 @@ pub(super) struct Work {
     pub(super) iterations: u64,
     /// Nanoseconds, with waiting for pages.
     pub(super) ns: u64,
-    /// Nanoseconds of waiting for pages.
+    /// Nanoseconds of waiting for pages, and how often there was any.
     pub(super) waited_ns: u64,
-}
-
-/// The part of a loop that an execution is about: the schedule's iterations from 0 on are those of these ranges, one
-/// after the other.
-#[derive(Clone, Debug)]
-pub(super) struct Part(Vec<Range>);
-
-impl Part {
-    /// The whole loop.
-    pub(super) fn whole(n: u64) -> Part {
-        Part(vec![Range::new(0, n)])
-    }
-
-    /// These ranges, in ascending order.
-    pub(super) fn of(ranges: &[Range]) -> Part {
-        Part(ranges.to_vec())
-    }
-
-    /// Iterations.
-    pub(super) fn len(&self) -> u64 {
-        self.0.iter().map(|r| r.len()).sum()
-    }
-
-    /// The loop's iterations that the schedule calls `range`.
-    pub(super) fn ranges(&self, range: Range) -> impl Iterator<Item = Range> + '_ {
-        let mut before = 0;
-        self.0.iter().filter_map(move |r| {
-            let (from, until) = (range.start.max(before), range.end.min(before + r.len()));
-            let shift = before;
-            before += r.len();
-            (from < until).then(|| Range::new(r.start + from - shift, r.start + until - shift))
-        })
-    }
+    pub(super) waits: u64,
 }
 
 /// The state of the machine that outlives an execution.
@@ -323,15 +292,14 @@ impl<'a> Machine<'a> {
         out
     }
 
-    /// Runs `driver` on `team` from the time `start` on, for this part of the loop. If `chosen` names a node, only that
-    /// node has a part in the loop.
+    /// Runs `driver` on `team` from the time `start` on. If `chosen` names a node, only that has a part in the loop.
     pub(super) fn run(
         &mut self,
         l: &LoopModel,
         prepared: &Prepared,
         driver: &mut Driver,
         team: &Placement,
-        (part, chosen): (&Part, Option<usize>),
+        chosen: Option<usize>,
         start: u64,
     ) -> Execution {
         let nodes = self.platform.nodes.len();
@@ -377,7 +345,16 @@ impl<'a> Machine<'a> {
                 sleepers.remove(&tid);
                 active[node] += 1;
             }
-            let answer = driver.call(tid, actor.measured.take());
+            if node == 0 && driver.looks() {
+                let own = &out.work[node];
+                let seen = Seen {
+                    ran_ns: own.ns - own.waited_ns,
+                    faults: own.waits,
+                    waited_ns: own.waited_ns,
+                };
+                driver.look(now - start, seen);
+            }
+            let answer = driver.call(tid, actor.measured.take(), now);
             let mut clock = now + self.platform.call_ns as u64;
             if driver.must_wake() {
                 for &t in &sleepers {
@@ -412,33 +389,26 @@ impl<'a> Machine<'a> {
                     continues[node] = Some(range.end);
                     out.took_part[node] = true;
                     let began = clock;
-                    let (mut felt, mut counted) = (0, Counters::default());
-                    for range in part.ranges(range) {
-                        let touched = self.touch(&l.accesses, range, l.iterations, node, clock);
-                        let cold = self.last_run[prepared.at].run(node, range) as f64;
-                        let cold = cold * l.cold_misses;
-                        let ns = prepared.compute_ns(node, range, active[node]) * self.jitter()
-                            + cold * self.platform.nodes[node].miss_ns;
-                        out.work[node].waited_ns += touched.at - clock;
-                        clock = touched.at + ns.round() as u64;
-                        out.busy_ns[node] += ns.round() as u64;
-                        out.faults[node] += touched.moved;
-                        felt += touched.felt;
-                        let more = prepared.counters(node, range);
-                        let misses = more.cache_misses + cold.round() as u64;
-                        out.misses += misses;
-                        if self.platform.counters {
-                            counted.instructions += more.instructions;
-                            counted.cache_misses += misses;
-                        }
-                    }
+                    let touched = self.touch(&l.accesses, range, l.iterations, node, clock);
+                    let cold = self.last_run[prepared.at].run(node, range) as f64;
+                    let cold = cold * l.cold_misses;
+                    let ns = prepared.compute_ns(node, range, active[node]) * self.jitter()
+                        + cold * self.platform.nodes[node].miss_ns;
+                    out.work[node].waited_ns += touched.at - clock;
+                    out.work[node].waits += touched.felt;
+                    clock = touched.at + ns.round() as u64;
+                    out.busy_ns[node] += ns.round() as u64;
+                    out.faults[node] += touched.moved;
+                    let mut counted = prepared.counters(node, range);
+                    counted.cache_misses += cold.round() as u64;
+                    out.misses += counted.cache_misses;
                     out.work[node].iterations += range.len();
                     out.work[node].ns += clock - began;
                     if measure {
                         actors[tid].measured = Some(Measurement {
                             elapsed_ns: clock - began,
                             iterations: range.len(),
-                            faults: (self.platform.memories > 1).then_some(felt),
+                            faults: (self.platform.memories > 1).then_some(touched.felt),
                             counters: self.platform.counters.then_some(counted),
                         });
                     }

@@ -19,9 +19,9 @@
 //! inside a node other than for bandwidth, frequency changes.
 #![forbid(unsafe_code)]
 
+mod across;
 mod caches;
 mod cost;
-mod crossing;
 mod driver;
 mod engine;
 mod pages;

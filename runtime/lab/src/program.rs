@@ -2,7 +2,7 @@
 
 use super::cost::hash;
 use super::driver::Driver;
-use super::engine::{Execution, Machine, Part as LoopPart, Prepared};
+use super::engine::{Execution, Machine, Prepared};
 use super::pages::Pages;
 use super::placed::{Loop, Placed};
 use super::platform::Platform;
@@ -156,13 +156,13 @@ pub fn ideal_parts(platform: &Platform, l: &LoopModel, seed: u64) -> Vec<Part> {
         .collect()
 }
 
-/// All iterations on one of `nodes` nodes.
-/// Is the link known well enough for [`super::crossing`] to decide?
+/// Is the link known well enough for [`super::placed`]?
 fn knows_link(rules: &Rules) -> bool {
     let known = |l: Link| l.fault_us.is_some() && l.region_us.is_some();
     rules.objective == Objective::Time && rules.link.is_some_and(known)
 }
 
+/// All iterations on one of `nodes` nodes.
 fn one_node(nodes: usize, node: usize) -> Schedule {
     let ratios = (0..nodes).map(|i| f64::from(u8::from(i == node)));
     Schedule::plain(Kind::StaticCsr {
@@ -326,7 +326,7 @@ impl<'a> Program<'a> {
         self.busy_ns[self.origin] += ns;
         self.serial_ns += at_hand - self.now + ns;
         if let Some(placed) = &mut self.placed {
-            placed.serial(ns, at_hand - self.now);
+            placed.serial(at_hand - self.now);
         }
         self.now = at_hand + ns;
     }
@@ -356,7 +356,6 @@ impl<'a> Program<'a> {
                 &self.schedules[at],
                 l.iterations,
                 &self.team,
-                self.platform.memories > 1,
                 self.rules,
                 known.clone(),
             ),
@@ -376,7 +375,7 @@ impl<'a> Program<'a> {
             &self.prepared[at],
             &mut driver,
             &self.team,
-            (&LoopPart::whole(l.iterations), chosen),
+            chosen,
             self.now,
         );
         let region_us = self.platform.fork_us / 2.0 + self.barrier_us(&took_part);
@@ -421,19 +420,18 @@ impl<'a> Program<'a> {
             machine: &mut self.machine,
         };
         let ran = placed.run(l, self.now);
-        let region_us = self.platform.fork_us / 2.0 + self.barrier_us(&ran.took_part);
-        let elapsed = ran.ns + (region_us * 1000.0) as u64;
+        let region_us = self.platform.fork_us / 2.0 + self.barrier_us(&ran.of.took_part);
+        let elapsed = ran.of.ns + (region_us * 1000.0) as u64;
         self.now += elapsed;
         placed.report(at, &ran, elapsed);
         let out = &mut self.loops[at];
         out.ran(elapsed as f64 * 1e-9);
-        out.misses += ran.misses;
-        out.renewals += u64::from(ran.renewals);
-        out.probed += u64::from(ran.probed);
-        for i in 0..ran.iterations.len() {
-            out.iterations[i] += ran.iterations[i];
-            out.faults[i] += ran.faults[i];
-            self.busy_ns[i] += ran.busy_ns[i];
+        out.misses += ran.of.misses;
+        out.probed += u64::from(ran.tried);
+        for (i, work) in ran.of.work.iter().enumerate() {
+            out.iterations[i] += work.iterations;
+            out.faults[i] += ran.of.faults[i];
+            self.busy_ns[i] += ran.of.busy_ns[i];
         }
         out.decided(ran.decision);
         placed

@@ -59,9 +59,6 @@ pub struct Known {
     /// Which parts of the loop have cheap and which have dear iterations, where these differ: from the last
     /// probing that looked for it.
     pub map: Option<Arc<CostMap>>,
-    /// How often faults have sent the region back to one node while it ran. Each time doubles the wait until
-    /// several nodes are tried again.
-    pub turned_down: u32,
     /// The next execution by the plan runs in fixed pieces (see [`crate::fixed`]).
     pub fixed: bool,
     /// Several probings have shown that the loop is over before the threads of some node arrive: there is

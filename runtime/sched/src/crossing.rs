@@ -38,6 +38,7 @@
 pub mod blocks;
 mod change;
 pub mod division;
+pub mod early;
 mod elsewhere;
 mod probe;
 mod region;
@@ -45,6 +46,7 @@ mod region;
 use crate::gain::{Estimate, Ratio};
 use crate::limits::{FIRST_PERIOD, MEMORY};
 use crate::ways::{Reason, Way};
+use early::{Threshold, Trial};
 use region::Region;
 use std::collections::BTreeMap;
 
@@ -80,6 +82,8 @@ enum Extent {
     All,
     /// All, and it may lose what crossing would have saved so far, beside what the ledger has left.
     Promised(f64),
+    /// All whose pages may move, since one gained in its first execution.
+    Started,
     /// Other nodes get this part of the work.
     Part(f64),
 }
@@ -97,7 +101,7 @@ struct Tried {
 #[derive(Clone, Debug)]
 pub struct Crossings {
     nodes: usize,
-    /// The program's pages, and nanoseconds that a thread waits for one.
+    /// The program's pages, and nanoseconds that moving one takes.
     data: (f64, f64),
     regions: BTreeMap<usize, Region>,
     phase: Phase,
@@ -113,6 +117,8 @@ pub struct Crossings {
     /// Time spent in regions before which no part of the work is tried.
     probe_again_ns: f64,
     overhead_ns: f64,
+    /// What a region's first execution may lose that crosses.
+    left_ns: f64,
 }
 
 fn is_home(place: Way) -> bool {
@@ -146,11 +152,17 @@ impl Crossings {
             tried: vec![Tried::default(); nodes],
             probe_again_ns: 0.0,
             overhead_ns: OVERHEAD_NS,
+            left_ns: 0.0,
         }
     }
 
-    /// The program has used this many pages so far, for each of which a thread waits `fault_ns` if it is on another
-    /// node.
+    /// Starting and ending a region across nodes was measured to take so long.
+    pub fn overhead(&mut self, ns: f64) {
+        self.overhead_ns = ns;
+    }
+
+    /// The program has used this many pages so far. While other nodes fetch them, with all their threads, each takes
+    /// `fault_ns`.
     pub fn data(&mut self, pages: u64, fault_ns: f64) {
         self.data = (pages as f64, fault_ns);
     }
@@ -176,12 +188,14 @@ impl Crossings {
             *left = left_ns;
         }
         let place = self.place();
+        let whole = matches!(place, Way::Elsewhere(_));
         match self.why(region) {
+            // One that stayed would take the pages back home, and from there the others would fetch them.
+            Reason::Tried | Reason::Faster | Reason::Short if whole => place,
             // Its pages would move for the first time, and nothing is left for that.
             Reason::Tried if left_ns <= 0.0 && self.is_cold(region) => Way::Ordinary(Reason::Tried),
+            _ if !self.may_follow(region, left_ns) => Way::Ordinary(Reason::Untried),
             Reason::Tried | Reason::Faster => place,
-            // A short region that stayed would take its pages back home, and from there the others would fetch them.
-            Reason::Short if matches!(place, Way::Elsewhere(_)) => place,
             why => Way::Ordinary(why),
         }
     }
@@ -190,30 +204,39 @@ impl Crossings {
         self.regions.get(&region).is_none_or(|r| r.runs == 0)
     }
 
+    /// Others gain away from home, and the region was not tried with them: may its pages move, too?
+    fn may_follow(&self, region: usize, left_ns: f64) -> bool {
+        let asks = match self.phase {
+            Phase::Kept { .. } => true,
+            Phase::Trial { extent, .. } => matches!(extent, Extent::Started),
+        };
+        let known = self.regions.get(&region).filter(|_| asks);
+        known.is_none_or(|r| {
+            r.tried || r.runs > 0 || self.moving_ns(|other| core::ptr::eq(other, r)) <= left_ns
+        })
+    }
+
     /// Begins a trial if one may begin now.
     fn consider(&mut self, region: usize, left_ns: f64) {
         let why = self.why(region);
         let promised_ns = self.promised_ns();
-        let may_lose = left_ns.max(promised_ns) > 0.0;
-        if !may_lose || !matches!(why, Reason::Untried | Reason::Slower | Reason::Faster) {
+        if !matches!(why, Reason::Untried | Reason::Slower | Reason::Faster) {
             return;
         }
-        if is_home(self.place()) {
+        if is_home(self.place()) && left_ns.max(promised_ns) > 0.0 {
             let first = self.tried[0].again_ns == 0.0;
             let is_new = |r: &Region| !r.tried;
             if self.candidates().any(is_new) {
                 let moving_ns = self.moving_ns(is_new);
                 // What others lost says how much a trial may cost, but they need not have another one first.
                 let is_left = self.is_left(Way::Across, left_ns.max(promised_ns));
-                if moving_ns <= left_ns && is_left {
-                    return self.begin_trial(Way::Across, Extent::All, left_ns, !first);
-                }
-                if moving_ns <= promised_ns && is_left {
-                    let extent = Extent::Promised(promised_ns);
+                let extent = match is_left {
+                    true if moving_ns <= left_ns => Some(Extent::All),
+                    true if moving_ns <= promised_ns => Some(Extent::Promised(promised_ns)),
+                    _ => self.affordable(is_new, left_ns).map(Extent::Part),
+                };
+                if let Some(extent) = extent {
                     return self.begin_trial(Way::Across, extent, left_ns, !first);
-                }
-                if let Some(part) = self.affordable(is_new, left_ns) {
-                    return self.begin_trial(Way::Across, Extent::Part(part), left_ns, !first);
                 }
             } else if self.may_try(Way::Across, left_ns) {
                 return self.begin_trial(Way::Across, Extent::All, left_ns, false);
@@ -221,18 +244,20 @@ impl Crossings {
         }
         let r = self.regions.get(&region);
         if r.is_some_and(|r| !r.alone_ns.is_empty()) {
-            if let Some(place) = self.best_node(left_ns) {
-                self.begin_trial(place, Extent::All, left_ns, false);
+            if let Some((place, extent)) = self.best_node(left_ns) {
+                self.begin_trial(place, extent, left_ns, false);
             }
         }
     }
 
-    /// Measures a region that is kept away from home there anew, if it is time for that and moving its pages home and
-    /// back takes no longer than is left, or than one execution in as many as pass before the first look: where all is
-    /// lost because of what was measured wrong, that must be found.
+    /// Measures a region that is kept away from home there anew, if it is time for that and moving all pages home and
+    /// back (others may use the same) takes no longer than is left, or than one execution in as many as pass before the
+    /// first look: where all is lost because of what was measured wrong, that must be found.
     fn look_back(&mut self, region: usize, left_ns: f64) {
+        let away = self.regions.values().filter(|r| !r.out);
+        let moving = away.map(|r| (r.cold_ns - f64::from(r.moving()) * r.recent_ns).max(0.0));
+        let moving_ns = 2.0 * moving.sum::<f64>();
         let due = |r: &Region| {
-            let moving_ns = 2.0 * (r.cold_ns - f64::from(r.moving()) * r.recent_ns);
             let away_ns = f64::from(r.runs) * r.recent_ns;
             r.runs.checked_shr(r.looks) >= Some(FIRST_PERIOD)
                 && moving_ns <= left_ns.max(away_ns / f64::from(FIRST_PERIOD))
@@ -303,15 +328,23 @@ impl Crossings {
         }
     }
 
-    /// If the region's next execution across nodes is a trial: is it the region's first one, how long does it take at
-    /// home, and how much longer may it take now?
-    pub fn trial(&self, region: usize) -> Option<(bool, f64, f64)> {
-        match (&self.phase, self.regions.get(&region)) {
+    /// The trial that the region's next execution across nodes is, if it is one, which begins at this time.
+    pub fn trial(&self, region: usize, began: u64, threshold: Threshold) -> Option<Trial> {
+        let (is_first, home_ns, left_ns) = match (&self.phase, self.regions.get(&region)) {
             (Phase::Trial { left_ns, .. }, Some(r)) => {
-                Some((r.runs == 0, r.before_ns.max(r.home_ns), left_ns.max(0.0)))
+                (r.runs == 0, r.before_ns.max(r.home_ns), *left_ns)
             }
-            _ => None,
-        }
+            (_, None) if self.left_ns > 0.0 => (true, 0.0, self.left_ns),
+            _ => return None,
+        };
+        Some(Trial {
+            is_first,
+            part: self.part().unwrap_or(1.0),
+            home_ns,
+            spare_ns: left_ns.max(0.0),
+            began,
+            threshold,
+        })
     }
 
     /// An execution of the region took `ns`. `waited_ns`: the part of `ns` for which a thread waited for pages that
@@ -368,7 +401,7 @@ impl Crossings {
         self.tried(place).again_ns = 2.0 * self.spent_ns;
         let from = self.place();
         let more = match extent {
-            Extent::All => 0,
+            Extent::All | Extent::Started => 0,
             // A time step often reads what the one before it wrote, and writes what that read. Where there is much of
             // that, the second execution says nothing either.
             Extent::Promised(_) | Extent::Part(_) => 1,
@@ -432,8 +465,7 @@ impl Crossings {
         r.away(ns);
         self.away_ns += ns;
         match &mut self.phase {
-            // The caller let the region leave for a reason of its own.
-            Phase::Kept { place, .. } if is_home(*place) => 0.0,
+            Phase::Kept { place, .. } if is_home(*place) => self.started(region, ns),
             Phase::Kept { lost_ns, place } => {
                 r.tried = true;
                 r.ratio.fade(MEMORY);

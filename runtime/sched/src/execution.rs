@@ -54,8 +54,6 @@ pub struct Start {
     pub team: Arc<Placement>,
     /// Every thread gets its iterations in increasing order.
     pub ascending: bool,
-    /// Remote faults are counted.
-    pub faults: bool,
     /// Thresholds and link for decisions.
     pub rules: Rules,
     /// What earlier executions of the loop measured.
@@ -154,9 +152,7 @@ impl Execution for Irregular {
         };
         match step {
             // Every chunk is measured.
-            irregular::Step::Run { range, probe } if probe || self.is_counted() => {
-                Step::Run(range, Measure::Counters)
-            }
+            irregular::Step::Run { range, probe: true } => Step::Run(range, Measure::Counters),
             irregular::Step::Run { range, .. } => Step::Run(range, Measure::Time),
             irregular::Step::Wait(ticket) => Step::Wait(ticket),
             irregular::Step::Done => Step::End,
@@ -359,7 +355,6 @@ impl Kind {
             Kind::HetProbe { probe } | Kind::HetProbeI { probe, .. } if start.ascending => {
                 probing(*probe, start)
             }
-            Kind::HetProbe { probe } if start.faults => again(*probe, Trigger::Faults, start),
             Kind::HetProbe { probe } => probing(*probe, start),
             Kind::HetProbeI { probe, jump } => {
                 again(*probe, jump.map_or(Trigger::Change, Trigger::Jump), start)
@@ -405,7 +400,6 @@ fn again(probe: f64, trigger: Trigger, start: Start) -> Box<dyn Execution> {
         probe,
         rules: start.rules,
         trigger,
-        counted: start.faults,
         ..irregular::Settings::default()
     };
     Box::new(Irregular::new(start.n, start.team, settings, start.known))

@@ -3,6 +3,18 @@
 //! "Lives" are the tests of these modules: whole lives of regions with invented times, which say how many executions
 //! each way gets. "Untuned" says that no experiment has chosen a number.
 
+/// Nanoseconds that looking and trying may take in every process. Regions of 8 KB, of which long programs may have a
+/// single one that runs once, take 3 ms; nobody waits for a program that feels 20...
+const ALLOWANCE_NS: u64 = 20_000_000;
+/// ...or one part in so many of the time that the program has run, if that is more.
+const ONE_IN: u64 = 100;
+
+/// What looking and trying may cost together, in nanoseconds, in a process that has run for so long. Without floating
+/// point: the program may have set its modes.
+pub fn allowed_ns(ran_ns: u64) -> u64 {
+    ALLOWANCE_NS.max(ran_ns / ONE_IN)
+}
+
 /// Error of the log ratio of a single pair, before anything is known of the spread: many regions have executions whose
 /// sizes differ by such a factor. Lives pass with 0.3 and with 0.35.
 pub(crate) const ONE_PAIR: f64 = 0.3;

@@ -23,8 +23,6 @@ struct Slot {
     /// 0: not arrived. Otherwise one more than the elapsed time, which is 0
     /// until the thread reports it.
     time: AtomicU64,
-    /// 0: nothing counted. Otherwise one more than the remote faults.
-    faults: AtomicU64,
 }
 
 /// Iterations and time of each thread of a team in one execution of a loop.
@@ -47,7 +45,6 @@ impl Tally {
         for s in &*self.slots {
             s.iterations.store(0, Ordering::Relaxed);
             s.time.store(0, Ordering::Relaxed);
-            s.faults.store(0, Ordering::Relaxed);
         }
     }
 
@@ -65,14 +62,6 @@ impl Tally {
         c.store(c.load(Ordering::Relaxed) + iterations, Ordering::Relaxed);
     }
 
-    /// Thread `tid` had `faults` more remote faults. Called by that thread.
-    #[inline]
-    pub(crate) fn add_faults(&self, tid: usize, faults: u64) {
-        let c = &self.slots[tid].faults;
-        let so_far = c.load(Ordering::Relaxed).max(1);
-        c.store(so_far.saturating_add(faults), Ordering::Relaxed);
-    }
-
     /// Thread `tid` left after `elapsed_ns` nanoseconds. Called by that thread.
     #[inline]
     pub fn leave(&self, tid: usize, elapsed_ns: u64) {
@@ -85,13 +74,6 @@ impl Tally {
     #[must_use]
     pub(crate) fn iterations(&self, tid: usize) -> u64 {
         self.slots[tid].iterations.load(Ordering::Relaxed)
-    }
-
-    fn faults(&self, tid: usize) -> Option<u64> {
-        self.slots[tid]
-            .faults
-            .load(Ordering::Relaxed)
-            .checked_sub(1)
     }
 
     fn elapsed(&self, tid: usize) -> Option<u64> {
@@ -117,9 +99,6 @@ pub struct NodeRecord {
     pub ns_per_iteration: Option<f64>,
     /// Core speed ratio measured over the whole execution, slowest node 1.
     pub csr: Option<f64>,
-    /// Remote faults for each of its iterations over the whole execution;
-    /// `None` where they were not counted in all of it.
-    pub(crate) faults: Option<f64>,
     /// Share of the loop's iterations, in `[0, 1]`.
     pub share: f64,
     /// The rate that probing measured in this execution.
@@ -181,9 +160,6 @@ pub struct LoopRecord {
     pub decision: Option<Arc<Decision>>,
     /// How often the division was renewed while the loop ran.
     pub(crate) renewals: u32,
-    /// How often several nodes turned out not to pay while the loop ran, including earlier executions: see
-    /// [`Known::turned_down`](crate::cache::Known).
-    pub turned_down: u32,
     /// The map of costs, if probing found iterations of different kinds.
     pub(crate) map: Option<Arc<CostMap>>,
 }
@@ -211,9 +187,7 @@ impl LoopRecord {
         for node in &mut *self.nodes {
             node.iterations = blocks.length(node.iterations);
             sum = sum.saturating_add(node.iterations);
-            for time in [&mut node.ns_per_iteration, &mut node.faults] {
-                *time = time.map(|t| t / each);
-            }
+            node.ns_per_iteration = node.ns_per_iteration.map(|t| t / each);
             if let Some(probe) = &mut node.probe {
                 probe.ns_per_iteration /= each;
             }
@@ -240,7 +214,6 @@ impl LoopRecord {
             })
             .collect();
         let mut timed = vec![0u64; nodes.len()];
-        let mut faults = vec![None; nodes.len()];
         for tid in 0..team.threads() {
             let Some(elapsed) = tally.elapsed(tid) else {
                 continue;
@@ -254,14 +227,6 @@ impl LoopRecord {
                 node.elapsed_ns = node.elapsed_ns.max(elapsed);
                 timed[at] += tally.iterations(tid);
             }
-            if let Some(f) = tally.faults(tid) {
-                faults[at] = Some(faults[at].unwrap_or(0u64).saturating_add(f));
-            }
-        }
-        for (node, faults) in nodes.iter_mut().zip(faults) {
-            node.faults = faults
-                .filter(|_| node.iterations > 0)
-                .map(|f| f as f64 / node.iterations as f64);
         }
         for (node, timed) in nodes.iter_mut().zip(timed) {
             node.share = node.iterations as f64 / n.max(1) as f64;
@@ -286,7 +251,6 @@ impl LoopRecord {
             learning: Learning::None,
             decision: None,
             renewals: 0,
-            turned_down: 0,
             map: None,
         }
     }

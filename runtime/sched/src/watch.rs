@@ -7,12 +7,7 @@
 //! with each other: if everything gets slower alike, nothing happens. A chunk during which the thread lost
 //! its core to another program looks a hundred times slower. Its weight is bounded, so that the bulk of the
 //! chunks decides.
-//!
-//! **Faults.** Where nodes are coupled by page traffic, the fault period (core
-//! time per remote fault) is watched in both directions, with a gap between
-//! the thresholds so that a loop at the edge does not swing.
 
-use crate::limits::ALIKE;
 use crate::probe::{Measurement, NodeTotal};
 
 /// The settings of the detectors.
@@ -41,46 +36,6 @@ impl Default for Sensitivity {
 
 /// A chunk counts as at most this many times faster or slower than expected.
 const BOUND: f64 = 4.0;
-/// Least number of faults in a window for its fault period to mean something.
-const FEW_FAULTS: u64 = 8;
-/// Several nodes pay again above this multiple of the threshold.
-const EXPAND: f64 = 2.0;
-
-/// What a window says about faults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Faults {
-    /// Nothing has changed, or too little was seen.
-    AsBefore,
-    /// Faults come so often that several nodes do not pay; or a node that runs alone has many.
-    TooMany,
-    /// Faults have become rare enough for several nodes.
-    Few,
-}
-
-/// A finished window of one node.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Window {
-    /// How many times slower than expected the node's chunks were, as a geometric mean; `None` where nothing
-    /// was expected.
-    pub(crate) factor: Option<f64>,
-    /// Core time per remote fault in microseconds; infinite without faults,
-    /// `None` where faults are not counted.
-    pub(crate) fault_period_us: Option<f64>,
-    faults: u64,
-}
-
-impl Window {
-    /// Compares with the threshold of the link, in microseconds. `alone`: one node runs the loop because of
-    /// its faults.
-    #[must_use]
-    pub(crate) fn faults(&self, threshold_us: f64, alone: bool) -> Faults {
-        match self.fault_period_us {
-            Some(p) if alone && p > threshold_us * EXPAND => Faults::Few,
-            Some(p) if self.faults >= FEW_FAULTS && p * ALIKE <= threshold_us => Faults::TooMany,
-            _ => Faults::AsBefore,
-        }
-    }
-}
 
 /// One node's watch since the last decision.
 #[derive(Clone, Debug, Default)]
@@ -89,10 +44,10 @@ pub(crate) struct NodeWatch {
     least_ns: u64,
     /// All chunks since the decision.
     total: NodeTotal,
-    /// Of the running window: the number of chunks, the sum of their log factors, and their sum.
+    /// Of the running window: the number of chunks, and the sums of their log factors and times.
     chunks: u32,
     log_sum: f64,
-    sum: Measurement,
+    elapsed_ns: u64,
 }
 
 impl NodeWatch {
@@ -106,12 +61,6 @@ impl NodeWatch {
         };
     }
 
-    /// Sum of all measurements since the last decision.
-    #[must_use]
-    pub(crate) fn total(&self) -> &NodeTotal {
-        &self.total
-    }
-
     /// Nanoseconds per iteration since the last decision; before the first chunk, the expected ones.
     #[must_use]
     pub(crate) fn ns_per_iteration(&self) -> Option<f64> {
@@ -121,15 +70,15 @@ impl NodeWatch {
             .or(self.expected_ns)
     }
 
-    /// Adds a chunk. `expected_ns`: the nanoseconds per iteration expected of it; `None`: those expected of
-    /// all chunks. Returns the window that this chunk completes, if it does.
+    /// Adds a chunk. `expected_ns`: the nanoseconds per iteration expected of it; `None`: those expected of all
+    /// chunks. If it completes a window: how many times slower than expected that was, as a geometric mean.
     #[inline]
     pub(crate) fn add(
         &mut self,
         m: &Measurement,
         expected_ns: Option<f64>,
         s: &Sensitivity,
-    ) -> Option<Window> {
+    ) -> Option<f64> {
         if m.iterations == 0 {
             return None;
         }
@@ -139,21 +88,15 @@ impl NodeWatch {
             self.log_sum += factor.clamp(1.0 / BOUND, BOUND).ln();
         }
         self.chunks += 1;
-        self.sum.merge(m);
-        if self.chunks < s.chunks || self.sum.elapsed_ns < self.least_ns {
+        self.elapsed_ns += m.elapsed_ns;
+        if self.chunks < s.chunks || self.elapsed_ns < self.least_ns {
             return None;
         }
-        let sum = core::mem::take(&mut self.sum);
+        self.elapsed_ns = 0;
         let chunks = f64::from(core::mem::take(&mut self.chunks));
         let log_sum = core::mem::take(&mut self.log_sum);
-        Some(Window {
-            factor: expected_ns
-                .or(self.expected_ns)
-                .map(|_| (log_sum / chunks).exp()),
-            // Infinite without faults.
-            fault_period_us: (sum.faults).map(|f| sum.elapsed_ns as f64 / 1000.0 / f as f64),
-            faults: sum.faults.unwrap_or(0),
-        })
+        let expected = expected_ns.or(self.expected_ns);
+        expected.map(|_| (log_sum / chunks).exp())
     }
 }
 
@@ -171,11 +114,10 @@ pub(crate) fn spread(factors: impl Iterator<Item = f64>) -> f64 {
 mod tests {
     use super::*;
 
-    fn chunk(ns: u64, faults: Option<u64>) -> Measurement {
+    fn chunk(ns: u64) -> Measurement {
         Measurement {
             elapsed_ns: ns * 100,
             iterations: 100,
-            faults,
             ..Measurement::default()
         }
     }
@@ -191,13 +133,11 @@ mod tests {
     #[test]
     fn windows() {
         let (mut w, s) = watch(100.0);
-        let full: Vec<Window> = (0..20)
-            .filter_map(|_| w.add(&chunk(200, None), None, &s))
+        let full: Vec<f64> = (0..20)
+            .filter_map(|_| w.add(&chunk(200), None, &s))
             .collect();
         assert_eq!(full.len(), 2);
-        assert!((full[0].factor.unwrap() - 2.0).abs() < 1e-9);
-        assert_eq!(full[0].fault_period_us, None);
-        assert_eq!(full[0].faults(100.0, true), Faults::AsBefore);
+        assert!((full[0] - 2.0).abs() < 1e-9);
         assert_eq!(w.ns_per_iteration(), Some(200.0));
     }
 
@@ -207,8 +147,8 @@ mod tests {
         let (mut w, s) = watch(200.0);
         for i in 0..64 {
             let ns = if i % 16 == 7 { 40_000 } else { 200 };
-            if let Some(full) = w.add(&chunk(ns, None), None, &s) {
-                assert!(full.factor.unwrap() < 1.2, "{full:?}");
+            if let Some(full) = w.add(&chunk(ns), None, &s) {
+                assert!(full < 1.2, "{full}");
             }
         }
     }
@@ -218,25 +158,5 @@ mod tests {
         assert_eq!(spread([2.0, 2.0, 2.0].into_iter()), 1.0);
         assert_eq!(spread([1.0, 3.0].into_iter()), 3.0);
         assert_eq!(spread(core::iter::empty()), 1.0);
-    }
-
-    /// 100 iterations of 2 us between `faults` faults, against a threshold of
-    /// 100 us.
-    #[test]
-    fn fault_periods() {
-        let window = |faults| {
-            let (mut w, s) = watch(2000.0);
-            (0..16)
-                .find_map(|_| w.add(&chunk(2000, faults), None, &s))
-                .unwrap()
-        };
-        let of = |faults, alone| window(faults).faults(100.0, alone);
-        assert_eq!(of(Some(1), false), Faults::AsBefore, "200 us");
-        assert_eq!(of(Some(4), false), Faults::TooMany, "50 us");
-        assert_eq!(of(Some(2), true), Faults::AsBefore, "100 us");
-        assert_eq!(of(Some(4), true), Faults::TooMany, "50 us");
-        assert_eq!(of(Some(0), true), Faults::Few);
-        assert_eq!(of(Some(0), false), Faults::AsBefore);
-        assert_eq!(of(None, true), Faults::AsBefore, "not counted");
     }
 }

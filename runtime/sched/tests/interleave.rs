@@ -276,7 +276,6 @@ fn known(team: &Placement, rules: &Rules, chance: &mut Chance) -> Option<Arc<Kno
             alone_ns: inputs.iter().map(|i| i.alone_ns).collect(),
             plan: (chance.below(3) > 0).then(|| Arc::new(decide(&inputs, rules))),
             map: None,
-            turned_down: 0,
             fixed: false,
             brief: false,
         })
@@ -435,7 +434,6 @@ fn the_chosen_node_is_late() {
         alone_ns: vec![None; 2].into(),
         plan: Some(Arc::new(plan)),
         map: None,
-        turned_down: 0,
         fixed: false,
         brief: false,
     };
@@ -509,7 +507,6 @@ fn a_bulk_for_the_node() {
         alone_ns: vec![None; 2].into(),
         plan: Some(Arc::new(decide(&inputs, &Rules::default()))),
         map: None,
-        turned_down: 0,
         fixed: false,
         brief: false,
     };

@@ -258,7 +258,6 @@ fn hetprobe_one_node() {
             alone_ns: vec![None; 2].into(),
             plan: Some(std::sync::Arc::new(decide(&inputs, &Rules::default()))),
             map: None,
-            turned_down: 0,
             fixed: false,
             brief: false,
         };

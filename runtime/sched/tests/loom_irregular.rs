@@ -110,7 +110,7 @@ fn equals() -> Known {
 /// The loop runs on one node. The other node's thread sleeps, and must learn of the loop's end.
 #[test]
 fn one_node_alone() {
-    check(3, &[0, 1], 4, Trigger::Faults, Some(1), Some(alone));
+    check(3, &[0, 1], 4, Trigger::Change, Some(1), Some(alone));
 }
 
 fn alone() -> Known {
@@ -133,7 +133,6 @@ fn plan(ns: [f64; 2], faults: Option<f64>) -> Known {
         alone_ns: vec![None; 2].into(),
         plan: Some(std::sync::Arc::new(decide(&inputs, &Rules::default()))),
         map: None,
-        turned_down: 0,
         fixed: false,
         brief: false,
     }

@@ -160,7 +160,6 @@ fn irregular() {
         (Trigger::Jump(0.1), None),
         (Trigger::Change, None),
         (Trigger::Change, Some(1)),
-        (Trigger::Faults, Some(1)),
     ] {
         let settings = irregular::Settings {
             trigger,

@@ -1,5 +1,5 @@
-//! The origin goes first: what bounds a trial whose work the origin cannot take over ([`super::early`] does where the
-//! runtime hands out iterations).
+//! The origin goes first: what bounds a trial whose work the origin cannot take over. (Where the runtime hands out
+//! iterations, [`hetmp_sched::crossing::early`] does.)
 //!
 //! Nodes that want each other's pages all the time take them from each other with every few instructions, and a region
 //! takes a hundred times as long as at home. Where the origin's faults say so, it *keeps* the pages that it has and
@@ -11,12 +11,12 @@
 //! [`LONGEST`] at most, and a region then goes on as slowly as it would have.
 
 use super::counts::Counts;
-use super::early::{Seen, Trial};
 use super::local;
 use super::table::{asking, table, Table};
 use super::weigh;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, Ordering};
+use hetmp_sched::crossing::early::{Seen, Trial};
 
 /// The origin keeps its pages for this multiple of the region's time at home at most. Its part takes as long as all of
 /// them there if nodes have as many cores as the origin has alone, and twice as long where other programs have half of
@@ -70,8 +70,9 @@ impl Judged {
                 faults: since.faults(),
                 waited_ns: since.waited_ns(),
             };
-            let few = seen.faults < FEW;
-            if few || !self.trial.is_hopeless(ns, seen, self.threads, t.nodes) {
+            let trial = &self.trial;
+            let hopeless = trial.is_hopeless(ns, seen, (0.0, 0.0), self.threads, t.nodes);
+            if seen.faults < FEW || !hopeless {
                 return;
             }
             local::give_up();

@@ -8,7 +8,7 @@
 
 use super::blocks::Blocks;
 use super::crew::{Begun, Crew};
-use super::early::{Looks, Probe, Seen, Trial};
+use super::early::{Looks, Probe};
 use super::meter::{cpus, spun, Meter, Watch};
 use super::opening::{Bounds, Construct, On, Opening};
 use super::shares::{Shape, Shares};
@@ -31,6 +31,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use hetmp_core::whole::OnceLock;
 use hetmp_core::{float, report, sys, thread};
+use hetmp_sched::crossing::early::{Seen, Trial};
 
 /// How a region runs in one process: [`crate::team::placement::at_home`].
 ///
@@ -470,44 +471,30 @@ pub(crate) fn share(
     Box::new(Shares::new(number(), shape, key))
 }
 
-/// What is tried in the region that runs now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trying {
-    Nothing,
-    /// Whether the region gains by crossing, which it does for the first time.
-    First,
-    /// The same once more.
-    Again,
-    /// This node is the origin, and has given up a trial: it runs what is left.
-    GaveUp,
-}
-
-/// What is tried, before a thread takes iterations of a loop.
-pub(super) fn trying(t: &Table) -> Trying {
+/// The trial that runs now.
+pub(super) fn trial() -> Option<Trial> {
     // SAFETY: `open` wrote the part before this node's threads began the region, and writes it again only after the
     // region.
-    let Some(trial) = (unsafe { &(*LOCAL.part.get()).trial }) else {
-        return Trying::Nothing;
-    };
+    unsafe { (*LOCAL.part.get()).trial }
+}
+
+/// Before a thread takes iterations of a loop of which these have `begun`: has the origin, if this node is that, given
+/// up the trial? Then it runs what is left.
+pub(super) fn gives_up(t: &Table, trial: &Trial, begun: impl FnOnce() -> (f64, f64)) -> bool {
     if t.me == 0 && !gave_up() && LOCAL.looks.is_due() {
         let hopeless = float::apart(|| {
             LOCAL.probe.add(Thread::current());
             let ns = weigh::now().saturating_sub(trial.began);
-            trial.is_hopeless(ns, seen(), LOCAL.crew.threads(), t.nodes)
+            trial.is_hopeless(ns, seen(), begun(), LOCAL.crew.threads(), t.nodes)
         });
         LOCAL.gave_up.store(hopeless, Ordering::Relaxed);
     }
-    match trial.is_first {
-        _ if t.me == 0 && gave_up() => Trying::GaveUp,
-        true => Trying::First,
-        false => Trying::Again,
-    }
+    t.me == 0 && gave_up()
 }
 
 /// The iterations of a loop with so many that this node takes at most on demand.
 pub(super) fn most(t: &Table, iterations: u64) -> u64 {
-    // SAFETY: as in `trying`.
-    match unsafe { (*LOCAL.part.get()).trial } {
+    match trial() {
         Some(trial) if t.me != 0 && trial.part < 1.0 => {
             let part = trial.part / f64::from(t.nodes - 1);
             float::apart(|| (part * iterations as f64) as u64).max(1)

@@ -46,14 +46,14 @@ use crate::boundary;
 use crate::team::region::Region;
 use crate::thread::Thread;
 use crate::unlike::{modes, ways};
-use crate::worksharing::kinds::SchedKind;
+use crate::worksharing::kinds::{Order, SchedKind};
 use admit::Crossing;
 use counts::Counts;
-use early::Trial;
 use hetmp_core::{float, report, sys, topo};
 use hetmp_scan::Form;
 use hetmp_sched::crossing::blocks::parts;
 use hetmp_sched::crossing::division::{equal_parts, Part};
+use hetmp_sched::crossing::early::Trial;
 use hetmp_sched::ways::{Reason, Way};
 use local::{ABOVE, LOCAL};
 use opening::{Bounds, Construct, On, Opening, MARK};
@@ -186,7 +186,7 @@ unsafe fn admitted(
         place = Way::HOME;
     }
     let began = weigh::now();
-    let (n, crossed) = match place {
+    let (n, crossed, gave_up) = match place {
         Way::Across => {
             // Thread-local variables are those of the threads of an equal division.
             let threads = weighed
@@ -200,7 +200,7 @@ unsafe fn admitted(
         }
         // SAFETY: the function may be called with the data: this function's contract.
         Way::Elsewhere(node) => unsafe { elsewhere(t, th, region, first, node as u32) },
-        _ => (home(), None),
+        _ => (home(), None, false),
     };
     let ns = weigh::now() - began;
     if leaves_origin(place) {
@@ -208,7 +208,7 @@ unsafe fn admitted(
         th.return_to_limit(region.nthreads, th.task().icv().thread_limit);
     }
     if weighed {
-        let shown = crossed.as_deref();
+        let shown = (crossed.as_deref(), gave_up);
         let ended = float::apart(|| weigh::ran(t, th, code, place, ns, region.nthreads, shown));
         // A trial of a part has had a thread for each such part, and each would wake for every region.
         if ended && critical::begin_crossing() {
@@ -277,13 +277,14 @@ pub(crate) fn pause(th: &Thread) {
     critical::end_crossing();
 }
 
-/// Is the region one loop whose iterations the runtime hands out?
+/// Is the region one loop whose iterations the runtime hands out, in any order?
 fn is_dealt(th: &Thread, first: &Option<Construct>) -> bool {
     let Some(Construct::Loop(l)) = first else {
         return false;
     };
     let kind = l.clause.unwrap_or(th.task().icv().run_sched.kind);
     !matches!(kind, SchedKind::Static | SchedKind::Auto)
+        && !matches!(l.order, Order::Global | Order::Ordered)
 }
 
 /// Whether a region that runs at `place` has threads on other nodes.
@@ -291,7 +292,7 @@ fn leaves_origin(place: Way) -> bool {
     matches!(place, Way::Across | Way::Elsewhere(_))
 }
 
-/// What each node's threads did in a region that crossed; `None` if the origin ran a part of their work.
+/// What each node's threads did in a region that crossed; `None` if that says nothing of them.
 type Shown = Option<Box<[Part]>>;
 
 /// How `region` is opened on other nodes: `total` threads, which run `on` these. `blocks`: how its loops under this
@@ -325,8 +326,9 @@ fn opening(
     }
 }
 
-/// Runs the region on all nodes; `threads`: as many on each, or equal parts. Returns the number of threads, and what
-/// each node showed. `critical::begin_crossing` was called, and this function ends what that began.
+/// Runs the region on all nodes; `threads`: as many on each, or equal parts. Returns the number of threads, what each
+/// node showed, and whether the origin gave up the trial. `critical::begin_crossing` was called, and this function ends
+/// what that began.
 ///
 /// # Safety
 /// The same as for [`parallel`].
@@ -337,7 +339,7 @@ unsafe fn cross(
     first: Option<Construct>,
     threads: Option<Vec<u32>>,
     trial: Option<Trial>,
-) -> (u32, Shown) {
+) -> (u32, Shown, bool) {
     th.leave_program(boundary::Reason::Fork);
     let began = weigh::now();
     let before = Counts::own(t);
@@ -368,10 +370,11 @@ unsafe fn cross(
     let own = LOCAL.words();
     // A refusal costs nothing but time: the thread may run where it may run.
     let _ = topo::set_affinity(&cpus);
+    let gave_up = local::gave_up();
     let tried = trial.map(|tried| said::Tried {
         seen: local::seen(),
         threshold_us: tried.threshold_us(local::seen(), t.nodes),
-        ended_early: local::gave_up(),
+        ended_early: gave_up,
     });
     let during = said::crossed(
         t,
@@ -393,10 +396,10 @@ unsafe fn cross(
         let waited_ns = during.get(node).map_or(0, |c| c.waited_ns());
         meter::part(words, threads[node], waited_ns)
     };
-    // What nodes showed of which the origin took the work says nothing of them.
-    let shown =
-        (!local::gave_up()).then(|| float::apart(|| (0..threads.len()).map(part).collect()));
-    (total, shown)
+    // Nodes that waited until the origin had done its part show nothing.
+    let shows = !gave_up || trial.is_some_and(|trial| trial.home_ns == 0.0);
+    let shown = shows.then(|| float::apart(|| (0..threads.len()).map(part).collect()));
+    (total, shown, gave_up)
 }
 
 /// Opens the region on all nodes, runs the origin's part, and waits for the others'.
@@ -450,7 +453,7 @@ unsafe fn elsewhere(
     region: &Region,
     first: Option<Construct>,
     node: u32,
-) -> (u32, Shown) {
+) -> (u32, Shown, bool) {
     th.leave_program(boundary::Reason::Fork);
     let began = weigh::now();
     let before = Counts::own(t);
@@ -471,7 +474,7 @@ unsafe fn elsewhere(
     said::elsewhere(t, region.code, weigh::now() - began, before, node);
     critical::end_crossing();
     th.enter_program(boundary::Reason::Fork);
-    (region.nthreads, None)
+    (region.nthreads, None, false)
 }
 
 /// Why this execution of the region must stay at the origin, whatever its code is; `None` if there is no

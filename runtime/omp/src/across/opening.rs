@@ -1,11 +1,11 @@
 //! What the origin tells each node when it opens a region.
 
-use super::early::Trial;
 use crate::icv::Icv;
 use crate::worksharing::kinds::{Clause, Loop, SchedKind};
 use core::mem::offset_of;
 use hetmp_core::topo::nodes::dsm::MOST as MOST_NODES;
 use hetmp_scan::Form;
+use hetmp_sched::crossing::early::Trial;
 
 /// The work-sharing construct that starts together with the region.
 #[derive(Clone, Copy, Debug)]

@@ -2,10 +2,10 @@
 //! each node had to fetch pages, and which variables these pages hold.
 
 use super::counts::Counts;
-use super::early::Seen;
 use super::table::{ask, table, Table, HOT};
 use super::{admit, weigh};
 use hetmp_core::{object, report};
+use hetmp_sched::crossing::early::Seen;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};

@@ -5,14 +5,15 @@
 //! this share. So one message serves many chunks. A node's shares come in ascending order, and so do the
 //! chunks of each thread. In an ordered loop, or one whose iterations wait for earlier ones, a share is one chunk: the
 //! turns go through the chunks of all nodes in order, so a node's threads would wait for each chunk of an earlier share
-//! of another node. In a region's first trial a share is at most a [`PART`] of what the node had before, so that a node
-//! which turns out to be slow is not left with much; and where a trial is hopeless, the origin takes the rest
-//! ([`super::early`]).
+//! of another node. In a region's first trial shares are small, so that a node which turns out to be slow is not left
+//! with much; and where a trial is hopeless, the origin takes the rest ([`hetmp_sched::crossing::early`]).
 
-use super::local::{self, Trying, LOCAL};
+use super::local::{self, LOCAL};
 use super::table::{ask, table, Table, ONE, REST, TAKE};
 use crate::team::seat::Seat;
 use crate::worksharing::kinds::{Next, NodeSchedule};
+use hetmp_core::sys;
+use hetmp_sched::crossing::early::{begun, chunk, Pace, Trial};
 use hetmp_sched::ranges::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -47,15 +48,13 @@ pub(super) struct Pool {
     pub(super) over: bool,
     /// What comes after `rest`, on a node that has taken all that was left; `None`: it has not.
     last: Option<Range>,
-    /// Iterations that this node has had so far.
+    /// Iterations that this node has had so far, and how many all had together when it last took some.
     taken: u64,
+    handed: u64,
+    pace: Pace,
+    /// When this node's first thread came, on its own clock.
+    began_ns: u64,
 }
-
-/// In a first trial, a share is so small a part of what the node had before.
-const PART: u64 = 4;
-/// In a trial, a chunk has at most so many iterations unless the program asks for more: with a page fault each they
-/// take some milliseconds, before the origin looks again.
-const TRIED: u64 = 64;
 
 impl Default for Pool {
     fn default() -> Pool {
@@ -64,6 +63,9 @@ impl Default for Pool {
             over: false,
             last: None,
             taken: 0,
+            handed: 0,
+            pace: Pace::default(),
+            began_ns: 0,
         }
     }
 }
@@ -97,20 +99,26 @@ impl Shares {
     }
 
     /// The node's next share.
-    fn share(&self, t: &Table, pool: &mut Pool, trying: Trying) -> Range {
-        let Shape { chunk, ordered, .. } = self.shape;
-        let left = local::most(t, self.shape.iterations).saturating_sub(pool.taken);
-        match trying {
+    fn share(&self, t: &Table, pool: &mut Pool, trial: Option<Trial>) -> Range {
+        let Shape {
+            chunk,
+            ordered,
+            iterations,
+            threads,
+            ..
+        } = self.shape;
+        let left = local::most(t, iterations).saturating_sub(pool.taken);
+        match trial.filter(|trial| trial.is_first) {
             _ if left == 0 => Range::new(0, 0),
             _ if ordered => self.take(t, pool, ONE, chunk),
-            _ if left < self.shape.iterations => {
-                self.take(t, pool, ONE, (left / chunk * chunk).max(chunk))
-            }
-            Trying::First => {
-                let few = (pool.taken / PART / chunk * chunk).max(chunk);
+            _ if left < iterations => self.take(t, pool, ONE, (left / chunk * chunk).max(chunk)),
+            Some(_) => {
+                let rest = iterations - pool.handed.min(iterations);
+                let even = rest / (2 * u64::from(t.nodes)) / chunk * chunk;
+                let few = pool.pace.share(threads, chunk).min(even.max(chunk));
                 self.take(t, pool, ONE, few)
             }
-            _ => self.take(t, pool, 0, chunk),
+            None => self.take(t, pool, 0, chunk),
         }
     }
 
@@ -120,23 +128,9 @@ impl Shares {
         let [first, end, _] = ask(t, TAKE, words);
         let taken = Range::new(first, end.max(first));
         pool.taken += taken.len();
+        pool.handed = taken.end;
         LOCAL.took(taken.len());
         taken
-    }
-
-    /// The next chunk's number of iterations: at least 1, and at most what is left of the share.
-    fn cut(&self, rest: Range, trying: Trying) -> u64 {
-        let Shape { chunk, threads, .. } = self.shape;
-        let wanted = if self.shape.guided {
-            (rest.len() / (2 * u64::from(threads)) / chunk * chunk).max(chunk)
-        } else {
-            chunk
-        };
-        let most = match trying {
-            Trying::First | Trying::Again => (TRIED / chunk * chunk).max(chunk),
-            Trying::Nothing | Trying::GaveUp => u64::MAX,
-        };
-        wanted.min(most).min(rest.len())
     }
 }
 
@@ -145,10 +139,13 @@ impl NodeSchedule for Shares {
         // The lock is held while the origin is asked, because the node's other threads can only wait for the
         // same answer.
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut trying = Trying::Nothing;
+        let trial = local::trial();
+        let mut gave_up = false;
         if let Some(t) = table() {
-            trying = local::trying(t);
-            if trying == Trying::GaveUp && pool.last.is_none() {
+            let of = self.shape.iterations;
+            let parts = || begun(of, pool.taken, pool.rest.len(), pool.handed);
+            gave_up = trial.is_some_and(|trial| local::gives_up(t, &trial, parts));
+            if gave_up && pool.last.is_none() {
                 pool.last = Some(self.take(t, &mut pool, REST, self.shape.chunk));
             }
             if pool.rest.is_empty() && !pool.over {
@@ -157,46 +154,30 @@ impl NodeSchedule for Shares {
                         pool.last = Some(Range::new(0, 0));
                         last
                     }
-                    None => self.share(t, &mut pool, trying),
+                    None => self.share(t, &mut pool, trial),
                 };
             }
         }
         pool.over |= pool.rest.is_empty();
-        let wanted = self.cut(pool.rest, trying);
+        let Shape {
+            guided, threads, ..
+        } = self.shape;
+        let most = match trial.filter(|_| !gave_up) {
+            Some(_) => {
+                let now = sys::monotonic_ns();
+                if pool.began_ns == 0 {
+                    pool.began_ns = now;
+                }
+                let (done, ns) = (pool.taken - pool.rest.len(), now - pool.began_ns);
+                pool.pace.most(done, threads, ns)
+            }
+            None => u64::MAX,
+        };
+        let wanted = chunk(pool.rest.len(), self.shape.chunk, guided, threads, most);
         pool.cut(wanted)
     }
 
     fn key(&self) -> usize {
         self.key
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn chunks_stay_within_the_share() {
-        let shape = |chunk, guided| Shape {
-            iterations: 100,
-            chunk,
-            guided,
-            ordered: false,
-            threads: 2,
-        };
-        let dynamic = Shares::new(0, shape(7, false), 0);
-        let cut = |s: &Shares, n: u64| s.cut(Range::new(10, 10 + n), Trying::Nothing);
-        assert_eq!((cut(&dynamic, 20), cut(&dynamic, 5)), (7, 5));
-        let guided = Shares::new(0, shape(3, true), 0);
-        assert_eq!(
-            (cut(&guided, 40), cut(&guided, 8), cut(&guided, 2)),
-            (9, 3, 2)
-        );
-        let tried = |s: &Shares| s.cut(Range::new(0, 10_000), Trying::First);
-        let large = Shares::new(0, shape(100, true), 0);
-        assert_eq!(
-            (tried(&dynamic), tried(&guided), tried(&large)),
-            (7, 63, 100)
-        );
     }
 }

@@ -4,7 +4,6 @@
 
 use super::counts::Counts;
 use super::divide;
-use super::early::{Threshold, Trial};
 use super::table::{table, Table};
 use crate::init;
 use crate::team::region::Region;
@@ -16,6 +15,7 @@ use hetmp_core::whole::OnceLock;
 use hetmp_core::{report, sys};
 use hetmp_sched::crossing::blocks::Blocks;
 use hetmp_sched::crossing::division::{Division, Part};
+use hetmp_sched::crossing::early::{Threshold, Trial};
 use hetmp_sched::crossing::Crossings;
 use hetmp_sched::schedule::Ahead;
 use hetmp_sched::ways::{Reason, Way};
@@ -128,10 +128,14 @@ pub(super) fn place(t: &Table, th: &Thread, region: &Region, is_dealt: bool) -> 
         if since > 0 {
             ledger::charge(w.rule.fetched(since));
         }
-        w.rule
-            .data(own.touched(), page_ns(waited, own.faults() + own.along()));
+        let each = region.nthreads.div_ceil(t.nodes);
+        let fault_ns = page_ns(waited, own.faults() + own.along(), each);
+        w.rule.data(own.touched(), fault_ns);
         w.waited_ns = waited;
         let left_ns = ledger::left_ns() as f64;
+        if is_dealt && w.rule.starts(region.code, left_ns) {
+            return Way::Across;
+        }
         let place = w.rule.next(region.code, left_ns);
         let divides = || is_dealt || divide::any_size(th, region);
         if place == Way::Across && w.rule.part().is_some() && !divides() {
@@ -193,7 +197,10 @@ pub(super) fn blocks(
                 let others = (1..t.nodes).map(|_| each);
                 Blocks::given(core::iter::once(1.0 - part).chain(others))?.bounds()
             }
-            None => w.blocks.get(&code)?.bounds(),
+            None => w.blocks.get(&code).and_then(Blocks::bounds).or_else(|| {
+                let speeds = w.rule.speeds(code)?.into_iter();
+                Blocks::given(speeds)?.bounds()
+            }),
         })?,
         Ahead::No => return None,
     };
@@ -209,16 +216,8 @@ fn schedule(th: &Thread) -> Option<SchedKind> {
 
 /// The trial that the region's next execution across nodes is, if it is one.
 pub(super) fn trial(t: &Table, code: usize) -> Option<Trial> {
-    let ((is_first, home_ns, spare_ns), part) =
-        with(t, |w| Some((w.rule.trial(code)?, w.rule.part())))?;
-    Some(Trial {
-        part: part.unwrap_or(1.0),
-        is_first,
-        home_ns,
-        spare_ns,
-        began: now(),
-        threshold: threshold(),
-    })
+    let threshold = threshold();
+    with(t, |w| w.rule.trial(code, now(), threshold))
 }
 
 /// The threshold of the link between nodes, as the user has told it or `hetmp calibrate` measured it.
@@ -239,8 +238,8 @@ pub(super) fn divides(kind: SchedKind) -> bool {
     kind.row().ahead != Ahead::No
 }
 
-/// A region's execution by `threads` threads is over. It took `ns`. `parts`: what each node did if it crossed, and the
-/// origin did not give up the trial. Returns whether a trial of a part of the work has ended.
+/// A region's execution by `threads` threads is over. It took `ns`. What each node did if it crossed, as far as that
+/// says something, and whether the origin `gave_up` the trial. Returns whether a trial of a part of the work has ended.
 pub(super) fn ran(
     t: &Table,
     th: &Thread,
@@ -248,9 +247,9 @@ pub(super) fn ran(
     place: Way,
     ns: u64,
     threads: u32,
-    parts: Option<&[Part]>,
+    (parts, gave_up): (Option<&[Part]>, bool),
 ) -> bool {
-    if let Some(parts) = parts {
+    if let Some(parts) = parts.filter(|_| !gave_up) {
         let probes = schedule(th).is_some_and(SchedKind::learns);
         with(t, |w| {
             // What small parts show is not how large ones should be.
@@ -277,19 +276,20 @@ pub(super) fn ran(
         // Threads wait for pages at the same time, and only the sum of their waiting is known.
         let each = since / u64::from(threads.max(1));
         ledger::charge(w.rule.ran(code, place, ns, each));
-        if place == Way::Across && parts.is_none() {
+        if gave_up {
             w.rule.gave_up(code);
         }
         tried && w.rule.part().is_none()
     })
 }
 
-/// What moving a page is expected to take, where threads have waited `waited_ns` for so many.
-fn page_ns(waited_ns: u64, pages: u64) -> f64 {
+/// What moving a page is expected to take, where threads have waited `waited_ns` for so many, and `threads` of a node
+/// do so at once.
+fn page_ns(waited_ns: u64, pages: u64, threads: u32) -> f64 {
     /// The nodes' processors send and place it meanwhile, for which no thread is said to wait: two sweeps over 128 MB
     /// each took 7 us longer for each page that moved, and three laps of blackscholes 8 us.
     const HANDLING_NS: f64 = 7_500.0;
-    HANDLING_NS + waited_ns as f64 / pages.max(1) as f64
+    HANDLING_NS + waited_ns as f64 / pages.max(1) as f64 / f64::from(threads.max(1))
 }
 
 /// The nanoseconds of the monotonic clock.

@@ -11,7 +11,7 @@ use crate::gain::Band;
 use crate::limits::{ALIKE, FIRST_PERIOD, INTERRUPTED, MEMORY, SHORT_NS, SLICE_NS};
 use crate::placement::Placement;
 use crate::probe::NodeRate;
-use crate::record::{Learning, LoopRecord, NodeRecord};
+use crate::record::{Learning, LoopRecord};
 use crate::ways::Reason;
 use std::sync::Arc;
 
@@ -81,7 +81,6 @@ impl Entry {
                 alone_ns: saved.alone_ns.as_slice().into(),
                 plan: complete.then(|| Arc::new(decide(&inputs, rules))),
                 map: None,
-                turned_down: 0,
                 fixed: false,
                 brief: false,
             }),
@@ -112,6 +111,14 @@ impl Entry {
 
         let settled = record.learning == Learning::Settled;
         let ns = record.elapsed_ns as f64 / record.iterations.max(1) as f64;
+        let weight = if settled {
+            // If a short one loses a time slice, it takes many times as long.
+            NEW_WEIGHT * (record.elapsed_ns as f64 / SLICE_NS as f64).clamp(1.0 - MEMORY, 1.0)
+        } else {
+            NEW_WEIGHT
+        };
+        // A rate moves by its weight at most: averages of such times would let a node starve.
+        let most = if settled { 2.0 } else { f64::INFINITY };
         let mut factors = Vec::with_capacity(nodes);
         for i in 0..nodes {
             let Some(fresh) = fresh_rate(record, i) else {
@@ -121,22 +128,11 @@ impl Entry {
                 factors.push(fresh.ns_per_iteration / old.ns_per_iteration);
             }
             known.rates[i] = Some(match known.rates[i] {
-                Some(old) if settled => {
-                    // As far as its weight, and no farther: what loses a time slice may have taken a hundred times as
-                    // long, and an average of that would let a disturbed node starve.
-                    let ns_per_iteration = fresh.ns_per_iteration.min(2.0 * old.ns_per_iteration);
-                    let fresh = NodeRate {
-                        ns_per_iteration,
-                        ..fresh
-                    };
-                    old.blend(&fresh, weight(&record.nodes[i], old, ns))
-                }
-                Some(old) => old.blend(&fresh, NEW_WEIGHT),
+                Some(old) => old.blend(&fresh.at_most(most * old.ns_per_iteration), weight),
                 None => fresh,
             });
         }
 
-        known.turned_down = record.turned_down;
         let confined = record
             .decision
             .as_ref()
@@ -205,9 +201,8 @@ impl Entry {
                 let fixed = self
                     .form
                     .update(record.fixed, record.span_ns, record.iterations);
-                // Fixed pieces need pages at rest and iterations of one kind; otherwise chunks even the loop
-                // out.
-                known.fixed = fixed && known.map.is_none() && counted_no_faults(record);
+                // Fixed pieces need iterations of one kind; otherwise chunks even the loop out.
+                known.fixed = fixed && known.map.is_none();
             }
         } else if known.plan.is_some() {
             known.plan = None;
@@ -220,24 +215,6 @@ impl Entry {
     }
 }
 
-/// The weight of what an execution by plan says of a node, whose rate was `old` before; the loop took `ns` an iteration.
-/// What counts is how long the node's part takes undisturbed.
-fn weight(node: &NodeRecord, old: NodeRate, ns: f64) -> f64 {
-    let each = node.iterations as f64 / f64::from(node.arrived.max(1));
-    let part = each
-        * old
-            .ns_per_iteration
-            .min(node.ns_per_iteration.unwrap_or(ns));
-    NEW_WEIGHT * (part / SLICE_NS as f64).clamp(1.0 - MEMORY, 1.0)
-}
-
-fn counted_no_faults(record: &LoopRecord) -> bool {
-    record
-        .decision
-        .as_ref()
-        .is_none_or(|d| d.fault_period_us.is_none())
-}
-
 /// The rate of node `i` in an execution. For coherent nodes: the time over the whole execution, which covers
 /// more than the probe, and the counters of the probe. `None` where the execution says nothing about this
 /// node.
@@ -246,30 +223,18 @@ fn counted_no_faults(record: &LoopRecord) -> bool {
 /// execution together with the probe's faults would make the fault period too low for ever, once page traffic
 /// has ended. And an execution that ran on one node says nothing about several.
 fn fresh_rate(record: &LoopRecord, i: usize) -> Option<NodeRate> {
-    let node = &record.nodes[i];
-    let whole_ns = node.ns_per_iteration.filter(|&t| t > 0.0);
-    let probe = node.probe;
-    let counted = node.faults.or(probe.and_then(|p| p.faults));
-    if record.is_confined() || (counted.is_some() && record.renewals > 0) {
-        return match record.learning {
-            // Use the probe and not the whole: in an early execution every page moves for the first time, and
-            // this traffic may end.
-            Learning::Probed => probe,
-            _ if record.renewals == 0 => None,
-            _ => record.decision.as_ref().and_then(|d| d.nodes[i].rate),
-        };
+    let probe = record.nodes[i].probe;
+    let whole_ns = record.nodes[i].ns_per_iteration.filter(|&t| t > 0.0);
+    match probe {
+        _ if record.is_confined() => probe.filter(|_| record.learning == Learning::Probed),
+        Some(p) if p.faults.is_some() => probe,
+        _ => Some(NodeRate {
+            ns_per_iteration: whole_ns.or(probe.map(|p| p.ns_per_iteration))?,
+            faults: None,
+            instructions: probe.and_then(|p| p.instructions),
+            cache_misses: probe.and_then(|p| p.cache_misses),
+        }),
     }
-    let (ns_per_iteration, faults) = match (whole_ns, node.faults, probe) {
-        (Some(ns), Some(faults), _) => (ns, Some(faults)),
-        (_, _, Some(p)) if p.faults.is_some() => (p.ns_per_iteration, p.faults),
-        (whole, _, p) => (whole.or(p.map(|p| p.ns_per_iteration))?, None),
-    };
-    Some(NodeRate {
-        ns_per_iteration,
-        faults,
-        instructions: probe.and_then(|p| p.instructions),
-        cache_misses: probe.and_then(|p| p.cache_misses),
-    })
 }
 
 /// How far nodes have moved against each other, where each of `factors` says how many times slower a node has

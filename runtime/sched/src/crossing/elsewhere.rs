@@ -2,7 +2,7 @@
 
 use super::division::Part;
 use super::region::Region;
-use super::{is_home, Crossings};
+use super::{is_home, Crossings, Extent, HOME_RUNS, MOVES};
 use crate::limits::{SHORT_NS, SYSTEMATIC};
 use crate::ways::Way;
 
@@ -12,62 +12,70 @@ impl Crossings {
     pub fn crossed(&mut self, region: usize, parts: &[Part], threads: u32, ns: f64) {
         let longest = parts.iter().map(Part::least_ns).fold(0.0, f64::max);
         self.overhead_ns = self.overhead_ns.min((ns - longest).max(SHORT_NS));
+        let own = parts.first().and_then(|p| p.alone_ns(threads));
+        let r = self.regions.entry(region).or_default();
+        if let (0, 0, Some(_)) = (r.home_runs, r.runs, own) {
+            // It was its first execution, of which the origin ran this part from the beginning to the end.
+            let waited_ns = parts[0].waited_ns / f64::from(parts[0].threads.max(1));
+            (r.home_runs, r.home_ns) = (HOME_RUNS, (ns - waited_ns).max(1.0) / parts[0].work);
+        }
         // Where other work takes a part of the processor's time, an execution at home takes longer than that time. It
         // would on other nodes, too.
-        let own = parts.first().and_then(|p| p.alone_ns(threads));
-        let home = self.times(region).0 as f64;
-        let scale = own.map_or(1.0, |ns| (home / ns).max(1.0));
+        let scale = own.map_or(1.0, |ns| (r.home_ns / ns).max(1.0));
         let shown = |p: &Part| Some(p.alone_ns(threads)? * scale);
         if let Some(shown) = parts.iter().skip(1).map(shown).collect() {
-            self.regions.entry(region).or_default().alone_ns = shown;
+            r.alone_ns = shown;
         }
         self.promises(region, parts);
     }
 
-    /// The node that promises most, if moving there is expected to take no more than is left.
-    pub(super) fn best_node(&self, left_ns: f64) -> Option<Way> {
-        if self.moving_ns(|_| true) > left_ns {
-            return None;
-        }
+    /// The node that promises most, if moving there is expected to take no more than is left, or than it would have
+    /// saved so far; and how a trial there is bounded.
+    pub(super) fn best_node(&self, left_ns: f64) -> Option<(Way, Extent)> {
         let kept = self.place();
+        // All of it, or the rest.
+        let part = if is_home(kept) { 1.0 / MOVES } else { 1.0 };
+        let moving_ns = part * self.moving_ns(|_| true);
         let is_away = |r: &Region| !is_home(kept) && !r.out;
         if self.candidates().any(|r| is_away(r) && r.recent_ns == 0.0) {
             return None;
         }
         let now_ns = |r: &Region| if is_away(r) { r.recent_ns } else { r.home_ns };
-        let now: f64 = self.candidates().map(now_ns).sum();
-        // Regions that showed nothing are taken to be like the others.
-        let like = |node: usize| {
-            let shown = |r: &Region| Some((*r.alone_ns.get(node - 1)?, r.home_ns));
-            let sums = (self.candidates().filter_map(shown))
-                .fold((0.0, 0.0), |sum, r| (sum.0 + r.0, sum.1 + r.1));
-            if sums.1 > 0.0 {
-                sums.0 / sums.1
-            } else {
-                1.0
-            }
-        };
+        let shown = |r: &Region, node: usize| Some((*r.alone_ns.get(node - 1)?, r.home_ns));
         let promise = |node: usize| {
             let place = Way::Elsewhere(node);
-            let like = like(node);
-            let (mut now, mut away) = (now, 0.0);
-            for r in self.candidates() {
-                let ns = r.alone_ns.get(node - 1).map(|ns| ns + self.overhead_ns);
-                away += ns.unwrap_or(like * r.home_ns);
-            }
+            // Regions that showed nothing are taken to be like the others.
+            let (there, home) = (self.candidates().filter_map(|r| shown(r, node)))
+                .fold((0.0, 0.0), |sum, r| (sum.0 + r.0, sum.1 + r.1));
+            let like = if home > 0.0 { there / home } else { 1.0 };
+            let (mut now, mut away) = (0.0, 0.0);
             // Short regions go too.
             for r in self.regions.values().filter(|r| r.home_runs > 0) {
-                if !self.may_gain(r) {
-                    now += r.home_ns;
-                    away += like * r.home_ns + self.overhead_ns;
-                }
+                let shown = shown(r, node).filter(|_| self.may_gain(r));
+                now += if self.may_gain(r) {
+                    now_ns(r)
+                } else {
+                    r.home_ns
+                };
+                away += shown.map_or(like * r.home_ns, |(ns, _)| ns) + self.overhead_ns;
             }
             let gain = (now.max(1.0) / away.max(1.0)).ln();
-            let allowed = place != kept && self.may_try(place, left_ns);
-            (allowed && gain > SYSTEMATIC).then_some((gain, place))
+            // Each time step runs each region about as often.
+            let steps = self.candidates().map(|r| r.home_runs).min().unwrap_or(0);
+            let saved_ns = f64::from(steps) * (now - away);
+            let extent = match moving_ns <= left_ns {
+                true => Extent::All,
+                false => Extent::Promised(saved_ns),
+            };
+            // What is overdrawn must be saved, too.
+            let may_lose_ns = left_ns.max(saved_ns + left_ns.min(0.0));
+            let may_move = 0.0 < may_lose_ns && moving_ns <= may_lose_ns;
+            let allowed = place != kept && may_move && self.may_try(place, may_lose_ns);
+            (allowed && gain > SYSTEMATIC).then_some((gain, (place, extent)))
         };
-        let promising = (1..self.nodes).filter_map(promise);
-        let best = promising.max_by(|a, b| a.0.total_cmp(&b.0));
-        best.map(|(_, place)| place)
+        let best = (1..self.nodes)
+            .filter_map(promise)
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        best.map(|(_, best)| best)
     }
 }

@@ -3,7 +3,7 @@
 
 use super::change::weight;
 use super::HOME_RUNS;
-use crate::gain::{Band, Ratio};
+use crate::gain::{Band, Estimate, Ratio};
 use crate::limits::UNUSUAL;
 
 /// Times in nanoseconds.
@@ -84,16 +84,18 @@ impl Region {
         self.runs > self.moving()
     }
 
-    /// Does it surely take longer away from home than before?
-    pub(super) fn loses(&self) -> bool {
-        let estimate = self.ratio.estimate();
-        estimate.is_some_and(|e| e.is_clear() && e.mean < 0.0)
+    /// How much less time it surely takes away from home than before, as a logarithm; 0: that is not sure.
+    fn surely(&self) -> f64 {
+        let sure = self.ratio.estimate().filter(Estimate::is_clear);
+        sure.map_or(0.0, |e| e.mean)
     }
 
-    /// Does it surely take less time?
+    pub(super) fn loses(&self) -> bool {
+        self.surely() < 0.0
+    }
+
     pub(super) fn gains(&self) -> bool {
-        let estimate = self.ratio.estimate();
-        estimate.is_some_and(|e| e.is_clear() && e.mean > 0.0)
+        self.surely() > 0.0
     }
 
     pub(super) fn at_home(&mut self, ns: f64) {

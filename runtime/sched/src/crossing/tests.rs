@@ -38,7 +38,7 @@ struct World {
 
 /// What a process that has run for so long may still lose, in nanoseconds.
 pub(super) fn left(ran: f64, lost: f64) -> f64 {
-    (20_000.0 * US).max(ran / 100.0) - lost
+    crate::limits::allowed_ns(ran as u64) as f64 - lost
 }
 
 /// Where a region runs that cannot be divided.
@@ -49,6 +49,10 @@ pub(super) fn whole(rule: &mut Crossings, region: usize, left_ns: f64) -> Way {
     }
     rule.is_whole(region);
     rule.next(region, left_ns)
+}
+
+fn trial(rule: &Crossings, region: usize) -> Option<Trial> {
+    rule.trial(region, 0, Threshold::Calibrated(0.0))
 }
 
 impl World {
@@ -83,8 +87,8 @@ impl World {
             self.across += u64::from(place == Way::Across);
             self.last[i] = place;
             // What has taken as long as it may is ended early, and home runs the rest.
-            let trial = self.rule.trial(i).filter(|_| place == Way::Across);
-            let most = trial.map_or(f64::INFINITY, |(_, home, spare)| home + spare);
+            let trial = trial(&self.rule, i).filter(|_| place == Way::Across);
+            let most = trial.map_or(f64::INFINITY, |t| t.home_ns + t.spare_ns);
             let ended = ns > most && self.may_end;
             let ns = if ended { most + m.home } else { ns };
             self.total += ns;
@@ -390,18 +394,99 @@ fn a_trial_that_was_given_up_has_failed() {
     for _ in 0..1000 {
         let place = rule.next(7, left(ran, lost));
         if is_home(place) {
-            assert_eq!(rule.trial(7), None);
+            assert_eq!(trial(&rule, 7), None);
             lost += rule.ran(7, place, home, 0);
             ran += home as f64;
             continue;
         }
         trials += 1;
-        let (is_first, home_ns, spare_ns) = rule.trial(7).expect("a trial");
-        assert!(is_first && home_ns == home as f64 && spare_ns > 0.0);
+        let t = trial(&rule, 7).expect("a trial");
+        assert!(t.is_first && t.home_ns == home as f64 && t.spare_ns > 0.0);
         lost += rule.ran(7, place, across, 0);
         ran += across as f64;
         rule.gave_up(7);
-        assert_eq!((rule.why(7), rule.trial(7)), (Reason::Slower, None));
+        assert_eq!((rule.why(7), trial(&rule, 7)), (Reason::Slower, None));
     }
     assert!((1..12).contains(&trials), "{trials}");
+}
+
+/// A loop that is handed out runs for the first time, on two nodes of which the other one is twice as fast.
+fn first(rule: &mut Crossings, region: usize, home: f64, ns: f64, ended: bool) -> f64 {
+    use super::division::Part;
+    assert!(rule.starts(region, left(0.0, 0.0)));
+    let t = trial(rule, region).expect("a trial");
+    assert_eq!((t.is_first, t.home_ns, t.part), (true, 0.0, 1.0));
+    let part = |work: f64, whole: f64, waited_ns| Part {
+        cores: 1,
+        threads: 1,
+        work,
+        ran_ns: work * whole,
+        waited_ns,
+    };
+    // Home ran or waited from the beginning to the end.
+    let own = (ns / home).min(0.95);
+    let parts = [
+        part(own, home, ns - own * home),
+        part(1.0 - own, 0.5 * home, 0.0),
+    ];
+    rule.crossed(region, &parts, 2, ns);
+    let lost = rule.ran(region, Way::Across, ns as u64, 0);
+    if ended {
+        rule.gave_up(region);
+    }
+    lost
+}
+
+/// A region that may run once gains at once, and goes on so if it runs again.
+#[test]
+fn a_loop_that_is_handed_out_is_tried_the_first_time() {
+    let mut rule = Crossings::new(2);
+    assert_eq!(first(&mut rule, 7, 40e6, 20e6, false), 0.0);
+    assert_eq!(rule.speeds(7), Some(vec![1.0 / 40e6, 1.0 / 20e6]));
+    assert!(!rule.starts(7, left(0.0, 0.0)));
+    for _ in 0..4 {
+        assert_eq!(rule.next(7, left(0.0, 0.0)), Way::Across);
+        assert!(rule.ran(7, Way::Across, 15_000_000, 0) <= 0.0);
+    }
+    assert_eq!(rule.why(7), Reason::Faster);
+    // Another one joins, but not one whose data would take longer to move than is left.
+    assert_eq!(first(&mut rule, 8, 40e6, 20e6, false), 0.0);
+    rule.data(1 << 20, 10_000.0);
+    for _ in 0..HOME_RUNS {
+        assert!(is_home(rule.next(9, left(0.0, 0.0))));
+        rule.ran(9, Way::HOME, 40_000_000, 0);
+    }
+    assert_eq!(rule.next(9, left(0.0, 0.0)), Way::Ordinary(Reason::Untried));
+    assert_eq!(rule.next(7, left(0.0, 0.0)), Way::Across);
+}
+
+/// One that was ended early is known at home, and has its trial as any other.
+#[test]
+fn a_first_execution_that_was_ended_is_no_verdict() {
+    let mut rule = Crossings::new(2);
+    assert_eq!(first(&mut rule, 7, 40e6, 65e6, true), 25e6);
+    assert_eq!(
+        (rule.why(7), rule.times(7).0),
+        (Reason::Untried, 40_000_000)
+    );
+    assert_eq!(trial(&rule, 7), None);
+    assert!(!Crossings::new(2).starts(7, 0.0));
+}
+
+/// What was overdrawn must be saved before all is moved to the better node.
+#[test]
+fn a_debt_is_saved_before_a_node_is_tried() {
+    let mut rule = Crossings::new(2);
+    rule.data(10_000, 10_000.0);
+    let mut lost = first(&mut rule, 7, 40e6, 65e6, true);
+    rule.tried(Way::Across).again_ns = f64::INFINITY;
+    rule.regions.entry(7).or_default().tried = true;
+    let (mut at_home, mut total) = (0, 65e6);
+    while is_home(rule.next(7, left(total, lost))) {
+        lost += rule.ran(7, Way::HOME, 40_000_000, 0);
+        (at_home, total) = (at_home + 1, total + 40e6);
+        assert!(at_home < 20, "never tried");
+    }
+    // 20 ms less in each, and 100 ms of moving beside a debt of 5.
+    assert!((3..=7).contains(&at_home), "{at_home}");
 }

@@ -7,7 +7,7 @@ use crate::decide::decide;
 use crate::primitive::Ordering;
 use crate::probe::Measurement;
 use crate::record::Learning;
-use crate::watch::{self, Faults};
+use crate::watch;
 use std::sync::Arc;
 
 impl Irregular {
@@ -35,37 +35,15 @@ impl Irregular {
                 }
             }
         }
-        self.judge(node, share, &window?)
+        self.judge(node, share, window?)
     }
 
-    /// Judges a full window of a node.
+    /// Judges a full window of a node, which was slower than expected by this factor.
     #[cold]
-    fn judge(&self, node: usize, share: &mut Share, window: &watch::Window) -> Option<Cause> {
-        if let Some(factor) = window.factor {
-            self.nodes[node]
-                .factor
-                .store(factor.to_bits(), Ordering::Relaxed);
-        }
-        match window.faults(share.fault_threshold_us, share.alone) {
-            Faults::AsBefore => {}
-            // A node that works alone has its pages at hand, so few faults say nothing about several nodes.
-            // Few faults after many (`armed`) do.
-            Faults::Few if !share.armed => return None,
-            Faults::TooMany if share.alone => {
-                share.bad = share.bad.saturating_add(1);
-                share.armed |= share.bad >= share.fault_patience;
-                share.strikes = 0;
-                return None;
-            }
-            changed => {
-                share.strikes += 1;
-                let cause = match changed {
-                    Faults::TooMany => Cause::TooManyFaults,
-                    _ => Cause::FewFaults,
-                };
-                return (share.strikes >= share.fault_patience).then_some(cause);
-            }
-        }
+    fn judge(&self, node: usize, share: &mut Share, factor: f64) -> Option<Cause> {
+        self.nodes[node]
+            .factor
+            .store(factor.to_bits(), Ordering::Relaxed);
         let factors = self
             .nodes
             .iter()

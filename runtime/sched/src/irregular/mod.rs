@@ -82,13 +82,10 @@ pub enum Step {
 /// When a new probing period begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Trigger {
-    /// When the proportions of the nodes' speeds have changed, or faults have.
+    /// When the proportions of the nodes' speeds have changed.
     Change,
-    /// When this part, in `(0, 1]`, of the distributed iterations is done, or faults have changed.
+    /// When this part, in `(0, 1]`, of the distributed iterations is done.
     Jump(f64),
-    /// Only when faults have changed. This is what `hetprobe` watches where nodes are coupled by page
-    /// traffic.
-    Faults,
 }
 
 /// HetProbe-I's settings from the user and the machine.
@@ -104,8 +101,6 @@ pub struct Settings {
     pub trigger: Trigger,
     /// How large a change must be to count.
     pub sensitivity: Sensitivity,
-    /// Remote faults are counted, so that each chunk's are wanted.
-    pub counted: bool,
 }
 
 impl Default for Settings {
@@ -117,7 +112,6 @@ impl Default for Settings {
             chunk_ns: SHORT_NS,
             trigger: Trigger::Change,
             sensitivity: Sensitivity::default(),
-            counted: false,
         }
     }
 }
@@ -226,11 +220,8 @@ impl Irregular {
         c.map = None;
         c.learning = Learning::Undecided;
         c.wasted = 0;
-        c.contracted = self.known.as_ref().map_or(0, |k| k.turned_down);
         c.confined = false;
-        c.expanding = false;
         let plan = self.known.as_ref().and_then(|k| k.plan.clone());
-        c.patient = plan.is_none();
         if let Some(plan) = plan {
             c.learning = Learning::Settled;
             let map = self
@@ -271,9 +262,6 @@ impl Irregular {
             self.sleepers.fetch_sub(1, Ordering::Relaxed);
         }
         if let Some(m) = measured {
-            if let Some(faults) = m.faults {
-                self.tally.add_faults(tid, faults);
-            }
             hands.sum.merge(&m);
             if hands.probing {
                 let piece = hands.piece;
@@ -319,10 +307,6 @@ impl Irregular {
         (0..self.team.threads()).fold(0u64, |sum, t| sum.wrapping_add(self.tally.iterations(t)))
     }
 
-    pub(crate) fn is_counted(&self) -> bool {
-        self.settings.counted
-    }
-
     /// Thread `tid` got [`Step::Done`], `elapsed_ns` nanoseconds after its
     /// call of [`first`](Self::first), without the time it waited.
     pub fn finish(&self, tid: usize, elapsed_ns: u64) {
@@ -340,7 +324,6 @@ impl Irregular {
     pub fn record(&self) -> LoopRecord {
         let probe = self.settings.probe;
         let kind = match self.settings.trigger {
-            Trigger::Faults => Kind::HetProbe { probe },
             Trigger::Change => Kind::HetProbeI { probe, jump: None },
             Trigger::Jump(jump) => Kind::HetProbeI {
                 probe,
@@ -355,7 +338,6 @@ impl Irregular {
         record.learning = c.learning;
         record.decision.clone_from(&c.decision);
         record.renewals = c.periods - 1;
-        record.turned_down = c.contracted;
         record.map.clone_from(&c.map);
         record
     }

@@ -5,7 +5,7 @@ use super::jumps::Jumps;
 use super::map::{self, CostMap};
 use super::state::{lock, Cause, Center, Share};
 use super::{Irregular, Trigger, NO_TRIGGER};
-use crate::decide::{decide, Choice, Decision, NodeInput};
+use crate::decide::{Choice, Decision, NodeInput};
 use crate::limits::{FINEST, LOOK_NS, SAME, SHORT_NS, TAPER};
 use crate::primitive::Ordering;
 use crate::probe::{self, NodeRate, NodeTotal};
@@ -80,12 +80,6 @@ impl Irregular {
         if c.probing || c.period != period {
             return;
         }
-        // Going back to several nodes needs several nodes in the loop.
-        let expands = cause == Cause::FewFaults;
-        let come = |n: &&super::state::Node| n.arrived.load(Ordering::Acquire);
-        if expands && self.nodes.iter().filter(come).count() < 2 {
-            return;
-        }
         let left = (0..self.nodes.len())
             .map(|i| lock(&self.nodes[i].share).ranges.len())
             .sum();
@@ -94,11 +88,6 @@ impl Irregular {
             return;
         }
         c.periods += 1;
-        if cause == Cause::TooManyFaults {
-            self.contract(c);
-            return;
-        }
-        c.expanding = expands;
         self.gather(c);
         let mut chunk = probe::chunk(left, self.team.threads(), self.settings.probe);
         if cause != Cause::Jump {
@@ -125,8 +114,7 @@ impl Irregular {
         c.returned.fill(0);
         c.outstanding = 0;
         c.chunk = chunk;
-        // With the user's percentage (`Trigger::Jump`) the loop is probed in one place, and so it is where
-        // only faults are watched.
+        // With the user's percentage (`Trigger::Jump`) the loop is probed in one place.
         let strata = match self.settings.trigger {
             Trigger::Change => self
                 .team
@@ -138,7 +126,7 @@ impl Irregular {
                 .unwrap_or(1)
                 .min(self.worthwhile_samples(c, chunk))
                 .clamp(1, MOST_STRATA),
-            _ => 1,
+            Trigger::Jump(_) => 1,
         };
         (c.strata, c.starts) = map::stratify(&mut c.queue, strata as usize);
         if c.strata.is_empty() {
@@ -207,25 +195,6 @@ impl Irregular {
         per_ns == 0.0 || left as f64 / per_ns >= f64::from(LEAST) * self.settings.chunk_ns
     }
 
-    /// Several nodes no longer pay because of faults: decides again by the times and faults measured since
-    /// the last decision, with the counters of the probe.
-    pub(super) fn contract(&self, c: &mut Center) {
-        let inputs: Vec<NodeInput> = (0..self.nodes.len())
-            .map(|i| {
-                let old = c.decision.as_ref().and_then(|d| d.nodes[i].rate);
-                let new = lock(&self.nodes[i].share).watch.total().rate();
-                let rate = match (old, new) {
-                    (Some(o), Some(n)) => Some(o.blend(&n, 1.0)),
-                    (old, new) => new.or(old),
-                };
-                self.input(c, i, rate)
-            })
-            .collect();
-        self.gather(c);
-        c.contracted = c.contracted.saturating_add(1);
-        self.carry_out(c, decide(&inputs, &self.settings.rules).into(), None);
-    }
-
     /// Moves the rests of all nodes' shares into the queue.
     pub(super) fn gather(&self, c: &mut Center) {
         let mut loose = core::mem::take(&mut c.loose);
@@ -248,7 +217,7 @@ impl Irregular {
         let threads = self.team.threads().max(1) as u64;
         let jump = match self.settings.trigger {
             Trigger::Jump(jump) => Some(jump),
-            _ => None,
+            Trigger::Change => None,
         };
         let threads_of: Vec<u32> = decision.nodes.iter().map(|n| n.threads).collect();
         let assigned = map
@@ -285,11 +254,6 @@ impl Irregular {
         }
         let doublings = c.wasted.min(MOST_DOUBLINGS);
         let patience = self.settings.sensitivity.windows.max(1) << doublings;
-        let swings = match c.patient {
-            true => MOST_DOUBLINGS,
-            false => (c.wasted + c.contracted).min(MOST_DOUBLINGS),
-        };
-        let fault_patience = self.settings.sensitivity.windows.max(1) << swings;
         c.period += 1;
         c.probing = false;
         c.alone = match decision.choice {
@@ -303,9 +267,6 @@ impl Irregular {
         };
         let alone = decision.is_confined() || (c.confined && c.alone.is_some());
         c.confined = alone && c.alone.is_some();
-        if core::mem::take(&mut c.expanding) && decision.one_node().is_some() {
-            c.contracted = c.contracted.saturating_add(1);
-        }
         let finest = left / (threads * FINEST);
         for (i, ranges) in parts.into_iter().enumerate() {
             let threads = u64::from(self.team.nodes()[i].threads).max(1);
@@ -336,14 +297,9 @@ impl Irregular {
                 self.team.nodes()[i].threads,
                 &self.settings.sensitivity,
             );
-            share.alone = alone && c.alone == Some(i);
             share.watched = c.alone == Some(i);
-            share.fault_threshold_us = decision.fault_threshold_us;
             share.strikes = 0;
-            share.bad = 0;
-            share.armed = false;
             share.patience = patience;
-            share.fault_patience = fault_patience;
         }
         if let Some(jump) = jump {
             self.completed.store(0, Ordering::Relaxed);

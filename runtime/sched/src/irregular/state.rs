@@ -20,8 +20,6 @@ const LAST: u64 = 4;
 pub(super) enum Cause {
     Jump,
     Change,
-    TooManyFaults,
-    FewFaults,
 }
 
 /// A node's share.
@@ -36,19 +34,11 @@ pub(super) struct Share {
     pub(super) least: u64,
     pub(super) most: u64,
     pub(super) watch: NodeWatch,
-    /// This node runs the loop alone because of its faults.
-    pub(super) alone: bool,
-    /// While this node ran alone it had many faults for long: now their end means something.
-    pub(super) armed: bool,
     /// Other nodes' threads may sleep until this share is empty.
     pub(super) watched: bool,
-    pub(super) fault_threshold_us: f64,
-    /// Windows in a row that showed a change. `patience` and `fault_patience` say how many are needed.
+    /// Windows in a row that showed a change. `patience` says how many are needed.
     pub(super) strikes: u32,
-    /// Windows with many faults while alone.
-    pub(super) bad: u32,
     pub(super) patience: u32,
-    pub(super) fault_patience: u32,
 }
 
 impl Share {
@@ -129,17 +119,10 @@ pub(super) struct Center {
     pub(super) alone: Option<usize>,
     /// One node runs the loop because of remote faults.
     pub(super) confined: bool,
-    /// This is an early execution, in which pages move for the first time: faults must overrule the probe for
-    /// longer.
-    pub(super) patient: bool,
-    /// This period began because a node that ran alone has few faults now.
-    pub(super) expanding: bool,
     pub(super) decision: Option<Arc<Decision>>,
     pub(super) learning: Learning,
     /// Periods in a row that changed nothing.
     pub(super) wasted: u32,
-    /// How often faults sent the loop back to one node, including earlier executions.
-    pub(super) contracted: u32,
 }
 
 /// No code that can panic runs under the crate's locks, so they are never poisoned.

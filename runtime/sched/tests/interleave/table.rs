@@ -63,7 +63,7 @@ proptest! {
     /// Each schedule of the table, as the runtime drives it: every iteration once, and each thread's iterations
     /// increase where that is asked for, or the table says so.
     #[test]
-    fn every_schedule(n in 1u64..5000, team in team(), ascending: bool, faults: bool, seed: u64) {
+    fn every_schedule(n in 1u64..5000, team in team(), ascending: bool, seed: u64) {
         for example in TABLE.iter().flat_map(|row| row.examples) {
             let mut chance = Chance(seed);
             let schedule = Schedule::parse(example).expect("an example");
@@ -74,7 +74,6 @@ proptest! {
                 chunk: schedule.chunk.unwrap_or(0),
                 team: Arc::clone(&team),
                 ascending,
-                faults,
                 rules,
                 known: known(&team, &rules, &mut chance),
             });

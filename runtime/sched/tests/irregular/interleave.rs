@@ -169,8 +169,7 @@ fn settings(chance: &mut Chance) -> Settings {
         chunk_ns: [0.0, 0.0, 10_000.0][chance.below(3) as usize],
         trigger: match chance.below(4) {
             0 => Trigger::Change,
-            1 => Trigger::Faults,
-            2 => Trigger::Jump(0.1),
+            1 => Trigger::Jump(0.1),
             _ => Trigger::Jump([0.02, 0.5, 1.0][chance.below(3) as usize]),
         },
         sensitivity: Sensitivity {
@@ -179,7 +178,6 @@ fn settings(chance: &mut Chance) -> Settings {
             windows: 1,
             ..Sensitivity::default()
         },
-        counted: false,
     }
 }
 
@@ -205,7 +203,6 @@ fn known(team: &Placement, rules: &Rules, chance: &mut Chance) -> Option<Arc<Kno
             alone_ns: inputs.iter().map(|i| i.alone_ns).collect(),
             plan: (chance.below(3) > 0).then(|| Arc::new(decide(&inputs, rules))),
             map: None,
-            turned_down: 0,
             fixed: false,
             brief: false,
         })

@@ -95,13 +95,9 @@ struct Progress {
 const OVER: u64 = u64::MAX;
 
 /// The plan by which a settled loop is cut into fixed pieces, if `known` says that it runs in such pieces.
-fn fixed_plan<'a>(
-    kind: &Kind,
-    known: Option<&'a Arc<Known>>,
-    faults: bool,
-) -> Option<&'a Arc<Decision>> {
+fn fixed_plan<'a>(kind: &Kind, known: Option<&'a Arc<Known>>) -> Option<&'a Arc<Decision>> {
     match kind {
-        Kind::HetProbe { .. } if !faults => known.filter(|k| k.fixed)?.plan.as_ref(),
+        Kind::HetProbe { .. } => known.filter(|k| k.fixed)?.plan.as_ref(),
         _ => None,
     }
 }
@@ -129,8 +125,6 @@ pub(super) struct Schedule {
     tail: AtomicU32,
     /// Threads that have left.
     left: AtomicU32,
-    /// Remote faults are counted.
-    faults: bool,
     /// The loop is [brief](Known::brief).
     brief: bool,
 }
@@ -145,8 +139,7 @@ impl Schedule {
         known: Option<Arc<Known>>,
     ) -> Schedule {
         let threads = team.threads();
-        let faults = source::counts_faults();
-        let fixed = fixed_plan(&chosen.kind, known.as_ref(), faults).cloned();
+        let fixed = fixed_plan(&chosen.kind, known.as_ref()).cloned();
         let brief = is_brief(known.as_ref());
         let any_order = chosen.kind.name().row().order == Order::Any;
         let keeps_last = any_order && fixed.is_none();
@@ -167,7 +160,6 @@ impl Schedule {
                 chunk: chosen.chunk.unwrap_or(0),
                 team: Arc::clone(team),
                 ascending: chosen.modifier == Modifier::Monotonic,
-                faults,
                 rules: source::rules(),
                 known,
             })
@@ -183,14 +175,13 @@ impl Schedule {
             seats: (0..threads).map(|_| CachePadded::default()).collect(),
             tail: AtomicU32::new(0),
             left: AtomicU32::new(0),
-            faults,
             brief,
         }
     }
 
     /// Can this schedule be [restarted](Self::restart) with what is known now?
     pub(super) fn suits(&self, known: Option<&Arc<Known>>) -> bool {
-        let fixed = fixed_plan(&self.chosen.kind, known, self.faults).is_some();
+        let fixed = fixed_plan(&self.chosen.kind, known).is_some();
         self.fixed.is_some() == fixed
     }
 
@@ -208,7 +199,7 @@ impl Schedule {
         self.fixed = self
             .fixed
             .take()
-            .and_then(|_| fixed_plan(&self.chosen.kind, known.as_ref(), self.faults).cloned());
+            .and_then(|_| fixed_plan(&self.chosen.kind, known.as_ref()).cloned());
         self.execution
             .restart(n - u64::from(self.keeps_last), known);
     }

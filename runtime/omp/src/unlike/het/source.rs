@@ -38,11 +38,6 @@ pub(super) fn active() -> bool {
     ACTIVE.load(Ordering::Relaxed)
 }
 
-/// Are remote faults counted? If so, loops are watched while they run.
-pub(super) fn counts_faults() -> bool {
-    active() && BASIS.get().is_some_and(|b| b.source.counts_faults())
-}
-
 /// Thresholds, link and objective for decisions.
 pub(super) fn rules() -> Rules {
     BASIS.get().map_or_else(Rules::default, |b| b.rules)

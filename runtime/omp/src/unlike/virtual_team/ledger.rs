@@ -10,12 +10,7 @@
 use crate::unlike::modes;
 use core::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use hetmp_core::sys::thread_cpu_ns;
-
-/// Nanoseconds that looking may take in every process. Regions of 8 KB, of which long programs may have a single one
-/// that runs once, take 3 ms; nobody waits for a program that feels 20...
-const ALLOWANCE_NS: u64 = 20_000_000;
-/// ...or one part in so many of the time that the program has run, if that is more.
-const ONE_IN: u64 = 100;
+use hetmp_sched::limits::allowed_ns;
 
 // Relaxed: sums that carry no other data.
 static LOOKED_NS: AtomicU64 = AtomicU64::new(0);
@@ -37,7 +32,7 @@ impl Balance {
         Balance {
             looked: LOOKED_NS.load(Ordering::Relaxed),
             lost: LOST_NS.load(Ordering::Relaxed).max(0) as u64,
-            allowed: allowed_after(modes::ran_ns()),
+            allowed: allowed_ns(modes::ran_ns()),
         }
     }
 
@@ -51,10 +46,6 @@ impl Balance {
 /// What is left of the allowance, in nanoseconds. Without floating point: the program may have set its modes.
 pub(crate) fn left_ns() -> u64 {
     Balance::now().left()
-}
-
-fn allowed_after(ran_ns: u64) -> u64 {
-    ALLOWANCE_NS.max(ran_ns / ONE_IN)
 }
 
 /// Enters nanoseconds that a trial has lost; takes back what it is now known not to have lost, if negative.
@@ -78,7 +69,7 @@ mod tests {
     fn the_allowance_is_a_fixed_time_and_a_part_of_long_ones() {
         const S: u64 = 1_000_000_000;
         let left = |looked, lost, ran_ns| {
-            let allowed = allowed_after(ran_ns);
+            let allowed = allowed_ns(ran_ns);
             Balance {
                 looked,
                 lost,
