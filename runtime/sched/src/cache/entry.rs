@@ -111,14 +111,13 @@ impl Entry {
 
         let settled = record.learning == Learning::Settled;
         let ns = record.elapsed_ns as f64 / record.iterations.max(1) as f64;
-        let weight = if settled {
-            // If a short one loses a time slice, it takes many times as long.
-            NEW_WEIGHT * (record.elapsed_ns as f64 / SLICE_NS as f64).clamp(1.0 - MEMORY, 1.0)
+        // A rate moves by its weight at most, and a short part's little: if it loses a time slice, it takes a hundred
+        // times as long, and a node would starve by the average of that.
+        let (most, least) = if settled {
+            (2.0, 1.0 - MEMORY)
         } else {
-            NEW_WEIGHT
+            (f64::INFINITY, 1.0)
         };
-        // A rate moves by its weight at most: averages of such times would let a node starve.
-        let most = if settled { 2.0 } else { f64::INFINITY };
         let mut factors = Vec::with_capacity(nodes);
         for i in 0..nodes {
             let Some(fresh) = fresh_rate(record, i) else {
@@ -128,7 +127,12 @@ impl Entry {
                 factors.push(fresh.ns_per_iteration / old.ns_per_iteration);
             }
             known.rates[i] = Some(match known.rates[i] {
-                Some(old) => old.blend(&fresh.at_most(most * old.ns_per_iteration), weight),
+                Some(old) => {
+                    let (node, each) = (&record.nodes[i], old.ns_per_iteration);
+                    let part = node.iterations as f64 * each / f64::from(node.arrived.max(1));
+                    let weight = NEW_WEIGHT * (part / SLICE_NS as f64).clamp(least, 1.0);
+                    old.blend(&fresh.at_most(most * each), weight)
+                }
                 None => fresh,
             });
         }
