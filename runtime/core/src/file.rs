@@ -77,8 +77,8 @@ fn read(path: &Path, most: u64, fits: impl Fn(&[u8]) -> Result<()>) -> Result<Ve
 /// The text of the regular file at `path`, at most `most` bytes.
 ///
 /// # Errors
-/// As for [`bytes`], "not UTF-8", and "a binary file", at the first zero byte: a file may be a gigabyte of them, and take
-/// no room on the disk.
+/// As for [`bytes`], "not UTF-8", and "a binary file", at the first zero byte: a file may be a gigabyte of them, and
+/// take no room on the disk.
 pub fn text(path: &Path, most: u64) -> Result<String> {
     let wrong = |why| Error::new(ErrorKind::InvalidData, why);
     let bytes = read(path, most, |part| match part.contains(&0) {

@@ -94,13 +94,6 @@ impl NodeRate {
             cache_misses: maybe(self.cache_misses, new.cache_misses),
         }
     }
-
-    /// The same, with at most this time.
-    #[must_use]
-    pub(crate) fn at_most(mut self, ns_per_iteration: f64) -> NodeRate {
-        self.ns_per_iteration = self.ns_per_iteration.min(ns_per_iteration);
-        self
-    }
 }
 
 /// Sum of the measurements of a node's threads.

@@ -548,8 +548,15 @@ fn compare_runs_each_way_in_turns() {
 #[test]
 fn compare_tells_outputs_apart() {
     let s = Scratch::new("compare-output");
-    let (status, out, _) = compared(&s, &["-n", "1"], "echo $HETMP_SCHEDULE");
+    let (_, out, _) = compared(&s, &["-n", "1"], "echo $HETMP_SCHEDULE");
+    assert!(out.contains("perhaps from run to run"), "{out}");
+    let (status, out, _) = compared(
+        &s,
+        &["-n", "2"],
+        "echo $HETMP_SCHEDULE; echo hetmp: odd >&2",
+    );
     assert_eq!(status, Some(0));
+    assert_eq!(out.matches("\nhetmp: odd\n").count(), 1, "{out}");
     let line = "Its output under hetprobe, hetprobe-i differs from that under without hetmp.";
     assert!(out.contains(line), "{out}");
     let (_, out, _) = compared(&s, &["-n", "2", "--json"], "echo $HETMP_SCHEDULE");

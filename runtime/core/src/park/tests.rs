@@ -125,7 +125,6 @@ fn after_a_long_yield_nobody_yields() {
     );
     POLICY.crowded_until.store(0, Ordering::Relaxed);
     assert!(Policy::yielded(LONG_YIELD, sys::ticks()));
-    assert!((0..1000).any(|_| give_core()));
     // Late enough for a test that is kept from running.
     let now = sys::ticks() + (1 << 40);
     assert!(!Policy::yielded(LONG_YIELD + 1, now));

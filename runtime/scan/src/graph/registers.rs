@@ -10,6 +10,8 @@ use crate::nodes::Next;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Held {
     Constant(i64),
+    /// A constant that takes several instructions, other than 0.
+    LongConstant,
     /// What the function was called with.
     Argument,
     Other,
@@ -58,6 +60,10 @@ impl Graph {
                     open.push((from, operand));
                 } else if i.op == Op::Copy && i.operand(0).general() == Some(register) {
                     open.push((from, i.operand(1)));
+                } else if i.op == Op::Other && i.operands() == [i.operand(0), Operand::Constant(1)]
+                {
+                    // `movk`, or what looks like it.
+                    found.insert(Held::LongConstant);
                 } else {
                     found.insert(Held::Other);
                 }

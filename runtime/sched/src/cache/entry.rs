@@ -102,25 +102,21 @@ impl Entry {
         if record.learning == Learning::None {
             return;
         }
-        let nodes = record.nodes.len();
         let mut known = Known::clone(&self.known);
-        if known.rates.len() != nodes {
-            known.rates = vec![None; nodes].into();
-            known.alone_ns = vec![None; nodes].into();
+        if known.rates.len() != record.nodes.len() {
+            known.rates = vec![None; record.nodes.len()].into();
+            known.alone_ns = vec![None; record.nodes.len()].into();
         }
 
         let settled = record.learning == Learning::Settled;
         let ns = record.elapsed_ns as f64 / record.iterations.max(1) as f64;
         // A rate moves by its weight at most, and a short part's little: if it loses a time slice, it takes a hundred
         // times as long, and a node would starve by the average of that.
-        let (most, least) = if settled {
-            (2.0, 1.0 - MEMORY)
-        } else {
-            (f64::INFINITY, 1.0)
-        };
-        let mut factors = Vec::with_capacity(nodes);
-        for i in 0..nodes {
-            let Some(fresh) = fresh_rate(record, i) else {
+        let most = if settled { 2.0 } else { f64::INFINITY };
+        let least = if settled { 1.0 - MEMORY } else { 1.0 };
+        let mut factors = Vec::new();
+        for i in 0..record.nodes.len() {
+            let Some(mut fresh) = fresh_rate(record, i) else {
                 continue;
             };
             if let Some(old) = known.rates[i] {
@@ -130,8 +126,11 @@ impl Entry {
                 Some(old) => {
                     let (node, each) = (&record.nodes[i], old.ns_per_iteration);
                     let part = node.iterations as f64 * each / f64::from(node.arrived.max(1));
-                    let weight = NEW_WEIGHT * (part / SLICE_NS as f64).clamp(least, 1.0);
-                    old.blend(&fresh.at_most(most * each), weight)
+                    fresh.ns_per_iteration = fresh.ns_per_iteration.min(most * each);
+                    old.blend(
+                        &fresh,
+                        NEW_WEIGHT * (part / SLICE_NS as f64).clamp(least, 1.0),
+                    )
                 }
                 None => fresh,
             });
