@@ -107,32 +107,34 @@ fn main() -> ExitCode {
         }
     }
     let ways: Vec<&'static Way> = WAYS.iter().filter(|w| all || !w.more).collect();
-    // Optimising all operations takes a compiler a quarter of a minute, and a backend's other ways have them, too.
-    let optimised = sample::settings(
-        "optimised",
-        ways.iter()
-            .copied()
-            .filter(|w| is_optimised(w) && runs_here(w.machine))
-            .collect(),
-    );
-    // A short run compiles all operations for each backend in one other way.
+    // A short run compiles all operations for a backend once, without optimisation, which takes a compiler a quarter of a
+    // minute; and of the backends that are emulated or stood in for, the two of Arm and two others. Hashes and kernels
+    // are optimised.
     let backends: BTreeSet<&str> = ways.iter().map(|w| w.backend).collect();
-    let mut plain = Vec::new();
-    for backend in backends {
-        let its = ways.iter().copied().filter(|w| w.backend == backend);
-        let mut its: Vec<&Way> = its.filter(|w| !is_optimised(w)).collect();
-        if sample::is_short() {
-            // What neither optimises nor is an old compiler takes a third of the time.
+    let is_short = sample::is_short();
+    let (mut some, rest): (Vec<&str>, Vec<&str>) = backends.into_iter().partition(|backend| {
+        let native = ["sse2", "avx2", "avx512", "generic", "neon", "sve"];
+        !is_short || native.contains(backend)
+    });
+    some.extend(sample::at_least(2, "backends", rest));
+    let mut tried: Vec<&Way> = Vec::new();
+    for backend in some {
+        let mut its: Vec<&Way> = ways
+            .iter()
+            .copied()
+            .filter(|w| w.backend == backend)
+            .collect();
+        if is_short {
+            // An old compiler takes three times as long.
             let quick = |w: &Way| w.flags.contains("-O0") && w.compiler != GCC_7;
             let can = |w: &Way| missing(w).is_none() && runs_here(w.machine);
-            its.sort_by_key(|w| (!can(w), !quick(w)));
+            its.sort_by_key(|w| (is_optimised(w), !can(w), !quick(w)));
             its.truncate(1);
         }
-        plain.extend(its);
+        tried.extend(its);
     }
-    let takes = |ways: &[&'static Way], way| ways.iter().any(|w| std::ptr::eq(*w, way));
     for &way in &ways {
-        if takes(&plain, way) || takes(&optimised, way) {
+        if tried.iter().any(|w| std::ptr::eq(*w, way)) {
             trials.push(trial("ops", way, || {
                 check(way, "c-tests/simd/ops.c", "-ffp-contract=off")
             }));
