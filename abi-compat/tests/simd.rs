@@ -107,9 +107,9 @@ fn main() -> ExitCode {
         }
     }
     let ways: Vec<&'static Way> = WAYS.iter().filter(|w| all || !w.more).collect();
-    // A short run compiles all operations for a backend once, without optimisation, which takes a compiler a quarter of a
-    // minute; and of the backends that are emulated or stood in for, the two of Arm and two others. Hashes and kernels
-    // are optimised.
+    // A short run compiles all operations for a backend once, without optimisation, which takes a compiler a quarter
+    // of a minute; and of the backends that are emulated or stood in for, the two of Arm and two others. Hashes and
+    // kernels are optimised.
     let backends: BTreeSet<&str> = ways.iter().map(|w| w.backend).collect();
     let is_short = sample::is_short();
     let (mut some, rest): (Vec<&str>, Vec<&str>) = backends.into_iter().partition(|backend| {
