@@ -15,7 +15,7 @@ static long long now_ns(void) {
 
 /* Between two looks of a thread that waits for GOAL and MPI together. Neither can wake it for the other. */
 static void rest(unsigned *turns) {
-    enum { YIELDS = 4000, LONG_NS = 200000 };
+    enum { YIELDS = 4000, LONG_NS = 1000000 };
     unsigned n = ++*turns;
     if (n > YIELDS) {
         const struct timespec nap = {0, 20000};
