@@ -191,6 +191,22 @@ pub(crate) fn ending(text: &str) -> String {
     table::ending(text)
 }
 
+/// What is said of nodes where the report names none.
+fn without_nodes(report: &model::Report) -> String {
+    match &report.dsm {
+        Some(dsm) => format!("{} with memory of their own", dsm.nodes.len()),
+        None => "1, all cores are alike".to_owned(),
+    }
+}
+
+/// Where a region is: its line in the source, or else its place in the program.
+fn line(source: &Source, place: &crate::source::Place) -> String {
+    match source.file {
+        Some(_) => source.to_string(),
+        None => place.region.clone(),
+    }
+}
+
 /// The name of a region: its function, or else its place in the file.
 fn name<'a>(source: &'a Source, place: &'a crate::source::Place) -> &'a str {
     source.function.as_deref().unwrap_or(&place.region)

@@ -5,7 +5,7 @@ mod dsm;
 use super::model::{Loop, Region};
 use super::table::ending;
 use super::timeline::{Timeline, KINDS};
-use super::{csr, join, name, Resolved};
+use super::{csr, join, line, name, without_nodes, Resolved};
 use crate::columns::time;
 use crate::source::{Place, Source};
 use std::fmt::Write as _;
@@ -104,7 +104,7 @@ fn facts(all: &Resolved, out: &mut String) {
         format!("{i}{named}: CPUs {}{speed}", n.cpus)
     });
     let nodes = if r.nodes.is_empty() {
-        "one, all cores are alike".to_owned()
+        without_nodes(r)
     } else {
         join(nodes, "; ")
     };
@@ -227,11 +227,7 @@ fn place(source: &Source, place: &Place) -> String {
         "<code title=\"{}\">{}</code><br><span class=\"soft\">{}</span>",
         escape(&title),
         escape(name(source, place)),
-        escape(&if source.file.is_some() {
-            source.to_string()
-        } else {
-            place.region.clone()
-        })
+        escape(&line(source, place))
     )
 }
 

@@ -1,7 +1,7 @@
 //! The report as text.
 
 use super::model::{Loop, Region, Traffic};
-use super::{csr, name, shares, Resolved};
+use super::{csr, line, name, shares, without_nodes, Resolved};
 use crate::columns::{time, Table};
 use crate::source::Source;
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ pub(super) fn text(all: &Resolved) -> String {
         r.schedule
     );
     if r.nodes.is_empty() {
-        out.push_str("nodes     1, all cores are alike\n");
+        let _ = writeln!(out, "nodes     {}", without_nodes(r));
     }
     for (i, n) in r.nodes.iter().enumerate() {
         let title = if i == 0 { "nodes" } else { "" };
@@ -116,6 +116,7 @@ fn regions(all: &Resolved, out: &mut String) {
         });
         let more = match r.ways.len() {
             0 | 1 => String::new(),
+            2 => " (+1 other way)".to_owned(),
             n => format!(" (+{} other ways)", n - 1),
         };
         vec![
@@ -127,7 +128,7 @@ fn regions(all: &Resolved, out: &mut String) {
             threads,
             way.map_or(String::new(), |w| w.way.clone() + &more),
             name(s, &r.place).to_owned(),
-            s.to_string(),
+            line(s, &r.place),
             way.map_or(String::new(), |w| w.reason.clone()),
         ]
     };

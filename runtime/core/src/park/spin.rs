@@ -112,8 +112,8 @@ pub(super) const TURNS_YOUNG: u64 = 4000;
 /// How long threads are young: some 8 ms, in which a kernel that ticks 250 times a second balances its cores twice.
 #[cfg(not(loom))]
 const YOUTH: u64 = 20_000_000;
-/// A yield that takes longer than this (some 1 ms, less than a time slice) gave the core to a thread that computes. With
-/// 0.2 ms, jobs that have a machine to themselves slept next to their own processes.
+/// A yield that takes longer than this (some 1 ms, less than a time slice) gave the core to a thread that computes.
+/// With 0.2 ms, jobs that have a machine to themselves slept next to their own processes.
 #[cfg(not(loom))]
 pub(super) const LONG_YIELD: u64 = 2_600_000;
 /// How long no thread yields after such a yield: some 50 ms. A slice is some milliseconds, so even if the first yield
