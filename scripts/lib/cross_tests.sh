@@ -162,25 +162,23 @@ two_machines() { # node 0 is of this machine, node 1 is emulated
         -n 1 env "LD_PRELOAD=$arm/libhetmp_dsm.so:$library" scripts/cross aarch64 $few "$work/both.arm" S \
         >"$work/out" 2>"$work/err"
 }
-for program in 'ep NONE' 'ep RUNTIME' 'ep DYNAMIC' 'lavamd NONE' 'kmeans RUNTIME' 'blackscholes NONE'; do
-    # shellcheck disable=SC2086 # two words
-    halves $program || { verdict 1 "two instruction sets, $program"; continue; }
+on_both() { # WHAT
     OMP_NUM_THREADS=4 LD_PRELOAD='' "$work/both" S >"$work/alone" 2>/dev/null
     status=0
     two_machines || status=$?
     [ "$status" = 0 ] || cat "$work/out" "$work/err"
-    verdict "$status" "two instruction sets, $program"
-    same "two instruction sets, $program"
+    verdict "$status" "$1"
+    same "$1"
+}
+for program in 'ep NONE' 'ep RUNTIME' 'ep DYNAMIC' 'lavamd NONE' 'kmeans RUNTIME' 'blackscholes NONE'; do
+    # shellcheck disable=SC2086 # two words
+    halves $program || { verdict 1 "two instruction sets, $program"; continue; }
+    on_both "two instruction sets, $program"
 done
 # As many addresses as kernels with 39 bits of them give: many boards have such ones.
 few="-R 0x8000000000"
 halves ep RUNTIME
-OMP_NUM_THREADS=4 LD_PRELOAD='' "$work/both" S >"$work/alone" 2>/dev/null
-status=0
-two_machines || status=$?
-[ "$status" = 0 ] || cat "$work/out" "$work/err"
-verdict "$status" "39 bits of addresses"
-same "39 bits of addresses"
+on_both "39 bits of addresses"
 few=
 # A file for the other machine, with this machine's half in it.
 aarch64-linux-gnu-objcopy --add-section .hetmp.half="$work/both" "$work/both.arm" "$work/turned"
