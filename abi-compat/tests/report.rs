@@ -450,6 +450,25 @@ fn a_report_of_a_plain_run() {
     assert_eq!(number(&list(&report, "loops")[0], "executions"), 6);
 }
 
+/// A source that is named by mistake stays, and a name that no variable has costs a line.
+#[test]
+fn a_source_is_not_replaced() {
+    let scratch = Scratch::new("mistaken");
+    let program = scratch.compile_text("ends", ENDS);
+    let env = [("HETMP_REPORT", "ends.c"), ("HETMP_SHCHEDULE_", "x")];
+    let out = scratch.run(&program, &[""], &env);
+    let said = stderr(&out);
+    assert_eq!(out.ending, Ending::Exit(0), "{said}");
+    for line in [
+        "hetmp: HETMP_REPORT: 'ends.c': is there, and no file of this kind (expected a file that can be written)",
+        "hetmp: HETMP_SHCHEDULE_: unknown (expected a name that hetmp info --env lists)",
+    ] {
+        assert!(said.lines().any(|l| l == line), "{said}");
+    }
+    let source = std::fs::read_to_string(scratch.path("ends.c")).expect("the source");
+    assert_eq!(source, ENDS);
+}
+
 /// Checks a trace against the trace event format, and checks that its events are properly nested. Returns the number of
 /// events by category.
 fn check_trace(trace: &Value) -> BTreeMap<String, usize> {

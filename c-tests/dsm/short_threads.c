@@ -49,7 +49,7 @@ int main(void)
 #pragma omp parallel reduction(+ : sum) num_threads(4)
     sum += 1;
     printf("%d threads, sum %d\n", made, sum);
-    if (getenv("HETMP_REFUSALS")) {
+    if (getenv("HETMP_TEST_REFUSALS")) {
         errno = 0;
         int refused = setuid(getuid()) < 0 && errno == EPERM;
         refused += setgid(getgid()) < 0 && errno == EPERM;

@@ -1,4 +1,4 @@
-/* Short regions, 20,000 or as many as an argument or HETMP_STRESS_REGIONS says
+/* Short regions, 20,000 or as many as an argument or HETMP_TEST_REGIONS says
    (stress of starting and joining teams).
    hetmp-test: timeout=120 */
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 int main(int argc, char **argv)
 {
-    const char *text = argc > 1 ? argv[1] : getenv("HETMP_STRESS_REGIONS");
+    const char *text = argc > 1 ? argv[1] : getenv("HETMP_TEST_REGIONS");
     long regions = text ? atol(text) : 20000;
     long sum = 0, threads = 0;
     for (long i = 0; i < regions; i++) {

@@ -33,19 +33,29 @@
 #define HETMP_OMP_SCHEDULE_H
 
 enum hetmp_sched {
-    /* "hetprobe": measure the nodes in the first iterations, then decide. */
+    /* BEGIN generated: from the table of schedules in runtime/sched */
+    /* "hetprobe[,probe%]": Times the first P % of the iterations (10) on every node, decides,
+     * then divides the rest; remembers per loop. */
     hetmp_sched_hetprobe = 0x4801,
-    /* "hetprobe-i": the same for loops whose iterations differ in length. */
+    /* "hetprobe-i[,probe%[,jump%]]": As `hetprobe`, for loops whose iterations differ: probes in
+     * several places, measures every chunk, divides the rest anew. */
     hetmp_sched_hetprobe_i = 0x4802,
-    /* "static-csr": one block for each thread, sized by the given ratios of the nodes. */
+    /* "static-csr:R0,R1,...": A fixed division: a core of node *i* gets Ri shares; 0 for a node
+     * that is to have none. */
     hetmp_sched_static_csr = 0x4803,
-    /* "cross-dynamic": large chunks to nodes, small ones to the threads of each node. */
+    /* "cross-dynamic[,chunk]": Dynamic in two levels: nodes take large pieces, their threads
+     * small ones. */
     hetmp_sched_cross_dynamic = 0x4804,
-    /* "aid-static", "aid-hybrid", "aid-dynamic": asymmetric iteration distribution, the schedules
-     * of arXiv 2402.07664, to compare with. */
+    /* "aid-static[,chunk]": Asymmetric iteration distribution (arXiv 2402.07664), to compare
+     * with: every execution samples the nodes and divides the rest at once. */
     hetmp_sched_aid_static = 0x4805,
+    /* "aid-hybrid[,part%[,chunk]]": `aid-static` for a part of the loop (80 %); the rest in
+     * chunks on demand. */
     hetmp_sched_aid_hybrid = 0x4806,
+    /* "aid-dynamic[,major[,chunk]]": `aid-static` in phases, each of which samples the nodes; a
+     * thread of the slowest node gets `major` iterations. */
     hetmp_sched_aid_dynamic = 0x4807
+    /* END generated */
 };
 
 #endif

@@ -60,7 +60,7 @@ if [ -z "${HETMP_LIB:-}" ]; then
     HETMP_LIB=$root/${CARGO_TARGET_DIR:-target}/release/libhetmp.so
 fi
 beside=$(dirname -- "$HETMP_LIB")/libhetmp_dsm.so
-[ -e "$beside" ] || refuse "file $beside: not usable (expected libhetmp_dsm.so beside libhetmp.so)"
+[ -e "$beside" ] || refuse "file $beside: not usable (expected libhetmp_dsm.so next to libhetmp.so)"
 preload=$beside:$HETMP_LIB
 exceptions=$root/abi-compat/dsm-exceptions.txt
 work=$root/.cache/conformance-dsm

@@ -86,7 +86,7 @@ echo "the graph: $out/graph.svg"
 echo "timelines of the last runs: $out/thread.svg, $out/user.svg; for ui.perfetto.dev: $out/thread.json, $out/user.json"
 
 echo
-echo "3. An MPI program, compiled by mpicc without anything of ours; the second run preloads the library:"
+echo "3. An MPI program, compiled by plain mpicc; the second run preloads the library:"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 shown=
 for mpi in openmpi mpich; do

@@ -490,7 +490,7 @@ fn an_allocator_of_the_program_is_refused_with_one_line() {
 fn threads_come_and_go_and_credentials_stay() {
     let program = compile("c-tests/dsm/short_threads.c", &[]);
     for by in ["uffd", "sigsegv"] {
-        let more = [("HETMP_DSM", by), ("HETMP_REFUSALS", "1")];
+        let more = [("HETMP_DSM", by), ("HETMP_TEST_REFUSALS", "1")];
         let got = run(&program, &[], 2, &more);
         if skipped(&got) {
             continue;

@@ -90,11 +90,11 @@ pub(crate) fn run(program: &PathBuf, args: &[&str], nodes: u32, more: &[(&str, &
     finish(command, program, nodes)
 }
 
-/// False, after a line, if `libhetmp.so` is not beside hetrun, which would not find it.
+/// False, after a line, if `libhetmp.so` is not next to hetrun, which would not find it.
 pub(crate) fn hetrun_finds_the_library() -> bool {
     let both = built("hetrun").with_file_name("libhetmp.so") == *fresh();
     if !both {
-        println!("skipped: libhetmp.so is not beside hetrun");
+        println!("skipped: libhetmp.so is not next to hetrun");
     }
     both
 }

@@ -17,7 +17,7 @@ fn the_second_library_is_found() {
     let expected = run(&program, &["an argument"], 0, &[]);
     let one = fresh().as_os_str().to_str().expect("a path");
     if fresh().with_file_name("libhetmp_dsm.so") != built("libhetmp_dsm.so") {
-        println!("skipped: libhetmp_dsm.so is not beside {one}");
+        println!("skipped: libhetmp_dsm.so is not next to {one}");
         return;
     }
     let got = run(&program, &["an argument"], 2, &[("LD_PRELOAD", one)]);
@@ -35,7 +35,7 @@ fn the_second_library_is_found() {
     assert_eq!(got.status.code(), Some(2), "{said}");
     assert_eq!(
         said.trim_end(),
-        "hetmp: HETMP_NODES: 'dsm:2': libhetmp_dsm.so is needed, beside libhetmp.so or in LD_PRELOAD before it"
+        "hetmp: HETMP_NODES: 'dsm:2': libhetmp_dsm.so is needed, next to libhetmp.so or in LD_PRELOAD before it"
     );
     std::fs::remove_dir_all(&alone).expect("removed");
 }

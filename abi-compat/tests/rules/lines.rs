@@ -3,7 +3,8 @@
 //!
 //! Left out: tables, what stands between fences (mostly output, as it was printed), and what another test generates.
 //!
-//! And all pages together have no more words than somebody reads.
+//! And all pages together have no more words than somebody reads, while a file with much `unsafe` begins with more than a
+//! line: it says what makes that sound.
 
 use hetmp_abi_compat::library;
 use std::fs;
@@ -91,6 +92,60 @@ fn no_line_is_longer_than_the_limit() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+/// Uses of `unsafe` that a file may have without a word of its head on what they rely on. (The crate `abi` has one
+/// contract for all its modules, in `lib.rs`.)
+const MOST_UNSAFE: usize = 1;
+
+/// How many uses of `unsafe` the code of a file has, and how many lines its head.
+fn head(text: &str) -> (usize, usize) {
+    let code = text.split("\nmod tests {").next().unwrap_or("");
+    let uses = ["unsafe {", "unsafe impl", "unsafe fn"].map(|word| {
+        let lines = code.lines().filter(|l| !l.trim_start().starts_with("//"));
+        lines.map(|line| line.matches(word).count()).sum::<usize>()
+    });
+    let lines = text.lines().take_while(|line| line.starts_with("//!"));
+    (uses.iter().sum(), lines.count())
+}
+
+fn short_heads(folder: &Path, found: &mut Vec<String>, files: &mut usize) {
+    for entry in fs::read_dir(folder).expect("a folder of the repository") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().and_then(|n| n.to_str()).unwrap_or("");
+        if path.is_dir() {
+            if !["tests", "examples", "target", "fuzz"].contains(&name) {
+                short_heads(&path, found, files);
+            }
+        } else if name.ends_with(".rs") && !name.ends_with("tests.rs") {
+            *files += 1;
+            let text = fs::read_to_string(&path).expect("a source");
+            let (uses, lines) = head(&text);
+            if uses > MOST_UNSAFE && lines < 2 {
+                found.push(format!("{}: {uses} uses of unsafe", path.display()));
+            }
+        }
+    }
+}
+
+#[test]
+fn heads_say_what_makes_unsafe_sound() {
+    let (mut found, mut files) = (Vec::new(), 0);
+    for folder in fs::read_dir(library::root().join("runtime")).expect("the crates") {
+        let folder = folder.expect("an entry").path();
+        if folder.is_dir() && !folder.ends_with("abi") {
+            short_heads(&folder, &mut found, &mut files);
+        }
+    }
+    assert!(files > 500, "{files} files: the walk went astray");
+    found.sort();
+    assert!(
+        found.is_empty(),
+        "heads (//!) of one line, which do not say what makes this sound:\n{}",
+        found.join("\n")
+    );
+    let code = "//! One line.\n// unsafe {\nunsafe impl A {}\nlet b = unsafe { c() };\nmod tests {\nunsafe {}";
+    assert_eq!(head(code), (2, 1));
+}
+
 #[test]
 fn all_pages_have_few_words() {
     let mut words = 0;
@@ -106,7 +161,7 @@ fn all_pages_have_few_words() {
     assert!(words > 20_000, "{words} words: the pages went astray");
     assert!(
         words <= MOST_WORDS,
-        "{words} words (expected at most {MOST_WORDS})"
+        "{words} words (expected at most {MOST_WORDS}: what is new takes the place of something)"
     );
 }
 

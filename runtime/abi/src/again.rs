@@ -74,7 +74,7 @@ pub(crate) unsafe fn begin_with_both(argv: *const *const c_char) {
     let before = value(c"LD_PRELOAD");
     let Some(beside) = beside else {
         refuse(format_args!(
-            "HETMP_NODES: '{nodes}': {SECOND} is needed, beside libhetmp.so or in LD_PRELOAD before it"
+            "HETMP_NODES: '{nodes}': {SECOND} is needed, next to libhetmp.so or in LD_PRELOAD before it"
         ));
     };
     let named = before.windows(SECOND.len()).any(|w| w == SECOND.as_bytes());

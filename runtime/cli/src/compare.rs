@@ -4,6 +4,7 @@
 //! **Data in**: arguments, the environment, a clock. **Data out**: a table and two sentences, or JSON.
 
 use crate::columns::{time, Table};
+use crate::progress::Progress;
 use crate::run::{self, Prepared, Refusal, Under};
 use crate::{which, Output};
 use hetmp_core::file;
@@ -13,7 +14,7 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher as _};
-use std::io::{IsTerminal as _, Read as _, Seek as _};
+use std::io::{Read as _, Seek as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -164,12 +165,12 @@ fn measured(arguments: &Arguments, mut ways: Vec<Way>) -> Output {
     };
     let program = arguments.under.program[0].to_string_lossy().into_owned();
     let mut first: Option<ExitStatus> = None;
-    let begin = Instant::now();
     let count = ways.len();
+    let progress = Progress::new(arguments.runs as usize * count);
     for round in 0..arguments.runs as usize {
         for turn in 0..count {
             let way = &mut ways[(round + turn) % count];
-            progress(arguments, begin, round * count + turn, count, &way.name);
+            progress.at(round * count + turn, &format!("under {}", way.name));
             let Run {
                 seconds,
                 status,
@@ -178,7 +179,6 @@ fn measured(arguments: &Arguments, mut ways: Vec<Way>) -> Output {
             } = match once(&mut way.command, arguments.input.as_deref()) {
                 Ok(run) => run,
                 Err(error) => {
-                    clear();
                     return failed(format!(
                         "program {program}: {error} (expected a program of this machine)"
                     ));
@@ -186,7 +186,6 @@ fn measured(arguments: &Arguments, mut ways: Vec<Way>) -> Output {
             };
             let expected = *first.get_or_insert(status);
             if status != expected {
-                clear();
                 return failed(format!(
                     "program {program}, under {}: {} (expected: {}, as in the first run)",
                     way.name,
@@ -201,7 +200,6 @@ fn measured(arguments: &Arguments, mut ways: Vec<Way>) -> Output {
             }
         }
     }
-    clear();
     let status = first.unwrap_or_default();
     let text = if arguments.json {
         format!("{:#}\n", as_json(&ways, &program, status))
@@ -270,28 +268,6 @@ fn ended(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit status {code}"),
         (None, signal) => format!("signal {}", signal.unwrap_or(0)),
-    }
-}
-
-/// A line that replaces itself, where somebody watches.
-fn progress(arguments: &Arguments, begin: Instant, done: usize, count: usize, name: &str) {
-    if !std::io::stderr().is_terminal() {
-        return;
-    }
-    let all = arguments.runs as usize * count;
-    let left = match done {
-        0 => String::new(),
-        _ => {
-            let ns = begin.elapsed().as_nanos() as f64 / done as f64 * (all - done) as f64;
-            format!(", about {} left", time(ns as u64))
-        }
-    };
-    eprint!("\r\x1b[Krun {} of {all}, {name}{left}", done + 1);
-}
-
-fn clear() {
-    if std::io::stderr().is_terminal() {
-        eprint!("\r\x1b[K");
     }
 }
 

@@ -19,6 +19,7 @@ mod library;
 mod outputs;
 mod pages;
 mod profile;
+mod progress;
 mod report;
 mod run;
 mod simulate;

@@ -3,9 +3,10 @@
 //! A program may run for hours. So a command [checks](check) these names before it works, and refuses what it could not
 //! write at the end.
 
+use hetmp_core::file::Form;
 use std::ffi::{CString, OsString};
 use std::fs::{self, File};
-use std::io::{Error, ErrorKind, Read as _, Result, Write as _};
+use std::io::{Error, ErrorKind, Result, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -37,7 +38,7 @@ pub(crate) fn check(files: &[Named<'_>]) -> std::result::Result<(), String> {
         let Some(place) = place.map_err(|error| unwritable(option, path, &error))? else {
             continue;
         };
-        if by != By::Reading && !may_go(option, &place) {
+        if by != By::Reading && !form(option).may_replace(&place) {
             return Err(format!(
                 "{option}: '{}': is there, and no file that this option writes (expected a new name)",
                 path.display()
@@ -137,21 +138,12 @@ fn probe(path: &Path) -> Result<Option<PathBuf>> {
     }
 }
 
-/// May the option's output take the place of this file? A program or its source, named by mistake, may not: only what
-/// begins as the option's output does.
-fn may_go(option: &str, path: &Path) -> bool {
-    let mut begin = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(256).read_to_end(&mut begin));
-    let Some(first) = begin.trim_ascii_start().first() else {
-        // Empty, or not there yet; what cannot be read is no output of ours.
-        return read.is_ok() || !path.exists();
-    };
+/// What the option's output begins with.
+fn form(option: &str) -> Form {
     match option.trim_start_matches("option ") {
-        "--html" | "--svg" => *first == b'<',
-        "--report" | "--trace" | "--profile" => matches!(first, b'{' | b'['),
-        _ => ![&b"\x7fELF"[..], b"#!", b"#include"]
-            .iter()
-            .any(|other| begin.starts_with(other)),
+        "--html" | "--svg" => Form::Markup,
+        "--report" | "--trace" | "--profile" => Form::Json,
+        _ => Form::Text,
     }
 }
 

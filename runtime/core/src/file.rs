@@ -8,7 +8,7 @@ mod private;
 mod written;
 
 pub use private::Folder;
-pub use written::{create, is_stream, keep, path, put, replace, write};
+pub use written::{create, is_stream, keep, path, put, replace, write, Form};
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result};

@@ -1,4 +1,6 @@
 //! Mutual exclusion for the runtime itself and for the locks programs use.
+//!
+//! A lock does not own what it guards: it is a word and its sleepers, so all here is safe but the tests' own cells.
 
 use crate::park::Spinner;
 #[cfg(loom)]

@@ -1,4 +1,7 @@
 //! What the program was linked with, and ([`binding`]) where its OpenMP names lead.
+//!
+//! All reading of tables happens inside of the loader's walk over its objects (`dl_iterate_phdr`), which keeps each one
+//! loaded; no pointer into an object outlives its callback.
 
 pub mod binding;
 

@@ -1,4 +1,6 @@
 //! The objects (executable and libraries) that the loader has loaded.
+//!
+//! The loader's records are read inside of its walk only, and copied.
 
 use core::ffi::{c_void, CStr};
 use core::ops::Range;

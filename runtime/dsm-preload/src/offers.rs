@@ -1,4 +1,6 @@
 //! What `libhetmp.so` gets from this library: a table of functions.
+//!
+//! `hetmp-omp` passes addresses of its own words, as many as each function says; both libraries are of one build.
 
 use crate::arena::SHARED;
 use crate::{malloc, place};

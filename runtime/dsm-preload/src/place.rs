@@ -1,4 +1,6 @@
 //! Places in memory: the nodes' parts of the shared heap, the stacks in them, and the code of the runtime.
+//!
+//! Addresses are numbers here: nothing is read through them but the loader's own names.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};

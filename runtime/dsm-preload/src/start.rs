@@ -1,4 +1,8 @@
 //! The program's start: makes the nodes before the program's constructors and `main` run.
+//!
+//! Everything here happens before a second thread exists and before `libhetmp.so` has read the environment, which is
+//! why it may change both environment and protections of pages. Functions of `libhetmp.so` are found by name at a
+//! version of their own, so their types are those of the same build.
 
 use crate::arena::SHARED;
 use crate::asked::{ahead, apart, asked, backend, cpus_told, members, variable, Asked};

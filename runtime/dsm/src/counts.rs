@@ -1,4 +1,6 @@
 //! How often what happened on each node.
+//!
+//! The counts lie in a mapping that all nodes share and nobody unmaps, and are atomics, for which zero is a value.
 
 use crate::backend::Fault;
 use crate::{Access, NodeId};

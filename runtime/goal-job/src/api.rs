@@ -1,4 +1,7 @@
 //! The functions behind `include/goal.h`: graphs, schedules and runs by handle, and collectives.
+//!
+//! Pointers are the program's and are passed on with its promise: valid and untouched until the run has been waited
+//! for.
 
 mod agreement;
 mod collective;

@@ -113,14 +113,14 @@ const TWICE: u64 = 512 << 10;
 
 /// Whether a blocking collective is better copied once. All ranks get the same answer.
 pub(crate) fn is_copied_once(what: &Collective) -> bool {
-    match what {
-        Collective::Broadcast { bytes, .. }
-        | Collective::Gather { bytes, .. }
-        | Collective::Scatter { bytes, .. }
-        | Collective::Allgather { bytes }
-        | Collective::Alltoall { bytes } => *bytes > TWICE,
-        _ => false,
-    }
+    let computes = matches!(
+        what,
+        Collective::Reduce { .. }
+            | Collective::Allreduce { .. }
+            | Collective::Scan { .. }
+            | Collective::ReduceScatter { .. }
+    );
+    !computes && rows::block(what) > TWICE
 }
 
 /// The bytes that `rank` gives and gets.

@@ -1,4 +1,7 @@
 //! The memory of one run: the segments, which belong to the program, and the scratchpad.
+//!
+//! Who starts a run keeps its segments valid and leaves them alone until the run has ended; a schedule was validated,
+//! so its pieces lie inside of them; and one thread at a time, which owns the rank, moves the run on.
 
 use core::cell::UnsafeCell;
 use hetmp_goal::element::{self, Arithmetic, DivisionByZero, Type};

@@ -160,7 +160,7 @@ pub(crate) fn counters() -> bool {
 impl Settings {
     /// Reads all settings.
     pub(crate) fn read() -> Settings {
-        env::name_misspelt();
+        env::name_unknown();
         Settings {
             engine: word(
                 "HETMP_GOAL_ENGINE",

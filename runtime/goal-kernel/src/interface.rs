@@ -1,4 +1,6 @@
 //! A network interface, as the program needs it.
+//!
+//! Requests (`ioctl`) read and write one structure, of which each fills the member that is read behind it.
 
 use hetmp_goal::kernel::{HEAD_BYTES, MESSAGE, PART};
 use std::io;

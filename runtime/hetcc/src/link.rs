@@ -190,7 +190,7 @@ fn archive(path: &str) -> Result<Option<Vec<Candidate>>, String> {
     let archive = object::read::archive::ArchiveFile::parse(bytes.as_slice()).map_err(broken)?;
     if archive.is_thin() {
         return Err(format!(
-            "archive: '{path}': holds names of files alone (expected one made without ar's T)"
+            "archive: '{path}': has names of files only (expected one made without ar's T)"
         ));
     }
     let mut members = Vec::new();

@@ -1,4 +1,7 @@
 //! Everything that exists in the process: the platform, the queues by slave and handle, the stores.
+//!
+//! A queue's memory is freed only when no table has it and no slave of its number runs; until then it waits in a list.
+//! So whoever found a queue in a table may use it during its call, and the interface forbids destroying a queue in use.
 
 use crate::callers::{self, table, Caller, HANDLES, SLAVES};
 use crate::dma::Controller;
@@ -9,6 +12,7 @@ use crate::slave;
 use crate::staged::Direction;
 use crate::store::{Shared, Store};
 use core::sync::atomic::{AtomicPtr, Ordering};
+use hetmp_core::env;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 const CLUSTERS: usize = 16;
@@ -80,24 +84,13 @@ pub(crate) fn get() -> &'static Registry {
 #[cold]
 fn set_up() -> &'static Registry {
     REGISTRY.get_or_init(|| {
-        let env = hetmp_core::env::snapshot();
-        let platform = Platform::from_env(env.get("HETMP_PLATFORM")).unwrap_or_else(|line| {
+        let platform = env::snapshot().get("HETMP_PLATFORM");
+        let platform = Platform::from_env(platform).unwrap_or_else(|line| {
             // Going on with another platform would let errors pass that the requested platform finds.
             hetmp_core::report::fatal(format_args!("{line}"))
         });
-        let timeout = env.get("HETMP_MQ_TIMEOUT").map_or(0.0, |value| {
-            let text = String::from_utf8_lossy(value).into_owned();
-            match text.trim().parse::<f64>() {
-                Ok(seconds) if (0.0..=1e9).contains(&seconds) => seconds,
-                _ => {
-                    hetmp_core::report::warn(format_args!(
-                        "HETMP_MQ_TIMEOUT: '{}': not a number of seconds (expected 0, never, or more)",
-                        text.trim()
-                    ));
-                    0.0
-                }
-            }
-        });
+        let timeout = env::number("HETMP_MQ_TIMEOUT", 0.0..=1e9).unwrap_or(0.0);
+        env::name_unknown();
         if platform.strict {
             crate::strict::install();
         }

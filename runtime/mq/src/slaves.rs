@@ -1,4 +1,7 @@
 //! Starting slave threads, ending them, and waiting for their ends.
+//!
+//! What a thread starts with is a box that either it or, if it was not made, its maker takes back; each thread is
+//! joined once, by whoever clears its entry.
 
 use crate::callers::{self, Caller, SlaveThread};
 use crate::error::Error;

@@ -1,4 +1,6 @@
 //! Arrays of atomics, in this process's own memory or in memory that other processes map.
+//!
+//! Either way the items stay in place as long as the array lives, and are shared as `&T` only.
 
 use core::ops::Deref;
 

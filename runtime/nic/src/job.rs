@@ -46,7 +46,7 @@ use crate::keys::WINDOWS;
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::bootstrap::Job as Exchange;
-use hetmp_core::env::snapshot;
+use hetmp_core::env;
 use hetmp_core::page;
 use hetmp_core::report;
 use hetmp_core::segment::Segment;
@@ -68,16 +68,7 @@ const SILENCE: u64 = 10;
 /// What to do about peers that are lost, as `HETMP_NIC_TIMEOUT` says: the job ends, with a line about the first
 /// such peer.
 fn vanished(member: &'static str, needs_all: bool) -> Option<Vanished> {
-    let seconds = snapshot().get("HETMP_NIC_TIMEOUT").map_or(SILENCE, |text| {
-        let text = String::from_utf8_lossy(text).trim().to_owned();
-        let number = text.parse::<u64>().ok().filter(|n| *n <= 86_400);
-        number.unwrap_or_else(|| {
-            report::warn(format_args!(
-                "HETMP_NIC_TIMEOUT: '{text}': not a number of seconds in range (expected 0, never, to 86400)"
-            ));
-            SILENCE
-        })
-    });
+    let seconds = env::number("HETMP_NIC_TIMEOUT", 0..=86_400).unwrap_or(SILENCE);
     (seconds > 0).then(|| Vanished {
         after: Duration::from_secs(seconds),
         needs_all,

@@ -1,4 +1,6 @@
 //! Counters and the operations that wait for them, as in Portals 4: a pure table.
+//!
+//! Counters may lie in memory that peers map: they are atomics, for which zero is a value.
 
 use crate::array::Array;
 #[cfg(not(loom))]

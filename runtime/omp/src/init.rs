@@ -109,7 +109,7 @@ fn start() -> Globals {
     nodes::configure(&mut globals, &|| {
         topology.get_or_init(Topology::discover).clone()
     });
-    env::name_misspelt();
+    env::name_unknown();
     if globals.ours.verbose {
         for name in snapshot.unknown().filter(|n| n.starts_with(b"KMP_")) {
             report::warn(format_args!("{}: no variable", quoted(name)));

@@ -1,4 +1,4 @@
-//! Instructions as the analyses see them, whatever machine they are for.
+//! Instructions as the analyses see them, for any machine.
 //!
 //! A front end for each machine ([`x86`]) decodes bytes and says of every instruction what it does, as one of few
 //! [operations](Op), what it reads and writes, and where it leads. The analyses ask nothing else, so that they know no

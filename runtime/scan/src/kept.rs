@@ -2,7 +2,7 @@
 //!
 //! **Why that is sound.** A [`Reading`] is a function of one object alone: of its code, its offset tables with the
 //! names in them, its exception tables and its program headers. Of functions in other objects only the names are known,
-//! so that no other object, no variable of the environment and no property of the processor can change it. It holds
+//! so that no other object, no variable of the environment and no property of the processor can change it. It has
 //! where all of this is the same:
 //! - *code*: a reading keeps which bytes were decoded, and their checksum. Whoever takes it compares them with the
 //!   bytes that lie there now. So it does not hold for code that a debugger, an optimiser or the program itself has

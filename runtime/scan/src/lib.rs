@@ -11,7 +11,7 @@
 //! on. It owns a table of the runtime's entries ([`entry`]), an abstract
 //! interpretation of machine code (x86-64's and 64-bit Arm's), the views of the process's own mapped
 //! objects ([`loaded`]) and of files ([`mod@file`]), and the bytes of copies whose
-//! loops are divided otherwise (`uneven`). Its data comes from an [`Image`]; what
+//! loops are divided otherwise (`uneven`). Its input is an [`Image`]; what
 //! goes out is one [`Scan`]. It executes and changes nothing.
 //!
 //! **What is claimed.** [`Use::Arithmetic`] means: on every path that the

@@ -1,4 +1,7 @@
 //! The objects that are mapped into this process.
+//!
+//! The loader's records are read inside of its walk only. Code is read while one of its object's functions is being
+//! called, which keeps the object mapped; nobody writes code after relocation.
 
 use std::ffi::{c_int, c_void, CStr};
 

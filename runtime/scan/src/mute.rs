@@ -4,7 +4,7 @@
 //! runtime or the system does for them. On x86-64 atomic loads and weak atomic stores look as any others. But gcc makes
 //! each atomic store, of floating-point numbers, too, from a general register or a constant; and what it adds to memory
 //! without a lock prefix is not atomic. So a function that gcc made is mute, if what it stores outside of its frame
-//! comes from vector or floating-point registers or is an operation on what is there, and if it has no locked
+//! is stored from vector or floating-point registers or is an operation on what is there, and if it has no locked
 //! instruction and no fence and calls nothing but mathematics and entries of the runtime. (clang makes such atomic
 //! stores from vector registers.)
 

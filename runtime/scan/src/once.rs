@@ -1,4 +1,4 @@
-//! What each thread of a team does once, whatever its share of the work: a line printed, a counter raised.
+//! What each thread of a team does once, with any share of the work: a line printed, a counter raised.
 //!
 //! A program with two threads that prints a line in each, or counts its threads, is not one for sixteen virtual
 //! threads. What each thread adds up of its iterations is another matter, and so is what only some threads come to

@@ -1,5 +1,5 @@
 //! What a function calls, and which functions it knows by their addresses: the bodies of the tasks that it makes, and
-//! whatever else it hands out for others to call.
+//! everything else that it hands out for others to call.
 
 use crate::graph::Graph;
 use crate::nodes::Next;

@@ -6,7 +6,7 @@
 //!
 //! Here the calls are only picked, by the straight code between the call and the output function. That the answer
 //! goes nowhere else is shown by following it ([`Value::Shown`](crate::value::Value::Shown)), and that only one thread
-//! comes to the call by [`is_for_one_thread`].
+//! reaches the call by [`is_for_one_thread`].
 
 /// Return addresses of the calls that a virtual team answers with the size of the ordinary one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,10 +8,10 @@
 //! first = q * id + r; end = first + q
 //! ```
 //!
-//! and asks nobody. In the copy, code of ours takes the place of the division and of the branch. For a part that is to
+//! and asks nobody. In the copy, other code takes the place of the division and of the branch. For a part that is to
 //! go from `f` to `e` that code leaves `q = e - f` and `r = f - q * id`, and goes on as if `id >= r`: the program's own
-//! code then makes `first = f` and `end = e` of them, in whatever form the compiler wrote that down. Where the parts
-//! lie comes from a table, as fractions of `n`. So all loops of the function are divided alike, as loops of one length
+//! code then makes `first = f` and `end = e` of them, in any form that the compiler chose. Where the parts
+//! lie is read from a table, as fractions of `n`. So all loops of the function are divided alike, as loops of one length
 //! must be in which iterations of one thread rely on each other. The number of threads, their numbers and what each of
 //! them keeps for itself are the program's own.
 //!

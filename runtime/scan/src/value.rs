@@ -1,4 +1,4 @@
-//! What a register or a word of the stack frame holds, as far as the two
+//! What is in a register or a word of the stack frame, as far as the two
 //! numbers are concerned.
 //!
 //! The values follow the split that compilers emit (libgomp's ABI leaves

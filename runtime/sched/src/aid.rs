@@ -14,7 +14,7 @@
 //!
 //! The paper has two types of cores; here any number of nodes is served. A thread that has brought its time
 //! before the others takes chunks on demand meanwhile, as in the paper. Nobody waits for a thread that has
-//! not arrived: if a node never brings a time, the loop ends with chunks on demand, and a thread that comes
+//! not arrived: if a node never brings a time, the loop ends with chunks on demand, and a thread that arrives
 //! after the sampling gets its allotment at once.
 //!
 //! Nothing is remembered from one execution to the next, and no iteration is taken back from a thread: these

@@ -1,7 +1,7 @@
 //! What is known about regions from their earlier executions.
 //!
 //! There is one entry for each region, order of magnitude of the trip count, and shape of the team. `entry`
-//! says what an entry holds and how it learns.
+//! says what is in an entry and how it learns.
 //!
 //! Data only: the runtime keeps the cache under its own lock, takes an [`Arc<Known>`](Known) out before an
 //! execution, and brings the record back after it.

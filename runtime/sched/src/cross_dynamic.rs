@@ -6,7 +6,7 @@
 //! thread refills it takes a single chunk from the global pool.
 //!
 //! A node's pool is one word: the number of its first chunk, and how many chunks have been taken since. One
-//! addition to the word tells a thread which chunk it got, or that the pool was empty, whatever refills
+//! addition to the word tells a thread which chunk it got, or that the pool was empty, no matter which refills
 //! happened in between.
 //!
 //! # Memory ordering

@@ -17,7 +17,7 @@
 //! before, so what it waits for is what others took within the same execution, and they will do so each time. Where
 //! that is hopeless, it stops the execution half-way ([`Crossings::trial`], [`Crossings::gave_up`]).
 //!
-//! **What trials lose is bounded** by the process's ledger, whose balance comes with [`Crossings::next`]. Every
+//! **What trials lose is bounded** by the process's ledger, whose balance is passed to [`Crossings::next`]. Every
 //! nanosecond that a region took longer than before, and every nanosecond that the origin waited for a page outside of
 //! crossing regions, is returned as lost. A trial begins when what moving its data is expected to take
 //! ([`Crossings::data`]) is left, and ends when nothing is and its regions have run there with their pages. Where that

@@ -1,6 +1,6 @@
 //! Fixed pieces: how a settled loop that is short is handed out.
 //!
-//! A split into ranges from which threads take chunks evens out whatever the plan did not know. Three costs
+//! A split into ranges from which threads take chunks evens out what the plan did not know. Three costs
 //! come with it: a cache line moves between cores for each chunk, threads end up to one chunk apart, and each
 //! execution reads clocks and takes a lock. In a loop of some 10 us these costs are larger than the gain.
 //! Such a loop is cut by the plan into one piece per thread, as a static schedule would do, and only some of

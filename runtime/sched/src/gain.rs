@@ -8,12 +8,12 @@
 //! a microsecond where they are awake, and some ten microseconds where they sleep.
 //!
 //! **One trial** compares any two ways: by pairs of executions, one after the other ([`ratio`]). Which of the two
-//! comes first changes from pair to pair, since a region may have two sizes in turns. A way wins beyond two errors.
-//! Besides, an execution as a virtual team tells by itself what an ordinary team would have taken: with equal shares
+//! runs first changes from pair to pair, since a region may have two sizes in turns. A way wins beyond two errors.
+//! Besides, an execution as a virtual team alone tells what an ordinary team would have taken: with equal shares
 //! it ends with the slowest thread ([`Run::equal_ns`]). Where this promises much, virtual teams come first, as many
 //! regions run a few times only.
 //!
-//! **What trials lose is bounded** by the process's ledger, whose balance comes with each [`Turn`]. What a trial has
+//! **What trials lose is bounded** by the process's ledger, whose balance is passed with each [`Turn`]. What a trial has
 //! lost, as far as is known, is returned after each pair, so that the ledger never lags behind by more than a pair. An
 //! execution of the worse way that is known to lose more than is left does not take place, and the better way as far
 //! as is known is kept.
@@ -21,11 +21,11 @@
 //! **Noise is no fact.** A pair of which an execution was disturbed ([`Run::disturbed`]) counts for a part only, so
 //! that more of them are needed. No verdict is final: there is another trial after a number of executions, which
 //! doubles each time the trial says the same. If the time of the chosen way leaves its [`band`] for several
-//! executions, all begins anew; if a virtual team's paces no longer promise a gain, the next trial comes at once.
+//! executions, all begins anew; if a virtual team's paces no longer promise a gain, the next trial begins at once.
 //!
 //! **What a run has found, the next one begins with** ([`Kept`]). What two trials in a row have said is believed for
-//! one period. What a single one has said may be the doing of another process that ran beside all of it: it only says
-//! which way comes first in the trial.
+//! one period. What a single one has said may be the doing of another process that ran at the same time: it only says
+//! which way is tried first.
 //!
 //! Pure: no clock, no lock. The driver asks [`Gain::turn`] before an execution and brings the measurement
 //! after it.

@@ -13,7 +13,7 @@
 //! decision joins its node's range.
 //!
 //! **No iteration is lost.** At any moment an iteration is in the pool, or in a node's range or loot, or
-//! handed to a thread that runs it. A thread is told `Done` only if it sees the pool empty and
+//! handed to a thread that runs it. A thread gets `Done` only if it sees the pool empty and
 //! - while probing: nothing was decided (checked under the lock that a decision holds while it moves the rest
 //!   of the pool into ranges); or
 //! - after a split: every node's range and loot empty (checked under the lock `moving`, which every thread

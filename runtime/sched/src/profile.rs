@@ -5,7 +5,7 @@
 //! ```text
 //! hetmp-profile 2
 //! nodes cores=0,speed=1;cores=1,speed=0.33
-//! object 5f0c9a...                          build-id of what holds the regions, in hexadecimal
+//! object 5f0c9a...                          build-id of the regions' object, in hexadecimal
 //! region 1513 11 9d2c5680f3b1a1c7 2         offset, magnitude, shape; times probed
 //! node 4641.9 - - - -                       ns, faults, instructions, events per iteration; ns of
 //! node 13948.6 - - - -                      the loop per iteration with this node alone
@@ -13,7 +13,7 @@
 //! end 2                                     number of regions and ways, so that a cut file is noticed
 //! ```
 //!
-//! A `nodes` line holds until the next one, and so does an `object` line. Offsets and shapes are
+//! A `nodes` line applies until the next one, and so does an `object` line. Offsets and shapes are
 //! hexadecimal. Plans are not kept: they follow from the averages, and from the
 //! [`Rules`](crate::decide::Rules) of the process that reads them.
 //!

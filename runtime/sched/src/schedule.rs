@@ -202,6 +202,76 @@ impl fmt::Display for Schedule {
 mod tests {
     use super::*;
 
+    /// `text` with `made` between its marks.
+    fn generated(text: &str, made: &str) -> String {
+        let (before, rest) = text.split_once("BEGIN generated").expect("a mark");
+        let (end_of_line, rest) = rest.split_once('\n').expect("a line");
+        let at = rest.find("END generated").expect("a mark");
+        let at = rest[..at].rfind('\n').map_or(0, |line| line + 1);
+        format!(
+            "{before}BEGIN generated{end_of_line}\n{made}{}",
+            &rest[at..]
+        )
+    }
+
+    /// The comment of a schedule in the C header, in lines of at most 100 columns.
+    fn comment(row: &Row) -> String {
+        let mut lines = vec![format!("    /* \"{}\":", row.notation)];
+        for word in row.help.split_whitespace() {
+            if lines[lines.len() - 1].len() + word.len() > 96 {
+                lines.push("     *".to_owned());
+            }
+            *lines.last_mut().expect("a line") += &format!(" {word}");
+        }
+        lines.join("\n") + " */\n"
+    }
+
+    /// `HETMP_BLESS=1 cargo test -p hetmp-sched` writes page, header and variable anew.
+    #[test]
+    fn users_are_told_what_the_table_says() {
+        let mut page = "| schedule | what it does |\n| --- | --- |\n".to_owned();
+        for row in TABLE {
+            page += &format!("| `{}` | {} |\n", row.notation, row.help.trim());
+        }
+        let ours = TABLE.iter().filter(|row| row.name.is_ours());
+        let ours: Vec<String> = ours
+            .map(|row| {
+                let name = row.word.replace('-', "_");
+                format!(
+                    "{}    hetmp_sched_{name} = {:#x}",
+                    comment(row),
+                    row.name as u16
+                )
+            })
+            .collect();
+        let header = ours.join(",\n") + "\n";
+        let variable = format!(
+            "[monotonic:|nonmonotonic:] and one of {}\n",
+            NOTATIONS.join(", ")
+        );
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
+        for (file, made) in [
+            ("docs/schedules.md", page),
+            ("include/hetmp/omp_schedule.h", header),
+            ("runtime/core/src/env/schedules.txt", variable),
+        ] {
+            let path = format!("{root}{file}");
+            let old = std::fs::read_to_string(&path).expect(file);
+            let new = match file.ends_with(".txt") {
+                true => made,
+                false => generated(&old, &made),
+            };
+            if std::env::var_os("HETMP_BLESS").is_some() {
+                std::fs::write(&path, &new).expect(file);
+            } else {
+                assert_eq!(
+                    old, new,
+                    "{file}: run HETMP_BLESS=1 cargo test -p hetmp-sched"
+                );
+            }
+        }
+    }
+
     #[test]
     fn accepted_texts() {
         for (text, shown) in [

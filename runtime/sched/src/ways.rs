@@ -1,16 +1,18 @@
 //! The ways in which a region can run, and the reasons for a way: the one table of their words.
 //!
-//! The runtime, its report, `hetmp which` and what is said under `HETMP_VERBOSE` take word and sentence from here; a
-//! test compares the table with docs/static-loops.md. What a scan finds in code is in a table of the same kind.
+//! The runtime, its report, `hetmp which` and what is said under `HETMP_VERBOSE` take word and sentence from here, and
+//! so does the page docs/reasons.md. What a scan finds in code is in a table of the same kind.
 
-/// An enum whose variants have a word, for tables and files, and a sentence for people.
+/// An enum whose variants have a word, for tables and files, a sentence for people, and what the page adds to that.
 #[macro_export]
 macro_rules! table {
-    ($(#[$of_all:meta])* $name:ident { $($(#[$of_one:meta])* $variant:ident $word:literal $sentence:literal,)* }) => {
+    ($(#[$of_all:meta])* $name:ident {
+        $($(#[doc = $more:literal])* $variant:ident $word:literal $sentence:literal,)*
+    }) => {
         $(#[$of_all])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {
-            $($(#[$of_one])* #[doc = concat!("`", $word, "`: ", $sentence, ".")] $variant,)*
+            $(#[doc = concat!("`", $word, "`: ", $sentence, ".")] $(#[doc = $more])* $variant,)*
         }
 
         impl $name {
@@ -28,6 +30,12 @@ macro_rules! table {
             pub const fn sentence(self) -> &'static str {
                 match self { $($name::$variant => $sentence,)* }
             }
+
+            /// What a page says besides.
+            #[must_use]
+            pub const fn more(self) -> &'static str {
+                match self { $($name::$variant => concat!($($more),*),)* }
+            }
         }
     };
 }
@@ -35,43 +43,51 @@ macro_rules! table {
 table! {
     /// Why a region runs as an ordinary team, or why it or a loop runs on one node.
     Reason {
-        Off "off" "no schedule of hetmp's (hetprobe) is set, or HETMP_STATIC=off",
+        /// `OMP_SCHEDULE=hetprobe` sets one.
+        Off "off" "no schedule of hetmp's is set",
+        StaticOff "static-off" "HETMP_STATIC=off",
         Origin "origin" "at the origin of the distributed shared memory",
+        /// Or there is one node.
         AlikeNodes "alike-nodes" "all nodes are alike",
-        /// The nodes do not differ by any known property, so that the region is not examined.
+        /// On nodes that no known property tells apart.
         Even "even" "its threads take equally long",
+        /// Beside the program.
         Unread "unread" "its code is still being read",
-        /// As with `if(false)`, too.
+        /// By `num_threads(1)` or `if(false)`, too.
         OneThread "one-thread" "a team of one thread",
         Nested "nested" "it is inside another region",
         Cancellation "cancellation" "it may be cancelled (OMP_CANCELLATION)",
-        /// Or it may do so in code that cannot be followed.
+        /// Or unknown code in an object that has some: virtual threads would share them.
         ThreadLocal "thread-local" "reaches thread-local variables",
         /// Or the number of threads; and no larger team was announced.
         ThreadNumber "thread-number" "uses the thread number for more than loop bounds",
-        /// Only in files of programs that do not run.
+        /// In files of programs that do not run (`hetmp which`).
         NotFound "not-found" "its function was not found",
         /// And no larger team was announced.
         Unscanned "unscanned" "its code cannot be followed",
         NoLoop "no-loop" "has no loop that could be divided",
+        /// By `OMP_THREAD_LIMIT` or `thread_limit`.
         ThreadLimit "thread-limit" "the number of threads is limited",
         Asked "asked" "asks for that many threads, and may count on it",
-        /// By `proc_bind` or `OMP_PLACES`; they may ask where they are.
+        /// By `proc_bind`, `OMP_PROC_BIND` or `OMP_PLACES`; they may ask where they are.
         Bound "bound" "its threads are bound to places",
+        /// Which balance themselves.
         Tasks "tasks" "creates tasks",
         Ordered "ordered" "keeps an order between threads",
+        /// By looking at memory (seen in its code), or by condition variables (noticed by a watchdog).
         Waits "waits" "its threads wait for each other unseen",
-        /// Devices, leagues, what is not known. Seen in its code, or found out when it ran.
+        /// Devices, leagues, what is not known.
         Unforeseen "unforeseen" "called what a virtual thread cannot do",
         FewPieces "few-pieces" "no more pieces than threads",
-        /// Dividing it costs more than it gains.
+        /// It spends less than 30 us in the program's code, or moving it costs more than it gains.
         Short "short" "too short",
+        /// As measured.
         NoGain "no-gain" "an ordinary team is as fast",
         /// Between two calls of the runtime, as code of gcc before 4.9 does.
         Inline "inline" "its primary thread calls the body itself",
         Sections "sections" "sections, which are not divided",
         Schedule "schedule" "its loop keeps its own schedule",
-        /// Parts of a league, reductions prepared for a number of threads.
+        /// Part of a league, reductions of tasks, clang's form without an address of its own.
         OtherKind "other-kind" "it is not of the plain kind",
         FewThreads "few-threads" "it has fewer threads than there are nodes",
         Library "library" "the program has loaded a library after the nodes started",
@@ -79,16 +95,20 @@ table! {
         OwnStack "own-stack" "its opener's stack is not shared",
         OwnData "own-data" "its data is not in shared memory",
         KeptValues "kept-values" "its thread-local variables have values of a region that stayed there",
+        /// It ran less than twice.
         Unmeasured "unmeasured" "its time at home is not known yet",
         NotAcross "not-across" "it calls what is not done across nodes",
         OfOneNode "of-one-node" "it calls what works between threads of one node",
+        /// `HETMP_DSM_TRUST=1` lets it cross.
         UnknownCall "unknown-call" "it calls what is not known to work across nodes",
+        /// Above all since its data is large.
         Untried "untried" "no trial yet",
         Tried "tried" "tried",
+        /// By itself or with the other regions.
         Faster "faster" "faster away from the origin",
-        /// By its own time or with the other regions.
+        /// By itself or with the other regions.
         Slower "slower" "slower away from the origin",
-        /// Why a node runs a whole loop, from here on. Or no other node can be judged.
+        /// Or none can be judged; this and the following say why a node runs a whole loop.
         OnlyNode "only-node" "no other node has threads",
         /// Faults allow several nodes, but all others together would do next to nothing.
         Negligible "negligible" "others would do next to nothing",
@@ -188,16 +208,38 @@ impl Way {
 mod tests {
     use super::*;
 
+    /// `HETMP_BLESS=1 cargo test -p hetmp-sched` writes the page anew.
     #[test]
-    fn a_page_has_each_word() {
-        let pages = concat!(
-            include_str!("../../../docs/static-loops.md"),
-            include_str!("../../../docs/dsm.md")
+    fn the_page_is_the_table() {
+        let mut page = String::from(
+            "# Ways and reasons\n\n\
+             Generated from `runtime/sched/src/ways.rs`. The words of `hetmp report`, `hetmp which` and `HETMP_VERBOSE`.\n\n\
+             | a region's way | |\n| --- | --- |\n",
         );
-        for reason in Reason::ALL {
-            let word = format!("`{}`", reason.word());
-            assert!(pages.contains(&word), "{word}: in neither page");
+        for way in Way::REACHING {
+            page += &format!("| `{}` | {} |\n", way.word(), way.sentence());
         }
+        page +=
+            "\nA region that runs in no such way is an ordinary team at home, for a reason:\n\n\
+                 | reason | |\n| --- | --- |\n";
+        for reason in Reason::ALL {
+            let more = reason.more().trim().trim_end_matches('.').chars();
+            let more: String = (more.enumerate())
+                .map(|(i, c)| if i == 0 { c.to_ascii_lowercase() } else { c })
+                .collect();
+            page += &format!("| `{}` | {}", reason.word(), reason.sentence());
+            page += &if more.is_empty() {
+                " |\n".into()
+            } else {
+                format!(" ({more}) |\n")
+            };
+        }
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reasons.md");
+        if std::env::var_os("HETMP_BLESS").is_some() {
+            std::fs::write(path, &page).expect("write the page");
+        }
+        let text = std::fs::read_to_string(path).expect("docs/reasons.md");
+        assert_eq!(text, page, "run HETMP_BLESS=1 cargo test -p hetmp-sched");
     }
 
     #[test]

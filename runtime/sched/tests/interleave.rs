@@ -5,9 +5,12 @@
 //! them calls next. `loom.rs` tests races inside a call.
 #![cfg(not(loom))]
 
+#[path = "interleave/chance.rs"]
+mod chance;
 #[path = "interleave/table.rs"]
 mod table;
 
+use chance::{known, Chance};
 use hetmp_sched::aid::{Aid, Shape};
 use hetmp_sched::cache::Known;
 use hetmp_sched::cross_dynamic::CrossDynamic;
@@ -20,20 +23,6 @@ use hetmp_sched::ranges::Range;
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::sync::Arc;
-
-/// A small random generator: a failing case is described by one number, the seed.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, n: u64) -> u64 {
-        // Knuth's MMIX constants.
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % n
-    }
-}
 
 /// A scheduler as one thread sees it.
 trait Loop {
@@ -251,35 +240,6 @@ fn settings(chance: &mut Chance) -> Settings {
         chunk_ns: [0.0, 5000.0, 1e9][chance.below(3) as usize],
         ascending: false,
     }
-}
-
-/// What an earlier execution may have left: averages, and often a plan.
-fn known(team: &Placement, rules: &Rules, chance: &mut Chance) -> Option<Arc<Known>> {
-    let inputs: Vec<NodeInput> = team
-        .nodes()
-        .iter()
-        .map(|s| NodeInput {
-            threads: s.threads,
-            rate: (chance.below(8) > 0).then(|| NodeRate {
-                ns_per_iteration: 1.0 + chance.below(1000) as f64,
-                faults: (chance.below(2) == 0).then(|| chance.below(100) as f64 / 1e4),
-                instructions: (chance.below(2) == 0).then_some(50.0),
-                cache_misses: (chance.below(2) == 0).then(|| chance.below(9) as f64 / 30.0),
-            }),
-            alone_ns: (chance.below(2) == 0).then(|| 1.0 + chance.below(100) as f64),
-            ..NodeInput::default()
-        })
-        .collect();
-    (chance.below(3) > 0).then(|| {
-        Arc::new(Known {
-            rates: inputs.iter().map(|i| i.rate).collect(),
-            alone_ns: inputs.iter().map(|i| i.alone_ns).collect(),
-            plan: (chance.below(3) > 0).then(|| Arc::new(decide(&inputs, rules))),
-            map: None,
-            fixed: false,
-            brief: false,
-        })
-    })
 }
 
 proptest! {

@@ -38,6 +38,33 @@ fn exactly_once(body: impl Fn(usize, &dyn Fn(Range)) + Sync) {
     }
 }
 
+/// Runs what a schedule gives thread `tid`; each thread is slower than the one before it.
+fn take_all(
+    tid: usize,
+    mark: &dyn Fn(Range),
+    mut at: Next,
+    next: impl Fn(Option<Measurement>) -> Next,
+) {
+    loop {
+        let m = match at {
+            Next::Done => break,
+            Next::Range(r) => {
+                mark(r);
+                None
+            }
+            Next::Probe(r) => {
+                mark(r);
+                Some(Measurement {
+                    elapsed_ns: r.len() * (1 + tid as u64),
+                    iterations: r.len(),
+                    ..Measurement::default()
+                })
+            }
+        };
+        at = next(m);
+    }
+}
+
 fn team() -> Arc<Placement> {
     Arc::new(Placement::placed(&[0, 0, 1, 1], 2))
 }
@@ -85,25 +112,7 @@ fn asymmetric() {
         for _ in 0..ROUNDS {
             aid.restart(N);
             exactly_once(|tid, mark| {
-                let mut at = aid.first(tid);
-                loop {
-                    let m = match at {
-                        Next::Done => break,
-                        Next::Range(r) => {
-                            mark(r);
-                            None
-                        }
-                        Next::Probe(r) => {
-                            mark(r);
-                            Some(Measurement {
-                                elapsed_ns: r.len() * (1 + tid as u64),
-                                iterations: r.len(),
-                                ..Measurement::default()
-                            })
-                        }
-                    };
-                    at = aid.next(tid, m);
-                }
+                take_all(tid, mark, aid.first(tid), |m| aid.next(tid, m));
                 aid.finish(tid, 1000);
             });
             assert_eq!(
@@ -124,25 +133,7 @@ fn hetprobe() {
     for _ in 0..ROUNDS {
         h.restart(N, None);
         exactly_once(|tid, mark| {
-            let mut at = h.first(tid);
-            loop {
-                let m = match at {
-                    Next::Done => break,
-                    Next::Range(r) => {
-                        mark(r);
-                        None
-                    }
-                    Next::Probe(r) => {
-                        mark(r);
-                        Some(Measurement {
-                            elapsed_ns: r.len() * (1 + tid as u64),
-                            iterations: r.len(),
-                            ..Measurement::default()
-                        })
-                    }
-                };
-                at = h.next(tid, m);
-            }
+            take_all(tid, mark, h.first(tid), |m| h.next(tid, m));
             h.finish(tid, 1000);
         });
         assert_eq!(

@@ -116,7 +116,7 @@ impl Settings {
         let nic = env::chosen("HETMP_NIC", |value| {
             Way::of(&String::from_utf8_lossy(value).to_ascii_lowercase())
         });
-        env::name_misspelt();
+        env::name_unknown();
         Settings {
             heap,
             info: flag("INFO"),

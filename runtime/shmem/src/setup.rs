@@ -1,4 +1,7 @@
 //! Starting and ending (specification 1.5, section 9.1): joins the job, maps the peers' memory, and leaves the job.
+//!
+//! Segments begin with a control block of atomics, and stay mapped until the process ends. The copy that `fork` needs
+//! is touched only under the lock that the fork holds.
 
 use crate::blocks::Heap;
 use crate::cached;

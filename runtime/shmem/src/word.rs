@@ -1,4 +1,6 @@
 //! Words that atomic operations work on, and what is done to them.
+//!
+//! The callers in `amo` have found the word in bounds; the program promises that it is aligned.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 

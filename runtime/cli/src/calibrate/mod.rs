@@ -19,6 +19,7 @@ mod link;
 mod svg;
 
 use crate::outputs::{self, By};
+use crate::progress::Progress;
 use crate::Output;
 use hetmp_core::calibration::{kind_of, Calibration, LinkKind, NodeKind};
 use hetmp_core::power::Meter;
@@ -107,11 +108,17 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
         }
     };
     let each = Duration::from_millis(arguments.time);
+    let all = pairs(&nodes);
+    let progress = Progress::new(2 + all.len());
+    progress.at(0, "speeds");
     let rows = kernels::measure(&nodes, each);
+    progress.at(1, "watts");
     let watts = watts(&nodes, &machine, each.max(Duration::from_millis(200)));
-    let pairs: Vec<Pair> = pairs(&nodes)
+    let pairs: Vec<Pair> = all
         .into_iter()
-        .map(|[a, b]| {
+        .enumerate()
+        .map(|(i, [a, b])| {
+            progress.at(2 + i, "links");
             let points = link::sweep([&nodes[a], &nodes[b]], each);
             Pair {
                 kinds: [kind_of(&nodes[a]), kind_of(&nodes[b])],
@@ -121,6 +128,7 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
             }
         })
         .collect();
+    drop(progress);
     let calibration = calibration(&nodes, &rows, &watts, &pairs);
     let mut output = Output::default();
     let mut write = |option: &str, path: &str, text: &str| {

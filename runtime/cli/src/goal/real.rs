@@ -1,4 +1,6 @@
 //! `hetmp goal run`: this process is one rank of the job that `hetrun` has started.
+//!
+//! It keeps a run's buffers, and leaves them alone, until it has waited for the run.
 
 use super::timeline::{self, Bar};
 use super::{words, Job};

@@ -301,7 +301,7 @@ fn dsm_preload() -> Result<OsString, String> {
     let mut value = OsString::new();
     for name in ["libhetmp_dsm.so", "libhetmp.so"] {
         let path = super::library::beside_this_command(name)
-            .ok_or_else(|| format!("library {name}: beside this hetrun it is needed for --dsm"))?;
+            .ok_or_else(|| format!("library {name}: is needed for --dsm, next to this hetrun"))?;
         value.push(path);
         value.push(":");
     }

@@ -1,4 +1,6 @@
 //! A host that is reached through ssh, on which an agent works for this hetrun.
+//!
+//! Between fork and exec `ssh` makes system calls only; signals go to a child that nobody has waited for.
 
 use super::frames::{Notice, Order, PIECE, VERSION};
 use super::host::{Happening, Plan};

@@ -1,4 +1,6 @@
 //! Signals that hetrun passes on. One thread waits for them.
+//!
+//! System calls get live sets of signals.
 
 use std::sync::mpsc::Sender;
 

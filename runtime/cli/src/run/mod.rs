@@ -381,7 +381,7 @@ fn library(named: Option<&Path>) -> Result<PathBuf, Refusal> {
             })?,
         None => beside_this_command().ok_or_else(|| {
             Refusal::usage(
-                "library libhetmp.so: not beside this command (expected it there, or --library FILE)",
+                "library libhetmp.so: not next to this command (expected it there, or --library FILE)",
             )
         })?,
     };

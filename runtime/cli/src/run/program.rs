@@ -1,4 +1,6 @@
 //! Finds the file that a name means, and whether the dynamic loader preloads libraries into it.
+//!
+//! System calls get strings that end with a zero.
 
 use super::Refusal;
 use object::elf::{FileHeader64, ELFCLASS64, ELFDATA2LSB, PT_INTERP};

@@ -70,7 +70,7 @@ impl TryFrom<String> for Origin {
                 Ok(Origin(text))
             }
             _ => Err(format!(
-                "{text:?}: says not where the number comes from (expected \"paper: ...\", \"measured: ...\" \
+                "{text:?}: does not say where the number is from (expected \"paper: ...\", \"measured: ...\" \
                  or \"assumed: ...\")"
             )),
         }

@@ -17,6 +17,7 @@ mod svg;
 mod text;
 
 use crate::outputs::{self, By};
+use crate::progress::Progress;
 use crate::Output;
 use compare::{Column, Comparison, Request};
 use hetmp_lab::{Strategy, Technique};
@@ -57,7 +58,7 @@ pub(crate) struct Arguments {
     /// choice by hand
     #[arg(long, value_name = "N", conflicts_with_all = ["list", "show", "sources", "json", "svg", "paper"])]
     random: Option<u64>,
-    /// Adds the paper's figures beside ours; with the paper's ten programs
+    /// Adds the paper's figures; with the paper's ten programs
     #[arg(long)]
     paper: bool,
     /// Prints JSON
@@ -69,7 +70,7 @@ pub(crate) struct Arguments {
     /// Lists what is shipped
     #[arg(long)]
     list: bool,
-    /// Says for each number of the shipped files where it comes from, as Markdown
+    /// Says for each number of the shipped files its source, as Markdown
     #[arg(long)]
     sources: bool,
     /// Prints a shipped file, to start one's own from
@@ -121,7 +122,13 @@ fn answer(arguments: &Arguments) -> Result<Output, String> {
     if let Some(path) = &arguments.svg {
         outputs::check(&[("--svg", Path::new(path), By::Command)])?;
     }
-    let comparisons: Vec<Comparison> = requests.iter().map(compare::run).collect();
+    let progress = Progress::new(requests.len());
+    let comparisons = requests.iter().enumerate().map(|(i, request)| {
+        progress.at(i, "platform and programs");
+        compare::run(request)
+    });
+    let comparisons: Vec<Comparison> = comparisons.collect();
+    drop(progress);
     let mut output = Output::default();
     if let Some(path) = &arguments.svg {
         // The pictures of several platforms lie below each other.

@@ -132,7 +132,7 @@ pub(super) fn figures(c: &Comparison<'_>) -> Option<Vec<Figure>> {
                 .map(|[plain, again]| misses(again) / misses(plain)),
         ),
         figure(
-            "streamcluster, cache misses of ours, HetProbe-I against HetProbe",
+            "streamcluster, our cache misses, HetProbe-I against HetProbe",
             "1.55",
             row("streamcluster").and_then(|r| {
                 Some(

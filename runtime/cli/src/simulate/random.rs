@@ -1,6 +1,7 @@
 //! `hetmp simulate --random N`: compares hetprobe with the best choice by hand, on machines and programs to which no
 //! rule was fitted.
 
+use crate::progress::Progress;
 use hetmp_lab::{against_best, random, AgainstBest, ALLOWED};
 use hetmp_sched::decide::Rules;
 use std::fmt::Write as _;
@@ -13,12 +14,14 @@ const WORST: usize = 10;
 /// Runs the programs of the seeds from `first` on; on all cores, with the same outcome.
 pub(super) fn table(first: u64, count: u64) -> String {
     let next = AtomicU64::new(0);
+    let progress = Progress::new(count as usize);
     let results = Mutex::new(Vec::new());
     let work = || loop {
         let at = next.fetch_add(1, Ordering::Relaxed);
         if at >= count {
             return;
         }
+        progress.at(at as usize, "programs");
         let seed = first.wrapping_add(at);
         let (platform, workload) = random(seed);
         let one = against_best(&platform, &workload, &Rules::default(), seed);
@@ -31,6 +34,7 @@ pub(super) fn table(first: u64, count: u64) -> String {
         }
         work();
     });
+    drop(progress);
     let mut all = results.into_inner().expect("no panic under this lock");
     all.sort_by(|a, b| a.1.best.total_cmp(&b.1.best).then(a.0.cmp(&b.0)));
     text(&all)

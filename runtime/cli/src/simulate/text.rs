@@ -29,7 +29,7 @@ pub(super) fn listing() -> Result<String, String> {
 
 /// Where the numbers of the shipped files come from.
 pub(super) fn sources() -> Result<String, String> {
-    let mut out = String::from("| file | value | where it comes from |\n| --- | --- | --- |\n");
+    let mut out = String::from("| file | value | source |\n| --- | --- | --- |\n");
     for (name, _) in What::Platform.shipped() {
         for (value, origin) in file::platform(name)?.source {
             line!(out, "| {name} | `{value}` | {} |", origin.0);

@@ -1,4 +1,6 @@
 //! A process that hetrun started: requests and replies over a unix socket.
+//!
+//! It is told apart from a stranger's socket by the kernel's word for the peer's user.
 
 use super::wire::{read_frame, Reply, Request, Ticket, VERSION};
 use super::{exit_now, Error, Job, Keys, Launcher, SECRET};

@@ -101,7 +101,7 @@ impl Library {
         if handle.is_null() {
             return Err(Error::Lost {
                 launcher: Launcher::Pmix,
-                why: "libpmix.so.2 cannot be loaded; it comes with PMIx".to_owned(),
+                why: "libpmix.so.2 cannot be loaded (it is part of PMIx)".to_owned(),
             });
         }
         let symbol = |name: &CStr| -> Result<*mut c_void, Error> {
@@ -212,7 +212,7 @@ impl Pmix {
         };
         this.size = match this.look(RANK_WILDCARD, c"pmix.job.size")? {
             Some(Found::Number(n)) if (1..=MAX_SIZE).contains(&n) && me.rank < n => n,
-            _ => return Err(wrong("no size of the job that holds this rank")),
+            _ => return Err(wrong("no size of this rank's job")),
         };
         let peers = match this.look(RANK_WILDCARD, c"pmix.lpeers")? {
             Some(Found::Text(text)) => text,

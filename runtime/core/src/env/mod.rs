@@ -18,7 +18,7 @@ mod table;
 pub mod text;
 mod variable;
 
-pub use read::{chosen, is_on, name_misspelt, refusal, switch, word};
+pub use read::{chosen, is_on, name_unknown, number, refusal, switch, word};
 pub use snapshot::{is_privileged, live, preset, snapshot, Snapshot};
 pub use table::{lookup, TABLE};
 pub use variable::{Family, Kind, Suffixes, Variable};

@@ -3,6 +3,8 @@
 use super::text::quoted;
 use super::{lookup, snapshot};
 use crate::report;
+use core::ops::RangeInclusive;
+use core::str::FromStr;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 /// Reads a switch: `1`, `true`, `yes` and `on`, or `0`, `false`, `no` and `off`, in letters of any case, with blanks
@@ -64,19 +66,42 @@ pub fn chosen<T>(name: &str, read: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
     meaning
 }
 
-/// Names, once in the process, the variables that are set and resemble ours but are none:
+/// The number that `name` has in the snapshot; `None` where it is unset or empty. One that is not in `range` costs a
+/// line.
+pub fn number<T: FromStr + PartialOrd>(name: &str, range: RangeInclusive<T>) -> Option<T> {
+    chosen(name, |value| {
+        let number = core::str::from_utf8(value).ok()?.parse().ok()?;
+        range.contains(&number).then_some(number)
+    })
+}
+
+/// Names, once in the process, the variables that are set and begin as ours or the specifications' but are none:
 /// `HETMP_NICK: unknown (expected perhaps HETMP_NIC)`.
-pub fn name_misspelt() {
+pub fn name_unknown() {
     static SAID: AtomicBool = AtomicBool::new(false);
     if SAID.swap(true, Ordering::Relaxed) {
         return;
     }
     for name in snapshot().unknown() {
-        if let Some(meant) = meant(name) {
-            let name = String::from_utf8_lossy(name);
-            report::warn(format_args!("{name}: unknown (expected perhaps {meant})"));
-        }
+        let expected = match meant(name) {
+            Some(meant) => format!("perhaps {meant}"),
+            None if is_of_nobody(name) => "a name that hetmp info --env lists".to_owned(),
+            None => continue,
+        };
+        let name = String::from_utf8_lossy(name);
+        report::warn(format_args!("{name}: unknown (expected {expected})"));
     }
+}
+
+/// Names of ours that programs may find in their environment and the library does not read: hetrun's, and those of
+/// installations and tests.
+const OTHERS: [&str; 6] = ["JOB", "LIB", "PREFIX", "ROOT", "DIR", "HOME"];
+
+/// Does `name`, which is not in the table, begin with `HETMP_` and mean nothing?
+pub(super) fn is_of_nobody(name: &[u8]) -> bool {
+    name.strip_prefix(b"HETMP_").is_some_and(|rest| {
+        !rest.starts_with(b"TEST_") && OTHERS.iter().all(|other| other.as_bytes() != rest)
+    })
 }
 
 /// The name of the table that `name` is perhaps a misspelling of.

@@ -1,4 +1,7 @@
 //! The copy of the environment that everything else reads.
+//!
+//! `environ` is read once, at the first use, and copied; a program lets no other thread call `setenv` meanwhile. What
+//! is live afterwards is the copy alone; [`live`] repeats the promise for the few values that are read anew.
 
 use crate::whole::Mutex;
 use once_cell::race::OnceBox;
@@ -15,7 +18,8 @@ pub struct Snapshot {
     /// In the order of the environment. These are a handful of entries, so that a linear search is fastest; an
     /// environment without any of our variables costs no allocation.
     entries: Vec<Entry>,
-    /// Names that are no variable of the table, but begin like libomp's (`KMP_`) or like ours and resemble one.
+    /// Names that are no variable of the table: those that begin with `KMP_` or `HETMP_`, and those that begin as the
+    /// specifications' and resemble one.
     unknown: Vec<Box<[u8]>>,
     /// `XDG_CACHE_HOME` and `HOME`.
     homes: [Option<Box<[u8]>>; 2],
@@ -42,8 +46,8 @@ impl Snapshot {
         self.entries.iter().map(|e| (&*e.name, &*e.value))
     }
 
-    /// Names that were set and are no variable of the table, but begin like libomp's (`KMP_`), or like ours or the
-    /// specifications' and resemble one.
+    /// Names that were set and are no variable of the table: those that begin with `KMP_` or `HETMP_`, and those that
+    /// begin as the specifications' and resemble one.
     pub fn unknown(&self) -> impl Iterator<Item = &[u8]> {
         self.unknown.iter().map(|name| &**name)
     }
@@ -83,9 +87,10 @@ impl Snapshot {
                 homes[home].get_or_insert_with(|| value.into());
             }
             let Some(variable) = variable_named(name) else {
-                let ours = [&b"HETMP_"[..], b"SHMEM_", b"OMP_", b"GOMP_"];
+                let theirs = [&b"SHMEM_"[..], b"OMP_", b"GOMP_"];
                 if name.starts_with(b"KMP_")
-                    || (ours.iter().any(|o| name.starts_with(o))
+                    || super::read::is_of_nobody(name)
+                    || (theirs.iter().any(|o| name.starts_with(o))
                         && super::read::meant(name).is_some())
                 {
                     unknown.push(name.into());
@@ -290,21 +295,24 @@ mod tests {
     }
 
     #[test]
-    fn misspelt_names_are_kept_apart() {
+    fn unknown_names_are_kept_apart() {
         let s = of(
             &[
                 b"KMP_BLOCKTIME=0",
                 b"KMP_BLOCKTIMES=0",
                 b"KMPX=1",
                 b"HETMP_NICK=tcp",
+                b"HETMP_NETWORK=tcp",
                 b"HETMP_LIB=x",
+                b"HETMP_TEST_FULL=x",
+                b"OMP_NETWORK=tcp",
             ],
             false,
         );
         assert_eq!(s.get("KMP_BLOCKTIME"), Some(&b"0"[..]));
         assert_eq!(
             s.unknown().collect::<Vec<_>>(),
-            [&b"KMP_BLOCKTIMES"[..], b"HETMP_NICK"]
+            [&b"KMP_BLOCKTIMES"[..], b"HETMP_NICK", b"HETMP_NETWORK"]
         );
     }
 

@@ -25,10 +25,8 @@ const fn hetmp(name: &'static str, kind: Kind) -> Variable {
     Variable::new(Hetmp, name, kind)
 }
 
-/// What `OMP_SCHEDULE` and `HETMP_SCHEDULE` take.
-const SCHEDULES: &str = "[monotonic:|nonmonotonic:] and static|dynamic|guided|auto[,chunk], \
-     hetprobe[,probe%], hetprobe-i[,probe%[,jump%]], static-csr:R0,R1,..., \
-     cross-dynamic[,chunk], aid-static[,chunk], aid-hybrid[,part%[,chunk]] or aid-dynamic[,major[,chunk]]";
+/// What `OMP_SCHEDULE` and `HETMP_SCHEDULE` take. A test of `hetmp-sched` writes the file from the table of schedules.
+const SCHEDULES: &str = include_str!("schedules.txt").trim_ascii();
 
 /// The values of OpenSHMEM's switches.
 const SWITCH: &str = "any value; 0, no, false and off are as if it were not set";
@@ -161,7 +159,7 @@ const OTHERS: &[Variable] = &[
     omp("OMP_MAX_TASK_PRIORITY", Kind::Integer)
         .default("0")
         .accepts("an integer from 0")
-        .help("The largest task priority that is told apart; 0 means priorities are ignored.")
+        .help("The largest task priority that has an effect; 0 means priorities are ignored.")
         .spec("OpenMP 5.1, 6.16"),
     omp("OMP_TARGET_OFFLOAD", Kind::Word)
         .default("default")
@@ -414,7 +412,7 @@ const OTHERS: &[Variable] = &[
         .help("The platform that message queues (hetmp/mq.h) model. strict keeps the master's slots from the slaves; \
             scale lengthens modelled times. An invalid value ends the program.")
         .spec("hetmp"),
-    hetmp("HETMP_MQ_TIMEOUT", Kind::Text)
+    hetmp("HETMP_MQ_TIMEOUT", Kind::Number)
         .default("0: never")
         .accepts("seconds from 0")
         .help("How long a call of hetmp/mq.h waits before it returns MQ_TIMED_OUT.")
@@ -431,13 +429,13 @@ const OTHERS: &[Variable] = &[
         .help("How OpenSHMEM and GOAL reach other processes. auto: shared memory here, sockets or an adapter's \
             libfabric elsewhere; shm, tcp: one of these; emulated: a software adapter; ofi: libfabric.")
         .spec("hetmp"),
-    hetmp("HETMP_NIC_ENDPOINTS", Kind::Text)
+    hetmp("HETMP_NIC_ENDPOINTS", Kind::Integer)
         .default("1")
         .accepts("a number from 1 to 64")
         .help("Endpoints of libfabric in a process, each with a thread; queue pairs and contexts are dealt to them in \
             turn.")
         .spec("hetmp"),
-    hetmp("HETMP_NIC_TIMEOUT", Kind::Text)
+    hetmp("HETMP_NIC_TIMEOUT", Kind::Integer)
         .default("10")
         .accepts("seconds from 0 (never) to 86400")
         .help("How long another host may not answer before the job ends with a line that names it.")

@@ -5,11 +5,13 @@
 //!
 //! A pipe or a terminal (`/dev/stdout`) is written to directly, if a process reads it: the end of the program
 //! must not wait for a reader that never comes, or that has stopped reading.
+//!
+//! A program or its source, named by mistake, is not replaced: see [`Form`].
 
 use core::time::Duration;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read as _, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
@@ -17,6 +19,46 @@ use std::path::{Path, PathBuf};
 
 /// How long a reader may leave a pipe full.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What an output begins with: only such a file may be replaced by it, or an empty one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `<`: pages and pictures.
+    Markup,
+    /// `{` or `[`: reports and traces.
+    Json,
+    /// Anything but a program, a script or a C source.
+    Text,
+}
+
+impl Form {
+    /// May an output of this form take the place of what is at `path`? What cannot be read is no output of ours.
+    #[must_use]
+    pub fn may_replace(self, path: &Path) -> bool {
+        if is_stream(path) {
+            return true;
+        }
+        let mut begin = Vec::new();
+        let read = File::open(path).and_then(|file| file.take(256).read_to_end(&mut begin));
+        let Some(first) = begin.trim_ascii_start().first() else {
+            return read.is_ok() || !path.exists();
+        };
+        match self {
+            Form::Markup => *first == b'<',
+            Form::Json => matches!(first, b'{' | b'['),
+            Form::Text => ![&b"\x7fELF"[..], b"#!", b"#include"]
+                .iter()
+                .any(|other| begin.starts_with(other)),
+        }
+    }
+
+    fn check(self, path: &Path) -> io::Result<()> {
+        match self.may_replace(path) {
+            true => Ok(()),
+            false => Err(io::Error::other("is there, and no file of this kind")),
+        }
+    }
+}
 
 /// A pipe, a terminal or another device.
 struct Stream(File);
@@ -137,15 +179,20 @@ pub fn keep(path: &Path) -> io::Result<File> {
 /// Lets `fill` write the file. After an error the old file, if there was one, is still there, and no new one.
 ///
 /// # Errors
-/// Those of the system and of `fill`, and "a link that belongs to another user".
-pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+/// Those of the system and of `fill`, "a link that belongs to another user", and "is there, and no file of this kind".
+pub fn write(
+    path: &Path,
+    form: Form,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    form.check(path)?;
     write_as(path, 0o666, fill)
 }
 
 /// [`put`] for this user's eyes only.
 ///
 /// # Errors
-/// As for [`write()`].
+/// As for [`put`].
 pub(crate) fn put_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_as(path, 0o600, |out| out.write_all(bytes))
 }
@@ -174,20 +221,21 @@ fn write_as(
     done
 }
 
-/// [`write()`] of text that is there.
+/// Writes the file, whatever was there. After an error the old file is still there.
 ///
 /// # Errors
-/// As for [`write()`].
+/// Those of the system, and "a link that belongs to another user".
 pub fn put(path: &Path, text: &[u8]) -> io::Result<()> {
-    write(path, |out| out.write_all(text))
+    write_as(path, 0o666, |out| out.write_all(text))
 }
 
 /// An empty file at `path` in place of the one that was there, to be written line by line; a pipe or a device is
 /// opened as it is.
 ///
 /// # Errors
-/// Those of the system, and "a link that belongs to another user".
+/// Those of the system, "a link that belongs to another user", and "is there, and no file of this kind".
 pub fn replace(path: &Path) -> io::Result<File> {
+    Form::Text.check(path)?;
     let target = target(path)?;
     if is_stream(path) {
         return Stream::open(path).map(|stream| stream.0);
@@ -271,22 +319,45 @@ mod tests {
         fs::create_dir_all(&dir).unwrap();
         let file = dir.join("a.json");
         let text = |t: &'static str| move |out: &mut dyn Write| out.write_all(t.as_bytes());
-        write(&file, text("old")).unwrap();
+        write(&file, Form::Text, text("old")).unwrap();
         let link = dir.join("link");
         std::os::unix::fs::symlink(&file, &link).unwrap();
-        write(&link, text("new")).unwrap();
+        write(&link, Form::Text, text("new")).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "new");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         let failing = |out: &mut dyn Write| {
             out.write_all(b"half")?;
             Err(io::Error::other("full"))
         };
-        assert!(write(&file, failing).is_err());
+        assert!(write(&file, Form::Text, failing).is_err());
         assert_eq!(fs::read_to_string(&file).unwrap(), "new");
         assert_eq!(fs::read_dir(&dir).unwrap().count(), 2, "no remains");
-        assert!(write(&dir.join("no/such"), text("x")).is_err());
-        assert!(write(Path::new("/dev/full"), text("x")).is_err());
-        write(Path::new("/dev/null"), text("x")).unwrap();
+        assert!(put(&dir.join("no/such"), b"x").is_err());
+        assert!(put(Path::new("/dev/full"), b"x").is_err());
+        put(Path::new("/dev/null"), b"x").unwrap();
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_output_stays() {
+        let dir = std::env::temp_dir().join(format!("hetmp-form-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let file = dir.join("file");
+        let json = || write(&file, Form::Json, |out| out.write_all(b"{}"));
+        for kept in ["\x7fELF", "#!/bin/sh", "#include <a.h>\n"] {
+            fs::write(&file, kept).unwrap();
+            let said = "is there, and no file of this kind";
+            assert_eq!(json().unwrap_err().to_string(), said);
+            assert_eq!(replace(&file).unwrap_err().to_string(), said);
+            assert_eq!(fs::read_to_string(&file).unwrap(), kept);
+        }
+        for old in ["", "\n", " {\"hetmp_report\":1}", "[]"] {
+            fs::write(&file, old).unwrap();
+            json().unwrap();
+            assert_eq!(fs::read_to_string(&file).unwrap(), "{}");
+        }
+        assert!(!Form::Markup.may_replace(&file) && Form::Text.may_replace(&file));
+        assert!(Form::Markup.may_replace(&dir.join("none")));
         fs::remove_dir_all(&dir).unwrap();
     }
 
@@ -307,13 +378,13 @@ mod tests {
             let options = options.read(true).custom_flags(libc::O_NONBLOCK);
             options.open(pipe).unwrap()
         };
-        let much = |out: &mut dyn Write| out.write_all(&[b'x'; 1 << 20]);
+        let much = &[b'x'; 1 << 20];
         let unread = pipe("unread");
         assert!(is_stream(&unread) && !is_stream(&dir.join("none")));
-        assert!(write(&unread, much).is_err(), "nobody has opened it");
+        assert!(put(&unread, much).is_err(), "nobody has opened it");
         // One reader that does not read, and one that does.
         let _idle = open(&unread);
-        let why = write(&unread, much).unwrap_err().to_string();
+        let why = put(&unread, much).unwrap_err().to_string();
         assert_eq!(why, "nobody reads it");
         let read = pipe("read");
         let mut reader = open(&read);
@@ -327,14 +398,14 @@ mod tests {
             }
             got
         });
-        write(&read, much).unwrap();
+        put(&read, much).unwrap();
         assert_eq!(reading.join().unwrap(), 1 << 20);
         // Named like /dev/stdout: by the number of a descriptor.
         let numbered = pipe("numbered");
         let mut reader = open(&numbered);
         let kept = File::options().write(true).open(&numbered).unwrap();
         let name = format!("/proc/self/fd/{}", kept.as_raw_fd());
-        write(Path::new(&name), |out| out.write_all(b"text")).unwrap();
+        put(Path::new(&name), b"text").unwrap();
         let mut got = [0; 8];
         assert_eq!(io::Read::read(&mut reader, &mut got).unwrap(), 4);
         fs::remove_dir_all(&dir).unwrap();

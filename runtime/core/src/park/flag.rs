@@ -1,4 +1,7 @@
 //! The word that threads wait on, and how none of them misses its wake-up.
+//!
+//! The waiter owns the flag, and may free it as soon as it is released: so a signal takes what it needs (the address of
+//! the word) before the swap that releases, and touches nothing afterwards.
 
 #[cfg(not(loom))]
 use super::spin::{note_here, Policy};

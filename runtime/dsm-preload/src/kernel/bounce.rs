@@ -1,4 +1,7 @@
 //! Memory that the kernel may use in place of the program's, for the length of one system call.
+//!
+//! What the program passes is believed as far as the kernel believes it: its buffers are as large as the call demands,
+//! or the program's own call would have failed. Rooms belong to one call, on one thread, and go with it.
 
 pub(crate) use super::stacks::{map, unmap};
 use super::table::{Pointer, Size, Way};

@@ -1,4 +1,7 @@
 //! The private stack of each of the program's threads, on which its signal handlers run.
+//!
+//! A stack's record lies in its own mapping, consists of atomics, and is unmapped by nobody while a thread has the
+//! stack; memory is taken by raw calls, since the program's `malloc` may be what was interrupted.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};

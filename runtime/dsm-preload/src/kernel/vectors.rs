@@ -1,4 +1,7 @@
 //! Calls whose pointers lead to further pointers: lists of buffers, messages, and the arguments of a new program.
+//!
+//! As in [`super::bounce`]: lists are as long as the program says, are copied before they are looked at, and the copies
+//! live in scratch memory of the call.
 
 use super::bounce::{self, copy_text, Scratch};
 use super::{is_bad, is_shared};

@@ -1,4 +1,6 @@
 //! The call that starts the program in the kernel, and what keeps the program there.
+//!
+//! The descriptor is borrowed for one call, which looks at what it is before it uses it.
 
 use hetmp_core::descriptor::apart;
 use hetmp_core::keeper::Keeper;

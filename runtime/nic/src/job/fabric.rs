@@ -1,4 +1,7 @@
 //! A rank's way into a libfabric network: its endpoint, and what its peers have to know about it.
+//!
+//! Memory that peers write is a segment that stays mapped as long as the process: the contract of [`ofi::open`] is
+//! passed on.
 
 use super::hosts::{self, Leader};
 use super::way::own_address;
@@ -8,8 +11,7 @@ use crate::engine::ofi::{self, Ofi, Opened, MOST_ENDPOINTS};
 use crate::engine::tcp::Vanished;
 use crate::engine::TemplateKeys;
 use crate::keys::Memory;
-use hetmp_core::env::snapshot;
-use hetmp_core::report;
+use hetmp_core::env;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 
@@ -40,20 +42,7 @@ fn parts(published: &[u8]) -> Option<(Option<SocketAddr>, &[u8])> {
 
 /// How many endpoints this rank opens, as `HETMP_NIC_ENDPOINTS` says.
 fn endpoints() -> u32 {
-    let Some(text) = snapshot().get("HETMP_NIC_ENDPOINTS") else {
-        return 1;
-    };
-    let text = String::from_utf8_lossy(text).trim().to_owned();
-    let number = text
-        .parse()
-        .ok()
-        .filter(|n| (1..=MOST_ENDPOINTS).contains(n));
-    number.unwrap_or_else(|| {
-        report::warn(format_args!(
-            "HETMP_NIC_ENDPOINTS: '{text}': out of range (expected 1 to {MOST_ENDPOINTS})"
-        ));
-        1
-    })
+    env::number("HETMP_NIC_ENDPOINTS", 1..=MOST_ENDPOINTS).unwrap_or(1)
 }
 
 /// The provider of a fast adapter, if all ranks have an adapter of the same provider.

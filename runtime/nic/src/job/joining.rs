@@ -1,4 +1,7 @@
 //! Joining: this process makes its segment, tells its peers where the segment is, and maps theirs.
+//!
+//! Segments are mapped once and never unmapped; cards that ranks exchange compare sizes before an address in a peer's
+//! segment is computed.
 
 use super::way::{plan, Plan};
 use super::{Exchange, Job, Peer, Request};

@@ -1,4 +1,6 @@
 //! The executing end of a queue pair.
+//!
+//! It points into rings that it keeps alive itself; what it shares with the initiator are atomics.
 
 use super::{Numbers, Rings};
 use crate::descriptor::{Completion, Words};

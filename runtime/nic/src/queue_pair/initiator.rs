@@ -1,4 +1,7 @@
 //! The posting end of a queue pair.
+//!
+//! It points into rings that it keeps alive itself, a mask keeps numbers within the slots, and one thread at a time
+//! posts; what it shares with the consumer are atomics.
 
 use super::{Full, Line, Numbers, Raw, Rings};
 use crate::descriptor::{Completion, Descriptor, Words, WORDS};

@@ -1,5 +1,5 @@
 //! May a region have more threads than it would have? Then nodes of unlike speed can have numbers of threads in
-//! proportion, whatever the number of their cores.
+//! proportion, with any number of cores.
 //!
 //! The region's code must show that the number of threads goes into the bounds of loops only, as for a virtual team
 //! (see docs/static-loops.md); and if the program asked for its number of threads, that no result depends on it.

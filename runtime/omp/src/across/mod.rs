@@ -19,7 +19,7 @@
 //! * `nest`: nestable locks.
 //! * `weigh`: which of these do, and how many threads each node has; `divide`: may a region have any number of threads?
 //! * `meter`: how long a node's part took.
-//! * `said`: what the user is told at the program's end.
+//! * `said`: what is printed at the program's end.
 
 pub(crate) mod admit;
 mod blocks;

@@ -2,7 +2,7 @@
 //!
 //! As with critical sections (see `critical`), a lock is the process's own while no region crosses nodes, and the
 //! origin's lock manager has it while one does. A lock of the first kind lies in the program's variable. Of one of the
-//! second kind the process that holds it notes here which task (or thread, for locks of OpenMP 2.5) the owner is, and
+//! second kind the process that owns it notes here which task (or thread, for locks of OpenMP 2.5) the owner is, and
 //! how often it has the lock: nothing that means something on one node only lies in memory that all nodes share.
 
 use super::critical;

@@ -1,4 +1,4 @@
-//! What the user is told at the program's end: where each region ran and why, and how often each region and
+//! What is printed at the program's end: where each region ran and why, and how often each region and
 //! each node had to fetch pages, and which variables these pages hold.
 
 use super::counts::Counts;

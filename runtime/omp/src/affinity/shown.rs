@@ -1,4 +1,6 @@
 //! Affinity as text: `omp_capture_affinity`, `omp_display_affinity` and `OMP_DISPLAY_AFFINITY`.
+//!
+//! System calls without preconditions fill in plain data.
 
 use super::format::{self, Fields, NativeId};
 use crate::init;

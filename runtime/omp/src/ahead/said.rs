@@ -1,4 +1,6 @@
 //! The state of [`super`]: plain values, and a thread's number in the process.
+//!
+//! Lists are the opener's, which waits inside of the region that reads them.
 
 use crate::icv::ProcBind;
 use crate::init;

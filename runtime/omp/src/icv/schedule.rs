@@ -126,24 +126,6 @@ mod tests {
         assert_eq!(RunSched::from(&Schedule::default()), RunSched::DEFAULT);
     }
 
-    /// Whoever adds a schedule is led to all that tells users of it.
-    #[test]
-    fn each_schedule_is_told_to_users() {
-        let page = include_str!("../../../../docs/schedules.md");
-        let header = include_str!("../../../../include/hetmp/omp_schedule.h");
-        let variable = hetmp_core::env::lookup("OMP_SCHEDULE").unwrap();
-        for row in TABLE {
-            let (kind, word) = (row.name, row.word);
-            assert!(page.contains(&format!("`{word}")), "{word}");
-            if kind.is_ours() {
-                let name = word.replace('-', "_");
-                let number = format!("hetmp_sched_{name} = {:#x}", kind as u16);
-                assert!(header.contains(&number), "{number}");
-                assert!(variable.accepts.contains(row.notation), "{word}");
-            }
-        }
-    }
-
     #[test]
     fn ours_survive_as_integers() {
         let ours = TABLE.iter().filter(|row| row.name.is_ours());

@@ -1,4 +1,7 @@
 //! The `depend` clause: tasks that wait for their siblings (`super::siblings` has the graph).
+//!
+//! `children` of a task is touched only by the thread that runs the task; a node of the graph is counted, and its
+//! pointer is taken back once, when its task ends.
 
 use super::record::Task;
 pub use super::siblings::{Dependence, Kind, EVERYWHERE};

@@ -1,4 +1,8 @@
 //! What happens when a task's body has ended, and when its event was fulfilled: who is told, and whose record is freed.
+//!
+//! The order of steps is the invariant: children are dropped by the thread that runs the task, then the end is counted,
+//! then the record is buried; a parent's record lives until its children's are released, and a team until its tasks are
+//! counted.
 
 use super::depend;
 use super::event::{self, Claim, Handle};

@@ -1,4 +1,6 @@
 //! Putting tasks where they wait ([`super::deque`]), and taking them from there.
+//!
+//! A queued task is live, and so are the records of its ancestors.
 
 use super::deque::Deque;
 use super::lookout;

@@ -1,4 +1,8 @@
 //! The records of tasks and taskgroups, and the memory that tasks come from.
+//!
+//! A record is written by the thread that makes the task until it is shared, afterwards by the thread that runs it; it
+//! lives until the records of its children are released. Records go back to the cache of some thread, and are never
+//! freed while the process lives.
 
 use super::copies::Reductions;
 use super::counts::{Counts, Live};

@@ -1,4 +1,7 @@
 //! Making tasks and running them.
+//!
+//! Body, data and copy function belong together, since compiled code passed them in one call (each function's
+//! contract); a record comes from the thread's cache, where nobody else has it.
 
 use super::depend::{self, Dependence};
 use super::end::{body_ended, leave_children, release_undeferred};

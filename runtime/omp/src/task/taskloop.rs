@@ -1,4 +1,6 @@
 //! `taskloop` (OpenMP 5.1, section 2.12.2): a loop cut into tasks.
+//!
+//! Functions and data are what compiled code passed, as in [`super::run`].
 
 use super::group;
 use super::run::{create, CopyData, NewTask};

@@ -1,4 +1,6 @@
 //! Waits for tasks, and running tasks during other waits.
+//!
+//! A waiting thread reads records that live because it waits: its children are counted in them.
 
 use super::event;
 use super::queue::Scope;

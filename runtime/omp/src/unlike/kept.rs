@@ -1,5 +1,5 @@
 //! What earlier runs have read in regions' code and learned from executions, and what this one does, in files of the
-//! user's cache folder (`HETMP_CACHE`): one for each object. [`hetmp_scan::kept`] says why a reading holds in another
+//! user's cache folder (`HETMP_CACHE`): one for each object. [`hetmp_scan::kept`] says why a reading is valid in another
 //! process, [`Folder`] whom to believe.
 //!
 //! A file is opened when a region of its object would be read, and written when the process ends, if something new was

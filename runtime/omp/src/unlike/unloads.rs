@@ -1,4 +1,6 @@
 //! Objects that are unloaded: another one may come to lie where one was, and what is known of code is kept by address.
+//!
+//! The loader's records are read inside of its walk only.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 

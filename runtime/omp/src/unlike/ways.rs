@@ -1,4 +1,7 @@
 //! Regions that are looked at: the set-up before the first of them, and the entrance to their ways.
+//!
+//! A region's function and data are what compiled code passed, for any thread of its team; `placement` vouches for
+//! that.
 
 use super::het::report::{self, RegionRun};
 use super::{het, modes, virtual_team};

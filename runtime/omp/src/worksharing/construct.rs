@@ -1,4 +1,7 @@
 //! How a thread enters a worksharing construct, and finds the construct in which it is.
+//!
+//! A node of the chain is written by the thread that claimed it, before it is published, and only read afterwards; it
+//! lives until the last thread has left the construct.
 
 use super::chain::Node;
 use super::kinds::Handing;

@@ -2,7 +2,7 @@
 //!
 //! Compilers spill what a loop does not change, overwrite the register, and
 //! load it again at the end of each iteration; or load a constant anew. Whether
-//! what comes around is what was there before can only be said by comparing with
+//! a register is only reloaded with its value from before the loop can only be said by comparing with
 //! what it was a copy of when the loop began.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,7 @@
 //! What lives from one iteration to the next: by what it grows.
 //!
 //! Inside of a loop every location is followed as a sum of what locations held
-//! at the loop's header. What comes around tells what kind of thing it is.
+//! at the loop's header. What is there when the loop begins again tells what kind of thing it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 

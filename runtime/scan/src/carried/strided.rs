@@ -8,7 +8,7 @@
 //!     do { body(i); i += threads * step; } while (i < n);
 //! ```
 //!
-//! Each iteration below `n` belongs to one thread of a team of any size, whatever that size is, if
+//! Each iteration below `n` belongs to one thread of a team of any size, no matter which, if
 //!
 //! * the number that is compared before the loop is the loop's first index, and is compared with the same
 //!   bound in the same way as the next one is after each iteration;

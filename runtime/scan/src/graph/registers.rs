@@ -1,4 +1,4 @@
-//! Where what lies in a register comes from, and who reads it.
+//! Where the value of a register was written, and who reads it.
 
 use std::collections::BTreeSet;
 

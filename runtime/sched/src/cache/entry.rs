@@ -1,7 +1,7 @@
 //! One region's entry: averages of what its executions measured, and the plan that follows from them.
 //!
 //! Averages are weighted exponentially, so that traffic from the first touch of memory is forgotten and
-//! outliers decay. When successive executions agree, the entry is *settled*: it holds a plan, which follows the
+//! outliers decay. When successive executions agree, the entry is *settled*: it has a plan, which follows the
 //! averages. The region is probed again when its time leaves the [`Band`] of usual times.
 
 use super::Known;

@@ -15,7 +15,7 @@
 //! the same reason times of small parts say little.
 //!
 //! **A cold execution does not count either.** The first one moves the region's pages. Each fault also takes the
-//! processor's time in the kernel, and what comes is in no cache: a node to which a quarter of a megabyte for each
+//! processor's time in the kernel, and what arrives is in no cache: a node to which a quarter of a megabyte for each
 //! millisecond of work had to move took 2.5 times as much time as one that had its pages already. So a first execution
 //! in which a node waited long for pages says nothing about speeds.
 //!

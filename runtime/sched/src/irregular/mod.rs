@@ -14,7 +14,7 @@
 //! 1. *One node had all the work.* Threads of the other nodes are told to [`Step::Wait`]. A new period wakes
 //!    them, and they probe too.
 //! 2. *All nodes had work.* Chunks that were handed out stay with their threads; only the rest is gathered. A
-//!    thread that comes back gets its probe chunk. A thread that has brought its measurement gets ordinary
+//!    thread that returns gets its probe chunk. A thread that has brought its measurement gets ordinary
 //!    chunks of the queue until the last measurement is in.
 //! 3. *One node has run out of work.* Its thread takes a bulk for the whole node from the far end of another
 //!    node's share: the node that would end last, at the nodes' measured speeds.

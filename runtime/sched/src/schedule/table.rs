@@ -1,6 +1,6 @@
 //! The table of schedules. A row says everything about a schedule's name and its arguments; parser, messages,
-//! completions, the integers of `omp_set_schedule` and what tests run follow from it. [`Kind::begin`] says how each
-//! runs.
+//! completions, page, header, the integers of `omp_set_schedule` and what tests run follow from it. [`Kind::begin`] says
+//! how each runs.
 
 use super::arguments::{chunk, first_argument, percents, ratios, MAX_CHUNK};
 use crate::aid::DEFAULT_PART;
@@ -60,6 +60,8 @@ pub struct Row {
     pub word: &'static str,
     /// The word with its arguments.
     pub notation: &'static str,
+    /// What it does, for people.
+    pub help: &'static str,
     /// Its second integer.
     pub second: Second,
     /// Whether it divides before the loop begins.
@@ -74,7 +76,7 @@ pub struct Row {
 
 macro_rules! schedules {
     ($(
-        $(#[$doc:meta])*
+        $(#[doc = $help:literal])*
         $name:ident $({ $($(#[$of:meta])* $field:ident: $type:ty,)* })? = $number:literal,
         $word:literal $arguments:literal, $second:expr, $ahead:expr, $order:expr,
         [$($example:literal),*], $read:expr;
@@ -82,7 +84,7 @@ macro_rules! schedules {
         /// The kind of a schedule: how iterations are divided, with the kind's own parameters.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Kind {
-            $($(#[$doc])* $name $({ $($(#[$of])* $field: $type,)* })?,)*
+            $($(#[doc = $help])* $name $({ $($(#[$of])* $field: $type,)* })?,)*
         }
 
         /// The schedules by name only. The numbers are those of `omp_sched_t`; hetmp's own have numbers that no other
@@ -105,8 +107,7 @@ macro_rules! schedules {
             }
         }
 
-        /// Every schedule as `OMP_SCHEDULE` spells it, with its arguments. A test of `hetmp-omp` looks for each in the
-        /// table of variables, the page and the header.
+        /// Every schedule as `OMP_SCHEDULE` spells it, with its arguments.
         pub const NOTATIONS: &[&str] = &[$(concat!($word, $arguments)),*];
 
         /// The rows of all schedules.
@@ -114,6 +115,7 @@ macro_rules! schedules {
             name: SchedKind::$name,
             word: $word,
             notation: concat!($word, $arguments),
+            help: concat!($($help),*),
             second: $second,
             ahead: $ahead,
             order: $order,
@@ -124,7 +126,7 @@ macro_rules! schedules {
 }
 
 schedules! {
-    /// Probe, then a split by core speed.
+    /// Times the first P % of the iterations (10) on every node, decides, then divides the rest; remembers per loop.
     HetProbe {
         /// Part of the iterations that probing uses, in `(0, 1]`.
         probe: f64,
@@ -133,7 +135,8 @@ schedules! {
         let [probe] = percents(args, form)?;
         Ok((Kind::HetProbe { probe: probe.unwrap_or(DEFAULT_FRACTION) }, ""))
     };
-    /// HetProbe with repeated probing, for irregular loops.
+    /// As `hetprobe`, for loops whose iterations differ: probes in several places, measures every chunk, divides the
+    /// rest anew.
     HetProbeI {
         /// Part of the iterations that the first probing uses, in `(0, 1]`.
         probe: f64,
@@ -145,7 +148,7 @@ schedules! {
         let [probe, jump] = percents(args, form)?;
         Ok((Kind::HetProbeI { probe: probe.unwrap_or(DEFAULT_FRACTION), jump }, ""))
     };
-    /// Static split by given core speed ratios, one per node.
+    /// A fixed division: a core of node *i* gets Ri shares; 0 for a node that is to have none.
     StaticCsr {
         /// The ratios: finite, none negative, and not all of them 0.
         ratios: Box<[f64]>,
@@ -153,13 +156,14 @@ schedules! {
         ["static-csr:3,1", "static-csr:1,0"], |args, _| {
         Ok((Kind::StaticCsr { ratios: ratios(args)? }, ""))
     };
-    /// Two-level dynamic: node pools refilled from a global pool.
+    /// Dynamic in two levels: nodes take large pieces, their threads small ones.
     CrossDynamic = 0x4804, "cross-dynamic" "[,chunk]", Second::Chunk(0), Ahead::No, Order::Any,
         ["cross-dynamic", "cross-dynamic,7"], |args, _| Ok((Kind::CrossDynamic, args));
-    /// Asymmetric iteration distribution: sample, then everything at once (see [`crate::aid`]).
+    /// Asymmetric iteration distribution (arXiv 2402.07664), to compare with: every execution samples the nodes and
+    /// divides the rest at once.
     AidStatic = 0x4805, "aid-static" "[,chunk]", Second::Chunk(0), Ahead::No, Order::Increasing,
         ["aid-static"], |args, _| Ok((Kind::AidStatic, args));
-    /// [`Kind::AidStatic`] for a part of the loop; the rest in chunks on demand.
+    /// `aid-static` for a part of the loop (80 %); the rest in chunks on demand.
     AidHybrid {
         /// The part that is distributed at once, in `(0, 1]`.
         part: f64,
@@ -169,7 +173,7 @@ schedules! {
         let [part] = percents(own, form)?;
         Ok((Kind::AidHybrid { part: part.unwrap_or(DEFAULT_PART) }, args))
     };
-    /// [`Kind::AidStatic`] in phases, sampled again in each.
+    /// `aid-static` in phases, each of which samples the nodes; a thread of the slowest node gets `major` iterations.
     AidDynamic {
         /// Iterations that one thread of the slowest node gets in a phase; `None`: computed from the chunk.
         major: Option<u64>,

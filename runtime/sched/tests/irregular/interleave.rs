@@ -3,28 +3,15 @@
 //!
 //! The driver plays all threads of a team on one real thread. A seed decides which of them calls next.
 
-use hetmp_sched::cache::Known;
-use hetmp_sched::decide::{decide, Link, NodeInput, Rules};
+use crate::chance::{known, Chance};
+use hetmp_sched::decide::{Link, Rules};
 use hetmp_sched::irregular::{Irregular, Settings, Step, Trigger};
 use hetmp_sched::placement::{NodeShape, Placement};
-use hetmp_sched::probe::{Counters, Measurement, NodeRate};
+use hetmp_sched::probe::{Counters, Measurement};
 use hetmp_sched::ranges::Range;
 use hetmp_sched::watch::Sensitivity;
 use proptest::prelude::*;
 use std::sync::Arc;
-
-/// A small random generator: a failing case is described by one number, the seed.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % n
-    }
-}
 
 #[derive(Clone, Copy, PartialEq)]
 enum At {
@@ -179,34 +166,6 @@ fn settings(chance: &mut Chance) -> Settings {
             ..Sensitivity::default()
         },
     }
-}
-
-fn known(team: &Placement, rules: &Rules, chance: &mut Chance) -> Option<Arc<Known>> {
-    let inputs: Vec<NodeInput> = team
-        .nodes()
-        .iter()
-        .map(|s| NodeInput {
-            threads: s.threads,
-            rate: (chance.below(8) > 0).then(|| NodeRate {
-                ns_per_iteration: 1.0 + chance.below(1000) as f64,
-                faults: (chance.below(2) == 0).then(|| chance.below(100) as f64 / 1e4),
-                instructions: (chance.below(2) == 0).then_some(50.0),
-                cache_misses: (chance.below(2) == 0).then(|| chance.below(9) as f64 / 30.0),
-            }),
-            alone_ns: (chance.below(2) == 0).then(|| 1.0 + chance.below(100) as f64),
-            ..NodeInput::default()
-        })
-        .collect();
-    (chance.below(3) > 0).then(|| {
-        Arc::new(Known {
-            rates: inputs.iter().map(|i| i.rate).collect(),
-            alone_ns: inputs.iter().map(|i| i.alone_ns).collect(),
-            plan: (chance.below(3) > 0).then(|| Arc::new(decide(&inputs, rules))),
-            map: None,
-            fixed: false,
-            brief: false,
-        })
-    })
 }
 
 proptest! {

@@ -1,4 +1,6 @@
 //! The arithmetic of reductions: combines one contribution with another, element by element.
+//!
+//! Every function has the contract of `Combine`: two aligned blocks of `n` elements that do not overlap.
 
 /// What a reduction does with two elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,7 @@
 //! The type behind a context handle, and how handles are resolved.
+//!
+//! A handle is believed as the specification lets us: made, not destroyed, and used by its owner if private
+//! (`HETMP_CHECK=1` looks). No reference outlives the program's call.
 
 use crate::fail;
 use crate::queue::lanes::Lanes;

@@ -1,4 +1,7 @@
 //! This PE's teams: how handles are resolved, and the queries about a team.
+//!
+//! Predefined teams are never freed; of others the program promises that a handle was made by a split and is not
+//! destroyed (`HETMP_CHECK=1` looks).
 
 use super::state::{
     Config, Member, Team, TeamState, FIRST_FREE, NUM_CONTEXTS, SHARED_ID, WORLD_ID,

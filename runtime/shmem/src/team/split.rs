@@ -1,4 +1,7 @@
 //! Making and ending teams.
+//!
+//! Places for results are the program's, written once each; members exchange plain words that every one writes whole. A
+//! team is freed by the call that took it out of the table.
 
 use super::handles::{resolve, valid, CHANGING, HIGH, TABLE};
 use super::state::{Config, Team, TeamState, FIRST_FREE, INVALID, NUM_CONTEXTS};

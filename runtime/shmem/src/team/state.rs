@@ -1,4 +1,6 @@
 //! The type behind a team handle: its members and its cells.
+//!
+//! It points into segments, which stay mapped; what peers change there are atomics, or is ordered by atomics.
 
 use crate::control::Cell;
 use crate::world::World;

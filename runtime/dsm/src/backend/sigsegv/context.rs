@@ -1,4 +1,6 @@
 //! What the context of a signal says about the access that failed.
+//!
+//! The pointer is the kernel's, valid while the handler runs; who calls is that handler.
 
 /// Was the access a write?
 ///

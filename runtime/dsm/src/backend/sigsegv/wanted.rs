@@ -1,4 +1,7 @@
 //! What the program wants a signal to do that this library catches.
+//!
+//! A handler is called with the arguments that its own flags ask for, on the thread that the kernel chose, after ours
+//! has found that the fault is not of shared memory.
 
 use super::raw::{self, Action};
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -1,4 +1,6 @@
 //! The adapter of a device: reads sources through the read cache, and writes through the combiner at the target.
+//!
+//! As in every engine, memory is touched through a span that a lookup of key, bounds and rights gave out.
 
 use crate::descriptor::{
     Atomic, AtomicOp, Descriptor, Failure, Fetch, Local, Source, Status, Work,

@@ -85,7 +85,7 @@ impl Library {
         });
         if handle.is_null() {
             return Err(format!(
-                "{} cannot be loaded: it comes with libfabric (Debian: libfabric1)",
+                "{} cannot be loaded: it is part of libfabric (Debian: libfabric1)",
                 NAME.to_string_lossy()
             ));
         }

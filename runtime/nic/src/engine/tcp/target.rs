@@ -1,4 +1,7 @@
 //! The target's half of a request: what arrives on a stream takes effect in the memory of this rank.
+//!
+//! Bytes go only into a [`Span`] that a lookup of key, bounds and rights gave out, and which keeps its region
+//! registered meanwhile.
 
 use crate::descriptor::{Descriptor, Failure, Fetch, Source, Status, Work};
 use crate::engine::{message, Arrival, Domain};

@@ -1,4 +1,6 @@
 //! The sockets of one rank around its [`Port`].
+//!
+//! System calls get live arrays and their lengths; bytes from peers go through [`Port`], which checks them.
 
 use super::dial::{Dial, Rung};
 use super::direct::StreamOnly;

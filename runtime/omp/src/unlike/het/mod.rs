@@ -8,8 +8,8 @@
 //! * `schedule` is one execution of one loop, as a sequence of steps. `execution` drives it: reads the clock
 //!   around probes, hands the measurements in, and waits. `parts` is the memory of both.
 //! * `settled` is the shortcut for short loops whose plan is known.
-//! * `known` holds what is known about the program's loops: the probe cache, under a lock.
-//! * `source` has the other inputs of decisions beside times: counters, faults, thresholds, watts.
+//! * `known` has what is known about the program's loops: the probe cache, under a lock.
+//! * `source` has the other inputs of decisions: counters, faults, thresholds, watts.
 //! * `profile` keeps learned values from one run of the program to the next.
 //! * `report` tells the user: lines for `HETMP_VERBOSE`, the file of `HETMP_REPORT`.
 //!

@@ -1,9 +1,9 @@
-//! What was learned about loops is kept from one run of a program to the next: beside what was read in the object's
+//! What was learned about loops is kept from one run of a program to the next: next to what was read in the object's
 //! code (`HETMP_CACHE`), or in a file of the user's own (`HETMP_PROFILE`).
 //!
 //! That file is read when the first region is looked at, and written when the process ends. It names a region
-//! by the build-id of the object that holds it and the offset in that object. So an entry holds for every run
-//! of the same binary, wherever the loader puts it, and for no other binary. It also holds only for the same
+//! by the build-id of its object and the offset in that object. So an entry is valid for every run
+//! of the same binary, wherever the loader puts it, and for no other binary. It is also valid only for the same
 //! nodes and speeds.
 //!
 //! In the cache, an object's part of the same text is in the object's file, which is found as [`kept`] says.

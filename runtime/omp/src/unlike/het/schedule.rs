@@ -3,7 +3,7 @@
 //! [`Schedule::step`] takes a thread's measurement and answers what the thread does next;
 //! [`super::execution`] measures and waits. So a schedule could also serve threads elsewhere.
 //!
-//! # The last iteration comes last
+//! # The last iteration is handed out last
 //! Compilers write `lastprivate` variables back in the thread whose *last* chunk ends where the loop ends
 //! (gcc compares the loop variable with its bound once, after all chunks). Under a schedule of [`Order::Any`] a
 //! thread that has run the end of the loop may help elsewhere, and the variable's value would be lost. So these

@@ -3,16 +3,16 @@
 //! The full way of an execution ([`super::execution`]) costs two locks, some memory, and two looks at the
 //! clock for each thread: close to a microsecond, which a loop of 45 us feels. If a short loop's plan is
 //! settled and the loop runs in fixed pieces (`hetmp_sched::fixed`), most executions need none of that. The
-//! thread that comes to the loop first has kept the pieces of its last execution by the full way, and copies
+//! thread that reaches the loop first has kept the pieces of its last execution by the full way, and copies
 //! them into the construct's node.
 //!
 //! One execution in [`FIRST_PERIOD`] (each thread counts for itself) takes the full way and is measured. So drift is
 //! noticed, but later than in loops that are always measured. The shorter the loop, the more the full way costs
-//! beside it. So a loop is measured more and more seldom while its plan holds, until [`LONGEST_REST`] executions pass
+//! beside it. So a loop is measured more and more seldom while its plan stays right, until [`LONGEST_REST`] executions pass
 //! between two measured ones, as of regions: the system's time slices differ, and drift must show within seconds.
 //!
 //! **Loops of many lengths.** One place of a program often runs with another trip count each time: a loop
-//! over the elements of one material, and then of the next. Knowledge of a loop holds for all trip counts of
+//! over the elements of one material, and then of the next. Knowledge of a loop is valid for all trip counts of
 //! one order of magnitude. So the plan is kept for the order of magnitude, and pieces for another trip count
 //! are cut from the plan when they are needed.
 //!

@@ -1,4 +1,4 @@
-//! The inputs of decisions beside elapsed times: counters, remote faults, thresholds, watts.
+//! The inputs of decisions other than elapsed times: counters, remote faults, thresholds, watts.
 //!
 //! Set up once, before the first region that is looked at. Counters are read around probes only if there is a
 //! source for them ([`active`]). Without a source a probe costs a look at the clock and no more.

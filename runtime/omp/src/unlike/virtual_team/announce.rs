@@ -1,4 +1,4 @@
-//! The number of threads that a program is told, and that a virtual team then has.
+//! The announced team size: what a program sees as its number of threads, and what a virtual team then has.
 //!
 //! A virtual team fits any region if the program was told the team's size before it could rely on another
 //! size: then arrays with an element for each thread are large enough, and loops that the program divides
@@ -13,7 +13,7 @@
 //! virtual teams do not run (tasks, ordered, devices), no size is announced. There remain regions whose
 //! threads were found to wait for each other unseen: they get real threads, because nothing else works.
 //!
-//! **Nobody else decides** if all of this holds: `OMP_NUM_THREADS` is not set; `omp_set_num_threads` was not
+//! **Nobody else decides** if all of this is true: `OMP_NUM_THREADS` is not set; `omp_set_num_threads` was not
 //! called; no limit is set; `omp_get_num_procs` was not called before (programs size arrays by it, too); no
 //! region ran before the query (the program may have kept its size); and all objects that open regions take part: the
 //! program and small libraries that the program is linked with. An object that takes part has no thread-local

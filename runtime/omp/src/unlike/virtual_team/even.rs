@@ -1,7 +1,7 @@
 //! Regions whose code is not read yet, because their threads take equally long.
 //!
 //! Such regions keep ordinary teams: see [`hetmp_sched::even`]. To see which regions are worth
-//! reading, some executions are timed, each thread by itself ([`super::uneven::timed`]). So even in regions with
+//! reading, some executions are timed, each thread alone ([`super::uneven::timed`]). So even in regions with
 //! barriers the times show how long each thread works.
 
 use hetmp_core::whole::Mutex;

@@ -1,4 +1,4 @@
-//! Does a region fit a virtual team? The answer comes from its code, before it ever runs.
+//! Does a region fit a virtual team? Its code says so, before it ever runs.
 
 use super::object;
 use crate::unlike::kept;

@@ -4,7 +4,7 @@
 //! processor's time, so that other processes, which may hold the core meanwhile, do not count. Whoever tries ways of a
 //! region enters after each pair of executions what the worse way has lost so far ([`hetmp_sched::gain`]); and what
 //! trials of other nodes of a distributed shared memory have lost ([`hetmp_sched::crossing`]). As long as something is
-//! left, a region is looked at before its execution, and ways are tried; after that code is read only beside the
+//! left, a region is looked at before its execution, and ways are tried; after that code is read only while the
 //! program ([`super::reader`]).
 
 use crate::unlike::modes;

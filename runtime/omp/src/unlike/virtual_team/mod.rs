@@ -5,14 +5,14 @@
 //! these two queries. So it calls the outlined function more often than there are threads, and each call is a
 //! piece of the loop that can be measured and placed.
 //!
-//! * [`announce`]: the number of threads that the program is told.
+//! * [`announce`]: the announced team size.
 //! * [`fit`]: does the region's machine code allow a virtual team (`hetmp-scan`)?
 //! * [`regions`]: what its executions have shown, and whether a virtual team gains ([`hetmp_sched::gain`]).
 //!   [`disturbance`]: which measurements count for little. [`unasked`]: regions of which enough is known.
 //! * [`even`]: regions that are not examined, as their threads take equally long. [`ledger`]: what examining and trials
 //!   have cost. [`reader`]: the thread that reads code.
 //! * [`plan`]: which of these ways a region takes. [`parallel`]: runs it that way.
-//! * [`run`]: the team, and how it runs a region. [`job`]: what the team is told, and what it has measured.
+//! * [`run`]: the team, and how it runs a region. [`job`]: what the team gets, and what it has measured.
 //! * [`fiber`]: the team's real threads (*runners*), and stacks that they can leave. [`stacks`]: how runners
 //!   leave stacks and return to them. [`waiting`]: when they do. [`switch`] and [`exceptions`]: the machine's
 //!   and C++'s part of it. [`join`]: additional real threads.

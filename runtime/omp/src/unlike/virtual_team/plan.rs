@@ -56,12 +56,11 @@ pub(super) struct Virtual {
     pub(super) pieces: u32,
 }
 
-/// No schedule of hetmp's own divides regions here.
-pub(super) fn off() -> Reason {
-    if table::is_on() {
-        Reason::Origin
-    } else {
-        Reason::Off
+/// No schedule of hetmp's own divides regions here, for this reason.
+pub(super) fn off(reason: Reason) -> Reason {
+    match table::is_on() {
+        true => Reason::Origin,
+        false => reason,
     }
 }
 
@@ -69,9 +68,11 @@ pub(super) fn off() -> Reason {
 pub(super) fn left_alone(threads: u32) -> Option<Reason> {
     let globals = init::globals();
     if modes::regions() & VIRTUAL == 0 {
-        let ours = globals.icv.run_sched.kind.is_ours();
-        let is_off = !ours || globals.ours.static_loops == StaticLoops::Off;
-        return Some(if is_off { off() } else { Reason::AlikeNodes });
+        return Some(match globals.ours.static_loops {
+            _ if !globals.icv.run_sched.kind.is_ours() => off(Reason::Off),
+            StaticLoops::Off => off(Reason::StaticOff),
+            _ => Reason::AlikeNodes,
+        });
     }
     (threads == 1).then_some(Reason::OneThread)
 }
@@ -118,14 +119,13 @@ pub(super) fn announced(th: &Thread, region: &Region) -> Option<u32> {
 
 /// The way of `region`: that of [`judge`], or an ordinary team.
 pub(super) fn plan(th: &Thread, region: &Region) -> Plan {
-    match judge(th, region) {
-        Ok(plan) => plan,
-        Err(way) => uneven(th, region, way).unwrap_or_else(|| Plan::Ordinary {
+    judge(th, region).unwrap_or_else(|way| {
+        uneven(th, region, way).unwrap_or_else(|| Plan::Ordinary {
             way,
             compare: None,
             smaller_fits: regions::smaller_fits(region.code, region.nthreads),
-        }),
-    }
+        })
+    })
 }
 
 /// The way of `region`, which is no virtual team because of `way`, if its threads may have uneven parts.

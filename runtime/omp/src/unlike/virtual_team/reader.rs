@@ -3,7 +3,7 @@
 //! A region is read when it is first to be looked at, from its first instruction to the last in one go: mostly in some
 //! tenths of a millisecond. Who opens the region waits for that, so that already the first execution, which may be the
 //! only one, runs as the code allows. But it waits only while reading takes no more than what is left in the
-//! [`ledger`]. After that the reader is at it beside the program, as the least of its threads (`nice` 19), and the
+//! [`ledger`]. After that the reader works next to the program, as the least of its threads (`nice` 19), and the
 //! verdict serves a later execution. What an earlier run has read is not read.
 //!
 //! **When the code is there.** The program itself is never unloaded, so that its code can be read at any time. Other

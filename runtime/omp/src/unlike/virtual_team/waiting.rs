@@ -1,4 +1,6 @@
 //! How a virtual thread waits: its fiber is suspended, so that its runner can run others meanwhile.
+//!
+//! A runner's team lives until all its virtual threads have left, and this code runs inside of one.
 
 use super::fiber::{current, suspend, Runner, State};
 use super::job::Expanded;

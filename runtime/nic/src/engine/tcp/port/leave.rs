@@ -1,4 +1,6 @@
 //! How an operation leaves its rank, as requests or by the other way, and how the replies come home.
+//!
+//! A reply is written only into the span that its request was cut out of, after its length was compared.
 
 use super::{Direct, Operation, Port, Request, Taken, Violation};
 use crate::descriptor::{Failure, Status, Work, DESCRIPTOR_BYTES};

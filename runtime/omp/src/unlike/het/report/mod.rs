@@ -28,7 +28,7 @@ use crate::unlike::virtual_team::ledger::Balance;
 use crate::unlike::{modes, nodes};
 use core::sync::atomic::{AtomicBool, Ordering};
 use ending::Ending;
-use hetmp_core::file;
+use hetmp_core::file::{self, Form};
 use hetmp_core::float;
 use hetmp_core::report::warn;
 use hetmp_core::sys::keeping_errno;
@@ -166,7 +166,7 @@ fn write(ending: Ending) -> bool {
         // last report.
         if ending != Ending::Running || !file::is_stream(&path) {
             let text = report(ending);
-            let result = file::write(&path, |out| out.write_all(text.as_bytes()));
+            let result = file::write(&path, Form::Json, |out| out.write_all(text.as_bytes()));
             good = written("HETMP_REPORT", value, result);
         }
     }
@@ -176,7 +176,7 @@ fn write(ending: Ending) -> bool {
     *over = true;
     if let Some(value) = &ours.trace {
         let mut dropped = trace_file::Dropped::default();
-        let result = file::write(&file::path(value), |out| {
+        let result = file::write(&file::path(value), Form::Json, |out| {
             dropped = trace_file::write(out, modes::started_ns(), ending)?;
             Ok(())
         });

@@ -1,4 +1,8 @@
 //! Code for x86-64: the copy of a function, and the table of shares that it reads.
+//!
+//! Pages are written while nobody knows them, then made executable, and never written again; a copy has the signature
+//! of its original and lives as long as the process. The table of shares is written only while no thread is in the
+//! region.
 
 use crate::team::members::Outlined;
 use crate::unlike::virtual_team::object;
