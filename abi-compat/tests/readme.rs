@@ -165,8 +165,8 @@ fn schedules() -> Vec<String> {
                     .split(',')
                     .filter(|part| *part != "...")
                     .map(|part| match part {
-                        "P%" | "part%" => "20%",
-                        "Q%" => "5%",
+                        "probe%" | "part%" => "20%",
+                        "jump%" => "5%",
                         "chunk" => "2",
                         "major" => "10",
                         "static-csr:R0" => "static-csr:3",
@@ -190,7 +190,7 @@ fn processors() -> usize {
 #[test]
 fn each_schedule_of_the_table_is_taken() {
     let all = schedules();
-    assert_eq!(all.first().map(String::as_str), Some("static"));
+    assert_eq!(all.first().map(String::as_str), Some("hetprobe"));
     for name in ["hetprobe-i,20%,5%", "static-csr:3,1", "aid-dynamic,10,2"] {
         assert!(all.iter().any(|s| s == name), "{all:?}");
     }

@@ -3,8 +3,8 @@
 //!
 //! Left out: tables, what stands between fences (mostly output, as it was printed), and what another test generates.
 //!
-//! And all pages together have no more words than somebody reads, while a file with much `unsafe` begins with more than a
-//! line: it says what makes that sound.
+//! And all pages together have no more words than somebody reads, while a file with much `unsafe` begins with more than
+//! a line: it says what makes that sound.
 
 use hetmp_abi_compat::library;
 use std::fs;

@@ -6,8 +6,8 @@
 //! * **What it owns**: the exported names, their version nodes, and the layouts of C types.
 //! * **Data in**: calls of compiled programs. **Data out**: calls into `hetmp-omp`, `hetmp-mq`,
 //!   `hetmp-shmem` and `hetmp-goal-job`.
-//! * **`unsafe`** has one contract in all modules: pointers are what compiled code passes by its compiler's interface, or
-//!   the program by the specification (valid, aligned, as long as said, for as long as said). An entry reads its
+//! * **`unsafe`** has one contract in all modules: pointers are what compiled code passes by its compiler's interface,
+//!   or the program by the specification (valid, aligned, as long as said, for as long as said). An entry reads its
 //!   arguments through them and hands them on; where more is promised, the entry says so.
 
 mod acc;

@@ -8,12 +8,12 @@
 //! first = q * id + r; end = first + q
 //! ```
 //!
-//! and asks nobody. In the copy, other code takes the place of the division and of the branch. For a part that is to
-//! go from `f` to `e` that code leaves `q = e - f` and `r = f - q * id`, and goes on as if `id >= r`: the program's own
-//! code then makes `first = f` and `end = e` of them, in any form that the compiler chose. Where the parts
-//! lie is read from a table, as fractions of `n`. So all loops of the function are divided alike, as loops of one length
-//! must be in which iterations of one thread rely on each other. The number of threads, their numbers and what each of
-//! them keeps for itself are the program's own.
+//! and asks nobody. In the copy, other code takes the place of the division and of the branch. For a part that is to go
+//! from `f` to `e` that code leaves `q = e - f` and `r = f - q * id`, and goes on as if `id >= r`: the program's own
+//! code then makes `first = f` and `end = e` of them, in any form that the compiler chose. Where the parts lie is read
+//! from a table, as fractions of `n`. So all loops of the function are divided alike, as loops of one length must be in
+//! which iterations of one thread rely on each other. The number of threads, their numbers and what each of them keeps
+//! for itself are the program's own.
 //!
 //! **When there is a copy.** The scan has found each division by the number of threads to be that of a split; the
 //! quotient and the remainder go nowhere but into the bounds ([`crate::flow`] writes down what else would be made of

@@ -13,9 +13,9 @@
 //! it ends with the slowest thread ([`Run::equal_ns`]). Where this promises much, virtual teams come first, as many
 //! regions run a few times only.
 //!
-//! **What trials lose is bounded** by the process's ledger, whose balance is passed with each [`Turn`]. What a trial has
-//! lost, as far as is known, is returned after each pair, so that the ledger never lags behind by more than a pair. An
-//! execution of the worse way that is known to lose more than is left does not take place, and the better way as far
+//! **What trials lose is bounded** by the process's ledger, whose balance is passed with each [`Turn`]. What a trial
+//! has lost, as far as is known, is returned after each pair, so that the ledger never lags behind by more than a pair.
+//! An execution of the worse way that is known to lose more than is left does not take place, and the better way as far
 //! as is known is kept.
 //!
 //! **Noise is no fact.** A pair of which an execution was disturbed ([`Run::disturbed`]) counts for a part only, so

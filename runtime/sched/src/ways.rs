@@ -51,7 +51,7 @@ table! {
         AlikeNodes "alike-nodes" "all nodes are alike",
         /// On nodes that no known property tells apart.
         Even "even" "its threads take equally long",
-        /// Beside the program.
+        /// While the program runs.
         Unread "unread" "its code is still being read",
         /// By `num_threads(1)` or `if(false)`, too.
         OneThread "one-thread" "a team of one thread",
@@ -61,7 +61,7 @@ table! {
         ThreadLocal "thread-local" "reaches thread-local variables",
         /// Or the number of threads; and no larger team was announced.
         ThreadNumber "thread-number" "uses the thread number for more than loop bounds",
-        /// In files of programs that do not run (`hetmp which`).
+        /// Only `hetmp which` says so.
         NotFound "not-found" "its function was not found",
         /// And no larger team was announced.
         Unscanned "unscanned" "its code cannot be followed",
@@ -74,14 +74,13 @@ table! {
         /// Which balance themselves.
         Tasks "tasks" "creates tasks",
         Ordered "ordered" "keeps an order between threads",
-        /// By looking at memory (seen in its code), or by condition variables (noticed by a watchdog).
+        /// By looking at memory, as its code shows, or by condition variables, which a watchdog notices.
         Waits "waits" "its threads wait for each other unseen",
         /// Devices, leagues, what is not known.
         Unforeseen "unforeseen" "called what a virtual thread cannot do",
         FewPieces "few-pieces" "no more pieces than threads",
         /// It spends less than 30 us in the program's code, or moving it costs more than it gains.
         Short "short" "too short",
-        /// As measured.
         NoGain "no-gain" "an ordinary team is as fast",
         /// Between two calls of the runtime, as code of gcc before 4.9 does.
         Inline "inline" "its primary thread calls the body itself",
@@ -110,7 +109,7 @@ table! {
         Slower "slower" "slower away from the origin",
         /// Or none can be judged; this and the following say why a node runs a whole loop.
         OnlyNode "only-node" "no other node has threads",
-        /// Faults allow several nodes, but all others together would do next to nothing.
+        /// Though faults allow several nodes.
         Negligible "negligible" "others would do next to nothing",
         /// For a loop that is bound by memory.
         MostCores "most-cores" "most cores",
@@ -213,7 +212,7 @@ mod tests {
     fn the_page_is_the_table() {
         let mut page = String::from(
             "# Ways and reasons\n\n\
-             Generated from `runtime/sched/src/ways.rs`. The words of `hetmp report`, `hetmp which` and `HETMP_VERBOSE`.\n\n\
+             The words of `hetmp report`, `hetmp which` and `HETMP_VERBOSE`.\n\n\
              | a region's way | |\n| --- | --- |\n",
         );
         for way in Way::REACHING {

@@ -23,7 +23,7 @@ pub(super) struct Counts {
     pub(super) static_inline: usize,
     /// Tasks and taskloops.
     pub(super) tasks: usize,
-    /// Regions by the way that their code allows, with the words of reports (docs/static-loops.md).
+    /// Regions by the way that their code allows, with the words of reports (docs/reasons.md).
     #[serde(serialize_with = "by_word")]
     pub(super) verdicts: BTreeMap<Way, usize>,
 }

@@ -128,7 +128,7 @@ fn parts(out: &mut String, found: &Found) {
             "\nregions: places that open one; dispatched: loops whose pieces the runtime hands out, those with \
              schedule(runtime) among them;\nstatic: static loops that the runtime divides (clang), inline: that the \
              code divides (gcc); reached: regions that schedules\ndivide as far as their code tells; kept: the \
-             others, by reason (docs/static-loops.md)."
+             others, by reason (docs/reasons.md)."
         ),
     );
 }

@@ -6,8 +6,8 @@
 //!
 //! **Nobody waits for a node that does not come.** A loop has no barrier at its beginning: a program's thread may wait
 //! elsewhere until others have finished the loop, and it may be its node's only one. So a node *takes* its block when
-//! its first thread arrives, and a block that is still free after [`Blocks::patience`] is taken by another node, whole. A
-//! thread leaves the loop when all blocks are taken: the threads of the node that took one execute it. Patience is
+//! its first thread arrives, and a block that is still free after [`Blocks::patience`] is taken by another node, whole.
+//! A thread leaves the loop when all blocks are taken: the threads of the node that took one execute it. Patience is
 //! needed because a region begins later on one node than on another, and a block that changes its node once takes its
 //! pages along.
 //!

@@ -1,6 +1,6 @@
 //! What earlier runs have read in regions' code and learned from executions, and what this one does, in files of the
-//! user's cache folder (`HETMP_CACHE`): one for each object. [`hetmp_scan::kept`] says why a reading is valid in another
-//! process, [`Folder`] whom to believe.
+//! user's cache folder (`HETMP_CACHE`): one for each object. [`hetmp_scan::kept`] says why a reading is valid in
+//! another process, [`Folder`] whom to believe.
 //!
 //! A file is opened when a region of its object would be read, and written when the process ends, if something new was
 //! read: then with what other processes have written meanwhile. Each writer puts a whole file in place; of two that

@@ -12,8 +12,8 @@
 //!
 //! Elsewhere memory outside of the frame is taken to be shared, so that no iteration reads without a race what another
 //! one has stored. Such memory is not: through it an iteration may tell the next one of its chunk something. It is
-//! treated like an array of the frame. What an allocator gives has nothing in it that a program could rely on, so that the
-//! first iteration of each chunk finds nothing there. Iterations that know whether they are the first one in their
+//! treated like an array of the frame. What an allocator gives has nothing in it that a program could rely on, so that
+//! the first iteration of each chunk finds nothing there. Iterations that know whether they are the first one in their
 //! chunk are refused for that. So the memory carries nothing, as long as it is not written before the loop; what is
 //! read from it after the loop is what the last iteration of some chunk has left.
 //!

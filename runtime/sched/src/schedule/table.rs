@@ -1,6 +1,6 @@
 //! The table of schedules. A row says everything about a schedule's name and its arguments; parser, messages,
-//! completions, page, header, the integers of `omp_set_schedule` and what tests run follow from it. [`Kind::begin`] says
-//! how each runs.
+//! completions, page, header, the integers of `omp_set_schedule` and what tests run follow from it. [`Kind::begin`]
+//! says how each runs.
 
 use super::arguments::{chunk, first_argument, percents, ratios, MAX_CHUNK};
 use crate::aid::DEFAULT_PART;

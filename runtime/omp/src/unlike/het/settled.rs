@@ -7,8 +7,8 @@
 //! them into the construct's node.
 //!
 //! One execution in [`FIRST_PERIOD`] (each thread counts for itself) takes the full way and is measured. So drift is
-//! noticed, but later than in loops that are always measured. The shorter the loop, the more the full way costs
-//! beside it. So a loop is measured more and more seldom while its plan stays right, until [`LONGEST_REST`] executions pass
+//! noticed, but later than in loops that are always measured. The shorter the loop, the more the full way costs beside
+//! it. So a loop is measured more and more seldom while its plan stays right, until [`LONGEST_REST`] executions pass
 //! between two measured ones, as of regions: the system's time slices differ, and drift must show within seconds.
 //!
 //! **Loops of many lengths.** One place of a program often runs with another trip count each time: a loop
