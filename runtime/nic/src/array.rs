@@ -14,8 +14,9 @@ pub(crate) unsafe trait Shareable: Sync {}
 pub(crate) struct Array<T> {
     at: *const T,
     len: usize,
-    /// The memory behind `at`, if this array owns it.
-    _own: Option<Box<[T]>>,
+    /// Is the memory a box's, which this array has taken? Not kept as a box: moving one says that nobody else points
+    /// there.
+    own: bool,
 }
 
 // SAFETY: `at` points to what `T: Sync` allows to be shared, in this array's own box or in mapped memory.
@@ -32,11 +33,11 @@ impl<T: core::fmt::Debug> core::fmt::Debug for Array<T> {
 impl<T> Array<T> {
     /// An array in memory of its own.
     pub(crate) fn own(items: impl IntoIterator<Item = T>) -> Array<T> {
-        let own: Box<[T]> = items.into_iter().collect();
+        let items: Box<[T]> = items.into_iter().collect();
         Array {
-            at: own.as_ptr(),
-            len: own.len(),
-            _own: Some(own),
+            len: items.len(),
+            at: Box::into_raw(items).cast_const().cast(),
+            own: true,
         }
     }
 
@@ -59,10 +60,20 @@ impl<T: Shareable> Array<T> {
         let array = Array {
             at: (*at).cast::<T>().cast_const(),
             len,
-            _own: None,
+            own: false,
         };
         *at = at.wrapping_add(Self::bytes(len));
         array
+    }
+}
+
+impl<T> Drop for Array<T> {
+    fn drop(&mut self) {
+        if self.own {
+            let items = core::ptr::slice_from_raw_parts_mut(self.at.cast_mut(), self.len);
+            // SAFETY: `own` has taken the memory from a box of this length, and this is the end of its only owner.
+            drop(unsafe { Box::from_raw(items) });
+        }
     }
 }
 

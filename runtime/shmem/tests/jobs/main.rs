@@ -1,6 +1,6 @@
 //! Jobs of several PEs on every engine: this program starts itself under `hetrun`.
 //!
-//! A role (in `HETMP_SHMEM_ROLE`) is a function that every PE of a job runs. If something is wrong, the role panics,
+//! A role (in `HETMP_TEST_ROLE`) is a function that every PE of a job runs. If something is wrong, the role panics,
 //! which ends the job.
 
 mod collectives;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-const ROLE: &str = "HETMP_SHMEM_ROLE";
+const ROLE: &str = "HETMP_TEST_ROLE";
 /// Long enough for a loaded machine.
 const LIMIT: Duration = Duration::from_secs(120);
 
