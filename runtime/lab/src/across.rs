@@ -88,17 +88,18 @@ impl Across {
     fn take(&mut self, node: usize) {
         let nodes = self.threads.len() as u32;
         let (rest, pool) = (self.n - self.handed, &mut self.pools[node]);
-        let even = (rest / (2 * u64::from(nodes))).max(1);
         let part = self.trial.filter(|t| node != 0 && t.part < 1.0);
-        let most = part.map_or(u64::MAX, |t| {
-            ((t.part / f64::from(nodes - 1) * self.n as f64) as u64).max(1)
+        let most = part.map(|t| {
+            let most = t.part / f64::from(nodes - 1) * self.n as f64;
+            (most as u64).max(1)
         });
         let length = match self.trial {
             _ if self.gave_up => rest,
-            Some(trial) if trial.is_first => pool.pace.share(self.threads[node], 1).min(even),
-            _ => even,
+            Some(_) => pool.pace.share(rest, nodes, most, self.threads[node], 1),
+            None => (rest / (2 * u64::from(nodes))).max(1),
         };
-        let length = length.min(most - pool.taken.min(most)).min(rest);
+        let left = most.map_or(rest, |most| most.saturating_sub(pool.taken));
+        let length = length.min(left).min(rest);
         pool.rest = Range::new(self.handed, self.handed + length);
         pool.taken += length;
         self.handed += length;

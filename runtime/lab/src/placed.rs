@@ -82,7 +82,12 @@ impl Placed {
         // Other nodes' threads wait at once, for one after the other to be served.
         let others: u32 = (1..nodes).map(cores).sum();
         let served = us(platform.worst(|l| l.occupancy_us));
-        rule.data(pages, served + us(link.fault_us) / f64::from(others.max(1)));
+        let one_ns = us(link.fault_us);
+        rule.data(
+            pages,
+            served + one_ns,
+            served + one_ns / f64::from(others.max(1)),
+        );
         Placed {
             rule,
             blocks: vec![Blocks::default(); workload.loops.len()],
@@ -117,14 +122,10 @@ impl Placed {
             Way::Across => self.rule.trial(at, start, self.threshold),
             _ => None,
         };
-        let bounds = match trial.filter(|t| t.part < 1.0) {
-            Some(t) => {
-                let each = t.part / (self.alone.len() - 1) as f64;
-                let others = (1..self.alone.len()).map(|_| each);
-                let all = core::iter::once(1.0 - t.part).chain(others);
-                Blocks::given(all).and_then(|b| b.bounds())
-            }
-            None => self.blocks[at].bounds().or_else(|| {
+        // Where a part is tried, the origin must be able to take back what others have not begun.
+        let bounds = match trial.is_some_and(|t| t.part < 1.0) {
+            true => None,
+            false => self.blocks[at].bounds().or_else(|| {
                 let speeds = self.rule.speeds(at)?;
                 Blocks::given(speeds.into_iter())?.bounds()
             }),
@@ -179,6 +180,7 @@ impl Placed {
                 work: w.iterations as f64 / all.max(1) as f64,
                 ran_ns: (w.ns - w.waited_ns) as f64,
                 waited_ns: w.waited_ns as f64,
+                done_ns: w.ns as f64 / f64::from(threads(i).max(1)),
             };
             let parts: Vec<Part> = work.iter().enumerate().map(part).collect();
             // What small parts show is not how large ones should be.

@@ -121,7 +121,7 @@ fn program(draw: &mut Draw, seed: u64, cores: f64) -> Workload {
                     Spread::Ramp(0.5),
                 ]),
                 mix: None,
-                accesses: accesses(draw, arrays.len() as u64),
+                accesses: accesses(draw, &arrays, ns),
             }
         })
         .collect();
@@ -149,7 +149,11 @@ fn program(draw: &mut Draw, seed: u64, cores: f64) -> Workload {
     }
 }
 
-fn accesses(draw: &mut Draw, arrays: u64) -> Vec<Access> {
+/// What the iterations of a loop touch, of which each takes `ns`: no more than a core can in that time.
+fn accesses(draw: &mut Draw, arrays: &[Array], ns: f64) -> Vec<Access> {
+    /// A core reads a page in this time, or a line of one.
+    const PAGE_NS: f64 = 250.0;
+    const LINE_NS: f64 = 50.0;
     (0..1 + draw.below(3))
         .map(|_| {
             let pattern = match draw.below(8) {
@@ -162,8 +166,23 @@ fn accesses(draw: &mut Draw, arrays: u64) -> Vec<Access> {
                     halo: draw.below(2),
                 },
             };
+            let array = draw.below(arrays.len() as u64) as usize;
+            let Array {
+                units,
+                pages_per_unit,
+                ..
+            } = arrays[array];
+            let least_ns = match pattern {
+                Pattern::All => PAGE_NS * (units * pages_per_unit) as f64,
+                Pattern::Across { rows } => LINE_NS * (rows * pages_per_unit) as f64,
+                _ => 0.0,
+            };
+            let pattern = match least_ns <= ns {
+                true => pattern,
+                false => Pattern::Block { halo: 1 },
+            };
             Access {
-                array: draw.below(arrays) as usize,
+                array,
                 pattern,
                 writes: pattern != Pattern::All && draw.below(2) == 0,
             }

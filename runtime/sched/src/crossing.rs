@@ -20,8 +20,8 @@
 //! **What trials lose is bounded** by the process's ledger, whose balance is passed to [`Crossings::next`]. Every
 //! nanosecond that a region took longer than before, and every nanosecond that the origin waited for a page outside of
 //! crossing regions, is returned as lost. A trial begins when what moving its data is expected to take
-//! ([`Crossings::data`]) is left, and ends when nothing is and its regions have run there with their pages. Where that
-//! would be too late, a part of the work is tried before (`probe`). After a trial that failed, the next one waits until
+//! ([`Crossings::data`]) is left, and ends when nothing is and its regions have run there with their pages, or at once
+//! if serial code waits for pages that long. Where that would be too late, a part of the work is tried before (`probe`). After a trial that failed, the next one waits until
 //! the time spent in regions has doubled, and twice the loss of the last one is left.
 //!
 //! **Other nodes.** A region's function cannot be called for a part of its work, so each execution across nodes is the
@@ -44,7 +44,7 @@ mod probe;
 mod region;
 
 use crate::gain::{Estimate, Ratio};
-use crate::limits::{FIRST_PERIOD, MEMORY};
+use crate::limits::{ALLOWANCE_NS, FIRST_PERIOD, MEMORY};
 use crate::ways::{Reason, Way};
 use early::{Threshold, Trial};
 use region::Region;
@@ -82,8 +82,6 @@ enum Extent {
     All,
     /// All, and it may lose what crossing would have saved so far, beside what the ledger has left.
     Promised(f64),
-    /// All whose pages may move, since one gained in its first execution.
-    Started,
     /// Other nodes get this part of the work.
     Part(f64),
 }
@@ -101,8 +99,8 @@ struct Tried {
 #[derive(Clone, Debug)]
 pub struct Crossings {
     nodes: usize,
-    /// The program's pages, and nanoseconds that moving one takes.
-    data: (f64, f64),
+    /// The program's pages, and nanoseconds that moving one takes: to a thread, and of many at the same time.
+    data: (f64, f64, f64),
     regions: BTreeMap<usize, Region>,
     phase: Phase,
     spent_ns: f64,
@@ -117,8 +115,11 @@ pub struct Crossings {
     /// Time spent in regions before which no part of the work is tried.
     probe_again_ns: f64,
     overhead_ns: f64,
-    /// What a region's first execution may lose that crosses.
+    /// What trials may still lose.
     left_ns: f64,
+    /// What the origin would wait for pages outside of regions that are away, in each time step, if others did all
+    /// work, as the last trial of a part of it has shown.
+    serial_ns: f64,
 }
 
 fn is_home(place: Way) -> bool {
@@ -139,7 +140,7 @@ impl Crossings {
         let nodes = nodes.max(1) as usize;
         Crossings {
             nodes,
-            data: (0.0, 0.0),
+            data: (0.0, 0.0, 0.0),
             regions: BTreeMap::new(),
             phase: Phase::Kept {
                 place: Way::HOME,
@@ -153,6 +154,7 @@ impl Crossings {
             probe_again_ns: 0.0,
             overhead_ns: OVERHEAD_NS,
             left_ns: 0.0,
+            serial_ns: 0.0,
         }
     }
 
@@ -161,15 +163,17 @@ impl Crossings {
         self.overhead_ns = ns;
     }
 
-    /// The program has used this many pages so far. While other nodes fetch them, with all their threads, each takes
-    /// `fault_ns`.
-    pub fn data(&mut self, pages: u64, fault_ns: f64) {
-        self.data = (pages as f64, fault_ns);
+    /// The program has used this many pages so far. Each takes `one_ns` to come to a thread that needs one after the
+    /// other, as serial code does and threads that need the same, and `many_ns` where all of a node's threads need
+    /// different ones.
+    pub fn data(&mut self, pages: u64, one_ns: f64, many_ns: f64) {
+        self.data = (pages as f64, one_ns, many_ns);
     }
 
     /// Where the region's next execution runs: across, whole on another node, or as an ordinary team at the origin.
     /// Trials may still lose `left_ns`. Report the execution by [`Crossings::ran`].
     pub fn next(&mut self, region: usize, left_ns: f64) -> Way {
+        self.left_ns = left_ns;
         self.give_up_probe();
         if let Phase::Kept { .. } = self.phase {
             self.look_back(region, left_ns);
@@ -186,6 +190,9 @@ impl Crossings {
                 left_ns += *ns;
             }
             *left = left_ns;
+            if left_ns < 0.0 && self.fetched_ns > ALLOWANCE_NS as f64 {
+                self.judge_trial();
+            }
         }
         let place = self.place();
         let whole = matches!(place, Way::Elsewhere(_));
@@ -206,13 +213,11 @@ impl Crossings {
 
     /// Others gain away from home, and the region was not tried with them: may its pages move, too?
     fn may_follow(&self, region: usize, left_ns: f64) -> bool {
-        let asks = match self.phase {
-            Phase::Kept { .. } => true,
-            Phase::Trial { extent, .. } => matches!(extent, Extent::Started),
-        };
-        let known = self.regions.get(&region).filter(|_| asks);
-        known.is_none_or(|r| {
-            r.tried || r.runs > 0 || self.moving_ns(|other| core::ptr::eq(other, r)) <= left_ns
+        let bounded = |extent| matches!(extent, Extent::Promised(_) | Extent::Part(_));
+        let asks = !matches!(self.phase, Phase::Trial { extent, .. } if bounded(extent));
+        self.regions.get(&region).is_none_or(|r| {
+            let own = |other: &Region| core::ptr::eq(other, r);
+            !asks || r.tried || r.runs > 0 || self.moving_ns(own, self.data.1) <= left_ns
         })
     }
 
@@ -227,7 +232,7 @@ impl Crossings {
             let first = self.tried[0].again_ns == 0.0;
             let is_new = |r: &Region| !r.tried;
             if self.candidates().any(is_new) {
-                let moving_ns = self.moving_ns(is_new);
+                let moving_ns = self.moving_ns(is_new, self.data.1);
                 // What others lost says how much a trial may cost, but they need not have another one first.
                 let is_left = self.is_left(Way::Across, left_ns.max(promised_ns));
                 let extent = match is_left {
@@ -278,11 +283,15 @@ impl Crossings {
         self.spent_ns >= self.tried[index(place)].again_ns && self.is_left(place, left_ns)
     }
 
-    /// What moving the pages of some regions is expected to take.
-    fn moving_ns(&self, of: impl Fn(&Region) -> bool) -> f64 {
-        let (pages, fault_ns) = self.data;
-        let home_ns: f64 = self.candidates().filter(|r| of(r)).map(|r| r.home_ns).sum();
-        MOVES * fault_ns * pages.min(home_ns / TOUCH_NS)
+    /// What moving the pages of some regions is expected to take, each `fault_ns`, if no trial of a part has shown it.
+    fn moving_ns(&self, of: impl Fn(&Region) -> bool, fault_ns: f64) -> f64 {
+        let pages = self.data.0;
+        let all = || self.candidates().filter(|r| of(r));
+        let known = all().map(|r| r.moved_ns).sum::<Option<f64>>();
+        known.unwrap_or_else(|| {
+            let home_ns: f64 = all().map(|r| r.home_ns).sum();
+            MOVES * fault_ns * pages.min(home_ns / TOUCH_NS)
+        })
     }
 
     /// Why the region's next execution runs where it runs.
@@ -330,15 +339,12 @@ impl Crossings {
 
     /// The trial that the region's next execution across nodes is, if it is one, which begins at this time.
     pub fn trial(&self, region: usize, began: u64, threshold: Threshold) -> Option<Trial> {
-        let (is_first, home_ns, left_ns) = match (&self.phase, self.regions.get(&region)) {
-            (Phase::Trial { left_ns, .. }, Some(r)) => {
-                (r.runs == 0, r.before_ns.max(r.home_ns), *left_ns)
-            }
-            (_, None) if self.left_ns > 0.0 => (true, 0.0, self.left_ns),
+        let (home_ns, left_ns) = match (&self.phase, self.regions.get(&region)) {
+            (Phase::Trial { left_ns, .. }, Some(r)) => (r.before_ns.max(r.home_ns), *left_ns),
+            (_, None) if self.left_ns > 0.0 => (0.0, self.left_ns),
             _ => return None,
         };
         Some(Trial {
-            is_first,
             part: self.part().unwrap_or(1.0),
             home_ns,
             spare_ns: left_ns.max(0.0),
@@ -401,7 +407,7 @@ impl Crossings {
         self.tried(place).again_ns = 2.0 * self.spent_ns;
         let from = self.place();
         let more = match extent {
-            Extent::All | Extent::Started => 0,
+            Extent::All => 0,
             // A time step often reads what the one before it wrote, and writes what that read. Where there is much of
             // that, the second execution says nothing either.
             Extent::Promised(_) | Extent::Part(_) => 1,
@@ -548,12 +554,16 @@ impl Crossings {
         if let Extent::Part(_) = extent {
             return self.end_probe();
         }
+        self.learn_serial(1.0);
         self.forget_promises();
         let wins = self.together().is_some_and(|e| e.mean > 0.0);
         self.tried(place).loss_ns = lost_ns;
         let whole = matches!(place, Way::Elsewhere(_));
         let mut any = false;
         for r in self.regions.values_mut().filter(|r| r.has_moved()) {
+            if place == Way::Across {
+                r.across_ns = r.recent_ns;
+            }
             // Whole on one node, all regions go or none: one that stayed would take its pages back.
             r.out |= if wins {
                 !whole && r.loses()
@@ -590,7 +600,8 @@ impl Crossings {
         let Phase::Kept { place, lost_ns } = self.phase else {
             return 0.0;
         };
-        let lose = |e: Estimate| e.is_clear() && e.mean < 0.0;
+        let dear = lost_ns > self.left_ns.max(0.0);
+        let lose = |e: Estimate| (e.is_clear() || dear) && e.mean < 0.0;
         if !self.together().is_some_and(lose) {
             return 0.0;
         }

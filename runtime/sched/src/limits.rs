@@ -5,7 +5,7 @@
 
 /// Nanoseconds that looking and trying may take in every process. Regions of 8 KB, of which long programs may have a
 /// single one that runs once, take 3 ms; nobody waits for a program that feels 20...
-const ALLOWANCE_NS: u64 = 20_000_000;
+pub(crate) const ALLOWANCE_NS: u64 = 20_000_000;
 /// ...or one part in so many of the time that the program has run, if that is more.
 const ONE_IN: u64 = 100;
 

@@ -106,6 +106,8 @@ pub(super) struct Local {
     looks: Looks,
     /// What threads did in the trial.
     probe: Probe,
+    /// At the origin: when its threads were done with the region.
+    pub(super) done: AtomicU64,
     /// The team of this node's threads.
     team: AtomicPtr<Team>,
     /// Threads started on this node, the one that opens regions at the origin included.
@@ -145,6 +147,7 @@ impl Local {
             gave_up: AtomicBool::new(false),
             looks: Looks::new(),
             probe: Probe::new(),
+            done: AtomicU64::new(0),
             team: AtomicPtr::new(core::ptr::null_mut()),
             made: AtomicU32::new(0),
             shown: AtomicU32::new(0),
@@ -492,14 +495,14 @@ pub(super) fn gives_up(t: &Table, trial: &Trial, begun: impl FnOnce() -> (f64, f
     t.me == 0 && gave_up()
 }
 
-/// The iterations of a loop with so many that this node takes at most on demand.
-pub(super) fn most(t: &Table, iterations: u64) -> u64 {
+/// The iterations of a loop with so many that this node takes at most on demand, in a trial of a part of them.
+pub(super) fn most(t: &Table, iterations: u64) -> Option<u64> {
     match trial() {
         Some(trial) if t.me != 0 && trial.part < 1.0 => {
             let part = trial.part / f64::from(t.nodes - 1);
-            float::apart(|| (part * iterations as f64) as u64).max(1)
+            Some(float::apart(|| (part * iterations as f64) as u64).max(1))
         }
-        _ => u64::MAX,
+        _ => None,
     }
 }
 

@@ -138,6 +138,7 @@ pub(super) fn part(words: [u64; 3], threads: u32, waited_ns: u64) -> Part {
         work: work as f64 / WHOLE,
         ran_ns: ran_ns as f64,
         waited_ns: waited_ns as f64,
+        done_ns: 0.0,
     }
 }
 

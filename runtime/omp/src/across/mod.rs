@@ -48,6 +48,7 @@ use crate::thread::Thread;
 use crate::unlike::{modes, ways};
 use crate::worksharing::kinds::{Order, SchedKind};
 use admit::Crossing;
+use core::sync::atomic::Ordering;
 use counts::Counts;
 use hetmp_core::{float, report, sys, topo};
 use hetmp_scan::Form;
@@ -394,7 +395,14 @@ unsafe fn cross(
             table::words(t, node as u32)
         };
         let waited_ns = during.get(node).map_or(0, |c| c.waited_ns());
-        meter::part(words, threads[node], waited_ns)
+        let done_ns = match node {
+            0 => LOCAL.done.load(Ordering::Relaxed).saturating_sub(began) as f64,
+            _ => 0.0,
+        };
+        Part {
+            done_ns,
+            ..meter::part(words, threads[node], waited_ns)
+        }
     };
     // Nodes that waited until the origin had done its part show nothing.
     let shows = !gave_up || trial.is_some_and(|trial| trial.home_ns == 0.0);
@@ -407,6 +415,7 @@ fn with_others(t: &Table, entry: u64, data: u64, opening: &Opening) {
     fork(t, entry, data, opening);
     LOCAL.open(t, entry, data, opening, 1);
     LOCAL.run(0);
+    LOCAL.done.store(weigh::now(), Ordering::Relaxed);
     ask(t, JOIN, [0; 3]);
     if opening.lends {
         (t.lend)(false);

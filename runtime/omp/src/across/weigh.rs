@@ -129,8 +129,8 @@ pub(super) fn place(t: &Table, th: &Thread, region: &Region, is_dealt: bool) -> 
             ledger::charge(w.rule.fetched(since));
         }
         let each = region.nthreads.div_ceil(t.nodes);
-        let fault_ns = page_ns(waited, own.faults() + own.along(), each);
-        w.rule.data(own.touched(), fault_ns);
+        let page_ns = |threads| page_ns(waited, own.faults() + own.along(), threads);
+        w.rule.data(own.touched(), page_ns(1), page_ns(each));
         w.waited_ns = waited;
         let left_ns = ledger::left_ns() as f64;
         if is_dealt && w.rule.starts(region.code, left_ns) {
@@ -191,12 +191,9 @@ pub(super) fn blocks(
             let weight = |(ratio, &threads): (&f64, &u32)| ratio * f64::from(threads);
             Blocks::given(ratios.iter().zip(threads).map(weight))?.bounds()?
         }
+        // Where a part is tried, the origin must be able to take what others have not begun.
         Ahead::Learned => with(t, |w| match w.rule.part() {
-            Some(part) => {
-                let each = part / f64::from(t.nodes - 1);
-                let others = (1..t.nodes).map(|_| each);
-                Blocks::given(core::iter::once(1.0 - part).chain(others))?.bounds()
-            }
+            Some(_) => None,
             None => w.blocks.get(&code).and_then(Blocks::bounds).or_else(|| {
                 let speeds = w.rule.speeds(code)?.into_iter();
                 Blocks::given(speeds)?.bounds()

@@ -157,6 +157,7 @@ mod tests {
             work,
             ran_ns,
             waited_ns: 0.0,
+            done_ns: 0.0,
         }
     }
 

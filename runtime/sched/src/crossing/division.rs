@@ -43,6 +43,8 @@ pub struct Part {
     pub ran_ns: f64,
     /// Nanoseconds that they waited for pages beside that.
     pub waited_ns: f64,
+    /// At home: nanoseconds by the clock until all of them were done.
+    pub done_ns: f64,
 }
 
 impl Part {
@@ -218,6 +220,7 @@ mod tests {
                     work,
                     ran_ns: work * ns,
                     waited_ns: 0.0,
+                    done_ns: 0.0,
                 }
             })
             .collect()

@@ -15,9 +15,10 @@ impl Crossings {
         let own = parts.first().and_then(|p| p.alone_ns(threads));
         let r = self.regions.entry(region).or_default();
         if let (0, 0, Some(_)) = (r.home_runs, r.runs, own) {
-            // It was its first execution, of which the origin ran this part from the beginning to the end.
+            // It was its first execution, of which the origin ran this part until it was `done`.
             let waited_ns = parts[0].waited_ns / f64::from(parts[0].threads.max(1));
-            (r.home_runs, r.home_ns) = (HOME_RUNS, (ns - waited_ns).max(1.0) / parts[0].work);
+            let done_ns = (parts[0].done_ns - waited_ns).max(1.0);
+            (r.home_runs, r.home_ns) = (HOME_RUNS, done_ns / parts[0].work);
         }
         // Where other work takes a part of the processor's time, an execution at home takes longer than that time. It
         // would on other nodes, too.
@@ -29,26 +30,44 @@ impl Crossings {
         self.promises(region, parts);
     }
 
-    /// The node that promises most, if moving there is expected to take no more than is left, or than it would have
+    /// Time steps so far: each runs each region about as often.
+    pub(super) fn steps(&self) -> u32 {
+        self.candidates().map(|r| r.home_runs).min().unwrap_or(0)
+    }
+
+    /// The node that promises most, or all together for regions that are on one, if moving there is expected to take no more than is left, or than it would have
     /// saved so far; and how a trial there is bounded.
     pub(super) fn best_node(&self, left_ns: f64) -> Option<(Way, Extent)> {
         let kept = self.place();
         // All of it, or the rest.
         let part = if is_home(kept) { 1.0 / MOVES } else { 1.0 };
-        let moving_ns = part * self.moving_ns(|_| true);
+        let moving_ns = part * self.moving_ns(|_| true, self.data.1);
         let is_away = |r: &Region| !is_home(kept) && !r.out;
         if self.candidates().any(|r| is_away(r) && r.recent_ns == 0.0) {
             return None;
         }
         let now_ns = |r: &Region| if is_away(r) { r.recent_ns } else { r.home_ns };
-        let shown = |r: &Region, node: usize| Some((*r.alone_ns.get(node - 1)?, r.home_ns));
+        // Node 0 stands for all together.
+        let shown = |r: &Region, node: usize| {
+            let all: f64 = r.alone_ns.iter().map(|ns| 1.0 / ns.max(1.0)).sum();
+            let ns = match node {
+                0 if r.across_ns > 0.0 => r.across_ns,
+                0 if all > 0.0 => 1.0 / (all + 1.0 / r.home_ns.max(1.0)),
+                _ => *r.alone_ns.get(node.checked_sub(1)?)?,
+            };
+            Some((ns, r.home_ns))
+        };
         let promise = |node: usize| {
-            let place = Way::Elsewhere(node);
+            let place = match node {
+                0 => Way::Across,
+                node => Way::Elsewhere(node),
+            };
             // Regions that showed nothing are taken to be like the others.
             let (there, home) = (self.candidates().filter_map(|r| shown(r, node)))
                 .fold((0.0, 0.0), |sum, r| (sum.0 + r.0, sum.1 + r.1));
             let like = if home > 0.0 { there / home } else { 1.0 };
-            let (mut now, mut away) = (0.0, 0.0);
+            let waits_too = if is_home(kept) { 0.0 } else { self.serial_ns };
+            let (mut now, mut away) = (waits_too, self.serial_ns);
             // Short regions go too.
             for r in self.regions.values().filter(|r| r.home_runs > 0) {
                 let shown = shown(r, node).filter(|_| self.may_gain(r));
@@ -60,9 +79,7 @@ impl Crossings {
                 away += shown.map_or(like * r.home_ns, |(ns, _)| ns) + self.overhead_ns;
             }
             let gain = (now.max(1.0) / away.max(1.0)).ln();
-            // Each time step runs each region about as often.
-            let steps = self.candidates().map(|r| r.home_runs).min().unwrap_or(0);
-            let saved_ns = f64::from(steps) * (now - away);
+            let saved_ns = f64::from(self.steps()) * (now - away);
             let extent = match moving_ns <= left_ns {
                 true => Extent::All,
                 false => Extent::Promised(saved_ns),
@@ -73,7 +90,7 @@ impl Crossings {
             let allowed = place != kept && may_move && self.may_try(place, may_lose_ns);
             (allowed && gain > SYSTEMATIC).then_some((gain, (place, extent)))
         };
-        let best = (1..self.nodes)
+        let best = (usize::from(is_home(kept))..self.nodes)
             .filter_map(promise)
             .max_by(|a, b| a.0.total_cmp(&b.0));
         best.map(|(_, best)| best)

@@ -40,14 +40,16 @@ impl Crossings {
 
     /// The part of the work for which pages may move, there and back, if that is enough to tell something.
     pub(super) fn affordable(&self, of: impl Fn(&Region) -> bool, left_ns: f64) -> Option<f64> {
-        let part = MOVES * left_ns / (2.0 * self.moving_ns(of));
+        let part = MOVES * left_ns / (2.0 * self.moving_ns(of, self.data.2));
+        let part = part.min(MOVES);
         (self.spent_ns >= self.probe_again_ns && part >= NEGLIGIBLE).then_some(part)
     }
 
     /// What crossing would have saved so far, as promised.
     pub(super) fn promised_ns(&self) -> f64 {
         let saved = |r: &Region| Some(f64::from(r.home_runs) * (r.home_ns - r.promised_ns?));
-        self.candidates().filter_map(saved).sum()
+        let saved_ns: f64 = self.candidates().filter_map(saved).sum();
+        saved_ns - f64::from(self.steps()) * MOVES * self.serial_ns
     }
 
     /// An execution of the region with a part of its work on other nodes showed this, by node.
@@ -77,10 +79,22 @@ impl Crossings {
 
     /// The trial of a part is over: the regions return.
     pub(super) fn end_probe(&mut self) {
-        if let Phase::Trial { from, .. } = self.phase {
+        if let (Phase::Trial { from, .. }, Some(part)) = (&self.phase, self.part()) {
+            let from = *from;
+            self.learn_serial(part);
+            for r in self.regions.values_mut().filter(|r| r.has_moved()) {
+                let more_ns = r.cold_ns - f64::from(r.moving()) * r.recent_ns;
+                r.moved_ns = Some(MOVES / part * more_ns.max(0.0));
+            }
             self.probe_again_ns = 2.0 * self.spent_ns;
             self.go(from);
         }
+    }
+
+    /// A trial is over in which others did this part of the work: what did the origin wait for outside of it?
+    pub(super) fn learn_serial(&mut self, part: f64) {
+        let steps = self.regions.values().map(|r| r.runs).max().unwrap_or(0);
+        self.serial_ns = self.fetched_ns / f64::from(steps.max(1)) / part;
     }
 
     /// What was promised is no more believed.
@@ -127,7 +141,7 @@ mod tests {
 
         fn run(&mut self, runs: usize) {
             for _ in 0..runs {
-                self.rule.data(PAGES as u64, FAULT_NS);
+                self.rule.data(PAGES as u64, FAULT_NS, FAULT_NS);
                 let place = self.rule.next(0, left(self.total, self.lost));
                 let part = match place {
                     Way::Across => self.rule.part().unwrap_or(MOVES),
@@ -144,6 +158,7 @@ mod tests {
                         work,
                         ran_ns: work * HOME_NS,
                         waited_ns,
+                        done_ns: 0.0,
                     };
                     self.rule.crossed(0, &[of(1.0 - part), of(part)], 2, ns);
                 }

@@ -37,8 +37,12 @@ pub(super) struct Region {
     pub(super) away_ns: f64,
     /// Was in a trial of all its work.
     pub(super) tried: bool,
+    /// What it took across nodes at the end of the last trial of that; 0: there was none.
+    pub(super) across_ns: f64,
     /// What it takes across nodes, as a trial of a part of its work has shown.
     pub(super) promised_ns: Option<f64>,
+    /// What moving its pages takes, as that trial has shown.
+    pub(super) moved_ns: Option<f64>,
     /// What the whole region takes on each other node alone if all its pages are there, as the last execution across
     /// showed; empty before the first one that showed it.
     pub(super) alone_ns: Vec<f64>,

@@ -45,7 +45,7 @@ impl World {
         // Moving all of it takes as long as the regions' executions that do.
         let fault_ns = 20_000.0;
         let pages = 2.0 * of.regions as f64 * of.moving / fault_ns;
-        rule.data(pages as u64, fault_ns);
+        rule.data(pages as u64, fault_ns, fault_ns);
         World {
             of,
             rule,
@@ -240,6 +240,7 @@ impl Nodes {
                         work,
                         ran_ns: work * self.core_ns[node],
                         waited_ns: cold_ns * node as f64,
+                        done_ns: 0.0,
                     }
                 };
                 let parts = [part(0), part(1)];
@@ -286,7 +287,7 @@ fn steady_times_of_an_old_division_do_not_count() {
     let mut nodes = Nodes::new([20.0 * MS, 60.0 * MS], 1.0, true);
     nodes.cold_ns = 30.0 * MS;
     // So the trial begins late enough to bear these.
-    nodes.rule.data(8000, 20_000.0);
+    nodes.rule.data(8000, 20_000.0, 20_000.0);
     let places: Vec<Way> = (0..600).map(|_| nodes.run().0).collect();
     let first = places.iter().position(|&p| p == Way::Across);
     let first = first.expect("a trial");
@@ -300,7 +301,7 @@ fn steady_times_of_an_old_division_do_not_count() {
 fn little_data_is_tried_at_once() {
     for (pages, first) in [(50, 3), (2000, 3), (4000, 201)] {
         let mut rule = Crossings::new(2);
-        rule.data(pages, 20_000.0);
+        rule.data(pages, 20_000.0, 20_000.0);
         let runs = (1..300).find(|&run| {
             let ran = f64::from(run - 1) * 20.0 * MS;
             let place = whole(&mut rule, 0, left(ran, 0.0));
