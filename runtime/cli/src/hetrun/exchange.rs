@@ -32,8 +32,8 @@ pub(crate) enum Event {
     Garbled(String),
     /// The rank's connection has ended.
     Left,
-    /// The time of an [`Action::AskAgain`] is over.
-    Again,
+    /// Its process goes on, some time after that.
+    WentOn,
     /// The rank's process has ended.
     Ended(End),
 }
@@ -43,9 +43,6 @@ pub(crate) enum Event {
 pub(crate) enum Action {
     /// Answer a rank.
     Reply(u32, Reply),
-    /// Send [`Event::Again`] after a moment. The end of the process is probably on its way, and tells more than the
-    /// end of the connection.
-    AskAgain(u32),
     /// End the job with this exit status. The text says why.
     Fail(i32, String),
     /// End the job because a rank has asked for it (`shmem_global_exit(0)`): no error, status 0.
@@ -103,13 +100,8 @@ impl Exchange {
                     mine.joined = true;
                     mine.finalized = false;
                 }
-                Event::Left => {
-                    mine.connected = false;
-                    if !mine.finalized && mine.end.is_none() {
-                        actions.push(Action::AskAgain(rank));
-                    }
-                }
-                Event::Again => {
+                Event::Left => mine.connected = false,
+                Event::WentOn => {
                     if !mine.connected && !mine.finalized && mine.end.is_none() {
                         let text = format!(
                             "rank {rank}: a process that says good-bye is needed; its connection \
@@ -340,8 +332,13 @@ mod tests {
         assert_eq!(job.handle(0, Event::Ended(End::Status(0))), []);
         let mut job = Exchange::new(2);
         job.handle(0, Event::Joined);
-        assert_eq!(job.handle(0, Event::Left), [Action::AskAgain(0)]);
-        fails(&job.handle(0, Event::Again), 1, "its connection ended");
+        assert_eq!(job.handle(0, Event::Left), []);
+        fails(&job.handle(0, Event::WentOn), 1, "its connection ended");
+        let mut job = Exchange::new(2);
+        job.handle(0, Event::Joined);
+        job.handle(0, Event::Left);
+        job.handle(0, Event::Joined);
+        assert_eq!(job.handle(0, Event::WentOn), []);
         let mut job = Exchange::new(2);
         let stop = Request::Abort {
             status: 0,
@@ -365,7 +362,7 @@ mod tests {
         prop_oneof![
             Just(Event::Joined),
             Just(Event::Left),
-            Just(Event::Again),
+            Just(Event::WentOn),
             Just(put("k", b"v")),
             Just(Event::Request(Request::Fence)),
             Just(Event::Request(Request::Finalize)),

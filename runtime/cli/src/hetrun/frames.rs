@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 /// The version of both ends must be the same.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 /// The longest text, and the longest program name, argument or variable, bytes.
 const TEXT: usize = 256 * 1024;
 /// The longest piece of output or input, bytes.
@@ -217,8 +217,7 @@ impl Notice {
                     Event::Request(request) => frame.byte(2).fixed(&request.encode()[4..]),
                     Event::Garbled(what) => frame.byte(3).bytes(what.as_bytes()),
                     Event::Left => frame.byte(4),
-                    // Only hetrun itself makes these.
-                    Event::Again => frame.byte(5),
+                    Event::WentOn => frame.byte(5),
                     Event::Ended(End::Status(n)) => frame.byte(6).number(*n as u32),
                     Event::Ended(End::Signal(n)) => frame.byte(7).number(*n as u32),
                 }
@@ -265,6 +264,7 @@ impl Notice {
                     }
                     3 => Event::Garbled(f.text(TEXT)?),
                     4 => Event::Left,
+                    5 => Event::WentOn,
                     6 => Event::Ended(End::Status(f.number()? as i32)),
                     7 => match f.number()? {
                         n @ 1..=64 => Event::Ended(End::Signal(n as i32)),

@@ -399,6 +399,11 @@ struct Door {
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a rank's new process waits until its old one is gone.
 const TURN: Duration = Duration::from_secs(1);
+/// The time between two looks at a process whose connection has ended.
+const LOOK: Duration = Duration::from_millis(10);
+/// In how many looks a process must be seen to go on. Looks, since the clock goes on while a machine that has too much
+/// to do runs nothing of the job.
+const LOOKS: u32 = 300;
 
 impl Door {
     fn listen(self: Arc<Self>, listener: &UnixListener) {
@@ -415,19 +420,24 @@ impl Door {
                 continue;
             }
             let door = Arc::clone(&self);
-            std::thread::spawn(move || door.serve(stream));
+            std::thread::spawn(move || {
+                if let Some((rank, process)) = door.serve(stream) {
+                    door.see_off(rank, process, LOOKS);
+                }
+            });
         }
     }
 
-    fn serve(&self, mut stream: UnixStream) {
-        let process = peer(&stream).map(|peer| peer.pid);
+    /// Serves a connection to its end: whose it was, if it was one of the job.
+    fn serve(&self, mut stream: UnixStream) -> Option<(u32, libc::pid_t)> {
+        let process = peer(&stream)?.pid;
         let greeted = self.greet(&mut stream);
         self.strangers.fetch_sub(1, Ordering::Relaxed);
         let rank = match greeted {
             Ok(rank) => rank,
             Err(why) => {
                 let _ = stream.write_all(&Reply::Refused(why).encode());
-                return;
+                return None;
             }
         };
         let event = |event| (self.report)(Happening::Rank(rank, event));
@@ -447,14 +457,27 @@ impl Door {
                 Ok(None) | Err(_) => break,
             }
         }
-        // Connections are kept by a thread with descriptors of its own, which may end long before the others.
-        while process.is_some_and(is_dying) {
-            std::thread::sleep(Duration::from_millis(10));
-        }
         // Reported before the rank's next process can be let in and reported.
         let mut connections = lock(&self.connections);
         connections.remove(&rank);
         event(Event::Left);
+        Some((rank, process))
+    }
+
+    /// Reports a process that goes on without its connection. A connection is kept by a thread with descriptors of its
+    /// own, which may end long before the others; and the end of the process tells more than that of the connection.
+    fn see_off(&self, rank: u32, process: libc::pid_t, looks: u32) {
+        let mut seen = 0;
+        while seen < looks {
+            match life(process) {
+                // Another thread waits for it, and reports its end.
+                Life::Over => return,
+                Life::Ends => {}
+                Life::GoesOn => seen += 1,
+            }
+            std::thread::sleep(LOOK);
+        }
+        (self.report)(Happening::Rank(rank, Event::WentOn));
     }
 
     /// Lets a process in that knows the job's secret.
@@ -550,15 +573,26 @@ fn peer(stream: &UnixStream) -> Option<libc::ucred> {
     (failed == 0).then_some(peer)
 }
 
-/// Is the process ending, but not ready yet for its parent's `wait`?
-fn is_dying(process: libc::pid_t) -> bool {
+/// How far a process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Life {
+    GoesOn,
+    /// Killed or ending, but not ready yet for its parent's `wait`.
+    Ends,
+    /// A child of this process that has ended: `wait` returns at once.
+    Over,
+}
+
+fn life(process: libc::pid_t) -> Life {
     let stat = file::bytes(Path::new(&format!("/proc/{process}/stat")), 4096);
-    // A process may have any name.
-    stat.is_ok_and(|stat| says_dying(&String::from_utf8_lossy(&stat)))
+    // A process may have any name. One that is gone may have been the child of a script that goes on.
+    stat.map_or(Life::GoesOn, |stat| {
+        life_of(&String::from_utf8_lossy(&stat), std::process::id())
+    })
 }
 
 /// `stat` as in proc_pid_stat(5), of a process's first thread.
-fn says_dying(stat: &str) -> bool {
+fn life_of(stat: &str, parent: u32) -> Life {
     const EXITING: u64 = 4;
     let fields: Vec<&str> = stat
         .rsplit(')')
@@ -571,25 +605,27 @@ fn says_dying(stat: &str) -> bool {
     let bits = |number: usize| field(number).parse().unwrap_or(0_u64);
     let killed = bits(31) & 1 << (libc::SIGKILL - 1) != 0;
     match field(3) {
-        "Z" | "X" => bits(20) > 1,
-        _ => killed || bits(9) & EXITING != 0,
+        "Z" | "X" if bits(20) > 1 => Life::Ends,
+        "Z" | "X" if bits(4) == u64::from(parent) => Life::Over,
+        "Z" | "X" => Life::GoesOn,
+        _ if killed || bits(9) & EXITING != 0 => Life::Ends,
+        _ => Life::GoesOn,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{is_dying, lock, says_dying, Door, Event, Happening, Plan, Report};
+    use super::{life, life_of, lock, Door, Event, Happening, Life, Plan, Report};
     use hetmp_core::bootstrap::wire::{read_frame, Reply, Request, VERSION};
     use std::io::Write;
     use std::os::unix::net::UnixStream;
+    use std::process::Command;
     use std::sync::atomic::AtomicUsize;
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
 
-    /// The main thread hears of what happens late. A process that is welcome, and may end at once, has been
-    /// reported as joined all the same.
-    #[test]
-    fn who_is_welcome_has_been_reported() {
+    /// A door, and what it reports, each after a while.
+    fn door() -> (Door, Arc<Mutex<Vec<Event>>>) {
         let seen: Arc<Mutex<Vec<Event>>> = Arc::default();
         let record = Arc::clone(&seen);
         let report: Report = Arc::new(move |happening| {
@@ -615,6 +651,14 @@ mod tests {
             connections: Arc::default(),
             strangers: AtomicUsize::new(1),
         };
+        (door, seen)
+    }
+
+    /// The main thread hears of what happens late. A process that is welcome, and may end at once, has been
+    /// reported as joined all the same.
+    #[test]
+    fn who_is_welcome_has_been_reported() {
+        let (door, seen) = door();
         let (mut process, stream) = UnixStream::pair().expect("a pair");
         let hello = Request::Hello {
             version: VERSION,
@@ -631,25 +675,38 @@ mod tests {
         assert_eq!(lock(&seen)[..], [Event::Joined, Event::Left]);
     }
 
+    /// However late the thread that waits for it is.
     #[test]
-    fn a_process_dies_until_its_last_thread_has_ended() {
+    fn only_a_process_that_goes_on_is_reported_without_its_connection() {
+        let (door, seen) = door();
+        let mut child = Command::new("sleep").arg("60").spawn().expect("a child");
+        let process = child.id() as libc::pid_t;
+        door.see_off(0, process, 2);
+        assert_eq!(lock(&seen)[..], [Event::WentOn]);
+        child.kill().expect("a living child");
+        door.see_off(0, process, u32::MAX);
+        assert_eq!(life(process), Life::Over);
+        assert_eq!(lock(&seen).len(), 1);
+        child.wait().expect("a child");
+    }
+
+    #[test]
+    fn a_process_ends_until_its_last_thread_has_ended() {
         let stat = |state, flags: u32, threads: u32, pending: u32| {
             let before =
                 format!("7 (a) b) {state} 1 7 7 0 -1 {flags} 0 0 0 0 0 0 0 0 20 0 {threads}");
-            format!("{before} 0 9 0 0 0 0 0 0 0 0 {pending} 0")
+            let stat = format!("{before} 0 9 0 0 0 0 0 0 0 0 {pending} 0");
+            life_of(&stat, 1)
         };
-        assert!(!says_dying(&stat("S", 0x40_0000, 2, 0)));
-        assert!(
-            says_dying(&stat("S", 0x40_0000, 2, 1 << 8)),
-            "killed, and has not run yet"
-        );
-        assert!(says_dying(&stat("R", 0x40_0004, 2, 0)));
-        assert!(
-            says_dying(&stat("Z", 0x40_0004, 2, 0)),
-            "its first thread has ended"
-        );
-        assert!(!says_dying(&stat("Z", 0x40_0004, 1, 0)));
-        assert!(!says_dying(""));
-        assert!(!is_dying(std::process::id() as libc::pid_t));
+        assert_eq!(stat("S", 0x40_0000, 2, 0), Life::GoesOn);
+        let killed = stat("S", 0x40_0000, 2, 1 << 8);
+        assert_eq!(killed, Life::Ends, "it has not run yet");
+        assert_eq!(stat("R", 0x40_0004, 2, 0), Life::Ends);
+        let headless = stat("Z", 0x40_0004, 2, 0);
+        assert_eq!(headless, Life::Ends, "its first thread has ended");
+        assert_eq!(stat("Z", 0x40_0004, 1, 0), Life::Over);
+        assert_eq!(life_of("7 (a) Z 5 7", 1), Life::GoesOn, "a script's child");
+        assert_eq!(life_of("", 1), Life::GoesOn);
+        assert_eq!(life(std::process::id() as libc::pid_t), Life::GoesOn);
     }
 }

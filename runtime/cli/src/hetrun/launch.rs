@@ -18,9 +18,6 @@ use std::time::{Duration, Instant};
 const GRACE: Duration = Duration::from_millis(1000);
 /// After somebody has asked for the job's end by a signal and one process has ended, the time that the others have.
 const FAREWELL: Duration = Duration::from_secs(10);
-/// How long the end of a connection may come before the end of its process. The kernel closes the files of a killed
-/// process first. On a machine with a load of ten times its cores, more than half a second was seen between the two.
-const AGAIN: Duration = Duration::from_secs(3);
 /// How long output may go on after the processes have ended; their own children may still hold it open.
 const DRAIN: Duration = Duration::from_millis(1000);
 
@@ -79,7 +76,6 @@ pub(crate) fn run(run: &Run) -> Result<u8, (u8, String)> {
         part_of,
         exchange: Exchange::new(size),
         drained: vec![false; size as usize],
-        again: Vec::new(),
         status: None,
         asked: None,
         kill_at: None,
@@ -198,8 +194,6 @@ struct Job {
     exchange: Exchange,
     /// By rank: whether its outputs have ended.
     drained: Vec<bool>,
-    /// When to ask again about which rank.
-    again: Vec<(Instant, u32)>,
     /// The exit status, once the job has failed.
     status: Option<i32>,
     /// The signal by which somebody has asked for the job's end.
@@ -253,7 +247,6 @@ impl Job {
                 Action::Reply(rank, reply) => {
                     self.parts[self.part_of[rank as usize]].reply(rank, reply);
                 }
-                Action::AskAgain(rank) => self.again.push((Instant::now() + AGAIN, rank)),
                 Action::Fail(status, text) => self.fail(status, Some(&text)),
                 Action::Stop => self.fail(0, None),
             }
@@ -307,8 +300,7 @@ impl Job {
         let give_up = self
             .give_up_at
             .map(|at| if at > Instant::now() { at } else { at + DRAIN });
-        let again = self.again.iter().map(|(at, _)| *at).min();
-        [again, self.kill_at, give_up].into_iter().flatten().min()
+        [self.kill_at, give_up].into_iter().flatten().min()
     }
 
     fn deadlines(&mut self) {
@@ -320,17 +312,6 @@ impl Job {
         // Children that the processes have left behind keep their outputs open. They get a second.
         if self.give_up_at.is_some_and(|at| at <= now) && !self.over() {
             self.everywhere(libc::SIGKILL);
-        }
-        let due: Vec<u32> = self
-            .again
-            .iter()
-            .filter(|(at, _)| *at <= now)
-            .map(|(_, rank)| *rank)
-            .collect();
-        self.again.retain(|(at, _)| *at > now);
-        for rank in due {
-            let actions = self.exchange.handle(rank, Event::Again);
-            self.act(actions);
         }
     }
 }
