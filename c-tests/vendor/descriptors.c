@@ -7,7 +7,7 @@
 
 enum { PIECE = 256, PIECES = 5, SLAVES = 64 };
 static float from[SLAVES * PIECE * PIECES] __attribute__((aligned(128)));
-static float to[SLAVES * PIECE * PIECES] __attribute__((aligned(128)));
+static float to[SLAVES * PIECE * PIECES] __attribute__((aligned(128))), gaps[SLAVES * PIECE];
 static __thread_local_fix dma_desc get, put;
 static int missed[SLAVES];
 
@@ -35,6 +35,15 @@ void slave_square(void *unused) {
         dma(put, (long)(to + first + piece * PIECE), (long)local);
         dma_wait(&gone, piece + 1);
     }
+    /* Of the piece, four floats of each sixteen, as blocks with gaps between them, there and back. */
+    got = gone = 0;
+    athread_get(PE_MODE, from + first, local, PIECE, (void *)&got, 0, 48, 16);
+    dma_wait(&got, 1);
+    athread_put(PE_MODE, local, gaps + first / PIECES, PIECE, (void *)&gone, 48, 16);
+    dma_wait(&gone, 1);
+    for (int i = 0; i < PIECE; i++)
+        missed[_MYID] += gaps[first / PIECES + i] != (i % 16 < 4 ? from[first + i] : -1);
+    for (int i = 0; i < PIECE / 4; i++) missed[_MYID] += local[i] != from[first + i / 4 * 16 + i % 4];
     ldm_free(local, PIECE * (int)sizeof(float));
     const int me = _MYID, right = me / 8 * 8 + (me + 1) % 8, below = (me + 8) % SLAVES, far = (me + 37) % SLAVES;
     const int seen[] = {right, below, far}, last = PIECE * PIECES - 1;
@@ -49,6 +58,7 @@ void slave_square(void *unused) {
 int main(void) {
     int wrong = 0;
     for (int i = 0; i < SLAVES * PIECE * PIECES; i++) from[i] = (float)i / 8;
+    for (int i = 0; i < SLAVES * PIECE; i++) gaps[i] = -1;
     athread_init();
     athread_spawn(square, NULL);
     athread_join();

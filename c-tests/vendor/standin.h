@@ -3,6 +3,7 @@
 #define STANDIN_H
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,9 +37,10 @@ static inline void store_free(struct store *s, void *block) {
 
 /* The engine: one thread, transfers in order, each over only after a while. */
 struct job {
-    void *dst;
-    const void *src;
-    size_t bytes;
+    char *dst;
+    const char *src;
+    /* In blocks, which lie `dst_step` and `src_step` apart. */
+    size_t bytes, block, dst_step, src_step;
     volatile int *reply;
     struct job *next;
 };
@@ -53,7 +55,8 @@ static void *engine(void *unused) {
         while (!engine_first) pthread_cond_wait(&engine_more, &engine_lock);
         struct job *j = engine_first;
         pthread_mutex_unlock(&engine_lock);
-        memcpy(j->dst, j->src, j->bytes);
+        for (; j->bytes; j->bytes -= j->block, j->dst += j->dst_step, j->src += j->src_step)
+            memcpy(j->dst, j->src, j->block);
         pthread_mutex_lock(&engine_lock);
         engine_first = j->next;
         if (!engine_first) engine_last = &engine_first;
@@ -64,16 +67,18 @@ static void *engine(void *unused) {
     return unused;
 }
 
-static inline void engine_start(void *dst, const void *src, size_t bytes, volatile int *reply) {
+static inline void engine_start(struct job what) {
     static int running;
     struct job *j = malloc(sizeof *j);
     if (!j) abort();
-    *j = (struct job){dst, src, bytes, reply, NULL};
+    *j = what;
     pthread_mutex_lock(&engine_lock);
     if (!running) {
         pthread_t t;
         running = 1;
         if (pthread_create(&t, NULL, engine, NULL) != 0) abort();
+        /* Slaves wait busily: the engine goes before them, where that is allowed. */
+        pthread_setschedparam(t, SCHED_RR, &(struct sched_param){.sched_priority = 1});
         pthread_detach(t);
     }
     *engine_last = j;

@@ -70,24 +70,28 @@ int athread_syn(scope s, int mask) {
     return 0;
 }
 
-static int in_order(int len, const void *a, const void *b) {
+/* In main memory blocks of `bsize` bytes have gaps of `stride` bytes between them; in the local store they have none. */
+static int transfer(char *memory, char *local, int len, void *reply, int stride, int bsize, int get) {
     /* The engine moves whole words between aligned addresses. */
-    if (len <= 0 || len % 4 || (uintptr_t)a % 4 || (uintptr_t)b % 4) {
-        fprintf(stderr, "athread: a transfer of %d bytes between %p and %p\n", len, a, b);
+    if (len <= 0 || (len | stride | bsize) % 4 || ((uintptr_t)memory | (uintptr_t)local) % 4 || stride < 0 || bsize < 0 ||
+        (stride && (!bsize || len % bsize))) {
+        fprintf(stderr, "athread: a transfer of %d bytes between %p and %p, blocks of %d, %d between them\n", len,
+                (void *)memory, (void *)local, bsize, stride);
         exit(3);
     }
+    const size_t block = (size_t)(stride ? bsize : len), step = block + (size_t)stride;
+    engine_start(get ? (struct job){local, memory, (size_t)len, block, block, step, reply, NULL}
+                     : (struct job){memory, local, (size_t)len, block, step, block, reply, NULL});
     return 0;
 }
 
 int athread_get(dma_mode mode, void *src, void *dst, int len, void *reply, char mask, int stride, int bsize) {
-    if (mode != PE_MODE || mask || stride || bsize) abort();
-    engine_start(dst, src, (size_t)len, reply);
-    return in_order(len, src, dst);
+    if (mode != PE_MODE || mask) abort();
+    return transfer(src, dst, len, reply, stride, bsize, 1);
 }
 int athread_put(dma_mode mode, void *src, void *dst, int len, void *reply, int stride, int bsize) {
-    if (mode != PE_MODE || stride || bsize) abort();
-    engine_start(dst, src, (size_t)len, reply);
-    return in_order(len, src, dst);
+    if (mode != PE_MODE) abort();
+    return transfer(dst, src, len, reply, stride, bsize, 0);
 }
 
 /* Some published kernels load vectors from blocks as they are, others expect them 16 bytes past a multiple of 32. */

@@ -185,7 +185,7 @@ unsigned int dma_p2p(void *src, unsigned long src_rows, unsigned int src_bytes, 
     }
     unsigned ch = next_channel++ % CHANNELS;
     channels[ch] = 0;
-    engine_start(dst, src, src_bytes, &channels[ch]);
+    engine_start((struct job){dst, src, src_bytes, src_bytes, 0, 0, &channels[ch], NULL});
     return ch;
 }
 void dma_wait(unsigned int ch) {

@@ -14,7 +14,7 @@ int athread_get_id(int core);
 /* Meets the slaves of a row, of a column (8 each) or all 64; here with the mask that names all of them. */
 typedef enum { ROW_SCOPE, COL_SCOPE, ARRAY_SCOPE } scope;
 int athread_syn(scope s, int mask);
-/* Adds 1 to *reply when the transfer is over. */
+/* Adds 1 to *reply when the transfer is over. In main memory, blocks of bsize bytes with stride bytes between them. */
 int athread_get(dma_mode mode, void *src, void *dst, int len, void *reply, char mask, int stride, int bsize);
 int athread_put(dma_mode mode, void *src, void *dst, int len, void *reply, int stride, int bsize);
 /* The slave's 64 KB. */
