@@ -1,4 +1,5 @@
 // The main program of the microbenchmarks; see harness.h.
+#define _GNU_SOURCE
 #include "harness.h"
 
 #include <dlfcn.h>

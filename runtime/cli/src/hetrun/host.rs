@@ -422,15 +422,15 @@ impl Door {
             let door = Arc::clone(&self);
             std::thread::spawn(move || {
                 if let Some((rank, process)) = door.serve(stream) {
-                    door.see_off(rank, process, LOOKS);
+                    door.see_off(rank, &process, LOOKS);
                 }
             });
         }
     }
 
     /// Serves a connection to its end: whose it was, if it was one of the job.
-    fn serve(&self, mut stream: UnixStream) -> Option<(u32, libc::pid_t)> {
-        let process = peer(&stream)?.pid;
+    fn serve(&self, mut stream: UnixStream) -> Option<(u32, Process)> {
+        let process = Process::new(peer(&stream)?.pid);
         let greeted = self.greet(&mut stream);
         self.strangers.fetch_sub(1, Ordering::Relaxed);
         let rank = match greeted {
@@ -466,14 +466,16 @@ impl Door {
 
     /// Reports a process that goes on without its connection. A connection is kept by a thread with descriptors of its
     /// own, which may end long before the others; and the end of the process tells more than that of the connection.
-    fn see_off(&self, rank: u32, process: libc::pid_t, looks: u32) {
+    fn see_off(&self, rank: u32, process: &Process, looks: u32) {
         let mut seen = 0;
         while seen < looks {
-            match life(process) {
-                // Another thread waits for it, and reports its end.
-                Life::Over => return,
+            match process.life() {
+                // Another thread waits for it, and reports its end: on a busy machine that may come seconds after the
+                // process has gone from /proc.
+                Life::Over if process.is_ours => return,
                 Life::Ends => {}
-                Life::GoesOn => seen += 1,
+                // What was a script's child may be over, and the script goes on.
+                Life::Over | Life::GoesOn => seen += 1,
             }
             std::thread::sleep(LOOK);
         }
@@ -579,43 +581,64 @@ enum Life {
     GoesOn,
     /// Killed or ending, but not ready yet for its parent's `wait`.
     Ends,
-    /// A child of this process that has ended: `wait` returns at once.
     Over,
 }
 
-fn life(process: libc::pid_t) -> Life {
-    let stat = file::bytes(Path::new(&format!("/proc/{process}/stat")), 4096);
-    // A process may have any name. One that is gone may have been the child of a script that goes on.
-    stat.map_or(Life::GoesOn, |stat| {
-        life_of(&String::from_utf8_lossy(&stat), std::process::id())
-    })
+/// A process that has joined.
+#[derive(Debug)]
+struct Process {
+    id: libc::pid_t,
+    /// Whether it was started here.
+    is_ours: bool,
 }
 
-/// `stat` as in proc_pid_stat(5), of a process's first thread.
-fn life_of(stat: &str, parent: u32) -> Life {
-    const EXITING: u64 = 4;
-    let fields: Vec<&str> = stat
-        .rsplit(')')
-        .next()
-        .unwrap_or_default()
-        .split(' ')
-        .collect();
-    // Numbered as on that page, whose third field follows the name.
-    let field = |number: usize| fields.get(number - 2).copied().unwrap_or_default();
-    let bits = |number: usize| field(number).parse().unwrap_or(0_u64);
-    let killed = bits(31) & 1 << (libc::SIGKILL - 1) != 0;
-    match field(3) {
-        "Z" | "X" if bits(20) > 1 => Life::Ends,
-        "Z" | "X" if bits(4) == u64::from(parent) => Life::Over,
-        "Z" | "X" => Life::GoesOn,
-        _ if killed || bits(9) & EXITING != 0 => Life::Ends,
-        _ => Life::GoesOn,
+impl Process {
+    fn new(id: libc::pid_t) -> Self {
+        let parent = Stat::of(id).map(|stat| stat.number(4));
+        let is_ours = parent == Some(u64::from(std::process::id()));
+        Self { id, is_ours }
+    }
+
+    fn life(&self) -> Life {
+        Stat::of(self.id).map_or(Life::Over, |stat| stat.life())
+    }
+}
+
+/// What proc_pid_stat(5) says of a process and of its first thread.
+struct Stat(String);
+
+impl Stat {
+    /// `None` for a process that is gone.
+    fn of(process: libc::pid_t) -> Option<Self> {
+        let text = file::bytes(Path::new(&format!("/proc/{process}/stat")), 4096).ok()?;
+        Some(Self(String::from_utf8_lossy(&text).into_owned()))
+    }
+
+    /// Numbered as on that page, whose third field follows the name, which may be any.
+    fn field(&self, number: usize) -> &str {
+        let fields = self.0.rsplit(')').next().unwrap_or_default();
+        fields.split(' ').nth(number - 2).unwrap_or_default()
+    }
+
+    fn number(&self, field: usize) -> u64 {
+        self.field(field).parse().unwrap_or(0)
+    }
+
+    fn life(&self) -> Life {
+        const EXITING: u64 = 4;
+        let killed = self.number(31) & 1 << (libc::SIGKILL - 1) != 0;
+        match self.field(3) {
+            "Z" | "X" if self.number(20) <= 1 => Life::Over,
+            "Z" | "X" => Life::Ends,
+            _ if killed || self.number(9) & EXITING != 0 => Life::Ends,
+            _ => Life::GoesOn,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{life, life_of, lock, Door, Event, Happening, Life, Plan, Report};
+    use super::{lock, Door, Event, Happening, Life, Plan, Process, Report, Stat};
     use hetmp_core::bootstrap::wire::{read_frame, Reply, Request, VERSION};
     use std::io::Write;
     use std::os::unix::net::UnixStream;
@@ -680,14 +703,23 @@ mod tests {
     fn only_a_process_that_goes_on_is_reported_without_its_connection() {
         let (door, seen) = door();
         let mut child = Command::new("sleep").arg("60").spawn().expect("a child");
-        let process = child.id() as libc::pid_t;
-        door.see_off(0, process, 2);
+        let mut process = Process::new(child.id() as libc::pid_t);
+        assert!(process.is_ours);
+        door.see_off(0, &process, 2);
         assert_eq!(lock(&seen)[..], [Event::WentOn]);
         child.kill().expect("a living child");
-        door.see_off(0, process, u32::MAX);
-        assert_eq!(life(process), Life::Over);
-        assert_eq!(lock(&seen).len(), 1);
+        door.see_off(0, &process, u32::MAX);
+        assert_eq!(process.life(), Life::Over);
         child.wait().expect("a child");
+        door.see_off(0, &process, u32::MAX);
+        assert_eq!(lock(&seen).len(), 1);
+        process.is_ours = false;
+        door.see_off(0, &process, 2);
+        assert_eq!(
+            lock(&seen).len(),
+            2,
+            "a script that has started it may go on"
+        );
     }
 
     #[test]
@@ -695,8 +727,7 @@ mod tests {
         let stat = |state, flags: u32, threads: u32, pending: u32| {
             let before =
                 format!("7 (a) b) {state} 1 7 7 0 -1 {flags} 0 0 0 0 0 0 0 0 20 0 {threads}");
-            let stat = format!("{before} 0 9 0 0 0 0 0 0 0 0 {pending} 0");
-            life_of(&stat, 1)
+            Stat(format!("{before} 0 9 0 0 0 0 0 0 0 0 {pending} 0")).life()
         };
         assert_eq!(stat("S", 0x40_0000, 2, 0), Life::GoesOn);
         let killed = stat("S", 0x40_0000, 2, 1 << 8);
@@ -705,8 +736,8 @@ mod tests {
         let headless = stat("Z", 0x40_0004, 2, 0);
         assert_eq!(headless, Life::Ends, "its first thread has ended");
         assert_eq!(stat("Z", 0x40_0004, 1, 0), Life::Over);
-        assert_eq!(life_of("7 (a) Z 5 7", 1), Life::GoesOn, "a script's child");
-        assert_eq!(life_of("", 1), Life::GoesOn);
-        assert_eq!(life(std::process::id() as libc::pid_t), Life::GoesOn);
+        assert_eq!(Stat(String::new()).life(), Life::GoesOn);
+        let own = Process::new(std::process::id() as libc::pid_t);
+        assert_eq!((own.life(), own.is_ours), (Life::GoesOn, false));
     }
 }
