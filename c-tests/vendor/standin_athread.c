@@ -70,11 +70,11 @@ int athread_syn(scope s, int mask) {
     return 0;
 }
 
-/* In main memory blocks of `bsize` bytes have gaps of `stride` bytes between them; in the local store they have none. */
+/* In main memory blocks of `bsize` bytes have gaps of `stride` bytes between them; in a local store they have none. */
 static int transfer(char *memory, char *local, int len, void *reply, int stride, int bsize, int get) {
     /* The engine moves whole words between aligned addresses. */
-    if (len <= 0 || (len | stride | bsize) % 4 || ((uintptr_t)memory | (uintptr_t)local) % 4 || stride < 0 || bsize < 0 ||
-        (stride && (!bsize || len % bsize))) {
+    if (len <= 0 || (len | stride | bsize) % 4 || ((uintptr_t)memory | (uintptr_t)local) % 4 || stride < 0 ||
+        bsize < 0 || (stride && (!bsize || len % bsize))) {
         fprintf(stderr, "athread: a transfer of %d bytes between %p and %p, blocks of %d, %d between them\n", len,
                 (void *)memory, (void *)local, bsize, stride);
         exit(3);

@@ -1,6 +1,6 @@
 //! `hetmp/device.h` for a GPU and `scripts/gpu`, as far as a machine without a GPU goes.
 
-use super::{compiles, exec, file, folder, fs, library, prefix, run, strings, Ran};
+use super::{compiles, exec, file, folder, fs, library, prefix, run, sample, strings, Ran};
 
 /// `scripts/gpu` with arguments.
 fn script(args: &[&str]) -> Ran {
@@ -17,9 +17,12 @@ fn script(args: &[&str]) -> Ran {
 fn the_programs_for_a_gpu_run_as_threads() {
     let out = folder().join("gpu");
     let (shown, prefix) = (out.display().to_string(), prefix().display().to_string());
-    let parts = "check,latency,jacobi,spts,experts,search";
+    let mut parts = "check,latency,jacobi,spts,experts,search".to_owned();
+    if !sample::is_short() {
+        parts += ",omp,shmem";
+    }
     let ran = script(&[
-        "run", "--shim", "--out", &shown, "--prefix", &prefix, "--parts", parts,
+        "run", "--shim", "--out", &shown, "--prefix", &prefix, "--parts", &parts,
     ]);
     let read = |name| fs::read_to_string(out.join(name)).unwrap();
     let (rows, log) = (read("gpu.csv"), read("log.txt"));
@@ -44,6 +47,10 @@ fn the_programs_for_a_gpu_run_as_threads() {
         .flat_map(|p| of(p))
     {
         assert!(row.ends_with(",right"), "{row}");
+    }
+    if !sample::is_short() {
+        // Rows of both runtimes, and of jobs of two PEs.
+        assert!(read("omp.jsonl").lines().count() > 20 && read("shmem.csv").lines().count() > 20);
     }
     assert_eq!(
         read("gpu.json").matches("\"part\": ").count(),
