@@ -95,7 +95,7 @@ SW_FLOATS(doublev4, d, )
 #define simd_vshff(x, y, n) \
     __extension__({ \
         const __typeof__(x) x_ = (x), y_ = (y); \
-        __typeof__(x) r_; \
+        __typeof__((x) + (y)) r_; /* not const, where x is */ \
         const size_t w_ = sizeof(r_) / 4; \
         memcpy((char *)&r_, (const char *)&y_ + ((n) & 3) * w_, w_); \
         memcpy((char *)&r_ + w_, (const char *)&y_ + ((n) >> 2 & 3) * w_, w_); \
