@@ -8,13 +8,44 @@
  *
  * Every function but GOAL_Error_string returns GOAL_SUCCESS or an error code. Any thread may call any function.
  *
+ * A sum over a tree of processes, each of which has its rank and the job's size, a double `sum` and room `got` for two:
+ *
+ *     GOAL_Op last = -1, sent;
+ *     GOAL_Create(&graph);
+ *     for (int child = 2 * rank + 1, i = 0; i < 2 && child < size; child++, i++) {
+ *         GOAL_Op received, added;
+ *         GOAL_Recv(graph, &got[i], GOAL_USERSPACE, sizeof(double), child, 0, &received);
+ *         GOAL_Local(graph, GOAL_ADD, GOAL_DOUBLE, 1, &sum, GOAL_USERSPACE, &got[i], GOAL_USERSPACE, &added);
+ *         GOAL_Requires(graph, added, received);
+ *         if (last >= 0) GOAL_Requires(graph, added, last);
+ *         last = added;
+ *     }
+ *     if (rank > 0) {
+ *         GOAL_Send(graph, &sum, GOAL_USERSPACE, sizeof(double), (rank - 1) / 2, 0, &sent);
+ *         if (last >= 0) GOAL_Requires(graph, sent, last);
+ *     }
+ *     GOAL_Compile(graph, &schedule);
+ *     GOAL_Agree(schedule);          // lets the engines kernel and nic run it
+ *     GOAL_Run(schedule, &handle);   // as often as needed
+ *     GOAL_Wait(&handle);
+ *
+ * `hetrun -n 4 ./program` starts the job. An operation that requires no other begins when the run does, in no certain
+ * order. Messages of one source, destination and tag match in the order in which they begin, so that independent ones
+ * need tags of their own. A process may send to itself. A message may be shorter than its receive. An exchange
+ * with a few processes is a graph of sends and receives, or goal_neighbor_alltoall.
+ *
  * Who makes progress (HETMP_GOAL_ENGINE):
  *   thread  a thread of each process, which sleeps until a message comes; while a program's thread waits, that thread
- *           makes progress instead
+ *           makes progress instead. The default
  *   user    the program, inside of GOAL_Test, GOAL_Wait and blocking collectives; nothing happens outside of them
- *   kernel  the Linux kernel, where packets arrive (short nonblocking collectives, and GOAL_Agree's schedules; the
- *           others as under thread)
- *   nic     an emulated network adapter, a process for each rank (the same, also longer); nic-thread: a thread
+ *   kernel  the Linux kernel, where packets arrive: nonblocking collectives, and GOAL_Agree's schedules, in which each
+ *           message has a tag of its own and a receive of its length. Messages of up to 64 KiB, 1 MiB in all, 256
+ *           operations a process, 256 floating-point numbers a vector, no division, 64 processes.
+ *           `hetmp-goal-kernel --check` says whether the machine has it
+ *   nic     an emulated network adapter, a process for each rank: the same up to 4 MiB in all and 512 operations, no
+ *           division of integers; nic-thread: a thread
+ * What an engine cannot do, thread does, after one line on standard error for each reason. HETMP_GOAL_COUNTERS=true
+ * prints at the end what kernel and nic have done.
  *
  * Ends. GOAL_Finalize waits until all messages that were sent have left; exit with status 0 does the same. Runs that
  * have not ended are given up (GOAL_ERR_ABANDONED), and runs of peers that need this process end with
@@ -61,7 +92,7 @@ typedef struct GOAL_Run_handle *GOAL_Handle;
 typedef int GOAL_Op;
 
 /* The `space` of a buffer says what its address means. */
-#define GOAL_USERSPACE 0          /* an address of the program's memory, which stays valid until the run has ended */
+#define GOAL_USERSPACE 0          /* an address in the program, which leaves the memory alone until the run has ended */
 #define GOAL_SCRATCHPAD 1         /* GOAL_OFFSET(b): b bytes into memory that each run has for itself */
 #define GOAL_SEGMENT(n) (2 + (n)) /* GOAL_OFFSET(b): b bytes into segment n, which GOAL_Run_bound binds to memory */
 #define GOAL_OFFSET(n) ((void *)(size_t)(n))
@@ -125,8 +156,8 @@ int GOAL_Scratchpad(GOAL_Graph graph, size_t bytes, size_t *offset);
 /* Declares a segment of `bytes`, which is bound to memory when a run starts. *space: the segment's number for
  * buffers, GOAL_SEGMENT(0) for the first, then GOAL_SEGMENT(1) ... */
 int GOAL_Bind(GOAL_Graph graph, size_t bytes, int *space);
-/* Adds a send of `bytes` to rank `to`. It is complete when its buffer may be written again. *op, here and below:
- * the operation's number, for GOAL_Requires; op may be null. */
+/* Adds a send of `bytes` to rank `to`, with a tag from 0 on. It is complete when its buffer may be written again. *op,
+ * here and below: the operation's number, for GOAL_Requires; op may be null. */
 int GOAL_Send(GOAL_Graph graph, const void *buffer, int space, size_t bytes, int to, int tag, GOAL_Op *op);
 /* Adds a receive of up to `bytes`, which takes the next message with its source and tag in the same run. It is
  * complete when the message is in its buffer. */
@@ -153,7 +184,8 @@ int GOAL_Timestamp(GOAL_Graph graph, void *buffer, int space, GOAL_Op *op);
 int GOAL_Requires(GOAL_Graph graph, GOAL_Op later, GOAL_Op earlier);
 /* `later` begins once `earlier` has begun. */
 int GOAL_Requires_begun(GOAL_Graph graph, GOAL_Op later, GOAL_Op earlier);
-/* Checks the graph and compiles it. The schedule stays when the graph is freed. */
+/* Checks the graph and compiles it. The schedule stays as it is when the graph is freed, or extended and compiled
+ * again. */
 int GOAL_Compile(GOAL_Graph graph, GOAL_Schedule *schedule);
 /* Loads a schedule from n bytes that `hetmp goal compile` wrote. The bytes are checked. Such a schedule must not
  * use GOAL_USERSPACE. */
@@ -168,7 +200,7 @@ int GOAL_Free_schedule(GOAL_Schedule *schedule);
 int GOAL_Agree(GOAL_Schedule schedule);
 /* Begins a run in context 0, also while other runs of the same schedule go on. All processes of the job begin the
  * runs of one context in the same order: the n-th run of a process exchanges messages with the n-th run of its
- * peers. */
+ * peers. So one without a part in a communication begins a run of an empty graph, too. */
 int GOAL_Run(GOAL_Schedule schedule, GOAL_Handle *handle);
 /* As GOAL_Run, in any context, and binds the n segments of the schedule: segments[i] is the address, bytes[i] the
  * length. */

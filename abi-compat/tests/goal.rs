@@ -322,6 +322,26 @@ fn dialects(compiler: &str, cxx: bool) -> Result<(), Failed> {
     Ok(())
 }
 
+/// The program of `goal.h`'s head is what `c-tests/goal-kernel/header.c` runs, line by line.
+fn example() -> Result<(), Failed> {
+    let read =
+        |path: &str| fs::read_to_string(library::root().join(path)).map_err(|e| e.to_string());
+    let (header, program) = (
+        read("include/goal.h")?,
+        read("c-tests/goal-kernel/header.c")?,
+    );
+    let mut rest = program.lines().map(str::trim);
+    let shown = header.lines().filter_map(|l| l.strip_prefix(" *     "));
+    let lines: Vec<&str> = shown.map(str::trim).collect();
+    match lines.iter().find(|l| !rest.any(|have| have == **l)) {
+        Some(line) => Err(format!("not in header.c, or not in this order: {line}").into()),
+        None if lines.len() < 10 => {
+            Err(format!("only {} lines found in goal.h", lines.len()).into())
+        }
+        None => Ok(()),
+    }
+}
+
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // Each job already has several busy processes.
@@ -347,6 +367,7 @@ fn main() -> ExitCode {
             dialects(compiler, cxx)
         }));
     }
+    trials.push(Trial::test("header::example", example));
     for program in all() {
         for engine in program.engines.clone() {
             for way in ["auto", "emulated", "tcp"] {

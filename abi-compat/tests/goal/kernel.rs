@@ -442,15 +442,21 @@ fn declined() -> Result<(), Failed> {
     took_the_engine(&counts, 3)
 }
 
-/// Graphs of the program on which its ranks have agreed.
-fn agreed() -> Result<(), Failed> {
-    let (program, path) = program("agreed")?;
+/// Graphs of a program on which its ranks have agreed.
+fn graphs(name: &str) -> Result<(), Failed> {
+    let (program, path) = program(name)?;
     for ranks in [2, 3, 4, 7] {
         let mut out = alone(ranks, &path, &[], &[]);
         let counts = counted(&mut out);
         verdict(&program, ranks, &out)?;
         took_the_engine(&counts, ranks)?;
     }
+    Ok(())
+}
+
+fn agreed() -> Result<(), Failed> {
+    graphs("agreed")?;
+    let (program, path) = program("agreed")?;
     let mut out = alone(3, &path, &["refused"], &[]);
     counted(&mut out);
     one_reason(&mut out, "kernel")?;
@@ -632,6 +638,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         Trial::test("kernel::lost", lost),
         Trial::test("kernel::declined", declined),
         Trial::test("kernel::agreed", agreed),
+        Trial::test("kernel::header", || graphs("header")),
         Trial::test("kernel::refused", refused),
         Trial::test("kernel::scanned", scanned),
     ];

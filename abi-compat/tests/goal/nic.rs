@@ -103,9 +103,9 @@ pub(crate) fn one_reason(out: &mut exec::Outcome, engine: &str) -> Result<(), Fa
     Ok(())
 }
 
-/// Graphs of the program on which its ranks have agreed. Under other engines they have the same results.
-fn agreed(engine: &str) -> Result<(), Failed> {
-    let (program, path) = program("agreed")?;
+/// Graphs of a program on which its ranks have agreed. Under other engines they have the same results.
+fn graphs(engine: &str, name: &str) -> Result<(), Failed> {
+    let (program, path) = program(name)?;
     let is_away = engine.starts_with("nic");
     for ranks in [2, 3, 4, 7] {
         let mut out = job(engine, ranks, &path, &[], &[]);
@@ -114,8 +114,14 @@ fn agreed(engine: &str) -> Result<(), Failed> {
         }
         verdict(&program, ranks, &out)?;
     }
+    Ok(())
+}
+
+fn agreed(engine: &str) -> Result<(), Failed> {
+    graphs(engine, "agreed")?;
+    let (program, path) = program("agreed")?;
     let mut out = job(engine, 3, &path, &["refused"], &[]);
-    if is_away {
+    if engine.starts_with("nic") {
         drop_idle(&mut out);
         one_reason(&mut out, engine)?;
     }
@@ -292,6 +298,11 @@ pub(crate) fn trials() -> Vec<Trial> {
         Trial::test("nic::agreed_thread", || agreed("nic-thread")),
         Trial::test("nic::agreed_otherwise", || {
             agreed("user").and_then(|()| agreed("thread"))
+        }),
+        Trial::test("nic::header", || graphs("nic", "header")),
+        Trial::test("nic::header_thread", || graphs("nic-thread", "header")),
+        Trial::test("nic::header_otherwise", || {
+            graphs("user", "header").and_then(|()| graphs("thread", "header"))
         }),
         Trial::test("nic::leaves", || leaves("nic")),
         Trial::test("nic::leaves_thread", || leaves("nic-thread")),

@@ -361,8 +361,8 @@ fn recv(from: c_int, number: c_int, into: Result<Vec<Buffer>>) -> Result<Work> {
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Send", GOAL_Send);
-/// Adds a send of `bytes` to rank `to`. It is complete when its buffer may be written again. *op, here and below:
-/// the operation's number, for GOAL_Requires; op may be null.
+/// Adds a send of `bytes` to rank `to`, with a tag from 0 on. It is complete when its buffer may be written again. *op,
+/// here and below: the operation's number, for GOAL_Requires; op may be null.
 unsafe extern "C" fn GOAL_Send(
     graph: Graph,
     buffer: *const c_void,
@@ -496,7 +496,8 @@ extern "C" fn GOAL_Requires_begun(graph: Graph, later: Op, earlier: Op) -> c_int
 }
 
 crate::entry::api!("HETMP_GOAL", "GOAL_Compile", GOAL_Compile);
-/// Checks the graph and compiles it. The schedule stays when the graph is freed.
+/// Checks the graph and compiles it. The schedule stays as it is when the graph is freed, or extended and compiled
+/// again.
 unsafe extern "C" fn GOAL_Compile(graph: Graph, schedule: *mut Schedule) -> c_int {
     // SAFETY: the program passes null or a variable of its own for the handle.
     unsafe { make(schedule, || api::compile(graph)) }
@@ -537,7 +538,7 @@ extern "C" fn GOAL_Agree(schedule: Schedule) -> c_int {
 crate::entry::api!("HETMP_GOAL", "GOAL_Run", GOAL_Run);
 /// Begins a run in context 0, also while other runs of the same schedule go on. All processes of the job begin the
 /// runs of one context in the same order: the n-th run of a process exchanges messages with the n-th run of its
-/// peers.
+/// peers. So one without a part in a communication begins a run of an empty graph, too.
 unsafe extern "C" fn GOAL_Run(schedule: Schedule, handle: *mut Handle) -> c_int {
     // SAFETY: the program passes null or a variable of its own for the handle, and keeps the buffers of the schedule
     // until the run has ended (`goal.h`, GOAL_USERSPACE).
