@@ -115,8 +115,8 @@ if [ -z "${HETMP_PREFIX-}" ]; then
 fi
 [ -z "$unbound" ] || export GOAL_BENCH_UNBOUND=1
 if [ -n "$busy" ]; then
-    gcc -O1 c-tests/bench/busy.c -o "$folder/busy"
-    "$folder/busy" any &
+    gcc -D_GNU_SOURCE -O1 c-tests/bench/busy.c -o "$folder/busy"
+    "$folder/busy" any >/dev/null &
 fi
 source=c-tests/bench/goal_bench.c
 integers=
