@@ -1,29 +1,45 @@
-//! Memory order: each use of `Ordering::Relaxed` in the libraries has a reason in `orders.txt`. On x86-64 a missing
-//! acquire or release shows nothing; on Arm it does.
+//! Memory order: each relaxed or volatile access in the libraries and in the headers has a reason in `orders.txt`. On
+//! x86-64 a missing acquire or release shows nothing; on Arm it does.
 
 use hetmp_abi_compat::library;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// How often the word stands in the code of a file, without comments, imports and tests.
+/// How many such accesses the code of a file has, without comments, imports and tests.
 fn count(text: &str) -> usize {
+    const WORDS: [&str; 4] = [
+        "Relaxed",
+        "read_volatile",
+        "write_volatile",
+        "__ATOMIC_RELAXED",
+    ];
     let text = text.split("\nmod tests {").next().unwrap_or("");
     let lines = text
         .lines()
         .filter(|line| !line.trim_start().starts_with("use "));
     let code = lines.map(|line| line.split("//").next().unwrap_or(""));
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    code.map(|line| {
-        line.split(|c| !is_word(c))
-            .filter(|word| *word == "Relaxed")
+    // In C: `*(volatile int *)at`.
+    let casts = |line: &str| {
+        let casts = line.split("*(").skip(1);
+        casts
+            .filter(|rest| {
+                rest.split(')')
+                    .next()
+                    .is_some_and(|t| t.contains("volatile "))
+            })
             .count()
+    };
+    code.map(|line| {
+        let words = line.split(|c| !is_word(c));
+        words.filter(|word| WORDS.contains(word)).count() + casts(line)
     })
     .sum()
 }
 
 fn visit(folder: &Path, found: &mut BTreeMap<String, usize>) {
-    let root = library::root().join("runtime");
+    let root = library::root();
     for entry in fs::read_dir(folder)
         .expect("a folder")
         .map(|e| e.expect("an entry").path())
@@ -41,7 +57,8 @@ fn visit(folder: &Path, found: &mut BTreeMap<String, usize>) {
         }
         let is_test =
             ["tests.rs", "fixture.rs"].contains(&name.as_str()) || name.ends_with("_tests.rs");
-        if !name.ends_with(".rs") || is_test {
+        let is_code = [".rs", ".c", ".h"].iter().any(|end| name.ends_with(end));
+        if !is_code || is_test {
             continue;
         }
         let n = count(&fs::read_to_string(&entry).expect("a source"));
@@ -51,13 +68,14 @@ fn visit(folder: &Path, found: &mut BTreeMap<String, usize>) {
             .display()
             .to_string();
         if n > 0 {
+            let path = path.strip_prefix("runtime/").unwrap_or(&path);
             found.insert(path.replacen("/src/", "/", 1), n);
         }
     }
 }
 
 #[test]
-fn each_relaxed_access_has_a_reason() {
+fn each_relaxed_or_volatile_access_has_a_reason() {
     let list = library::root().join("abi-compat/tests/orders.txt");
     let list = fs::read_to_string(list).expect("the list");
     let reasons: Vec<&str> = list
@@ -83,7 +101,9 @@ fn each_relaxed_access_has_a_reason() {
         );
     }
     let mut found = BTreeMap::new();
-    visit(&library::root().join("runtime"), &mut found);
+    for folder in ["runtime", "include"] {
+        visit(&library::root().join(folder), &mut found);
+    }
     for (path, n) in &found {
         assert_eq!(
             told.get(path),
@@ -104,5 +124,7 @@ fn each_relaxed_access_has_a_reason() {
 #[test]
 fn words_are_counted_in_code_alone() {
     let text = "use core::Relaxed;\nx.load(Relaxed); // Relaxed\ny(Ordering::Relaxed, Relaxed)\nmod tests {\nRelaxed";
+    assert_eq!(count(text), 3);
+    let text = "p.read_volatile();\n*(volatile int *)at = __atomic_load_n(a, __ATOMIC_RELAXED);\nint f(volatile int *p);";
     assert_eq!(count(text), 3);
 }

@@ -45,7 +45,7 @@ mod machine {
     const FLAGS: u32 = 0x3f;
 
     #[inline]
-    fn read() -> u32 {
+    pub(super) fn read() -> u32 {
         let mut mxcsr = 0u32;
         // SAFETY: stores into the variable, and nothing else.
         unsafe {
@@ -56,7 +56,7 @@ mod machine {
     }
 
     #[inline]
-    fn write(mxcsr: u32) {
+    pub(super) fn write(mxcsr: u32) {
         // SAFETY: loads modes that the processor accepts: they were read from there, or are the default ones. The
         // caller sees to it that no computation of others' runs under them.
         unsafe {
@@ -94,7 +94,7 @@ mod machine {
 #[cfg(all(target_arch = "aarch64", not(miri)))]
 mod machine {
     #[inline]
-    fn read() -> (u64, u64) {
+    pub(super) fn read() -> (u64, u64) {
         let (modes, flags): (u64, u64);
         // SAFETY: reads two registers, and nothing else.
         unsafe {
@@ -105,7 +105,7 @@ mod machine {
     }
 
     #[inline]
-    fn write((modes, flags): (u64, u64)) {
+    pub(super) fn write((modes, flags): (u64, u64)) {
         // SAFETY: loads modes that the processor accepts: they were read from there, or are the default ones. The
         // caller sees to it that no computation of others' runs under them.
         unsafe {
@@ -148,10 +148,16 @@ mod machine {
 
 use machine::{enter, leave};
 
-#[cfg(all(test, target_arch = "x86_64", not(miri)))]
+#[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
 mod tests {
     use super::{apart, machine};
     use core::hint::black_box;
+
+    /// Numbers are rounded up, and small ones flushed to zero; a result was not exact.
+    #[cfg(target_arch = "x86_64")]
+    const OWN: u32 = 0xdf80 | 0x20;
+    #[cfg(target_arch = "aarch64")]
+    const OWN: (u64, u64) = (1 << 24 | 1 << 22, 0x10);
 
     #[test]
     fn computations_leave_nothing_behind() {
@@ -162,25 +168,12 @@ mod tests {
         machine::leave(before);
         let third = black_box(1.0) / black_box(3.0f64);
         assert!(third > 0.3);
-        // A flag of the program's own stays, and its modes come back: round up, flush to zero.
-        let own = {
-            let mxcsr = 0xdf80u32 | 0x20;
-            // SAFETY: modes that this test undoes.
-            unsafe {
-                core::arch::asm!("ldmxcsr dword ptr [{at}]", at = in(reg) &raw const mxcsr,
-                    options(nostack, preserves_flags, readonly));
-            }
-            mxcsr
-        };
+        // A flag of the program's own stays, and its modes come back.
+        machine::write(OWN);
         let small = apart(|| black_box(f64::MIN_POSITIVE) / black_box(2.0));
-        let mut now = 0u32;
-        // SAFETY: stores into the variable.
-        unsafe {
-            core::arch::asm!("stmxcsr dword ptr [{at}]", at = in(reg) &raw mut now,
-                options(nostack, preserves_flags));
-        }
+        let now = machine::read();
         machine::leave(before);
         assert!(small > 0.0, "numbers are flushed to zero");
-        assert_eq!(now, own);
+        assert_eq!(now, OWN);
     }
 }

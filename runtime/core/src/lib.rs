@@ -45,6 +45,7 @@ pub mod program;
 pub mod quota;
 pub mod report;
 pub mod segment;
+pub mod sequence;
 pub mod sleep;
 pub mod slow;
 pub mod spins;

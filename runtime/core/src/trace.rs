@@ -10,16 +10,19 @@
 //! **Data out**: [`read`], at any time and from any thread. Nothing here knows a file format.
 //!
 //! # Memory ordering
-//! One writer, any number of readers, no waiting. The stack is a sequence lock: `version` is odd while it changes, and
-//! a reader that saw an odd version, or two different ones, tries again. For the ended events, see `log`.
+//! One writer, any number of readers, no waiting. The stack has a [sequence lock](sequence): a reader that sees it change
+//! tries again. For the ended events, see `log`.
 
 mod log;
 
 use self::log::Log;
 use crate::observers::{self, TRACE};
+use crate::sequence;
+use crate::sync;
 use crate::sys::{gettid, monotonic_ns};
 use crate::whole::Mutex;
-use core::sync::atomic::{fence, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use core::array;
+use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -334,10 +337,10 @@ struct Track {
     outer: Log,
     /// What happens inside of regions.
     inner: Log,
-    /// Odd while the stack changes.
-    version: AtomicU64,
+    /// The stack's.
+    version: sync::AtomicU64,
     depth: AtomicUsize,
-    stack: [[AtomicU64; WORDS]; DEPTH],
+    stack: [[sync::AtomicU64; WORDS]; DEPTH],
 }
 
 impl Track {
@@ -346,9 +349,9 @@ impl Track {
             tid,
             outer: Log::new(capacity)?,
             inner: Log::new(capacity)?,
-            version: AtomicU64::new(0),
+            version: sync::AtomicU64::new(0),
             depth: AtomicUsize::new(0),
-            stack: [const { [const { AtomicU64::new(0) }; WORDS] }; DEPTH],
+            stack: array::from_fn(|_| array::from_fn(|_| sync::AtomicU64::new(0))),
         })
     }
 
@@ -380,7 +383,7 @@ impl Track {
             LOST.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        self.change(|| {
+        sequence::write(&self.version, || {
             let words = [head(kind, node), what, now, owner, a, b];
             log::store(&self.stack[at], words);
             self.depth.store(at + 1, Ordering::Relaxed);
@@ -392,15 +395,7 @@ impl Track {
         let mut words = log::load(&self.stack[at]);
         words[3] = now;
         self.record(words);
-        self.change(|| self.depth.store(at, Ordering::Relaxed));
-    }
-
-    fn change(&self, change: impl FnOnce()) {
-        let version = self.version.load(Ordering::Relaxed);
-        self.version.store(version + 1, Ordering::Relaxed);
-        fence(Ordering::Release);
-        change();
-        self.version.store(version + 2, Ordering::Release);
+        sequence::write(&self.version, || self.depth.store(at, Ordering::Relaxed));
     }
 
     fn record(&self, words: [u64; WORDS]) {
@@ -436,11 +431,11 @@ impl Track {
     fn read_stack(&self) -> (u64, Vec<Event>) {
         for _ in 0..100 {
             let now = monotonic_ns();
-            let version = self.version.load(Ordering::Acquire);
-            let depth = self.depth().min(DEPTH);
-            let raw: Vec<[u64; WORDS]> = self.stack[..depth].iter().map(log::load).collect();
-            fence(Ordering::Acquire);
-            if version % 2 == 0 && self.version.load(Ordering::Relaxed) == version {
+            let raw = sequence::read(&self.version, |_| {
+                let depth = self.depth().min(DEPTH);
+                Vec::from_iter(self.stack[..depth].iter().map(log::load))
+            });
+            if let Some(raw) = raw {
                 let open = raw
                     .into_iter()
                     .filter_map(|mut w| {

@@ -2,10 +2,16 @@
 //! runs it.
 #![cfg(loom)]
 
+#[path = "../src/trace/log.rs"]
+#[allow(dead_code, reason = "the model has no memory of the system's")]
+mod log;
+
 use hetmp_core::bell::{Bell, LocalBell, Naps};
 use hetmp_core::lock::{Brief, Lock, OwnedLock};
 use hetmp_core::park::{Flag, Poll, SharedFlag};
-use hetmp_core::sync::{AtomicU32, Ordering};
+use hetmp_core::sequence;
+use hetmp_core::sync::{self, AtomicU32, AtomicU64, Ordering};
+use hetmp_core::trace::Kind;
 use loom::sync::Arc;
 use loom::{cell::UnsafeCell, thread};
 
@@ -314,5 +320,60 @@ fn an_owned_lock_wakes_all_who_sleep_for_it() {
             t.join().unwrap();
         }
         assert_eq!(shared.1.load(Ordering::Relaxed), 3);
+    });
+}
+
+/// A reader gets words that belong together, or none.
+#[test]
+fn words_under_a_sequence_lock_never_mix() {
+    bounded(3, || {
+        let words = Arc::new([0; 3].map(AtomicU64::new));
+        let of_writer = Arc::clone(&words);
+        let writer = thread::spawn(move || {
+            let [version, a, b] = &*of_writer;
+            for i in 1..=2 {
+                sequence::write(version, || {
+                    a.store(i, Ordering::Relaxed);
+                    b.store(i, Ordering::Relaxed);
+                });
+            }
+        });
+        let [version, a, b] = &*words;
+        let look = |version| {
+            [
+                version / 2,
+                a.load(Ordering::Relaxed),
+                b.load(Ordering::Relaxed),
+            ]
+        };
+        if let Some(found) = sequence::read(version, look) {
+            assert_eq!(found, [found[0]; 3]);
+        }
+        writer.join().unwrap();
+    });
+}
+
+// For `log`, which is a module of `hetmp_core::trace`: the words of an event, and the bit from which on its first word
+// counts chunks.
+const WORDS: usize = 6;
+const MORE: u64 = 1 << 24;
+
+/// A log of one event begins a new turn for each, and the third event comes where the first one was.
+#[test]
+fn events_of_a_log_never_mix() {
+    bounded(2, || {
+        let buffer = || &*Box::leak(Box::new([[0; WORDS].map(AtomicU64::new)]));
+        let log = Arc::new(log::Log::of([buffer(), buffer()]));
+        let of_writer = Arc::clone(&log);
+        let writer = thread::spawn(move || {
+            for i in 1..=3 {
+                of_writer.record([Kind::Decision as u64, i, i, i, i, i]);
+            }
+        });
+        for event in log.read().0 {
+            assert_eq!(event[1..], [event[1]; 5]);
+            assert_ne!(event[1], 0);
+        }
+        writer.join().unwrap();
     });
 }

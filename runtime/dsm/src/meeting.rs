@@ -6,8 +6,8 @@
 //! have cores of their own look for a while before they sleep. To take a block of a loop costs an atomic operation
 //! here, where a message and its answer cost more than many a loop.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use hetmp_core::bell::Bell;
+use hetmp_core::sync::{pause, AtomicU32, AtomicU64, Ordering};
 use std::io;
 
 /// Looks at the number of barriers before a caller sleeps, if its node has CPUs of its own: about as long as waking a
@@ -124,7 +124,7 @@ impl Meeting {
             if over() {
                 break;
             }
-            core::hint::spin_loop();
+            pause();
         }
         if !over() {
             self.bell.sleep_until(&mut || over());
@@ -134,7 +134,7 @@ impl Meeting {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

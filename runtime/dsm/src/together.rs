@@ -10,6 +10,7 @@
 //! Of requests by message neither side spins before it sleeps: an answer takes a message to another process and back,
 //! and both processes may share the core.
 
+mod slot;
 mod state;
 
 use crate::driver::Driver;
@@ -19,8 +20,10 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crossbeam_utils::Backoff;
 use hetmp_core::bell::LocalBell;
 use hetmp_core::report;
+pub use slot::Words;
+use slot::{load, store, Slot};
 use state::{Effect, State, Tag, Unexpected, SLOTS};
-pub use state::{Op, Words, ONE};
+pub use state::{Op, ONE};
 use std::sync::{Mutex, PoisonError};
 
 /// The first tag of the messages in which a node hands in [`Together::hand_in`]'s words, before its [`Op::Done`].
@@ -30,27 +33,6 @@ const SETTLE: u32 = 200;
 const SETTLED: u32 = 201;
 /// The number of [`HANDED_IN`]'s messages.
 const MORE: usize = 2;
-
-const FREE: u32 = 0;
-const CLAIMED: u32 = 1;
-const ASKED: u32 = 2;
-const TAKEN: u32 = 3;
-const ANSWERED: u32 = 4;
-
-/// One caller's request.
-///
-/// # Memory ordering
-/// The caller writes `op` and `words` before it releases `ASKED`, which the agent acquires; the agent writes the
-/// answer's words before it releases `ANSWERED`, which the caller acquires. Without these, either could read the
-/// other's old words.
-#[derive(Debug)]
-struct Slot {
-    stage: AtomicU32,
-    op: AtomicU32,
-    words: [AtomicU64; 3],
-    /// The caller sleeps on this bell until the stage is `ANSWERED`.
-    answered: LocalBell,
-}
 
 /// The way from the program's threads to the other nodes.
 #[derive(Debug)]
@@ -66,19 +48,11 @@ pub struct Together {
     settled: AtomicU32,
     /// The agent sleeps on this bell until it has.
     settling: LocalBell,
-    /// What each node told with its last [`Op::Done`]. Program threads read this without a lock.
+    /// What each node told with its last [`Op::Done`]. Program threads read this without a lock: the effect of the
+    /// message, the answer to `Join`, publishes the words.
     told: [[AtomicU64; 3]; MAX_NODES],
     /// What each node handed in before that; for this node, what it is to hand in.
     handed_in: [[[AtomicU64; 3]; MAX_NODES]; MORE],
-}
-
-/// Relaxed: the effect of the message, the answer to `Join`, publishes the words.
-fn store(to: &[AtomicU64; 3], words: Words) {
-    (to.iter().zip(words)).for_each(|(to, word)| to.store(word, Ordering::Relaxed));
-}
-
-fn load(from: &[AtomicU64; 3]) -> Words {
-    [0, 1, 2].map(|i: usize| from[i].load(Ordering::Relaxed))
 }
 
 /// Starts the agent of this node. Called once.
@@ -88,14 +62,7 @@ fn load(from: &[AtomicU64; 3]) -> Words {
 pub fn start(driver: &'static Driver) -> Result<&'static Together, String> {
     let together: &'static Together = Box::leak(Box::new(Together {
         driver,
-        slots: [const {
-            Slot {
-                stage: AtomicU32::new(FREE),
-                op: AtomicU32::new(0),
-                words: [const { AtomicU64::new(0) }; 3],
-                answered: LocalBell::local(),
-            }
-        }; SLOTS],
+        slots: core::array::from_fn(|_| Slot::new()),
         asked: AtomicU32::new(0),
         bell: LocalBell::local(),
         state: Mutex::new(State::new(driver.me(), driver.nodes())),
@@ -211,28 +178,15 @@ impl Together {
         }
         let backoff = Backoff::new();
         let slot = loop {
-            let free = self.slots.iter().find(|s| {
-                s.stage
-                    .compare_exchange(FREE, CLAIMED, Ordering::Acquire, Ordering::Relaxed)
-                    .is_ok()
-            });
-            match free {
+            match self.slots.iter().find(|slot| slot.claim()) {
                 Some(slot) => break slot,
                 None => backoff.snooze(),
             }
         };
-        slot.op.store(op as u32, Ordering::Relaxed);
-        for (to, word) in slot.words.iter().zip(words) {
-            to.store(word, Ordering::Relaxed);
-        }
-        slot.stage.store(ASKED, Ordering::Release);
+        slot.ask(op as u32, words);
         self.asked.fetch_add(1, Ordering::SeqCst);
         self.bell.ring_after_swap();
-        slot.answered
-            .sleep_until(&mut || slot.stage.load(Ordering::Acquire) == ANSWERED);
-        let answer = [0, 1, 2].map(|i: usize| slot.words[i].load(Ordering::Relaxed));
-        slot.stage.store(FREE, Ordering::Release);
-        answer
+        slot.wait()
     }
 
     fn serve(&self) {
@@ -240,12 +194,9 @@ impl Together {
         loop {
             let seen = self.asked.load(Ordering::Acquire);
             for (i, slot) in self.slots.iter().enumerate() {
-                if slot.stage.load(Ordering::Acquire) != ASKED {
+                let Some((op, words)) = slot.take() else {
                     continue;
-                }
-                slot.stage.store(TAKEN, Ordering::Relaxed);
-                let words = [0, 1, 2].map(|w: usize| slot.words[w].load(Ordering::Relaxed));
-                let op = slot.op.load(Ordering::Relaxed);
+                };
                 if op == Op::Done as u32 {
                     let own = self.handed_in(self.driver.me());
                     for (tag, words) in (HANDED_IN..).zip(own) {
@@ -285,15 +236,6 @@ impl Together {
         self.driver.send(to, tag, &bytes);
     }
 
-    fn answer(&self, slot: usize, words: Words) {
-        let slot = &self.slots[slot];
-        for (to, word) in slot.words.iter().zip(words) {
-            to.store(word, Ordering::Relaxed);
-        }
-        slot.stage.store(ANSWERED, Ordering::Release);
-        slot.answered.ring();
-    }
-
     fn run(
         &self,
         step: impl FnOnce(&mut State, &mut Vec<Effect>) -> Result<(), Unexpected>,
@@ -313,11 +255,11 @@ impl Together {
         // Send under the lock, so that messages leave in the order of their causes.
         for effect in out {
             match effect {
-                Effect::Answer(slot, words) => self.answer(slot, words),
+                Effect::Answer(slot, words) => self.slots[slot].answer(words),
                 Effect::Send(to, tag, words) => self.send(to, tag as u32, words),
                 Effect::Hot(slot, rank) => {
                     let (address, requests) = self.driver.hot(rank as usize).unwrap_or_default();
-                    self.answer(slot, [address as u64, requests, 0]);
+                    self.slots[slot].answer([address as u64, requests, 0]);
                 }
                 Effect::Leave => {
                     self.driver.flush();

@@ -11,8 +11,8 @@
 //! release fence which follows the start of a later turn, so a reader of new words also sees the new turn.
 
 use super::{Kind, MORE, WORDS};
+use crate::sync::{fence, AtomicU64, Ordering};
 use core::mem::ManuallyDrop;
-use core::sync::atomic::{fence, AtomicU64, Ordering};
 use memmap2::MmapOptions;
 
 type Words = [u64; WORDS];
@@ -32,11 +32,15 @@ impl Log {
     /// Room for `capacity` events. `None` where there is no memory.
     pub(super) fn new(capacity: u64) -> Option<Log> {
         let capacity = usize::try_from(capacity.clamp(1, TURN - 1)).ok()?;
-        Some(Log {
-            buffers: [map(capacity)?, map(capacity)?],
+        Some(Log::of([map(capacity)?, map(capacity)?]))
+    }
+
+    pub(super) fn of(buffers: [Buffer; 2]) -> Log {
+        Log {
+            buffers,
             state: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
-        })
+        }
     }
 
     fn buffer(&self, state: u64) -> Buffer {

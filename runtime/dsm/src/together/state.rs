@@ -5,6 +5,7 @@
 //! Both answer with [`Effect`]s: answers to slots here, and messages to be sent. Node 0, the origin, keeps the barrier,
 //! the locks, the loops and their turns; the other nodes ask it.
 
+use super::slot::Words;
 use crate::{NodeId, NodeSet};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -94,9 +95,6 @@ impl Op {
         .find(|o| *o as u32 == number)
     }
 }
-
-/// Three words that go with a request, a message or an answer.
-pub type Words = [u64; 3];
 
 /// The messages between nodes; the number is the message's tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -54,6 +54,7 @@ pub mod run;
 pub(crate) mod siblings;
 pub(crate) mod sleep;
 pub mod submit;
+mod successors;
 pub mod taskloop;
 pub(crate) mod wait;
 

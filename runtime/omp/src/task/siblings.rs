@@ -6,22 +6,18 @@
 //! starts a new group and waits for the last group.
 //!
 //! Only the thread that runs the parent touches the sites. A completing child meets that thread at the
-//! child's [`Node`]: its list of successors is closed when the child completes.
-//!
-//! # Memory ordering
-//! A successor is pushed with release and the closing swap acquires, so the completing thread sees the whole
-//! record of the successor. A maker whose push finds the list closed acquires what the completed task wrote.
-//! The last decrement of `missing` acquires all earlier ones.
+//! child's [`Node`]: its list of [`Successors`] is closed when the child completes.
 
 use super::record::Task;
 use super::recycle::{Depot, Record};
 use super::sleep::Sleep;
+use super::successors::{one_less, Edge, Successors};
 use crate::thread::Thread;
 use crate::tool::{self, interface::Data};
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::NonNull;
 use hetmp_core::hash::HashMap;
-use hetmp_core::sync::{AtomicPtr, AtomicU32, Ordering};
+use hetmp_core::sync::{AtomicU32, Ordering};
 
 /// The kinds of the `depend` clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,15 +66,14 @@ pub(crate) struct Node {
     pub(super) task: Cell<*const Task>,
     /// Predecessors that are not complete, plus one while the maker still adds some.
     pub(super) missing: AtomicU32,
-    /// Singly linked list of successors, or `CLOSED`.
-    successors: AtomicPtr<Edge>,
+    successors: Successors<Node>,
     /// The sleep to nudge when `missing` becomes 0 and there is no task.
     pub(super) waiter: Cell<*const Sleep>,
     /// A copy of the tool's word of the task. The task's own may be gone while the node is still looked at.
     pub(super) told: Data,
     /// Edges *to* this node, linked into the lists of its predecessors; most nodes need no others. Used by
     /// the maker only, in order.
-    own_edges: [UnsafeCell<Edge>; OWN_EDGES],
+    own_edges: [UnsafeCell<Edge<Node>>; OWN_EDGES],
     used_edges: Cell<usize>,
 }
 
@@ -92,50 +87,27 @@ unsafe impl Send for Node {}
 // is atomic.
 unsafe impl Sync for Node {}
 
-/// One successor in a list. Holds one reference to the node it leads to. The reference is a raw pointer,
-/// because the edge may lie inside that node.
-///
-/// The layout is the one that libomp's `__kmpc_task_get_successors` shows to programs.
-#[derive(Debug)]
-#[repr(C)]
-struct Edge {
-    to: *const Node,
-    next: *mut Edge,
-    /// The edge was allocated by itself and is not part of `to`.
-    boxed: bool,
-}
-
-/// The head of a list whose owner is complete.
-fn closed() -> *mut Edge {
-    core::ptr::without_provenance_mut(1)
-}
-
 impl Node {
     pub(super) fn make(task: *const Task, waiter: *const Sleep) -> NodeRef {
-        const NO_EDGE: Edge = Edge {
-            to: core::ptr::null(),
-            next: core::ptr::null_mut(),
-            boxed: false,
-        };
         NodeRef::new(Node {
             count: AtomicU32::new(1),
             next_free: Cell::new(core::ptr::null_mut()),
             task: Cell::new(task),
             missing: AtomicU32::new(1),
-            successors: AtomicPtr::new(core::ptr::null_mut()),
+            successors: Successors::new(),
             waiter: Cell::new(waiter),
             told: Data::new(),
-            own_edges: [const { UnsafeCell::new(NO_EDGE) }; OWN_EDGES],
+            own_edges: [const { UnsafeCell::new(Edge::NONE) }; OWN_EDGES],
             used_edges: Cell::new(0),
         })
     }
 
     fn is_complete(&self) -> bool {
-        self.successors.load(Ordering::Acquire) == closed()
+        self.successors.is_closed()
     }
 
-    /// An edge that leads to this node and is not linked yet.
-    fn edge_to(this: &NodeRef) -> *mut Edge {
+    /// An edge that leads to this node and is not linked yet. It holds one reference to the node.
+    fn edge_to(this: &NodeRef) -> *mut Edge<Node> {
         let to = NodeRef::clone(this).into_raw();
         let used = this.used_edges.get();
         if let Some(own) = this.own_edges.get(used) {
@@ -147,8 +119,8 @@ impl Node {
         } else {
             Box::into_raw(Box::new(Edge {
                 to,
-                next: core::ptr::null_mut(),
                 boxed: true,
+                ..Edge::NONE
             }))
         }
     }
@@ -157,7 +129,7 @@ impl Node {
     ///
     /// # Safety
     /// The edge comes from `edge_to`, and nobody else has it.
-    unsafe fn follow_edge(edge: *mut Edge) -> NodeRef {
+    unsafe fn follow_edge(edge: *mut Edge<Node>) -> NodeRef {
         // SAFETY: by this function's contract the edge was taken from a list and is followed once. The box is
         // freed before the node, inside which an edge without a box would lie.
         unsafe {
@@ -171,53 +143,31 @@ impl Node {
 
     /// Makes `to` wait for this node, unless it is complete.
     fn precede(&self, to: &NodeRef) {
-        let mut head = self.successors.load(Ordering::Acquire);
-        if head == closed() {
+        if self.is_complete() {
             return;
         }
         if tool::on() {
             tool::tasks::waits_for(&self.told, &to.told);
         }
-        // Count first: the other side may release the edge as soon as it is linked.
-        to.missing.fetch_add(1, Ordering::Relaxed);
         let edge = Node::edge_to(to);
-        loop {
-            if head == closed() {
-                // SAFETY: the edge was not linked.
-                drop(unsafe { Node::follow_edge(edge) });
-                to.missing.fetch_sub(1, Ordering::Relaxed);
-                return;
-            }
-            // SAFETY: the edge is not linked yet, so it belongs to this thread.
-            unsafe { (*edge).next = head };
-            match self.successors.compare_exchange_weak(
-                head,
-                edge,
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            ) {
-                Ok(_) => return,
-                Err(now) => head = now,
-            }
+        // SAFETY: the edge is new, and lives until `follow_edge`.
+        if !unsafe { self.successors.add(edge, &to.missing) } {
+            // SAFETY: the edge was not linked.
+            drop(unsafe { Node::follow_edge(edge) });
         }
     }
 
     /// Closes the list and hands every successor to `each`.
     pub(super) fn close(&self, mut each: impl FnMut(NodeRef)) {
-        let mut edge = self.successors.swap(closed(), Ordering::AcqRel);
-        while !edge.is_null() && edge != closed() {
-            // SAFETY: the swap took the list with its edges; `next` is read before the edge goes.
-            unsafe {
-                let next = (*edge).next;
-                each(Node::follow_edge(edge));
-                edge = next;
-            }
-        }
+        self.successors.close(|edge| {
+            // SAFETY: the edge was in the list, and is followed once.
+            each(unsafe { Node::follow_edge(edge) });
+        });
     }
 
     /// Counts one predecessor less. True when it was the last.
     pub(super) fn one_less(&self) -> bool {
-        self.missing.fetch_sub(1, Ordering::AcqRel) == 1
+        one_less(&self.missing)
     }
 }
 
@@ -505,13 +455,7 @@ pub(super) unsafe fn look(t: &Task) -> (*const libc::c_void, *const libc::c_void
     let Some(n) = (unsafe { node.as_ref() }) else {
         return (core::ptr::null(), core::ptr::null());
     };
-    let list = n.successors.load(Ordering::Acquire);
-    let list = if list == closed() {
-        core::ptr::null_mut()
-    } else {
-        list
-    };
-    (node.cast(), list.cast_const().cast())
+    (node.cast(), n.successors.first().cast_const().cast())
 }
 
 #[cfg(test)]

@@ -18,7 +18,8 @@
 use super::kinds::Handing;
 use hetmp_core::park::LastSeen;
 use hetmp_core::report;
-use hetmp_core::sync::{fence, AtomicU64, Ordering};
+use hetmp_core::sequence;
+use hetmp_core::sync::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 /// Words of a cache line.
@@ -196,15 +197,12 @@ impl Doacross {
             }
             return;
         }
-        // Only the thread that has the iterations of the slot writes it. An odd version means that the vector
-        // is being written.
-        let version = slot[0].load(Ordering::Relaxed);
-        slot[0].store(version + 1, Ordering::Relaxed);
-        fence(Ordering::Release);
-        for i in 0..self.counts.len() {
-            slot[1 + i].store(at(i), Ordering::Relaxed);
-        }
-        slot[0].store(version + 2, Ordering::Release);
+        // Only the thread that has the iterations of the slot writes it.
+        sequence::write(&slot[0], || {
+            for i in 0..self.counts.len() {
+                slot[1 + i].store(at(i), Ordering::Relaxed);
+            }
+        });
     }
 
     /// Returns a function that tells whether the iteration has posted, and that the caller may ask again and
@@ -225,15 +223,13 @@ impl Doacross {
     }
 
     fn has_posted(&self, slot: &[AtomicU64], at: &impl Fn(usize) -> u64) -> bool {
-        let version = slot[0].load(Ordering::Acquire);
-        if version == 0 || version % 2 == 1 {
-            return false;
-        }
-        let order = (0..self.counts.len())
-            .map(|i| slot[1 + i].load(Ordering::Relaxed).cmp(&at(i)))
-            .find(|o| o.is_ne());
-        fence(Ordering::Acquire);
-        slot[0].load(Ordering::Relaxed) == version && order.is_none_or(|o| o.is_gt())
+        let is_there = sequence::read(&slot[0], |version| {
+            let order = (0..self.counts.len())
+                .map(|i| slot[1 + i].load(Ordering::Relaxed).cmp(&at(i)))
+                .find(|o| o.is_ne());
+            version != 0 && order.is_none_or(|o| o.is_gt())
+        });
+        is_there == Some(true)
     }
 }
 

@@ -6,7 +6,8 @@
 //! possible, with its steps in the engine's order. Comments name the place in the engine.
 //!
 //! [`barriers`]: barriers and joins of each kind. [`sleeping`]: who sleeps, and who wakes whom. [`records`]: when tasks
-//! are freed, and how they are counted.
+//! are freed, how they are counted, and who runs one that waits for others. [`nodes`]: what threads of several nodes do
+//! together, and the watchdog of virtual teams.
 #![cfg(loom)]
 #![allow(dead_code, reason = "each model uses a part of the engine's files")]
 
@@ -20,14 +21,23 @@ mod helpers;
 mod levels;
 #[path = "../../src/task/lookout.rs"]
 mod lookout;
+#[path = "../../../dsm/src/meeting.rs"]
+mod meeting;
 #[path = "../../src/team/routes.rs"]
 mod routes;
 #[path = "../../src/team/seat.rs"]
 mod seat;
+#[path = "../../src/unlike/virtual_team/sight.rs"]
+mod sight;
 #[path = "../../src/task/sleep.rs"]
 mod sleep;
+#[path = "../../../dsm/src/together/slot.rs"]
+mod slot;
+#[path = "../../src/task/successors.rs"]
+mod successors;
 
 mod barriers;
+mod nodes;
 mod records;
 mod sleeping;
 

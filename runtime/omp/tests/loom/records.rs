@@ -1,7 +1,8 @@
-//! Records of tasks: when they are freed, and how tasks are counted at a barrier.
+//! Records of tasks: when they are freed, how tasks are counted at a barrier, and who runs one that waits for others.
 
 use crate::counts::Counts;
 use crate::helpers::Helpers;
+use crate::successors::{one_less, Edge, Successors};
 use crate::{bounded, Data};
 use hetmp_core::sync::{AtomicBool, AtomicU32, Ordering};
 use loom::sync::Arc;
@@ -229,5 +230,70 @@ fn no_helper_runs_a_task_of_the_next_region() {
     help(|h| {
         h.end_region();
         h.begin_region(MASK);
+    });
+}
+
+/// A task with dependences, as `siblings::Node`.
+struct Sibling {
+    missing: AtomicU32,
+    successors: Successors<Sibling>,
+    edges: [core::cell::UnsafeCell<Edge<Sibling>>; 2],
+    /// 1: made. 2: run.
+    data: Data,
+}
+// SAFETY: an edge goes from the maker to the one who takes it out of a list; loom checks the data.
+unsafe impl Sync for Sibling {}
+// SAFETY: an edge leads to a task that lives as long.
+unsafe impl Send for Sibling {}
+
+impl Sibling {
+    fn new() -> Sibling {
+        Sibling {
+            missing: AtomicU32::new(1),
+            successors: Successors::new(),
+            edges: [const { core::cell::UnsafeCell::new(Edge::NONE) }; 2],
+            data: Data::new(0),
+        }
+    }
+}
+
+/// As `depend::release`: tasks 0 and 1 have no predecessors, and task 2 has both.
+fn run(tasks: &[Sibling; 3], task: usize) {
+    if task == 2 {
+        assert_eq!([0, 1, 2].map(|i: usize| tasks[i].data.get()), [2, 2, 1]);
+    }
+    tasks[task].data.set(2);
+    tasks[task].successors.close(|edge| {
+        // SAFETY: the edge leads to task 2, which lives.
+        if one_less(unsafe { &(*(*edge).to).missing }) {
+            run(tasks, 2);
+        }
+    });
+}
+
+#[test]
+fn a_task_with_two_predecessors_runs_once_and_after_both() {
+    bounded(2, || {
+        let tasks = Arc::new([Sibling::new(), Sibling::new(), Sibling::new()]);
+        let others = [0, 1].map(|task| {
+            let tasks = Arc::clone(&tasks);
+            thread::spawn(move || run(&tasks, task))
+        });
+        let last = &tasks[2];
+        last.data.set(1);
+        for (before, edge) in tasks.iter().zip(&last.edges) {
+            // SAFETY: nobody else has the edge yet, and it lives as long as the list.
+            unsafe {
+                (*edge.get()).to = last;
+                before.successors.add(edge.get(), &last.missing);
+            }
+        }
+        if one_less(&last.missing) {
+            run(&tasks, 2);
+        }
+        for other in others {
+            other.join().unwrap();
+        }
+        assert_eq!(last.data.get(), 2);
     });
 }

@@ -46,6 +46,7 @@ mod plan;
 mod reader;
 pub(super) mod regions;
 mod run;
+mod sight;
 mod stacks;
 pub(crate) mod switch;
 pub(crate) mod unasked;

@@ -28,7 +28,8 @@
 
 use super::fiber::{Fiber, Runner, State};
 use super::job::{Expanded, How, Job, Outcome};
-use super::watchdog::{self, Sight};
+use super::sight::Sight;
+use super::watchdog;
 use crate::boundary::Reason;
 use crate::init;
 use crate::query;

@@ -21,7 +21,6 @@ use super::fiber::Runner;
 use super::job::Expanded;
 use super::run::VirtualTeam;
 use core::sync::atomic::{AtomicBool, Ordering};
-use hetmp_core::lock::Brief;
 use hetmp_core::report;
 use hetmp_core::sys::{self, monotonic_ns};
 use hetmp_core::whole::{Held, Mutex};
@@ -41,30 +40,8 @@ const SPINS: u64 = 70;
 /// A team that exists. Teams remove themselves from the list before they are freed.
 struct Known(*const VirtualTeam);
 // SAFETY: a team is shared between threads. What the watchdog reads of it is atomic, or under the lock of its
-// [`Sight`].
+// `sight`.
 unsafe impl Send for Known {}
-
-/// Is a region of a team being watched now?
-///
-/// # Memory ordering
-/// A region ends only under the lock. So everything that the watchdog does while it holds the lock and sees
-/// `on` happens inside of the region. `on` and `STARTED` are sequentially consistent: a watchdog that is
-/// about to end clears `STARTED` and then looks at `on`; a thread that begins a region sets `on` and then
-/// looks at `STARTED`. With a weaker order both could miss the other, and the region would not be watched.
-#[derive(Debug)]
-pub(super) struct Sight {
-    on: AtomicBool,
-    lock: Brief,
-}
-
-impl Sight {
-    pub(super) fn new() -> Sight {
-        Sight {
-            on: AtomicBool::new(false),
-            lock: Brief::new(),
-        }
-    }
-}
 
 static TEAMS: Mutex<Vec<Known>> = Mutex::new(Vec::new());
 /// The watchdog's thread exists. Set under the lock of the list.
@@ -89,8 +66,13 @@ pub(super) struct Watch<'a>(&'a VirtualTeam);
 
 /// Begins to watch a region of `team`. `None`: the watchdog cannot be started, so there can be no virtual
 /// team.
+///
+/// # Memory ordering
+/// Whether there is a region, and `STARTED`, are sequentially consistent: a watchdog that is about to end clears
+/// `STARTED` and then looks for regions; a thread that begins a region says so and then looks at `STARTED`. With a
+/// weaker order both could miss the other, and the region would not be watched.
 pub(super) fn watch(team: &VirtualTeam) -> Option<Watch<'_>> {
-    team.sight.on.store(true, Ordering::SeqCst);
+    team.sight.open();
     let watch = Watch(team);
     if !STARTED.load(Ordering::SeqCst) {
         let _teams = teams();
@@ -103,10 +85,7 @@ pub(super) fn watch(team: &VirtualTeam) -> Option<Watch<'_>> {
 
 impl Drop for Watch<'_> {
     fn drop(&mut self) {
-        let sight = &self.0.sight;
-        sight.lock.lock();
-        sight.on.store(false, Ordering::Relaxed);
-        sight.lock.unlock();
+        self.0.sight.close();
     }
 }
 
@@ -165,15 +144,7 @@ extern "C" fn look_on(_: *mut libc::c_void) -> *mut libc::c_void {
         for team in &*teams {
             // SAFETY: the team is in the list, and the list is locked, so it is not freed.
             let team = unsafe { &*team.0 };
-            if !team.sight.on.load(Ordering::Relaxed) {
-                continue;
-            }
-            team.sight.lock.lock();
-            if team.sight.on.load(Ordering::Relaxed) {
-                any = true;
-                look_at(team);
-            }
-            team.sight.lock.unlock();
+            any |= team.sight.look(|| look_at(team));
         }
         quiet = if any { 0 } else { quiet + 1 };
         if quiet * LOOK_MS >= ALONE_MS {
@@ -181,7 +152,7 @@ extern "C" fn look_on(_: *mut libc::c_void) -> *mut libc::c_void {
             // process alive.
             STARTED.store(false, Ordering::SeqCst);
             // SAFETY: teams are in the list from their making to their end, and the list is locked.
-            let on = |t: &Known| unsafe { &*t.0 }.sight.on.load(Ordering::SeqCst);
+            let on = |t: &Known| unsafe { &*t.0 }.sight.is_open();
             if !teams.iter().any(on) {
                 return core::ptr::null_mut();
             }
