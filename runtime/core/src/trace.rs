@@ -10,8 +10,8 @@
 //! **Data out**: [`read`], at any time and from any thread. Nothing here knows a file format.
 //!
 //! # Memory ordering
-//! One writer, any number of readers, no waiting. The stack has a [sequence lock](sequence): a reader that sees it change
-//! tries again. For the ended events, see `log`.
+//! One writer, any number of readers, no waiting. The stack has a [sequence lock](sequence): a reader that sees it
+//! change tries again. For the ended events, see `log`.
 
 mod log;
 
