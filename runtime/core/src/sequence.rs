@@ -2,8 +2,8 @@
 //!
 //! # Memory ordering
 //! A version is odd while the words change. The writer makes it odd, passes a release fence, and writes the words;
-//! then it releases the next even version. A reader acquires the version, reads the words, passes an acquire fence, and looks
-//! whether the version is the same. The two fences meet: a reader of a new word finds that the old version is gone.
+//! then it releases the next even version. A reader acquires the version, reads the words, passes an acquire fence, and
+//! looks whether the version is the same. The two fences meet: who reads a new word finds that the old version is gone.
 
 use crate::sync::{fence, AtomicU64, Ordering};
 
