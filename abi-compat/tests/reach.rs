@@ -140,7 +140,7 @@ fn a_table_of_reach_results_and_ratios() {
         "HETMP_STATIC=off",
     ]);
     assert_eq!(ending, exec::Ending::Exit(0), "{said}");
-    assert!(said.contains("guard off 100.0 %"), "{said}");
+    assert!(said.contains("guard static-off 100.0 %"), "{said}");
 
     // The script ends a program that hangs, and says so.
     let (ending, said) = reach(&["--lib", &lib, "--limit", "1", "slow=sleep 60"]);

@@ -21,8 +21,9 @@
 //! nanosecond that a region took longer than before, and every nanosecond that the origin waited for a page outside of
 //! crossing regions, is returned as lost. A trial begins when what moving its data is expected to take
 //! ([`Crossings::data`]) is left, and ends when nothing is and its regions have run there with their pages, or at once
-//! if serial code waits for pages that long. Where that would be too late, a part of the work is tried before (`probe`). After a trial that failed, the next one waits until
-//! the time spent in regions has doubled, and twice the loss of the last one is left.
+//! if serial code waits for pages that long. Where that would be too late, a part of the work is tried before
+//! (`probe`). After a trial that failed, the next one waits until the time spent in regions has doubled, and twice the
+//! loss of the last one is left.
 //!
 //! **Other nodes.** A region's function cannot be called for a part of its work, so each execution across nodes is the
 //! probe: it shows what each node takes for its part. After the trial of crossing, the node is tried that promises

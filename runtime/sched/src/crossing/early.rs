@@ -18,16 +18,12 @@
 
 use super::{Crossings, Extent, MOVES};
 use crate::schedule::DEFAULT_FRACTION;
+use crate::virtual_team::PIECES_PER_RUNNER;
 use crate::ways::Way;
 
 /// In a trial, a thread's chunk takes about so many nanoseconds: in short ones of short iterations, nodes write the
 /// same pages, and in long ones the origin does not look. (Untuned; with 64 iterations, blackscholes' were 10 us.)
 const CHUNK_NS: u64 = 1_000_000;
-
-/// A part of the work that is tried comes to a node in this many shares at most: nodes write the same pages at the
-/// borders of small ones, and with a large one a slow node is late. (Of 200 random programs, 19, 19, 15 and 14 lost
-/// 20 ms with 4, 8, 16 and 32. With 32, `hetmp simulate` keeps blackscholes at home.)
-const SHARES: u64 = 16;
 
 /// An execution across nodes that is a trial, as it begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -146,10 +142,12 @@ impl Pace {
     }
 
     /// In a trial, where nobody knows how fast nodes are, the node gets so many at once of the `rest`, for which
-    /// `nodes` nodes ask. `most`: so many in all, if only a part of the work is tried.
+    /// `nodes` nodes ask. `most`: so many in all, if only a part of the work is tried. Nodes write the same pages at
+    /// the borders of small shares, and with a large one a slow node is late. (Of 200 random programs, 20, 19 and 15
+    /// lost 20 ms with 4, 8 and 16 shares; with 32, `hetmp simulate` keeps blackscholes at home.)
     pub fn share(&self, rest: u64, nodes: u32, most: Option<u64>, threads: u32, chunk: u64) -> u64 {
         let paced = self.chunk.saturating_mul(u64::from(threads.max(1)));
-        let least = most.map_or(0, |most| most / SHARES);
+        let least = most.map_or(0, |most| most / u64::from(PIECES_PER_RUNNER));
         whole(paced.max(least).min(rest / (2 * u64::from(nodes))), chunk)
     }
 }
@@ -301,7 +299,7 @@ mod tests {
         assert_eq!(pace.share(10_000, 2, None, 2, 1), 2 * pace.chunk);
         assert_eq!(pace.share(400, 2, None, 2, 7), 98);
         // Of a part that is tried, larger ones.
-        assert_eq!(pace.share(100_000, 2, Some(16_000), 2, 1), 1000);
+        assert_eq!(pace.share(100_000, 2, Some(8_000), 2, 1), 1000);
         assert_eq!(Pace::default().share(100, 2, None, 2, 5), 5);
     }
 

@@ -35,8 +35,8 @@ impl Crossings {
         self.candidates().map(|r| r.home_runs).min().unwrap_or(0)
     }
 
-    /// The node that promises most, or all together for regions that are on one, if moving there is expected to take no more than is left, or than it would have
-    /// saved so far; and how a trial there is bounded.
+    /// The node that promises most, or all together for regions that are on one, if moving there is expected to take no
+    /// more than is left, or than it would have saved so far; and how a trial there is bounded.
     pub(super) fn best_node(&self, left_ns: f64) -> Option<(Way, Extent)> {
         let kept = self.place();
         // All of it, or the rest.
