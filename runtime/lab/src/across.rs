@@ -95,8 +95,14 @@ impl Across {
         });
         let length = match self.trial {
             _ if self.gave_up => rest,
-            Some(_) => pool.pace.share(rest, nodes, most, self.threads[node], 1),
-            None => (rest / (2 * u64::from(nodes))).max(1),
+            Some(trial) if trial.in_shares => pool.pace.share(
+                rest,
+                nodes,
+                most.unwrap_or(self.n / u64::from(nodes)),
+                self.threads[node],
+                1,
+            ),
+            _ => (rest / (2 * u64::from(nodes))).max(1),
         };
         let left = most.map_or(rest, |most| most.saturating_sub(pool.taken));
         let length = length.min(left).min(rest);

@@ -62,7 +62,7 @@ const HOME_RUNS: u32 = 2;
 /// cannot gain that much is never tried.
 const OVERHEAD_NS: f64 = 100_000.0;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Phase {
     /// Regions run at `place`, but for those that are out. `lost_ns`: what that has lost lately.
     Kept { place: Way, lost_ns: f64 },
@@ -340,12 +340,15 @@ impl Crossings {
 
     /// The trial that the region's next execution across nodes is, if it is one, which begins at this time.
     pub fn trial(&self, region: usize, began: u64, threshold: Threshold) -> Option<Trial> {
-        let (home_ns, left_ns) = match (&self.phase, self.regions.get(&region)) {
-            (Phase::Trial { left_ns, .. }, Some(r)) => (r.before_ns.max(r.home_ns), *left_ns),
-            (_, None) if self.left_ns > 0.0 => (0.0, self.left_ns),
+        let (runs, home_ns, left_ns) = match (&self.phase, self.regions.get(&region)) {
+            (Phase::Trial { left_ns, .. }, Some(r)) => {
+                (r.runs, r.before_ns.max(r.home_ns), *left_ns)
+            }
+            (_, None) if self.left_ns > 0.0 => (0, 0.0, self.left_ns),
             _ => return None,
         };
         Some(Trial {
+            in_shares: runs == 0 || self.part().is_some(),
             part: self.part().unwrap_or(1.0),
             home_ns,
             spare_ns: left_ns.max(0.0),

@@ -5,7 +5,7 @@
 //! this share. So one message serves many chunks. A node's shares come in ascending order, and so do the
 //! chunks of each thread. In an ordered loop, or one whose iterations wait for earlier ones, a share is one chunk: the
 //! turns go through the chunks of all nodes in order, so a node's threads would wait for each chunk of an earlier share
-//! of another node. In a trial shares are small, so that a node which turns out to be slow is not left
+//! of another node. In a region's first trial shares are small, so that a node which turns out to be slow is not left
 //! with much; and where a trial is hopeless, the origin takes the rest ([`hetmp_sched::crossing::early`]).
 
 use super::local::{self, LOCAL};
@@ -109,12 +109,18 @@ impl Shares {
         } = self.shape;
         let most = local::most(t, iterations);
         let left = most.map_or(iterations, |most| most.saturating_sub(pool.taken));
-        match trial {
+        match trial.filter(|trial| trial.in_shares) {
             _ if left == 0 => Range::new(0, 0),
             _ if ordered => self.take(t, pool, ONE, chunk),
             Some(_) => {
                 let rest = iterations - pool.handed.min(iterations);
-                let few = pool.pace.share(rest, t.nodes, most, threads, chunk);
+                let few = pool.pace.share(
+                    rest,
+                    t.nodes,
+                    most.unwrap_or(iterations / u64::from(t.nodes)),
+                    threads,
+                    chunk,
+                );
                 self.take(t, pool, ONE, few.min((left / chunk * chunk).max(chunk)))
             }
             None => self.take(t, pool, 0, chunk),

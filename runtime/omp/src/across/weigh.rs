@@ -192,12 +192,10 @@ pub(super) fn blocks(
             Blocks::given(ratios.iter().zip(threads).map(weight))?.bounds()?
         }
         // Where a part is tried, the origin must be able to take what others have not begun.
-        Ahead::Learned => with(t, |w| match w.rule.part() {
-            Some(_) => None,
-            None => w.blocks.get(&code).and_then(Blocks::bounds).or_else(|| {
-                let speeds = w.rule.speeds(code)?.into_iter();
-                Blocks::given(speeds)?.bounds()
-            }),
+        Ahead::Learned => with(t, |w| {
+            let speeds = || Blocks::given(w.rule.speeds(code)?.into_iter())?.bounds();
+            let bounds = w.blocks.get(&code).and_then(Blocks::bounds).or_else(speeds);
+            bounds.filter(|_| w.rule.part().is_none())
         })?,
         Ahead::No => return None,
     };

@@ -79,8 +79,7 @@ impl Crossings {
 
     /// The trial of a part is over: the regions return.
     pub(super) fn end_probe(&mut self) {
-        if let (Phase::Trial { from, .. }, Some(part)) = (&self.phase, self.part()) {
-            let from = *from;
+        if let (Phase::Trial { from, .. }, Some(part)) = (self.phase, self.part()) {
             self.learn_serial(part);
             for r in self.regions.values_mut().filter(|r| r.has_moved()) {
                 let more_ns = r.cold_ns - f64::from(r.moving()) * r.recent_ns;

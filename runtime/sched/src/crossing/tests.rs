@@ -401,7 +401,7 @@ fn a_trial_that_was_given_up_has_failed() {
         }
         trials += 1;
         let t = trial(&rule, 7).expect("a trial");
-        assert!(t.home_ns == home as f64 && t.spare_ns > 0.0);
+        assert!(t.in_shares && t.home_ns == home as f64 && t.spare_ns > 0.0);
         lost += rule.ran(7, place, across, 0);
         ran += across as f64;
         rule.gave_up(7);
@@ -415,7 +415,7 @@ fn first(rule: &mut Crossings, region: usize, home: f64, ns: f64, ended: bool) -
     use super::division::Part;
     assert!(rule.starts(region, left(0.0, 0.0)));
     let t = trial(rule, region).expect("a trial");
-    assert_eq!((t.home_ns, t.part), (0.0, 1.0));
+    assert_eq!((t.in_shares, t.home_ns, t.part), (true, 0.0, 1.0));
     let part = |work: f64, whole: f64, waited_ns| Part {
         cores: 1,
         threads: 1,
