@@ -459,7 +459,7 @@ fn faults_end_a_trial_that_is_hopeless() {
                 ("HETMP_DSM", by),
                 ("HETMP_DSM_CROSS", "auto"),
                 ("HETMP_FAULT_PERIOD", threshold),
-                ("OMP_SCHEDULE", "hetprobe"),
+                ("OMP_SCHEDULE", "dynamic"),
                 ("OMP_NUM_THREADS", "2"),
                 ("HETMP_REPORT", report.to_str().expect("a path")),
             ];
