@@ -119,7 +119,7 @@ pub struct Crossings {
     /// What trials may still lose.
     left_ns: f64,
     /// What the origin would wait for pages outside of regions that are away, in each time step, if others did all
-    /// work, as the last trial of a part of it has shown.
+    /// work, as the last trial has shown.
     serial_ns: f64,
 }
 

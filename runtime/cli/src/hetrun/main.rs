@@ -2,8 +2,8 @@
 //! other.
 //!
 //! * **What it is**: [`options`] is the table of options; [`shares`] makes what each host has to start. [`launch`] is
-//!   the loop of a job. [`host`] holds the processes of one machine: of this one, or of
-//!   another one through an [`agent`] that ssh has started ([`remote`]). [`exchange`] is the job's state, pure.
+//!   the loop of a job. [`host`] has the processes of one machine: of this one, or of another one through an [`agent`]
+//!   that ssh has started ([`remote`]); [`prepare`] has what they need to start. [`exchange`] is the job's state, pure.
 //! * **What it owns**: the processes, their outputs and inputs, and the job's secret. Apart from the values of the
 //!   exchange, nothing that the processes send each other passes through it.
 //! * **Data in**: arguments, a hosts' file, standard input, signals, messages of the processes
@@ -24,6 +24,7 @@ mod library;
 mod options;
 mod output;
 mod places;
+mod prepare;
 mod remote;
 mod shares;
 mod signals;
