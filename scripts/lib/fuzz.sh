@@ -53,8 +53,16 @@ for name in $targets; do
     kept=runtime/fuzz/corpus/$name
     mkdir -p "$kept"
     first=$target/fuzz/corpus/$name
+    # What others have that it begins with, too.
+    more=
+    case $name in
+    object) more=runtime/fuzz/corpus/elf ;;
+    simulate) more="runtime/cli/platforms runtime/cli/workloads" ;;
+    profile) more=runtime/mq/platforms ;;
+    esac
+    # shellcheck disable=SC2086 # a list of folders
     if "$program" -max_total_time="$seconds" -max_len=65536 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-        -artifact_prefix="$found/" "$first" "$kept" >"$first.log" 2>&1; then
+        -artifact_prefix="$found/" "$first" "$kept" $more >"$first.log" 2>&1; then
         passed=$((passed + 1))
         sed -n 's/^#\([0-9]*\).*DONE *cov: \([0-9]*\).*/\1 inputs, \2 places/p' "$first.log" | sed "s/^/$name: /"
     else

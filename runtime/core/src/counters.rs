@@ -334,7 +334,8 @@ impl Recorded {
         Recorded::parse(&text)
     }
 
-    fn parse(text: &str) -> Result<Recorded, String> {
+    /// The counts of a file's text. Errors are as [`Recorded::read`]'s.
+    pub fn parse(text: &str) -> Result<Recorded, String> {
         const SHAPE: &str = "no list of nodes (expected one [[node]] table a node)";
         let mut root = toml::parse(text)?;
         let list = root.array("node", SHAPE)?.ok_or(SHAPE)?;

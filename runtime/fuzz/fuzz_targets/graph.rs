@@ -13,5 +13,6 @@ fuzz_target!(|bytes: &[u8]| {
             let _ = graph.clone().compile();
         }
     }
+    let _ = text::read_rank(given, 1);
     let _ = msccl::read(given, msccl::Chunk::floats(4));
 });

@@ -3,7 +3,7 @@
 
 use hetmp_nic::descriptor::{Completion, Descriptor, COMPLETION_WORDS, WORDS};
 use hetmp_nic::device_memory::DeviceMemory;
-use hetmp_nic::engine::tcp::frame::{Header, HEADER_BYTES};
+use hetmp_nic::engine::tcp::frame::{split, Decoder, Header, HEADER_BYTES};
 use libfuzzer_sys::fuzz_target;
 
 fn words<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
@@ -27,6 +27,13 @@ fuzz_target!(|bytes: &[u8]| {
     if let Some(header) = bytes.first_chunk::<HEADER_BYTES>() {
         if let Some(parsed) = Header::parse(header) {
             let _ = parsed.encode();
+        }
+    }
+    let mut stream = Decoder::default();
+    stream.push(bytes);
+    while let Ok(Some((_, content))) = stream.frame() {
+        if let Some((words, _)) = split(content) {
+            let _ = Descriptor::parse(&words);
         }
     }
     if let Ok(text) = std::str::from_utf8(bytes) {

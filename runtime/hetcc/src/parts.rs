@@ -158,7 +158,10 @@ impl Parts {
             let Some(first) = first else {
                 match kind {
                     // Texts and tables of jumps.
-                    Kind::Constant => parts.loose += section.size() + section.align().max(64),
+                    Kind::Constant => {
+                        let room = section.size().saturating_add(section.align().max(64));
+                        parts.loose = parts.loose.saturating_add(room);
+                    }
                     // Thunks and the like, which only their own object calls.
                     Kind::Text => {}
                     _ => return Err(format!("section '{name}' has no variable (expected one)")),
@@ -223,7 +226,8 @@ impl Parts {
             // A function of this object, by its own name or by its section and the place there.
             let at = symbol
                 .address()
-                .wrapping_add_signed(relocation.addend() + bias);
+                .wrapping_add_signed(relocation.addend())
+                .wrapping_add_signed(bias);
             let target = match symbol.kind() {
                 SymbolKind::Text => Some(symbol.name().unwrap_or_default().to_owned()),
                 SymbolKind::Section => file

@@ -7,7 +7,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, Ordering};
 
 /// The first word of the file; its last byte is the version of the format.
-pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"hetmpts1");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"hetmpts1");
 /// Places in the program that get rows of their own. Events of further ones are counted at site 0.
 pub(crate) const SITES: usize = 4096;
 /// Threads that are measured at a time.

@@ -1,13 +1,17 @@
 //! Reads a profile, of a process that has ended or that still runs.
 
 use crate::file;
-use crate::layout::{Block, Map, Row, ENDED, FRAMES, MAGIC, SITES, THREADS};
+pub use crate::layout::MAGIC;
+use crate::layout::{Block, Map, Row, ENDED, FRAMES, SITES, THREADS};
 use crate::ledger::Role;
 use core::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed};
 use std::ffi::OsString;
 use std::io::{Error, Result};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
+
+/// How long a profile's file is, bytes.
+pub const LENGTH: u64 = size_of::<Map>() as u64;
 
 /// What a site is, in the numbers of the tool interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -244,19 +248,22 @@ fn thread(map: &Map, block: &Block, sites: usize, end: u64) -> Thread {
             let what = frame.what.load(Relaxed);
             let (site, role) = (what as u32, Role::of(what));
             let whole = end.saturating_sub(frame.begun.load(Relaxed));
-            let own = whole.saturating_sub(inner + frame.inner.load(Relaxed));
+            let own = whole.saturating_sub(frame.inner.load(Relaxed).saturating_add(inner));
             inner = whole;
             let (Some(role), Some(row)) = (role, rows.get_mut(site as usize)) else {
                 continue;
             };
             match role {
                 Role::Region => {
-                    row.whole += whole;
-                    row.threads_time += whole * u64::from(row.threads);
+                    let all = whole.saturating_mul(row.threads.into());
+                    row.whole = row.whole.saturating_add(whole);
+                    row.threads_time = row.threads_time.saturating_add(all);
                 }
-                Role::Join => row.end_wait += own as i64,
-                Role::Wait => row.wait += own,
-                Role::Part | Role::Work | Role::Held | Role::Task => row.busy += own,
+                Role::Join => row.end_wait = row.end_wait.saturating_add_unsigned(own),
+                Role::Wait => row.wait = row.wait.saturating_add(own),
+                Role::Part | Role::Work | Role::Held | Role::Task => {
+                    row.busy = row.busy.saturating_add(own);
+                }
             }
             unfinished.push(Unfinished {
                 site,

@@ -52,13 +52,15 @@ pub(super) struct Traffic {
 
 impl core::iter::Sum for Traffic {
     fn sum<I: Iterator<Item = Traffic>>(all: I) -> Traffic {
+        // A file of somebody else may have any numbers.
+        let sum = u64::saturating_add;
         all.fold(Traffic::default(), |a, b| Traffic {
-            read_faults: a.read_faults + b.read_faults,
-            write_faults: a.write_faults + b.write_faults,
-            pages_along: a.pages_along + b.pages_along,
-            bytes_sent: a.bytes_sent + b.bytes_sent,
-            pages_taken_away: a.pages_taken_away + b.pages_taken_away,
-            waited_ns: a.waited_ns + b.waited_ns,
+            read_faults: sum(a.read_faults, b.read_faults),
+            write_faults: sum(a.write_faults, b.write_faults),
+            pages_along: sum(a.pages_along, b.pages_along),
+            bytes_sent: sum(a.bytes_sent, b.bytes_sent),
+            pages_taken_away: sum(a.pages_taken_away, b.pages_taken_away),
+            waited_ns: sum(a.waited_ns, b.waited_ns),
         })
     }
 }

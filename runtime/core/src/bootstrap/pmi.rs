@@ -153,7 +153,7 @@ pub fn read_line(from: &mut impl BufRead) -> io::Result<Message> {
 ///
 /// # Errors
 /// As for [`read_line`].
-pub(crate) fn read_packet(from: &mut impl Read) -> io::Result<Message> {
+pub fn read_packet(from: &mut impl Read) -> io::Result<Message> {
     let mut length = [0; 6];
     from.read_exact(&mut length)?;
     let length = core::str::from_utf8(&length)
