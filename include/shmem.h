@@ -9,7 +9,7 @@
  * takes a symmetric address, pass the address of your own copy: it stands for the copy on the PE that is named.
  *
  * Sizes and errors. nelems counts elements of the routine's type; the ...mem forms count bytes, the forms with a
- * number in their name elements of so many bits. Strides count elements. A length of 0 does nothing, and addresses do
+ * number in their name elements of that many bits. Strides count elements. A length of 0 does nothing, and addresses do
  * not matter then. Routines without a value do not fail: a PE number outside of the job, an address that is not
  * symmetric, or a call before shmem_init ends the job, every PE of it, with one line that names routine, PE and
  * value. HETMP_CHECK=1 in the environment also finds overlapping buffers and collective calls that do not match.
@@ -150,7 +150,7 @@ typedef struct hetmp_shmem_team *shmem_team_t;
 #define SHMEM_CMP_LT 4
 #define SHMEM_CMP_LE 5
 
-/* Work arrays of the collective routines over active sets (deprecated with them): pSync has so many longs, each
+/* Work arrays of the collective routines over active sets (deprecated with them): pSync has this many longs, each
  * SHMEM_SYNC_VALUE before its first use and again after each use; pWrk has the larger of
  * SHMEM_REDUCE_MIN_WRKDATA_SIZE and nreduce / 2 + 1 elements. */
 #define SHMEM_SYNC_VALUE 0L
@@ -722,7 +722,7 @@ void shmem_iget128(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
 void shmem_ctx_iget128(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t
     nelems, int pe);
 
-/* Strided put of blocks (1.6): nblocks blocks of bsize elements, whose starts are so many elements apart; strides are
+/* Strided put of blocks (1.6): nblocks blocks of bsize elements, whose starts are this many elements apart; strides are
  * at least bsize. TYPENAME: RMA. */
 void shmem_float_ibput(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, size_t
     nblocks, int pe);

@@ -492,7 +492,7 @@ fn compile(
         .map_err(|e| format!("file {}: {e}", output.display()))
 }
 
-/// A folder where the linker finds libomp when gcc asks for libgomp. Debian's libomp has such a link beside it.
+/// A folder where the linker finds libomp when gcc asks for libgomp. Debian's libomp has such a link next to it.
 fn libomp_as_libgomp(cache: &Path) -> Result<PathBuf, String> {
     let dir = cache.join("libomp-as-libgomp");
     let link = dir.join("libgomp.so");
@@ -509,7 +509,7 @@ fn libomp_as_libgomp(cache: &Path) -> Result<PathBuf, String> {
     Ok(dir)
 }
 
-/// Modification time of the source or of the newest header beside it.
+/// Modification time of the source or of the newest header next to it.
 fn newest_source(source: &Path) -> Option<std::time::SystemTime> {
     let folder = source.parent()?;
     fs::read_dir(folder)

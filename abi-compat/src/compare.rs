@@ -7,7 +7,7 @@ use std::fs;
 use std::hash::{Hash, Hasher};
 use std::path::Path;
 
-/// The program's output under libgomp. It is kept in a file beside the binary: later
+/// The program's output under libgomp. It is kept in a file next to the binary: later
 /// test runs do not run libgomp again, which halves their time.
 ///
 /// # Errors

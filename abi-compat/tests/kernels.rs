@@ -14,7 +14,7 @@ use hetmp_abi_compat::sample;
 use hetmp_sched::schedule::{Order, TABLE};
 use std::path::PathBuf;
 
-/// Each schedule of ours, where that makes a difference also with iterations in any order.
+/// Each of our schedules, where that makes a difference also with iterations in any order.
 fn schedules() -> Vec<String> {
     let ours = TABLE.iter().filter(|row| row.name.is_ours());
     ours.flat_map(|row| {

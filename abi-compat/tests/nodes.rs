@@ -20,7 +20,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Every schedule of ours with its arguments, some in any order, and two of OpenMP's.
+/// Each of our schedules with its arguments, some in any order, and two of OpenMP's.
 fn schedules() -> Vec<String> {
     let ours = TABLE.iter().filter(|row| row.name.is_ours());
     let mut all: Vec<String> = ours
@@ -103,7 +103,7 @@ fn every_schedule_runs_every_iteration_once() {
     }
 }
 
-/// Whatever schedule of ours takes the place of libgomp's: no thread gets an iteration that comes before those that it
+/// Whichever of our schedules takes the place of libgomp's: no thread gets an iteration that comes before those that it
 /// has had.
 #[test]
 fn the_iterations_of_each_thread_ascend() {

@@ -263,7 +263,7 @@ fn a_second_run_starts_settled() {
     assert_eq!(left, [""; 0], "temporary files");
 }
 
-/// Without a file of one's own, the same lies beside what was read in the program's code.
+/// Without a file of one's own, the same lies next to what was read in the program's code.
 #[test]
 fn the_cache_has_what_executions_taught() {
     let Some(b) = Bench::new("cache") else {
@@ -282,7 +282,7 @@ fn the_cache_has_what_executions_taught() {
     let many = ["alpha", "beta"].repeat(TIMES);
     assert_eq!(settled(&many, &nodes, &[]), [false, false]);
     assert_eq!(settled(&["alpha", "beta"], &nodes, &[]), [true, true]);
-    // Not for other nodes, nor beside a file of one's own; and each keeps what the other one has.
+    // Not for other nodes, nor next to a file of one's own; and each keeps what the other one has.
     assert_eq!(settled(&["alpha"; TIMES], &slower, &[]), [false]);
     let own = [("HETMP_PROFILE", profile.as_str())];
     assert_eq!(settled(&["alpha"], &nodes, &own), [false]);

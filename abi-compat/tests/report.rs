@@ -216,7 +216,7 @@ fn regions_and_loops_add_up() {
     }
 }
 
-/// Regions for which the report must name the way or the reason: `sections`, which no schedule divides; a loop beside
+/// Regions for which the report must name the way or the reason: `sections`, which no schedule divides; a loop next to
 /// a call through a pointer; and regions and loops as old versions of gcc compile them.
 const KINDS: &str = r#"
 #include <omp.h>

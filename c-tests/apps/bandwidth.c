@@ -30,7 +30,7 @@ struct test {
     atomic_int go;    /* dma: not 0 once the time runs */
 };
 
-/* Small enough to stay in a cache beside the buffers: the subject is how messages travel. */
+/* Small enough to stay in a cache next to the buffers: the subject is how messages travel. */
 enum { VECTOR = 16384 };
 
 /* Where piece k begins in the vector. */

@@ -8,7 +8,7 @@
  * it has got this PE's row of t, which was computed from it. For the same reason a row that was put has left before it
  * is overwritten two iterations later.
  *
- * Residual. Every so many iterations, and at the last one, each PE tells all others the largest change of its points:
+ * Residual. Every few iterations, and at the last one, each PE tells all others the largest change of its points:
  * two places a PE, used in turns as the halos are. At the tolerance or below, all end. */
 #ifndef JACOBI_H
 #define JACOBI_H
@@ -157,7 +157,7 @@ static inline struct solution grid_serial(const struct grid *g) {
     free(u[!(s.done & 1)]);
     return s;
 }
-/* True if this PE's rows, after so many iterations, are those of the serial solution in every bit. */
+/* True if this PE's rows, after this many iterations, are those of the serial solution in every bit. */
 static inline int grid_is_right(const struct grid *g, const struct solution *s, const double *u, long done,
                                 double residual) {
     int right = done == s->done && memcmp(&residual, &s->residual, sizeof residual) == 0;

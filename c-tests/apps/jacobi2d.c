@@ -24,7 +24,7 @@
 
 /* A modelled device. */
 static double second_a_row; /* 0: rows are computed */
-static double edge_seconds; /* that a row costs when it is sent between kernels, beside what that takes */
+static double edge_seconds; /* that a row costs when it is sent between kernels, besides what that takes */
 
 static double *row_of(const struct grid *g, int turn, long i) { return g->u[turn] + (size_t)i * g->width; }
 

@@ -15,7 +15,7 @@
  *   launch   the same where a kernel takes 20 us more to start, as on a GPU (the time is waited for)
  *
  * Where there are two CPUs or more, the first initiator has one of its own, as a workgroup has its compute unit; the
- * engine's thread has another one, as an adapter is beside both; the CPU thread of ikn a third one, or the engine's
+ * engine's thread has another one, as an adapter is next to both; the CPU thread of ikn a third one, or the engine's
  * (--pin no: the kernel decides, and may put those that wait for each other on one CPU).
  *
  * With --stream N only bandwidth is measured: N puts, then one quiet; the rows are named MODE-stream, nanoseconds a

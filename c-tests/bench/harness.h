@@ -1,7 +1,7 @@
 // What every microbenchmark of this folder shares: the delay that stands for
 // work, the clock, and a main that measures one table of rows.
 //
-// A row is an OpenMP construct executed `n` times around a short delay, beside
+// A row is an OpenMP construct executed `n` times around a short delay, compared with
 // a reference that does the same delays without OpenMP. Its result is
 //     (time of the construct - time of the reference) / n
 // which is how the EPCC microbenchmarks define overhead. Test and reference

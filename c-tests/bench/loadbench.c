@@ -1,5 +1,5 @@
 // Short regions on a machine where something else is running. The runner
-// starts busy processes beside this program.
+// starts busy processes next to this program.
 //
 // Each row repeats for a fixed time and reports the mean, since the rare long
 // iterations are the point. `--serial` does the same work without OpenMP.

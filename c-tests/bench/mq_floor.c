@@ -10,7 +10,7 @@
  * late: ring, published eight messages at a time. No queue may do so by itself: a message would wait for its
  *       successors.
  * word: a slot is one word, 0 while it is empty: flag and message are one store, and there are no positions.
- * pair: a slot has a sequence number beside the message.
+ * pair: a slot has a sequence number next to the message.
  * Prints seconds, as mq_spsc does. */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* OpenSHMEM's own collectives beside GOAL's nonblocking ones, begun and waited for at once, in one job: what would a
+/* OpenSHMEM's own collectives against GOAL's nonblocking ones, begun and waited for at once, in one job: what would a
  * shmem_barrier_all cost that ran as a schedule? shmem_goal MS: each row takes some MS milliseconds. PE 0 prints
  * `ROW BYTES SHMEM GOAL` (us). With HETMP_GOAL_ENGINE the schedules take another engine. */
 #define _GNU_SOURCE

@@ -1,4 +1,4 @@
-/* Kernels in hetmp/simd.h beside the same kernels in intrinsics, in turns, in one run; three of them in SIMDe and in
+/* Kernels in hetmp/simd.h against the same kernels in intrinsics, in turns, in one run; three of them in SIMDe and in
  * Highway, too, where -DHAVE_SIMDE or -DHAVE_HIGHWAY says that simd_simde.c or simd_highway.cc is linked.
  *
  *     simd_kernels [ROUNDS]     times: for each kernel the median, least and most of each version

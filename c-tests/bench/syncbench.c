@@ -5,7 +5,7 @@
 #include <omp.h>
 #include <sched.h>
 
-// Contended words have a cache line of their own: beside the delay's length,
+// Contended words have a cache line of their own: next to the delay's length,
 // which every thread reads, the linker's layout would be measured.
 static _Alignas(128) omp_lock_t lock;
 static _Alignas(128) omp_nest_lock_t nest_lock;

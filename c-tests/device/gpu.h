@@ -1,4 +1,4 @@
-/* What the programs for a GPU (gpu_*.cu) share beside ../apps/modes.h: memory that host and device see, launches, time
+/* What the programs for a GPU (gpu_*.cu) share next to ../apps/modes.h: memory that host and device see, launches, time
  * on the device, and who posts.
  *
  *     nvcc -arch=sm_90a ... gpu_check.cu                        on the device

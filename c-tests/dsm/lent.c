@@ -1,7 +1,7 @@
 /* Pages that several threads write at the same time, each bytes of its own. Usage: lent [ROUNDS]
    Numbers by thread, neighbouring bytes, numbers that cross words, sums by thread, rows of a stencil within a page;
    each read by other threads after a barrier, in a critical section, and in the next region. Prints results that are
-   the same for any run with so many threads. With -DTHREAD a thread of its own has run before: nothing is lent. */
+   the same for any run with as many threads. With -DTHREAD a thread of its own has run before: nothing is lent. */
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -83,7 +83,7 @@ static void stencil(int rounds)
     }
 }
 
-/* Sums that threads put together under a lock, beside numbers of their own. */
+/* Sums that threads put together under a lock, next to numbers of their own. */
 static void together(int rounds)
 {
 #pragma omp parallel

@@ -1,4 +1,4 @@
-/* A region for each reason why regions stay at the origin, and beside it one that lacks nothing but the reason. Before
+/* A region for each reason why regions stay at the origin, and next to it one that lacks nothing but the reason. Before
    each one a line on standard error says what is expected of it. With `trusted`, whatever other functions do is no
    reason; with `keeps`, regions whose thread-local variables stay. */
 #define _GNU_SOURCE

@@ -1,4 +1,4 @@
-/* Graphs of the program itself on which all ranks have agreed, beside what a serial program computes: a ring of bound
+/* Graphs of the program itself on which all ranks have agreed, against what a serial program computes: a ring of bound
  * segments, a tree that adds, and a message between two ranks, in which the others have no part. With the argument
  * "refused", a graph that no engine takes away from the process. */
 #include "../goal/gtest.h"

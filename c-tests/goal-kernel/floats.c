@@ -1,4 +1,4 @@
-/* The arithmetic of the program in the kernel, which has integers only, beside the processor's unit: equal bits. The
+/* The arithmetic of the program in the kernel, which has integers only, against the processor's unit: equal bits. The
  * argument is the number of pairs for each operation and type. */
 #include "../../runtime/goal-kernel/bpf/float.h"
 #include "../goal/gtest.h"

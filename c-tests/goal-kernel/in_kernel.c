@@ -1,4 +1,4 @@
-/* Short collectives beside what a serial program computes: those that the engine `kernel` runs in the Linux kernel. */
+/* Short collectives next to what a serial program computes: those that the engine `kernel` runs in the Linux kernel. */
 #include "../goal/gtest.h"
 #include <stdint.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* Exchanges with neighbours, beside what a serial program computes: a ring, in which a rank is also a neighbour of its
+/* Exchanges with neighbours, against what a serial program computes: a ring, in which a rank is also a neighbour of its
  * own and one neighbour is named twice; a star; and ranks without neighbours. */
 #include "../goal/gtest.h"
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Sums, products, maxima and minima of floating point numbers by recursive doubling (HETMP_GOAL_ALLREDUCE=doubling),
- * beside what the processor gets in the same order, to the bit: the same under every engine. The argument is the number
- * of rounds. */
+ * next to what the processor gets in the same order, to the bit: the same under every engine. The argument is the
+ * number of rounds. */
 #include "../goal/gtest.h"
 #include <math.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* A nonblocking allreduce: begun, computed beside, tested, waited for; many times, several at once. */
+/* A nonblocking allreduce: begun, computed meanwhile, tested, waited for; many times, several at once. */
 #include "gtest.h"
 
 static double compute(long n)

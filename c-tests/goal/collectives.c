@@ -1,4 +1,4 @@
-/* Every collective, blocking and not, beside what a serial program computes; sizes from nothing to beyond the eager
+/* Every collective, blocking and not, against what a serial program computes; sizes from nothing to beyond the eager
    ones. */
 /* goal-test: env=HETMP_GOAL_ALLREDUCE=ring */
 /* goal-test: env=HETMP_GOAL_ALLGATHER=ring */

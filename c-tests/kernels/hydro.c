@@ -1,4 +1,4 @@
-/* Many short regions: a step of a hydrodynamics code with materials. Beside three passes over the whole mesh, each
+/* Many short regions: a step of a hydrodynamics code with materials. Next to three passes over the whole mesh, each
    material has its own equation of state, a row of loops over the few elements that it has, one parallel region
    each; and the step's length is a least value that every thread keeps at its own number. A hundred regions a
    step, most of them of less than a microsecond's work.

@@ -1,5 +1,5 @@
 /* LU decomposition without pivots, by blocks: for each step along the diagonal its own block, then one parallel loop
-   over the blocks beside and below it, then one over all blocks that remain. Two short regions a step, whose trip
+   over the blocks next to and below it, then one over all blocks that remain. Two short regions a step, whose trip
    counts shrink from one to the next.
    hetmp-test: forms=none,runtime,dynamic
    hetmp-test: threads=1,2,3

@@ -1,4 +1,4 @@
-/* A collective that fails beside others that do not: two ranks sum unlike numbers of elements, which MPI forbids and
+/* A collective that fails next to others that do not: two ranks sum unlike numbers of elements, which MPI forbids and
  * GOAL notices. The function that waits must report the error, and must not lose what ended well before the failed one
  * or wait for ever.
  *

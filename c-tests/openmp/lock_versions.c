@@ -1,4 +1,4 @@
-/* The OMP_1.0 lock entries: a 4-byte lock and an 8-byte nestable lock, nothing beside them touched (libgomp ABI). */
+/* The OMP_1.0 lock entries: a 4-byte lock and an 8-byte nestable lock, nothing besides them touched (libgomp ABI). */
 #include "check.h"
 
 typedef int lock25;

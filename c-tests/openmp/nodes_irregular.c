@@ -134,7 +134,7 @@ static void cancelled(long n)
     }
 }
 
-/* Order is kept: no schedule of ours takes these. */
+/* Order is kept: none of our schedules takes these. */
 static void ordered(long n)
 {
     long next = 0, seen = 0;

@@ -1,4 +1,4 @@
-/* Small regions that use the thread number beside their loop, in a program that sizes its arrays by what it
+/* Small regions that use the thread number next to their loop, in a program that sizes its arrays by what it
    is told at the start. However often they run, there are no more threads than cores.
    hetmp-test: threads=2
    hetmp-test: env=HETMP_SCHEDULE=hetprobe

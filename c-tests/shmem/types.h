@@ -28,7 +28,7 @@
     X(uint, unsigned int) X(ulong, unsigned long) X(ulonglong, unsigned long long) X(int32, int32_t) \
     X(int64, int64_t) X(uint32, uint32_t) X(uint64, uint64_t)
 
-/* Deprecated point-to-point types beside the standard AMO types. */
+/* Deprecated point-to-point types next to the standard AMO types. */
 #define SYNC_DEPRECATED_TYPES(X) X(short, short) X(ushort, unsigned short)
 
 /* Team-based reductions. AND, OR and XOR of the four signed types are those of 1.5. */

@@ -8,7 +8,7 @@
  * copy of the other side's address, and reads the address itself again only when the copy allows no further step. Every
  * other field belongs to one side alone. So no step is a read-modify-write, and in the steady state one read of the
  * other side's address serves many messages. If messages are shorter than the queue's message size, their lengths are
- * stored beside the ring, from the first short message on.
+ * stored next to the ring, from the first short message on.
  *
  * A thread finds its rings in tables of its own, one table for each kind of use. If a ring is not in the table (no such
  * queue, another thread's end, a queue of two stages), the library handles the call. A thread also keeps the rings that

@@ -208,7 +208,7 @@ int move_block(void *block, MPI_Count count, MPI_Datatype type, void *packed, si
 /* ---- requests.c ---- */
 /* MPI's error for one of GOAL: ranks have given unlike amounts, or else another. */
 int error_of(int code);
-/* What a request of ours still has to do when its run has ended, and how it is known. */
+/* What one of our requests still has to do when its run has ended, and how it is known. */
 struct request {
     struct request *next;  /* in the table of handles */
     struct request *other; /* in the list of spare ones, or of those that the program has freed */
@@ -235,7 +235,7 @@ struct part {
     int derived, is_first; /* the type is to be freed */
 };
 
-/* Whether the program has requests of ours, and persistent ones. */
+/* Whether the program has requests of this library, and persistent ones. */
 int any_open(void);
 int any_persistent(void);
 /* Our record of a request; null for one of MPI's. */

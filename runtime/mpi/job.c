@@ -51,7 +51,7 @@ void say(const char *format, ...) {
     if (write(STDERR_FILENO, text, strlen(text)) < 0) return;
 }
 
-/* Opens the library beside this one. Its names stay out of the program's sight: a program that was not started on
+/* Opens the library next to this one. Its names stay out of the program's sight: a program that was not started on
  * hetmp's OpenMP keeps its own. */
 static int open_library(void) {
     Dl_info here;

@@ -1,7 +1,7 @@
 /* libhetmp_mpi.so, waits: the functions that wait for and test requests.
  *
- * A list may have requests of ours and of MPI's. MPI gets a copy in which ours are null: those that are idle, or all.
- * Where they are not null, MPI sees requests that go on. */
+ * A list may have requests of this library and of MPI's. MPI gets a copy in which ours are null: those that are idle,
+ * or all. Where they are not null, MPI sees requests that go on. */
 #include "hetmp_mpi.h"
 #include <sched.h>
 #include <stdlib.h>
@@ -223,7 +223,7 @@ int MPI_Waitany(int n, MPI_Request requests[], int *index, MPI_Status *status) {
 }
 
 /* The status with this number. (MPI_STATUSES_IGNORE is no address in MPICH, and the compiler knows that: the sum would
-   be taken for one beside it.) */
+   be taken for one next to it.) */
 static MPI_Status *status_of(MPI_Status *statuses, int i) {
     return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
 }

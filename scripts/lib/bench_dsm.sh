@@ -8,7 +8,7 @@ usage: scripts/bench dsm [--quick] [--rounds N] [--parts 12345] [--kernels NAMES
 Builds both libraries and compiles c-tests/bench/dsm_bench.c and the kernel EP with
 gcc -fopenmp. In turns, N rounds (5; 2 with --quick):
   1. two nodes of this machine: a page fault by kind, a message's round trip, a barrier;
-     medians of the rounds' medians, with their range, and the 99th percentile; beside each
+     medians of the rounds' medians, with their range, and the 99th percentile; with each
      kind of fault its floor in the same round: c-tests/bench/dsm_floor.c makes the same
      system calls between two processes, without a protocol;
   2. EP with one thread, with two threads of one process, and with two threads on two

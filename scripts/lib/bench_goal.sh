@@ -1,4 +1,4 @@
-# scripts/bench goal: nonblocking collectives beside the MPIs that are installed. Sourced by scripts/bench.
+# scripts/bench goal: nonblocking collectives compared with the MPIs that are installed. Sourced by scripts/bench.
 
 case " $* " in
 *" --help "*)
@@ -10,7 +10,7 @@ scripts/bench goal [--quick] [--rounds N] [--ms N] [--ranks LIST] [--rows NAME] 
 One source, c-tests/bench/goal_bench.c, compiled with our goal.h and with each MPI's mpicc (mpicc.openmpi, mpicc.mpich,
 or mpicc where there are no such names). A round is one job of each in turns. For every row (collective and bytes):
 blocking latency, overlap with a work loop without tests in it, the overlap that is possible while every processor
-computes, processor time for each operation beside the work; medians of the rounds, smallest and largest latency, and
+computes, processor time for each operation besides the work; medians of the rounds, smallest and largest latency, and
 our latency over the best MPI's, of the blocking and of the nonblocking collective. Each rank is bound to a processor. A
 second table has ESPGOAL's figures 5 to 7 as rows: latency and overlap of a barrier, an all-to-all of 8 bytes, a sum of
 doubles and a graph of the program's own, and their processor time.
@@ -23,9 +23,9 @@ doubles and a graph of the program's own, and their processor time.
                   neighbours' doubles, added and passed on; ours alone) [all]
   --least BYTES   the shortest blocks [0]
   --most BYTES    the longest blocks, up to 4194304 [65536; quick 512]
-  --work US       the shortest computation beside a collective [20]
+  --work US       the shortest computation during a collective [20]
   --unbound       the system decides where ranks run, of ours and of the MPIs'
-  --busy          beside a process that computes all the time, wherever the system lets it
+  --busy          next to a process that computes all the time, wherever the system lets it
   --engines LIST  of ours: thread, user, and either with :emulated or :tcp behind; nic, nic-thread; kernel, whose
                   blocking collectives go by schedules too, and with which an allreduce sums 64-bit integers instead of
                   doubles, everywhere [thread,user]

@@ -8,7 +8,7 @@ usage: scripts/bench goal kernel [--quick] [--rounds N] [--raw FILE]
 Figure 4 of ESPGOAL with eBPF programs in the kernel (c-tests/bench/goal_kernel.c):
   a. a frame on the loopback device: until the program in the kernel has woken the sender,
      or until a work item that the program queues has; ESPGOAL's interpreter is such an item,
-     and hetmp's engine `kernel` needs none. Beside: half of the time until a thread with a
+     and hetmp's engine `kernel` needs none. Also: half of the time until a thread with a
      raw socket has answered, which needs no interrupt.
   b. maxima of vectors of floats, in the kernel and in user space.
 N rounds (5; 2 with --quick), which take 3 seconds each (quick: 1); medians (least-most).

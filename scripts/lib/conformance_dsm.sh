@@ -20,7 +20,7 @@ differs that is not in abi-compat/dsm-exceptions.txt, which says why the others 
 
 gcc's own suite on nodes: scripts/conformance gomp --threads 4 \
     --env HETMP_NODES=dsm:2 --env HETMP_DSM_CROSS=always
-The libraries are HETMP_LIB and libhetmp_dsm.so beside it, or those of target/release.
+The libraries are HETMP_LIB and libhetmp_dsm.so next to it, or those of target/release.
 TEXT
 }
 refuse() {
@@ -88,7 +88,7 @@ compile() {
 }
 
 # A program that says that it takes long gets the time: 20,000 short regions take 14 seconds
-# on three nodes of a quiet machine, and more than a minute beside two other busy threads.
+# on three nodes of a quiet machine, and more than a minute next to two other busy threads.
 patience() {
     own=$(header "$1" timeout)
     if [ "${own:-0}" -gt "${PATIENCE:-60}" ]; then echo "$own"; else echo "${PATIENCE:-60}"; fi

@@ -13,10 +13,10 @@
 //!
 //! The other commands:
 //! * [`sched`]: loop schedules on nodes of unlike speed, with the kernels of `c-tests/kernels/`;
-//! * [`simd`]: kernels in `hetmp/simd.h` beside the same kernels in intrinsics;
-//! * [`mq`]: message queues beside programs' own queues and buffers;
-//! * [`shmem`]: OpenSHMEM operations beside another library's;
-//! * [`gio`]: operations that workgroups post themselves, beside those posted for them.
+//! * [`simd`]: kernels in `hetmp/simd.h` compared with the same kernels in intrinsics;
+//! * [`mq`]: message queues compared with programs' own queues and buffers;
+//! * [`shmem`]: OpenSHMEM operations compared with another library's;
+//! * [`gio`]: operations that workgroups post themselves, compared with those posted for them.
 
 mod floor;
 mod gio;
@@ -66,7 +66,7 @@ pub enum Suite {
     Api,
     /// Program start and first region.
     Startup,
-    /// Short regions beside busy processes.
+    /// Short regions next to busy processes.
     Load,
 }
 
@@ -94,7 +94,7 @@ pub struct OmpArgs {
     /// Who compiles the programs: gcc (then the other runtime is libgomp) or clang (clang 19, libomp)
     #[arg(long, value_name = "NAME", value_enum, default_value = "gcc")]
     compiler: programs::Compiler,
-    /// The library to compare [default: $HETMP_LIB, else libhetmp.so beside this program].
+    /// The library to compare [default: $HETMP_LIB, else libhetmp.so next to this program].
     /// Given the path of the system's libgomp.so.1, the tool compares libgomp with itself
     #[arg(long, value_name = "PATH")]
     lib: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! Short regions on quiet cores, and beside busy processes.
+//! Short regions on quiet cores, and next to busy processes.
 //!
 //! libgomp is measured under each wait policy: its users must choose one, and each is
 //! slow in some rows. libhetmp.so is measured without a wait policy set.
@@ -36,7 +36,7 @@ impl Load {
     }
 }
 
-/// A row of `loadbench.c`, the load beside it, and the threads of the team per core.
+/// A row of `loadbench.c`, the load next to it, and the threads of the team per core.
 type Setting = (&'static str, Load, usize);
 
 const SHORT: &str = "SHORT REGION 30us";
@@ -187,7 +187,7 @@ fn once(
         Variant::BaseDefault | Variant::Serial => (&system.base, None),
         Variant::Ours => (&system.ours, None),
     };
-    // Beside a busy process the kernel switches threads every few milliseconds. The run
+    // Next to a busy process the kernel switches threads every few milliseconds. The run
     // must last long enough for many such switches.
     let ms = report.row_ms * if load == Load::Quiet { 2 } else { 8 };
     let mut command = runtime.command(&programs.path("loadbench"));

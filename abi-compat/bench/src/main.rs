@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use hetmp_bench as bench;
 
-/// Times of our library beside those of the library it replaces. No time makes
+/// Times of our library compared with those of the library it replaces. No time makes
 /// a run fail: the exit status is 1 where a row could not be run, 2 where
 /// nothing could.
 #[derive(Parser)]
@@ -26,11 +26,11 @@ enum What {
     Omp(bench::OmpArgs),
     /// Loop schedules on nodes of unlike speed, with the kernels of c-tests/kernels
     Sched(bench::SchedArgs),
-    /// Kernels in hetmp/simd.h beside the same kernels in intrinsics
+    /// Kernels in hetmp/simd.h compared with the same kernels in intrinsics
     Simd(bench::SimdArgs),
-    /// Message queues beside hand-written copies, rtrb and ArrayQueue, and the paper's figures
+    /// Message queues compared with hand-written copies, rtrb and ArrayQueue, and the paper's figures
     Mq(bench::MqArgs),
-    /// OpenSHMEM operations beside another library's, and beside plain memory
+    /// OpenSHMEM operations compared with another library's, and compared with plain memory
     Shmem(bench::ShmemArgs),
     /// Who initiates: the workgroup, a CPU thread for it, or the main thread between kernels
     Gio(bench::GioArgs),

@@ -65,7 +65,7 @@ impl Compiler {
     }
 }
 
-/// The compiled programs. They lie beside this program in the target folder. Their names
+/// The compiled programs. They lie next to this program in the target folder. Their names
 /// have a hash of the sources: an edited source is compiled to another file.
 pub(crate) struct Programs {
     folder: PathBuf,

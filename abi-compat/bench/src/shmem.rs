@@ -1,4 +1,4 @@
-//! `bench shmem`: OpenSHMEM operations beside another library of the machine, and beside plain memory.
+//! `bench shmem`: OpenSHMEM operations compared with another library of the machine, and compared with plain memory.
 //!
 //! One source, `c-tests/bench/shmem_bench.c`, is compiled by our `oshcc` and by the peer's (Open MPI's, where it is
 //! installed). A round is one job under each library. A row's ratio is the median of its rounds' ratios. Every job
@@ -143,7 +143,7 @@ impl ShmemArgs {
 }
 
 /// Arguments that the `oshrun` in `bin` needs. Without them, Open MPI's refuses to run as the superuser, and
-/// to start more PEs than cores. An `oshrun` of ours needs none.
+/// to start more PEs than cores. Our `oshrun` needs none.
 fn launcher_of(bin: &Path) -> &'static [&'static str] {
     let version = Command::new(bin.join("oshrun")).arg("--version").output();
     match version {

@@ -1,4 +1,5 @@
-//! `bench simd`: kernels in `hetmp/simd.h` beside the same kernels in Intel's intrinsics, in SIMDe and in Highway.
+//! `bench simd`: kernels in `hetmp/simd.h` compared with the same kernels in Intel's intrinsics, in SIMDe and in
+//! Highway.
 //!
 //! `c-tests/bench/simd_kernels.c` times the versions of each kernel in turns, within one process. This module compiles
 //! the program for each backend that this processor supports, runs it, and prints a table. If two versions of a kernel
@@ -46,7 +47,7 @@ struct Row {
     ratio: f64,
 }
 
-/// Backends with the processor feature that they need, the compiler's flags, and those that Highway needs beside them
+/// Backends with the processor feature that they need, the compiler's flags, and those that Highway needs besides them
 /// for its target of that width (it has none for SSE2 alone).
 const BACKENDS: [(&str, &str, &[&str], &[&str]); 3] = [
     ("sse2", "sse2", &["-DHETMP_SIMD_BACKEND=sse2"], &["-mssse3"]),

@@ -157,7 +157,7 @@ fn declarations(part: &Part) -> String {
     tidy(&String::from_utf8(text).expect("a header of UTF-8"))
 }
 
-/// A source whose entries cbindgen takes for exported functions. In the library a macro beside each gives it its name
+/// A source whose entries cbindgen takes for exported functions. In the library a macro next to each gives it its name
 /// and version, and no other crate calls it. Entries that stand in a macro's braces, or that a macro makes, are outside
 /// of it here.
 fn visible(source: &str) -> String {

@@ -36,7 +36,7 @@ fn programs_may_close_what_they_did_not_open() {
     }
 }
 
-/// What the program closes is closed: no thread of ours keeps it open.
+/// What the program closes is closed: none of our threads keeps it open.
 #[test]
 fn what_the_program_closes_is_closed() {
     let program = compile(SOURCE, &["-DSTAYS"]);

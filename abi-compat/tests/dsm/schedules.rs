@@ -23,7 +23,7 @@ fn under(
 }
 
 /// Each node keeps the pages of its part: once the parts are decided, a lap over an array of 256 pages costs hardly a
-/// fault beside those of a region's start and end. Handed out on demand, a lap moves some 30 pages of it or more.
+/// fault besides those of a region's start and end. Handed out on demand, a lap moves some 30 pages of it or more.
 #[test]
 #[ignore = "measures times: a quiet machine is needed"]
 fn a_settled_loop_leaves_pages_where_they_are() {

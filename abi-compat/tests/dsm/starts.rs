@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// If only the first library is preloaded, it finds the second one beside itself, and starts the program again.
+/// If only the first library is preloaded, it finds the second one next to itself, and starts the program again.
 #[test]
 fn the_second_library_is_found() {
     let program = compile("c-tests/dsm/objects.cpp", &["-DFOUND"]);
@@ -24,7 +24,7 @@ fn the_second_library_is_found() {
     if !skipped(&got) {
         is_same(&got, &expected, 2);
     }
-    // A copy of the library in another folder has no second library beside it.
+    // A copy of the library in another folder has no second library next to it.
     let alone = program.with_extension("alone");
     std::fs::create_dir_all(&alone).expect("a folder");
     let copy = alone.join("libhetmp.so");
@@ -52,7 +52,7 @@ fn hetmp_run_makes_nodes() {
         .arg(fresh())
         .arg(&program)
         .env("HETMP_DSM_CROSS", "always");
-    // The command looks for the second library beside the first, which need not be this build's.
+    // The command looks for the second library next to the first, which need not be this build's.
     let beside = fresh().with_file_name("libhetmp_dsm.so");
     if !beside.exists() {
         println!("skipped: no {}", beside.display());
@@ -250,7 +250,7 @@ fn different_programs_are_no_nodes_of_one() {
 fn a_shell_in_between_passes_the_nodes_on() {
     let program = compile("c-tests/kernels/ep.c", &["-DBY_A_SHELL"]);
     let expected = run(&program, &["S"], 0, &[]);
-    // `finish` writes the outputs of a run beside the program, which is impossible beside /bin/sh. So the shell is
+    // `finish` writes the outputs of a run next to the program, which is impossible next to /bin/sh. So the shell is
     // started by a symbolic link in the test's folder.
     let shell = program.with_extension("shell");
     let _ = std::fs::remove_file(&shell);

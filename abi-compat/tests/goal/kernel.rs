@@ -121,7 +121,7 @@ fn short_collectives() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The arithmetic of floating point numbers beside the processor's, 10^5 pairs for each operation and type.
+/// The arithmetic of floating point numbers compared with the processor's, 10^5 pairs for each operation and type.
 /// `scripts/lib/goal_long.sh` has more.
 fn floats() -> Result<(), Failed> {
     let (_, path) = program("floats")?;

@@ -257,7 +257,7 @@ fn late(mpi: Mpi) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A collective that fails beside a barrier and messages that do not, under each function that waits or tests: the
+/// A collective that fails next to a barrier and messages that do not, under each function that waits or tests: the
 /// error is reported once, and nothing is lost.
 fn failed(mpi: Mpi) -> Result<(), Failed> {
     let path = mpi.build("failed")?;

@@ -68,7 +68,7 @@ fn bad_values_cost_one_line_each() {
     );
 }
 
-/// Whatever variable has a value that nobody can mean, each line of ours says what is expected.
+/// Whatever variable has a value that nobody can mean, each of our lines says what is expected.
 #[test]
 fn what_is_expected_is_said_of_every_variable() {
     let Some(cpus) = cpus() else { return };

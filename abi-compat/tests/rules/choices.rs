@@ -1,5 +1,5 @@
 //! Choices: the numbers that say when, how much and how often the judge does something. There may be fewer of them, and
-//! no more: who needs a new one finds one that it replaces, and has the experiment that sets it beside it.
+//! no more: who needs a new one finds one that it replaces, and has the experiment that sets it next to it.
 //!
 //! A constant is no choice if others must agree on it (a code), or if it only bounds memory, or work on what is damaged
 //! (a room). `choices.txt` names those; whatever else is a number counts, written out in code, too. The lines of the
@@ -17,7 +17,7 @@ const MOST: usize = 67;
 /// The aim is 3500.
 const MOST_LINES: usize = 5929;
 
-/// The files that decide, and the folders beside them, without their ends. (The words for ways and reasons, in
+/// The files that decide, and the folders next to them, without their ends. (The words for ways and reasons, in
 /// `sched/ways`, decide nothing.)
 const POLICY: [&str; 34] = [
     "omp/across/admit",

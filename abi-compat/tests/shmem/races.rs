@@ -188,7 +188,7 @@ fn seen(name: &str) -> Result<(), Failed> {
     let path = build(name)?;
     let mut wrong = 0;
     for seed in 1..=16 {
-        // A receiver that runs late, beside busy processes, needs data that comes later still.
+        // A receiver that runs late, next to busy processes, needs data that comes later still.
         let model = format!("gpu,seed={seed},hold=20000000");
         wrong += stale(&racy(&path, &model, &[]))?;
         let right = stale(&racy(&path, &model, &["fence"]))?;

@@ -45,7 +45,7 @@ HETMP_SIMD_FN _VI32 _VI32_BSWAP(_VI32 v) { return (_VI32)_VU32_BSWAP((_VU32)v); 
 HETMP_SIMD_FN _VI64 _VI64_BSWAP(_VI64 v) { return (_VI64)_VU64_BSWAP((_VU64)v); }
 #endif
 
-/* Widening: each lane beside 0, or beside its sign. */
+/* Widening: each lane next to 0, or next to its sign. */
 #define HETMP_XUNPACK(A, B, name, high) \
     HETMP_SIMD_FN _##B _##A##_TO_##B##_LO(_##A v) { \
         return (_##B)_mm_unpacklo_##name((__m128i)v, (__m128i)(high)); \
@@ -100,7 +100,7 @@ HETMP_SIMD_FN _VF64 _VI32_TO_VF64_LO(_VI32 v) { return (_VF64)_mm_cvtepi32_pd((_
 HETMP_SIMD_FN _VF64 _VI32_TO_VF64_HI(_VI32 v) {
     return (_VF64)_mm_cvtepi32_pd(_mm_unpackhi_epi64((__m128i)v, (__m128i)v));
 }
-/* Beside the upper word of 2^52 an unsigned number is 2^52 + itself. */
+/* Next to the upper word of 2^52 an unsigned number is 2^52 + itself. */
 #define HETMP_OWN_VU32_TO_VF64 1
 HETMP_SIMD_FN _VF64 _VU32_TO_VF64_LO(_VU32 v) {
     return (_VF64)_mm_unpacklo_epi32((__m128i)v, _mm_set1_epi32(0x43300000)) - 0x1p52;

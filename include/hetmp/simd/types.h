@@ -103,7 +103,7 @@ typedef int64_t _VM64 __attribute__((vector_size(HETMP_SIMD_BYTES)));
  * the backend has defined that operation itself and says so by
  *   #define HETMP_OWN_VF32_ADD 1    for the one type, or
  *   #define HETMP_OWN_F_ADD 1       for all of the class.
- * The operation's name stands beside ## from the first macro on, so that a macro
+ * The operation's name stands next to ## from the first macro on, so that a macro
  * ADD of the user's does no harm. */
 #define HETMP_NAME_(t, n) _##t##n
 #define HETMP_NAME(t, n) HETMP_NAME_(t, n)

@@ -340,7 +340,7 @@ HETMP_SIMD_FN _VU16 _VF32_TO_F16(_VF32 lo, _VF32 hi) {
     return (_VU16)vec_pack_to_short_fp32(HETMP_PTO(VF32, lo), HETMP_PTO(VF32, hi));
 }
 #endif
-/* Loads and stores of so many bytes; a load's others are 0. */
+/* Loads and stores of this many bytes; a load's others are 0. */
 #define HETMP_OWN_F_LOAD_N 1
 #define HETMP_OWN_S_LOAD_N 1
 #define HETMP_OWN_U_LOAD_N 1

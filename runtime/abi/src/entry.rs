@@ -100,7 +100,7 @@ macro_rules! export {
 
 /// As [`export`], for an entry whose events tell a tool where the program called it: while there is an observer, the
 /// stub notes that place first. While there is none, the stub jumps to `plain`, which need not look for observers
-/// again. That counts for locks: what is read beside a locked instruction waits for that instruction.
+/// again. That counts for locks: what is read next to a locked instruction waits for that instruction.
 macro_rules! export_watched {
     ($name:ident, $plain:ident, $export:expr, $node:tt, $at:tt) => {
         $crate::entry::watched_stub!(($name, $plain), $export, $node, $at);

@@ -1,4 +1,4 @@
-//! Numbers for descriptors of ours.
+//! Numbers for our descriptors.
 //!
 //! A program may close what it did not open, by a loop over numbers, or take numbers that it believes free. Then our
 //! messages would go into its files. So our descriptors get numbers that programs do not meet: they come after those of
@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 /// The first number of ours. The kernel keeps a table up to the highest one: 64 KiB for twice this number.
 const FIRST: RawFd = 4096;
 
-/// The descriptor under a number of ours; under its old one where the process may have no more descriptors.
+/// The descriptor under one of our numbers; under its old one where the process may have no more descriptors.
 #[must_use]
 pub fn apart<T: From<OwnedFd> + Into<OwnedFd>>(held: T) -> T {
     let held: OwnedFd = held.into();
@@ -28,7 +28,7 @@ fn move_up(held: &OwnedFd) -> Option<OwnedFd> {
     (new >= 0).then(|| unsafe { OwnedFd::from_raw_fd(new) })
 }
 
-/// Calls `body` while the process may have numbers of ours. The limit is for new descriptors: those above it stay.
+/// Calls `body` while the process may have our numbers. The limit is for new descriptors: those above it stay.
 fn with_higher_limit<T>(body: impl FnOnce() -> Option<T>) -> Option<T> {
     // Two threads would take each other's limit for the process's.
     static LOCK: Mutex<()> = Mutex::new(());

@@ -1,5 +1,5 @@
-//! A process of ours beside the program's, a command of the installation, which does for a process of a job what must
-//! not, or cannot, be done inside of the program.
+//! A process of our own next to the program's, a command of the installation, which does for a process of a job what
+//! must not, or cannot, be done inside of the program.
 //!
 //! The two share a socket, which is the helper's standard input. The helper ends when the program's process has ended,
 //! however that comes about, because then the socket closes. [`start`] and [`receive`] are for the program's process;
@@ -18,7 +18,7 @@ use std::time::Duration;
 /// How long a helper may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Where a command of the installation is: beside this library, in `../bin` of it, or in the `PATH`, which a
+/// Where a command of the installation is: next to this library, in `../bin` of it, or in the `PATH`, which a
 /// [privileged](crate::env::is_privileged) process has from its caller and does not follow.
 fn command(name: &str) -> Option<PathBuf> {
     let mut info = MaybeUninit::<libc::Dl_info>::uninit();

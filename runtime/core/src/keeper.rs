@@ -1,4 +1,4 @@
-//! A thread that keeps descriptors of ours out of the program's reach: it has a table of descriptors of its own.
+//! A thread that keeps our descriptors out of the program's reach: it has a table of descriptors of its own.
 //!
 //! A program may close descriptors that it did not open, and take their numbers. What we need for long, such as a
 //! launcher's connection, is therefore not among the program's: callers hand what they want done with it to the thread,

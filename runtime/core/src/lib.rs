@@ -11,7 +11,7 @@
 //!     (programs for two instruction sets), [`float`]
 //!     (its floating-point modes and flags, which our arithmetic leaves alone);
 //!   * the machine: [`topo`], [`quota`], [`calibration`], [`counters`], [`power`], [`slow`] (emulated slow cores);
-//!   * the job: [`mod@bootstrap`], [`helper`] (a process of ours beside the program's), [`keeper`] (descriptors of ours
+//!   * the job: [`mod@bootstrap`], [`helper`] (a process of our own next to the program's), [`keeper`] (our descriptors
 //!     out of the program's reach);
 //!   * the user: [`mod@env`] (the table of variables), [`mod@file`] and [`toml`] (files that variables name),
 //!     [`report`] (one-line messages), [`trace`], [`observers`] (whether anything is told of events);

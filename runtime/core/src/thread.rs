@@ -1,4 +1,4 @@
-//! Threads of ours in the program's process.
+//! Our threads in the program's process.
 //!
 //! Not [`std::thread`]: its `spawn` brings a hundred bytes of static thread-local storage, which is scarce for a
 //! library that is opened late. All signals are blocked on our threads, because the program's handlers must not run

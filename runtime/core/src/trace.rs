@@ -3,7 +3,7 @@
 //! While tracing is off, a hook costs one relaxed load ([`on`], a bit of [`crate::observers`]). While it is on, a
 //! thread writes into its own track only: no lock, no shared cache line. Where a track is full, `log` says what becomes
 //! of it. Regions and decisions have a log of their own, so that no number of chunks pushes them out. Events that have
-//! begun and not ended stand on a small stack beside the logs, so that a program which ends or crashes inside a region
+//! begun and not ended stand on a small stack next to the logs, so that a program which ends or crashes inside a region
 //! shows where each thread was.
 //!
 //! **Data in**: [`open`], [`close`], [`chunk`], [`note`] from the engines, and the monotonic clock.

@@ -8,7 +8,7 @@ use core::ffi::c_void;
 use hetmp_core::report;
 
 /// Exports a function under this name. It gets its caller's return address as an additional last argument, which is
-/// the one behind so many.
+/// the argument behind this many.
 macro_rules! with_caller {
     ($($name:literal $behind:tt $function:path;)*) => {$(
         core::arch::global_asm!(
@@ -23,7 +23,7 @@ macro_rules! with_caller {
     )*};
 }
 
-/// The instruction that makes the return address the argument behind so many.
+/// The instruction that makes the return address the argument behind this many.
 #[cfg(target_arch = "x86_64")]
 macro_rules! caller {
     (1) => {

@@ -382,8 +382,8 @@ fn say_that_threads_run() {
     }
 }
 
-/// Is this the library of a sanitizer? It maps memory of its own beside each page of the program, which nodes would not
-/// share.
+/// Is this the library of a sanitizer? It maps memory of its own next to each page of the program, which nodes would
+/// not share.
 fn watches_memory(path: &str) -> bool {
     let file = path.rsplit('/').next().unwrap_or(path);
     let names = [

@@ -202,7 +202,7 @@ fn parts(all: &CpuSet, nodes: usize) -> Vec<CpuSet> {
     parts
 }
 
-/// A message of one byte with room for one descriptor beside it. `body` gets the message's head.
+/// A message of one byte with room for one descriptor next to it. `body` gets the message's head.
 fn with_descriptor<R>(body: impl FnOnce(&mut libc::msghdr) -> R) -> R {
     #[repr(align(8))]
     struct Control([u8; 64]);

@@ -1,5 +1,5 @@
 //! The barrier of nodes that one process forked, and the blocks of loops that they take: in memory that all of them map
-//! beside the program's.
+//! next to the program's.
 //!
 //! A barrier by messages wakes four threads in turn for each node: the caller's agent, the origin's thread for
 //! messages, the node's, and the caller. Here the last node that comes wakes the callers themselves, and callers that

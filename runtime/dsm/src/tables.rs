@@ -6,7 +6,7 @@
 //! descriptors are, and there the program's are closed: what the program closes is closed. Therefore other nodes than
 //! the origin keep none but standard output and standard error, to which their parts of regions may write.
 //!
-//! Therefore no thread of the program may use a descriptor of ours: it asks one of our threads, through memory
+//! Therefore no thread of the program may use one of our descriptors: it asks one of our threads, through memory
 //! ([`crate::together`]). And our threads use none of the program's but standard error, as it was at the start.
 
 use crate::driver::STACK;
@@ -34,7 +34,7 @@ fn close(fds: impl IntoIterator<Item = RawFd>) {
 }
 
 impl Program {
-    /// What is open now: called before this process opens descriptors of ours.
+    /// What is open now: called before this process opens its own descriptors.
     ///
     /// # Errors
     /// There is no `/proc`.

@@ -121,7 +121,7 @@ impl Together {
         self.told.get(usize::from(node)).map_or([0; 3], load)
     }
 
-    /// Words that this node's next [`Op::Done`] takes to the origin beside its own.
+    /// Words that this node's next [`Op::Done`] takes to the origin besides its own.
     pub fn hand_in(&self, words: [Words; MORE]) {
         for (all, words) in self.handed_in.iter().zip(words) {
             store(&all[usize::from(self.driver.me())], words);

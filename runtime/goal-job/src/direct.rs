@@ -107,7 +107,7 @@ pub(crate) fn takes(what: &Collective, ranks: u32, settings: &Settings) -> bool 
 }
 
 /// Up to this length of a block a blocking collective that only moves data goes this way, with two copies at once by
-/// two ranks. A longer one is copied once, by its schedule: at 1 MiB both take as long, and beside other programs the
+/// two ranks. A longer one is copied once, by its schedule: at 1 MiB both take as long, and next to other programs the
 /// many turns of two copies wait for a processor each.
 const TWICE: u64 = 512 << 10;
 

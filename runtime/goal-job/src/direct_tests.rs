@@ -1,4 +1,4 @@
-//! Ranks as threads of one process, beside serial references.
+//! Ranks as threads of one process, next to serial references.
 
 use super::*;
 use hetmp_goal::element::Type;

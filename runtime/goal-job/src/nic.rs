@@ -204,8 +204,8 @@ fn start(layout: &str) -> Result<Keeper<UnixStream>, String> {
     let answer = socket
         .write_all(layout.as_bytes())
         .and_then(|()| helper::receive(&socket));
-    // The adapter has forked itself away before it answers, so that the program never gets to see a child of ours. If
-    // the program's own wait has taken this one, the error says so, and nothing is lost.
+    // The adapter has forked itself away before it answers, so that the program never gets to see one of our children.
+    // If the program's own wait has taken this one, the error says so, and nothing is lost.
     let _ = child.wait();
     let (text, _) = answer.map_err(|e| format!("adapter: {e}"))?;
     match text.strip_prefix("error ") {

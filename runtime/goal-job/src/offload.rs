@@ -584,7 +584,7 @@ impl<'c> Exchange<'c> {
         }
     }
 
-    /// Whether the device takes so many neighbours of this rank.
+    /// Whether the device takes this many neighbours of this rank.
     fn fits(&self, device: &dyn Device) -> bool {
         let most = device.edges(self.bytes);
         let is_few = |list: &[u32]| {

@@ -389,7 +389,7 @@ impl World {
         outcome.poll()
     }
 
-    /// True once in so many calls: a program that only tests has to learn that a peer is gone.
+    /// True in one call of many: a program that only tests has to learn that a peer is gone.
     fn is_time_to_ask(&self, often: u32) -> bool {
         // Threads that test at the same time may lose counts of each other.
         let tests = self.tests.load(Ordering::Relaxed).wrapping_add(1);

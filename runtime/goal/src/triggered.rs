@@ -50,7 +50,7 @@ pub const ENDED: u32 = 0;
 /// The longest block of an exchange with neighbours, bytes: half of an arena is for boxes, and such blocks of a rank
 /// with [`NEIGHBOURS`] neighbours fit into the other half.
 pub const NEIGHBOUR: u64 = 2048;
-/// The most neighbours of a rank. Counters above those of so many operations are for senders.
+/// The most neighbours of a rank. Counters above those of this many operations are for senders.
 pub const NEIGHBOURS: usize = 256;
 /// Offset of the boxes.
 const BOXES: u64 = ARENA / 2;
@@ -292,7 +292,7 @@ struct Door {
 enum Doors {
     /// All schedules are known.
     Known(BTreeMap<Message, Door>),
-    /// Into the sender's box at the receiver, in a job of so many ranks.
+    /// Into the sender's box at the receiver, in a job of this many ranks.
     Boxes(u32),
 }
 

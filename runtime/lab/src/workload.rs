@@ -40,7 +40,7 @@ pub struct Mix {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pattern {
     /// The pages in the same place of the array as the range in the loop, and
-    /// so many on either side.
+    /// this many on either side.
     Block {
         /// Pages on either side.
         halo: u64,

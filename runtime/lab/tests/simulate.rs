@@ -190,7 +190,7 @@ fn nothing_to_do() {
     }
 }
 
-/// A fast core beside one of a third of its speed: 4/3 of the fast one.
+/// A fast core next to one of a third of its speed: 4/3 of the fast one.
 #[test]
 fn three_to_one() {
     let p = platform(&[(1, 1.0), (1, 1.0 / 3.0)], None);

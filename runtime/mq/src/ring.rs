@@ -4,11 +4,11 @@
 //! and the property tests run the same steps. `include/hetmp/mq_inline.h` implements the same steps in C, on the same
 //! layout, which is asserted below.
 //!
-//! This is Lamport's queue. What each side knows of the other is kept beside its own position, as in MCRingBuffer
+//! This is Lamport's queue. What each side knows of the other is kept next to its own position, as in MCRingBuffer
 //! (Lee, Bu, Chandranmenon, ANCS 2010): the sender stores how far it has sent, the receiver how far it has released,
 //! and each side looks at the other's word only when it has used up what it saw last. So the slots hold nothing but
 //! messages (eight of 8 bytes in a cache line), and one look brings everything that was sent or released meanwhile.
-//! (State words beside the messages, as in FastForward, were tried first: a cache line holds half as many messages,
+//! (State words next to the messages, as in FastForward, were tried first: a cache line holds half as many messages,
 //! and between distant cores this took twice the time.) Idle and Locked slots differ by private positions alone: a
 //! side's slots from `oldest` to `next` are Locked. The ring has one slot more than the queue. It stays empty, so
 //! that equal positions mean that the ring is empty.

@@ -245,7 +245,7 @@ fn map(wanted: usize, size: usize) -> Result<usize, Error> {
     Ok(p as usize)
 }
 
-/// The cluster and slave in or beside whose strict store an address lies; no slave for a cluster's shared memories.
+/// The cluster and slave in or next to whose strict store an address lies; no slave for a cluster's shared memories.
 #[must_use]
 pub(crate) fn owner_of(address: usize) -> Option<(u32, Option<u32>)> {
     let step = |shared: bool| STEPS[usize::from(shared)].load(Ordering::Relaxed);

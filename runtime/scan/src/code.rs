@@ -36,7 +36,7 @@ impl Roles {
         self.results[0]
     }
 
-    /// The registers of the first arguments, at most so many. Six or more may be any number.
+    /// The registers of the first arguments, at most this many. Six or more may be any number.
     pub(crate) fn first_arguments(&self, count: usize) -> &'static [usize] {
         if count < 6 {
             &self.arguments[..count]

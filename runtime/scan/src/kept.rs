@@ -12,7 +12,7 @@
 //!   edit linked files change.
 //! - *the scan*: a file names the sources of this crate that it was made by.
 //!
-//! Beside the readings of an object lies what its executions have taught, a text that this crate does not look into.
+//! Next to the readings of an object lies what its executions have taught, a text that this crate does not look into.
 //! No result may depend on it: it is about times.
 //!
 //! How a file has them is in `written`; who keeps the files, and whom to believe, is the caller's business.

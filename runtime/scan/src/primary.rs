@@ -25,9 +25,9 @@ use held::{
 const LONGEST: usize = 2000;
 /// So many instructions before a block are looked at.
 const STRAIGHT: usize = 32;
-/// So many words of the frame are told apart.
+/// This many words of the frame are told apart.
 const WORDS: usize = 63;
-/// Beside the bits of words: the stack pointer was raised, and words lie at other distances from it.
+/// Next to the bits of words: the stack pointer was raised, and words lie at other distances from it.
 const RAISED: u64 = 1 << WORDS;
 /// What the eight vector registers of arguments are.
 const VECTOR_ARGUMENTS: Registers = 0xff << VECTOR;

@@ -285,7 +285,7 @@ impl Value {
         )
     }
 
-    /// How many times the thread number it is, beside a plain number.
+    /// How many times the thread number it is, next to a plain number.
     pub(crate) fn threads_before(self) -> Option<i32> {
         match self {
             Id => Some(1),

@@ -334,7 +334,7 @@ fn divisions_that_are_noticed_by_clang() {
     for level in ["-O0", "-O2"] {
         let file = compile_by("clang-19", "divided.c", &[level, "-w"]);
         let regions = file.functions.iter().filter(|(name, _)| {
-            // An argument that clang stores beside the frame's variables is not followed.
+            // An argument that clang stores next to the frame's variables is not followed.
             name.starts_with("counts_") && !name.contains("_seventh_argument")
         });
         for (name, &address) in regions {

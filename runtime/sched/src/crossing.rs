@@ -81,7 +81,7 @@ enum Phase {
 #[derive(Clone, Copy, Debug)]
 enum Extent {
     All,
-    /// All, and it may lose what crossing would have saved so far, beside what the ledger has left.
+    /// All, and it may lose what crossing would have saved so far, besides what the ledger has left.
     Promised(f64),
     /// Other nodes get this part of the work.
     Part(f64),

@@ -6,7 +6,7 @@
 /// Nanoseconds that looking and trying may take in every process. Regions of 8 KB, of which long programs may have a
 /// single one that runs once, take 3 ms; nobody waits for a program that feels 20...
 pub(crate) const ALLOWANCE_NS: u64 = 20_000_000;
-/// ...or one part in so many of the time that the program has run, if that is more.
+/// ...or one part in this many of the time that the program has run, if that is more.
 const ONE_IN: u64 = 100;
 
 /// What looking and trying may cost together, in nanoseconds, in a process that has run for so long. Without floating
@@ -20,7 +20,7 @@ pub fn allowed_ns(ran_ns: u64) -> u64 {
 pub(crate) const ONE_PAIR: f64 = 0.3;
 /// What is concluded from the paces of a virtual team's threads is wrong by this log ratio (untuned).
 pub(crate) const SYSTEMATIC: f64 = 0.15;
-/// What an earlier trial has measured counts for this part in the next one, and so do uneven parts beside those that
+/// What an earlier trial has measured counts for this part in the next one, and so do uneven parts next to those that
 /// the last execution asks for. At a quarter, the life of a region of five sizes had 16 % of its executions the worse
 /// way, and less than 10 % at a half.
 pub const FORGET: f64 = 0.5;
@@ -29,7 +29,7 @@ pub const FIRST_PERIOD: u32 = 32;
 /// ...and at most. Untuned: the ledger bounds what trials cost.
 pub const LONGEST_PERIOD: u32 = 8192;
 /// A pair of which a thread lost its core counts for this part of one, and log ratios beyond two errors of such a pair
-/// (a factor of 15) count as that: at a quarter, one of eight runs of a program beside 20 busy processes kept ordinary
+/// (a factor of 15) count as that: at a quarter, one of eight runs of a program next to 20 busy processes kept ordinary
 /// teams from its first, disturbed pair on; at 0.35, lives of many sizes went by the wrong ones, as what is cut off
 /// at both ends is not balanced there.
 pub(crate) const DISTURBED: f64 = 0.2;
@@ -61,10 +61,11 @@ pub const SAME: f64 = 1.05;
 /// An execution is no usual one if it takes this many times as long, or less than this part. A settled region has
 /// changed if some in a row are none (or two standard deviations off, whichever is wider); and what threads have waited
 /// for each other counts for at most this many times the shortest execution, since a thread that lost its core is
-/// behind by milliseconds. Untuned: in the life beside a busy process looking began 40 times as soon without a bound.
+/// behind by milliseconds. Untuned: in the life next to a busy process looking began 40 times as soon without a bound.
 pub(crate) const UNUSUAL: f64 = 2.0;
 /// One execution, or two in a row, may be another process's doing, as of the first ones with uneven parts. So many in a
-/// row are not, and neither is one in so many of all: in the life beside a busy process every second one is disturbed.
+/// row are not, and neither is one in this many of all: in the life next to a busy process every second one is
+/// disturbed.
 pub const STRAYS: u32 = 3;
 /// Weight of the older executions in what is usual. Untuned: lives that grow are noticed before the band has widened.
 pub(crate) const MEMORY: f64 = 0.94;

@@ -104,7 +104,7 @@ fn executions(model: &Model, n: u64, settings: Settings, times: usize) -> Vec<(u
 
 const N: u64 = 200_000;
 
-/// A fast core beside one of a third of its speed: 4/3 of the fast one alone.
+/// A fast core next to one of a third of its speed: 4/3 of the fast one alone.
 #[test]
 fn three_to_one() {
     let runs = executions(

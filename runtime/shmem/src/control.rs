@@ -24,10 +24,10 @@ pub(crate) struct Control {
     pub(crate) bell: CachePadded<Bell>,
 }
 
-/// Bytes of data that travel beside their flag in one cache line.
+/// Bytes of data that travel next to their flag in one cache line.
 pub(crate) const SMALL: usize = 56;
 
-/// Bytes of a page, for contributions that do not fit beside their flag.
+/// Bytes of a page, for contributions that do not fit next to their flag.
 pub(crate) const PAGE_BYTES: usize = 2048;
 
 /// The words that one member of a team writes for another.

@@ -10,7 +10,7 @@ struct Kind {
     name: &'static str,
     title: &'static str,
     what: &'static str,
-    /// A time of the program is that of so many.
+    /// A time of the program is that of this many.
     many: u32,
     /// A row's name and arguments; the first is `--quick`'s.
     sizes: [(&'static str, &'static str); 3],

@@ -79,7 +79,7 @@ pub struct GioArgs {
     /// Workgroups (OpenMP threads) of each PE in the applications
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     threads: u32,
-    /// A Matrix Market file for the solver, beside the made matrices; may be repeated
+    /// A Matrix Market file for the solver, in addition to the made matrices; may be repeated
     #[arg(long, value_name = "FILE", value_parser = matrix)]
     matrix: Vec<PathBuf>,
     /// The engine: emulated (a software adapter) or tcp

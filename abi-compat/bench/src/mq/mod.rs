@@ -1,4 +1,4 @@
-//! `bench mq`: message queues beside the queues and buffers that programs write by hand.
+//! `bench mq`: message queues compared with the queues and buffers that programs write by hand.
 //!
 //! The sides of a comparison run in turns: A B C A B C. A value is the median of the rounds, shown with the smallest
 //! and the largest. A ratio is the median of the rounds' ratios: a machine that gets slower meanwhile slows both
@@ -6,8 +6,8 @@
 //!
 //! * `bandwidth`: messages to 1 to 64 slaves, divided by hand-written double buffers of the same threads;
 //! * `platform`: the same on the modelled SW26010 and MT-3000, divided by transfers that the slaves start themselves,
-//!   beside the paper's figures;
-//! * `spsc`: from one thread to one other, beside rtrb and crossbeam's `ArrayQueue`;
+//!   compared with the paper's figures;
+//! * `spsc`: from one thread to one other, compared with rtrb and crossbeam's `ArrayQueue`;
 //! * `apps`: matrix multiplication and password search, with queues and with hand-written buffers.
 //!
 //! [`programs`] compiles and runs the programs, the modules of the parts choose them, [`Bench::compare`] runs the sides
@@ -37,7 +37,7 @@ enum Part {
     Bandwidth,
     /// The same on the modelled SW26010 and MT-3000.
     Platform,
-    /// One thread to one other, beside rtrb and ArrayQueue.
+    /// One thread to one other, compared with rtrb and ArrayQueue.
     Spsc,
     /// Matrix multiplication and password search.
     Apps,
@@ -55,7 +55,7 @@ pub struct MqArgs {
     /// Only these parts, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
     parts: Vec<Part>,
-    /// The library [default: $HETMP_LIB, else libhetmp.so beside this program]
+    /// The library [default: $HETMP_LIB, else libhetmp.so next to this program]
     #[arg(long, value_name = "PATH")]
     lib: Option<PathBuf>,
     /// Write everything that was measured to this file

@@ -11,7 +11,7 @@ use hetmp_abi_compat::{c_api, library};
 /// Where the compiled programs lie.
 pub(super) struct Programs {
     folder: PathBuf,
-    /// `spsc_peers`, which cargo built beside this program.
+    /// `spsc_peers`, which cargo built next to this program.
     peers: PathBuf,
 }
 

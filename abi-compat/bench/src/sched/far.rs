@@ -1,4 +1,4 @@
-//! Barriers of teams whose nodes are far apart, by emulated distances: level by level beside round all threads.
+//! Barriers of teams whose nodes are far apart, by emulated distances: level by level compared with round all threads.
 //!
 //! A signal within a node is made to take a millisecond (`HETMP_FAR`), which is ten thousand times as long as on a
 //! machine, and one to another node a multiple of that. The threads sleep meanwhile, so two cores carry the threads of

@@ -41,15 +41,15 @@ use report::Report;
 pub(crate) enum Part {
     /// Every schedule on unlike nodes, loops with schedule(runtime)
     A,
-    /// What probing costs: hetprobe beside the ideal static split (uses the runs of a)
+    /// What probing costs: hetprobe compared with the ideal static split (uses the runs of a)
     B,
-    /// Loops without a schedule clause: hetprobe beside static
+    /// Loops without a schedule clause: hetprobe compared with static
     C,
-    /// Equal nodes: hetprobe beside static
+    /// Equal nodes: hetprobe compared with static
     D,
-    /// Irregular loops: hetprobe-i beside hetprobe
+    /// Irregular loops: hetprobe-i compared with hetprobe
     E,
-    /// Barriers over nodes that are far apart, emulated: level by level beside round all threads
+    /// Barriers over nodes that are far apart, emulated: level by level compared with round all threads
     F,
     /// Which part of the time in regions went each way, or was kept by each reason
     G,
@@ -82,7 +82,7 @@ pub struct SchedArgs {
     /// In part g, run packaged programs too, those of scripts/real-programs that are installed
     #[arg(long)]
     programs: bool,
-    /// The library to measure [default: $HETMP_LIB, else libhetmp.so beside this program]
+    /// The library to measure [default: $HETMP_LIB, else libhetmp.so next to this program]
     #[arg(long, value_name = "PATH")]
     lib: Option<PathBuf>,
     /// Write everything that was measured to this file

@@ -1,4 +1,5 @@
-//! The ten programs of the paper on HetProbe beside our kernels of the same behaviour: gains over one node alone.
+//! The ten programs of the paper on HetProbe compared with our kernels of the same behaviour: gains over one node
+//! alone.
 //!
 //! The paper's text has means of groups of programs, and where each ran. Its machine is a Xeon of 16 cores and a
 //! ThunderX of 96, without common memory; here both nodes share memory, so every kernel may gain.

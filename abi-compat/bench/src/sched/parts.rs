@@ -156,7 +156,7 @@ pub(super) fn schedules(
     Ok(())
 }
 
-/// (b): hetprobe beside the ideal split, from the runs of (a).
+/// (b): hetprobe compared with the ideal split, from the runs of (a).
 pub(super) fn probing(report: &Report) {
     println!("\n### (b) What probing costs: hetprobe / ideal CSR (the paper: 1.055)\n");
     println!("| kernel | first lap | settled | whole run |");
@@ -174,7 +174,7 @@ pub(super) fn probing(report: &Report) {
     println!("| geometric mean | {} |", means.join(" | "));
 }
 
-/// (c): loops without a clause, hetprobe beside static.
+/// (c): loops without a clause, hetprobe compared with static.
 pub(super) fn without_clause(
     args: &SchedArgs,
     bench: &Bench,
@@ -238,7 +238,7 @@ pub(super) fn against_libgomp(
     report: &mut Report,
 ) -> Result<()> {
     println!(
-        "\n### (c) The same beside libgomp: threads of the slow CPUs under a CPU quota of {:.2}\n",
+        "\n### (c) The same against libgomp: threads of the slow CPUs under a CPU quota of {:.2}\n",
         args.speed
     );
     let quota = match Quota::new(&cores.slow, args.speed) {

@@ -1,4 +1,4 @@
-//! The shapes of the typed families: one macro for each C signature. The generated tables beside this file use them.
+//! The shapes of the typed families: one macro for each C signature. The generated tables next to this file use them.
 //! The shapes of collective routines are in [`super::team_shapes`].
 //!
 //! A row of a table is an element type (or the bytes of an element), the routine's name, and, if the routine has a

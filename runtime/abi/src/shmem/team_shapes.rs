@@ -1,5 +1,5 @@
 //! The shapes of the collective families, over teams and over active sets: one macro for each C signature. The
-//! generated tables beside this file use them. A row of a table is the element's size in bytes, or the element type
+//! generated tables next to this file use them. A row of a table is the element's size in bytes, or the element type
 //! of a reduction, and the routine's name. The parent module says what the SAFETY comments rely on.
 
 pub(super) use super::routine::routines;

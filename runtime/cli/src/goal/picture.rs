@@ -102,7 +102,7 @@ fn levels(graphs: &[Graph], messages: &[(global::Place, global::Place)]) -> Vec<
         .collect()
 }
 
-/// Where the boxes lie: top and column of each, by rank and number, with so many columns for each rank; and where the
+/// Where the boxes lie: top and column of each, by rank and number, with this many columns for each rank; and where the
 /// last one ends. Operations of one level that find no place next to each other lie below each other.
 fn placed(levels: &[Vec<usize>], columns: usize) -> (Vec<Vec<(usize, usize)>>, usize) {
     let deepest = levels.iter().flatten().max().map_or(0, |l| l + 1);

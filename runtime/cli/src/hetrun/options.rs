@@ -173,7 +173,7 @@ pub(crate) fn help() -> String {
         text.push_str(&format!("\n{title}\n"));
         for row in ROWS.iter().filter(|row| row.means.group() == group) {
             let head = format!("  {}", heading(row, row.names));
-            // The explanation begins beside a short heading.
+            // The explanation begins next to a short heading.
             let head = match head.len() < INDENT {
                 true => format!("{head:INDENT$}"),
                 false => format!("{head}\n{:INDENT$}", ""),

@@ -176,7 +176,7 @@ fn watch(name: &str, plan: &Plan, beat: Duration, pulse: &Pulse, say: &impl Fn(W
     }
     // A thread that waits to write to the host then gets an error.
     if let Some(ssh) = *lock(&pulse.ssh) {
-        // SAFETY: asks for a signal to a child of ours that nobody has waited for.
+        // SAFETY: asks for a signal to one of our children that nobody has waited for.
         unsafe { libc::kill(ssh as libc::pid_t, libc::SIGKILL) };
     }
     let ranks: Vec<u32> = plan.ranks.iter().map(|(rank, _)| *rank).collect();

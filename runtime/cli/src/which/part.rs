@@ -147,7 +147,7 @@ impl Part {
                 .collect()
         };
         let runpaths = folders(DT_RUNPATH);
-        // The loader takes no notice of the older kind beside the newer.
+        // The loader takes no notice of the older kind next to the newer.
         let rpaths = if runpaths.is_empty() {
             folders(DT_RPATH)
         } else {

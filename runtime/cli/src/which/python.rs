@@ -81,7 +81,7 @@ pub(super) fn package(python: &str, name: &str) -> Result<Option<Package>, Strin
     };
     let output = Command::new(python)
         .args(["-c", SCRIPT, name])
-        // A preload of ours would be started for nothing.
+        // A preload by us would be started for nothing.
         .env_remove("LD_PRELOAD")
         .output()
         .map_err(|error| wrong(error.to_string()))?;

@@ -28,7 +28,7 @@ pub(super) struct Counts {
     pub(super) verdicts: BTreeMap<Way, usize>,
 }
 
-/// libomp's number for `schedule(runtime)`, and the bits of modifiers beside it.
+/// libomp's number for `schedule(runtime)`, and the bits of modifiers next to it.
 const KMP_RUNTIME: u64 = 37;
 const KMP_MODIFIERS: u64 = (1 << 29) | (1 << 30);
 

@@ -302,8 +302,8 @@ fn programs_and_hosts_in_any_order() {
     assert_eq!(got, [format!("0, at {a}"), format!("1, at {b}")]);
 }
 
-/// A job of two processes on one host that is reached by an ssh of ours, whose process becomes the agent: host, and a
-/// file's worth of what the processes do. Rank 0 prints the agent's process id and its own.
+/// A job of two processes on one host that is reached by a stand-in for ssh, whose process becomes the agent: host, and
+/// a file's worth of what the processes do. Rank 0 prints the agent's process id and its own.
 fn through_an_agent(name: &str) -> (Scratch, Scratch, Command) {
     let script = "#!/bin/sh\nwhile :; do case $1 in -*) shift ;; *) break ;; esac; done\nshift\nexec sh -c \"$*\"\n";
     let ssh = Scratch::new(&format!("{name}-ssh"), script);

@@ -1,4 +1,4 @@
-//! Processes of ours under other launchers, where these are installed.
+//! Our processes under other launchers, where these are installed.
 
 use super::{clean, quick, role, sorted, text, HETRUN};
 use std::io::Read;

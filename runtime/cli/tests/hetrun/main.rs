@@ -1,4 +1,4 @@
-//! `hetrun` as a user runs it, and processes of ours under other launchers.
+//! `hetrun` as a user runs it, and our processes under other launchers.
 //!
 //! The programs of the jobs are shells, and this file's own test binary: started with a role in
 //! `HETRUN_TEST_ROLE`, [`a_process_of_a_job`] plays it.

@@ -93,7 +93,7 @@ pub fn name_unknown() {
     }
 }
 
-/// Names of ours that programs may find in their environment and the library does not read: hetrun's, and those of
+/// Our names that programs may find in their environment and the library does not read: hetrun's, and those of
 /// installations and tests.
 const OTHERS: [&str; 6] = ["JOB", "LIB", "PREFIX", "ROOT", "DIR", "HOME"];
 

@@ -1,4 +1,4 @@
-//! Writes files that are never half written: a new file beside the old one is renamed over it.
+//! Writes files that are never half written: a new file next to the old one is renamed over it.
 //!
 //! Whoever may write to the folder, too, may have put a link there, under the name itself or under one that a file is
 //! about to get. So a new file is made where nothing is, and links are followed only if they are root's or this user's.
@@ -32,7 +32,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// May an output of this form take the place of what is at `path`? What cannot be read is no output of ours.
+    /// May an output of this form take the place of what is at `path`? What cannot be read is not our output.
     #[must_use]
     pub fn may_replace(self, path: &Path) -> bool {
         if is_stream(path) {
@@ -250,7 +250,7 @@ pub fn replace(path: &Path) -> io::Result<File> {
     }
 }
 
-/// A new file of this process beside `target`, and its path. `mode` as for [`create`].
+/// A new file of this process next to `target`, and its path. `mode` as for [`create`].
 fn beside(target: &Path, mode: u32) -> io::Result<(PathBuf, File)> {
     let mut name = target.as_os_str().as_bytes().to_vec();
     name.extend_from_slice(format!(".{}.tmp", std::process::id()).as_bytes());

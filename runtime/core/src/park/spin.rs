@@ -15,7 +15,7 @@
 //! thread is likely the next in line on this very core, and handing the core over by yielding costs a tenth of a
 //! sleep and a wake-up.
 //!
-//! Two threads that meet at barriers, beside one busy process, soon end up on *one* core, because the kernel gives
+//! Two threads that meet at barriers, next to one busy process, soon end up on *one* core, because the kernel gives
 //! the other core to that process. A thread that spins there keeps the awaited thread from running, and sleeping
 //! costs two switches for each barrier. So while the machine is contended, [`Flag::signal`](super::Flag::signal)
 //! notes the signaller's core, and a waiter on that core yields at once: one switch a barrier, and the two run as
@@ -303,7 +303,7 @@ impl Policy {
         }
         if Self::contended() {
             if Self::oversubscribed() {
-                // The core is wanted by another program and by other threads of ours: spinning or yielding helps only
+                // The core is wanted by another program and by our other threads: spinning or yielding helps only
                 // the other program.
                 (0, 0)
             } else if is_here(note) {

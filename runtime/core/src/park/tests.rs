@@ -74,7 +74,7 @@ static POLICY_TESTS: std::sync::Mutex<()> = std::sync::Mutex::new(());
 fn beside_other_load_a_waiter_yields_to_the_signaller_on_its_own_core() {
     let _turn = POLICY_TESTS.lock();
     let f = Flag::new();
-    // Tests beside this one wait, too, and may see contention at any moment, but not each time.
+    // Tests next to this one wait, too, and may see contention at any moment, but not each time.
     let quiet = |now: &dyn Fn() -> bool| {
         (0..1000).any(|_| {
             POLICY.contended_until.store(0, Ordering::Relaxed);

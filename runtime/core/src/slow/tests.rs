@@ -42,7 +42,7 @@ fn sooner_or_later(mut tried: impl FnMut() -> Result<(), String>) {
     }
 }
 
-/// The example `slow_accuracy` shows the promised accuracy on a quiet machine. These tests run beside others and
+/// The example `slow_accuracy` shows the promised accuracy on a quiet machine. These tests run next to others and
 /// notice only gross errors.
 fn is_twice(what: &str, ratio: f64) -> Result<(), String> {
     if (1.7..2.3).contains(&ratio) {

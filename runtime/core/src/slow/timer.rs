@@ -120,7 +120,7 @@ pub(super) fn delete(account: &Account) {
     }
     // SAFETY: the sets are initialised before use, all pointers are to live values, and the timer
     // is our own. Kernels before 6.13 leave the signal of a deleted timer pending: it is taken
-    // from the queue while it cannot be delivered. Only timers of ours send this signal.
+    // from the queue while it cannot be delivered. Only our timers send this signal.
     unsafe {
         let mut ours = MaybeUninit::<libc::sigset_t>::uninit();
         libc::sigemptyset(ours.as_mut_ptr());

@@ -160,7 +160,7 @@ fn threads_trace_while_they_are_read() {
     stop();
 }
 
-/// Every event of a thread lies inside or beside every other one, and none is torn.
+/// Every event of a thread lies inside or next to every other one, and none is torn.
 fn nested(t: &Thread) {
     let mut ends: Vec<u64> = Vec::new();
     let mut last = 0;

@@ -115,7 +115,7 @@ fn length(size: Size, a: &[usize; 6]) -> usize {
             let at: *const u32 = core::ptr::with_exposed_provenance(a[usize::from(argument)]);
             match is_bad(at.addr()) {
                 true => 0,
-                // SAFETY: the length that the program gave beside a buffer, as the call demands.
+                // SAFETY: the length that the program gave next to a buffer, as the call demands.
                 false => unsafe { at.read_unaligned() as usize },
             }
         }

@@ -32,7 +32,7 @@ pub(crate) enum Flaw {
 /// How pages are lent.
 #[derive(Clone, Debug)]
 pub(crate) struct Loans {
-    /// All threads meet when they have executed so many instructions.
+    /// All threads meet when they have executed this many instructions.
     pub(crate) barrier: usize,
     /// Nodes that give back what they have borrowed, once, at any time.
     pub(crate) late: Vec<NodeId>,

@@ -33,7 +33,7 @@ impl Direct {
         }
         let done = self.run_all(what, give, get, wait);
         if let Err(why) = done {
-            // Nothing that was started goes on beside a blocking one.
+            // Nothing that was started goes on during a blocking one.
             self.fail(0, why, wait);
         }
         done

@@ -36,8 +36,8 @@ impl Helper {
     pub(super) fn start(interface: &str) -> Result<Helper, String> {
         let (socket, mut child) = helper::start("hetmp-goal-kernel", &["--interface", interface])?;
         let answer = helper::receive(&socket);
-        // The helper has forked itself away before it answers, so that the program never gets to see a child of ours.
-        // If the program's own wait has taken this one, the error says so, and nothing is lost.
+        // The helper has forked itself away before it answers, so that the program never gets to see one of our
+        // children. If the program's own wait has taken this one, the error says so, and nothing is lost.
         let _ = child.wait();
         let (text, descriptors) = answer.map_err(|e| format!("helper: {e}"))?;
         let wrong = || format!("helper: answer {text:?}: hetmp of the same version is needed");

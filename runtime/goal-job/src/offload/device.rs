@@ -61,7 +61,7 @@ pub(crate) trait Device: Debug + Send + Sync {
     /// neighbours other ranks have, of which this one knows nothing.
     fn longest_block(&self) -> u64;
 
-    /// How often a rank can be a neighbour of another one, with blocks of so many bytes.
+    /// How often a rank can be a neighbour of another one, with blocks of this many bytes.
     fn edges(&self, bytes: u64) -> u64;
 
     /// This rank's part in an exchange with neighbours.

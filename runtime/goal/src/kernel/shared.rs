@@ -17,7 +17,7 @@ pub const PART: u64 = 13312;
 /// The longest message, vector and copy, bytes.
 pub const LONG: u64 = 65536;
 /// The most floating point numbers of a vector. In integers a sum takes 27 ns, a product 37 ns, a maximum 19 ns (AMD
-/// EPYC); for so many about the 8.3 us that it takes until a process is awake, which has a floating point unit.
+/// EPYC); for this many about the 8.3 us that it takes until a process is awake, which has a floating point unit.
 pub const FLOATS: u64 = 256;
 /// The longest block of an exchange with neighbours, bytes. A rank does not know how many neighbours the others have:
 /// such blocks, given, got and copied, fit into the arena of a rank with as many neighbours as it has operations.

@@ -1,8 +1,8 @@
-//! Puts and gets through the `ofi` engine between two processes, beside libfabric's own programs over the same
+//! Puts and gets through the `ofi` engine between two processes, next to libfabric's own programs over the same
 //! provider.
 //!
-//! * Put and quiet beside a round trip of `fi_pingpong`, which comes with libfabric (Debian: libfabric-bin).
-//! * Many puts or gets, then one quiet, beside `fi_rma_bw` of libfabric's test programs ("fabtests"), which few
+//! * Put and quiet compared with a round trip of `fi_pingpong`, which comes with libfabric (Debian: libfabric-bin).
+//! * Many puts or gets, then one quiet, compared with `fi_rma_bw` of libfabric's test programs ("fabtests"), which few
 //!   distributions package: `--fabtests DIR` says where it was built.
 //!
 //! Every row of every round is two new processes, each on one processor, that exchange addresses through this program.
@@ -211,7 +211,7 @@ fn line_of(
     }
 }
 
-/// Nanoseconds of one operation of ours.
+/// Nanoseconds of one of our operations.
 fn ours(provider: &str, what: What, bytes: usize, calls: u32) -> Result<f64, String> {
     let until = Instant::now() + LIMIT;
     let start = |rank: &str| -> Result<_, String> {

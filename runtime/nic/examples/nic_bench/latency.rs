@@ -1,4 +1,4 @@
-//! Put and quiet through the emulated adapter, by size, beside the round trip of a cache line and a plain copy.
+//! Put and quiet through the emulated adapter, by size, compared with the round trip of a cache line and a plain copy.
 
 use crate::bench::Options;
 use crate::rows::{median, Report, Rounds};

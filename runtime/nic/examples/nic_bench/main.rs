@@ -2,8 +2,8 @@
 //!
 //! * `posting`: descriptors from templates against whole descriptors, in instructions and nanoseconds.
 //! * `latency`: put and quiet by size through the emulated adapter, awake and asleep.
-//! * `tcp`: put and quiet of 4 bytes between two processes beside a bare exchange of messages that waits alike.
-//! * `fabric`: puts and gets over libfabric's providers beside libfabric's own programs.
+//! * `tcp`: put and quiet of 4 bytes between two processes compared with a bare exchange of messages that waits alike.
+//! * `fabric`: puts and gets over libfabric's providers compared with libfabric's own programs.
 //!
 //! Rows of one part are measured in turns, round by round, so that whatever else the machine does meets all of
 //! them; a row is the median of its rounds, with the least and the most.
@@ -39,9 +39,9 @@ scripts/bench nic [--quick] [--rounds N] [--parts LIST] [--fabtests DIR]
 posting   from templates and whole, instructions (by valgrind) and nanoseconds,
           at 1, 2, 4 and 8 initiators
 latency   put and quiet through the emulated adapter, by size, awake and asleep
-tcp       put and quiet of 4 bytes beside a bare exchange, spinning and blocking
-fabric    over libfabric's providers tcp;ofi_rxm, shm and sockets: put and quiet beside
-          fi_pingpong; bandwidth, beside fi_rma_bw with --fabtests (only if named)
+tcp       put and quiet of 4 bytes against a bare exchange, spinning and blocking
+fabric    over libfabric's providers tcp;ofi_rxm, shm and sockets: put and quiet against
+          fi_pingpong; bandwidth, against fi_rma_bw with --fabtests (only if named)
 
 --quick   3 short rounds instead of 9
 --rounds N    1 to 99

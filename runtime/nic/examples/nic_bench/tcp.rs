@@ -1,7 +1,7 @@
-//! Put and quiet over loopback, between two processes, beside a bare exchange in the same waiting mode (both ends
-//! spin, or both ends block): as many bytes one way, 64 at least, and 64 back.
+//! Put and quiet over loopback, between two processes, compared with a bare exchange in the same waiting mode (both
+//! ends spin, or both ends block): as many bytes one way, 64 at least, and 64 back.
 //!
-//! The other process is started for each row of each round, so that none spins beside the row of another. Each
+//! The other process is started for each row of each round, so that none spins next to the row of another. Each
 //! process has one processor: where the scheduler puts two that block together decides more than what is measured.
 
 use crate::bench::Options;

@@ -25,7 +25,7 @@ const COUNTED: u8 = 8;
 const SOURCE: u8 = 16;
 const ALL_FLAGS: u8 = SIGNALLED | INLINE | FETCH | COUNTED | SOURCE;
 
-/// In the detail byte of an atomic, beside the operation: the word has 64 bits.
+/// In the detail byte of an atomic, next to the operation: the word has 64 bits.
 const WIDE: u8 = 0x80;
 
 /// Why bytes are not a descriptor.
@@ -132,7 +132,7 @@ impl PlainPut {
 }
 
 impl Descriptor {
-    /// The descriptor as words. Inline bytes that are too long beside a signal are not cut: such words do not
+    /// The descriptor as words. Inline bytes that are too long next to a signal are not cut: such words do not
     /// [parse](Descriptor::parse).
     pub fn encode(&self) -> Words {
         let mut w: Words = [0; WORDS];

@@ -62,7 +62,7 @@ struct Shared {
     /// The rank that the adapter serves, or the first one of several.
     home: Arc<Domain>,
     /// The processor of the last initiator that had to wake the thread. The thread writes this word at every turn, so
-    /// it has a cache line of its own: otherwise each doorbell would miss the cache on the words beside it.
+    /// it has a cache line of its own: otherwise each doorbell would miss the cache on the words next to it.
     waker: CachePadded<AtomicI32>,
     stop: AtomicBool,
     queue_pairs: AtomicU32,

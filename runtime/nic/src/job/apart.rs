@@ -174,7 +174,7 @@ impl Bell for Knocker {
 ///
 /// # Safety
 /// `at` is aligned to 128 bytes and valid for [`queue_bytes`] of `depth` as long as the process lives; the memory was
-/// zero, and only the adapter that was started for this queue uses it beside the returned end.
+/// zero, and only the adapter that was started for this queue uses it next to the returned end.
 pub unsafe fn queue_pair(job: &'static Job, at: *mut u8, depth: usize) -> QueuePair {
     let keys = job.keys();
     let statics = Statics {

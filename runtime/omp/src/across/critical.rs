@@ -18,7 +18,7 @@ use hetmp_core::report;
 /// # Memory ordering
 /// A thread that enters a section counts itself in `INSIDE` and then reads `CROSSING`; a thread that opens a
 /// region sets `CROSSING` and then reads `INSIDE`. Sequential consistency: otherwise both could read the old
-/// values, and a section of the region would run beside one that the process's own lock guards.
+/// values, and a section of the region would run next to one that the process's own lock guards.
 static CROSSING: AtomicBool = AtomicBool::new(false);
 /// Threads in, or waiting for, sections that the process's own locks guard.
 static INSIDE: AtomicU32 = AtomicU32::new(0);

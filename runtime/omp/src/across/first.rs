@@ -98,7 +98,7 @@ pub(super) extern "C" fn judge() {
     FIRST.judging.store(false, Ordering::SeqCst);
 }
 
-/// The trial begins in which the origin has so many threads. Called by its opener.
+/// The trial begins in which the origin has this many threads. Called by its opener.
 pub(super) fn begin(trial: Trial, before: Counts, threads: u32) {
     let judged = Judged {
         trial,

@@ -495,7 +495,7 @@ pub(super) fn gives_up(t: &Table, trial: &Trial, begun: impl FnOnce() -> (f64, f
     t.me == 0 && gave_up()
 }
 
-/// The iterations of a loop with so many that this node takes at most on demand, in a trial of a part of them.
+/// The iterations of a loop with this many that this node takes at most on demand, in a trial of a part of them.
 pub(super) fn most(t: &Table, iterations: u64) -> Option<u64> {
     match trial() {
         Some(trial) if t.me != 0 && trial.part < 1.0 => {

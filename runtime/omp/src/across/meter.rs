@@ -21,7 +21,7 @@ pub(super) struct Meter {
     tasks: AtomicBool,
 }
 
-/// A thread that waits at a barrier spins for so many ticks at most, and then sleeps (`local::LOOKS`).
+/// A thread that waits at a barrier spins for at most this many ticks, and then sleeps (`local::LOOKS`).
 const SPINS: u64 = 150_000;
 
 /// The processor's time that a thread had taken when its part of a region began, and the ticks that it had spun at

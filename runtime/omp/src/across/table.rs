@@ -38,7 +38,7 @@ pub struct Table {
     pub(crate) allocate: extern "C" fn(usize, usize) -> *mut u8,
     /// Frees what `allocate` gave.
     pub(crate) free: unsafe extern "C" fn(*mut libc::c_void),
-    /// The origin keeps all pages that it has for so many nanoseconds from now on.
+    /// The origin keeps all pages that it has for this many nanoseconds from now on.
     pub(crate) keep: extern "C" fn(u64),
     /// From now on this is called, on a thread with a stack of its own, whenever a thread of this node asks another
     /// node for a page. The first function stays.

@@ -176,8 +176,8 @@ fn in_part(part: f64, least: u32, nodes: u32) -> Vec<u32> {
     threads
 }
 
-/// How the region's loops are divided before they begin if it crosses now, with so many threads on each node, and under
-/// which schedule. `None`: all are handed out on demand.
+/// How the region's loops are divided before they begin if it crosses now, with this many threads on each node, and
+/// under which schedule. `None`: all are handed out on demand.
 pub(super) fn blocks(
     t: &Table,
     th: &Thread,
@@ -278,7 +278,7 @@ pub(super) fn ran(
     })
 }
 
-/// What moving a page is expected to take, where threads have waited `waited_ns` for so many, and `threads` of a node
+/// What moving a page is expected to take, where threads have waited `waited_ns` for this many, and `threads` of a node
 /// do so at once.
 fn page_ns(waited_ns: u64, pages: u64, threads: u32) -> f64 {
     /// The nodes' processors send and place it meanwhile, for which no thread is said to wait: two sweeps over 128 MB

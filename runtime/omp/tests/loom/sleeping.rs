@@ -1,4 +1,4 @@
-//! Threads that sleep beside tasks, or wait for their children, and who wakes them.
+//! Threads that sleep next to tasks, or wait for their children, and who wakes them.
 
 use crate::barrier::{wait_on, Barrier, Pastime};
 use crate::counts::{Counts, Live};
@@ -211,7 +211,7 @@ fn a_lookout_with_a_long_task_wakes_the_next_thread() {
     });
 }
 
-/// Waits in a barrier as `TaskPastime` does, beside work that only this thread can do.
+/// Waits in a barrier as `TaskPastime` does, next to work that only this thread can do.
 struct OwnWork<'a> {
     sleepers: &'a Sleepers,
     sleep: &'a Sleep,

@@ -26,7 +26,7 @@ pub(super) struct Effect {
     pub(super) may: Vec<Location>,
     /// Leaves nothing there that could be relied on.
     pub(super) loses: Vec<Location>,
-    /// Marks that the result has beside those of what is read.
+    /// Marks that the result has besides those of what is read.
     pub(super) fresh: Mark,
     /// It may read memory outside of the frame.
     pub(super) loads: bool,
@@ -66,7 +66,7 @@ impl Effect {
                 Operand::Number(_) => {}
             }
         }
-        // Beside it only what the instruction has as an address.
+        // Next to it only what the instruction has as an address.
         parts == 1 && !self.loads_outside
     }
 

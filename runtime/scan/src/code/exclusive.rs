@@ -43,7 +43,7 @@ impl Instruction {
         (self.moves, self.saves, self.fetches) = (false, false, false);
     }
 
-    /// What it makes the result of beside the register, if it does one operation on both.
+    /// What it makes the result of besides the register, if it does one operation on both.
     pub(crate) fn other_than(&self, register: usize) -> Option<Operand> {
         let is_it = |part: Option<Register>| part.and_then(Register::general) == Some(register);
         match (self.op, self.address) {

@@ -230,7 +230,7 @@ impl Analysis<'_> {
             if !matches!(value, Value::Stale(_)) && !value.is_handed() {
                 self.findings.escape(value.origin(), Why::Argument, at);
             }
-            // Divisions of x86-64 leave the remainder beside it, in the register of an argument.
+            // Divisions of x86-64 leave the remainder next to it, in the register of an argument.
             if value.is_quotient() && self.image.machine() == Machine::A64 {
                 self.findings.escape(Origin::TEAM, Why::Argument, at);
             }

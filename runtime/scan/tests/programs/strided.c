@@ -63,7 +63,7 @@ void by_hand(int n) {
     }
 }
 
-/* The thread number as an index, in the loop and beside it. */
+/* The thread number as an index, in the loop and next to it. */
 void refused_index_in_loop(int n) {
 #pragma omp parallel
     {

@@ -358,7 +358,7 @@ mod tests {
         assert!(!entry.known.brief && entry.is_settled());
     }
 
-    /// A node's thread loses a slice of 4 ms in one of four executions, as beside a busy process. The other node is
+    /// A node's thread loses a slice of 4 ms in one of four executions, as next to a busy process. The other node is
     /// twice as fast, and stays about that: in a loop of 40 us, and in one of 8 ms.
     #[test]
     fn a_node_that_loses_time_slices_does_not_starve() {

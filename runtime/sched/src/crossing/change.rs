@@ -83,7 +83,7 @@ impl<T> Change<T> {
     }
 }
 
-/// The weight of the last of so many executions in the average of recent ones.
+/// The weight of the last of this many executions in the average of recent ones.
 pub(super) fn weight(runs: u32) -> f64 {
     (1.0 / f64::from(runs)).max(1.0 - MEMORY)
 }

@@ -41,7 +41,7 @@ pub struct Part {
     pub work: f64,
     /// Nanoseconds of the processor's time that these threads took in the region's code, summed over threads.
     pub ran_ns: f64,
-    /// Nanoseconds that they waited for pages beside that.
+    /// Nanoseconds that they waited for pages besides that.
     pub waited_ns: f64,
     /// At home: nanoseconds by the clock until all of them were done.
     pub done_ns: f64,
@@ -188,7 +188,7 @@ impl Division {
     }
 }
 
-/// Is it sure after so many executions that a time gets shorter by this `factor`, and is it at least `least`?
+/// Is it sure after this many executions that a time gets shorter by this `factor`, and is it at least `least`?
 pub(super) fn is_clear(factor: f64, least: f64, runs: u32) -> bool {
     factor.ln() > least.ln().max(2.0 * ONE_PAIR / f64::from(runs))
 }

@@ -21,7 +21,7 @@ use crate::schedule::DEFAULT_FRACTION;
 use crate::virtual_team::PIECES_PER_RUNNER;
 use crate::ways::Way;
 
-/// In a trial, a thread's chunk takes about so many nanoseconds: in short ones of short iterations, nodes write the
+/// In a trial, a thread's chunk takes about this many nanoseconds: in short ones of short iterations, nodes write the
 /// same pages, and in long ones the origin does not look. (Untuned; with 64 iterations, blackscholes' were 10 us.)
 const CHUNK_NS: u64 = 1_000_000;
 
@@ -133,7 +133,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// A thread takes at most so many, where its node's `threads` threads have taken `begun` in `ns`.
+    /// A thread takes at most this many, where its node's `threads` threads have taken `begun` in `ns`.
     pub fn most(&mut self, begun: u64, threads: u32, ns: u64) -> u64 {
         let (threads, last) = (u64::from(threads.max(1)), self.chunk.max(1));
         self.chunk = match begun.saturating_sub(threads.saturating_mul(last)) {
@@ -143,7 +143,7 @@ impl Pace {
         self.chunk.max(1)
     }
 
-    /// In a trial [in shares](Trial::in_shares) the node gets so many at once of the `rest`, for which `nodes` nodes
+    /// In a trial [in shares](Trial::in_shares) the node gets this many at once of the `rest`, for which `nodes` nodes
     /// ask, and `most` in all: nodes write the same pages at the borders of small shares, and with a large one a slow
     /// node is late. (On two nodes of one machine, lavaMD's trial failed in 2 of 8 runs with shares of a millisecond,
     /// and in none with these. Of 200 random programs 22 lost 20 ms, and 21 with those.)

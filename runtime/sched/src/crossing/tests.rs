@@ -492,6 +492,6 @@ fn a_debt_is_saved_before_a_node_is_tried() {
         (at_home, total) = (at_home + 1, total + 40e6);
         assert!(at_home < 20, "never tried");
     }
-    // 20 ms less in each, and 100 ms of moving beside a debt of 5.
+    // 20 ms less in each, and 100 ms of moving, and a debt of 5.
     assert!((3..=7).contains(&at_home), "{at_home}");
 }

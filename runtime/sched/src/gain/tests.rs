@@ -360,7 +360,7 @@ fn one_thread_is_left_once_it_is_not_right_for_the_region() {
     assert!(alones > 30, "{alones}");
 }
 
-/// Beside 20 busy processes: the first execution of a way loses its core, which nobody asks for in regions that are so
+/// Next to 20 busy processes: the first execution of a way loses its core, which nobody asks for in regions that are so
 /// short.
 #[test]
 fn an_interrupted_execution_in_haste_decides_nothing() {

@@ -97,7 +97,7 @@ impl core::fmt::Debug for Lanes {
 /// A number of the calling thread, with well-mixed bits.
 fn thread() -> usize {
     // SAFETY: `pthread_self` has no preconditions. It returns the address of the thread's control block, so that no
-    // word of thread-local storage of ours is needed.
+    // word of our thread-local storage is needed.
     let own = unsafe { libc::pthread_self() } as u64;
     (own >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize >> 40
 }

@@ -4,7 +4,7 @@
 //! number into its own cell in the other's segment. So a flag is never reset, and a member that runs ahead only
 //! writes a larger number.
 //!
-//! An *exchange* is a step at which each member gives bytes to all others. They lie beside their flag, or in a page.
+//! An *exchange* is a step at which each member gives bytes to all others. They lie next to their flag, or in a page.
 //! There are two of each, used alternately. This is safe: a member writes the same place again two exchanges later.
 //! Before that it has finished the exchange in between, so that all members have begun that one, and have finished
 //! this one.

@@ -287,7 +287,7 @@ fn capacity_and_frequency_make_classes() {
     assert_eq!(nodes[0].capacity, Some(1024));
     assert_eq!(nodes[1].capacity, Some(446));
     assert!(nodes.are_told_apart(&machine));
-    // Big cores beside each other, in the user's own nodes, and big beside little ones.
+    // Big cores next to each other, in the user's own nodes, and big next to little ones.
     let own = |text| parse(text, &machine).expect(text).are_told_apart(&machine);
     assert!(!own("cores=4;cores=5"));
     assert!(!own("cores=0-1,name=a;cores=2-3"));

@@ -570,7 +570,7 @@ fn words_from(seed: &Words, b: &Bench) -> Words {
 
 proptest::proptest! {
     /// Whatever lies in a send queue, on device memory or not: every descriptor completes once, in time or when the
-    /// adapter stops, and nothing is written beside the heaps.
+    /// adapter stops, and nothing is written next to the heaps.
     #[test]
     fn any_descriptors_complete_and_write_within_the_heaps_only(
         queue in proptest::collection::vec(

@@ -305,7 +305,7 @@ mod tests {
         }
         assert_eq!(before, CRASHES.map(handler));
         for provider in ["tcp", "shm"] {
-            // A library that was built without this provider is no mistake of ours.
+            // A library that was built without this provider is not our mistake.
             if let Err(e) = super::super::endpoint::Endpoint::open(Some(provider), None, false) {
                 eprintln!("skipped: {provider}: {e}");
             }

@@ -1,4 +1,5 @@
-//! The other way out of a rank: puts and gets that an adapter carries out by itself, beside the requests of the stream.
+//! The other way out of a rank: puts and gets that an adapter carries out by itself, next to the requests of the
+//! stream.
 //!
 //! An adapter of libfabric can write a peer's memory while the peer's software sleeps. Such an operation needs no
 //! request and no reply, only word from the adapter that it has landed. The engine of that adapter implements

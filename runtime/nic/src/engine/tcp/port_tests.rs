@@ -33,7 +33,7 @@ fn end_with<D: Direct>(rank: u32, direct: D) -> End<D> {
     }));
     let mut heap = Box::new([u64::from(rank) + 1; HEAP / 8]);
     let memory = Memory::here(heap.as_mut_ptr().cast(), HEAP);
-    // SAFETY: the box is kept beside the domain and looked at between operations only.
+    // SAFETY: the box is kept next to the domain and looked at between operations only.
     let key = unsafe { domain.keys().register(memory, Rights::ALL, None) }.expect("room");
     let keys = TemplateKeys {
         local: key,

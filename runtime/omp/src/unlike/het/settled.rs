@@ -7,7 +7,7 @@
 //! them into the construct's node.
 //!
 //! One execution in [`FIRST_PERIOD`] (each thread counts for itself) takes the full way and is measured. So drift is
-//! noticed, but later than in loops that are always measured. The shorter the loop, the more the full way costs beside
+//! noticed, but later than in loops that are always measured. The shorter the loop, the more the full way costs next to
 //! it. So a loop is measured more and more seldom while its plan stays right, until [`LONGEST_REST`] executions pass
 //! between two measured ones, as of regions: the system's time slices differ, and drift must show within seconds.
 //!

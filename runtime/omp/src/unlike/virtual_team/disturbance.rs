@@ -33,7 +33,7 @@ impl Begun {
     }
 }
 
-/// Do so many time slices make a difference?
+/// Does this number of time slices make a difference?
 fn matters(switches: i64, ns: u64) -> bool {
     let lost = u64::try_from(switches)
         .unwrap_or(0)

@@ -272,8 +272,8 @@ unsafe fn run_one(th: &Thread, region: &Region, trial: bool) -> Ran {
 }
 
 /// Runs `team`, a region that is known with `sized` threads, as an ordinary team because of `way`. `compare`: its time
-/// is compared with another way's; `Some(true)`: in haste. `lasts`: with so many threads it may be right not to ask for
-/// some time.
+/// is compared with another way's; `Some(true)`: in haste. `lasts`: with this many threads it may be right not to ask
+/// for some time.
 ///
 /// # Safety
 /// The same as for [`team::ordinary`].

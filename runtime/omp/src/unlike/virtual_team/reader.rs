@@ -19,7 +19,7 @@ use hetmp_core::whole::{self, Held};
 use hetmp_core::{aside, sys, thread};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-/// The least of all priorities. Beside threads that compute all the time it leaves the reader about a hundredth of a
+/// The least of all priorities. Next to threads that compute all the time it leaves the reader about a hundredth of a
 /// processor.
 const LEAST: libc::c_int = 19;
 
@@ -88,7 +88,7 @@ pub(super) fn read(code: usize, form: Form, asked: bool, must: bool) -> Option<F
 #[derive(Debug)]
 struct NoThread;
 
-/// Lets the reader read. Waits for it while it takes no more than so many nanoseconds, unless it has other things to
+/// Lets the reader read. Waits for it while it takes no more than this many nanoseconds, unless it has other things to
 /// do.
 fn beside(code: usize, form: Form, asked: bool, left_ns: u64) -> Result<Option<Fit>, NoThread> {
     let mut reader = lock();
@@ -172,7 +172,7 @@ impl Job {
         }
     }
 
-    /// Waits while the job takes no more than so many nanoseconds.
+    /// Waits while the job takes no more than this many nanoseconds.
     fn wait(&self, left_ns: u64) -> Option<Fit> {
         let mut fit = self.fit();
         loop {

@@ -323,7 +323,7 @@ pub(super) fn learn_ordinary(address: usize, threads: u32, ns: u64, disturbed: b
 
 /// Learns from an execution by a team of one. `unused`: how many of the executions that were allowed without
 /// asking did not take place. Returns how many more may run that way without asking, as long as none takes longer than
-/// so many nanoseconds.
+/// this many nanoseconds.
 pub(super) fn learn_team_of_one(
     address: usize,
     threads: u32,

@@ -50,7 +50,7 @@ pub(super) fn signals(job: &Job) {
             }
         }
     }
-    // A bare signal beside one with data.
+    // A bare signal next to one with data.
     // SAFETY: symmetric words and arrays of this test, in bounds; the signal orders the accesses.
     unsafe {
         if job.me == 0 {
