@@ -365,7 +365,7 @@ fn loads_like_libgomp() {
 }
 
 #[test]
-#[ignore = "holds for a library with link-time optimisation only"]
+#[ignore = "true of a library with link-time optimisation only"]
 fn thread_local_storage_is_small() {
     let ours = ours();
     // One word of the OpenMP runtime, one of the message queues, and 16 bytes of Rust's standard

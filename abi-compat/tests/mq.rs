@@ -239,7 +239,7 @@ fn bad_use_is_a_named_error_or_one_line_and_nothing_hangs() {
     }
 }
 
-/// OpenMP's variables about waiting also hold in programs that use only message queues.
+/// OpenMP's variables about waiting also count in programs that use only message queues.
 #[test]
 fn waits_spin_as_the_environment_says() {
     let program = build("basic.c", "inline", &[]);

@@ -1,5 +1,5 @@
 /* Tasks in regions on all nodes: they stay on the node that made them, and are complete after taskwait, at the end of a
-   taskgroup and at barriers, on whatever node the one that looks is. */
+   taskgroup and at barriers, on the node of the one that looks. */
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>

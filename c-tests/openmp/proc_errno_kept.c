@@ -1,4 +1,4 @@
-/* errno stays as it was across whatever of OpenMP succeeds: to a program these are no calls of the C library.
+/* errno stays as it was across all of OpenMP that succeeds: to a program these are no calls of the C library.
    hetmp-test: threads=2,3
    hetmp-test: libs=-lpthread */
 #include "check.h"

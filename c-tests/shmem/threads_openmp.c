@@ -1,4 +1,4 @@
-/* SHMEM_THREAD_MULTIPLE from OpenMP threads, of whatever OpenMP runtime: the counting loop of work that all PEs share,
+/* SHMEM_THREAD_MULTIPLE from OpenMP threads, of any OpenMP runtime: the counting loop of work that all PEs share,
  * a context for each thread, puts from nested regions.
  * shmem-test: flags=-fopenmp
  * shmem-test: env=OMP_NUM_THREADS=3 */

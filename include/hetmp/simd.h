@@ -23,7 +23,7 @@
  *
  * OPERATIONS are functions _<TYPE>_<OP>, always inlined. docs/simd.md lists them
  * all, with what each becomes on each backend. Each header below says, above the
- * operation, exactly what it computes; that text holds for every backend, bit for
+ * operation, exactly what it computes; that text is true of every backend, bit for
  * bit, for all values, save where it says "unspecified". In general:
  *   - Integers wrap. No operation traps, and none has undefined results for any
  *     lane value; lane numbers and shift counts are any unsigned number.

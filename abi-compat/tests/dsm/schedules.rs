@@ -197,7 +197,7 @@ fn first_part(said: &str) -> u32 {
         .expect("a number")
 }
 
-/// A schedule that the program sets holds on all nodes, whatever the environment says.
+/// A schedule that the program sets is that of all nodes, whatever the environment says.
 #[test]
 fn a_schedule_that_the_program_sets_holds_on_all_nodes() {
     let program = compile("c-tests/dsm/set_schedule.c", &[]);

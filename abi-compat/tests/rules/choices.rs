@@ -2,7 +2,7 @@
 //! no more: who needs a new one finds one that it replaces, and has the experiment that sets it next to it.
 //!
 //! A constant is no choice if others must agree on it (a code), or if it only bounds memory, or work on what is damaged
-//! (a room). `choices.txt` names those; whatever else is a number counts, written out in code, too. The lines of the
+//! (a room). `choices.txt` names those; every other number counts, written out in code, too. The lines of the
 //! files that decide are counted as well.
 
 use hetmp_abi_compat::library;

@@ -1,5 +1,5 @@
 /* A list in num_threads, which LLVM's runtime takes by an entry of its own: the region's number, that of the regions
-   inside of it, and so on; the last one holds for all deeper regions.
+   inside of it, and so on; the last one is for all deeper regions.
    hetmp-test: env=OMP_MAX_ACTIVE_LEVELS=4
    hetmp-test: threads=2,3 */
 #include "../check.h"
@@ -32,7 +32,7 @@ int main(void)
         __kmpc_push_num_threads_list(0, __kmpc_global_thread_num(0), 3, three);
         nest(0);
         CHECK(size[0] == 3 && size[1] == 1 && size[2] == 2);
-        /* What was said holds for that region only. */
+        /* What was said is for that region only. */
         nest(0);
         CHECK(size[0] == omp_get_max_threads() && size[1] == size[0] && size[2] == size[0]);
         __kmpc_push_num_threads_strict(0, __kmpc_global_thread_num(0), 2, 1, "two threads are there");

@@ -224,7 +224,7 @@ pub fn closes(socket: &UnixStream, time: Duration) -> io::Result<bool> {
     // SAFETY: `poll` is one live structure, and the call is told of one.
     match unsafe { libc::poll(&raw mut poll, 1, time.as_millis() as libc::c_int) } {
         0 => Ok(false),
-        // The rank never writes, so that whatever there is to read is the end.
+        // The rank never writes, so that anything to read is the end.
         n if n > 0 => Ok(true),
         _ => {
             let error = io::Error::last_os_error();

@@ -89,7 +89,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// The word that holds.
+    /// The word in effect.
     #[must_use]
     pub fn policy(self) -> WaitPolicy {
         match self.library {
@@ -99,7 +99,7 @@ impl Asked {
         }
     }
 
-    /// The number of turns that holds, where there is one.
+    /// The number of turns in effect, where there is one.
     #[must_use]
     pub fn number(self) -> Option<u64> {
         self.turns.or(self.blocktime_us.map(in_microseconds))

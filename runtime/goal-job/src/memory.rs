@@ -56,7 +56,7 @@ impl Bound {
     ///
     /// # Safety
     /// Each segment is valid for reads and writes of its length until the run has ended, and meanwhile nobody else
-    /// accesses what the schedule uses of it. For [`Segment::ADDRESSES`] this holds for the pieces that the schedule
+    /// accesses what the schedule uses of it. For [`Segment::ADDRESSES`] this is for the pieces that the schedule
     /// uses.
     pub(crate) unsafe fn new(segments: &[Segment], scratchpad: u64) -> Option<Bound> {
         let bytes = usize::try_from(scratchpad).ok()?;

@@ -291,7 +291,7 @@ impl World {
     ///
     /// # Safety
     /// The segments are valid for reads and writes of their lengths until the run has ended, and meanwhile nobody
-    /// else accesses what the schedule uses of them. For [`Segment::ADDRESSES`] this holds for the pieces that the
+    /// else accesses what the schedule uses of them. For [`Segment::ADDRESSES`] this is for the pieces that the
     /// schedule uses.
     pub unsafe fn run(
         &self,

@@ -1,7 +1,7 @@
 //! The memory of a run that is executed away from its process.
 //!
 //! Such an executor (the program in the kernel, a network adapter) has no pointers into the process. A run has an
-//! *arena*: the segments, the scratchpad, and whatever the executor needs besides them. The process copies what the
+//! *arena*: the segments, the scratchpad, and what else the executor needs. The process copies what the
 //! schedule reads into the arena before the run, and what the schedule wrote out of it afterwards.
 
 use crate::graph::Work;

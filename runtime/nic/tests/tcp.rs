@@ -55,7 +55,7 @@ fn who_takes_a_ranks_place_learns_no_secret_and_cannot_send_proofs_back() {
     let mut heard = Vec::new();
     std::thread::scope(|s| {
         let real = s.spawn(|| connect::mesh(1, &l[1], &addresses, &secret, within));
-        // In the place of rank 0: sends back whatever it hears.
+        // In the place of rank 0: sends back what it hears.
         let (mut caller, _) = l[0].accept().expect("the rank calls");
         let mut greeting = [0; 48];
         caller.read_exact(&mut greeting).expect("a greeting");
@@ -249,7 +249,7 @@ fn beside() {
 
 #[test]
 fn initiators_that_wait_beside_each_other_all_get_on() {
-    // First with spinning, then as under a passive wait policy. This setting holds for the whole program; its other
+    // First with spinning, then as under a passive wait policy. This setting is the whole program's; its other
     // tests work with both.
     for spins in [300_000, 0] {
         Policy::set_spins(spins, spins.min(100));

@@ -295,7 +295,7 @@ pub(crate) enum Condition {
 }
 
 impl Condition {
-    /// What holds where an order does not.
+    /// What is true where an order is not.
     pub(crate) fn opposite(self) -> Option<Condition> {
         use Condition as C;
         Some(match self {

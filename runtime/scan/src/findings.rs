@@ -207,7 +207,7 @@ impl Frame {
 pub(crate) struct Uneven {
     /// Divisions by the number of threads.
     pub(crate) divisions: BTreeSet<Split>,
-    /// The branches that ask `id < n % threads`, and whether they jump if that holds.
+    /// The branches that ask `id < n % threads`, and whether they jump if that is true.
     pub(crate) branches: BTreeMap<u64, (Split, bool)>,
     /// The first use that forbids it.
     pub(crate) forbidden: Option<(u64, Why)>,

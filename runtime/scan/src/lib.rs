@@ -114,7 +114,8 @@ pub struct Scan {
     /// (the static loops without a chunk size).
     pub chunks: u32,
     /// Calls that ask for the number of threads in order to print it, once for the whole team. What is said about
-    /// [`Scan::team_size`] holds where these are answered with the number of threads that an ordinary team would have.
+    /// [`Scan::team_size`] is true where these are answered with the number of threads that an ordinary team would
+    /// have.
     pub told: Told,
     /// Why the function could not be followed to its end, if so. The other
     /// fields then describe only what was seen.

@@ -434,7 +434,7 @@ impl Site {
             (true, false) => 1,
             _ => return None,
         };
-        // What is read before the instructions between must still hold at the comparison.
+        // What is read before the instructions between must be unchanged at the comparison.
         let registers = match compared.operand(number as usize) {
             Operand::Register(register) => vec![register],
             Operand::Memory => compared.address?.registers().collect(),

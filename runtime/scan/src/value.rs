@@ -138,7 +138,8 @@ pub(crate) enum Value {
     Spread(i32),
     /// So many times the number of threads: what such a loop goes on by.
     Laps(i32),
-    /// A truth value in the lowest byte. If `true`: it holds in no thread but the first (`id == 0`, `id == 0 && x`). If
+    /// A truth value in the lowest byte. If `true`: it is true in no thread but the first (`id == 0`, `id == 0 && x`).
+    /// If
     /// `false`: it fails in no thread but the first (`id != 0`).
     IsFirst(bool),
     /// What a function left in a register of results, where that may be something else in the first thread. Mostly the

@@ -57,7 +57,7 @@ fn compare(options: &[&str], binding: libc::c_int) {
                 moved(scan(&*file, *address, Form::Data), base),
                 "{name}"
             );
-            // What is read in the file holds in the process, and says the same.
+            // What is read in the file is true in the process, and says the same.
             for asked in [false, true] {
                 let read = Reading::of(&kept, 0, *address, Form::Data, asked);
                 let again = Reading::of(&loaded, base, address + base, Form::Data, asked);

@@ -184,7 +184,7 @@ mod tests {
     }
 
     proptest! {
-        /// No division whatever is better than the one that is found.
+        /// No division is better than the one that is found.
         #[test]
         fn nothing_is_better(
             nodes in prop::collection::vec((1u32..9, 1.0f64..100.0, 0.0f64..50.0, 0.0f64..20.0), 1..5),

@@ -328,7 +328,7 @@ impl<'a> Words<'a> {
             .ok_or_else(|| format!("\"{}\" for a hexadecimal number", clean(word)))
     }
 
-    /// A number that `good` holds for, or `-`.
+    /// A number for which `good` is true, or `-`.
     fn number(&mut self, good: impl Fn(f64) -> bool) -> Result<Option<f64>, String> {
         let word = self.word()?;
         if word == "-" {

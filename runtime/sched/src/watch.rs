@@ -1,4 +1,4 @@
-//! Watches a loop while it runs: do the numbers by which it was divided over the nodes still hold?
+//! Watches a loop while it runs: do the numbers by which it was divided over the nodes still right?
 //!
 //! Pure: measurements of chunks go in, a verdict comes out. [`crate::irregular`] acts on the verdict.
 //!

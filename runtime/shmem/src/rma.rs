@@ -330,7 +330,7 @@ pub unsafe fn iput(
     pe: c_int,
 ) {
     // SAFETY: the C function's contract, which the program keeps: `source` is readable for `bytes`, and the
-    // program orders its accesses. That holds for every element.
+    // program orders its accesses. So for every element.
     unsafe { ibput(f, ctx, dest, source, dst, sst, elem, 1, nelems, pe) }
 }
 
@@ -351,7 +351,7 @@ pub unsafe fn iget(
     pe: c_int,
 ) {
     // SAFETY: the C function's contract, which the program keeps: `dest` is writable for `bytes`, and the program
-    // orders its accesses. That holds for every element.
+    // orders its accesses. So for every element.
     unsafe { ibget(f, ctx, dest, source, dst, sst, elem, 1, nelems, pe) }
 }
 
@@ -383,7 +383,7 @@ pub unsafe fn ibput(
     }
     for i in 0..s.blocks as isize {
         // SAFETY: the C function's contract, which the program keeps: `source` is readable for `bytes`, and the
-        // program orders its accesses. That holds for every block.
+        // program orders its accesses. So for every block.
         unsafe {
             put_nbi(
                 f,
@@ -426,7 +426,7 @@ pub unsafe fn ibget(
     }
     for i in 0..s.blocks as isize {
         // SAFETY: the C function's contract, which the program keeps: `dest` is writable for `bytes`, and the
-        // program orders its accesses. That holds for every block.
+        // program orders its accesses. So for every block.
         unsafe {
             get_nbi(
                 f,

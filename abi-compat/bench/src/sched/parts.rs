@@ -193,7 +193,7 @@ pub(super) fn without_clause(
     println!("\n### (c) Loops without a schedule clause: static / hetprobe (limit {limit:.2})\n");
     println!("| kernel | region | static, ms | hetprobe, ms | whole run | settled |");
     println!("| --- | --- | ---: | ---: | --- | --- |");
-    // The aim holds for a third of the speed. For other speeds, the same part of the possible gain is the aim.
+    // The aim is for a third of the speed. For other speeds, the same part of the possible gain is the aim.
     let enough = |r: f64| r >= 1.0 + (aim::GAIN - 1.0) * (limit - 1.0);
     for kernel in chosen(args) {
         let program = Program::build(kernel.0, "none")?;

@@ -26,7 +26,7 @@ export_c! {
         dir: Direction,
         err: *mut c_int,
     ) -> c_int {
-        // `OMP_WAIT_POLICY` holds for the waits of queues, too.
+        // `OMP_WAIT_POLICY` is for the waits of queues, too.
         hetmp_omp::init::once();
         let request = Request {
             cluster,

@@ -112,8 +112,9 @@ pub(crate) const ROWS: &[Row] = &[
     row(&["remote"], "PATH", Means::Remote, "where hetrun is on the other hosts (where it is here)"),
     row(&["host-timeout"], "S", Means::HostTimeout, "end the job when another host gave no sign of life for S seconds \
         (10; 0: never)"),
-    row(&["who"], "", Means::Who, "join the job of whatever started this process, try the exchange of values, and say \
-                                   who it is: for 'hetrun -n 2 hetrun --who', 'mpirun -n 2 hetrun --who', ..."),
+    row(&["who"], "", Means::Who, "join the job of the launcher that started this process, try the exchange of \
+                                   values, and say who it is: for 'hetrun -n 2 hetrun --who', 'mpirun -n 2 hetrun \
+                                   --who', ..."),
     row(&["version", "V"], "", Means::Version, "print the version"),
     row(&["help", "h"], "", Means::Help, "print this text"),
     row(&["allow-run-as-root"], "", Means::Already, "nothing: root may run jobs anyway"),

@@ -125,7 +125,7 @@ pub(super) fn regions(file: &File) -> (BTreeMap<u64, Form>, usize) {
     (regions, hidden)
 }
 
-/// Whatever else a region does: schedules divide the loops that it asks the runtime for.
+/// What else a region does is no matter: schedules divide the loops that it asks the runtime for.
 fn way(found: &Scan, file: &File) -> Way {
     if found.calls.contains(Entry::LoopDispatch) {
         Way::Dispatched

@@ -142,7 +142,7 @@ fn bad_nodes_are_said_in_one_line_and_fail() {
         "{error}"
     );
     assert_eq!(error.lines().count(), 1);
-    // The command still shows the nodes that hold in that case.
+    // The command still shows the nodes of that case.
     assert!(text(&output.stdout).contains("nodes (found)"));
 }
 

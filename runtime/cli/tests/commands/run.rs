@@ -166,7 +166,7 @@ fn options_become_variables() {
         text(&out.stdout),
         format!("static-csr:2,1,1,4,2,{0}/t.json,{0}/p,1\n", s.0.display())
     );
-    // A variable of the environment holds if no option sets another value.
+    // A variable of the environment counts if no option sets another value.
     let out = s
         .hetmp(&["sh", "-c", show])
         .env("HETMP_SCHEDULE", "guided")

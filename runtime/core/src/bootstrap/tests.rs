@@ -430,7 +430,7 @@ fn a_process_under_pmi2() {
     launcher.join().unwrap();
 }
 
-/// Says `words` to whatever the client asks, and ends.
+/// Says `words` to anything that the client asks, and ends.
 fn say(words: &'static [u8]) -> UnixStream {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     std::thread::spawn(move || {

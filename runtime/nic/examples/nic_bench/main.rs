@@ -5,7 +5,7 @@
 //! * `tcp`: put and quiet of 4 bytes between two processes compared with a bare exchange of messages that waits alike.
 //! * `fabric`: puts and gets over libfabric's providers compared with libfabric's own programs.
 //!
-//! Rows of one part are measured in turns, round by round, so that whatever else the machine does meets all of
+//! Rows of one part are measured in turns, round by round, so that what else the machine does meets all of
 //! them; a row is the median of its rounds, with the least and the most.
 
 #[cfg(loom)]

@@ -18,7 +18,7 @@ pub fn say_num_threads(th: &Thread, n: u32) {
 }
 
 /// Sets the numbers of threads: `list[0]` for the next region (0: no clause), `list[1]` for regions inside of
-/// it, and so on; the last number holds for all deeper regions.
+/// it, and so on; the last number is for all deeper regions.
 pub fn say_num_threads_list(th: &Thread, list: &[u32]) {
     say_num_threads(th, list.first().copied().unwrap_or(0));
     if list.len() > 1 {

@@ -64,7 +64,7 @@ impl Ahead {
     }
 }
 
-/// Numbers of threads for the regions inside of a region, outermost first; the last one holds for all deeper
+/// Numbers of threads for the regions inside of a region, outermost first; the last one is for all deeper
 /// regions. The list belongs to the thread that opened the region for which it was passed, until that region
 /// ends.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +80,7 @@ impl Nested {
         count: 0,
     };
 
-    /// The numbers that hold one level deeper.
+    /// The numbers for one level deeper.
     fn deeper(self) -> Nested {
         if self.count > 1 {
             Nested {
@@ -101,7 +101,7 @@ impl Nested {
 }
 
 impl Ahead {
-    /// The numbers that hold inside of the region that the thread opens now: those passed for this region, or
+    /// The numbers for the inside of the region that the thread opens now: those passed for this region, or
     /// those of `outer`, the team around the region, one level deeper.
     #[inline]
     pub(crate) fn nested(&self, outer: Nested) -> Nested {

@@ -42,8 +42,8 @@ pub struct Ours {
     pub(crate) verbose: bool,
     /// Did the schedule come from `HETMP_SCHEDULE`?
     pub(crate) schedule_given: bool,
-    /// What holds where [`Globals::schedule`] turns out not to fit the nodes: what `OMP_SCHEDULE` says if the schedule
-    /// came from `HETMP_SCHEDULE`, else what holds without either.
+    /// What applies where [`Globals::schedule`] turns out not to fit the nodes: what `OMP_SCHEDULE` says if the
+    /// schedule came from `HETMP_SCHEDULE`, else what applies without either.
     pub(crate) schedule_instead: Schedule,
 }
 

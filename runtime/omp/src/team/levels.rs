@@ -1,7 +1,7 @@
 //! The barrier of teams whose threads are on several nodes that are far apart.
 //!
 //! [`super::routes`] says who signals whom. The barrier is a spread one ([`super::barrier`]) with flags of its own:
-//! what is said there of epochs holds here, because each flag has one thread that signals and one that waits, and
+//! what is said there of epochs is true here, because each flag has one thread that signals and one that waits, and
 //! because no thread passes before all have come.
 
 use super::barrier::{wait_on, Pastime};

@@ -4,7 +4,7 @@
 //!
 //! A file is opened when a region of its object would be read, and written when the process ends, if something new was
 //! read: then with what other processes have written meanwhile. Each writer puts a whole file in place; of two that
-//! write at once the later one wins. Whatever is wrong with folder or file costs at most a line: the code is then read
+//! write at once the later one wins. A fault of folder or file costs at most a line: the code is then read
 //! as without them.
 
 use crate::init;

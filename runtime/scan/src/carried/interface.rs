@@ -24,7 +24,7 @@ pub(crate) struct Interface {
 }
 
 impl Interface {
-    /// It reads and writes whatever a call may.
+    /// It reads and writes what a call may.
     pub(crate) fn any(roles: &Roles) -> Interface {
         Interface {
             takes: caller_saved(roles).collect(),

@@ -284,8 +284,8 @@ impl Function<'_> {
         Some((node, path))
     }
 
-    /// What the branch at `branch` has just compared, and what must hold for it to lead to where `goes_on` says; with
-    /// the one operand as the index, and with the other.
+    /// What the branch at `branch` has just compared, and what must be true for it to lead to where `goes_on` says;
+    /// with the one operand as the index, and with the other.
     fn compared(&self, branch: usize, goes_on: impl Fn(usize) -> bool) -> Option<Vec<Compared>> {
         let node = |n: usize| self.node(n);
         let Next::Branch(target) = node(branch).next else {

@@ -1,4 +1,4 @@
-//! What must hold for the parts of a function's static loops to be made uneven, written down while the function is
+//! What must be true for the parts of a function's static loops to be made uneven, written down while the function is
 //! judged.
 //!
 //! The parts become uneven by other numbers in the place of `n / threads` and `n % threads` ([`crate::uneven`]).

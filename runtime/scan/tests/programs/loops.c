@@ -200,7 +200,7 @@ __attribute__((noinline)) static void timed(int n) {
     if (timing && me == 0) stop_timer(1);
 }
 
-/* clang begins the functions that these end with by pushing whatever register, the number's own, too. */
+/* clang begins the functions that these end with by pushing some register, the number's own, too. */
 #ifndef __clang__
 void fits_timers(int n) {
 #pragma omp parallel

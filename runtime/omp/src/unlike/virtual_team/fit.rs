@@ -22,7 +22,7 @@ pub(super) struct Fit {
     /// The results do not depend on the number of pieces into which loops are divided, even for a program
     /// that asked for a certain number of threads. `None`: not examined yet.
     pub(super) divides_freely: Option<bool>,
-    /// Calls that ask for the number of threads in order to print it. `any_size` holds where these get that of an
+    /// Calls that ask for the number of threads in order to print it. `any_size` is true where these get that of an
     /// ordinary team.
     pub(super) told: Told,
 }
