@@ -27,9 +27,12 @@ pub fn gcc12() -> Vec<Export> {
     exports(include_str!("../symbols/libgomp-12.txt"))
 }
 
-/// The exports that libgomp gained in gcc 13 to 17.
+/// The file of [`later`], below the repository's root.
+pub const LATER: &str = "abi-compat/symbols/libgomp-later.txt";
+
+/// The exports that libgomp gained in gcc 13 to 17. Read anew: a test may have added some.
 pub fn later() -> Vec<Export> {
-    exports(include_str!("../symbols/libgomp-later.txt"))
+    exports(&std::fs::read_to_string(crate::library::root().join(LATER)).expect(LATER))
 }
 
 /// The programming interface that LLVM 19's libomp exports at `VERSION`.
@@ -75,7 +78,8 @@ pub fn nodes_map() -> String {
     let mut text = String::from(
         "# Version nodes of libhetmp.so: nodes only, chained as libgomp chains them.\n\
          # Generated from abi-compat/symbols/libgomp-nodes.txt by\n\
-         # `cargo run -p hetmp-abi-compat --bin matrix -- --nodes`; symbols name their node with .symver.\n",
+         # `HETMP_BLESS=1 cargo test -p hetmp-abi-compat --test exports version_script`; symbols name their node\n\
+         # with .symver.\n",
     );
     for node in nodes() {
         let parent = node.parent.map(|p| format!(" {p}")).unwrap_or_default();
@@ -84,7 +88,7 @@ pub fn nodes_map() -> String {
     text
 }
 
-fn exports(text: &'static str) -> Vec<Export> {
+fn exports(text: &str) -> Vec<Export> {
     rows(text)
         .map(|[name, node, kind]| Export {
             name: name.to_owned(),
@@ -98,7 +102,7 @@ fn exports(text: &'static str) -> Vec<Export> {
         .collect()
 }
 
-fn rows(text: &'static str) -> impl Iterator<Item = [&'static str; 3]> {
+fn rows(text: &str) -> impl Iterator<Item = [&str; 3]> {
     text.lines().filter(|l| !l.starts_with('#')).map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         <[&str; 3]>::try_from(words).unwrap_or_else(|_| panic!("symbol list: {line}"))

@@ -1,5 +1,7 @@
 //! The dynamic symbols of libhetmp.so: libgomp's names at libgomp's nodes, libgomp's
 //! soname, and no other visible names. And those of the libraries that programs of our own headers link with.
+//!
+//! With `HETMP_BLESS=1` the tests write what is generated from these names, and list new names of OpenMP.
 
 use hetmp_abi_compat::suite::find_in_path;
 use hetmp_abi_compat::{c_api, clang, coverage, elf, library, symbols};
@@ -7,15 +9,32 @@ use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Once;
+
+/// How generated files are written anew.
+const BLESS: &str = "HETMP_BLESS=1 cargo test -p hetmp-abi-compat --test exports";
+
+fn blesses() -> bool {
+    std::env::var_os("HETMP_BLESS").is_some()
+}
 
 fn ours() -> elf::SharedLibrary {
-    elf::read(library::fresh()).unwrap()
+    let library = elf::read(library::fresh()).unwrap();
+    static LISTED: Once = Once::new();
+    if blesses() {
+        LISTED.call_once(|| list(&not_libgomps(&library)));
+    }
+    library
 }
 
 fn check_same_text(file: &str, generated: &str) {
-    let committed = fs::read_to_string(library::root().join(file)).unwrap_or_default();
+    let path = library::root().join(file);
+    let committed = fs::read_to_string(&path).unwrap_or_default();
     if committed == generated {
         return;
+    }
+    if blesses() {
+        return fs::write(path, generated).unwrap();
     }
     let line = committed
         .lines()
@@ -23,7 +42,7 @@ fn check_same_text(file: &str, generated: &str) {
         .position(|(a, b)| a != b)
         .unwrap_or(committed.lines().count().min(generated.lines().count()));
     panic!(
-        "{file} is out of date from line {}: {:?}, generated {:?}",
+        "{file} is out of date from line {}: {:?}, generated {:?} (run {BLESS})",
         line + 1,
         committed.lines().nth(line),
         generated.lines().nth(line)
@@ -116,27 +135,55 @@ fn every_node_exists() {
     }
 }
 
+/// The exports at nodes of libgomp that are in no list of libgomp's.
+fn not_libgomps(library: &elf::SharedLibrary) -> Vec<symbols::Export> {
+    let mut known = symbols::gcc12();
+    known.extend(symbols::later());
+    let nodes: Vec<String> = symbols::nodes().into_iter().map(|n| n.name).collect();
+    let exports = library.symbols.iter().filter_map(|symbol| {
+        let (name, node) = (symbol.name.clone(), symbol.node.clone()?);
+        let default = symbol.default;
+        nodes.contains(&node).then_some(symbols::Export {
+            name,
+            node,
+            default,
+        })
+    });
+    exports.filter(|export| !known.contains(export)).collect()
+}
+
+/// Adds exports to the list of those that libgomp has gained, behind the last one of their node.
+fn list(new: &[symbols::Export]) {
+    let path = library::root().join(symbols::LATER);
+    let text = fs::read_to_string(&path).unwrap();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for symbols::Export {
+        name,
+        node,
+        default,
+    } in new
+    {
+        let kind = if *default { "default" } else { "hidden" };
+        let last = lines
+            .iter()
+            .rposition(|l| l.split(' ').nth(1) == Some(node));
+        let at = last.map_or(lines.len(), |at| at + 1);
+        lines.insert(at, format!("{name} {node} {kind}"));
+    }
+    if !new.is_empty() {
+        fs::write(path, lines.join("\n") + "\n").unwrap();
+    }
+}
+
 /// libhetmp.so exports a name at a node of libgomp only if libgomp does. Otherwise an old
 /// program could be bound to a function of another meaning.
 #[test]
 fn versioned_exports_are_libgomp_s() {
-    let known: Vec<_> = symbols::gcc12()
-        .into_iter()
-        .chain(symbols::later())
-        .collect();
-    let gomp_nodes: Vec<String> = symbols::nodes().into_iter().map(|n| n.name).collect();
-    for symbol in ours().symbols {
-        let Some(node) = &symbol.node else { continue };
-        if !gomp_nodes.contains(node) {
-            continue;
-        }
-        assert!(
-            known
-                .iter()
-                .any(|e| e.name == symbol.name && e.node == *node && e.default == symbol.default),
-            "{symbol:?} is not one of libgomp's"
-        );
-    }
+    let strange = not_libgomps(&ours());
+    assert!(
+        strange.is_empty(),
+        "not in a list of libgomp's (if gcc has them there: {BLESS}): {strange:?}"
+    );
 }
 
 /// Every name of libomp is exported, or in the list of missing names. Every name exported at
