@@ -22,19 +22,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::Instant;
 
 #[derive(Debug, clap::Args)]
-#[command(
-    override_usage = "hetmp compare [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
-    after_help = "Each run reads nothing (or --input) and its output is not shown, but compared. Ratios are medians \
-                  over the rounds, each run over the first row's run of the same round. Row hetmp has the program's \
-                  own schedules. Where HETMP_NODES slows nodes down, the program's own runtime is left out: it would \
-                  not be slowed.\n\n\
-                  Examples:\n  \
-                  hetmp compare ./a.out\n  \
-                  hetmp compare -n 11 --schedule hetprobe ./lulesh -s 16 -i 60\n  \
-                  hetmp compare --nodes 'cores=0;cores=1,speed=0.5' ./a.out\n\n\
-                  Exit status: 0; 1 if a run ended otherwise than the first one; 2 for bad options; 126 or 127 if the \
-                  program cannot be run or found."
-)]
+#[command(override_usage = "hetmp compare [OPTIONS] [--] PROGRAM [ARGUMENTS]...")]
 pub(crate) struct Arguments {
     /// Runs under each
     #[arg(short = 'n', long, value_name = "RUNS", default_value_t = 5)]

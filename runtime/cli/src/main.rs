@@ -13,6 +13,7 @@ mod calibrate;
 mod columns;
 mod compare;
 mod elf;
+mod examples;
 mod goal;
 mod info;
 mod library;
@@ -26,7 +27,7 @@ mod simulate;
 mod source;
 mod which;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -67,8 +68,14 @@ enum Command {
     Which(which::Arguments),
 }
 
+/// The whole command line.
+fn command() -> clap::Command {
+    examples::with(Arguments::command(), "")
+}
+
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let parsed = command().try_get_matches();
+    let arguments = match parsed.and_then(|found| Arguments::from_arg_matches(&found)) {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error),
     };
@@ -76,9 +83,9 @@ fn main() -> ExitCode {
         Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Goal(arguments) => goal::run(&arguments),
-        Command::Completions(arguments) => pages::completions(&arguments, Arguments::command()),
+        Command::Completions(arguments) => pages::completions(&arguments, command()),
         Command::Info(arguments) => info::run(&arguments),
-        Command::Man(arguments) => pages::man(&arguments, Arguments::command()),
+        Command::Man(arguments) => pages::man(&arguments, command()),
         Command::Prepare(arguments) => which::prepare::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),

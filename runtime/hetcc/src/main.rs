@@ -41,6 +41,12 @@ makefiles that name gcc, g++ and gfortran, links of these names do in a folder o
 What has no common form on both machines is refused with a line that names it.
 Needs gcc, g++ and gfortran of one version for both machines (x86_64-linux-gnu-gcc,
 aarch64-linux-gnu-gcc and so on, as Debian names them).
+
+Examples:
+  hetcc -O2 -fopenmp -o program program.c && hetrun --dsm --hosts FILE ./program
+  hetcc --other-half program -o program.aarch64
+
+Exit status: 0; 1 with a line that says why.
 ";
 
 fn main() -> ExitCode {

@@ -147,9 +147,16 @@ Names of several letters may have one dash, and numbers may follow at once:
 -np 4, -np4, -wdir DIR. '-hosts LIST', with one dash, is --host, as in MPICH.
 
 Standard input goes to rank 0. One process that ends by a signal, or with a
-status that is not 0, ends the job; hetrun then ends with that status, or with
-128 + the signal's number. 127 and 126: PROGRAM cannot be started; 2: bad
-arguments; 1: anything else.
+status that is not 0, ends the job.
+
+Examples:
+  oshrun -n 4 ./shmem-program
+  hetrun --hosts machines -N 2 ./program input.txt
+  hetrun -n 2 --dsm ./openmp-program
+
+Exit status: that of the process that ended the job, or 128 + its signal's
+number; 127 or 126 if PROGRAM cannot be found or started; 2 for bad arguments;
+1 for anything else.
 ";
 
 /// How an option is written.

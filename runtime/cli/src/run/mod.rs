@@ -26,15 +26,7 @@ use std::process::Command;
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
-    override_usage = "hetmp run [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
-    after_help = "hetmp becomes the program: the same process, signals and exit status. With --report, --html or \
-                  --profile it stays next to the program, passes signals on, and ends as the program ended. Variables \
-                  that are set already apply where no option says otherwise. What is read in the program's code is \
-                  kept for later runs; hetmp prepare reads it beforehand.\n\nExamples:\n  \
-                  hetmp run ./a.out\n  \
-                  hetmp run --report --schedule hetprobe ./a.out\n  \
-                  hetmp run --nodes 'cores=0;cores=1,speed=0.5' --html page.html --trace t.json ./a.out\n\n\
-                  Exit status: the program's; 2 for bad options, 126 or 127 if the program cannot be run or found."
+    override_usage = "hetmp run [OPTIONS] [--] PROGRAM [ARGUMENTS]..."
 )]
 pub(crate) struct Arguments {
     /// The schedule of loops, as in HETMP_SCHEDULE [default: hetprobe where nodes are unlike]

@@ -31,13 +31,7 @@ use std::path::{Path, PathBuf};
 const PYTHON: &str = "python3";
 
 #[derive(Debug, clap::Args)]
-#[command(
-    args_override_self = true,
-    after_help = "A program is looked at with the libraries that it names, and a Python package with those of the \
-                  packages that it requires. What is opened at run time by name (plugins) is not seen: name such \
-                  files too. Where a name means both, it is the package if --python was given (python -m hetmp which \
-                  does) or the program is a script."
-)]
+#[command(args_override_self = true)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     targets: Targets,

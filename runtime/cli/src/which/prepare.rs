@@ -7,12 +7,7 @@ use hetmp_scan::kept::{Readings, LARGEST};
 use std::fmt::Write as _;
 
 #[derive(Debug, clap::Args)]
-#[command(
-    args_override_self = true,
-    after_help = "The runtime reads a region's code when it first opens, on unlike nodes, and keeps what it finds in \
-                  the folder of HETMP_CACHE [default: $XDG_CACHE_HOME/hetmp or ~/.cache/hetmp]. This does it for all \
-                  regions at once. A program that is built anew is another one."
-)]
+#[command(args_override_self = true)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     targets: Targets,
