@@ -1,6 +1,7 @@
 //! `hetmp prepare`: reads the code of all regions beforehand, and keeps what it finds where the runtime looks for it.
 
 use super::{regions, Found, Targets};
+use crate::progress::Progress;
 use crate::Output;
 use hetmp_core::file::Folder;
 use hetmp_scan::kept::{Readings, LARGEST};
@@ -29,12 +30,14 @@ fn prepare(arguments: &Arguments) -> Result<String, String> {
     let folder = folder.ok_or(none)?;
     let process = super::process(&arguments.targets, &mut Found::default())?;
     let mut out = String::new();
-    for file in &process.files {
+    let progress = Progress::new(process.files.len());
+    for (i, file) in process.files.iter().enumerate() {
         let part = &file.part;
         if part.is.is_some() || part.asks.is_empty() {
             continue;
         }
         let path = part.path.display();
+        progress.at(i, &path.to_string());
         let Some((mut readings, reached)) = regions::read(part) else {
             // Writing to a String cannot fail.
             let _ = writeln!(
