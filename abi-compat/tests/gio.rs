@@ -373,6 +373,7 @@ fn bad_matrix_market_files_are_one_line() {
     let long = format!("{HEAD}{}\n", "1".repeat(5000));
     let huge = format!("{HEAD}3000000000 3000000000 1\n1 1 1\n");
     let promise = format!("{HEAD}3 3 4000000000000\n1 1 1\n");
+    let empty = format!("{HEAD}2000000000 2000000000 1\n1 1 1\n");
     for (text, said) in [
         ("", "no lines"),
         ("hello\n", "line 1: "),
@@ -407,6 +408,7 @@ fn bad_matrix_market_files_are_one_line() {
         (&format!("{HEAD}3 3 2\n1 1 1\n"), "promises 2"),
         (&format!("{HEAD}3 3 1\n1 1 1\n2 2 2\n"), "promises 1"),
         (&promise, "promises 4000000000000"),
+        (&empty, "2000000000 rows and 1 entries"),
         (
             "%%MatrixMarket matrix coordinate real symmetric\n3 3 1\n1 2 1\n",
             "lower triangle",

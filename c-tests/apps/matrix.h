@@ -180,6 +180,9 @@ static inline int matrix_read(struct matrix *m, FILE *file, char *why, size_t ro
     if (number == 0) MATRIX_BAD("no lines: not usable (expected a Matrix Market file)");
     if (rows < 0) MATRIX_BAD("no size line: not usable (expected rows, columns and entries)");
     if (seen != entries) MATRIX_BAD("%lld entries: the size line promises %ld", seen, entries);
+    /* Arrays have a place for each row, so that the number of rows must not be a mere promise, either. */
+    if (rows > 4096 + 64 * seen)
+        MATRIX_BAD("%ld rows and %lld entries: not usable (expected one for each 64th row)", rows, seen);
     if (!matrix_build(m, rows, e, have)) MATRIX_BAD("%ld rows: no memory", rows);
     free(e);
     return 1;
