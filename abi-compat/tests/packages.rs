@@ -3,7 +3,7 @@
 #[path = "packages/python.rs"]
 mod python;
 
-use hetmp_abi_compat::{exec, library, readme};
+use hetmp_abi_compat::{exec, library};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

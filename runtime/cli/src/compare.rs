@@ -337,7 +337,7 @@ fn as_text(arguments: &Arguments, ways: &[Way], status: ExitStatus) -> String {
         ],
         rows: rows.collect(),
     }
-    .print(&mut out);
+    .print(&mut out, usize::MAX);
     let others: Vec<(&str, Spread)> = ways[1..]
         .iter()
         .map(|way| (&*way.name, ratios(&way.seconds, &base.seconds)))

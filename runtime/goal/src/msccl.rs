@@ -30,7 +30,6 @@ use crate::collectives::Vector;
 use crate::element::{Arithmetic, Type};
 use crate::graph::{self, After, Graph, OpId, Work};
 use crate::memory::Buffer;
-use crate::text::Shown;
 use core::fmt;
 use std::collections::BTreeMap;
 use xml::{tags, Tag};

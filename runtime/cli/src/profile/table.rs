@@ -2,7 +2,7 @@
 
 use super::sums::{Construct, Region};
 use super::Process;
-use crate::columns::{time, Table};
+use crate::columns::{room, time, Table};
 use crate::report;
 use crate::source::Source;
 use std::fmt::Write as _;
@@ -96,7 +96,7 @@ pub(super) fn text(process: &Process) -> String {
         ],
         rows,
     }
-    .print(&mut out);
+    .print(&mut out, room(std::io::stderr()));
     unfinished(process, &mut out);
     notes(process, &mut out);
     out

@@ -9,12 +9,13 @@ mod page;
 mod table;
 mod timeline;
 
+use crate::columns::room;
 use crate::outputs::{self, By};
 use crate::source::{Source, Sources};
 use crate::Output;
 use serde_json::{json, Value};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -32,6 +33,9 @@ pub(crate) struct Arguments {
     /// Show only this many regions and loops, those that took longest
     #[arg(long, value_name = "N")]
     top: Option<usize>,
+    /// All columns in lines as long as they are, also on a narrow terminal
+    #[arg(long)]
+    wide: bool,
 }
 
 /// A report with its source lines. Regions and loops are sorted by time.
@@ -46,7 +50,11 @@ struct Resolved {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Output {
-    match output(arguments) {
+    let room = match arguments.wide {
+        true => usize::MAX,
+        false => room(std::io::stdout()),
+    };
+    match output(arguments, room) {
         Ok(text) => Output {
             text,
             ..Output::default()
@@ -55,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
     }
 }
 
-fn output(arguments: &Arguments) -> Result<String, String> {
+fn output(arguments: &Arguments, room: usize) -> Result<String, String> {
     let mut files = vec![("the report", &*arguments.file, By::Reading)];
     files.extend(
         arguments
@@ -116,7 +124,7 @@ fn output(arguments: &Arguments) -> Result<String, String> {
         report,
     };
     let Some(html) = &arguments.html else {
-        return Ok(table::text(&resolved));
+        return Ok(table::text(&resolved, room));
     };
     let timeline = match &arguments.trace {
         Some(path) => {
@@ -136,31 +144,32 @@ fn output(arguments: &Arguments) -> Result<String, String> {
     Ok(format!("{}\n", html.display()))
 }
 
-/// Prints the table of the report in `file`, for `hetmp run`.
-pub(crate) fn table_of(file: &std::path::Path) -> Result<String, String> {
-    output(&Arguments {
-        file: file.to_owned(),
-        json: false,
-        html: None,
-        trace: None,
-        top: None,
-    })
+impl Arguments {
+    fn of(file: &Path) -> Arguments {
+        Arguments {
+            file: file.to_owned(),
+            json: false,
+            html: None,
+            trace: None,
+            top: None,
+            wide: false,
+        }
+    }
+}
+
+/// The table of the report in `file`, for `hetmp run`, which prints it on standard error.
+pub(crate) fn table_of(file: &Path) -> Result<String, String> {
+    output(&Arguments::of(file), room(std::io::stderr()))
 }
 
 /// Writes the page of the report in `file`, for `hetmp run`.
-pub(crate) fn page_of(
-    file: &std::path::Path,
-    html: &std::path::Path,
-    trace: Option<&std::path::Path>,
-) -> Result<(), String> {
-    output(&Arguments {
-        file: file.to_owned(),
-        json: false,
+pub(crate) fn page_of(file: &Path, html: &Path, trace: Option<&Path>) -> Result<(), String> {
+    let arguments = Arguments {
         html: Some(html.to_owned()),
-        trace: trace.map(std::path::Path::to_owned),
-        top: None,
-    })
-    .map(drop)
+        trace: trace.map(Path::to_owned),
+        ..Arguments::of(file)
+    };
+    output(&arguments, usize::MAX).map(drop)
 }
 
 /// The report as it was read, with a field `source` added to each region and loop.

@@ -6,7 +6,8 @@ use crate::columns::{time, Table};
 use crate::source::Source;
 use std::fmt::Write as _;
 
-pub(super) fn text(all: &Resolved) -> String {
+/// `room`: the columns that there are.
+pub(super) fn text(all: &Resolved, room: usize) -> String {
     let r = &all.report;
     let mut out = String::new();
     let _ = writeln!(
@@ -33,12 +34,30 @@ pub(super) fn text(all: &Resolved) -> String {
         };
         let _ = writeln!(out, "{title:<10}{i}: CPUs {}{named}{speed}", n.cpus);
     }
-    reach(all, &mut out);
-    regions(all, &mut out);
-    loops(all, &mut out);
-    dsm(all, &mut out);
+    reach(all, &mut out, room);
+    regions(all, &mut out, room);
+    loops(all, &mut out, room);
+    dsm(all, &mut out, room);
     notes(all, &mut out);
+    legend(all, &mut out);
     out
+}
+
+/// What the words of the tables mean.
+fn legend(all: &Resolved, out: &mut String) {
+    let (regions, loops) = (&all.report.regions, &all.report.loops);
+    if regions.is_empty() && loops.is_empty() {
+        return;
+    }
+    out.push('\n');
+    if !loops.is_empty() {
+        out.push_str(
+            "CSR: how much faster a core of each node ran the loop than one of the slowest node.\n",
+        );
+    }
+    if !regions.is_empty() {
+        out.push_str("threads 2/16: 16 virtual threads on 2. Ways, and what to do about them: docs/reasons.md.\n");
+    }
 }
 
 /// How the program has ended, as text.
@@ -68,7 +87,7 @@ fn signal_name(number: i32) -> &'static str {
     }
 }
 
-fn reach(all: &Resolved, out: &mut String) {
+fn reach(all: &Resolved, out: &mut String, room: usize) {
     let Some(reach) = all.report.reach.as_ref().filter(|r| !r.by.is_empty()) else {
         return;
     };
@@ -89,7 +108,7 @@ fn reach(all: &Resolved, out: &mut String) {
         titles: &["", "", ">share", ">time", ">runs", "why"],
         rows: rows.collect(),
     }
-    .print(out);
+    .print(out, room);
     if reach.looked_ns + reach.lost_ns > 0 {
         // Writing to a String cannot fail.
         let _ = writeln!(
@@ -102,7 +121,7 @@ fn reach(all: &Resolved, out: &mut String) {
     }
 }
 
-fn regions(all: &Resolved, out: &mut String) {
+fn regions(all: &Resolved, out: &mut String, room: usize) {
     if all.report.regions.is_empty() {
         return;
     }
@@ -134,8 +153,8 @@ fn regions(all: &Resolved, out: &mut String) {
     };
     Table {
         titles: &[
-            ">time", ">runs", ">mean", ">least", ">most", ">threads", "way", "function", "source",
-            "why",
+            ">time", ">runs", ">mean", "~>least", "~>most", ">threads", "way", "function",
+            "source", "why",
         ],
         rows: all
             .report
@@ -145,7 +164,7 @@ fn regions(all: &Resolved, out: &mut String) {
             .map(row)
             .collect(),
     }
-    .print(out);
+    .print(out, room);
 }
 
 /// The cells of a row that tell a node's or a region's traffic.
@@ -160,7 +179,7 @@ fn traffic(t: Traffic) -> [String; 6] {
     ]
 }
 
-fn dsm(all: &Resolved, out: &mut String) {
+fn dsm(all: &Resolved, out: &mut String, room: usize) {
     let Some(dsm) = &all.report.dsm else { return };
     let _ = writeln!(
         out,
@@ -184,7 +203,7 @@ fn dsm(all: &Resolved, out: &mut String) {
         ],
         rows: rows.collect(),
     }
-    .print(out);
+    .print(out, room);
     let mean = |ns: u64, runs: u64| ns.checked_div(runs).map_or("-".to_owned(), time);
     let rows = dsm.regions.iter().map(|r| {
         let mut row = vec![
@@ -213,19 +232,19 @@ fn dsm(all: &Resolved, out: &mut String) {
             ">mean",
             ">at origin",
             ">mean",
-            ">read faults",
-            ">write faults",
-            ">along",
-            ">sent",
-            ">taken away",
-            ">waited",
-            "fault period in the last trial",
+            "~>read faults",
+            "~>write faults",
+            "~>along",
+            "~>sent",
+            "~>taken away",
+            "~>waited",
+            "~fault period in the last trial",
             "function",
             "why",
         ],
         rows: rows.collect(),
     }
-    .print(out);
+    .print(out, room);
     if dsm.pages.is_empty() {
         return;
     }
@@ -241,10 +260,10 @@ fn dsm(all: &Resolved, out: &mut String) {
         titles: &[">requests", "page", "contents"],
         rows: rows.collect(),
     }
-    .print(out);
+    .print(out, room);
 }
 
-fn loops(all: &Resolved, out: &mut String) {
+fn loops(all: &Resolved, out: &mut String, room: usize) {
     if all.report.loops.is_empty() {
         out.push_str("\nNo loop was scheduled or timed by hetmp.\n");
         return;
@@ -283,7 +302,7 @@ fn loops(all: &Resolved, out: &mut String) {
         ],
         rows: all.report.loops.iter().zip(&all.loops).map(row).collect(),
     }
-    .print(out);
+    .print(out, room);
 }
 
 /// Why source lines are missing; each reason is listed once.
