@@ -6,7 +6,11 @@ fn main() {
     println!("cargo:rerun-if-changed=../../c-tests/apps/matrix.h");
     let mut build = cc::Build::new();
     build.file(source).include("../../include").opt_level(1);
-    if std::process::Command::new("clang").arg("--version").output().is_ok() {
+    if std::process::Command::new("clang")
+        .arg("--version")
+        .output()
+        .is_ok()
+    {
         let counted = "-fsanitize-coverage=inline-8bit-counters,pc-table,trace-cmp";
         build.compiler("clang").flag(counted);
     }

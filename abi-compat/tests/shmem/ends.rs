@@ -14,7 +14,7 @@ fn job(pes: u32, args: &[&str], env: &[(&str, &str)]) -> Result<Outcome, Failed>
     let mut command = Launcher::Oshrun
         .start(pes, &path)
         .args(args)
-        // Next to busy processes a PE may take long to notice that another has left.
+        // Beside busy processes a PE may take long to notice that another has left.
         .limit(Duration::from_secs(60));
     for (name, value) in env {
         command = command.env(name, value);
@@ -66,7 +66,7 @@ fn left_alone(env: &'static [(&'static str, &'static str)]) -> Result<(), Failed
         ("wait", "shmem_long_wait_until "),
         ("lock", "shmem_set_lock "),
     ];
-    // All of these jobs wait for seconds: at the same time.
+    // All of these jobs wait for seconds: beside each other.
     std::thread::scope(|s| {
         let jobs = places.map(|(place, says)| s.spawn(move || left_alone_at(place, says, env)));
         jobs.into_iter()

@@ -159,7 +159,7 @@ mod tests {
         );
         assert_eq!(
             printed(46),
-            "  time  name     why\n   1 s  one      it is quick enough, and nobody\n                 waits for it\n  \
+            "  time  name     why\n   1 s  one      it is quick enough, and\n                 nobody waits for it\n  \
              10 s  another  slow\n  (1 of 4 columns left out: hetmp report --wide)\n"
         );
         assert_eq!(
@@ -169,7 +169,7 @@ mod tests {
         );
         for room in 34..120 {
             assert!(
-                printed(room).lines().all(|l| l.len() <= room.max(44)),
+                printed(room).lines().all(|l| l.len() <= room.max(48)),
                 "{room}"
             );
         }

@@ -201,7 +201,7 @@ mod tests {
                 "{example}: {parsed:?}"
             );
         }
-        for below in command.get_subcommands() {
+        for below in command.get_subcommands().filter(|c| !c.is_hide_set()) {
             let path = format!("{path} {}", below.get_name());
             check(below, path.trim_start(), whole, rows);
         }

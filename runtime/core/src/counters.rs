@@ -334,8 +334,7 @@ impl Recorded {
         Recorded::parse(&text)
     }
 
-    /// The counts of a file's text. Errors are as [`Recorded::read`]'s.
-    pub fn parse(text: &str) -> Result<Recorded, String> {
+    fn parse(text: &str) -> Result<Recorded, String> {
         const SHAPE: &str = "no list of nodes (expected one [[node]] table a node)";
         let mut root = toml::parse(text)?;
         let list = root.array("node", SHAPE)?.ok_or(SHAPE)?;

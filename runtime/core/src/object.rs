@@ -279,7 +279,7 @@ impl Variables {
     /// addresses.
     pub fn within(&self, from: u64, to: u64) -> impl Iterator<Item = Variable<'_>> {
         let all = self.0.all.iter();
-        all.filter(move |v| v.0 < to && v.0 + v.1 > from)
+        all.filter(move |v| v.0 < to && v.0.saturating_add(v.1) > from)
             .filter_map(|&(start, size, name)| {
                 let name = self.0.name(name)?;
                 Some(Variable { name, start, size })
@@ -434,6 +434,12 @@ mod tests {
             let _ = Functions::parse(&bytes[..cut], FUNCTIONS);
         }
         assert!(Functions::of(Path::new("/nonexistent")).at(0).is_none());
+        let endless = Functions {
+            all: vec![(8, u64::MAX, 0)],
+            names: b"v\0".to_vec(),
+        };
+        assert_eq!(endless.at(16), Some("v"));
+        assert_eq!(Variables(endless).within(16, 24).count(), 1);
     }
 
     #[test]

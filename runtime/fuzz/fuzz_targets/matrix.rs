@@ -1,4 +1,6 @@
 //! Matrix Market files, as the programs of `c-tests/apps` read them.
+//!
+//! The C function reads a buffer as far as its length says, and ends what it writes with a zero byte.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -49,7 +49,10 @@ fuzz_target!(|bytes: &[u8]| {
         if seen(report::page_of(file, &html, trace.map(|_| &*beside))).is_some() {
             let page = std::fs::read_to_string(&html).expect("the page");
             // Texts of a file do not become elements: those of the page alone close a script.
-            let (open, close) = (page.matches("<script").count(), page.matches("</script").count());
+            let (open, close) = (
+                page.matches("<script").count(),
+                page.matches("</script").count(),
+            );
             assert_eq!(open, close);
             std::fs::remove_file(&html).expect("the page");
         }

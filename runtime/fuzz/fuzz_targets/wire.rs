@@ -13,10 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(reply) = Reply::decode(bytes) {
         assert_eq!(Reply::decode(&reply.encode()[4..]), Ok(reply));
     }
-    let _ = (
-        pmi::read_line(&mut &*bytes),
-        pmi::read_packet(&mut &*bytes),
-    );
+    let _ = (pmi::read_line(&mut &*bytes), pmi::read_packet(&mut &*bytes));
     if let Ok(text) = std::str::from_utf8(bytes) {
         if let Some(ticket) = Ticket::decode(text) {
             assert_eq!(ticket.encode(), text);

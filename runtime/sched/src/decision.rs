@@ -87,7 +87,7 @@ pub struct Rules {
     pub link: Option<Link>,
     /// What is to be least.
     pub objective: Objective,
-    /// The node that holds the data at first, and runs what cannot be decided.
+    /// The node that holds the data at first, and runs whatever cannot be decided.
     pub origin: usize,
 }
 
